@@ -1,0 +1,142 @@
+package usd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]usd.Amount{
+		"0": 0, "-0": 0, "0.00": 0, "0e99999999": 0,
+		"50": 5000, "50.0": 5000, "50.00": 5000, "50.000": 5000, "5e1": 5000, "5E+1": 5000,
+		"0.01": 1, "-0.05": -5, "1e-2": 1, "12.34": 1234, "999999999999.99": usd.Max,
+	} {
+		got, err := usd.Parse(text)
+		if err != nil || got != want {
+			t.Errorf("Parse(%q) = %d, %v; want %d", text, got, err, want)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]error{
+		"": usd.ErrSyntax, "abc": usd.ErrSyntax, "NaN": usd.ErrSyntax, "Inf": usd.ErrSyntax, "1 ": usd.ErrSyntax,
+		"1_000": usd.ErrSyntax, "0x10": usd.ErrSyntax, "--1": usd.ErrSyntax, strings.Repeat("1", 1000): usd.ErrSyntax,
+		"0.001": usd.ErrFraction, "50.001": usd.ErrFraction, "1e-3": usd.ErrFraction, "1e-999999": usd.ErrFraction,
+		"1e400": usd.ErrRange, "1e2000000000": usd.ErrRange, "1000000000000": usd.ErrRange,
+	} {
+		if got, err := usd.Parse(text); !errors.Is(err, want) {
+			t.Errorf("Parse(%.30q) = %d, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestString(t *testing.T) {
+	t.Parallel()
+	for a, want := range map[usd.Amount]string{
+		0: "0.00", 5: "0.05", -5: "-0.05", 1234: "12.34", -120: "-1.20", math.MinInt64: "-92233720368547758.08",
+	} {
+		if got := a.String(); got != want {
+			t.Errorf("String(%d) = %q, want %q", int64(a), got, want)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	type body struct {
+		A usd.Amount  `json:"a"`
+		B *usd.Amount `json:"b"`
+	}
+	out, err := json.Marshal(body{A: 5000})
+	if err != nil || string(out) != `{"a":50.00,"b":null}` {
+		t.Errorf("Marshal = %s, %v", out, err)
+	}
+	for in, want := range map[string]usd.Amount{
+		`{"a":50}`: 5000, `{"a":50.5}`: 5050, `{"a":"50.50"}`: 5050, `{"a":5e1}`: 5000, `{}`: 0, `{"b":null}`: 0,
+	} {
+		var b body
+		if err := json.Unmarshal([]byte(in), &b); err != nil || b.A != want || b.B != nil {
+			t.Errorf("Unmarshal(%s) = %+v, %v; want %d", in, b, err, want)
+		}
+	}
+	for _, in := range []string{`{"a":0.001}`, `{"a":"x"}`, `{"a":true}`, `{"a":[1]}`, `{"a":"\""}`} {
+		if err := json.Unmarshal([]byte(in), &body{}); err == nil {
+			t.Errorf("Unmarshal(%s) succeeded", in)
+		}
+	}
+}
+
+func terraformNumber(t *testing.T, text string) *big.Float {
+	t.Helper()
+	f, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFromBigFloat(t *testing.T) {
+	t.Parallel()
+	product := new(big.Float).Mul(terraformNumber(t, "12.35"), terraformNumber(t, "0.6"))
+	third := new(big.Float).Quo(terraformNumber(t, "100"), terraformNumber(t, "3"))
+	if got, err := usd.FromBigFloat(product); err != nil || got != 741 {
+		t.Errorf("12.35 * 0.6 = %v, %v; want 7.41", got, err)
+	}
+	if got, err := usd.FromBigFloat(big.NewFloat(7.41)); err != nil || got != 741 {
+		t.Errorf("float64 7.41 = %v, %v; want 7.41", got, err)
+	}
+	for _, f := range []*big.Float{third, terraformNumber(t, "50.001"), terraformNumber(t, "50.00000001")} {
+		if got, err := usd.FromBigFloat(f); !errors.Is(err, usd.ErrFraction) {
+			t.Errorf("FromBigFloat(%s) = %v, %v; want ErrFraction", f.Text('g', 12), got, err)
+		}
+	}
+	if _, err := usd.FromBigFloat(terraformNumber(t, "1e300")); !errors.Is(err, usd.ErrRange) {
+		t.Errorf("1e300: %v; want ErrRange", err)
+	}
+}
+
+func TestBigFloatRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, a := range []usd.Amount{0, 1, -1, 741, 5000, usd.Max, -usd.Max} {
+		if got, err := usd.FromBigFloat(a.BigFloat()); err != nil || got != a {
+			t.Errorf("round trip of %v = %v, %v", a, got, err)
+		}
+		if want := terraformNumber(t, a.String()); a.BigFloat().Cmp(want) != 0 {
+			t.Errorf("BigFloat(%v) = %v", a, a.BigFloat())
+		}
+	}
+}
+
+func TestSum(t *testing.T) {
+	t.Parallel()
+	if got, err := usd.Sum(1, 2, -5); err != nil || got != -2 {
+		t.Errorf("Sum = %v, %v", got, err)
+	}
+	if _, err := usd.Sum(math.MaxInt64, 1); !errors.Is(err, usd.ErrRange) {
+		t.Errorf("Sum past the end: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"50", "0.01", "5e1", "1e400", "-0", "abc", "50.001"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := usd.Parse(text)
+		if err != nil {
+			return
+		}
+		if back, err := usd.Parse(a.String()); err != nil || back != a {
+			t.Errorf("%q → %v → %v, %v", text, a, back, err)
+		}
+	})
+}
