@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"regexp"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -116,23 +117,21 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// number is the syntax of JSON numbers, with a leading plus and leading zeros allowed.
+var number = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
+
 // parseDecimal refuses what shopspring/decimal would accept or expand at great cost.
 func parseDecimal(text string) (decimal.Decimal, error) {
 	const maxExponent = 400
-	if len(text) > maxTextLength || strings.ContainsAny(text, "_ ") {
+	if len(text) > maxTextLength || !number.MatchString(text) {
 		return decimal.Decimal{}, fmt.Errorf("%.20q: %w", text, ErrSyntax)
 	}
 	d, err := decimal.NewFromString(text)
-	if err != nil {
-		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrSyntax)
-	}
 	switch e := d.Exponent(); {
-	case d.IsZero():
-		return decimal.Zero, nil
-	case e > maxExponent:
-		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrRange)
-	case e < -maxExponent:
+	case err != nil && strings.Contains(text, "-"), e < -maxExponent:
 		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
+	case err != nil, e > maxExponent:
+		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrRange)
 	}
 	return d, nil
 }

@@ -1,0 +1,108 @@
+package usdtype
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Value is an amount in USD, null or unknown. Two values are semantically
+// equal when their cents agree, so the noise of computed numbers is no change.
+type Value struct {
+	basetypes.NumberValue
+}
+
+var (
+	_ basetypes.NumberValuableWithSemanticEquals = Value{}
+	_ xattr.ValidateableAttribute                = Value{}
+)
+
+// Null returns the null amount.
+func Null() Value { return Value{NumberValue: basetypes.NewNumberNull()} }
+
+// Unknown returns an amount that is not known yet.
+func Unknown() Value { return Value{NumberValue: basetypes.NewNumberUnknown()} }
+
+// Of returns a known amount.
+func Of(a usd.Amount) Value { return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat())} }
+
+// OfPointer returns a known amount, or null for nil.
+func OfPointer(a *usd.Amount) Value {
+	if a == nil {
+		return Null()
+	}
+	return Of(*a)
+}
+
+// IsKnown reports whether v holds an amount: neither null nor unknown.
+func (v Value) IsKnown() bool { return !v.IsNull() && !v.IsUnknown() }
+
+// Amount returns the cents of a validated value, and zero for null and unknown.
+func (v Value) Amount() usd.Amount {
+	if !v.IsKnown() {
+		return 0
+	}
+	a, err := usd.FromBigFloat(v.ValueBigFloat())
+	if err != nil {
+		return 0 // ValidateAttribute has refused it before
+	}
+	return a
+}
+
+// Pointer returns the cents, or nil for null and unknown.
+func (v Value) Pointer() *usd.Amount {
+	if !v.IsKnown() {
+		return nil
+	}
+	a := v.Amount()
+	return &a
+}
+
+// Type returns Type.
+func (v Value) Type(context.Context) attr.Type { return Type{} }
+
+// Equal compares exactly, noise included.
+func (v Value) Equal(o attr.Value) bool {
+	other, ok := o.(Value)
+	return ok && v.NumberValue.Equal(other.NumberValue)
+}
+
+// SameCents reports whether both are null, both unknown, or both the same amount.
+func (v Value) SameCents(o Value) bool {
+	if v.IsKnown() && o.IsKnown() {
+		return v.Amount() == o.Amount()
+	}
+	return v.IsNull() == o.IsNull() && v.IsUnknown() == o.IsUnknown()
+}
+
+// NumberSemanticEquals compares by cents.
+func (v Value) NumberSemanticEquals(_ context.Context, o basetypes.NumberValuable) (bool, diag.Diagnostics) {
+	other, ok := o.(Value)
+	return ok && v.SameCents(other), nil
+}
+
+// ValidateAttribute refuses fractions of a cent, what is out of range, and negatives.
+func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
+	if !v.IsKnown() {
+		return
+	}
+	written := v.ValueBigFloat().Text('g', 17)
+	switch a, err := usd.FromBigFloat(v.ValueBigFloat()); {
+	case errors.Is(err, usd.ErrFraction):
+		resp.Diagnostics.AddAttributeError(req.Path, "Amount finer than a cent",
+			fmt.Sprintf("%s must be an amount in USD with at most two decimals, got %s. Round it, for example with floor(x * 100) / 100.", req.Path, written))
+	case err != nil:
+		resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range",
+			fmt.Sprintf("%s must be an amount in USD of at most %s, got %s.", req.Path, usd.Max, written))
+	case a < 0:
+		resp.Diagnostics.AddAttributeError(req.Path, "Negative amount",
+			fmt.Sprintf("%s must be an amount in USD of zero or more, got %s.", req.Path, written))
+	}
+}

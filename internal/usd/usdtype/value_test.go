@@ -1,0 +1,108 @@
+package usdtype_test
+
+import (
+	"context"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+func fromText(t *testing.T, text string) usdtype.Value {
+	t.Helper()
+	f, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := usdtype.Type{}.ValueFromTerraform(context.Background(), tftypes.NewValue(tftypes.Number, f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.(usdtype.Value)
+}
+
+func TestValidateAttribute(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0": "", "50": "", "50.10": "", "7.4100000000000000000000001": "",
+		"50.001": "at most two decimals, got 50.001", "-1": "zero or more, got -1", "1e20": "of at most 999999999999.99",
+	} {
+		var resp xattr.ValidateAttributeResponse
+		fromText(t, text).ValidateAttribute(context.Background(), xattr.ValidateAttributeRequest{Path: path.Root("amount")}, &resp)
+		switch {
+		case want == "" && resp.Diagnostics.HasError():
+			t.Errorf("%s: refused: %v", text, resp.Diagnostics)
+		case want != "" && (resp.Diagnostics.ErrorsCount() != 1 ||
+			!strings.Contains(resp.Diagnostics[0].Detail(), want) || !strings.HasPrefix(resp.Diagnostics[0].Detail(), "amount ")):
+			t.Errorf("%s: %v; want one error with %q", text, resp.Diagnostics, want)
+		}
+	}
+	for _, v := range []usdtype.Value{usdtype.Null(), usdtype.Unknown()} {
+		var resp xattr.ValidateAttributeResponse
+		v.ValidateAttribute(context.Background(), xattr.ValidateAttributeRequest{}, &resp)
+		if resp.Diagnostics.HasError() {
+			t.Errorf("%s refused: %v", v, resp.Diagnostics)
+		}
+	}
+}
+
+func TestSemanticEquality(t *testing.T) {
+	t.Parallel()
+	noisy := fromText(t, "7.41000000000000000000000000000000001")
+	for _, c := range []struct {
+		a, b usdtype.Value
+		want bool
+	}{
+		{usdtype.Of(741), noisy, true},
+		{noisy, usdtype.Of(741), true},
+		{usdtype.Of(741), usdtype.Of(742), false},
+		{usdtype.Null(), usdtype.Null(), true},
+		{usdtype.Null(), usdtype.Of(0), false},
+		{usdtype.Unknown(), usdtype.Of(0), false},
+		{usdtype.Unknown(), usdtype.Null(), false},
+	} {
+		if got, diags := c.a.NumberSemanticEquals(context.Background(), c.b); got != c.want || diags.HasError() {
+			t.Errorf("%s ~ %s = %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+	if usdtype.Of(741).Equal(noisy) {
+		t.Error("Equal ignores noise, which Terraform would not")
+	}
+}
+
+func TestAmountAndPointer(t *testing.T) {
+	t.Parallel()
+	if got := usdtype.Of(-5).Amount(); got != -5 {
+		t.Errorf("Of(-5).Amount() = %v", got)
+	}
+	if usdtype.Null().Pointer() != nil || usdtype.Unknown().Pointer() != nil {
+		t.Error("null or unknown has an amount")
+	}
+	a := usd.Amount(1234)
+	if got := usdtype.OfPointer(&a).Pointer(); got == nil || *got != a {
+		t.Errorf("pointer round trip = %v", got)
+	}
+	if !usdtype.OfPointer(nil).IsNull() {
+		t.Error("nil is not null")
+	}
+}
+
+func TestAtLeast(t *testing.T) {
+	t.Parallel()
+	for text, wantErr := range map[string]bool{"49.99": true, "50": false, "50.01": false, "-1": false, "49.991": false} {
+		var resp validator.NumberResponse
+		usdtype.AtLeast(50*usd.Dollar).ValidateNumber(context.Background(),
+			validator.NumberRequest{Path: path.Root("amount"), ConfigValue: basetypes.NumberValue(fromText(t, text).NumberValue)}, &resp)
+		if resp.Diagnostics.HasError() != wantErr {
+			t.Errorf("AtLeast(50) on %s: %v", text, resp.Diagnostics)
+		}
+	}
+}
