@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// Bin is an entry of the catalogue that cards are issued from.
+type Bin struct {
+	ID       string          `json:"id"`
+	Network  string          `json:"network"`
+	Category string          `json:"category"`
+	ThreeDS  bool            `json:"3ds"`
+	Wallets  map[string]bool `json:"-"` // mobile wallets, by the service's field name: "…_pay"
+}
+
+// UnmarshalJSON keeps every boolean field that ends in _pay under its own name.
+func (b *Bin) UnmarshalJSON(data []byte) error {
+	type plain Bin
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, (*plain)(b)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	b.Wallets = map[string]bool{}
+	for name, value := range fields {
+		if text := string(value); strings.HasSuffix(name, "_pay") && (text == "true" || text == "false") {
+			b.Wallets[name] = text == "true"
+		}
+	}
+	return nil
+}
+
+// Bins reads the catalogue.
+func (c *Client) Bins(ctx context.Context) ([]Bin, error) {
+	var bins []Bin
+	err := c.read(ctx, &call{
+		operation: "list the BINs", method: http.MethodGet, path: "/bins",
+		accept: func(body []byte) (err error) {
+			bins, _, err = decodeList[Bin](body, "id")
+			return err
+		},
+	})
+	return bins, err
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// CardState is a card after its state was to change. Balance is in USD.
+type CardState struct {
+	ID      string     `json:"id"`
+	Status  CardStatus `json:"status"`
+	Balance usd.Amount `json:"balance"`
+}
+
+// Termination is what became of a card that was terminated.
+type Termination struct {
+	ID               string     `json:"id"`
+	Status           CardStatus `json:"status"`
+	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD
+	// AlreadyTerminated says that the card had been terminated before.
+	AlreadyTerminated bool `json:"-"`
+	// Recovered says that the answer was lost and the card read terminated
+	// afterwards; what was returned is not known.
+	Recovered bool `json:"-"`
+}
+
+// FreezeCard suspends all transactions of a card. A card that is frozen already
+// is a success.
+func (c *Client) FreezeCard(ctx context.Context, id string) (CardState, error) {
+	return c.setFrozen(ctx, id, StatusFrozen, nil)
+}
+
+// UnfreezeCard enables the transactions of a card again. A card that is active
+// already is a success.
+func (c *Client) UnfreezeCard(ctx context.Context, id string) (CardState, error) {
+	return c.setFrozen(ctx, id, StatusActive, nil)
+}
+
+// UnfreezeCardBelow is UnfreezeCard for a card that the service freezes by
+// itself when its balance is below autoFreezeAt (USD). After a lost answer, such
+// a card that reads frozen has been frozen again, and is returned so.
+func (c *Client) UnfreezeCardBelow(ctx context.Context, id string, autoFreezeAt usd.Amount) (CardState, error) {
+	return c.setFrozen(ctx, id, StatusActive, &autoFreezeAt)
+}
+
+func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, autoFreezeAt *usd.Amount) (CardState, error) {
+	verb, action := "freeze", "/freeze"
+	if wanted == StatusActive {
+		verb, action = "unfreeze", "/unfreeze"
+	}
+	path, err := cardPath(id, action)
+	if err != nil {
+		return CardState{}, err
+	}
+	var state CardState
+	x := &call{
+		operation: verb + " card " + id, method: http.MethodPost, path: path,
+		accept: func(body []byte) error { return decodeCardState(body, id, &state) },
+	}
+	already := func(ctx context.Context) (verdict, error) {
+		card, err := c.GetCard(ctx, id)
+		if err != nil {
+			return gone(err)
+		}
+		state = CardState{ID: card.ID, Status: card.Status, Balance: card.Balance}
+		switch card.Status {
+		case wanted:
+			return done, nil
+		case StatusTerminated:
+			return hopeless, fmt.Errorf("card %s is terminated, for good", id)
+		}
+		return notDone, nil
+	}
+	look := func(ctx context.Context) (verdict, error) {
+		v, err := already(ctx)
+		if v == notDone && err == nil && autoFreezeAt != nil && state.Status == StatusFrozen && state.Balance < *autoFreezeAt {
+			return done, nil
+		}
+		return v, err
+	}
+	how, err := c.change(ctx, &change{call: x, already: already, look: look})
+	if err != nil {
+		return CardState{}, unknownOutcome(x, how, err, "read the card's status, and "+verb+" it again where that is still needed")
+	}
+	return state, nil
+}
+
+// TerminateCard ends a card for good; what it holds returns to the wallet. A
+// card that is terminated already is a success. When the card cannot be found
+// the error is a not-found error, and it is for the caller to judge whether the
+// card is gone or belongs to another account.
+func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
+	path, err := cardPath(id, "")
+	if err != nil {
+		return Termination{}, err
+	}
+	release, err := c.cardLocks.acquire(ctx, id, whole)
+	if err != nil {
+		return Termination{}, fmt.Errorf("terminate card %s: waiting for another call on it: %w", id, err)
+	}
+	defer release()
+	var result Termination
+	x := &call{
+		operation: "terminate card " + id, method: http.MethodDelete, path: path,
+		accept: func(body []byte) error {
+			result = Termination{}
+			if err := decodeObject(body, &result, "id", "status", "returned_to_wallet"); err != nil {
+				return err
+			}
+			return sameCard(id, result.ID)
+		},
+	}
+	look := func(ctx context.Context) (verdict, error) {
+		card, err := c.GetCard(ctx, id)
+		switch {
+		case err != nil:
+			return gone(err)
+		case card.Status == StatusTerminated:
+			return done, nil
+		}
+		return notDone, nil
+	}
+	how, err := c.change(ctx, &change{call: x, already: look, look: look})
+	switch {
+	case err != nil:
+		return Termination{}, unknownOutcome(x, how, err, "read the card's status, and terminate it again where that is still needed")
+	case how.seen:
+		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.doubts, Recovered: how.doubts}, nil
+	}
+	return result, nil
+}
+
+// gone makes a card that cannot be found the end of a change, and any other
+// failure to look a doubt.
+func gone(err error) (verdict, error) {
+	if IsNotFound(err) {
+		return hopeless, err
+	}
+	return notDone, err
+}
+
+func decodeCardState(body []byte, id string, into *CardState) error {
+	*into = CardState{}
+	if err := decodeObject(body, into, "id", "status", "balance"); err != nil {
+		return err
+	}
+	return sameCard(id, into.ID)
+}

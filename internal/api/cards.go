@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// CardStatus is the state of a card. Values that this client does not know are
+// carried through.
+type CardStatus string
+
+// The documented states (API §3).
+const (
+	StatusActive     CardStatus = "active"
+	StatusFrozen     CardStatus = "frozen"
+	StatusTerminated CardStatus = "terminated"
+)
+
+// CardListItem is a card as lists show it. Amounts are in USD.
+type CardListItem struct {
+	ID            string     `json:"id"`
+	BinID         string     `json:"bin_id"`
+	Network       string     `json:"network"`
+	Last4         string     `json:"last4"`
+	Status        CardStatus `json:"status"`
+	Balance       usd.Amount `json:"balance"`
+	SpendingLimit usd.Amount `json:"spending_limit"` // a month
+	Label         string     `json:"label"`
+}
+
+// CardSummary is a card as its own address shows it.
+type CardSummary struct {
+	CardListItem
+	CreatedAt string `json:"created_at"` // ISO 8601, UTC
+}
+
+// Card is a card as its issuance shows it.
+type Card struct {
+	CardSummary
+	AllowedCategories []string       `json:"allowed_categories"`
+	AutoFreezeAt      *usd.Amount    `json:"auto_freeze_at"` // USD; nil when unset
+	Metadata          map[string]any `json:"metadata"`
+	ExpiresAt         string         `json:"expires_at"` // YYYY-MM-DD
+}
+
+// CardFilter selects cards; empty fields select all.
+type CardFilter struct {
+	Status CardStatus
+	BinID  string
+}
+
+// Page asks for one page of a list. Zero leaves the choice to the service:
+// page 1 of 25 entries.
+type Page struct {
+	Number  int
+	PerPage int // at most 100
+}
+
+// CardPage is one page of cards, newest first.
+type CardPage struct {
+	Data    []CardListItem
+	Page    int
+	PerPage int
+	Total   *int // cards in all pages; nil when the service does not say
+}
+
+const maxPerPage = 100
+
+// ListCards returns one page of the cards that the filter selects.
+func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (CardPage, error) {
+	query := url.Values{}
+	setQuery(query, "status", string(filter.Status))
+	setQuery(query, "bin_id", filter.BinID)
+	if page.Number > 0 {
+		query.Set("page", strconv.Itoa(page.Number))
+	}
+	if page.PerPage > 0 {
+		query.Set("per_page", strconv.Itoa(page.PerPage))
+	}
+	var result CardPage
+	err := c.read(ctx, &call{
+		operation: "list cards", method: http.MethodGet, path: "/cards", query: query,
+		accept: func(body []byte) error {
+			cards, envelope, err := decodeList[CardListItem](body, "id", "status", "balance")
+			result = CardPage{Data: cards, Page: envelope.Page, PerPage: envelope.PerPage, Total: envelope.Total}
+			return err
+		},
+	})
+	return result, err
+}
+
+// Cards returns all cards that the filter selects, newest first, each once. It
+// reads page after page as they are asked for, and ends with the first error.
+func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
+	return func(yield func(CardListItem, error) bool) {
+		seen := map[string]bool{}
+		for number, received := 1, 0; ; number++ {
+			page, err := c.ListCards(ctx, filter, Page{Number: number, PerPage: maxPerPage})
+			if err != nil {
+				yield(CardListItem{}, err)
+				return
+			}
+			received += len(page.Data)
+			news := false
+			for _, card := range page.Data {
+				if seen[card.ID] {
+					continue
+				}
+				seen[card.ID], news = true, true
+				if !yield(card, nil) {
+					return
+				}
+			}
+			if !news || page.Total != nil && received >= *page.Total {
+				return
+			}
+		}
+	}
+}
+
+// GetCard reads one card by a request of its own.
+func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
+	var card CardSummary
+	path, err := cardPath(id, "")
+	if err != nil {
+		return card, err
+	}
+	err = c.read(ctx, &call{
+		operation: "read card " + id, method: http.MethodGet, path: path,
+		accept: func(body []byte) error {
+			card = CardSummary{}
+			return errors.Join(
+				decodeObject(body, &card, "id", "status", "balance"),
+				sameCard(id, card.ID),
+			)
+		},
+	})
+	return card, err
+}
+
+// RefreshCard reads one card of which the status at the last read is known.
+func (c *Client) RefreshCard(ctx context.Context, id string, _ CardStatus) (CardListItem, error) {
+	card, err := c.GetCard(ctx, id)
+	return card.CardListItem, err
+}
+
+// cardPath builds the path of a card, or of an action on it such as "/freeze".
+func cardPath(id, action string) (string, error) {
+	if id == "" || id == "." || id == ".." {
+		return "", fmt.Errorf("%q is not a card id; card ids look like card_… and are shown in the dashboard", id)
+	}
+	return "/cards/" + url.PathEscape(id) + action, nil
+}
+
+// sameCard guards against an answer for another card.
+func sameCard(asked, answered string) error {
+	if asked != answered {
+		return errors.New("the answer is about another card")
+	}
+	return nil
+}
+
+func setQuery(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Client talks to the service as one account. It is safe for concurrent use;
+// its limits and its memory of what it has issued are shared by all calls.
+type Client struct {
+	base          string
+	http          *http.Client
+	header        func(http.Header) // a closure, so that printing a client shows no key
+	scrub         scrubber
+	clock         Clock
+	observe       func(context.Context, Exchange)
+	limits        *limiter
+	requestTime   time.Duration
+	operationTime time.Duration
+	settleWait    time.Duration
+	maxRetries    int
+	written       atomic.Bool
+	cardLocks     *lockTable
+	issued        *issued
+}
+
+// New returns a client. Its errors say in words what is wrong with the base URL
+// or the key, and never repeat the key.
+func New(config Config) (*Client, error) {
+	base, err := checkBaseURL(config.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	key := strings.TrimSpace(config.APIKey)
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	c := &Client{
+		base: base,
+		http: &http.Client{
+			Transport: transportFor(config.Transport),
+			// Redirects would carry the key along and count as requests of their own.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		header: func(h http.Header) {
+			h.Set("Authorization", "Bearer "+key)
+			h.Set("Accept", "application/json")
+			h.Set("User-Agent", config.UserAgent)
+		},
+		scrub:         newScrubber(key),
+		clock:         config.Clock,
+		observe:       config.Observe,
+		limits:        newLimiter(config.Clock, config.Limits),
+		requestTime:   config.RequestTimeout,
+		operationTime: config.OperationTimeout,
+		settleWait:    config.SettleWait,
+		maxRetries:    config.MaxRetries,
+		cardLocks:     newLockTable(),
+		issued:        newIssued(),
+	}
+	return c, nil
+}
+
+// HasWritten tells whether this client has begun a call that changes something.
+func (c *Client) HasWritten() bool { return c.written.Load() }
+
+// String names the service and not the key.
+func (c *Client) String() string { return fmt.Sprintf("client of %s", c.base) }
+
+// deadline is when the own time of a call that begins now is over, by the
+// client's clock.
+func (c *Client) deadline(ctx context.Context) time.Time {
+	left := c.operationTime
+	if end, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(end))
+	}
+	return c.clock.Now().Add(left)
+}

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// PendingTransfer remembers a transfer of which it is not known whether it took
+// effect, so that it can be settled later. It marshals to JSON and holds no
+// secret. Amounts are in USD.
+type PendingTransfer struct {
+	Key               string       `json:"key"` // idempotency key
+	CardID            string       `json:"card_id"`
+	Kind              TransferKind `json:"kind"`
+	Amount            usd.Amount   `json:"amount"`
+	BalanceBefore     usd.Amount   `json:"balance_before"`
+	BalanceAfter      usd.Amount   `json:"balance_after"`      // at the last look
+	NewestTransaction string       `json:"newest_transaction"` // id, before the first try; empty for none
+	Unsteady          bool         `json:"unsteady,omitempty"` // the balance moved while it was read before the first try
+	SentAt            time.Time    `json:"sent_at"`            // the last try
+}
+
+// UndecidedTransferError says that money may or may not have moved. Keep Pending,
+// and hand it to SettleTransfer before moving money on this card again.
+type UndecidedTransferError struct {
+	Pending PendingTransfer
+	err     error
+}
+
+func (e *UndecidedTransferError) Error() string { return e.err.Error() }
+
+func (e *UndecidedTransferError) Unwrap() error { return e.err }
+
+// TransferState tells whether a transfer took effect.
+type TransferState string
+
+// The three answers.
+const (
+	TransferDone      TransferState = "done"
+	TransferNotDone   TransferState = "not done"
+	TransferUndecided TransferState = "undecided"
+)
+
+// TransferOutcome is what a look at the card tells about a transfer. Balances
+// are in USD.
+type TransferOutcome struct {
+	State            TransferState
+	CardBalance      usd.Amount // now
+	BalanceIfDone    usd.Amount // what the card would hold, by its transactions
+	BalanceIfNotDone usd.Amount
+	Unclear          string // what keeps the transactions from explaining the balance; empty for nothing
+}
+
+func (o TransferOutcome) explain(p PendingTransfer) string {
+	text := fmt.Sprintf("card %s held %s USD before and holds %s USD now, while its transactions lead to %s USD with the transfer and %s USD without",
+		p.CardID, p.BalanceBefore, o.CardBalance, o.BalanceIfDone, o.BalanceIfNotDone)
+	if o.Unclear != "" {
+		text += ", and " + o.Unclear
+	}
+	return text
+}
+
+// SettleTransfer looks whether a pending transfer took effect. It moves nothing.
+func (c *Client) SettleTransfer(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
+	fail := func(err error) (TransferOutcome, error) {
+		return TransferOutcome{State: TransferUndecided}, fmt.Errorf("settle the pending transfer of %s USD (%s) on card %s: %w", p.Amount, p.Kind, p.CardID, err)
+	}
+	release, err := c.cardLocks.acquire(ctx, p.CardID, whole)
+	if err != nil {
+		return fail(err)
+	}
+	defer release()
+	// A request that was sent a moment ago, perhaps by another process, gets its time.
+	if left := c.settleWait - c.clock.Now().Sub(p.SentAt); left > 0 {
+		if err := c.clock.Wait(ctx, min(left, c.settleWait)); err != nil {
+			return fail(err)
+		}
+	}
+	outcome, err := c.settle(ctx, p)
+	if err != nil {
+		return fail(err)
+	}
+	return outcome, nil
+}
+
+// settle compares the card's balance with what its transactions explain, with
+// and without the transfer. A fee may or may not have been taken from the card.
+func (c *Client) settle(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
+	now, err := c.lookAtCard(ctx, p.CardID, &p.NewestTransaction)
+	if err != nil {
+		return TransferOutcome{}, err
+	}
+	without := p.BalanceBefore - now.since.spent
+	with := without + p.Amount
+	if p.Kind == TransferWithdraw {
+		with = without - p.Amount
+	}
+	outcome := TransferOutcome{State: TransferUndecided, CardBalance: now.balance, BalanceIfDone: with, BalanceIfNotDone: without, Unclear: now.since.unclear}
+	if !now.steady || p.Unsteady {
+		outcome.Unclear = "the balance moved while it was read"
+	}
+	fits := func(expected usd.Amount) bool {
+		return now.balance == expected || now.balance == expected-now.since.fees
+	}
+	switch {
+	case outcome.Unclear != "" || fits(with) == fits(without):
+	case fits(with):
+		outcome.State = TransferDone
+	default:
+		outcome.State = TransferNotDone
+	}
+	return outcome, nil
+}

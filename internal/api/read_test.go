@@ -1,0 +1,148 @@
+package api_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func TestReadsAreRepeated(t *testing.T) {
+	t.Parallel()
+	good := answer(200, cardBody)
+	tests := map[string]struct {
+		steps  []http.HandlerFunc
+		tries  int
+		status int // of the error; 0 for success, -1 for no answer
+	}{
+		"at once":                   {steps: []http.HandlerFunc{good}, tries: 1},
+		"after a dropped answer":    {steps: []http.HandlerFunc{drop, good}, tries: 2},
+		"after a truncated body":    {steps: []http.HandlerFunc{truncate(cardBody), good}, tries: 2},
+		"after a body of no JSON":   {steps: []http.HandlerFunc{answer(200, "<html>"), good}, tries: 2},
+		"after a body of no object": {steps: []http.HandlerFunc{answer(200, "null"), good}, tries: 2},
+		"after a missing balance":   {steps: []http.HandlerFunc{answer(200, `{"id":"card_1","status":"active"}`), good}, tries: 2},
+		"after another card":        {steps: []http.HandlerFunc{answer(200, strings.Replace(cardBody, "card_1", "card_2", 1)), good}, tries: 2},
+		"after 500, 502, 503":       {steps: []http.HandlerFunc{answer(500, ""), answer(502, ""), answer(503, ""), good}, tries: 4},
+		"after 408":                 {steps: []http.HandlerFunc{answer(408, ""), good}, tries: 2},
+		"as often as configured":    {steps: []http.HandlerFunc{answer(500, "")}, tries: 5, status: 500},
+		"a lost answer for ever":    {steps: []http.HandlerFunc{drop}, tries: 5, status: -1},
+		"not after 401":             {steps: []http.HandlerFunc{answer(401, ""), good}, tries: 1, status: 401},
+		"not after 403":             {steps: []http.HandlerFunc{answer(403, ""), good}, tries: 1, status: 403},
+		"not after 404":             {steps: []http.HandlerFunc{answer(404, ""), good}, tries: 1, status: 404},
+		"not after 409":             {steps: []http.HandlerFunc{answer(409, ""), good}, tries: 1, status: 409},
+		"not after a redirect":      {steps: []http.HandlerFunc{answer(307, "", "Location", "/api/v1/cards/card_2"), good}, tries: 1, status: 307},
+		"429 does not count":        {steps: append(repeat(20, answer(429, "")), good), tries: 21},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &script{steps: test.steps}
+			card, err := newClient(t, service).GetCard(t.Context(), "card_1")
+			if got := len(service.requests()); got != test.tries {
+				t.Errorf("%d tries, want %d", got, test.tries)
+			}
+			var failed *api.Error
+			switch {
+			case test.status == 0:
+				if err != nil || card.Balance != 50*usd.Dollar || card.Label != "ads" {
+					t.Errorf("card %+v, error %v", card, err)
+				}
+			case test.status > 0:
+				if !errors.As(err, &failed) || failed.Status != test.status || failed.Tries != test.tries {
+					t.Errorf("error %v, want status %d", err, test.status)
+				}
+			default:
+				var lost *api.RequestError
+				if !errors.As(err, &lost) || !lost.Sent || lost.Tries != test.tries {
+					t.Errorf("error %v, want a lost answer", err)
+				}
+			}
+		})
+	}
+}
+
+func repeat(n int, step http.HandlerFunc) []http.HandlerFunc {
+	steps := make([]http.HandlerFunc, n)
+	for i := range steps {
+		steps[i] = step
+	}
+	return steps
+}
+
+func TestRetryAfterIsFollowed(t *testing.T) {
+	t.Parallel()
+	clock := newFakeClock()
+	date := clock.Now().Add(40 * time.Second).Format(http.TimeFormat)
+	for name, test := range map[string]struct {
+		first         http.HandlerFunc
+		atLeast, most time.Duration
+	}{
+		"429 in seconds":  {answer(429, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
+		"429 as a date":   {answer(429, "", "Retry-After", date), 40 * time.Second, 41 * time.Second},
+		"429 without":     {answer(429, ""), 500 * time.Millisecond, time.Second},
+		"429 in nonsense": {answer(429, "", "Retry-After", "soon"), 500 * time.Millisecond, time.Second},
+		"503 in seconds":  {answer(503, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
+		"503 without":     {answer(503, ""), 250 * time.Millisecond, 500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := newFakeClock()
+			client := newClient(t, &script{steps: []http.HandlerFunc{test.first, answer(200, cardBody)}}, on(clock))
+			if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
+				t.Fatal(err)
+			}
+			if got := clock.total(); got < test.atLeast || got > test.most {
+				t.Errorf("waited %s, want %s to %s", got, test.atLeast, test.most)
+			}
+		})
+	}
+}
+
+func TestPauseThatOutlastsTheOperationEndsIt(t *testing.T) {
+	t.Parallel()
+	service := &script{steps: []http.HandlerFunc{answer(429, `{"error":"rate_limited","message":"slow down"}`, "Retry-After", "7200")}}
+	clock := newFakeClock()
+	client := newClient(t, service, on(clock))
+	_, err := client.GetCard(t.Context(), "card_1")
+	var failed *api.Error
+	if !errors.As(err, &failed) || failed.Status != 429 || failed.Code != "rate_limited" {
+		t.Errorf("error %v", err)
+	}
+	if _, err = client.WalletBalance(t.Context()); err == nil || !strings.Contains(err.Error(), "asked to wait until") {
+		t.Errorf("another call during the pause: %v", err)
+	}
+	if n := len(service.requests()); n != 1 || clock.total() != 0 {
+		t.Errorf("%d requests, waited %s", n, clock.total())
+	}
+}
+
+func TestConnectionThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func(*api.Client) error{
+		"read":   func(c *api.Client) error { _, err := c.WalletBalance(t.Context()); return err },
+		"change": func(c *api.Client) error { _, err := c.FreezeCard(t.Context(), "card_1"); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := newClient(t, http.NotFoundHandler(), func(c *api.Config) { c.BaseURL = "http://" + address + "/api/v1" })
+			err := call(client)
+			var lost *api.RequestError
+			if !errors.As(err, &lost) || lost.Sent || lost.Tries != 5 || !strings.Contains(err.Error(), "connection refused") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}

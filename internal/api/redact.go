@@ -1,0 +1,49 @@
+package api
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const redacted = "[redacted]"
+
+// scrubber takes out of foreign text what may be a secret.
+type scrubber struct {
+	key      string
+	patterns *regexp.Regexp
+}
+
+func newScrubber(key string) scrubber {
+	return scrubber{
+		key: key,
+		// Keys, webhook secrets, and digits that are long enough for a card number.
+		patterns: regexp.MustCompile(`sk_live_\w+|whsec_\w+|\d(?:[ -]?\d){12,18}`),
+	}
+}
+
+// excerpt returns at most limit bytes of text in one printable line.
+func (s scrubber) excerpt(text string, limit int) string {
+	const bound = 64 << 10 // more than any excerpt, less than any trouble
+	text = text[:min(len(text), bound)]
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	text = s.patterns.ReplaceAllString(strings.ReplaceAll(text, s.key, redacted), redacted)
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}
+
+// jsonText is the JSON of a value that may not be marshalled.
+func jsonText(text string) ([]byte, error) { return json.Marshal(text) }

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// TransactionType says what happened. Values that this client does not know are
+// carried through.
+type TransactionType string
+
+// The documented types (API §2.2).
+const (
+	TransactionAuthorization TransactionType = "authorization"
+	TransactionSettlement    TransactionType = "settlement"
+	TransactionRefund        TransactionType = "refund"
+	TransactionDecline       TransactionType = "decline"
+)
+
+// Transaction is one event in a card's spending.
+type Transaction struct {
+	ID        string          `json:"id"`
+	CardID    string          `json:"card_id"`
+	Type      TransactionType `json:"type"`
+	Amount    usd.Amount      `json:"amount"` // in Currency
+	Currency  string          `json:"currency"`
+	Fee       usd.Amount      `json:"fee"` // in Currency
+	Merchant  Merchant        `json:"merchant"`
+	CreatedAt string          `json:"created_at"` // ISO 8601, UTC
+}
+
+// Merchant is where a card was used.
+type Merchant struct {
+	Name string `json:"name"`
+	MCC  string `json:"mcc"` // merchant category code
+}
+
+// TransactionFilter selects transactions; empty fields select all. From and To
+// are inclusive, ISO 8601; a bare date is that whole UTC day.
+type TransactionFilter struct {
+	CardID string
+	Type   TransactionType
+	From   string
+	To     string
+}
+
+// Transactions returns the transactions that the filter selects, newest first,
+// each once.
+func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
+	return func(yield func(Transaction, error) bool) {
+		seen := map[string]bool{}
+		for number := 1; ; number++ {
+			page, err := c.transactionPage(ctx, filter, number)
+			if err != nil {
+				yield(Transaction{}, err)
+				return
+			}
+			news := false
+			for _, transaction := range page {
+				if seen[transaction.ID] {
+					continue
+				}
+				seen[transaction.ID], news = true, true
+				if !yield(transaction, nil) {
+					return
+				}
+			}
+			if !news {
+				return
+			}
+		}
+	}
+}
+
+// transactionPage asks for full pages; a service may not know how.
+func (c *Client) transactionPage(ctx context.Context, filter TransactionFilter, number int) ([]Transaction, error) {
+	query := url.Values{"page": {strconv.Itoa(number)}, "per_page": {strconv.Itoa(maxPerPage)}}
+	setQuery(query, "card_id", filter.CardID)
+	setQuery(query, "type", string(filter.Type))
+	setQuery(query, "from", filter.From)
+	setQuery(query, "to", filter.To)
+	var page []Transaction
+	err := c.read(ctx, &call{
+		operation: "list transactions", method: http.MethodGet, path: "/transactions", query: query,
+		accept: func(body []byte) (err error) {
+			page, _, err = decodeList[Transaction](body, "id", "type", "amount")
+			return err
+		},
+	})
+	return page, err
+}

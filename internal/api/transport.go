@@ -1,0 +1,51 @@
+package api
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"time"
+)
+
+const keyHeader = "X-Idempotency-Key"
+
+// transportFor returns what carries the requests. net/http repeats a request
+// with an idempotency key by itself when a kept connection breaks, before
+// anyone could look whether the first one took effect; it is kept from that.
+func transportFor(given http.RoundTripper) http.RoundTripper {
+	switch t := given.(type) {
+	case nil:
+		return oneTry{newTransport()}
+	case *http.Transport:
+		return oneTry{t}
+	default:
+		return given
+	}
+}
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:   15 * time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          100,
+		MaxIdleConnsPerHost:   32,
+		IdleConnTimeout:       90 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+// oneTry hides the idempotency key from net/http by the case of its name, which
+// means nothing on the wire.
+type oneTry struct{ *http.Transport }
+
+func (t oneTry) RoundTrip(r *http.Request) (*http.Response, error) {
+	if key, ok := r.Header[keyHeader]; ok {
+		r = r.Clone(r.Context())
+		delete(r.Header, keyHeader)
+		r.Header["x-idempotency-key"] = key
+	}
+	return t.Transport.RoundTrip(r)
+}

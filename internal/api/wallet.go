@@ -1,0 +1,55 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// WalletBalance is what the account holds. The wallet is held in USDT, the
+// cards in USD.
+type WalletBalance struct {
+	Balance           usd.Amount `json:"balance"`
+	Currency          string     `json:"currency"`
+	PendingDeposits   usd.Amount `json:"pending_deposits"` // detected, not confirmed
+	CardsActive       int        `json:"cards_active"`
+	CardsTotalBalance usd.Amount `json:"cards_total_balance"`
+}
+
+// DepositAddress is where one coin tops the wallet up.
+type DepositAddress struct {
+	Currency string `json:"currency"`
+	Network  string `json:"network"` // for people
+	Address  string `json:"address"`
+}
+
+// WalletBalance reads the wallet.
+func (c *Client) WalletBalance(ctx context.Context) (WalletBalance, error) {
+	var wallet WalletBalance
+	err := c.read(ctx, &call{
+		operation: "read the wallet balance", method: http.MethodGet, path: "/wallet/balance",
+		accept: func(body []byte) error {
+			wallet = WalletBalance{}
+			return decodeObject(body, &wallet, "balance")
+		},
+	})
+	return wallet, err
+}
+
+// DepositAddresses reads the deposit addresses of one coin, such as "usdt", or
+// of all coins when currency is empty.
+func (c *Client) DepositAddresses(ctx context.Context, currency string) ([]DepositAddress, error) {
+	query := url.Values{}
+	setQuery(query, "currency", currency)
+	var addresses []DepositAddress
+	err := c.read(ctx, &call{
+		operation: "read the deposit addresses", method: http.MethodGet, path: "/wallet/deposit-address", query: query,
+		accept: func(body []byte) (err error) {
+			addresses, _, err = decodeList[DepositAddress](body, "currency", "address")
+			return err
+		},
+	})
+	return addresses, err
+}
