@@ -17,7 +17,7 @@ import (
 var source []byte
 
 // loadDocument compiles the contract once for all tests of a process.
-var loadDocument = sync.OnceValues(func() (*document, error) { return compile(source) }) //nolint:gochecknoglobals // an immutable value
+var loadDocument = sync.OnceValues(func() (*document, error) { return compile(source) })
 
 // document is the contract in the form that checks use. It never changes.
 type document struct {
