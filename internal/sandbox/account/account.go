@@ -1,0 +1,88 @@
+// Package account holds the customers of the sandbox's service.
+package account
+
+import (
+	"fmt"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// State is how far an account's onboarding has come.
+type State string
+
+// The states in the order in which an owner reaches them.
+const (
+	EmailUnconfirmed State = "email_unconfirmed"
+	NoDeposit        State = "no_deposit"
+	APINotEnabled    State = "api_not_enabled"
+	Ready            State = "ready"
+)
+
+// Account is a customer. Everything else in the file belongs to one.
+type Account struct {
+	ID       int64
+	PublicID string
+	State    State
+}
+
+// ByKey returns the account that an API key opens.
+func ByKey(tx *store.Tx, key string) (a Account, found bool, err error) {
+	found, err = tx.Get([]any{&a.ID, &a.PublicID, &a.State},
+		`SELECT id, public_id, state FROM accounts WHERE key_hash = ?`, vault.HashAPIKey(key))
+	return a, found, err
+}
+
+// New is an account to be created.
+type New struct {
+	PublicID string
+	State    State
+	Key      string     // empty: derived from the public id
+	Balance  usd.Amount // deposited at once
+}
+
+// Create adds an account with its books and returns its API key.
+func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
+	key = keys.APIKey(n.PublicID)
+	var sealed []byte
+	if n.Key != "" {
+		key, sealed = n.Key, keys.Seal([]byte(n.Key))
+	}
+	id, err := tx.Insert(`INSERT INTO accounts (public_id, key_hash, key_sealed, state) VALUES (?, ?, ?, ?)`,
+		n.PublicID, vault.HashAPIKey(key), sealed, n.State)
+	if err != nil {
+		return "", fmt.Errorf("creating an account: %w", err)
+	}
+	if err := ledger.OpenBooks(tx, id); err != nil {
+		return "", fmt.Errorf("creating an account: %w", err)
+	}
+	if n.Balance == 0 {
+		return key, nil
+	}
+	return key, ledger.Post(tx, id, "opening balance",
+		ledger.On(ledger.Deposits, -n.Balance), ledger.On(ledger.Wallet, n.Balance))
+}
+
+// firstPublicID names the account that a file begins with.
+const firstPublicID = "acct_first"
+
+// CreateFirst adds the account that a file begins with, ready to be used.
+func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance usd.Amount) (key string, err error) {
+	return Create(tx, keys, New{PublicID: firstPublicID, State: Ready, Key: chosenKey, Balance: balance})
+}
+
+// FirstKey returns the API key of the first account, and whether it was chosen
+// rather than derived.
+func FirstKey(tx *store.Tx, keys *vault.Keyring) (key string, chosen bool, err error) {
+	var sealed []byte
+	if _, err := tx.Get([]any{&sealed}, `SELECT key_sealed FROM accounts WHERE public_id = ?`, firstPublicID); err != nil {
+		return "", false, err
+	}
+	if sealed == nil {
+		return keys.APIKey(firstPublicID), false, nil
+	}
+	plain, err := keys.Open(sealed)
+	return string(plain), true, err
+}

@@ -1,0 +1,99 @@
+// Package card issues cards and answers the nine card endpoints.
+package card
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/bin"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Status is where a card is in its life.
+type Status string
+
+// The three states of API §3.
+const (
+	Active     Status = "active"
+	Frozen     Status = "frozen"
+	Terminated Status = "terminated"
+)
+
+// Card is a card as the file holds it. Its number and code are derived, not held.
+type Card struct {
+	ID                int64
+	PublicID          string
+	LedgerAccountID   int64
+	BINID             string
+	Last4             string
+	Status            Status
+	Balance           usd.Amount
+	SpendingLimit     usd.Amount // per UTC calendar month
+	Label             string
+	AllowedCategories []string // empty: all
+	AutoFreezeAt      *usd.Amount
+	Metadata          map[string]json.RawMessage
+	CreatedAt         time.Time
+	ExpiresAt         time.Time // the last day of its month
+}
+
+// Network is the lower-case name of the card's network.
+func (c *Card) Network() string {
+	issuer, _ := bin.ByID(c.BINID)
+	return issuer.Network
+}
+
+const columns = `
+	SELECT c.id, c.public_id, c.ledger_account_id, c.bin_id, c.last4, c.status, l.balance, c.spending_limit, c.label,
+	       c.allowed_categories, c.auto_freeze_at, c.metadata, c.created_at, c.expires_at
+	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id `
+
+func scan(row store.Row) (*Card, error) {
+	var (
+		c                    Card
+		categories, metadata []byte
+		created              int64
+		expires              string
+	)
+	err := row.Scan(&c.ID, &c.PublicID, &c.LedgerAccountID, &c.BINID, &c.Last4, &c.Status, &c.Balance, &c.SpendingLimit,
+		&c.Label, &categories, &c.AutoFreezeAt, &metadata, &created, &expires)
+	if err != nil {
+		return nil, err
+	}
+	c.CreatedAt = time.UnixMilli(created).UTC()
+	if c.ExpiresAt, err = time.Parse(time.DateOnly, expires); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(categories, &c.AllowedCategories); err != nil {
+		return nil, err
+	}
+	return &c, json.Unmarshal(metadata, &c.Metadata)
+}
+
+// ByPublicID returns a card of an account, or a 404.
+func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
+	found, err := store.Select(tx, scan, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, wire.NotFound("card", publicID)
+	}
+	return found[0], nil
+}
+
+// of returns the card that a call's path names.
+func of(c *wire.Call) (*Card, error) {
+	return ByPublicID(c.Tx, c.Account.ID, c.PathValue("card_id"))
+}
+
+// liveOf returns the card that a call's path names, unless it is terminated.
+func liveOf(c *wire.Call) (*Card, error) {
+	card, err := of(c)
+	if err == nil && card.Status == Terminated {
+		return nil, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated, which is permanent", card.PublicID)
+	}
+	return card, err
+}

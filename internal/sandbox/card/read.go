@@ -1,0 +1,74 @@
+package card
+
+import (
+	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+func summary(c *wire.Call) (wire.Reply, error) {
+	card, err := of(c)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	return wire.OK(card.summary()), nil
+}
+
+func details(c *wire.Call) (wire.Reply, error) {
+	card, err := liveOf(c)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	return wire.OK(detailsView{
+		ID:       card.PublicID,
+		PAN:      c.Keys.PAN(card.PublicID),
+		CVV:      c.Keys.CVV(card.PublicID),
+		ExpMonth: int(card.ExpiresAt.Month()),
+		ExpYear:  card.ExpiresAt.Year(),
+	}), nil
+}
+
+func list(c *wire.Call) (wire.Reply, error) {
+	query := c.Query()
+	status := query.Choice("status", string(Active), string(Frozen), string(Terminated))
+	binID := query.Text("bin_id")
+	page := query.Page()
+	if err := query.Done(); err != nil {
+		return wire.Reply{}, err
+	}
+	where, args := `WHERE c.account_id = ?`, []any{c.Account.ID}
+	for _, filter := range [][2]string{{"status", status}, {"bin_id", binID}} {
+		if filter[1] != "" {
+			where += ` AND c.` + filter[0] + ` = ?`
+			args = append(args, filter[1])
+		}
+	}
+	var total int64
+	if _, err := c.Tx.Get([]any{&total}, `SELECT COUNT(*) FROM cards c `+where, args...); err != nil {
+		return wire.Reply{}, err
+	}
+	// The ids first, from an index alone: rows that the offset skips are never read.
+	ids := `SELECT c.id FROM cards c ` + where + ` ORDER BY c.id DESC LIMIT ? OFFSET ?`
+	cards, err := store.Select(c.Tx, scan, columns+`WHERE c.id IN (`+ids+`) ORDER BY c.id DESC`,
+		append(args, page.Size, page.Offset())...)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	items := make([]listItem, len(cards))
+	for i, card := range cards {
+		items[i] = card.item()
+	}
+	return wire.OK(struct {
+		Data    []listItem `json:"data"`
+		Page    int64      `json:"page"`
+		PerPage int64      `json:"per_page"`
+		Total   int64      `json:"total"`
+	}{items, page.Number, page.Size, total}), nil
+}
+
+// knownCategories are the merchant categories that a card can be limited to.
+func knownCategories() []string {
+	return strings.Fields(`advertising software travel retail food entertainment utilities
+		telecom education health transport finance government other`)
+}

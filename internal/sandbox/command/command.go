@@ -1,0 +1,143 @@
+// Package command is the sandbox as a program of its own.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Exit codes of Main.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// shutdownTime is how long running requests may take after the end.
+const shutdownTime = 10 * time.Second
+
+type settings struct {
+	listen string
+	data   string
+	apiKey string
+	wallet usd.Amount
+}
+
+// Main serves the sandbox until the context ends and returns the exit code.
+// args are what follows the name of the sub-command. The address and the key
+// go to stdout as VCARD_BASE_URL and VCARD_API_KEY, the log to stderr.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parse(args, stdout)
+	if errors.Is(err, pflag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "sandbox: %v\nRun with --help for the flags.\n", err)
+		return exitUsage
+	}
+	logger := slog.New(slog.NewTextHandler(stderr, nil))
+	if err := s.run(ctx, stdout, logger); err != nil {
+		_, _ = fmt.Fprintf(stderr, "sandbox: %v\n", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+func parse(args []string, stdout io.Writer) (settings, error) {
+	var s settings
+	flags := pflag.NewFlagSet("sandbox", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&s.listen, "listen", "127.0.0.1:8420", "address to listen on; port 0 picks a free one")
+	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "file that holds the service; :memory: keeps nothing")
+	flags.StringVar(&s.apiKey, "api-key", "", "API key of the first account of a new file; one is made when left out")
+	balance := flags.String("initial-balance", sandbox.DefaultInitialBalance.String(), "USD in the wallet of a new file")
+	flags.Usage = func() {
+		_, _ = fmt.Fprintf(stdout, "Serves the virtual-card service from a local file.\n\nFlags:\n%s", flags.FlagUsages())
+	}
+	if err := flags.Parse(args); err != nil {
+		return settings{}, err
+	}
+	if flags.NArg() > 0 {
+		return settings{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	amount, err := usd.Parse(*balance)
+	if err != nil || amount < 0 {
+		return settings{}, fmt.Errorf("--initial-balance %q: want USD with at most two decimals, not negative", *balance)
+	}
+	s.wallet = amount
+	return s, nil
+}
+
+func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger) (err error) {
+	service, err := sandbox.Open(ctx, sandbox.Options{
+		Path: s.data, InitialBalance: s.wallet, APIKey: s.apiKey, Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, service.Close()) }()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w", s.listen, err)
+	}
+	server := &http.Server{
+		Handler:           service.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+	// The key goes to standard output alone: the log may be kept.
+	_, err = fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", baseURL(listener.Addr()), service.APIKey())
+	if err != nil {
+		return errors.Join(fmt.Errorf("writing the address: %w", err), listener.Close())
+	}
+	logger.Info("the sandbox listens", "address", listener.Addr().String(), "data", s.data)
+	return serve(ctx, server, listener, logger)
+}
+
+// serve returns when the context has ended and running requests are answered.
+func serve(ctx context.Context, server *http.Server, listener net.Listener, logger *slog.Logger) error {
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	logger.Info("the sandbox stops")
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.Join(errors.New("some requests were cut off"), server.Close())
+	}
+	<-failed
+	return err
+}
+
+// baseURL is the address to give to clients on this machine.
+func baseURL(address net.Addr) string {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return "http://" + address.String() + wire.API
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + wire.API
+}

@@ -1,0 +1,79 @@
+package control
+
+import (
+	"slices"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// createAccount adds an account in a state of onboarding; with initial_balance,
+// its wallet begins with that.
+func createAccount(c *wire.Call) (wire.Reply, error) {
+	fields := c.Fields()
+	state := account.State(fields.Text("state"))
+	states := []account.State{account.Ready, account.EmailUnconfirmed, account.NoDeposit, account.APINotEnabled}
+	if !slices.Contains(states, state) {
+		fields.Refuse(wire.Invalid("state must be one of %s", states))
+	}
+	balance, _ := fields.OptionalAmount("initial_balance")
+	if balance < 0 {
+		fields.Refuse(wire.Invalid("initial_balance must not be negative"))
+	}
+	if err := fields.Done(); err != nil {
+		return wire.Reply{}, err
+	}
+	publicID := vault.Token("acct_")
+	key, err := account.Create(c.Tx, c.Keys, account.New{PublicID: publicID, State: state, Balance: balance})
+	return wire.Created(struct {
+		AccountID string `json:"account_id"`
+		APIKey    string `json:"api_key"`
+	}{publicID, key}), err
+}
+
+// reset empties the file down to a first account as it was at the start, with
+// the same API key. Other accounts and their keys are gone.
+func reset(c *wire.Call) (wire.Reply, error) {
+	if err := c.NoFields(); err != nil {
+		return wire.Reply{}, err
+	}
+	key, chosen, err := account.FirstKey(c.Tx, c.Keys)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	if !chosen {
+		key = ""
+	}
+	var balance usd.Amount
+	if _, err := c.Tx.Get([]any{&balance}, `SELECT initial_balance FROM service`); err != nil {
+		return wire.Reply{}, err
+	}
+	if err := empty(c.Tx); err != nil {
+		return wire.Reply{}, err
+	}
+	if _, err := account.CreateFirst(c.Tx, c.Keys, key, balance); err != nil {
+		return wire.Reply{}, err
+	}
+	return now(c)
+}
+
+// empty deletes every row but the file's own, and sets the clock right.
+func empty(tx *store.Tx) error {
+	tables, err := store.Select(tx, func(row store.Row) (name string, err error) { return name, row.Scan(&name) },
+		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'service'`)
+	if err != nil {
+		return err
+	}
+	if err := tx.Exec(`PRAGMA defer_foreign_keys = ON`); err != nil { // until the commit
+		return err
+	}
+	for _, table := range tables {
+		if err := tx.Exec(`DELETE FROM "` + table + `"`); err != nil {
+			return err
+		}
+	}
+	return tx.ResetClock()
+}

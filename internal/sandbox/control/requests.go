@@ -1,0 +1,42 @@
+package control
+
+import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+type requestView struct {
+	Method         string  `json:"method"`
+	Path           string  `json:"path"` // relative to the base address
+	Query          string  `json:"query"`
+	Status         int     `json:"status"`
+	IdempotencyKey *string `json:"idempotency_key"`
+	Time           string  `json:"time"`
+}
+
+// listRequests shows the API calls so far, the oldest first.
+func listRequests(c *wire.Call) (wire.Reply, error) {
+	entries, err := requestlog.List(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	data := make([]requestView, len(entries))
+	for i, e := range entries {
+		data[i] = requestView{e.Method, e.Path, e.Query, e.Status, nil, wire.Timestamp(e.Time)}
+		if e.IdempotencyKey != "" {
+			data[i].IdempotencyKey = &e.IdempotencyKey
+		}
+	}
+	return wire.OK(struct {
+		Data []requestView `json:"data"`
+	}{data}), nil
+}
+
+func forgetRequests(c *wire.Call) (wire.Reply, error) {
+	if err := requestlog.Forget(c.Tx, c.Account.ID); err != nil {
+		return wire.Reply{}, err
+	}
+	return wire.OK(struct {
+		Data []requestView `json:"data"`
+	}{[]requestView{}}), nil
+}

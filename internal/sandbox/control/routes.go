@@ -1,0 +1,30 @@
+// Package control is the part of the sandbox that no real service has: its
+// clock, its accounts, its books and its memory.
+package control
+
+import (
+	"net/http"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// Routes are the control calls.
+func Routes(recorder *requestlog.Recorder) []wire.Route {
+	const clock, requests = wire.Control + "/clock", wire.Control + "/requests"
+	return []wire.Route{
+		{Method: http.MethodGet, Path: clock, Handle: readClock},
+		{Method: http.MethodPost, Path: clock, Handle: moveClock},
+		{Method: http.MethodPost, Path: wire.Control + "/accounts", Handle: createAccount},
+		{Method: http.MethodGet, Path: wire.Control + "/ledger", Handle: audit},
+		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
+		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
+		{Method: http.MethodPost, Path: wire.Control + "/reset", Handle: reset, Before: recorder.Flush},
+	}
+}
+
+func audit(c *wire.Call) (wire.Reply, error) {
+	report, err := ledger.Audit(c.Tx, c.Account.ID)
+	return wire.OK(report), err
+}

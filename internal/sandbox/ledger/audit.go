@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Line is a ledger account and what is on it. A card's name is its id.
+type Line struct {
+	Name    string     `json:"name"`
+	Balance usd.Amount `json:"balance"`
+}
+
+// Report is what an audit found.
+type Report struct {
+	Accounts []Line   `json:"accounts"`
+	Balanced bool     `json:"balanced"`
+	Problems []string `json:"problems,omitempty"` // why it is not balanced
+}
+
+// book is a ledger account with all that its balance must agree with.
+type book struct {
+	Line
+	kind   Kind
+	posted usd.Amount
+	status string // of the card
+}
+
+// Audit works an account's books out again from their postings: every entry
+// adds up to zero, every balance is the sum of its postings, holds are what
+// open authorizations keep back, only deposits and loss are negative, and a
+// terminated card holds nothing.
+func Audit(tx *store.Tx, accountID int64) (Report, error) {
+	books, err := store.Select(tx, scanBook, `
+		WITH posted AS (
+			SELECT p.ledger_account_id AS id, SUM(p.amount) AS total
+			FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
+			WHERE e.account_id = ? GROUP BY p.ledger_account_id)
+		SELECT l.kind, l.balance, COALESCE(posted.total, 0), COALESCE(c.public_id, l.kind), COALESCE(c.status, '')
+		FROM ledger_accounts l
+		LEFT JOIN posted ON posted.id = l.id
+		LEFT JOIN cards c ON c.ledger_account_id = l.id
+		WHERE l.account_id = ? ORDER BY l.id`, accountID, accountID)
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{Accounts: make([]Line, 0, len(books))}
+	for _, b := range books {
+		report.Accounts = append(report.Accounts, b.Line)
+		report.Problems = append(report.Problems, b.problems()...)
+	}
+	for _, check := range []func(*store.Tx, int64) ([]string, error){lopsidedEntries, wrongHolds} {
+		problems, err := check(tx, accountID)
+		if err != nil {
+			return Report{}, err
+		}
+		report.Problems = append(report.Problems, problems...)
+	}
+	report.Balanced = len(report.Problems) == 0
+	return report, nil
+}
+
+func scanBook(row store.Row) (b book, err error) {
+	err = row.Scan(&b.kind, &b.Balance, &b.posted, &b.Name, &b.status)
+	return b, err
+}
+
+func (b book) problems() (found []string) {
+	if b.Balance != b.posted {
+		found = append(found, fmt.Sprintf("%s holds %s USD, its postings add up to %s USD", b.Name, b.Balance, b.posted))
+	}
+	if b.Balance < 0 && !b.kind.mayOwe() {
+		found = append(found, fmt.Sprintf("%s is negative: %s USD", b.Name, b.Balance))
+	}
+	if b.status == "terminated" && b.Balance != 0 {
+		found = append(found, fmt.Sprintf("%s is terminated and holds %s USD", b.Name, b.Balance))
+	}
+	return found
+}
+
+func lopsidedEntries(tx *store.Tx, accountID int64) ([]string, error) {
+	return store.Select(tx, func(row store.Row) (string, error) {
+		var (
+			id   int64
+			kind string
+			sum  usd.Amount
+		)
+		err := row.Scan(&id, &kind, &sum)
+		return fmt.Sprintf("entry %d (%s) adds up to %s USD", id, kind, sum), err
+	}, `SELECT e.id, e.kind, SUM(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
+		WHERE e.account_id = ? GROUP BY e.id HAVING SUM(p.amount) <> 0`, accountID)
+}
+
+func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
+	booked, err := Balance(tx, accountID, Holds)
+	if err != nil {
+		return nil, err
+	}
+	var open usd.Amount
+	if _, err := tx.Get([]any{&open}, `SELECT COALESCE(SUM(amount), 0) FROM holds WHERE account_id = ?`, accountID); err != nil {
+		return nil, err
+	}
+	if booked == open {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", booked, open)}, nil
+}

@@ -1,0 +1,131 @@
+// Package ledger keeps the double-entry books of every account: no money moves
+// but by an entry whose legs add up to zero.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Kind says what a ledger account holds.
+type Kind string
+
+// An account has one ledger account of each kind, and one Card for each card.
+const (
+	Wallet    Kind = "wallet"
+	Card      Kind = "card"
+	Holds     Kind = "holds"     // authorized, not yet settled
+	Fees      Kind = "fees"      // what the service earned
+	Merchants Kind = "merchants" // what was spent, less refunds
+	Deposits  Kind = "deposits"  // minus what came in from outside
+	Loss      Kind = "loss"      // minus what nobody could be made to pay
+)
+
+// mayOwe tells whether a balance below zero is right.
+func (k Kind) mayOwe() bool { return k == Deposits || k == Loss }
+
+// OpenBooks makes the ledger accounts of a new account.
+func OpenBooks(tx *store.Tx, accountID int64) error {
+	for _, kind := range []Kind{Wallet, Holds, Fees, Merchants, Deposits, Loss} {
+		if _, err := open(tx, accountID, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OpenCard makes the ledger account of a new card and returns its id.
+func OpenCard(tx *store.Tx, accountID int64) (int64, error) { return open(tx, accountID, Card) }
+
+func open(tx *store.Tx, accountID int64, kind Kind) (int64, error) {
+	return tx.Insert(`INSERT INTO ledger_accounts (account_id, kind) VALUES (?, ?)`, accountID, kind)
+}
+
+// Balance returns what is on the one ledger account of a kind.
+func Balance(tx *store.Tx, accountID int64, kind Kind) (usd.Amount, error) {
+	var balance usd.Amount
+	_, err := tx.Get([]any{&balance}, `SELECT balance FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, kind)
+	return balance, err
+}
+
+// CardsTotal returns the sum of all cards' balances.
+func CardsTotal(tx *store.Tx, accountID int64) (usd.Amount, error) {
+	var total usd.Amount
+	_, err := tx.Get([]any{&total},
+		`SELECT COALESCE(SUM(balance), 0) FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, Card)
+	return total, err
+}
+
+// Leg is one side of an entry.
+type Leg struct {
+	kind   Kind
+	cardID int64 // the ledger account, when kind is Card
+	amount usd.Amount
+}
+
+// On is a leg on the one ledger account of a kind; a negative amount takes away.
+func On(kind Kind, amount usd.Amount) Leg { return Leg{kind: kind, amount: amount} }
+
+// OnCard is a leg on the ledger account that OpenCard made.
+func OnCard(ledgerAccountID int64, amount usd.Amount) Leg {
+	return Leg{kind: Card, cardID: ledgerAccountID, amount: amount}
+}
+
+// Post writes an entry and changes the balances. It refuses, as the caller's
+// mistake, legs that do not add up to zero and balances that must not be
+// negative; callers check what a user may take before they post.
+func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
+	now, err := tx.Now()
+	if err != nil {
+		return err
+	}
+	entry, err := tx.Insert(`INSERT INTO ledger_entries (account_id, kind, created_at) VALUES (?, ?, ?)`,
+		accountID, kind, now.UnixMilli())
+	if err != nil {
+		return err
+	}
+	var sum usd.Amount
+	for _, leg := range legs {
+		sum += leg.amount
+		if leg.amount == 0 {
+			continue
+		}
+		if err := leg.post(tx, accountID, entry); err != nil {
+			return fmt.Errorf("posting %s: %w", kind, err)
+		}
+	}
+	if sum != 0 {
+		return fmt.Errorf("posting %s: the legs are off by %s USD", kind, sum)
+	}
+	return nil
+}
+
+func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
+	var (
+		id      int64
+		balance usd.Amount
+		found   bool
+		err     error
+	)
+	if l.kind == Card {
+		found, err = tx.Get([]any{&id, &balance},
+			`UPDATE ledger_accounts SET balance = balance + ? WHERE id = ? AND account_id = ? RETURNING id, balance`,
+			l.amount, l.cardID, accountID)
+	} else {
+		found, err = tx.Get([]any{&id, &balance},
+			`UPDATE ledger_accounts SET balance = balance + ? WHERE account_id = ? AND kind = ? RETURNING id, balance`,
+			l.amount, accountID, l.kind)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return errors.New("no ledger account of kind " + string(l.kind))
+	case balance < 0 && !l.kind.mayOwe():
+		return fmt.Errorf("%s would be at %s USD", l.kind, balance)
+	}
+	return tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount) VALUES (?, ?, ?)`, entry, id, l.amount)
+}

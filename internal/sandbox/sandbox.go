@@ -1,0 +1,116 @@
+// Package sandbox is a complete virtual-card service in one SQLite file,
+// behind one http.Handler: for trying things out, and for tests.
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/bin"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// DefaultInitialBalance is what a first wallet holds unless told otherwise.
+const DefaultInitialBalance = 10_000 * usd.Dollar
+
+// Options says which sandbox to open.
+type Options struct {
+	Path           string           // a SQLite file, made when missing; ":memory:" keeps nothing
+	InitialBalance usd.Amount       // of the first account's wallet, when the file is new
+	APIKey         string           // the first account's key, when the file is new; empty: one is derived
+	Logger         *slog.Logger     // nil discards
+	Clock          func() time.Time // the clock on the wall; nil is time.Now
+}
+
+// Sandbox is an open service. Several may share a file, in one process or many.
+type Sandbox struct {
+	db       *store.DB
+	keys     *vault.Keyring
+	apiKey   string
+	recorder *requestlog.Recorder
+	handler  http.Handler
+}
+
+// Open opens the service in a file, or begins one. The error says what is
+// wrong with the path or the options, and never holds a key.
+func Open(ctx context.Context, o Options) (*Sandbox, error) {
+	if o.InitialBalance < 0 {
+		return nil, errors.New("the sandbox's initial balance must not be negative")
+	}
+	if o.APIKey != "" && !strings.HasPrefix(o.APIKey, vault.KeyPrefix) {
+		return nil, fmt.Errorf("a sandbox's API key begins with %s; a real key has no place in it", vault.KeyPrefix)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	db, err := store.Open(ctx, store.Options{Path: o.Path, Wall: o.Clock})
+	if err != nil {
+		return nil, err
+	}
+	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger)}
+	if err := db.Write(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
+	}
+	server := &wire.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Logger: o.Logger}
+	s.handler = server.Handler(slices.Concat(
+		card.Routes(), transaction.Routes(), wallet.Routes(), bin.Routes(), threeds.Routes(), webhook.Routes(),
+		control.Routes(s.recorder)))
+	return s, nil
+}
+
+// begin reads the master key and the first account's key; in a new file it
+// makes them.
+func (s *Sandbox) begin(tx *store.Tx, o Options) error {
+	var master []byte
+	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)
+	if err != nil {
+		return err
+	}
+	if !found {
+		master = vault.NewMasterKey()
+		err := tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
+		if err != nil {
+			return err
+		}
+	}
+	if s.keys, err = vault.New(master); err != nil {
+		return err
+	}
+	if !found {
+		s.apiKey, err = account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
+		return err
+	}
+	s.apiKey, _, err = account.FirstKey(tx, s.keys)
+	if err == nil && o.APIKey != "" && o.APIKey != s.apiKey {
+		return errors.New("it was begun with another API key; leave the key out, or choose another path")
+	}
+	return err
+}
+
+// Handler answers the API under /api/v1 and the control calls under /_sandbox.
+func (s *Sandbox) Handler() http.Handler { return s.handler }
+
+// APIKey returns the first account's key, the same at each opening of a file.
+func (s *Sandbox) APIKey() string { return s.apiKey }
+
+// Close ends the service. Requests should have ended before.
+func (s *Sandbox) Close() error {
+	return errors.Join(s.recorder.Flush(context.Background()), s.db.Close())
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Tx is a running transaction. It belongs to one goroutine.
+type Tx struct {
+	conn *conn
+	ctx  context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
+	wall func() time.Time
+	now  time.Time
+}
+
+// Exec runs a statement.
+func (tx *Tx) Exec(query string, args ...any) error {
+	_, err := tx.exec(query, args)
+	return err
+}
+
+// Insert runs an INSERT and returns the id of the new row.
+func (tx *Tx) Insert(query string, args ...any) (int64, error) {
+	res, err := tx.exec(query, args)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+func (tx *Tx) exec(query string, args []any) (sql.Result, error) {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(tx.ctx, args...)
+}
+
+// Get scans the first row of a query into dest and tells whether there was one.
+func (tx *Tx) Get(dest []any, query string, args ...any) (found bool, err error) {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err != nil {
+		return false, err
+	}
+	err = s.QueryRowContext(tx.ctx, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Row is what a scan function reads its columns from.
+type Row interface{ Scan(dest ...any) error }
+
+// Select returns every row of a query; never nil, so that no rows encode as [].
+func Select[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.QueryContext(tx.ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // its error is rows.Err's
+	all := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// Now is the service's time, the same throughout a transaction: the clock on
+// the wall plus what the file's clock was moved by; UTC, whole milliseconds.
+func (tx *Tx) Now() (time.Time, error) {
+	if !tx.now.IsZero() {
+		return tx.now, nil
+	}
+	var offset int64
+	if _, err := tx.Get([]any{&offset}, `SELECT clock_offset_ms FROM service`); err != nil {
+		return time.Time{}, fmt.Errorf("reading the clock: %w", err)
+	}
+	tx.now = tx.wall().Add(time.Duration(offset) * time.Millisecond).UTC().Truncate(time.Millisecond)
+	return tx.now, nil
+}
+
+// MoveClock advances the file's clock for every process that shares it.
+func (tx *Tx) MoveClock(by time.Duration) error {
+	tx.now = time.Time{}
+	return tx.Exec(`UPDATE service SET clock_offset_ms = clock_offset_ms + ?`, by.Milliseconds())
+}
+
+// ResetClock sets the file's clock back to the one on the wall.
+func (tx *Tx) ResetClock() error {
+	tx.now = time.Time{}
+	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
+}

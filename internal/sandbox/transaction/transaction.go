@@ -1,0 +1,97 @@
+// Package transaction keeps what happened on cards, and lists it.
+package transaction
+
+import (
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Type says what happened.
+type Type string
+
+// The four types of API §2.2.
+const (
+	Authorization Type = "authorization"
+	Settlement    Type = "settlement"
+	Refund        Type = "refund"
+	Decline       Type = "decline"
+)
+
+// Merchant is where a card was used.
+type Merchant struct {
+	Name string `json:"name"`
+	MCC  string `json:"mcc"`
+}
+
+// Transaction is the object of API §2.2.
+type Transaction struct {
+	ID        string     `json:"id"`
+	CardID    string     `json:"card_id"`
+	Type      Type       `json:"type"`
+	Amount    usd.Amount `json:"amount"`
+	Currency  string     `json:"currency"`
+	Fee       usd.Amount `json:"fee"`
+	Merchant  Merchant   `json:"merchant"`
+	CreatedAt string     `json:"created_at"`
+}
+
+const currency = "USD"
+
+// New is a transaction to be recorded.
+type New struct {
+	Card     *card.Card
+	ParentID *int64 // the row that a settlement or a refund follows
+	Type     Type
+	Amount   usd.Amount
+	Fee      usd.Amount
+	Merchant Merchant
+}
+
+// Record writes a transaction and returns its row's id and what the API shows
+// of it. It moves no money. Times never go back, even when a clock does: the
+// listing finds dates by their place.
+func Record(tx *store.Tx, accountID int64, n New) (rowID int64, shown Transaction, err error) {
+	now, err := tx.Now()
+	if err != nil {
+		return 0, Transaction{}, err
+	}
+	created := now.UnixMilli()
+	places := make([]any, 0, len(listings()))
+	for _, listing := range listings() {
+		last, at, err := listing.last(tx, scope{accountID: accountID, cardID: n.Card.ID, kind: n.Type})
+		if err != nil {
+			return 0, Transaction{}, err
+		}
+		places = append(places, last+1)
+		created = max(created, at)
+	}
+	shown = Transaction{
+		ID:        vault.Token("txn_"),
+		CardID:    n.Card.PublicID,
+		Type:      n.Type,
+		Amount:    n.Amount,
+		Currency:  currency,
+		Fee:       n.Fee,
+		Merchant:  n.Merchant,
+		CreatedAt: wire.Timestamp(time.UnixMilli(created)),
+	}
+	rowID, err = tx.Insert(`
+		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
+		                          created_at, number, type_number, card_number, card_type_number)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		append([]any{shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC,
+			created}, places...)...)
+	return rowID, shown, err
+}
+
+func scan(row store.Row) (t Transaction, err error) {
+	var created int64
+	err = row.Scan(&t.ID, &t.CardID, &t.Type, &t.Amount, &t.Fee, &t.Merchant.Name, &t.Merchant.MCC, &created)
+	t.Currency, t.CreatedAt = currency, wire.Timestamp(time.UnixMilli(created))
+	return t, err
+}

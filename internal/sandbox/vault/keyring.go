@@ -1,0 +1,99 @@
+// Package vault derives every secret of the sandbox from one master key, so
+// that none needs to be stored, and seals those that must be.
+package vault
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+// KeyPrefix begins every API key of a sandbox; a real service's keys begin
+// with its first part only.
+const KeyPrefix = "sk_live_sandbox_"
+
+// masterKeySize is in bytes.
+const masterKeySize = 32
+
+// Keyring derives and seals. It is safe for concurrent use.
+type Keyring struct {
+	derive []byte
+	seal   cipher.AEAD
+}
+
+// NewMasterKey returns fresh key material for a new file.
+func NewMasterKey() []byte {
+	key := make([]byte, masterKeySize)
+	_, _ = rand.Read(key) // never fails: crypto/rand ends the program instead
+	return key
+}
+
+// New returns the keyring of a master key.
+func New(master []byte) (*Keyring, error) {
+	if len(master) != masterKeySize {
+		return nil, fmt.Errorf("the master key has %d bytes, want %d", len(master), masterKeySize)
+	}
+	derive, err := hkdf.Key(sha256.New, master, nil, "vcard sandbox: derived values", masterKeySize)
+	if err != nil {
+		return nil, err
+	}
+	sealing, err := hkdf.Key(sha256.New, master, nil, "vcard sandbox: sealed values", masterKeySize)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(sealing)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, err
+	}
+	return &Keyring{derive: derive, seal: aead}, nil
+}
+
+// bytes returns 32 bytes that only the master key's holder can know.
+func (k *Keyring) bytes(purpose, id string) []byte {
+	mac := hmac.New(sha256.New, k.derive)
+	_, _ = fmt.Fprintf(mac, "%s\x00%s", purpose, id)
+	return mac.Sum(nil)
+}
+
+// APIKey returns the key of an account: KeyPrefix and 40 hexadecimal digits.
+func (k *Keyring) APIKey(accountID string) string {
+	return KeyPrefix + hex.EncodeToString(k.bytes("api key", accountID)[:20])
+}
+
+// HashAPIKey is what the file keeps of a key. Keys are long and random, so a
+// plain hash cannot be searched.
+func HashAPIKey(key string) []byte {
+	sum := sha256.Sum256([]byte(key))
+	return sum[:]
+}
+
+// Seal encrypts a value that has to be stored.
+func (k *Keyring) Seal(plain []byte) []byte {
+	nonce := make([]byte, k.seal.NonceSize())
+	_, _ = rand.Read(nonce)
+	return k.seal.Seal(nonce, nonce, plain, nil)
+}
+
+// Open reverses Seal. It fails when the value was sealed under another master
+// key, or changed.
+func (k *Keyring) Open(sealed []byte) ([]byte, error) {
+	n := k.seal.NonceSize()
+	if len(sealed) < n {
+		return nil, errors.New("opening a sealed value: too short")
+	}
+	plain, err := k.seal.Open(nil, sealed[:n], sealed[n:], nil)
+	if err != nil {
+		return nil, fmt.Errorf("opening a sealed value: %w", err)
+	}
+	return plain, nil
+}

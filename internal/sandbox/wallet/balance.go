@@ -1,0 +1,44 @@
+// Package wallet shows an account's wallet and where it is topped up.
+package wallet
+
+import (
+	"net/http"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Routes is API §4.11 and §4.12.
+func Routes() []wire.Route {
+	return []wire.Route{
+		{Method: http.MethodGet, Path: wire.API + "/wallet/balance", Handle: balance},
+		{Method: http.MethodGet, Path: wire.API + "/wallet/deposit-address", Handle: depositAddresses},
+	}
+}
+
+// summary is the object of API §2.3.
+type summary struct {
+	Balance           usd.Amount `json:"balance"`
+	Currency          string     `json:"currency"`
+	PendingDeposits   usd.Amount `json:"pending_deposits"`
+	CardsActive       int64      `json:"cards_active"`
+	CardsTotalBalance usd.Amount `json:"cards_total_balance"`
+}
+
+func balance(c *wire.Call) (wire.Reply, error) {
+	s := summary{Currency: "USDT"}
+	var err error
+	if s.Balance, err = ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet); err != nil {
+		return wire.Reply{}, err
+	}
+	if s.CardsTotalBalance, err = ledger.CardsTotal(c.Tx, c.Account.ID); err != nil {
+		return wire.Reply{}, err
+	}
+	_, err = c.Tx.Get([]any{&s.PendingDeposits, &s.CardsActive}, `
+		SELECT (SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ?1 AND status = 'pending'),
+		       (SELECT COUNT(*) FROM cards WHERE account_id = ?1 AND status = ?2)`,
+		c.Account.ID, card.Active)
+	return wire.OK(s), err
+}

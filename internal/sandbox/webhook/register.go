@@ -1,0 +1,101 @@
+// Package webhook registers the endpoints that events are delivered to.
+package webhook
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+const (
+	maxURL    = 2048 // characters
+	maxSecret = 256  // characters
+)
+
+// Routes is API §4.15.
+func Routes() []wire.Route {
+	return []wire.Route{
+		{Method: http.MethodPost, Path: wire.API + "/webhooks", Handle: register},
+	}
+}
+
+// endpoint is the object of API §2.7.
+type endpoint struct {
+	ID        string   `json:"id"`
+	URL       string   `json:"url"`
+	Events    []string `json:"events"`
+	Secret    string   `json:"secret"`
+	CreatedAt string   `json:"created_at"`
+}
+
+func register(c *wire.Call) (wire.Reply, error) {
+	e, err := readEndpoint(c.Fields())
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	now, err := c.Tx.Now()
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	e.ID, e.CreatedAt = vault.Token("wh_"), wire.Timestamp(now)
+	events, err := json.Marshal(e.Events)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	err = c.Tx.Exec(`
+		INSERT INTO webhooks (public_id, account_id, url, events, secret_sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		e.ID, c.Account.ID, e.URL, string(events), c.Keys.Seal([]byte(e.Secret)), now.UnixMilli())
+	return wire.Created(e), err
+}
+
+func readEndpoint(f *wire.Fields) (endpoint, error) {
+	e := endpoint{URL: f.Text("url")}
+	checkURL(f, e.URL)
+	var found bool
+	if e.Events, found = f.Texts("events"); !found {
+		f.Refuse(wire.Invalid("events is required"))
+	}
+	checkEvents(f, e.Events)
+	secret, found := f.OptionalText("secret", maxSecret)
+	if found && secret == "" {
+		f.Refuse(wire.Invalid("secret must not be empty; leave it out to have one generated"))
+	}
+	if !found {
+		secret = vault.Token("whsec_")
+	}
+	e.Secret = secret
+	return e, f.Done()
+}
+
+func checkURL(f *wire.Fields, text string) {
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > maxURL:
+		f.Refuse(wire.Invalid("url has more than %d characters", maxURL))
+	case err != nil || u.Scheme != "https" || u.Hostname() == "":
+		f.Refuse(wire.Invalid("url must be an https URL with a host"))
+	case u.User != nil:
+		f.Refuse(wire.Invalid("url must not hold a user name or password"))
+	}
+}
+
+func checkEvents(f *wire.Fields, events []string) {
+	if len(events) == 0 {
+		f.Refuse(wire.Invalid("events must name at least one event"))
+	}
+	known := event.Types()
+	for _, name := range events {
+		switch {
+		case name == event.All && len(events) > 1:
+			f.Refuse(wire.Invalid(`events: "*" stands alone`))
+		case name != event.All && !slices.Contains(known, name):
+			f.Refuse(wire.Invalid(`events: %.64q is not an event; there are "*" and %s`, name, strings.Join(known, ", ")))
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Fields reads the members of a JSON object. The first mistake is kept, and
+// later reads return zero values: read all, then ask Done.
+type Fields struct {
+	values map[string]json.RawMessage
+	err    error
+}
+
+// Done returns the first mistake, or names a member that was not read: the
+// service does not know it.
+func (f *Fields) Done() error {
+	if f.err == nil && len(f.values) > 0 {
+		f.err = Invalid("unknown field %.64q", slices.Sorted(maps.Keys(f.values))[0])
+	}
+	return f.err
+}
+
+// Refuse keeps err as the mistake, unless there was one before.
+func (f *Fields) Refuse(err *Error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// take removes a member. null counts as absent.
+func (f *Fields) take(name string) (json.RawMessage, bool) {
+	raw, found := f.values[name]
+	delete(f.values, name)
+	return raw, found && string(raw) != "null" && f.err == nil
+}
+
+func (f *Fields) require(name string) (json.RawMessage, bool) {
+	raw, found := f.take(name)
+	if !found {
+		f.Refuse(Invalid("%s is required", name))
+	}
+	return raw, found
+}
+
+// Has tells whether a member is there, null included.
+func (f *Fields) Has(name string) bool {
+	_, found := f.values[name]
+	return found
+}
+
+// Text reads a required, non-empty string.
+func (f *Fields) Text(name string) string {
+	raw, found := f.require(name)
+	if !found {
+		return ""
+	}
+	text := f.text(name, raw)
+	if text == "" {
+		f.Refuse(Invalid("%s must not be empty", name))
+	}
+	return text
+}
+
+// OptionalText reads a string of at most maxLength characters.
+func (f *Fields) OptionalText(name string, maxLength int) (text string, found bool) {
+	raw, found := f.take(name)
+	if !found {
+		return "", false
+	}
+	text = f.text(name, raw)
+	if n := utf8.RuneCountInString(text); n > maxLength {
+		f.Refuse(Invalid("%s has %d characters; at most %d are allowed", name, n, maxLength))
+	}
+	return text, true
+}
+
+func (f *Fields) text(name string, raw json.RawMessage) (text string) {
+	if err := json.Unmarshal(raw, &text); err != nil {
+		f.Refuse(Invalid("%s must be a string", name))
+	}
+	return text
+}
+
+// Amount reads a required number of USD.
+func (f *Fields) Amount(name string) usd.Amount {
+	raw, found := f.require(name)
+	if !found {
+		return 0
+	}
+	return f.amount(name, raw)
+}
+
+// OptionalAmount reads a number of USD.
+func (f *Fields) OptionalAmount(name string) (amount usd.Amount, found bool) {
+	raw, found := f.take(name)
+	if !found {
+		return 0, false
+	}
+	return f.amount(name, raw), true
+}
+
+func (f *Fields) amount(name string, raw json.RawMessage) usd.Amount {
+	if !strings.ContainsRune("-0123456789", rune(raw[0])) {
+		f.Refuse(Invalid("%s must be a number", name))
+		return 0
+	}
+	amount, err := usd.Parse(string(raw))
+	switch {
+	case errors.Is(err, usd.ErrFraction):
+		f.Refuse(Invalid("%s must have at most two decimals", name))
+	case err != nil:
+		f.Refuse(Invalid("%s is out of range", name))
+	}
+	return amount
+}
+
+// Texts reads an array of strings; each once, in the order of the request.
+func (f *Fields) Texts(name string) (texts []string, found bool) {
+	raw, found := f.take(name)
+	if !found {
+		return []string{}, false
+	}
+	var all []*string
+	if err := json.Unmarshal(raw, &all); err != nil || slices.Contains(all, nil) {
+		f.Refuse(Invalid("%s must be an array of strings", name))
+		return []string{}, false
+	}
+	texts = make([]string, 0, len(all))
+	seen := map[string]bool{}
+	for _, text := range all {
+		if !seen[*text] {
+			seen[*text] = true
+			texts = append(texts, *text)
+		}
+	}
+	return texts, true
+}
+
+// Pairs reads an object of at most maxKeys strings, numbers and booleans.
+func (f *Fields) Pairs(name string, maxKeys int) map[string]json.RawMessage {
+	raw, found := f.take(name)
+	if !found {
+		return map[string]json.RawMessage{}
+	}
+	var pairs map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &pairs); err != nil {
+		f.Refuse(Invalid("%s must be an object", name))
+	}
+	if len(pairs) > maxKeys {
+		f.Refuse(Invalid("%s has %d keys; at most %d are allowed", name, len(pairs), maxKeys))
+	}
+	for key, value := range pairs {
+		if strings.ContainsRune("{[n", rune(value[0])) {
+			f.Refuse(Invalid("%s.%.64s must be a string, a number or a boolean", name, key))
+		}
+	}
+	return pairs
+}

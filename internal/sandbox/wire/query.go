@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Query reads a query string. The first mistake is kept: read all, then ask
+// Done. Parameters that nobody asks for are ignored.
+type Query struct {
+	values url.Values
+	err    error
+}
+
+func newQuery(raw string) *Query {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return &Query{err: Invalid("the query string is malformed")}
+	}
+	return &Query{values: values}
+}
+
+// Done returns the first mistake.
+func (q *Query) Done() error { return q.err }
+
+func (q *Query) refuse(err *Error) {
+	if q.err == nil {
+		q.err = err
+	}
+}
+
+// Text reads a parameter, "" when it is absent.
+func (q *Query) Text(name string) string {
+	values := q.values[name]
+	switch len(values) {
+	case 0:
+		return ""
+	case 1:
+		if values[0] == "" {
+			q.refuse(Invalid("%s must not be empty", name))
+		}
+		return strings.ToValidUTF8(values[0], "\uFFFD")
+	}
+	q.refuse(Invalid("%s is there %d times", name, len(values)))
+	return ""
+}
+
+// Choice reads a parameter that is one of a few words, "" when it is absent.
+func (q *Query) Choice(name string, words ...string) string {
+	text := q.Text(name)
+	if text != "" && !slices.Contains(words, text) {
+		q.refuse(Invalid("%s must be one of %s", name, strings.Join(words, ", ")))
+	}
+	return text
+}
+
+// Page is a part of a list.
+type Page struct {
+	Number int64 // from 1
+	Size   int64
+}
+
+// Offset is how many elements come before the page.
+func (p Page) Offset() int64 {
+	if p.Number-1 > math.MaxInt64/p.Size-1 {
+		return math.MaxInt64 - p.Size
+	}
+	return (p.Number - 1) * p.Size
+}
+
+// Page reads page and per_page.
+func (q *Query) Page() Page {
+	const maxSize, defaultSize = 100, 25
+	return Page{
+		Number: q.integer("page", 1, math.MaxInt64),
+		Size:   q.integer("per_page", defaultSize, maxSize),
+	}
+}
+
+// integer reads a parameter between 1 and maximum.
+func (q *Query) integer(name string, missing, maximum int64) int64 {
+	text := q.Text(name)
+	if text == "" {
+		return missing
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > maximum {
+		if maximum == math.MaxInt64 {
+			q.refuse(Invalid("%s must be an integer of at least 1", name))
+		}
+		q.refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
+		return missing
+	}
+	return n
+}
+
+// Span reads from and to, both inclusive: RFC 3339 times, or dates that stand
+// for the whole day in UTC. A missing end is open.
+func (q *Query) Span() (from, to time.Time) {
+	from, _ = q.instant("from")
+	to, wholeDay := q.instant("to")
+	if wholeDay {
+		to = to.AddDate(0, 0, 1).Add(-time.Millisecond)
+	}
+	if !from.IsZero() && !to.IsZero() && from.After(to) {
+		q.refuse(Invalid("from is after to"))
+	}
+	return from, to
+}
+
+func (q *Query) instant(name string) (at time.Time, wholeDay bool) {
+	text := q.Text(name)
+	if text == "" {
+		return time.Time{}, false
+	}
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return at, true
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		q.refuse(Invalid("%s must be a date (2006-01-02) or a time with a zone (2006-01-02T15:04:05Z)", name))
+	}
+	return at, false
+}

@@ -1,0 +1,194 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+)
+
+// Server answers HTTP requests by its routes.
+type Server struct {
+	DB       *store.DB
+	Keys     *vault.Keyring
+	Recorder *requestlog.Recorder
+	Logger   *slog.Logger
+}
+
+// Handler returns the handler of the routes. Whatever is not among them is
+// answered 404, unknown methods too.
+func (s *Server) Handler(routes []Route) http.Handler {
+	mux := http.NewServeMux()
+	for _, route := range routes {
+		mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
+	}
+	unknown := func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, API+"/") && !strings.HasPrefix(r.URL.Path, Control+"/") {
+			_ = unknownPath().answer().send(w, vault.Token("req_")) // nobody to tell when the caller went away
+			return
+		}
+		s.serve(w, r, Route{Method: http.MethodGet, Handle: func(*Call) (Reply, error) { return Reply{}, unknownPath() }})
+	}
+	mux.HandleFunc("/", unknown)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The mux would redirect these to their clean form.
+		if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || (path.Clean(p) != p && path.Clean(p)+"/" != p) {
+			unknown(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// exchange is a request on its way to its answer.
+type exchange struct {
+	id      string
+	route   Route
+	request *http.Request
+	body    body
+	account account.Account // once the key is known
+	now     time.Time       // the service's time, once the transaction runs
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
+	start := time.Now()
+	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start}
+	if route.writes() {
+		x.body = readBody(w, r)
+	}
+	a := s.answer(x)
+	s.record(x, a)
+	if err := a.send(w, x.id); err != nil {
+		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
+	}
+	s.Logger.Info("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
+		"status", a.status, "duration", time.Since(start))
+}
+
+// answer never fails: what cannot be answered otherwise is a 500.
+func (s *Server) answer(x *exchange) (a answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.Logger.Error("a handler panicked", "request", x.id, "panic", p, "stack", string(debug.Stack()))
+			a = internalError(x).answer()
+		}
+	}()
+	a, err := s.transact(x)
+	var refused *Error
+	switch {
+	case err == nil:
+		return a
+	case errors.As(err, &refused):
+		return refused.answer()
+	case !errors.Is(err, context.Canceled):
+		s.Logger.Error("a request failed", "request", x.id, "error", err)
+	}
+	return internalError(x).answer()
+}
+
+func internalError(x *exchange) *Error {
+	return &Error{http.StatusInternalServerError, codeInternal,
+		fmt.Sprintf("the sandbox failed; its log says why, under request %s", x.id)}
+}
+
+// transact runs a call from authentication to commit.
+func (s *Server) transact(x *exchange) (a answer, err error) {
+	if x.route.Before != nil {
+		if err := x.route.Before(x.request.Context()); err != nil {
+			return answer{}, err
+		}
+	}
+	begin := s.DB.Read
+	if x.route.writes() {
+		begin = s.DB.Write
+	}
+	err = begin(x.request.Context(), func(tx *store.Tx) error {
+		if err := x.authenticate(tx); err != nil {
+			return err
+		}
+		a, err = s.handle(x, tx)
+		return err
+	})
+	return a, err
+}
+
+func (s *Server) handle(x *exchange, tx *store.Tx) (answer, error) {
+	call := &Call{Tx: tx, Keys: s.Keys, Account: x.account, request: x.request, body: x.body}
+	run := func() (answer, error) {
+		reply, err := x.route.Handle(call)
+		if err != nil {
+			return answer{}, err
+		}
+		return reply.answer()
+	}
+	if x.route.writes() && x.isAPI() {
+		return call.idempotent(run)
+	}
+	return run()
+}
+
+func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, API+"/") }
+
+// authenticate finds the account of the key and checks that it may use the API.
+func (x *exchange) authenticate(tx *store.Tx) (err error) {
+	if x.now, err = tx.Now(); err != nil {
+		return err
+	}
+	scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return unauthorized()
+	}
+	owner, found, err := account.ByKey(tx, key)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return unauthorized()
+	}
+	x.account = owner
+	if !x.isAPI() {
+		return nil
+	}
+	return readiness(owner.State)
+}
+
+func readiness(state account.State) error {
+	switch state {
+	case account.Ready:
+		return nil
+	case account.APINotEnabled:
+		return &Error{http.StatusForbidden, CodeAPINotEnabled,
+			"API access is not switched on for this account yet; ask support to enable it"}
+	case account.EmailUnconfirmed, account.NoDeposit:
+		return &Error{http.StatusForbidden, CodeOnboardingIncomplete,
+			"confirm the account's e-mail address and make a first deposit"}
+	}
+	return fmt.Errorf("account state %q is unknown", state)
+}
+
+// record notes API calls before they are answered, so that whoever has an
+// answer finds its call in the log.
+func (s *Server) record(x *exchange, a answer) {
+	if !x.isAPI() {
+		return
+	}
+	s.Recorder.Record(requestlog.Entry{
+		AccountID:      x.account.ID,
+		Method:         x.request.Method,
+		Path:           strings.TrimPrefix(x.request.URL.Path, API),
+		Query:          x.request.URL.RawQuery,
+		Status:         a.status,
+		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
+		Time:           x.now,
+	})
+}
