@@ -1,0 +1,59 @@
+package acctest
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/go-version"
+)
+
+// CLI returns the path of the Terraform or OpenTofu under test: the one that
+// TF_ACC_TERRAFORM_PATH names, else the first on PATH, else "".
+func CLI() string { return cli().path }
+
+// OpenTofu reports whether the CLI under test is OpenTofu.
+func OpenTofu() bool { return cli().tofu }
+
+// Needs skips the test on a CLI older than the versions that have the feature:
+// one of Terraform and one of OpenTofu, where "" means that it has it not.
+func Needs(t testing.TB, terraform, tofu string) {
+	t.Helper()
+	least := terraform
+	if OpenTofu() {
+		least = tofu
+	}
+	if least == "" || cli().version == nil || cli().version.Core().LessThan(version.Must(version.NewVersion(least))) {
+		t.Skipf("the CLI under test (%s) does not have this; the protocol tests cover it", cli().name)
+	}
+}
+
+type commandLine struct {
+	path, name string
+	tofu       bool
+	version    *version.Version
+}
+
+var cli = sync.OnceValue(func() commandLine {
+	path := os.Getenv("TF_ACC_TERRAFORM_PATH")
+	for _, name := range []string{"terraform", "tofu"} {
+		if found, err := exec.LookPath(name); path == "" && err == nil {
+			path = found
+		}
+	}
+	if path == "" {
+		return commandLine{name: "none found"}
+	}
+	c := commandLine{path: path, name: path}
+	command := exec.Command(path, "version")
+	command.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1")
+	output, _ := command.Output()
+	var number string
+	c.name, number, _ = strings.Cut(strings.SplitN(string(output), "\n", 2)[0], " v")
+	c.tofu = c.name == "OpenTofu"
+	c.version, _ = version.NewVersion(number)
+	c.name += " " + number
+	return c
+})

@@ -1,0 +1,148 @@
+package card
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// What a person reads about a card. Each text names the card and the amounts,
+// and says what to do.
+
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+func quoted(label string) string { return fmt.Sprintf("%q", label) }
+
+const noAmount = "amount must be set to issue a card: it is the initial load in USD, at least 50. " +
+	"Only a card that is imported can go without, which leaves its load to others."
+
+func loadTooSmall(amount usd.Amount) string {
+	return fmt.Sprintf("amount must be at least %s USD to issue a card, got %s. Once the card is issued, amount may be lowered under that.", minimumLoad, amount)
+}
+
+func loadInTopUpRange(amount usd.Amount, rule *topUp) string {
+	return fmt.Sprintf("amount (%s USD) must be at least top_up.below (%s USD) to issue the card, or the next plan would top it up at once. Load it with top_up.to (%s USD), for example.",
+		amount, rule.Below.Amount(), rule.To.Amount())
+}
+
+func withdrawsTooMuch(card model, before, after usd.Amount) string {
+	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
+		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount())
+}
+
+func withdrawsIntoTopUp(card model, after usd.Amount, rule *topUp) string {
+	return fmt.Sprintf("Lowering amount leaves %s with %s USD, which is under top_up.below (%s USD): the same plan would load again what it withdraws. Lower top_up as well, or take it out.",
+		card.name(), after, rule.Below.Amount())
+}
+
+func baseline(card model, amount usd.Amount) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("amount"), "amount is taken as the baseline; no money moves",
+		fmt.Sprintf("Terraform has not managed the load of %s so far. amount = %s becomes its starting point, whatever the card holds (%s USD at the last refresh); from the next change of amount on, the difference is funded or withdrawn.",
+			card.name(), amount, card.Balance.Amount()))
+}
+
+func noLongerManaged(card model) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("amount"), "The load is no longer managed; no money moves",
+		fmt.Sprintf("amount was taken out of the configuration: %s keeps what it holds (%s USD at the last refresh), and Terraform forgets what it has loaded (%s USD).",
+			card.name(), card.Balance.Amount(), card.Amount.Amount()))
+}
+
+func topUpNotKnown(card model) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("top_up"), "Whether the card is topped up is decided during apply",
+		fmt.Sprintf("What %s is to hold depends on values that are known only after apply. It held %s USD at the last refresh; if that turns out to be under top_up.below, apply funds it up to top_up.to.",
+			card.name(), card.Balance.Amount()))
+}
+
+func unfreezesUnderThreshold(card model, balance, threshold usd.Amount) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "The card may freeze again at once",
+		fmt.Sprintf("%s is unfrozen with %s USD, which is under auto_freeze_at (%s USD): the service freezes it again with the next purchase. Raise amount to keep it in use.",
+			capitalized(card.name()), balance, threshold))
+}
+
+func replacement(card, next model, reasons path.Paths) diag.Diagnostic {
+	names := make([]string, len(reasons))
+	for i, reason := range reasons {
+		names[i] = reason.String()
+	}
+	load := "the new load, known after apply"
+	if next.Amount.IsKnown() {
+		load = next.Amount.Amount().String() + " USD"
+	}
+	text := fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
+		"A new card with another number is issued and loaded with %s, for a fee of %s USD. The service cannot change %s on a live card.",
+		capitalized(card.name()), card.Balance.Amount(), load, issuanceFee, strings.Join(names, ", "))
+	if unknown := next.unknownAmong(names); len(unknown) > 0 {
+		text += fmt.Sprintf(" %s is known only after apply and may turn out the same; the card is replaced even then. Apply what it depends on first to avoid that.", strings.Join(unknown, ", "))
+	}
+	return diag.NewWarningDiagnostic("This plan replaces "+card.name(), text)
+}
+
+// unknownAmong returns which of the named attributes are not known yet.
+func (m model) unknownAmong(names []string) []string {
+	unknown := map[string]bool{
+		"bin_id": m.BinID.IsUnknown(), "label": m.Label.IsUnknown(), "spending_limit": m.SpendingLimit.IsUnknown(),
+		"allowed_categories": m.AllowedCategories.IsUnknown(), "metadata": m.Metadata.IsUnknown(), "auto_freeze_at": m.AutoFreezeAt.IsUnknown(),
+	}
+	var among []string
+	for _, name := range names {
+		if unknown[name] {
+			among = append(among, name)
+		}
+	}
+	return among
+}
+
+func protected(name string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
+		"The plan would terminate this card, but deletion_protection is true. "+
+			"To terminate it, set deletion_protection = false, apply that alone, then try again.")
+}
+
+func goneElsewhere(card model, what string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic(capitalized(card.name())+" "+what,
+		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
+}
+
+func foreignAccount(card model, kept memory) diag.Diagnostic {
+	why := "The API key belongs to another account than the one that owned the card when Terraform last saw it"
+	if kept.Account == "" {
+		why = "Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account"
+	}
+	return diag.NewErrorDiagnostic("This API key cannot see "+card.name(),
+		"The service answers 404 for it. "+why+". Nothing was changed. "+
+			"Configure the key (VCARD_API_KEY) and base_url of the account that owns the card. If that account is closed for good, remove the card from the state with terraform state rm.")
+}
+
+func notRefreshed(card model) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Cards are not refreshed",
+		"The provider's configuration depends on values that are known only after apply, so the state of "+card.name()+" is kept as it is.")
+}
+
+func stillUndecided(card model, pending *pendingMove) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("An earlier movement of money on "+card.name()+" is undecided",
+		fmt.Sprintf("An earlier apply moved %s USD and lost the answer. Until it is known whether that took effect, no further money moves on this card. "+
+			"Run terraform plan again: each refresh looks anew. If it stays open, compare the card's transactions in the dashboard.", pending.Transfer.Amount))
+}
+
+func issuedButNotFrozen(card model, err error) diag.Diagnostic {
+	failure := session.Failure("freeze the new "+card.name(), err)
+	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+
+		"\n\nThe card exists, is loaded with "+card.Balance.Amount().String()+" USD and active. Terraform marks it as tainted, and the next apply would terminate it and issue another. "+
+		"To keep it, run terraform untaint on this resource, then apply again: that freezes it.")
+}
+
+func possibleDuplicates(card model, others []api.CardListItem) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, other := range others {
+		diags.AddWarning("A second card may have been issued",
+			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. If it is not yours, terminate it in the dashboard; to keep it, import it: terraform import <address> %s",
+				card.name(), describe(other.ID, other.Label, other.Last4), other.Balance, other.ID))
+	}
+	return diags
+}

@@ -1,0 +1,136 @@
+package card
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+// model is a vcard_card in configuration, plan and state.
+type model struct {
+	ID                 types.String      `tfsdk:"id"`
+	BinID              types.String      `tfsdk:"bin_id"`
+	Amount             usdtype.Value     `tfsdk:"amount"`
+	Label              types.String      `tfsdk:"label"`
+	SpendingLimit      usdtype.Value     `tfsdk:"spending_limit"`
+	AllowedCategories  types.Set         `tfsdk:"allowed_categories"`
+	AutoFreezeAt       usdtype.Value     `tfsdk:"auto_freeze_at"`
+	Metadata           types.Map         `tfsdk:"metadata"`
+	Frozen             types.Bool        `tfsdk:"frozen"`
+	TopUp              types.Object      `tfsdk:"top_up"`
+	DeletionProtection types.Bool        `tfsdk:"deletion_protection"`
+	Network            types.String      `tfsdk:"network"`
+	Last4              types.String      `tfsdk:"last4"`
+	Status             types.String      `tfsdk:"status"`
+	Balance            usdtype.Value     `tfsdk:"balance"`
+	ToppedUp           usdtype.Value     `tfsdk:"topped_up"`
+	CreatedAt          timetypes.RFC3339 `tfsdk:"created_at"`
+	ExpiresAt          types.String      `tfsdk:"expires_at"`
+}
+
+// topUp is the top_up object when all of it is known.
+type topUp struct {
+	Below usdtype.Value `tfsdk:"below"`
+	To    usdtype.Value `tfsdk:"to"`
+}
+
+// readTopUp returns the rule, nil when there is none, and whether it is known.
+func (m model) readTopUp(ctx context.Context, diags *diag.Diagnostics) (rule *topUp, known bool) {
+	if m.TopUp.IsNull() {
+		return nil, true
+	}
+	if m.TopUp.IsUnknown() {
+		return nil, false
+	}
+	rule = &topUp{}
+	diags.Append(m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{})...)
+	if !rule.Below.IsKnown() || !rule.To.IsKnown() {
+		return nil, false
+	}
+	return rule, true
+}
+
+// issueRequest is what the service needs to issue the planned card.
+func (m model) issueRequest(ctx context.Context, diags *diag.Diagnostics) api.IssueCardRequest {
+	req := api.IssueCardRequest{
+		BinID:         m.BinID.ValueString(),
+		Amount:        m.Amount.Amount(),
+		Label:         m.Label.ValueString(),
+		SpendingLimit: m.SpendingLimit.Pointer(),
+		AutoFreezeAt:  m.AutoFreezeAt.Pointer(),
+	}
+	if !m.AllowedCategories.IsNull() {
+		diags.Append(m.AllowedCategories.ElementsAs(ctx, &req.AllowedCategories, false)...)
+	}
+	if !m.Metadata.IsNull() {
+		diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, false)...)
+	}
+	return req
+}
+
+// take fills in what a list of cards says of this one. Numbers keep the form
+// that they are written in while the cents agree.
+func (m *model) take(c api.CardListItem) {
+	m.ID = types.StringValue(c.ID)
+	m.BinID = types.StringValue(c.BinID)
+	m.Network = types.StringValue(c.Network)
+	m.Last4 = types.StringValue(c.Last4)
+	m.Label = stringOrNull(c.Label)
+	m.SpendingLimit = keepForm(m.SpendingLimit, usdtype.Of(c.SpendingLimit))
+	m.takeState(c.Status, c.Balance)
+}
+
+func (m *model) takeState(status api.CardStatus, balance usd.Amount) {
+	m.Status = types.StringValue(string(status))
+	m.Frozen = types.BoolValue(status == api.StatusFrozen)
+	m.Balance = keepForm(m.Balance, usdtype.Of(balance))
+}
+
+func (m *model) takeCreatedAt(text string, diags *diag.Diagnostics) {
+	created, problems := timetypes.NewRFC3339Value(text)
+	if problems.HasError() {
+		diags.AddWarning("Unreadable creation time",
+			fmt.Sprintf("The service says that %s was created at %q, which is not an RFC 3339 time. created_at stays empty.", m.name(), text))
+		created = timetypes.NewRFC3339Null()
+	}
+	m.CreatedAt = created
+}
+
+func keepForm(old, now usdtype.Value) usdtype.Value {
+	if old.SameCents(now) {
+		return old
+	}
+	return now
+}
+
+func stringOrNull(s string) types.String {
+	if s == "" {
+		return types.StringNull()
+	}
+	return types.StringValue(s)
+}
+
+// name tells a person which card this is.
+func (m model) name() string {
+	return describe(m.ID.ValueString(), m.Label.ValueString(), m.Last4.ValueString())
+}
+
+func describe(id, label, last4 string) string {
+	switch {
+	case label != "" && last4 != "":
+		return fmt.Sprintf("card %s (%q, ending in %s)", id, label, last4)
+	case label != "":
+		return fmt.Sprintf("card %s (%q)", id, label)
+	case last4 != "":
+		return fmt.Sprintf("card %s (ending in %s)", id, last4)
+	}
+	return "card " + id
+}

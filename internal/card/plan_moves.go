@@ -1,0 +1,120 @@
+package card
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+// moves is the money that a plan moves on a live card, in USD.
+type moves struct {
+	amount  usd.Amount // funded when above zero, withdrawn when below
+	topUp   usd.Amount // funded besides
+	unknown bool       // some of it is known only during apply
+}
+
+// planMoves plans money and freezing of a card that stays.
+func (p *planner) planMoves(ctx context.Context) {
+	m := p.planAmount()
+	m = p.planTopUp(ctx, m)
+	if p.diags.HasError() {
+		return
+	}
+	p.plan.Balance = p.state.Balance
+	if m.unknown || m.amount != 0 || m.topUp != 0 {
+		p.plan.Balance = usdtype.Unknown()
+		if p.kept.Pending != nil {
+			p.diags.Append(stillUndecided(p.state, p.kept.Pending))
+			return
+		}
+	}
+	p.planFrozen(m)
+	p.spend(ctx, m.amount+m.topUp, true)
+}
+
+// planAmount compares by cents, so that computed numbers make no perpetual diff.
+func (p *planner) planAmount() moves {
+	before, after := p.state.Amount, p.config.Amount
+	switch {
+	case after.IsUnknown():
+		return moves{unknown: true}
+	case before.SameCents(after):
+		p.plan.Amount = before
+	case before.IsNull():
+		p.diags.Append(baseline(p.state, after.Amount()))
+	case after.IsNull():
+		p.diags.Append(noLongerManaged(p.state))
+	default:
+		delta := after.Amount() - before.Amount()
+		if -delta > p.state.Balance.Amount() {
+			p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that", withdrawsTooMuch(p.state, before.Amount(), after.Amount()))
+		}
+		return moves{amount: delta}
+	}
+	return moves{}
+}
+
+func (p *planner) planTopUp(ctx context.Context, m moves) moves {
+	p.plan.ToppedUp = p.state.ToppedUp
+	rule, known := p.config.readTopUp(ctx, p.diags)
+	switch {
+	case !known || (rule != nil && m.unknown):
+		p.plan.ToppedUp = usdtype.Unknown()
+		p.diags.Append(topUpNotKnown(p.state))
+		m.unknown = true
+		return m
+	case rule == nil:
+		return m
+	}
+	if old, _ := p.state.readTopUp(ctx, p.diags); old != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
+		p.plan.TopUp = p.state.TopUp
+	}
+	after := p.state.Balance.Amount() + m.amount
+	switch {
+	case after >= rule.Below.Amount():
+	case m.amount < 0:
+		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule))
+	default:
+		m.topUp = rule.To.Amount() - after
+		p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + m.topUp)
+	}
+	return m
+}
+
+// planFrozen plans frozen and status. A withdrawal under the auto-freeze
+// threshold leaves both open, unless the configuration decides.
+func (p *planner) planFrozen(m moves) {
+	p.plan.Status = p.state.Status
+	wanted := p.config.Frozen
+	after := p.state.Balance.Amount() + m.amount + m.topUp
+	switch {
+	case wanted.IsUnknown():
+		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()
+	case wanted.IsNull() && m.amount < 0 && !p.state.Frozen.ValueBool() && mayAutoFreeze(p.state, after, p.kept.Imported):
+		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()
+	case wanted.IsNull():
+		p.plan.Frozen = p.state.Frozen
+	case wanted.ValueBool() == p.state.Frozen.ValueBool():
+	case wanted.ValueBool():
+		p.plan.Status = types.StringValue(string(api.StatusFrozen))
+	default:
+		p.plan.Status = types.StringValue(string(api.StatusActive))
+		if threshold := p.plan.AutoFreezeAt; threshold.IsKnown() && after < threshold.Amount() && !m.unknown {
+			p.diags.Append(unfreezesUnderThreshold(p.state, after, threshold.Amount()))
+		}
+	}
+}
+
+// mayAutoFreeze reports whether the service may freeze the card when a decrease
+// leaves this balance. Of an imported card the threshold may be anything.
+func mayAutoFreeze(m model, balance usd.Amount, imported bool) bool {
+	if m.AutoFreezeAt.IsNull() {
+		return imported
+	}
+	return balance < m.AutoFreezeAt.Amount()
+}

@@ -1,0 +1,75 @@
+package card
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// memory is what Terraform's private state keeps of a card. It holds no secret.
+type memory struct {
+	// Account is the fingerprint of the account that owns the card.
+	Account string `json:"account,omitempty"`
+	// Imported cards have attributes whose values nobody but the service knows.
+	Imported bool `json:"imported,omitempty"`
+	// Pending is a movement of money whose outcome is not known.
+	Pending *pendingMove `json:"pending,omitempty"`
+	// Prior is the card as it was planned: core plans a replacement a second
+	// time as a creation, and this is all which that creation knows of it.
+	Prior *priorCard `json:"prior,omitempty"`
+}
+
+// pendingMove is a transfer and what the state says once it has happened.
+type pendingMove struct {
+	Transfer api.PendingTransfer `json:"transfer"`
+	Amount   *usd.Amount         `json:"amount"`
+	ToppedUp usd.Amount          `json:"topped_up"`
+}
+
+// priorCard is a card that may be about to be replaced.
+type priorCard struct {
+	Name      string     `json:"name"`
+	Protected bool       `json:"protected"`
+	Balance   usd.Amount `json:"balance"`
+	// Counted says that the replacement is in the plan's sum already.
+	Counted bool `json:"counted"`
+}
+
+const memoryKey = "card"
+
+type keyGetter interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+type keySetter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+// recall reads the private state; what was never kept is the zero memory.
+func recall(ctx context.Context, private keyGetter, diags *diag.Diagnostics) memory {
+	var m memory
+	data, problems := private.GetKey(ctx, memoryKey)
+	diags.Append(problems...)
+	if len(data) == 0 {
+		return m
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		diags.AddError("Unreadable private state",
+			"What the provider keeps beside the state of this card cannot be read: "+err.Error()+
+				". Restore the state from a backup, or remove the card from the state with terraform state rm and import it again.")
+	}
+	return m
+}
+
+func (m memory) keep(ctx context.Context, private keySetter, diags *diag.Diagnostics) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		diags.AddError("Private state cannot be written", err.Error())
+		return
+	}
+	diags.Append(private.SetKey(ctx, memoryKey, data)...)
+}

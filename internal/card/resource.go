@@ -1,0 +1,134 @@
+// Package card is all that HCL can say about cards.
+package card
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-log/tflog"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+type cardResource struct {
+	session *session.Session
+}
+
+var (
+	_ resource.ResourceWithConfigure      = (*cardResource)(nil)
+	_ resource.ResourceWithIdentity       = (*cardResource)(nil)
+	_ resource.ResourceWithImportState    = (*cardResource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*cardResource)(nil)
+	_ resource.ResourceWithValidateConfig = (*cardResource)(nil)
+)
+
+// NewResource makes the resource vcard_card.
+func NewResource() resource.Resource { return &cardResource{} }
+
+func (r *cardResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_card"
+}
+
+func (r *cardResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "issue a card") {
+		return
+	}
+	request := plan.issueRequest(ctx, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if request.Label == "" {
+		request.Label, request.GeneratedLabel = generatedLabel(), true
+	}
+	issued, err := r.session.Client.IssueCard(ctx, request)
+	if err != nil {
+		resp.Diagnostics.Append(session.Failure("issue the card "+quoted(request.Label)+" on BIN "+request.BinID, err))
+		return
+	}
+
+	// From here on the card exists and has been paid: its id is saved before
+	// anything else can fail.
+	state := plan
+	state.take(issued.Card.CardListItem)
+	state.takeCreatedAt(issued.Card.CreatedAt, &resp.Diagnostics)
+	state.ExpiresAt = stringOrNull(issued.Card.ExpiresAt)
+	state.ToppedUp = usdtype.Of(0)
+	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
+	kept := memory{}
+	if account, err := r.session.Account(ctx); err == nil {
+		kept.Account = account
+	}
+	kept.keep(ctx, resp.Private, &resp.Diagnostics)
+	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
+
+	if plan.Frozen.ValueBool() {
+		frozen, err := r.session.Client.FreezeCard(ctx, state.ID.ValueString())
+		if err != nil {
+			resp.Diagnostics.Append(issuedButNotFrozen(state, err))
+			return
+		}
+		state.takeState(frozen.Status, frozen.Balance)
+		save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
+	}
+}
+
+// generatedLabel is unique, so that a card whose creation lost its answer can
+// be told from every other.
+func generatedLabel() string { return "tf-" + uuid.NewString() }
+
+func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	kept := recall(ctx, req.Private, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "terminate "+state.name()) {
+		return
+	}
+	// A tainted card is replaced without a plan of its own, so the plan's check is not enough.
+	if state.DeletionProtection.ValueBool() {
+		resp.Diagnostics.Append(protected(state.name()))
+		return
+	}
+	ended, err := r.session.Client.TerminateCard(ctx, state.ID.ValueString())
+	switch {
+	case err == nil:
+		tflog.Info(ctx, "card terminated", map[string]any{
+			"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.AlreadyTerminated,
+		})
+	case api.IsNotFound(err):
+		resp.Diagnostics.Append(r.explainMissing(ctx, state, kept)...)
+	default:
+		resp.Diagnostics.Append(session.Failure("terminate "+state.name(), err))
+	}
+}
+
+// explainMissing tells apart the two meanings of a 404: the card is gone, which
+// is no problem, or the API key is another account's, to which every card is
+// missing. Taking the second for the first would issue a whole fleet twice.
+func (r *cardResource) explainMissing(ctx context.Context, state model, kept memory) diag.Diagnostics {
+	account, err := r.session.Account(ctx)
+	switch {
+	case err != nil:
+		return diag.Diagnostics{session.Failure("find out whether "+state.name()+" is gone", err)}
+	case kept.Account == account:
+		return nil
+	}
+	return diag.Diagnostics{foreignAccount(state, kept)}
+}
+
+// save writes state and identity together.
+func save(ctx context.Context, m model, state *tfsdk.State, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
+	diags.Append(state.Set(ctx, m)...)
+	diags.Append(identity.SetAttribute(ctx, path.Root("id"), m.ID)...)
+}

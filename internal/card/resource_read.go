@@ -1,0 +1,140 @@
+package card
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	kept := recall(ctx, req.Private, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	// The identity comes first: Terraform 1.11 refuses an answer without it even
+	// when the card leaves the state.
+	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
+	if !r.session.Known() {
+		resp.Diagnostics.Append(notRefreshed(state))
+		return
+	}
+	status, err := r.refresh(ctx, &state, &resp.Diagnostics)
+	switch {
+	case api.IsNotFound(err):
+		problems := r.explainMissing(ctx, state, kept)
+		resp.Diagnostics.Append(problems...)
+		if !problems.HasError() {
+			resp.Diagnostics.Append(goneElsewhere(state, "is no longer known to the service"))
+			resp.State.RemoveResource(ctx)
+		}
+		return
+	case err != nil:
+		resp.Diagnostics.Append(session.Failure("read "+state.name(), err))
+		return
+	case status == api.StatusTerminated:
+		resp.Diagnostics.Append(goneElsewhere(state, "was terminated outside Terraform"))
+		resp.State.RemoveResource(ctx)
+		return
+	}
+	r.settle(ctx, &state, &kept, &resp.Diagnostics)
+	if kept.Account == "" {
+		if account, err := r.session.Account(ctx); err == nil {
+			kept.Account = account
+		}
+	}
+	kept.keep(ctx, resp.Private, &resp.Diagnostics)
+	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+}
+
+// refresh updates the model with what the service says. Only the card's own
+// summary tells when it was created, so an imported card needs that.
+func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, error) {
+	id := m.ID.ValueString()
+	if !m.CreatedAt.IsNull() {
+		item, err := r.session.Client.RefreshCard(ctx, id, api.CardStatus(m.Status.ValueString()))
+		if err != nil {
+			return "", err
+		}
+		m.take(item)
+		return item.Status, nil
+	}
+	summary, err := r.session.Client.GetCard(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	m.take(summary.CardListItem)
+	m.takeCreatedAt(summary.CreatedAt, diags)
+	return summary.Status, nil
+}
+
+// settle closes a movement of money whose outcome an earlier apply could not learn.
+func (r *cardResource) settle(ctx context.Context, m *model, kept *memory, diags *diag.Diagnostics) {
+	if kept.Pending == nil {
+		return
+	}
+	outcome, err := r.session.Client.SettleTransfer(ctx, kept.Pending.Transfer)
+	switch {
+	case err != nil || outcome.State == api.TransferUndecided:
+		diags.AddWarning("A movement of money is still undecided",
+			fmt.Sprintf("An earlier apply moved %s between the wallet and %s and lost the answer; whether it took effect still cannot be told from the card's balance and transactions. "+
+				"No plan moves money on this card until it can. Compare its transactions in the dashboard.", kept.Pending.Transfer.Amount, m.name()))
+		return
+	case outcome.State == api.TransferDone:
+		m.Amount = usdtype.OfPointer(kept.Pending.Amount)
+		m.ToppedUp = usdtype.Of(kept.Pending.ToppedUp)
+	}
+	kept.Pending = nil
+}
+
+func (r *cardResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	id := types.StringValue(req.ID)
+	if req.ID == "" && req.Identity != nil {
+		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, path.Root("id"), &id)...)
+	}
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "import a card") {
+		return
+	}
+	if !strings.HasPrefix(id.ValueString(), "card_") {
+		resp.Diagnostics.AddError("Not a card id",
+			fmt.Sprintf("A card is imported by its id, which has the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id.ValueString()))
+		return
+	}
+	summary, err := r.session.Client.GetCard(ctx, id.ValueString())
+	switch {
+	case err != nil:
+		resp.Diagnostics.Append(session.Failure("import card "+id.ValueString(), err))
+		return
+	case summary.Status == api.StatusTerminated:
+		resp.Diagnostics.AddError("Could not import card "+summary.ID,
+			describe(summary.ID, summary.Label, summary.Last4)+" is terminated, which is final. A terminated card cannot be managed; write a resource without an import to issue a new one.")
+		return
+	}
+	state := importedModel(summary)
+	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
+	memory{Imported: true}.keep(ctx, resp.Private, &resp.Diagnostics)
+}
+
+// importedModel is a card that Terraform did not issue: what it was loaded
+// with, and what the service does not report, is null.
+func importedModel(c api.CardSummary) model {
+	m := model{
+		AllowedCategories:  types.SetNull(types.StringType),
+		Metadata:           types.MapNull(types.StringType),
+		TopUp:              types.ObjectNull(topUpTypes),
+		DeletionProtection: types.BoolValue(false),
+		ToppedUp:           usdtype.Of(0),
+	}
+	m.take(c.CardListItem)
+	return m
+}

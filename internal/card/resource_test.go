@@ -1,0 +1,320 @@
+package card_test
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+const (
+	address = "vcard_card.test"
+	bin     = "bin_ads_visa_us"
+)
+
+// card is a configuration of one card with these further lines.
+func card(s *acctest.Service, lines string) string {
+	return s.Provider() + fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n%s\n}\n", bin, lines)
+}
+
+// service is what the API says of one card.
+type service struct {
+	ID      string     `json:"id"`
+	Status  string     `json:"status"`
+	Balance usd.Amount `json:"balance"`
+	Label   string     `json:"label"`
+}
+
+// serviceCheck compares the card and the wallet, asked of the service itself.
+func serviceCheck(s *acctest.Service, status string, balance, wallet usd.Amount) resource.TestCheckFunc {
+	return func(state *terraform.State) error {
+		var got service
+		s.Get("/cards/"+state.RootModule().Resources[address].Primary.ID, &got)
+		if got.Status != status || got.Balance != balance {
+			return fmt.Errorf("the card is %s with %s USD, want %s with %s", got.Status, got.Balance, status, balance)
+		}
+		if w := s.Wallet(); w != wallet {
+			return fmt.Errorf("the wallet holds %s USD, want %s", w, wallet)
+		}
+		return nil
+	}
+}
+
+func number(text string) knownvalue.Check {
+	a, err := usd.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return knownvalue.NumberExact(a.BigFloat())
+}
+
+func value(attribute string, want knownvalue.Check) statecheck.StateCheck {
+	return statecheck.ExpectKnownValue(address, tfjsonpath.New(attribute), want)
+}
+
+func planned(attribute string, want knownvalue.Check) plancheck.PlanCheck {
+	return plancheck.ExpectKnownValue(address, tfjsonpath.New(attribute), want)
+}
+
+func plannedUnknown(attribute string) plancheck.PlanCheck {
+	return plancheck.ExpectUnknownValue(address, tfjsonpath.New(attribute))
+}
+
+func does(action plancheck.ResourceActionType, more ...plancheck.PlanCheck) resource.ConfigPlanChecks {
+	return resource.ConfigPlanChecks{
+		PreApply:             append([]plancheck.PlanCheck{plancheck.ExpectResourceAction(address, action)}, more...),
+		PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+	}
+}
+
+func TestCardLifecycle(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.Test(t,
+		resource.TestStep{
+			Config: card(s, `amount = 120.50
+			  label = "search"
+			  allowed_categories = ["advertising", "software"]
+			  auto_freeze_at = 10
+			  metadata = { team = "ads" }`),
+			ConfigPlanChecks: does(plancheck.ResourceActionCreate, plannedUnknown("balance"), planned("topped_up", number("0"))),
+			Check:            serviceCheck(s, "active", 12050, 1000000-12150),
+			ConfigStateChecks: []statecheck.StateCheck{
+				value("amount", number("120.50")), value("balance", number("120.50")), value("frozen", knownvalue.Bool(false)),
+				value("status", knownvalue.StringExact("active")), value("network", knownvalue.StringExact("visa")),
+				value("last4", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}$`))), value("created_at", knownvalue.NotNull()),
+				value("expires_at", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}-\d\d-\d\d$`))),
+				value("spending_limit", knownvalue.NotNull()), value("deletion_protection", knownvalue.Bool(false)),
+			},
+		},
+		resource.TestStep{ // fund, and freeze in the same plan
+			Config: card(s, `amount = 200.75
+			  label = "search"
+			  allowed_categories = ["advertising", "software"]
+			  auto_freeze_at = 10
+			  metadata = { team = "ads" }
+			  frozen = true`),
+			ConfigPlanChecks: does(plancheck.ResourceActionUpdate, plannedUnknown("balance"), planned("amount", number("200.75")),
+				planned("status", knownvalue.StringExact("frozen")), planned("label", knownvalue.StringExact("search"))),
+			Check: serviceCheck(s, "frozen", 20075, 1000000-20175),
+		},
+		resource.TestStep{ // unfreeze and withdraw
+			Config: card(s, `amount = 20
+			  label = "search"
+			  allowed_categories = ["advertising", "software"]
+			  auto_freeze_at = 10
+			  metadata = { team = "ads" }
+			  frozen = false`),
+			ConfigPlanChecks: does(plancheck.ResourceActionUpdate, planned("status", knownvalue.StringExact("active"))),
+			Check:            serviceCheck(s, "active", 2000, 1000000-2100),
+		},
+		resource.TestStep{ // frozen taken out changes nothing
+			Config: card(s, `amount = 20
+			  label = "search"
+			  allowed_categories = ["advertising", "software"]
+			  auto_freeze_at = 10
+			  metadata = { team = "ads" }`),
+			ConfigPlanChecks: does(plancheck.ResourceActionNoop),
+		},
+	)
+	if got, want := s.Wallet(), acctest.InitialBalance-usd.Dollar; got != want {
+		t.Errorf("after destroy the wallet holds %s USD, want %s: everything but the fee", got, want)
+	}
+}
+
+func TestGeneratedLabel(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.Test(t,
+		resource.TestStep{
+			Config:           card(s, `amount = 50`),
+			ConfigPlanChecks: does(plancheck.ResourceActionCreate, plannedUnknown("label")),
+			ConfigStateChecks: []statecheck.StateCheck{
+				value("label", knownvalue.StringRegexp(regexp.MustCompile(`^tf-[0-9a-f-]{36}$`))),
+			},
+		},
+		resource.TestStep{Config: card(s, `amount = 60`), ConfigPlanChecks: does(plancheck.ResourceActionUpdate)},
+	)
+}
+
+func TestComputedAmounts(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.Test(t,
+		resource.TestStep{Config: card(s, `amount = 123.5 * 0.6`), ConfigPlanChecks: does(plancheck.ResourceActionCreate), Check: serviceCheck(s, "active", 7410, 1000000-7510)},
+		resource.TestStep{Config: card(s, `amount = 74.10`), ConfigPlanChecks: does(plancheck.ResourceActionNoop)},
+		resource.TestStep{Config: card(s, `amount = 12.35 * 0.6`), ConfigPlanChecks: does(plancheck.ResourceActionUpdate), Check: serviceCheck(s, "active", 741, 1000000-841)},
+	)
+}
+
+// wrapped matches a text that the CLI has broken into lines.
+func wrapped(text string) *regexp.Regexp {
+	return regexp.MustCompile(regexp.MustCompile(`\s+`).ReplaceAllString(regexp.QuoteMeta(text), `[\s│]+`))
+}
+
+func TestRefusedBeforeMoneyMoves(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	long, many := "", ""
+	for i := range 65 {
+		long += "x"
+		if i < 21 {
+			many += fmt.Sprintf("k%d = \"v\"\n", i)
+		}
+	}
+	var steps []resource.TestStep
+	for lines, want := range map[string]string{
+		`amount = 49.99`:                       "amount must be at least 50.00 USD to issue a card, got 49.99",
+		`amount = 50.001`:                      "amount must be an amount in USD with at most two decimals, got 50.001",
+		`amount = 1000 / 3`:                    "amount must be an amount in USD with at most two decimals, got 333.333",
+		`amount = -1`:                          "amount must be an amount in USD of zero or more, got -1",
+		`amount = "abc"`:                       `Inappropriate value for attribute "amount"`,
+		``:                                     "amount must be set to issue a card",
+		"amount = 50\nlabel = \"" + long + `"`: "label",
+		"amount = 50\nlabel = \"\"":            "label",
+		"amount = 50\nmetadata = {\n" + many + "}":       "metadata map must contain at most 20 elements",
+		"amount = 50\nallowed_categories = []":           "allowed_categories",
+		"amount = 50\ntop_up = { below = 60, to = 100 }": "must be at least top_up.below (60.00 USD)",
+		"amount = 50\ntop_up = { below = 60, to = 50 }":  "top_up.to must be at least top_up.below (60.00 USD), got 50.00 USD",
+		"amount = 50\nspending_limit = 0":                "spending_limit must be at least 0.01 USD",
+	} {
+		steps = append(steps, resource.TestStep{Config: card(s, lines), PlanOnly: true, ExpectError: wrapped(want)})
+	}
+	steps = append(steps, resource.TestStep{
+		Config:   s.Provider() + `resource "vcard_card" "test" {` + "\n bin_id = \"bin_x\"\n amount = 50\n}",
+		PlanOnly: true, ExpectError: wrapped(`bin_id must be one of the BINs that this account can issue on, got "bin_x"`),
+	})
+	s.Test(t, steps...)
+	if got := s.Wallet(); got != acctest.InitialBalance {
+		t.Errorf("the wallet holds %s USD: money moved", got)
+	}
+}
+
+func TestWithdrawingMoreThanTheCardHolds(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.Test(t,
+		resource.TestStep{Config: card(s, `amount = 100`)},
+		resource.TestStep{
+			PreConfig: func() { s.Post("/cards/"+onlyCard(s).ID+"/withdraw", map[string]usd.Amount{"amount": 6000}, nil) },
+			Config:    card(s, `amount = 50`),
+			ExpectError: wrapped("Lowering amount from 100.00 to 50.00 USD withdraws 50.00 USD, but card " +
+				"card_"),
+		},
+		resource.TestStep{Config: card(s, `amount = 60`), Check: serviceCheck(s, "active", 0, 1000000-100)},
+	)
+}
+
+// onlyCard returns the one card that is not terminated.
+func onlyCard(s *acctest.Service) service {
+	var page struct {
+		Data []service `json:"data"`
+	}
+	s.Get("/cards", &page)
+	var only service
+	for _, c := range page.Data {
+		if c.Status != "terminated" {
+			only = c
+		}
+	}
+	return only
+}
+
+func TestWalletShortByOneCent(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.Test(t,
+		resource.TestStep{
+			Config:      card(s, `amount = 9999.01`),
+			ExpectError: wrapped(`The service answered 400 (insufficient_funds)`),
+		},
+		resource.TestStep{Config: card(s, `amount = 9999`), Check: serviceCheck(s, "active", 999900, 0)},
+	)
+}
+
+func TestTerminatedElsewhere(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	var first string
+	s.Test(t,
+		resource.TestStep{Config: card(s, `amount = 50`), Check: func(*terraform.State) error { first = onlyCard(s).ID; return nil }},
+		resource.TestStep{
+			PreConfig:        func() { s.Delete("/cards/"+first, nil) },
+			Config:           card(s, `amount = 50`),
+			ConfigPlanChecks: does(plancheck.ResourceActionCreate),
+			Check: func(*terraform.State) error {
+				if now := onlyCard(s).ID; now == first || now == "" {
+					return fmt.Errorf("the card is %q after %q", now, first)
+				}
+				return nil
+			},
+		},
+	)
+}
+
+func TestForeignKeyRemovesNothing(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	var other struct {
+		Key string `json:"api_key"`
+	}
+	s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}, &other)
+	own, lines := card(s, `amount = 50`), fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  amount = 50\n}\n", bin)
+	s.Test(t,
+		resource.TestStep{Config: own},
+		resource.TestStep{Config: s.ProviderWithKey(other.Key) + lines, ExpectError: wrapped("The API key belongs to another account")},
+		resource.TestStep{Config: s.ProviderWithKey(other.Key), ExpectError: wrapped("The API key belongs to another account")},
+		resource.TestStep{Config: own, ConfigPlanChecks: does(plancheck.ResourceActionNoop)},
+	)
+}
+
+// issue issues a card as another user of the account would.
+func issue(s *acctest.Service, body map[string]any) service {
+	var issued service
+	body["bin_id"] = bin
+	s.Post("/cards", body, &issued)
+	return issued
+}
+
+func TestImport(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	issued := issue(s, map[string]any{"amount": 50, "auto_freeze_at": 5, "metadata": map[string]string{"a": "b"}})
+	imports := func(id string) string {
+		return fmt.Sprintf("import {\n  to = vcard_card.test\n  id = %q\n}\n", id)
+	}
+	lines := "amount = 50\nauto_freeze_at = 5\nmetadata = { a = \"b\" }"
+	s.Test(t,
+		resource.TestStep{Config: card(s, lines) + imports("card_nope"), ExpectError: wrapped("The service answered 404 (not_found)")},
+		resource.TestStep{Config: card(s, lines) + imports("wh_1"), ExpectError: wrapped(`A card is imported by its id, which has the form card_…, got "wh_1"`)},
+		resource.TestStep{ // what cannot be read is adopted, and the first amount is a baseline
+			Config:           card(s, lines) + imports(issued.ID),
+			ConfigPlanChecks: does(plancheck.ResourceActionUpdate, planned("amount", number("50")), planned("balance", number("50"))),
+			Check:            serviceCheck(s, "active", 5000, 1000000-5100),
+			ConfigStateChecks: []statecheck.StateCheck{
+				value("expires_at", knownvalue.Null()), value("created_at", knownvalue.NotNull()),
+				value("label", knownvalue.Null()), value("topped_up", number("0")),
+			},
+		},
+		resource.TestStep{ // from then on the difference moves
+			Config: card(s, "amount = 70\nauto_freeze_at = 5\nmetadata = { a = \"b\" }"),
+			Check:  serviceCheck(s, "active", 7000, 1000000-7100),
+		},
+		resource.TestStep{
+			ResourceName: address, ImportState: true, ImportStateVerify: true,
+			ImportStateVerifyIgnore: []string{"amount", "auto_freeze_at", "metadata.%", "metadata.a", "expires_at"},
+		},
+	)
+	s.Test(t, resource.TestStep{
+		Config: card(s, "amount = 50") + imports(issued.ID), ExpectError: wrapped("is terminated, which is final"),
+	})
+}

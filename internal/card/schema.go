@@ -1,0 +1,178 @@
+package card
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
+	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+// What the service documents about issuing a card.
+const (
+	minimumLoad      = 50 * usd.Dollar
+	issuanceFee      = 1 * usd.Dollar
+	maxLabelLength   = 64
+	maxMetadataCount = 20
+)
+
+const replaces = " The service cannot change this on a live card: a change terminates the card and issues another, with another number."
+
+func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of 1 USD; destroying it terminates the card for good and returns what it holds to the wallet. " +
+			"The card's number, expiry and code are never in the state.",
+		Attributes: merge(writtenAttributes(), movingAttributes(), reportedAttributes()),
+	}
+}
+
+func (r *cardResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{
+		Attributes: map[string]identityschema.Attribute{
+			"id": identityschema.StringAttribute{
+				RequiredForImport: true,
+				Description:       "Card id, of the form card_….",
+			},
+		},
+	}
+}
+
+// writtenAttributes are fixed when the card is issued.
+func writtenAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"bin_id": schema.StringAttribute{
+			Required:            true,
+			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			MarkdownDescription: "BIN to issue the card on; the data source `vcard_bins` lists them. Checked against that catalogue at plan time." + replaces,
+		},
+		"label": schema.StringAttribute{
+			Optional:   true,
+			Computed:   true,
+			Validators: []validator.String{stringvalidator.UTF8LengthBetween(1, maxLabelLength)},
+			MarkdownDescription: "Name of the card, 1 to 64 characters. Not set: `tf-` and a random token, so that a card whose creation lost its answer can be told from every other. " +
+				"Taken out of the configuration, the card keeps its label." + replaces,
+		},
+		"spending_limit": schema.NumberAttribute{
+			Optional:            true,
+			Computed:            true,
+			CustomType:          usdtype.Type{},
+			Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+			MarkdownDescription: "What the card may spend in a month, in USD with at most two decimals. Not set: the BIN's maximum. Taken out of the configuration, the card keeps its limit." + replaces,
+		},
+		"allowed_categories": schema.SetAttribute{
+			Optional:    true,
+			ElementType: types.StringType,
+			Validators: []validator.Set{
+				setvalidator.SizeAtLeast(1),
+				setvalidator.NoNullValues(),
+				setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)),
+			},
+			MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is declined. Not set: no restriction." + replaces + notReadable,
+		},
+		"auto_freeze_at": schema.NumberAttribute{
+			Optional:            true,
+			CustomType:          usdtype.Type{},
+			Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+			MarkdownDescription: "The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. Not set: never." + replaces + notReadable,
+		},
+		"metadata": schema.MapAttribute{
+			Optional:    true,
+			ElementType: types.StringType,
+			Validators: []validator.Map{
+				mapvalidator.SizeAtMost(maxMetadataCount),
+				mapvalidator.NoNullValues(),
+				mapvalidator.KeysAre(stringvalidator.LengthAtLeast(1)),
+			},
+			MarkdownDescription: "Key-value pairs kept with the card, at most 20 keys." + replaces + notReadable,
+		},
+	}
+}
+
+const notReadable = " The service does not report it back: on an imported card the first value set is taken over without replacing the card."
+
+// movingAttributes change a live card.
+func movingAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"amount": schema.NumberAttribute{
+			Optional:   true,
+			CustomType: usdtype.Type{},
+			MarkdownDescription: "What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least 50. " +
+				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
+				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money.",
+		},
+		"frozen": schema.BoolAttribute{
+			Optional:            true,
+			Computed:            true,
+			MarkdownDescription: "`true` freezes the card, which suspends all transactions and keeps its balance; `false` unfreezes it. Not set: whatever the service did, freezing at `auto_freeze_at` included. Taken out of the configuration, the card stays as it is.",
+		},
+		"top_up": schema.SingleNestedAttribute{
+			Optional:            true,
+			MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`.",
+			Attributes: map[string]schema.Attribute{
+				"below": schema.NumberAttribute{
+					Required:            true,
+					CustomType:          usdtype.Type{},
+					Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+					MarkdownDescription: "Balance in USD, at most two decimals, under which the card is topped up.",
+				},
+				"to": schema.NumberAttribute{
+					Required:            true,
+					CustomType:          usdtype.Type{},
+					MarkdownDescription: "Balance in USD, at most two decimals, up to which it is topped up; at least `below`.",
+				},
+			},
+		},
+		"deletion_protection": schema.BoolAttribute{
+			Optional:            true,
+			Computed:            true,
+			Default:             booldefault.StaticBool(false),
+			MarkdownDescription: "While `true`, plans that would terminate the card fail: destroy, replacement, and removal from the configuration. Default `false`. To terminate a protected card, apply `false` first.",
+		},
+	}
+}
+
+// reportedAttributes are what the service says of the card.
+func reportedAttributes() map[string]schema.Attribute {
+	computed := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
+	return map[string]schema.Attribute{
+		"id":      computed("Card id, of the form `card_…`."),
+		"network": computed("Card network of the BIN, in lower case."),
+		"last4":   computed("Last four digits of the card number."),
+		"status":  computed("`active`, `frozen` or `terminated`."),
+		"balance": schema.NumberAttribute{
+			Computed: true, CustomType: usdtype.Type{},
+			MarkdownDescription: "USD on the card at the last refresh.",
+		},
+		"topped_up": schema.NumberAttribute{
+			Computed: true, CustomType: usdtype.Type{},
+			MarkdownDescription: "USD that `top_up` has funded since Terraform manages the card, in sum.",
+		},
+		"created_at": schema.StringAttribute{
+			Computed: true, CustomType: timetypes.RFC3339Type{},
+			MarkdownDescription: "When the card was issued, RFC 3339.",
+		},
+		"expires_at": computed("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones."),
+	}
+}
+
+func merge(groups ...map[string]schema.Attribute) map[string]schema.Attribute {
+	all := map[string]schema.Attribute{}
+	for _, group := range groups {
+		for name, attribute := range group {
+			all[name] = attribute
+		}
+	}
+	return all
+}

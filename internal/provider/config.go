@@ -1,0 +1,147 @@
+package provider
+
+import (
+	"os"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+// The environment variables that stand in for provider attributes.
+const (
+	envAPIKey  = "VCARD_API_KEY" //nolint:gosec // a name, not a key
+	envBaseURL = "VCARD_BASE_URL"
+	envSandbox = "VCARD_SANDBOX"
+)
+
+// config is the provider block.
+type config struct {
+	APIKey         types.String `tfsdk:"api_key"`
+	BaseURL        types.String `tfsdk:"base_url"`
+	Sandbox        types.Object `tfsdk:"sandbox"`
+	RequestTimeout types.String `tfsdk:"request_timeout"`
+	MaxRetries     types.Int64  `tfsdk:"max_retries"`
+	RateLimits     types.Object `tfsdk:"rate_limits"`
+}
+
+type sandboxConfig struct {
+	Path           types.String  `tfsdk:"path"`
+	InitialBalance usdtype.Value `tfsdk:"initial_balance"`
+}
+
+type rateLimits struct {
+	RequestsPerMinute types.Int64 `tfsdk:"requests_per_minute"`
+	RequestsPerHour   types.Int64 `tfsdk:"requests_per_hour"`
+	CreatesPerMinute  types.Int64 `tfsdk:"creates_per_minute"`
+	DetailsPerMinute  types.Int64 `tfsdk:"details_per_minute"`
+}
+
+func configAttributes() map[string]schema.Attribute {
+	limit := func(documented int, what string) schema.Int64Attribute {
+		return schema.Int64Attribute{
+			Optional:            true,
+			Validators:          []validator.Int64{int64validator.Between(1, int64(documented))},
+			MarkdownDescription: what + ", from 1 to the service's limit of " + grouped(documented) + " (the default).",
+		}
+	}
+	return map[string]schema.Attribute{
+		"api_key": schema.StringAttribute{
+			Optional:  true,
+			Sensitive: true,
+			MarkdownDescription: "API key of the account, made in the dashboard under API access; begins with `sk_live_`. Whoever holds it can move the account's money. " +
+				"Prefer the environment variable `" + envAPIKey + "`.",
+		},
+		"base_url": schema.StringAttribute{
+			Optional: true,
+			MarkdownDescription: "Address of the service with its version prefix, as in `https://host/api/v1`. Must be https; plain http is allowed to this machine only. " +
+				"Can be set by the environment variable `" + envBaseURL + "`.",
+		},
+		"sandbox": schema.SingleNestedAttribute{
+			Optional: true,
+			MarkdownDescription: "Use the embedded sandbox, the whole service on a local file, in place of an account. Excludes `api_key` and `base_url`. " +
+				"The environment variable `" + envSandbox + "` can name the file instead.",
+			Attributes: map[string]schema.Attribute{
+				"path": schema.StringAttribute{
+					Required:            true,
+					Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. Keep it beside the Terraform state: both tell of the same cards.",
+				},
+				"initial_balance": schema.NumberAttribute{
+					Optional:            true,
+					CustomType:          usdtype.Type{},
+					MarkdownDescription: "USD in the wallet of a sandbox that is made anew, at most two decimals; default 10000. An existing sandbox keeps its balance.",
+				},
+			},
+		},
+		"request_timeout": schema.StringAttribute{
+			Optional:            true,
+			Validators:          []validator.String{durationAtLeast(time.Second)},
+			MarkdownDescription: "How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `" + api.DefaultRequestTimeout.String() + "`.",
+		},
+		"max_retries": schema.Int64Attribute{
+			Optional:            true,
+			Validators:          []validator.Int64{int64validator.Between(0, 20)},
+			MarkdownDescription: "How often a call that only reads is tried again after a broken connection or a server error, 0 to 20; default 4. Waiting out a rate limit does not count.",
+		},
+		"rate_limits": schema.SingleNestedAttribute{
+			Optional:            true,
+			MarkdownDescription: "A smaller share of the service's rate limits, for an API key that several pipelines use at once. A limit that is not set is the service's own.",
+			Attributes: map[string]schema.Attribute{
+				"requests_per_minute": limit(1000, "Requests per minute"),
+				"requests_per_hour":   limit(10000, "Requests per hour"),
+				"creates_per_minute":  limit(50, "Cards issued per minute"),
+				"details_per_minute":  limit(30, "Card details read per minute"),
+			},
+		},
+	}
+}
+
+func grouped(n int) string {
+	if n < 1000 {
+		return types.Int64Value(int64(n)).String()
+	}
+	return types.Int64Value(int64(n/1000)).String() + ",000"
+}
+
+// isUnknown reports whether anything that decides where calls go is known only after apply.
+func (c config) isUnknown() bool {
+	if c.APIKey.IsUnknown() || c.BaseURL.IsUnknown() || c.Sandbox.IsUnknown() ||
+		c.RequestTimeout.IsUnknown() || c.MaxRetries.IsUnknown() || c.RateLimits.IsUnknown() {
+		return true
+	}
+	for _, object := range []types.Object{c.Sandbox, c.RateLimits} {
+		for _, v := range object.Attributes() {
+			if v.IsUnknown() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fillFromEnvironment takes what the configuration leaves out from the
+// environment. What is written for one way of use keeps out the other way's variables.
+func (c *config) fillFromEnvironment() (sandboxPath string) {
+	if c.Sandbox.IsNull() && c.APIKey.IsNull() && c.BaseURL.IsNull() {
+		sandboxPath = os.Getenv(envSandbox)
+	}
+	if !c.Sandbox.IsNull() {
+		return ""
+	}
+	for _, v := range []struct {
+		attribute *types.String
+		variable  string
+	}{{&c.APIKey, envAPIKey}, {&c.BaseURL, envBaseURL}} {
+		if value := os.Getenv(v.variable); v.attribute.IsNull() && value != "" {
+			*v.attribute = types.StringValue(value)
+		}
+	}
+	return sandboxPath
+}

@@ -1,0 +1,170 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// sandboxKeyPrefix begins the keys that the sandbox makes.
+const sandboxKeyPrefix = "sk_live_sandbox_"
+
+const bothWays = `Configure one of the two:
+
+  provider "vcard" {
+    sandbox = { path = "vcard-sandbox.db" } # the embedded service: no account, no network
+  }
+
+  provider "vcard" {
+    base_url = "https://…/api/v1" # the service; or VCARD_BASE_URL
+    # api_key from VCARD_API_KEY, so that it stands in no file
+  }
+
+The environment variable VCARD_SANDBOX names a sandbox file as well.`
+
+// connect makes the client that a known configuration describes.
+func (c config) connect(ctx context.Context, userAgent string) (*api.Client, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	settings := api.Config{UserAgent: userAgent, MaxRetries: api.DefaultMaxRetries, Observe: logExchange}
+	c.tune(ctx, &settings, &diags)
+
+	sandboxPath := c.fillFromEnvironment()
+	var embedded sandboxConfig
+	if !c.Sandbox.IsNull() {
+		diags.Append(c.Sandbox.As(ctx, &embedded, basetypes.ObjectAsOptions{})...)
+		sandboxPath = embedded.Path.ValueString()
+	}
+	if diags.HasError() {
+		return nil, diags
+	}
+	if sandboxPath != "" {
+		c.openSandbox(ctx, sandboxPath, embedded.InitialBalance.Pointer(), &settings, &diags)
+	} else {
+		c.addressService(&settings, &diags)
+	}
+	if diags.HasError() {
+		return nil, diags
+	}
+	client, err := api.New(settings)
+	if err != nil {
+		diags.AddError("The provider cannot be configured like this", sentence(err))
+	}
+	return client, diags
+}
+
+// tune takes over the settings that both ways of use share.
+func (c config) tune(ctx context.Context, settings *api.Config, diags *diag.Diagnostics) {
+	if !c.RequestTimeout.IsNull() {
+		timeout, err := time.ParseDuration(c.RequestTimeout.ValueString())
+		if err != nil {
+			diags.AddAttributeError(path.Root("request_timeout"), "Invalid duration", sentence(err))
+		}
+		settings.RequestTimeout = timeout
+	}
+	if !c.MaxRetries.IsNull() {
+		settings.MaxRetries = int(c.MaxRetries.ValueInt64())
+	}
+	if !c.RateLimits.IsNull() {
+		var limits rateLimits
+		diags.Append(c.RateLimits.As(ctx, &limits, basetypes.ObjectAsOptions{})...)
+		settings.Limits = api.Limits{
+			RequestsPerMinute: int(limits.RequestsPerMinute.ValueInt64()),
+			RequestsPerHour:   int(limits.RequestsPerHour.ValueInt64()),
+			CreatesPerMinute:  int(limits.CreatesPerMinute.ValueInt64()),
+			DetailsPerMinute:  int(limits.DetailsPerMinute.ValueInt64()),
+		}
+	}
+}
+
+func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
+	key, base := c.APIKey.ValueString(), c.BaseURL.ValueString()
+	switch {
+	case key == "" && base == "":
+		diags.AddError("The vcard provider is not configured", bothWays)
+		return
+	case key == "":
+		diags.AddAttributeError(path.Root("api_key"), "No API key",
+			"base_url is set, but neither api_key nor "+envAPIKey+". Keys are made in the dashboard under API access and begin with sk_live_.")
+		return
+	case base == "":
+		diags.AddAttributeError(path.Root("base_url"), "No service address",
+			"api_key is set, but neither base_url nor "+envBaseURL+". Set the service's address with its version prefix, as in https://host/api/v1.")
+		return
+	case !strings.HasPrefix(key, "sk_live_"):
+		diags.AddAttributeError(path.Root("api_key"), "Not an API key of this service",
+			"api_key must begin with sk_live_. Keys are made in the dashboard under API access.")
+		return
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		diags.AddAttributeError(path.Root("base_url"), "Not a service address",
+			fmt.Sprintf("base_url must be an address like https://host/api/v1, got %q.", base))
+		return
+	}
+	if local := isLoopback(u.Hostname()); !local {
+		if u.Scheme == "http" {
+			diags.AddAttributeError(path.Root("base_url"), "The API key would travel in the clear",
+				fmt.Sprintf("base_url must be https: %q is not this machine, and whoever reads the key on the way can move the account's money. Plain http is allowed to a loopback address only.", u.Host))
+		}
+		if strings.HasPrefix(key, sandboxKeyPrefix) {
+			diags.AddAttributeError(path.Root("api_key"), "A sandbox key for a foreign host",
+				fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
+		}
+	}
+	settings.APIKey, settings.BaseURL = key, base
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// defaultInitialBalance is what a new embedded sandbox has in its wallet.
+const defaultInitialBalance = 10_000 * usd.Dollar
+
+func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amount, settings *api.Config, diags *diag.Diagnostics) {
+	if !c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
+		diags.AddAttributeError(path.Root("sandbox"), "Either the sandbox or an account",
+			"sandbox excludes api_key and base_url: the embedded service has its own. Take out the one or the other.")
+		return
+	}
+	if c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
+		diags.AddError("Either the sandbox or an account",
+			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset the one or the other, or write into the provider block which of them to use.")
+		return
+	}
+	options := sandbox.Options{Path: file, InitialBalance: defaultInitialBalance}
+	if balance != nil {
+		options.InitialBalance = *balance
+	}
+	// The file stays open until the provider's process ends, longer than this call.
+	service, err := sandbox.Open(context.WithoutCancel(ctx), options)
+	if err != nil {
+		where := file
+		if absolute, absErr := filepath.Abs(file); absErr == nil {
+			where = absolute
+		}
+		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "The sandbox cannot be opened",
+			fmt.Sprintf("The sandbox file %s cannot be used: %s", where, sentence(err)))
+		return
+	}
+	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", service.APIKey()
+	settings.Transport = handlerTransport{service.Handler()}
+}
+
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}

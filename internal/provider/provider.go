@@ -1,0 +1,76 @@
+// Package provider configures the vcard provider and registers what it has.
+package provider
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/vcard/terraform-provider-vcard/internal/card"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+// Address is where Terraform and OpenTofu registries list the provider.
+const Address = "registry.terraform.io/vcard/vcard"
+
+type vcardProvider struct {
+	version string
+}
+
+var _ provider.Provider = (*vcardProvider)(nil)
+
+// New returns what makes a provider of this version ("dev" outside releases).
+func New(version string) func() provider.Provider {
+	return func() provider.Provider { return &vcardProvider{version: version} }
+}
+
+func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName = "vcard"
+	resp.Version = p.version
+}
+
+func (p *vcardProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	resp.Schema = configSchema()
+}
+
+func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	var c config
+	resp.Diagnostics.Append(req.Config.Get(ctx, &c)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	s := session.New(nil)
+	if !c.isUnknown() {
+		client, diags := c.connect(ctx, userAgent(p.version, req.TerraformVersion))
+		resp.Diagnostics.Append(diags...)
+		if resp.Diagnostics.HasError() {
+			return
+		}
+		s = session.New(client)
+	}
+	resp.ResourceData, resp.DataSourceData = s, s
+	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s
+}
+
+func userAgent(version, terraform string) string {
+	return "terraform-provider-vcard/" + version + " Terraform/" + terraform
+}
+
+func (p *vcardProvider) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{card.NewResource}
+}
+
+func (p *vcardProvider) DataSources(context.Context) []func() datasource.DataSource {
+	return nil
+}
+
+func configSchema() schema.Schema {
+	return schema.Schema{
+		MarkdownDescription: "Virtual payment cards for ad spend: cards are issued from the account's wallet, topped up, frozen and terminated as the plan says. " +
+			"Configure either an account of the service (`api_key` and `base_url`) or the embedded `sandbox`, which needs no account and no network.",
+		Attributes: configAttributes(),
+	}
+}

@@ -1,0 +1,112 @@
+// Package session is what one configured provider shares with its resources,
+// data sources, actions and list resources.
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+)
+
+// Session holds the client of one provider configuration and what is worth
+// remembering between calls. It is safe for concurrent use.
+type Session struct {
+	// Client is nil while the provider's configuration is not known yet.
+	Client *api.Client
+
+	bins    remembered[[]api.Bin]
+	account remembered[string]
+	spend   spend
+	labels  sync.Map
+}
+
+// New returns the session of a configured provider, or with nil that of a
+// provider whose configuration depends on values known only after apply.
+func New(client *api.Client) *Session { return &Session{Client: client} }
+
+// From reads the provider data that a Configure method receives. It returns nil
+// while Terraform only validates.
+func From(data any, diags *diag.Diagnostics) *Session {
+	if data == nil {
+		return nil
+	}
+	s, ok := data.(*Session)
+	if !ok {
+		diags.AddError("Unexpected provider data",
+			fmt.Sprintf("The provider handed over %T. This is a bug in the provider; please report it.", data))
+	}
+	return s
+}
+
+// Known reports whether calls can be made.
+func (s *Session) Known() bool { return s != nil && s.Client != nil }
+
+// Require adds an error and returns false when calls cannot be made yet.
+// Purpose completes "to …", as in "read the BIN catalogue".
+func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
+	if s.Known() {
+		return true
+	}
+	diags.AddError("The provider's configuration is not known yet",
+		"The vcard provider needs its api_key and base_url, or its sandbox, to "+purpose+
+			", but they depend on values that are known only after apply. "+
+			"Apply what they depend on first, for example with -target.")
+	return false
+}
+
+// Bins returns the BIN catalogue, asked once per session.
+func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
+	return s.bins.get(ctx, s.Client.Bins)
+}
+
+// Account returns a fingerprint of the account behind the key, asked once per
+// session: a hash of its deposit addresses, which no other account shares.
+func (s *Session) Account(ctx context.Context) (string, error) {
+	return s.account.get(ctx, func(ctx context.Context) (string, error) {
+		addresses, err := s.Client.DepositAddresses(ctx, "")
+		if err != nil {
+			return "", err
+		}
+		lines := make([]string, len(addresses))
+		for i, a := range addresses {
+			lines[i] = a.Currency + " " + a.Address
+		}
+		slices.Sort(lines)
+		sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+		return hex.EncodeToString(sum[:16]), nil
+	})
+}
+
+// FirstUse reports whether no other card of this session was planned with label.
+func (s *Session) FirstUse(label string) bool {
+	_, used := s.labels.LoadOrStore(label, struct{}{})
+	return !used
+}
+
+// remembered keeps the first successful answer; errors are asked again.
+type remembered[T any] struct {
+	mu    sync.Mutex
+	known bool
+	value T
+}
+
+func (r *remembered[T]) get(ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known {
+		return r.value, nil
+	}
+	value, err := ask(ctx)
+	if err == nil {
+		r.value, r.known = value, true
+	}
+	return value, err
+}
