@@ -105,20 +105,17 @@ func TestIssueCardRefuses(t *testing.T) {
 		"a cent short":         {`{` + bin + `"amount":100}`, "insufficient_funds", "100.99"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			on := *s
 			on.t = t
 			on.post("/api/v1/cards", c.body, "Content-Type", "application/json").refused(400, c.code, c.text)
 		})
 	}
-	t.Cleanup(func() {
-		if got := s.wallet(); got != "100.99" {
-			t.Errorf("a refused call moved money: the wallet holds %s", got)
-		}
-		if total := s.get("/api/v1/cards").text("total"); total != "0" {
-			t.Errorf("a refused call issued %s cards", total)
-		}
-	})
+	if got := s.wallet(); got != "100.99" {
+		t.Errorf("a refused call moved money: the wallet holds %s", got)
+	}
+	if total := s.get("/api/v1/cards").text("total"); total != "0" {
+		t.Errorf("a refused call issued %s cards", total)
+	}
 }
 
 func TestIssueCardWithTheWholeWallet(t *testing.T) {

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -179,7 +180,10 @@ func (s *service) issue(amount string, more ...string) string {
 	return s.post("/api/v1/cards", body+"}").ok(http.StatusCreated).text("id")
 }
 
-func (s *service) wallet() string { s.t.Helper(); return s.get("/api/v1/wallet/balance").ok(200).text("balance") }
+func (s *service) wallet() string {
+	s.t.Helper()
+	return s.get("/api/v1/wallet/balance").ok(200).text("balance")
+}
 
 // balanced fails the test when the books are not in order.
 func (s *service) balanced() {
@@ -208,4 +212,19 @@ func stopped(o *sandbox.Options) {
 
 func wallet(balance usd.Amount) func(*sandbox.Options) {
 	return func(o *sandbox.Options) { o.InitialBalance = balance }
+}
+
+// run changes a file behind the service's back.
+func run(t *testing.T, path, script string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), script); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

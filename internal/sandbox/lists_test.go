@@ -1,0 +1,138 @@
+package sandbox_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestWalletBalance(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.issue("100")
+	frozen, ended := s.issue("50"), s.issue("70")
+	s.post("/api/v1/cards/"+frozen+"/freeze", "").ok(200)
+	s.call(http.MethodDelete, "/api/v1/cards/"+ended, "").ok(200)
+	balance := s.get("/api/v1/wallet/balance").ok(200)
+	fields(t, balance.body, "balance", "currency", "pending_deposits", "cards_active", "cards_total_balance")
+	for field, want := range map[string]string{
+		"balance": "9847.00", "currency": "USDT", "pending_deposits": "0.00", "cards_active": "1", "cards_total_balance": "150.00",
+	} {
+		if got := balance.text(field); got != want {
+			t.Errorf("%s is %s, want %s", field, got, want)
+		}
+	}
+}
+
+func TestDepositAddresses(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	all := s.get("/api/v1/wallet/deposit-address").ok(200)
+	prefixes := map[string]string{
+		"btc": "bc1q", "eth": "0x", "sol": "", "usdt": "T", "bnb": "0x", "trx": "T", "pol": "0x", "ltc": "ltc1q", "avax": "0x", "arb": "0x",
+	}
+	seen := map[any]bool{}
+	for _, address := range all.data() {
+		fields(t, address, "currency", "network", "address")
+		currency, text := address["currency"].(string), address["address"].(string)
+		if prefix, known := prefixes[currency]; !known || !strings.HasPrefix(text, prefix) {
+			t.Errorf("%s: address of the wrong form: %s", currency, text)
+		}
+		if seen[text] {
+			t.Errorf("%s: an address of another currency", currency)
+		}
+		seen[text] = true
+		one := s.get("/api/v1/wallet/deposit-address?currency=" + currency).ok(200).data()
+		if len(one) != 1 || one[0]["address"] != text {
+			t.Errorf("%s: asked alone, the answer is %v", currency, one)
+		}
+	}
+	if len(seen) != len(prefixes) {
+		t.Errorf("%d currencies, want %d", len(seen), len(prefixes))
+	}
+	for _, currency := range []string{"doge", "BTC", ""} {
+		s.get("/api/v1/wallet/deposit-address?currency="+currency).refused(400, "invalid_request", "currency")
+	}
+}
+
+func TestBINs(t *testing.T) {
+	t.Parallel()
+	catalogue := start(t).get("/api/v1/bins").ok(200)
+	fields(t, catalogue.body, "data", "total")
+	if len(catalogue.data()) != 9 || catalogue.text("total") != "9" {
+		t.Errorf("%d BINs, total %s", len(catalogue.data()), catalogue.text("total"))
+	}
+	ids, categories := map[any]bool{}, map[any]bool{}
+	for _, b := range catalogue.data() {
+		fields(t, b, "id", "network", "category", "3ds", "wallet_a_pay", "wallet_b_pay")
+		ids[b["id"]], categories[b["category"]] = true, true
+		if b["network"] != strings.ToLower(b["network"].(string)) {
+			t.Errorf("network %s is not in lower case", b["network"])
+		}
+	}
+	if len(ids) != 9 || len(categories) != 3 || !categories["ads"] {
+		t.Errorf("ids %v, categories %v", ids, categories)
+	}
+}
+
+func TestEmptyLists(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	id := s.issue("50")
+	for _, query := range []string{
+		"", "?page=3&per_page=100", "?card_id=" + id, "?card_id=card_x", "?type=refund", "?from=2026-01-01&to=2026-01-01",
+		"?from=2026-01-01T00:00:00%2B02:00&to=2026-01-01T00:00:00.5Z",
+	} {
+		page := s.get("/api/v1/transactions" + query).ok(200)
+		fields(t, page.body, "data", "page")
+		if len(page.data()) != 0 {
+			t.Errorf("%s: not empty: %s", query, page.raw)
+		}
+	}
+	for query, text := range map[string]string{
+		"type=gift": "type", "from=2026-02-30": "from", "to=yesterday": "to", "from=2026-01-01T00:00:00": "zone",
+		"from=2026-02-02&to=2026-02-01": "from is after to", "page=0": "page", "per_page=101": "per_page", "card_id=": "card_id",
+	} {
+		s.get("/api/v1/transactions?"+query).refused(400, "invalid_request", text)
+	}
+	for _, query := range []string{"", "?status=pending", "?status=approved", "?status=failed", "?status=expired"} {
+		challenges := s.get("/api/v1/3ds" + query).ok(200)
+		fields(t, challenges.body, "data")
+		if len(challenges.data()) != 0 {
+			t.Errorf("%s: not empty: %s", query, challenges.raw)
+		}
+	}
+	s.get("/api/v1/3ds?status=maybe").refused(400, "invalid_request", "status")
+}
+
+func TestRegisterWebhook(t *testing.T) {
+	t.Parallel()
+	s := start(t, stopped)
+	generated := s.post("/api/v1/webhooks", `{"url":"https://example.com/a?b=1&c=2","events":["card.created","deposit.confirmed"]}`).ok(201)
+	fields(t, generated.body, "id", "url", "events", "secret", "created_at")
+	if !strings.HasPrefix(generated.text("id"), "wh_") || !strings.HasPrefix(generated.text("secret"), "whsec_") ||
+		generated.text("url") != "https://example.com/a?b=1&c=2" || generated.text("created_at") != "2026-03-15T12:00:00.000Z" {
+		t.Errorf("answered %s", generated.raw)
+	}
+	own := s.post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"],"secret":"my own"}`).ok(201)
+	if own.text("secret") != "my own" {
+		t.Error("the caller's secret was not taken")
+	}
+	for body, text := range map[string]string{
+		`{"events":["*"]}`: "url is required",
+		`{"url":"http://example.com","events":["*"]}`:                                    "https",
+		`{"url":"https://","events":["*"]}`:                                              "https",
+		`{"url":"example.com","events":["*"]}`:                                           "https",
+		`{"url":"https://u:p@example.com","events":["*"]}`:                               "user name",
+		`{"url":"https://example.com"}`:                                                  "events is required",
+		`{"url":"https://example.com","events":[]}`:                                      "at least one",
+		`{"url":"https://example.com","events":["card.lost"]}`:                           "card.lost",
+		`{"url":"https://example.com","events":["*","card.created"]}`:                    "stands alone",
+		`{"url":"https://example.com","events":"*"}`:                                     "array of strings",
+		`{"url":"https://example.com","events":["*"],"secret":""}`:                       "secret",
+		`{"url":"https://example.com","events":["*"],"active":true}`:                     `"active"`,
+		`{"url":"https://example.com/` + strings.Repeat("x", 2048) + `","events":["*"]}`: "2048",
+	} {
+		s.post("/api/v1/webhooks", body).refused(400, "invalid_request", text)
+	}
+}
