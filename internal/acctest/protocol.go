@@ -1,0 +1,247 @@
+package acctest
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-log/tflogtest"
+	"github.com/hashicorp/terraform-plugin-log/tfsdklogtest"
+)
+
+// Protocol speaks to a configured provider in this process as Terraform does,
+// for what the CLI under test may be too old to ask. It is safe for concurrent
+// use. Calls that Terraform precedes with a validation are validated first.
+type Protocol struct {
+	t          testing.TB
+	ctx        context.Context
+	server     protocolServer
+	schemas    *tfprotov6.GetProviderSchemaResponse
+	identities map[string]*tfprotov6.ResourceIdentitySchema
+	log        *logBuffer
+}
+
+type protocolServer interface {
+	tfprotov6.ProviderServer
+	tfprotov6.ListResourceServer
+	tfprotov6.ActionServer
+}
+
+// Protocol configures a provider for this service; more adds to its provider
+// block, such as rate_limits.
+func (s *Service) Protocol(more Object) *Protocol {
+	s.t.Helper()
+	config := Object{"base_url": s.URL, "api_key": s.Key}
+	maps.Copy(config, more)
+	return Configure(s.t, config)
+}
+
+// Configure configures a provider with this provider block, which may hold
+// Unknown. The test fails when the provider refuses it.
+func Configure(t testing.TB, config Object) *Protocol {
+	t.Helper()
+	p := &Protocol{t: t, log: &logBuffer{}}
+	p.ctx = tfsdklogtest.RootLogger(tflogtest.RootLogger(t.Context(), p.log), p.log)
+	server, err := Factories()["vcard"]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ok bool
+	if p.server, ok = server.(protocolServer); !ok {
+		t.Fatalf("%T serves no list resources or no actions", server)
+	}
+	if p.schemas, err = server.GetProviderSchema(p.ctx, &tfprotov6.GetProviderSchemaRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	identities, err := server.GetResourceIdentitySchemas(p.ctx, &tfprotov6.GetResourceIdentitySchemasRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.identities = identities.IdentitySchemas
+	block := p.encode(p.schemas.Provider.ValueType(), config)
+	validated, err := server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: block})
+	p.check(err)
+	configured, err := server.ConfigureProvider(p.ctx, &tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.14.0", Config: block})
+	p.check(err)
+	for _, problems := range []Diagnostics{p.schemas.Diagnostics, identities.Diagnostics, validated.Diagnostics, configured.Diagnostics} {
+		if text := problems.Errors(); text != "" {
+			t.Fatal(text)
+		}
+	}
+	return p
+}
+
+// Log is what the provider has logged so far, at level TRACE.
+func (p *Protocol) Log() string { return p.log.String() }
+
+// ReadDataSource returns the attributes of a data source.
+func (p *Protocol) ReadDataSource(name string, config Object) (Object, Diagnostics) {
+	p.t.Helper()
+	shape := p.shape(p.schemas.DataSourceSchemas[name], name)
+	block := p.encode(shape, config)
+	validated, err := p.server.ValidateDataResourceConfig(p.ctx, &tfprotov6.ValidateDataResourceConfigRequest{TypeName: name, Config: block})
+	p.check(err)
+	if refused := Diagnostics(validated.Diagnostics); refused.Errors() != "" {
+		return nil, refused
+	}
+	read, err := p.server.ReadDataSource(p.ctx, &tfprotov6.ReadDataSourceRequest{TypeName: name, Config: block})
+	p.check(err)
+	return p.decode(shape, read.State), append(validated.Diagnostics, read.Diagnostics...)
+}
+
+// OpenEphemeral returns the attributes of an ephemeral resource, nil when it
+// could not be opened.
+func (p *Protocol) OpenEphemeral(name string, config Object) (Object, Diagnostics) {
+	p.t.Helper()
+	shape := p.shape(p.schemas.EphemeralResourceSchemas[name], name)
+	block := p.encode(shape, config)
+	validated, err := p.server.ValidateEphemeralResourceConfig(p.ctx, &tfprotov6.ValidateEphemeralResourceConfigRequest{TypeName: name, Config: block})
+	p.check(err)
+	if refused := Diagnostics(validated.Diagnostics); refused.Errors() != "" {
+		return nil, refused
+	}
+	opened, err := p.server.OpenEphemeralResource(p.ctx, &tfprotov6.OpenEphemeralResourceRequest{TypeName: name, Config: block})
+	p.check(err)
+	if problems := Diagnostics(opened.Diagnostics); problems.Errors() != "" {
+		return nil, problems
+	}
+	return p.decode(shape, opened.Result), append(validated.Diagnostics, opened.Diagnostics...)
+}
+
+// InvokeAction plans and invokes an action and returns its progress messages.
+func (p *Protocol) InvokeAction(name string, config Object) ([]string, Diagnostics) {
+	p.t.Helper()
+	schema := p.schemas.ActionSchemas[name]
+	if schema == nil {
+		p.t.Fatalf("the provider has no action %s", name)
+	}
+	block := p.encode(schema.Schema.ValueType(), config)
+	validated, err := p.server.ValidateActionConfig(p.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: block})
+	p.check(err)
+	if refused := Diagnostics(validated.Diagnostics); refused.Errors() != "" {
+		return nil, refused
+	}
+	planned, err := p.server.PlanAction(p.ctx, &tfprotov6.PlanActionRequest{ActionType: name, Config: block})
+	p.check(err)
+	diagnostics := Diagnostics(append(validated.Diagnostics, planned.Diagnostics...))
+	if diagnostics.Errors() != "" {
+		return nil, diagnostics
+	}
+	stream, err := p.server.InvokeAction(p.ctx, &tfprotov6.InvokeActionRequest{ActionType: name, Config: block})
+	p.check(err)
+	var progress []string
+	for event := range stream.Events {
+		switch e := event.Type.(type) {
+		case tfprotov6.ProgressInvokeActionEventType:
+			progress = append(progress, e.Message)
+		case tfprotov6.CompletedInvokeActionEventType:
+			diagnostics = append(diagnostics, e.Diagnostics...)
+		}
+	}
+	return progress, diagnostics
+}
+
+// Listed is one result of a list resource.
+type Listed struct {
+	DisplayName string
+	Identity    Object
+	Resource    Object // nil unless it was asked for
+}
+
+// List returns what a list resource finds. Limit is what Terraform asks for at
+// most; a provider that streams more fails the test.
+func (p *Protocol) List(name string, config Object, limit int64, includeResource bool) ([]Listed, Diagnostics) {
+	p.t.Helper()
+	block := p.encode(p.shape(p.schemas.ListResourceSchemas[name], name), config)
+	validated, err := p.server.ValidateListResourceConfig(p.ctx, &tfprotov6.ValidateListResourceConfigRequest{
+		TypeName: name, Config: block,
+		IncludeResourceObject: p.encode(tftypes.Bool, includeResource),
+		Limit:                 p.encode(tftypes.Number, limit),
+	})
+	p.check(err)
+	diagnostics := Diagnostics(validated.Diagnostics)
+	if diagnostics.Errors() != "" {
+		return nil, diagnostics
+	}
+	stream, err := p.server.ListResource(p.ctx, &tfprotov6.ListResourceRequest{TypeName: name, Config: block, IncludeResource: includeResource, Limit: limit})
+	p.check(err)
+	var found []Listed
+	for result := range stream.Results {
+		diagnostics = append(diagnostics, result.Diagnostics...)
+		if result.Identity == nil {
+			continue
+		}
+		one := Listed{DisplayName: result.DisplayName, Identity: p.decode(p.identities[name].ValueType(), result.Identity.IdentityData)}
+		if result.Resource != nil {
+			one.Resource = p.decode(p.schemas.ResourceSchemas[name].ValueType(), result.Resource)
+		}
+		if found = append(found, one); int64(len(found)) > limit {
+			p.t.Errorf("%s lists more than the %d results that were asked for", name, limit)
+			break
+		}
+	}
+	return found, diagnostics
+}
+
+// shape is the type of a block with this schema.
+func (p *Protocol) shape(schema *tfprotov6.Schema, name string) tftypes.Type {
+	p.t.Helper()
+	if schema == nil {
+		p.t.Fatalf("the provider has no %s of this kind", name)
+	}
+	return schema.ValueType()
+}
+
+func (p *Protocol) check(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Diagnostics are what a call said to the user.
+type Diagnostics []*tfprotov6.Diagnostic
+
+// Errors is the text of all errors, "" when there is none.
+func (d Diagnostics) Errors() string { return d.text(tfprotov6.DiagnosticSeverityError) }
+
+// Warnings is the text of all warnings, "" when there is none.
+func (d Diagnostics) Warnings() string { return d.text(tfprotov6.DiagnosticSeverityWarning) }
+
+func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
+	var lines []string
+	for _, one := range d {
+		if one.Severity != severity {
+			continue
+		}
+		line := one.Summary + ": " + one.Detail
+		if one.Attribute != nil {
+			line = one.Attribute.String() + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// logBuffer is written by several loggers at once.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(data)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
