@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The whole story of a few cards on the embedded sandbox: issue, fund, withdraw,
-# freeze, terminate. Asks no registry and leaves nothing behind.
-# usage: demo.sh PROVIDER_BINARY CLI
+# freeze, terminate. Leaves nothing behind. TF_CLI_CONFIG_FILE says where the CLI
+# finds the built provider.
+# usage: demo.sh CLI
 set -euo pipefail
 
-binary=$(realpath "$1")
-cli=$(command -v "$2")
+cli=$(command -v "$1")
 root=$(cd "$(dirname "$0")/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -15,21 +15,7 @@ run() {
   "$@"
 }
 
-# A mirror of the registry with the built provider alone, so that init is the real one.
-platform="$(go env GOOS)_$(go env GOARCH)"
-for host in registry.terraform.io registry.opentofu.org; do
-  folder="$scratch/mirror/$host/vcard/vcard/0.0.1/$platform"
-  mkdir -p "$folder"
-  cp "$binary" "$folder/terraform-provider-vcard_v0.0.1"
-done
-cat > "$scratch/cli.tfrc" <<RC
-provider_installation {
-  filesystem_mirror {
-    path = "$scratch/mirror"
-  }
-}
-RC
-export TF_CLI_CONFIG_FILE="$scratch/cli.tfrc" CHECKPOINT_DISABLE=1 TF_IN_AUTOMATION=1
+export CHECKPOINT_DISABLE=1 TF_IN_AUTOMATION=1
 unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX
 
 mkdir "$scratch/work"
