@@ -70,12 +70,13 @@ func (c *Client) change(ctx context.Context, m *change) (changed, error) {
 			conflicts++
 		}
 		if m.already != nil && mayMeanDone(f.status) {
-			switch v, err := m.already(lasting); {
-			case v == done:
+			switch v, err := m.already(lasting); v {
+			case done:
 				state.seen = true
 				return state, nil
-			case v == hopeless:
+			case hopeless:
 				return state, fmt.Errorf("%w; %w", err, f.err)
+			case notDone:
 			}
 		}
 		if !state.doubts && f.class != unknown {
@@ -153,8 +154,8 @@ func outlast(ctx context.Context, grace time.Duration) (context.Context, context
 // unknownOutcome is the error of a change that ended in doubt; other errors
 // pass as they are.
 func unknownOutcome(x *call, state changed, err error, advice string) error {
-	var doubt *doubtError
-	if !errors.As(err, &doubt) {
+	doubt, ok := errors.AsType[*doubtError](err)
+	if !ok {
 		return err
 	}
 	return &UnknownOutcomeError{Operation: x.operation, Key: state.key, Tries: state.tries, Err: doubt.error, Advice: advice}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -70,7 +69,7 @@ func New(config Config) (*Client, error) {
 func (c *Client) HasWritten() bool { return c.written.Load() }
 
 // String names the service and not the key.
-func (c *Client) String() string { return fmt.Sprintf("client of %s", c.base) }
+func (c *Client) String() string { return "client of " + c.base }
 
 // deadline is when the own time of a call that begins now is over, by the
 // client's clock.

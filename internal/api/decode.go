@@ -72,15 +72,15 @@ func decodeList[T any](body []byte, required ...string) ([]T, list, error) {
 
 // describe words a decoding error without the values that it stumbled on.
 func describe(err error) error {
-	var wrongType *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
+	wrongType, isType := errors.AsType[*json.UnmarshalTypeError](err)
+	_, isSyntax := errors.AsType[*json.SyntaxError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &wrongType):
+	case isType:
 		kind, _, _ := strings.Cut(wrongType.Value, " ")
 		return fmt.Errorf("the answer has the wrong shape: %q is a JSON %s", wrongType.Field, kind)
-	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case isSyntax, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return errors.New("the answer is not complete JSON")
 	default:
 		return fmt.Errorf("the answer has the wrong shape: %w", err)

@@ -97,18 +97,16 @@ func IsUnauthorized(err error) bool { return hasStatus(err, http.StatusUnauthori
 // NotReadyCode returns the code of a 403 of an account that is not ready
 // (API §5): "onboarding_incomplete" or "api_not_enabled", else "".
 func NotReadyCode(err error) string {
-	var e *Error
-	if errors.As(err, &e) && e.Status == http.StatusForbidden && (e.Code == "onboarding_incomplete" || e.Code == "api_not_enabled") {
+	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusForbidden && (e.Code == "onboarding_incomplete" || e.Code == "api_not_enabled") {
 		return e.Code
 	}
 	return ""
 }
 
 func hasStatus(err error, status int) bool {
-	var unknown *UnknownOutcomeError
-	if errors.As(err, &unknown) {
+	if _, doubt := errors.AsType[*UnknownOutcomeError](err); doubt {
 		return false // the status is that of one try, not of the call
 	}
-	var e *Error
-	return errors.As(err, &e) && e.Status == status
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Status == status
 }

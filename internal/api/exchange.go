@@ -15,10 +15,7 @@ import (
 	"time"
 )
 
-const (
-	maxBody    = 8 << 20 // a page of 100 cards is far below
-	maxMessage = 500
-)
+const maxBody = 8 << 20 // a page of 100 cards is far below
 
 // call is one request as its method describes it.
 type call struct {
@@ -72,10 +69,9 @@ func (c *Client) exchange(waiting, sending context.Context, x *call, key string,
 	}
 	f := c.judge(x, try, status, body)
 	asked := retryAfter(header, c.clock.Now())
-	switch {
-	case status == http.StatusTooManyRequests:
+	if status == http.StatusTooManyRequests {
 		c.limits.refused(sent, asked)
-	default:
+	} else {
 		c.limits.accepted(sent)
 	}
 	if f != nil {
@@ -110,17 +106,15 @@ func (c *Client) send(ctx context.Context, x *call, key string) (int, http.Heade
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // the address is named by our own error, without its query
 		}
-		var dial *net.OpError
-		if dialing.Load() && !connected.Load() || errors.As(err, &dial) && dial.Op == "dial" {
+		if dialing.Load() && !connected.Load() || isDial(err) {
 			err = &notSentError{err}
 		}
 		return 0, nil, nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // read to its end or given up
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
 		return response.StatusCode, nil, nil, fmt.Errorf("the answer %d broke off: %w", response.StatusCode, err)
@@ -138,8 +132,8 @@ func (e *notSentError) Unwrap() error { return e.error }
 
 // lost judges a try without an answer.
 func (c *Client) lost(x *call, try int, err error) *failure {
-	var unsent *notSentError
-	if !errors.As(err, &unsent) {
+	unsent, ok := errors.AsType[*notSentError](err)
+	if !ok {
 		return &failure{class: unknown, err: c.requestError(x, try, true, err)}
 	}
 	return &failure{class: notSent, permanent: !passes(unsent.error), err: c.requestError(x, try, false, unsent.error)}
@@ -149,12 +143,15 @@ func (c *Client) lost(x *call, try int, err error) *failure {
 // service that restarts refuses connections, a wrong name or certificate stays
 // wrong.
 func passes(err error) bool {
-	var name *net.DNSError
-	if errors.As(err, &name) {
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		return name.IsTimeout || name.IsTemporary
 	}
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, context.DeadlineExceeded)
+	return isDial(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func isDial(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }
 
 // judge reads an answer; nil is success.
@@ -178,21 +175,21 @@ func (c *Client) judge(x *call, try, status int, body []byte) *failure {
 }
 
 func (c *Client) requestError(x *call, try int, sent bool, err error) error {
-	return &RequestError{Operation: x.operation, Method: x.method, Path: c.scrub.excerpt(x.path, maxMessage), Sent: sent, Tries: try, Err: err}
+	return &RequestError{Operation: x.operation, Method: x.method, Path: c.scrub.excerpt(x.path), Sent: sent, Tries: try, Err: err}
 }
 
 func (c *Client) statusError(x *call, try, status int, body []byte) error {
-	e := &Error{Operation: x.operation, Method: x.method, Path: c.scrub.excerpt(x.path, maxMessage), Status: status, Tries: try}
+	e := &Error{Operation: x.operation, Method: x.method, Path: c.scrub.excerpt(x.path), Status: status, Tries: try}
 	var answer struct {
 		Error   string `json:"error"`
 		Message string `json:"message"`
 	}
 	switch err := json.Unmarshal(body, &answer); {
 	case err == nil && answer.Error+answer.Message != "":
-		e.Code = c.scrub.excerpt(answer.Error, maxMessage)
-		e.Message = c.scrub.excerpt(answer.Message, maxMessage)
+		e.Code = c.scrub.excerpt(answer.Error)
+		e.Message = c.scrub.excerpt(answer.Message)
 	case !x.secret:
-		e.Message = c.scrub.excerpt(string(body), maxMessage)
+		e.Message = c.scrub.excerpt(string(body))
 	}
 	return e
 }

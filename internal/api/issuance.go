@@ -70,7 +70,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		how, err := c.change(ctx, &change{call: x, look: search.look})
 		switch {
 		case err != nil:
-			return Issuance{}, search.explain(unknownOutcome(x, how, err, search.advice()))
+			return Issuance{}, search.giveUp(unknownOutcome(x, how, err, search.advice()))
 		case how.seen:
 			issuance := c.recoveredIssuance(ctx, search.found)
 			issuance.PossibleDuplicates = search.leftOver(ctx, how.tries)
@@ -98,11 +98,11 @@ func (c *Client) recoveredIssuance(ctx context.Context, found CardListItem) Issu
 	return issuance
 }
 
-// explain adds the candidates to an unknown outcome.
-func (s *search) explain(err error) error {
-	var unknown *UnknownOutcomeError
-	if errors.As(err, &unknown) {
+// giveUp adds the candidates to an unknown outcome.
+func (s *search) giveUp(err error) error {
+	if unknown, ok := errors.AsType[*UnknownOutcomeError](err); ok {
 		unknown.Candidates = s.candidates
+		s.inDoubt = true
 	}
 	return err
 }

@@ -15,7 +15,7 @@ type issued struct {
 	mu         sync.Mutex
 	baselines  map[string]*baseline            // by BIN
 	claimed    map[string]bool                 // by card id
-	unresolved map[string]map[*search]struct{} // by look
+	unresolved map[string]map[*search]struct{} // creates whose answer was lost, by look
 }
 
 // baseline is the newest page of a BIN before the process's first create on it.
@@ -81,6 +81,7 @@ type search struct {
 	before  *baseline
 	release func()
 	alone   bool
+	inDoubt bool
 
 	found      CardListItem
 	candidates []CardListItem
@@ -120,15 +121,20 @@ func (s *search) beAlone(ctx context.Context) error {
 	return nil
 }
 
+// leave ends the search. A create that ended in doubt stays unresolved: a card
+// that comes to light later may be its.
 func (s *search) leave() {
+	defer s.release()
+	if s.inDoubt {
+		return
+	}
 	i := s.client.issued
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	delete(i.unresolved[s.name()], s)
 	if len(i.unresolved[s.name()]) == 0 {
 		delete(i.unresolved, s.name())
 	}
-	i.mu.Unlock()
-	s.release()
 }
 
 // look takes the card for this create when it is certain. Among several creates

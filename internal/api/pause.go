@@ -84,7 +84,7 @@ func (c *Client) backOff(ctx context.Context, n int, asked time.Duration) error 
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second //nolint:gosec // 31 bits
+		return time.Duration(seconds) * time.Second
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {

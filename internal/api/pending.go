@@ -44,23 +44,11 @@ const (
 	TransferUndecided TransferState = "undecided"
 )
 
-// TransferOutcome is what a look at the card tells about a transfer. Balances
-// are in USD.
+// TransferOutcome is what a look at the card tells about a transfer.
 type TransferOutcome struct {
-	State            TransferState
-	CardBalance      usd.Amount // now
-	BalanceIfDone    usd.Amount // what the card would hold, by its transactions
-	BalanceIfNotDone usd.Amount
-	Unclear          string // what keeps the transactions from explaining the balance; empty for nothing
-}
-
-func (o TransferOutcome) explain(p PendingTransfer) string {
-	text := fmt.Sprintf("card %s held %s USD before and holds %s USD now, while its transactions lead to %s USD with the transfer and %s USD without",
-		p.CardID, p.BalanceBefore, o.CardBalance, o.BalanceIfDone, o.BalanceIfNotDone)
-	if o.Unclear != "" {
-		text += ", and " + o.Unclear
-	}
-	return text
+	State       TransferState
+	CardBalance usd.Amount // USD, now
+	Reason      string     // why it is undecided, for people; else empty
 }
 
 // SettleTransfer looks whether a pending transfer took effect. It moves nothing.
@@ -91,26 +79,31 @@ func (c *Client) SettleTransfer(ctx context.Context, p PendingTransfer) (Transfe
 func (c *Client) settle(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
 	now, err := c.lookAtCard(ctx, p.CardID, &p.NewestTransaction)
 	if err != nil {
-		return TransferOutcome{}, err
+		return TransferOutcome{State: TransferUndecided, CardBalance: p.BalanceBefore}, err
 	}
 	without := p.BalanceBefore - now.since.spent
 	with := without + p.Amount
 	if p.Kind == TransferWithdraw {
 		with = without - p.Amount
 	}
-	outcome := TransferOutcome{State: TransferUndecided, CardBalance: now.balance, BalanceIfDone: with, BalanceIfNotDone: without, Unclear: now.since.unclear}
-	if !now.steady || p.Unsteady {
-		outcome.Unclear = "the balance moved while it was read"
-	}
 	fits := func(expected usd.Amount) bool {
 		return now.balance == expected || now.balance == expected-now.since.fees
 	}
+	unclear := now.since.unclear
+	if p.Unsteady || !now.steady {
+		unclear = "the balance moved while it was read"
+	}
+	outcome := TransferOutcome{State: TransferNotDone, CardBalance: now.balance}
 	switch {
-	case outcome.Unclear != "" || fits(with) == fits(without):
+	case unclear != "" || fits(with) == fits(without):
+		outcome.State = TransferUndecided
+		outcome.Reason = fmt.Sprintf("card %s held %s USD before and holds %s USD now, while its transactions lead to %s USD with the transfer and %s USD without",
+			p.CardID, p.BalanceBefore, now.balance, with, without)
+		if unclear != "" {
+			outcome.Reason += "; " + unclear
+		}
 	case fits(with):
 		outcome.State = TransferDone
-	default:
-		outcome.State = TransferNotDone
 	}
 	return outcome, nil
 }

@@ -24,9 +24,10 @@ func newScrubber(key string) scrubber {
 	}
 }
 
-// excerpt returns at most limit bytes of text in one printable line.
-func (s scrubber) excerpt(text string, limit int) string {
+// excerpt returns the beginning of text in one printable line.
+func (s scrubber) excerpt(text string) string {
 	const bound = 64 << 10 // more than any excerpt, less than any trouble
+	limit := 500
 	text = text[:min(len(text), bound)]
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

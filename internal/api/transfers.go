@@ -51,8 +51,6 @@ func (e *OverWithdrawalError) Error() string {
 	return text
 }
 
-func (e *OverWithdrawalError) Unwrap() error { return e.Err }
-
 // FundCard moves amount (USD, above 0) from the wallet to the card. When it
 // cannot be told whether the money has moved the error is an
 // *UndecidedTransferError.
@@ -109,20 +107,18 @@ func (c *Client) transfer(ctx context.Context, kind TransferKind, id string, amo
 	last := TransferOutcome{State: TransferUndecided, CardBalance: before.balance}
 	how, err := c.change(ctx, &change{call: x, look: func(ctx context.Context) (verdict, error) {
 		var err error
-		if last, err = c.settle(ctx, pending); err != nil {
-			return notDone, err
-		}
-		switch last.State {
-		case TransferDone:
+		last, err = c.settle(ctx, pending)
+		switch {
+		case err == nil && last.State == TransferUndecided:
+			return notDone, errors.New(last.Reason)
+		case last.State == TransferDone:
 			return done, nil
-		case TransferNotDone:
-			return notDone, nil
 		}
-		return notDone, errors.New(last.explain(pending))
+		return notDone, err
 	}})
-	var doubt *doubtError
+	doubt, _ := errors.AsType[*doubtError](err)
 	switch {
-	case errors.As(err, &doubt):
+	case doubt != nil:
 		pending.Key, pending.BalanceAfter, pending.SentAt = how.key, last.CardBalance, how.sent
 		return Transfer{}, &UndecidedTransferError{Pending: pending, err: unknownOutcome(x, how, err,
 			"the next read of this card settles it where that is possible; move no money on this card before")}
