@@ -53,8 +53,13 @@ func TestAccountsAreApart(t *testing.T) {
 		t.Errorf("the other wallet holds %s", got)
 	}
 	for _, c := range [][3]string{
-		{"GET", "", ""}, {"GET", "/details", ""}, {"POST", "/freeze", ""}, {"POST", "/unfreeze", ""},
-		{"DELETE", "", ""}, {"POST", "/fund", `{"amount":1}`}, {"POST", "/withdraw", ""},
+		{"GET", "", ""},
+		{"GET", "/details", ""},
+		{"POST", "/freeze", ""},
+		{"POST", "/unfreeze", ""},
+		{"DELETE", "", ""},
+		{"POST", "/fund", `{"amount":1}`},
+		{"POST", "/withdraw", ""},
 	} {
 		other.call(c[0], "/api/v1/cards/"+id+c[1], c[2]).refused(404, "not_found", id)
 	}
@@ -76,10 +81,21 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, c := range [][2]string{
-		{"GET", "/"}, {"GET", "/api/v1"}, {"GET", "/api/v1/"}, {"GET", "/api/v2/cards"}, {"GET", "/api/v1/cards/"},
-		{"GET", "/api/v1//cards"}, {"GET", "/api/v1/../v1/cards"}, {"PUT", "/api/v1/cards"}, {"DELETE", "/api/v1/cards"},
-		{"PATCH", "/api/v1/cards/card_x"}, {"POST", "/api/v1/bins"}, {"GET", "/api/v1/webhooks"}, {"GET", "/_sandbox/nothing"},
-		{"GET", "/api/v1/cards/card_x/freeze"}, {"OPTIONS", "/api/v1/cards"},
+		{"GET", "/"},
+		{"GET", "/api/v1"},
+		{"GET", "/api/v1/"},
+		{"GET", "/api/v2/cards"},
+		{"GET", "/api/v1/cards/"},
+		{"GET", "/api/v1//cards"},
+		{"GET", "/api/v1/../v1/cards"},
+		{"PUT", "/api/v1/cards"},
+		{"DELETE", "/api/v1/cards"},
+		{"PATCH", "/api/v1/cards/card_x"},
+		{"POST", "/api/v1/bins"},
+		{"GET", "/api/v1/webhooks"},
+		{"GET", "/_sandbox/nothing"},
+		{"GET", "/api/v1/cards/card_x/freeze"},
+		{"OPTIONS", "/api/v1/cards"},
 	} {
 		s.call(c[0], c[1], "").refused(404, "not_found", "")
 	}

@@ -61,7 +61,6 @@ func TestIssueCardDefaults(t *testing.T) {
 
 func TestIssueCardRefuses(t *testing.T) {
 	t.Parallel()
-	s := start(t, wallet(101*usd.Dollar-1))
 	keys := make([]string, 21)
 	for i := range keys {
 		keys[i] = fmt.Sprintf(`"k%d":"v"`, i)
@@ -105,16 +104,13 @@ func TestIssueCardRefuses(t *testing.T) {
 		"a cent short":         {`{` + bin + `"amount":100}`, "insufficient_funds", "100.99"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			on := *s
-			on.t = t
-			on.post("/api/v1/cards", c.body, "Content-Type", "application/json").refused(400, c.code, c.text)
+			t.Parallel()
+			s := start(t, wallet(101*usd.Dollar-1))
+			s.post("/api/v1/cards", c.body, "Content-Type", "application/json").refused(400, c.code, c.text)
+			if got, cards := s.wallet(), s.get("/api/v1/cards").text("total"); got != "100.99" || cards != "0" {
+				t.Errorf("a refused call left %s USD and %s cards", got, cards)
+			}
 		})
-	}
-	if got := s.wallet(); got != "100.99" {
-		t.Errorf("a refused call moved money: the wallet holds %s", got)
-	}
-	if total := s.get("/api/v1/cards").text("total"); total != "0" {
-		t.Errorf("a refused call issued %s cards", total)
 	}
 }
 

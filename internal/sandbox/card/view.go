@@ -69,8 +69,10 @@ func (c *Card) summary() summaryView { return summaryView{c.item(), wire.Timesta
 
 // full is also what events carry.
 func (c *Card) full() fullView {
-	return fullView{c.item(), c.AllowedCategories, c.AutoFreezeAt, c.Metadata,
-		wire.Timestamp(c.CreatedAt), c.ExpiresAt.Format(time.DateOnly)}
+	return fullView{
+		c.item(), c.AllowedCategories, c.AutoFreezeAt, c.Metadata,
+		wire.Timestamp(c.CreatedAt), c.ExpiresAt.Format(time.DateOnly),
+	}
 }
 
 func (c *Card) state() stateView { return stateView{c.PublicID, c.Status, c.Balance} }

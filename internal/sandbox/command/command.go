@@ -87,7 +87,7 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, service.Close()) }()
+	defer func() { err = errors.Join(err, service.Close()) }() //nolint:contextcheck // closing comes after the context's end
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", s.listen, err)
@@ -126,7 +126,7 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener, logg
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errors.Join(errors.New("some requests were cut off"), server.Close())
 	}
-	<-failed
+	<-failed // Serve has returned: http.ErrServerClosed
 	return err
 }
 

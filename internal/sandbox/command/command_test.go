@@ -52,7 +52,7 @@ func TestMainServesUntilTheContextEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != 200 || !strings.Contains(string(body), `"balance":12.50`) {
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), `"balance":12.50`) {
 			t.Errorf("answered %d %s %v", response.StatusCode, body, err)
 		}
 		_ = response.Body.Close()

@@ -36,8 +36,7 @@ func prepareFile(path string) error {
 
 // explainOpen says in words what SQLite's refusal of a path means.
 func explainOpen(path string, err error) error {
-	var refused *sqlite.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch refused.Code() & 0xff { // the primary code
 		case sqlite3.SQLITE_NOTADB:
 			return fmt.Errorf("cannot open the sandbox file %s: it is not a SQLite file; choose another path", path)

@@ -35,8 +35,7 @@ func list(c *wire.Call) (wire.Reply, error) {
 	}
 	if cardID != "" {
 		filter, err := card.ByPublicID(c.Tx, c.Account.ID, cardID)
-		var unknown *wire.Error
-		if errors.As(err, &unknown) { // a filter that nothing passes
+		if _, unknown := errors.AsType[*wire.Error](err); unknown { // a filter that nothing passes
 			return wire.OK(listView{[]Transaction{}, page.Number}), nil
 		}
 		if err != nil {

@@ -84,8 +84,10 @@ func Record(tx *store.Tx, accountID int64, n New) (rowID int64, shown Transactio
 		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
 		                          created_at, number, type_number, card_number, card_type_number)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append([]any{shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC,
-			created}, places...)...)
+		append([]any{
+			shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC,
+			created,
+		}, places...)...)
 	return rowID, shown, err
 }
 

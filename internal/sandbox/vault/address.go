@@ -51,7 +51,7 @@ func (k *Keyring) DepositAddress(form AddressForm, accountID, currency string) s
 func brokenSegwit(prefix string, s *stream) string {
 	values := []byte{0}
 	for range 32 { // 20 bytes in groups of 5 bits
-		values = append(values, byte(s.below(32)))
+		values = append(values, s.below(32))
 	}
 	var expanded []byte
 	for i := range len(prefix) {
@@ -122,7 +122,7 @@ func brokenEVM(s *stream) string {
 func brokenTron(s *stream) string {
 	payload := []byte{0x41}
 	for range 20 {
-		payload = append(payload, byte(s.below(256)))
+		payload = append(payload, s.below(256))
 	}
 	first := sha256.Sum256(payload)
 	second := sha256.Sum256(first[:])

@@ -54,7 +54,7 @@ func (k *Keyring) stream(purpose, id string) *stream {
 }
 
 // below returns a number in [0, n), n at most 256, each equally likely.
-func (s *stream) below(n int) int {
+func (s *stream) below(n int) byte {
 	for {
 		if s.left == 0 {
 			s.block = sha256.Sum256(binary.BigEndian.AppendUint64(s.seed, s.counter))
@@ -63,7 +63,7 @@ func (s *stream) below(n int) int {
 		}
 		s.left--
 		if b := int(s.block[s.left]); b < 256-256%n {
-			return b % n
+			return byte(b % n) //nolint:gosec // below 256
 		}
 	}
 }

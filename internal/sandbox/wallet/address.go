@@ -52,8 +52,10 @@ func depositAddresses(c *wire.Call) (wire.Reply, error) {
 	}
 	data := make([]depositAddress, len(all))
 	for i, coin := range all {
-		data[i] = depositAddress{coin.currency, coin.network,
-			c.Keys.DepositAddress(coin.form, c.Account.PublicID, coin.currency)}
+		data[i] = depositAddress{
+			coin.currency, coin.network,
+			c.Keys.DepositAddress(coin.form, c.Account.PublicID, coin.currency),
+		}
 	}
 	return wire.OK(struct {
 		Data []depositAddress `json:"data"`

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -37,9 +38,7 @@ func encode(v any) ([]byte, error) {
 
 func (a answer) send(w http.ResponseWriter, requestID string) error {
 	h := w.Header()
-	for name, values := range a.header {
-		h[name] = values
-	}
+	maps.Copy(h, a.header)
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(a.body)))
 	h.Set("Cache-Control", "no-store")

@@ -51,6 +51,8 @@ func unknownPath() *Error {
 }
 
 func unauthorized() *Error {
-	return &Error{http.StatusUnauthorized, CodeUnauthorized,
-		"send a valid API key as Authorization: Bearer sk_live_…"}
+	return &Error{
+		http.StatusUnauthorized, CodeUnauthorized,
+		"send a valid API key as Authorization: Bearer sk_live_…",
+	}
 }

@@ -66,8 +66,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	if route.writes() {
 		x.body = readBody(w, r)
 	}
-	a := s.answer(x)
-	s.record(x, a)
+	a := s.answer(r.Context(), x)
+	s.record(x, a) //nolint:contextcheck // the log is written after the answer
 	if err := a.send(w, x.id); err != nil {
 		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
 	}
@@ -76,14 +76,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 }
 
 // answer never fails: what cannot be answered otherwise is a 500.
-func (s *Server) answer(x *exchange) (a answer) {
+func (s *Server) answer(ctx context.Context, x *exchange) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.Logger.Error("a handler panicked", "request", x.id, "panic", p, "stack", string(debug.Stack()))
 			a = internalError(x).answer()
 		}
 	}()
-	a, err := s.transact(x)
+	a, err := s.transact(ctx, x)
 	var refused *Error
 	switch {
 	case err == nil:
@@ -97,14 +97,16 @@ func (s *Server) answer(x *exchange) (a answer) {
 }
 
 func internalError(x *exchange) *Error {
-	return &Error{http.StatusInternalServerError, codeInternal,
-		fmt.Sprintf("the sandbox failed; its log says why, under request %s", x.id)}
+	return &Error{
+		http.StatusInternalServerError, codeInternal,
+		fmt.Sprintf("the sandbox failed; its log says why, under request %s", x.id),
+	}
 }
 
 // transact runs a call from authentication to commit.
-func (s *Server) transact(x *exchange) (a answer, err error) {
+func (s *Server) transact(ctx context.Context, x *exchange) (a answer, err error) {
 	if x.route.Before != nil {
-		if err := x.route.Before(x.request.Context()); err != nil {
+		if err := x.route.Before(ctx); err != nil {
 			return answer{}, err
 		}
 	}
@@ -112,7 +114,7 @@ func (s *Server) transact(x *exchange) (a answer, err error) {
 	if x.route.writes() {
 		begin = s.DB.Write
 	}
-	err = begin(x.request.Context(), func(tx *store.Tx) error {
+	err = begin(ctx, func(tx *store.Tx) error {
 		if err := x.authenticate(tx); err != nil {
 			return err
 		}
@@ -167,11 +169,15 @@ func readiness(state account.State) error {
 	case account.Ready:
 		return nil
 	case account.APINotEnabled:
-		return &Error{http.StatusForbidden, CodeAPINotEnabled,
-			"API access is not switched on for this account yet; ask support to enable it"}
+		return &Error{
+			http.StatusForbidden, CodeAPINotEnabled,
+			"API access is not switched on for this account yet; ask support to enable it",
+		}
 	case account.EmailUnconfirmed, account.NoDeposit:
-		return &Error{http.StatusForbidden, CodeOnboardingIncomplete,
-			"confirm the account's e-mail address and make a first deposit"}
+		return &Error{
+			http.StatusForbidden, CodeOnboardingIncomplete,
+			"confirm the account's e-mail address and make a first deposit",
+		}
 	}
 	return fmt.Errorf("account state %q is unknown", state)
 }
