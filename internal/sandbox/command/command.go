@@ -126,7 +126,9 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener, logg
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errors.Join(errors.New("some requests were cut off"), server.Close())
 	}
-	<-failed // Serve has returned: http.ErrServerClosed
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	return err
 }
 
