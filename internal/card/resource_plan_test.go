@@ -1,0 +1,306 @@
+package card_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+)
+
+func sortedKeys(o object) []string { return slices.Sorted(maps.Keys(o)) }
+
+// everything sets each attribute.
+func everything() object {
+	return object{
+		"amount": "120.50", "label": "search", "spending_limit": 1000, "auto_freeze_at": 5,
+		"allowed_categories": []any{"advertising", "software"}, "metadata": object{"team": "ads"},
+		"frozen": false, "deletion_protection": false, "top_up": object{"below": 20, "to": 100},
+	}
+}
+
+func TestEachAttributeChangedAndRemoved(t *testing.T) {
+	t.Parallel()
+	for attribute, c := range map[string]struct {
+		change   any  // another value
+		replaces bool // the change replaces
+		removing bool // removal replaces
+	}{
+		"amount":              {change: 130},
+		"label":               {change: "social", replaces: true},
+		"spending_limit":      {change: 2000, replaces: true},
+		"auto_freeze_at":      {change: 6, replaces: true, removing: true},
+		"allowed_categories":  {change: []any{"advertising"}, replaces: true, removing: true},
+		"metadata":            {change: object{"team": "seo"}, replaces: true, removing: true},
+		"frozen":              {change: true},
+		"deletion_protection": {change: true},
+		"top_up":              {change: object{"below": 30, "to": 40}},
+		"bin_id":              {change: "bin_ads_mastercard_us", replaces: true},
+	} {
+		t.Run(attribute, func(t *testing.T) {
+			t.Parallel()
+			l := issued(t, everything())
+			try := func(config object, replaces bool) {
+				t.Helper()
+				change, diags := l.plan(config)
+				l.succeed(diags)
+				if got := slices.Contains(change.Replaces, attribute); got != replaces || len(change.Replaces) > 1 {
+					t.Errorf("%v replaces for %v", config, change.Replaces)
+				}
+				if warned := strings.Contains(diags.Warnings(), "This plan replaces card "+l.id()); warned != replaces {
+					t.Errorf("warns of a replacement: %v, want %v: %s", warned, replaces, diags.Warnings())
+				}
+			}
+			changed := everything()
+			changed[attribute] = c.change
+			try(changed, c.replaces)
+			if attribute != "bin_id" {
+				removed := everything()
+				delete(removed, attribute)
+				try(removed, c.removing)
+				if !c.removing {
+					l.apply(removed)
+				}
+				if !c.replaces {
+					l.apply(everything())
+					l.apply(changed)
+				}
+			}
+			unknown := everything()
+			unknown[attribute] = acctest.Unknown
+			change, diags := l.plan(unknown)
+			l.succeed(diags)
+			if planned := change.Planned[attribute]; !c.replaces && attribute != "deletion_protection" && planned != acctest.Unknown {
+				t.Errorf("an unknown %s is planned as %v", attribute, planned)
+			}
+			if c.replaces {
+				l.says("the warning", diags.Warnings(), attribute+" is known only after apply and may turn out the same")
+			}
+		})
+	}
+}
+
+func TestImportedAttributesAreAdopted(t *testing.T) {
+	t.Parallel()
+	l := imported(t, map[string]any{"amount": 80, "label": "by hand", "auto_freeze_at": 7})
+	l.unchanged(object{"label": "by hand"})
+	l.unchanged(object{})
+	config := object{
+		"label": "by hand", "amount": 100, "auto_freeze_at": 7, "metadata": object{"a": "b"}, "allowed_categories": []any{"travel"},
+	}
+	warnings := l.apply(config).Warnings()
+	l.says("the warnings", warnings, l.id(), "allowed_categories, metadata, auto_freeze_at", "-replace",
+		"no money moves", "amount = 100.00", "80.00 USD")
+	l.holds("active", 8000, 1000000-8100)
+	config["amount"] = "100.01"
+	l.apply(config)
+	l.holds("active", 8001, 1000000-8101)
+	config["auto_freeze_at"] = 8
+	if change, _ := l.plan(config); !slices.Equal(change.Replaces, []string{"auto_freeze_at"}) {
+		t.Errorf("once adopted, a change replaces for %v", change.Replaces)
+	}
+}
+
+func TestAmountTakenOutAndSetAgain(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 90})
+	l.says("the warning", l.apply(object{}).Warnings(), "no longer managed", l.id(), "90.00 USD")
+	l.says("the warning", l.apply(object{"amount": 50}).Warnings(), "baseline", "no money moves", "amount = 50.00")
+	l.holds("active", 9000, 1000000-9100)
+	l.apply(object{"amount": 40})
+	l.holds("active", 8000, 1000000-8100)
+}
+
+func TestTopUp(t *testing.T) {
+	t.Parallel()
+	config := object{"amount": 100, "top_up": object{"below": 40, "to": 80}}
+	l := issued(t, config)
+	l.spend(6000)
+	l.refresh()
+	l.unchanged(config) // 40.00 is not under 40
+	l.spend(1)
+	l.refresh()
+	change, diags := l.plan(config)
+	l.succeed(diags)
+	l.same("the plan", object{"topped_up": acctest.Number("40.01"), "balance": acctest.Unknown, "amount": acctest.Number("100")}, change.Planned)
+	l.apply(config)
+	l.holds("active", 8000, 1000000-10100+6001-4001)
+
+	l.spend(7000)
+	l.refresh()
+	config["amount"] = 110 // the plan's own change of amount counts first
+	l.apply(config)
+	l.same("the state", object{"topped_up": acctest.Number("100.01"), "balance": acctest.Number("80")}, l.card.Values)
+	l.holds("active", 8000, 1000000-10100+6001-4001+7000-7000)
+
+	config["amount"] = 60
+	l.failsToPlan(config, "amount", "with 30.00 USD", "top_up.below (40.00 USD)", l.id())
+}
+
+func TestTopUpUnknown(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 100})
+	l.spend(9000)
+	l.refresh()
+	unknown := object{"amount": 100, "top_up": object{"below": acctest.Unknown, "to": 50}}
+	change, diags := l.plan(unknown)
+	l.succeed(diags)
+	l.says("the warning", diags.Warnings(), "Whether the card is topped up is decided during apply", l.id(), "10.00 USD")
+	l.same("the plan", object{"topped_up": acctest.Unknown, "balance": acctest.Unknown}, change.Planned)
+	config := object{"amount": 100, "top_up": object{"below": 20, "to": 50}}
+	l.apply(config)
+	l.holds("active", 5000, 1000000-10100+9000-4000)
+}
+
+func TestReplacementIsSpelledOut(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 120, "label": "search"})
+	l.spend(2050)
+	l.refresh()
+	change, diags := l.plan(object{"amount": 75, "label": "social"})
+	l.succeed(diags)
+	last4, _ := l.card.Values["last4"].(string)
+	l.says("the warning", diags.Warnings(), l.id(), `"search"`, "ending in "+last4, "99.50 USD returns to the wallet",
+		"loaded with 75.00 USD", "fee of 1.00 USD", "label", "another number")
+	again, diags := l.protocol().Plan(change.After(), complete(object{"amount": 75, "label": "social"}))
+	l.succeed(diags)
+	l.same("the creation", object{"id": acctest.Unknown, "last4": acctest.Unknown, "topped_up": acctest.Number("0")}, again.Planned)
+}
+
+func TestDeletionProtection(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 50, "deletion_protection": true})
+	want := []string{"Deletion protection keeps card " + l.id(), "deletion_protection = false"}
+	l.failsToPlan(nil, want...)
+	l.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": true}, want...)
+	l.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": false}, want...)
+
+	forced, diags := l.plan(object{"amount": 50, "deletion_protection": true}) // -replace: the second look alone sees it
+	l.succeed(diags)
+	_, diags = l.protocol().Plan(forced.After(), complete(object{"amount": 50, "deletion_protection": true}))
+	l.says("the error", diags.Errors(), want...)
+
+	tainted, diags := l.protocol().Apply(acctest.Change{Prior: l.card}, nil) // no plan of its own
+	l.says("the error", diags.Errors(), want...)
+	if tainted.Values == nil {
+		t.Error("the card left the state")
+	}
+	l.holds("active", 5000, 1000000-5100)
+	l.apply(object{"amount": 50})
+	l.apply(nil)
+	if got := l.s.Wallet(); got != 1000000-100 {
+		t.Errorf("the wallet holds %s", got)
+	}
+}
+
+func TestIssueChecks(t *testing.T) {
+	t.Parallel()
+	l := newLive(t)
+	l.failsToPlan(object{}, "amount must be set to issue a card")
+	l.failsToPlan(object{"amount": "49.99"}, "amount", "at least 50.00 USD", "49.99")
+	l.failsToPlan(object{"amount": 55, "top_up": object{"below": 60, "to": 80}}, "amount (55.00 USD)", "top_up.below (60.00 USD)")
+	l.failsToPlan(object{"bin_id": "bin_gone", "amount": 55}, `"bin_gone"`, "bin_ads_visa_us (visa, ads)")
+	change, diags := l.plan(object{"bin_id": acctest.Unknown, "amount": acctest.Unknown, "frozen": acctest.Unknown, "top_up": acctest.Unknown,
+		"metadata": object{"a": acctest.Unknown}, "label": acctest.Unknown})
+	l.succeed(diags)
+	l.same("the plan", object{"amount": acctest.Unknown, "bin_id": acctest.Unknown, "frozen": acctest.Unknown, "topped_up": acctest.Number("0")}, change.Planned)
+	_, diags = l.plan(object{"amount": 100, "auto_freeze_at": 20, "top_up": object{"below": 20, "to": 80}})
+	l.succeed(diags)
+	l.says("the warning", diags.Warnings(), "auto_freeze_at (20.00 USD)", "top_up.below (20.00 USD)")
+}
+
+func TestFreezing(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 100, "auto_freeze_at": 30, "frozen": true})
+	l.holds("frozen", 10000, 1000000-10100)
+	l.apply(object{"amount": 100, "auto_freeze_at": 30}) // taken out: stays as it is
+	l.holds("frozen", 10000, 1000000-10100)
+	l.apply(object{"amount": 100, "auto_freeze_at": 30, "frozen": false})
+	l.holds("active", 10000, 1000000-10100)
+
+	// A withdrawal under the threshold, frozen not set: the service decides.
+	change, diags := l.plan(object{"amount": 25, "auto_freeze_at": 30})
+	l.succeed(diags)
+	l.same("the plan", object{"frozen": acctest.Unknown, "status": acctest.Unknown}, change.Planned)
+	l.apply(object{"amount": 25, "auto_freeze_at": 30})
+	l.holds("frozen", 2500, 1000000-2600)
+
+	// Unfreezing under the threshold warns.
+	warnings := l.apply(object{"amount": 25, "auto_freeze_at": 30, "frozen": false}).Warnings()
+	l.says("the warning", warnings, l.id(), "25.00 USD", "auto_freeze_at (30.00 USD)")
+	l.holds("active", 2500, 1000000-2600)
+
+	// With frozen = false set, what the service froze is unfrozen again.
+	l.apply(object{"amount": 20, "auto_freeze_at": 30, "frozen": false})
+	l.holds("active", 2000, 1000000-2100)
+}
+
+func TestImportedCardMayHaveAThreshold(t *testing.T) {
+	t.Parallel()
+	l := imported(t, map[string]any{"amount": 100, "auto_freeze_at": 70})
+	l.apply(object{"amount": 100})
+	l.apply(object{"amount": 60})
+	l.holds("frozen", 6000, 1000000-6100)
+	l.same("the state", object{"frozen": true, "status": "frozen"}, l.card.Values)
+}
+
+func TestWalletCheck(t *testing.T) {
+	t.Parallel()
+	l := newLive(t) // the wallet holds 10,000.00
+	p := l.protocol()
+	plan := func(prior acctest.Instance, config object) string {
+		t.Helper()
+		_, diags := p.Plan(prior, complete(config))
+		l.succeed(diags)
+		return diags.Warnings()
+	}
+	l.says("the first plan", plan(l.card, object{"amount": 5000}))
+	l.says("the second plan", plan(l.card, object{"amount": 4998})) // 10,000.00 in sum: exactly enough
+	l.says("the third plan", plan(l.card, object{"amount": acctest.Unknown}),
+		"The plan takes at least 10051.00 USD from a wallet that holds 10000.00 USD", "51.00 USD", "Deposit first")
+	l.says("the fourth plan", plan(l.card, object{"amount": 5000}))
+
+	// What the plan gives back counts, and a replacement counts once.
+	l.apply(object{"amount": 9000})
+	p = l.protocol()
+	change, diags := p.Plan(l.card, complete(object{"amount": 9900, "label": "other"}))
+	l.succeed(diags)
+	l.says("the warning", diags.Warnings(), "This plan replaces")
+	if strings.Contains(diags.Warnings(), "The plan takes") {
+		t.Errorf("9901 less 9000 is under the wallet's 999: %s", diags.Warnings())
+	}
+	l.says("the second look", plan(change.After(), object{"amount": 9900, "label": "other"}))
+	l.says("98 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 97}))
+	l.says("51 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 50}), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
+}
+
+func TestSharedLabels(t *testing.T) {
+	t.Parallel()
+	l := newLive(t)
+	p := l.protocol()
+	for i, want := range []string{"", `Several new cards are labelled "same"`} {
+		_, diags := p.Plan(l.card, complete(object{"amount": 50, "label": "same"}))
+		l.succeed(diags)
+		if got := diags.Warnings(); !strings.Contains(got, want) || (want == "" && got != "") {
+			t.Errorf("card %d: %q", i, got)
+		}
+	}
+}
+
+func TestUnknownProvider(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 50})
+	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": l.s.Key})
+	kept, diags := p.Refresh(l.card)
+	l.succeed(diags)
+	l.says("the warning", diags.Warnings(), "Cards are not refreshed", l.id())
+	l.same("the state", l.card.Values, kept.Values)
+	if kept.Identity["id"] != l.id() {
+		t.Errorf("the identity is %v", kept.Identity)
+	}
+	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 50}))
+	l.succeed(diags)
+	_, diags = p.Import("vcard_card", l.id(), nil)
+	l.says("the error", diags.Errors(), "not known yet", "to import a card")
+}
