@@ -1,0 +1,62 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+const allEvents = "*"
+
+// events are the names of API §6.
+func events() []string {
+	return []string{
+		"card.created", "card.frozen", "card.unfrozen", "card.terminated", "card.funded",
+		"transaction.authorized", "transaction.settled", "transaction.declined", "transaction.refunded",
+		"3ds.challenge", "deposit.pending", "deposit.confirmed",
+	}
+}
+
+// eventNames wants at least one event, or "*" alone.
+type eventNames struct{}
+
+func (eventNames) Description(context.Context) string {
+	return `one or more event names, or "*" alone`
+}
+
+func (v eventNames) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v eventNames) ValidateSet(_ context.Context, req validator.SetRequest, resp *validator.SetResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	refuse := func(summary, detail string) { resp.Diagnostics.AddAttributeError(req.Path, summary, detail) }
+	var written, wrong []string
+	for _, element := range req.ConfigValue.Elements() {
+		name, ok := element.(types.String)
+		switch {
+		case !ok || name.IsUnknown():
+			continue
+		case name.IsNull():
+			refuse("Null event", fmt.Sprintf("%s must not contain null.", req.Path))
+			return
+		}
+		written = append(written, name.ValueString())
+		if name.ValueString() != allEvents && !slices.Contains(events(), name.ValueString()) {
+			wrong = append(wrong, fmt.Sprintf("%q", name.ValueString()))
+		}
+	}
+	switch {
+	case len(req.ConfigValue.Elements()) == 0:
+		refuse("No events", fmt.Sprintf(`%s must name at least one event, or be ["*"] for all of them.`, req.Path))
+	case len(wrong) > 0:
+		refuse("Unknown event", fmt.Sprintf(`%s: there is no event %s. There are %s; or ["*"], alone, for all of them.`,
+			req.Path, strings.Join(wrong, " and no "), strings.Join(events(), ", ")))
+	case len(written) > 1 && slices.Contains(written, allEvents):
+		refuse("All events and single ones", fmt.Sprintf(`%s: "*" subscribes to all events and stands alone. Write ["*"], or the events by name.`, req.Path))
+	}
+}

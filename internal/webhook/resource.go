@@ -1,0 +1,115 @@
+// Package webhook is all that HCL can say about webhook endpoints.
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+type webhookResource struct {
+	session *session.Session
+}
+
+var (
+	_ resource.ResourceWithConfigure      = (*webhookResource)(nil)
+	_ resource.ResourceWithIdentity       = (*webhookResource)(nil)
+	_ resource.ResourceWithImportState    = (*webhookResource)(nil)
+	_ resource.ResourceWithModifyPlan     = (*webhookResource)(nil)
+	_ resource.ResourceWithValidateConfig = (*webhookResource)(nil)
+)
+
+// NewResource makes the resource vcard_webhook.
+func NewResource() resource.Resource { return &webhookResource{} }
+
+func (r *webhookResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_webhook"
+}
+
+func (r *webhookResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	r.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan, config model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "register a webhook endpoint") {
+		return
+	}
+	request := api.WebhookRequest{URL: plan.URL.ValueString(), Secret: config.signingSecret()}
+	resp.Diagnostics.Append(plan.Events.ElementsAs(ctx, &request.Events, false)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	registered, err := r.session.Client.RegisterWebhook(ctx, request)
+	if err != nil {
+		resp.Diagnostics.Append(session.Failure("register a webhook endpoint"+plan.where(), err))
+		return
+	}
+	state := plan
+	state.take(registered.Webhook, !config.SecretWO.IsNull())
+	resp.Diagnostics.Append(state.takeCreatedAt(registered.CreatedAt)...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
+	if registered.MayHaveDuplicate {
+		resp.Diagnostics.Append(possibleDuplicate(state))
+	}
+}
+
+// Read keeps the state, since the service cannot be asked about an endpoint.
+func (r *webhookResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var id types.String
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("id"), &id)...)
+	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), id)...)
+}
+
+// Update takes over the configuration of an imported endpoint: every other
+// change replaces.
+func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan model
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
+	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), plan.ID)...)
+	resp.Diagnostics.Append(markImported(ctx, resp.Private, false)...)
+}
+
+// Delete takes the endpoint out of the state. It warns although the plan has,
+// because of a tainted endpoint the plan knows nothing.
+func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state model
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(staysRegistered(state))
+	}
+}
+
+// ImportState believes the id, since there is no way to look it up.
+func (r *webhookResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	id := types.StringValue(req.ID)
+	if req.ID == "" && req.Identity != nil {
+		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, path.Root("id"), &id)...)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	const prefix = "wh_"
+	if text := id.ValueString(); !strings.HasPrefix(text, prefix) || text == prefix {
+		resp.Diagnostics.AddError("Not a webhook endpoint id",
+			fmt.Sprintf("A webhook endpoint is imported by its id, which has the form wh_…, got %q. The dashboard shows the ids.", text))
+		return
+	}
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), id)...)
+	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), id)...)
+	resp.Diagnostics.Append(markImported(ctx, resp.Private, true)...)
+}
