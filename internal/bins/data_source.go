@@ -1,0 +1,117 @@
+// Package bins is all that HCL can say about the BIN catalogue.
+package bins
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+type binsDataSource struct {
+	session *session.Session
+}
+
+var _ datasource.DataSourceWithConfigure = (*binsDataSource)(nil)
+
+// NewDataSource makes the data source vcard_bins.
+func NewDataSource() datasource.DataSource { return &binsDataSource{} }
+
+func (d *binsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_bins"
+}
+
+func (d *binsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (d *binsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	computed := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
+	notEmpty := []validator.String{stringvalidator.LengthAtLeast(1)}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "The BINs that cards can be issued on, in the order of the service's catalogue. Filters that are set must all hold; when no BIN passes, the lists are empty.",
+		Attributes: map[string]schema.Attribute{
+			"network": schema.StringAttribute{
+				Optional: true, Validators: notEmpty,
+				MarkdownDescription: "Only BINs of this card network, in lower case such as `visa`. Default: all networks.",
+			},
+			"category": schema.StringAttribute{
+				Optional: true, Validators: notEmpty,
+				MarkdownDescription: "Only BINs of this category, such as `ads`. Default: all categories.",
+			},
+			"three_ds": schema.BoolAttribute{
+				Optional:            true,
+				MarkdownDescription: "Only BINs with (`true`) or without (`false`) 3D Secure. Default: both.",
+			},
+			"ids": schema.ListAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "Ids of the BINs in `bins`, in the same order.",
+			},
+			"bins": schema.ListNestedAttribute{
+				Computed:            true,
+				MarkdownDescription: "The BINs that pass the filters.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"id":       computed("BIN id, as `bin_id` of `vcard_card` takes it."),
+					"network":  computed("Card network, in lower case."),
+					"category": computed("Category, such as `ads`."),
+					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part in 3D Secure."},
+					"wallets": schema.MapAttribute{
+						Computed: true, ElementType: types.BoolType,
+						MarkdownDescription: "Whether each mobile wallet takes cards of this BIN, by the service's own name of the wallet.",
+					},
+				}},
+			},
+		},
+	}
+}
+
+type model struct {
+	Network  types.String `tfsdk:"network"`
+	Category types.String `tfsdk:"category"`
+	ThreeDS  types.Bool   `tfsdk:"three_ds"`
+	IDs      []string     `tfsdk:"ids"`
+	Bins     []bin        `tfsdk:"bins"`
+}
+
+type bin struct {
+	ID       string          `tfsdk:"id"`
+	Network  string          `tfsdk:"network"`
+	Category string          `tfsdk:"category"`
+	ThreeDS  bool            `tfsdk:"three_ds"`
+	Wallets  map[string]bool `tfsdk:"wallets"`
+}
+
+func (d *binsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the BIN catalogue") {
+		return
+	}
+	catalogue, err := d.session.Bins(ctx)
+	if err != nil {
+		resp.Diagnostics.Append(session.Failure("read the BIN catalogue", err))
+		return
+	}
+	m.IDs, m.Bins = []string{}, []bin{}
+	for _, b := range catalogue {
+		if m.passes(b) {
+			m.IDs = append(m.IDs, b.ID)
+			m.Bins = append(m.Bins, bin{ID: b.ID, Network: b.Network, Category: b.Category, ThreeDS: b.ThreeDS, Wallets: b.Wallets})
+		}
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+}
+
+func (m model) passes(b api.Bin) bool {
+	return (m.Network.IsNull() || m.Network.ValueString() == b.Network) &&
+		(m.Category.IsNull() || m.Category.ValueString() == b.Category) &&
+		(m.ThreeDS.IsNull() || m.ThreeDS.ValueBool() == b.ThreeDS)
+}
