@@ -1,0 +1,79 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// instant wants an RFC 3339 time or a bare date.
+type instant struct{}
+
+func (instant) Description(context.Context) string {
+	return "a date like 2026-03-31, or a time with its zone like 2026-03-31T18:00:00Z"
+}
+
+func (v instant) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v instant) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	text := req.ConfigValue.ValueString()
+	if _, _, err := span(text); err == nil {
+		return
+	}
+	summary, why := complaint(text)
+	resp.Diagnostics.AddAttributeError(req.Path, summary,
+		fmt.Sprintf("%s must be %s, got %q, %s.", req.Path, v.Description(ctx), text, why))
+}
+
+// complaint says what is wrong with a text that is neither date nor time.
+func complaint(text string) (summary, why string) {
+	for _, zoneless := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
+		if _, err := time.Parse(zoneless, text); err == nil {
+			return "A time without a zone", "which has no zone: add Z for UTC, or an offset like +02:00"
+		}
+	}
+	if regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$`).MatchString(text) {
+		return "No such date or time", "which the calendar or the clock does not have"
+	}
+	return "Not a date or time", "which is neither"
+}
+
+// span returns the first and the last moment that a time or a whole UTC day has.
+func span(text string) (first, last time.Time, err error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, day.AddDate(0, 0, 1).Add(-time.Nanosecond), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	return at, at, err
+}
+
+// onWire writes a time in UTC, as the service does, and a bare date as it is.
+func onWire(value types.String) string {
+	if at, err := time.Parse(time.RFC3339, value.ValueString()); err == nil {
+		return at.UTC().Format(time.RFC3339Nano)
+	}
+	return value.ValueString()
+}
+
+// checkPeriod refuses a period that ends before it begins.
+func checkPeriod(from, to types.String) diag.Diagnostics {
+	first, _, err := span(from.ValueString())
+	if err != nil {
+		return nil // not set, not known, or refused by its own validator
+	}
+	_, last, err := span(to.ValueString())
+	if err != nil || !first.After(last) {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("from"), "The period ends before it begins",
+		fmt.Sprintf("from must not be after to, got from %q to %q. Both are inclusive, and a bare date is that whole day in UTC.", from.ValueString(), to.ValueString()))}
+}

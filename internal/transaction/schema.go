@@ -1,0 +1,109 @@
+package transaction
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+)
+
+// transactionTypes are the types of API §2.2.
+func transactionTypes() []string {
+	return []string{
+		string(api.TransactionAuthorization), string(api.TransactionSettlement),
+		string(api.TransactionRefund), string(api.TransactionDecline),
+	}
+}
+
+func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "What was spent on the account's cards, newest first, with totals exact to the cent. All pages are read, 100 transactions in a call where the service allows it.",
+		Attributes: map[string]schema.Attribute{
+			"card_id": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^card_.+$`), "must be a card id, of the form card_…")},
+				MarkdownDescription: "Only transactions of this card. Default: of all cards, terminated ones included.",
+			},
+			"type": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.OneOf(transactionTypes()...)},
+				MarkdownDescription: "Only transactions of this type, one of `" + strings.Join(transactionTypes(), "`, `") + "`. Default: all types.",
+			},
+			"from": schema.StringAttribute{
+				Optional: true, Validators: []validator.String{instant{}},
+				MarkdownDescription: "Only transactions from here on: an RFC 3339 time with its zone such as `2026-03-01T08:00:00Z`, or a date such as `2026-03-01`, which begins at midnight UTC. Inclusive. Default: from the first one on.",
+			},
+			"to": schema.StringAttribute{
+				Optional: true, Validators: []validator.String{instant{}},
+				MarkdownDescription: "Only transactions up to here: an RFC 3339 time with its zone, or a date, which includes that whole day in UTC. Inclusive; not before `from`. Default: up to now.",
+			},
+			"max_results": schema.Int64Attribute{
+				Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
+				MarkdownDescription: "Read the newest transactions up to this many, at least 1. It bounds the calls made and the size of the state. Default: all.",
+			},
+			"transactions": schema.ListNestedAttribute{
+				Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: transactionAttributes()},
+				MarkdownDescription: "The transactions that pass the filters, newest first, each once.",
+			},
+			"truncated": schema.BoolAttribute{
+				Computed:            true,
+				MarkdownDescription: "Whether there are more transactions than `max_results`. `summary` does not cover those either.",
+			},
+			"summary": schema.MapNestedAttribute{
+				Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: summaryAttributes()},
+				MarkdownDescription: "What `transactions` add up to, by currency code. A currency without transactions has no entry.",
+			},
+		},
+	}
+}
+
+func transactionAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"id":       text("Transaction id, of the form `txn_…`."),
+		"card_id":  text("Id of the card."),
+		"type":     text("One of `" + strings.Join(transactionTypes(), "`, `") + "`."),
+		"amount":   amount("Amount, in `currency`."),
+		"currency": text("Currency code of `amount` and `fee`, such as `USD`."),
+		"fee":      amount("Fee charged, in `currency`."),
+		"merchant": schema.SingleNestedAttribute{
+			Computed:            true,
+			MarkdownDescription: "Where the card was used.",
+			Attributes: map[string]schema.Attribute{
+				"name": text("Name of the merchant."),
+				"mcc":  text("Merchant category code, four digits."),
+			},
+		},
+		"created_at": text("When it happened, as the service writes it: ISO 8601, UTC."),
+	}
+}
+
+func summaryAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"counts": schema.MapAttribute{
+			Computed: true, ElementType: types.Int64Type,
+			MarkdownDescription: "Number of transactions by type. The documented types are always there, with 0 where there is none.",
+		},
+		"authorized": amount("Sum of the authorizations, those that were settled since included."),
+		"settled":    amount("Sum of the settlements."),
+		"refunded":   amount("Sum of the refunds."),
+		"declined":   amount("Sum of what was declined. It was not spent."),
+		"fees":       amount("Sum of the fees of all transactions."),
+		"net_spend":  amount("What the cards have cost: `settled`, less `refunded`, plus `fees`. Negative when more came back than went out."),
+	}
+}
+
+func text(description string) schema.StringAttribute {
+	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func amount(description string) schema.NumberAttribute {
+	return schema.NumberAttribute{Computed: true, MarkdownDescription: description}
+}
