@@ -1,0 +1,112 @@
+// Package threeds is all that HCL can say about 3D Secure challenges.
+package threeds
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+type challengesResource struct {
+	session *session.Session
+}
+
+var _ ephemeral.EphemeralResourceWithConfigure = (*challengesResource)(nil)
+
+// NewChallenges makes the ephemeral resource vcard_3ds_challenges.
+func NewChallenges() ephemeral.EphemeralResource { return &challengesResource{} }
+
+func (r *challengesResource) Metadata(_ context.Context, req ephemeral.MetadataRequest, resp *ephemeral.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_3ds_challenges"
+}
+
+func (r *challengesResource) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
+	r.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+const pending = "pending"
+
+func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
+	computed := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "3D Secure challenges with their one-time codes, read anew in every phase of a run and kept in no plan and no state. " +
+			"A challenge lives for minutes: one that is there while planning may be gone at apply, so do not count on an element of `challenges` to exist. Needs Terraform 1.10 or later.",
+		Attributes: map[string]schema.Attribute{
+			"card_id": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^card_.+$`), "must be a card id, of the form card_…")},
+				MarkdownDescription: "Only challenges of this card. Default: of all cards.",
+			},
+			"status": schema.StringAttribute{
+				Optional: true, Computed: true,
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Only challenges in this status. Default `pending`: those that wait for their code.",
+			},
+			"challenges": schema.ListNestedAttribute{
+				Computed:            true,
+				MarkdownDescription: "The challenges that pass the filters, in the service's order; empty when there is none.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"id":         computed("Challenge id, of the form `3ds_…`."),
+					"card_id":    computed("Id of the card that is to pay."),
+					"merchant":   computed("Name of the merchant that asks for the payment."),
+					"amount":     schema.NumberAttribute{Computed: true, MarkdownDescription: "Amount of the payment in USD, exact to the cent."},
+					"otp":        schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code that confirms the payment."},
+					"status":     computed("Status of the challenge, such as `pending`."),
+					"expires_at": computed("When the challenge expires, as the service writes it: ISO 8601, UTC."),
+				}},
+			},
+		},
+	}
+}
+
+type model struct {
+	CardID     types.String `tfsdk:"card_id"`
+	Status     types.String `tfsdk:"status"`
+	Challenges []challenge  `tfsdk:"challenges"`
+}
+
+type challenge struct {
+	ID        string       `tfsdk:"id"`
+	CardID    string       `tfsdk:"card_id"`
+	Merchant  string       `tfsdk:"merchant"`
+	Amount    types.Number `tfsdk:"amount"`
+	OTP       string       `tfsdk:"otp"`
+	Status    string       `tfsdk:"status"`
+	ExpiresAt string       `tfsdk:"expires_at"`
+}
+
+func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
+	var m model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") {
+		return
+	}
+	if m.Status.IsNull() {
+		m.Status = types.StringValue(pending)
+	}
+	found, err := r.session.Client.Challenges(ctx, m.Status.ValueString())
+	if err != nil {
+		resp.Diagnostics.Append(session.Failure("read the 3D Secure challenges", err))
+		return
+	}
+	m.Challenges = []challenge{}
+	for _, c := range found {
+		if m.CardID.IsNull() || m.CardID.ValueString() == c.CardID {
+			m.Challenges = append(m.Challenges, challenge{
+				ID: c.ID, CardID: c.CardID, Merchant: c.Merchant, Amount: usdtype.Of(c.Amount).NumberValue,
+				OTP: c.OTP, Status: c.Status, ExpiresAt: c.ExpiresAt,
+			})
+		}
+	}
+	resp.Diagnostics.Append(resp.Result.Set(ctx, m)...)
+}
