@@ -5,12 +5,19 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/vcard/terraform-provider-vcard/internal/bins"
 	"github.com/vcard/terraform-provider-vcard/internal/card"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/threeds"
+	"github.com/vcard/terraform-provider-vcard/internal/transaction"
+	"github.com/vcard/terraform-provider-vcard/internal/wallet"
+	"github.com/vcard/terraform-provider-vcard/internal/webhook"
 )
 
 // Address is where Terraform and OpenTofu registries list the provider.
@@ -20,7 +27,10 @@ type vcardProvider struct {
 	version string
 }
 
-var _ provider.Provider = (*vcardProvider)(nil)
+var (
+	_ provider.ProviderWithEphemeralResources = (*vcardProvider)(nil)
+	_ provider.ProviderWithFunctions          = (*vcardProvider)(nil)
+)
 
 // New returns what makes a provider of this version ("dev" outside releases).
 func New(version string) func() provider.Provider {
@@ -60,11 +70,24 @@ func userAgent(version, terraform string) string {
 }
 
 func (p *vcardProvider) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{card.NewResource}
+	return []func() resource.Resource{card.NewResource, webhook.NewResource}
 }
 
 func (p *vcardProvider) DataSources(context.Context) []func() datasource.DataSource {
-	return nil
+	return []func() datasource.DataSource{
+		bins.NewDataSource,
+		transaction.NewDataSource,
+		wallet.NewAddressesDataSource,
+		wallet.NewBalanceDataSource,
+	}
+}
+
+func (p *vcardProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{threeds.NewChallenges}
+}
+
+func (p *vcardProvider) Functions(context.Context) []func() function.Function {
+	return []func() function.Function{newIssuanceCost}
 }
 
 func configSchema() schema.Schema {

@@ -1,0 +1,86 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+// What issuing one card takes at least, and besides (API §8).
+const (
+	minimumLoad = 50 * usd.Dollar
+	issuanceFee = 1 * usd.Dollar
+)
+
+type issuanceCost struct{}
+
+// newIssuanceCost makes the function issuance_cost.
+func newIssuanceCost() function.Function { return issuanceCost{} }
+
+func (issuanceCost) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = "issuance_cost"
+}
+
+func (issuanceCost) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = function.Definition{
+		Summary: "What issuing cards takes from the wallet",
+		MarkdownDescription: fmt.Sprintf("Returns what issuing one card for each of the given loads takes from the wallet, in USD and exact to the cent: "+
+			"the sum of the loads, plus the issuance fee of %s for each card. For no loads it is 0.", issuanceFee),
+		Parameters: []function.Parameter{
+			function.ListParameter{
+				Name: "amounts", ElementType: types.NumberType,
+				MarkdownDescription: fmt.Sprintf("The initial loads in USD, each at least %s with at most two decimals, as `amount` of `vcard_card` takes them.", minimumLoad),
+			},
+		},
+		Return: function.NumberReturn{},
+	}
+}
+
+func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	var loads []types.Number
+	if resp.Error = req.Arguments.Get(ctx, &loads); resp.Error != nil {
+		return
+	}
+	var total usd.Amount
+	for i, load := range loads {
+		if load.IsUnknown() {
+			resp.Error = resp.Result.Set(ctx, types.NumberUnknown())
+			return
+		}
+		a, err := initialLoad(load)
+		if err == nil {
+			total, err = usd.Sum(total, a, issuanceFee)
+		}
+		if err != nil {
+			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("amounts[%d] %s.", i, err))
+			return
+		}
+	}
+	resp.Error = resp.Result.Set(ctx, usdtype.Of(total).NumberValue)
+}
+
+// initialLoad refuses what no card can be issued with. The error completes "amounts[0] …".
+func initialLoad(load types.Number) (usd.Amount, error) {
+	if load.IsNull() {
+		return 0, errors.New("must not be null")
+	}
+	written := load.ValueBigFloat().Text('g', 17)
+	switch a, err := usd.FromBigFloat(load.ValueBigFloat()); {
+	case errors.Is(err, usd.ErrFraction):
+		return 0, fmt.Errorf("must be an amount in USD with at most two decimals, got %s", written)
+	case err != nil:
+		return 0, fmt.Errorf("must be an amount in USD of at most %s, got %s", usd.Max, written)
+	case a < 0:
+		return 0, fmt.Errorf("must not be negative, got %s", written)
+	case a < minimumLoad:
+		return 0, fmt.Errorf("must be at least %s USD, the least that a card is issued with, got %s", minimumLoad, written)
+	default:
+		return a, nil
+	}
+}
