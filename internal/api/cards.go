@@ -145,12 +145,6 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	return card, err
 }
 
-// RefreshCard reads one card of which the status at the last read is known.
-func (c *Client) RefreshCard(ctx context.Context, id string, _ CardStatus) (CardListItem, error) {
-	card, err := c.GetCard(ctx, id)
-	return card.CardListItem, err
-}
-
 // cardPath builds the path of a card, or of an action on it such as "/freeze".
 func cardPath(id, action string) (string, error) {
 	if id == "" || id == "." || id == ".." {

@@ -25,6 +25,7 @@ type Client struct {
 	written       atomic.Bool
 	cardLocks     *lockTable
 	issued        *issued
+	fleet         *fleet
 }
 
 // New returns a client. Its errors say in words what is wrong with the base URL
@@ -62,6 +63,7 @@ func New(config Config) (*Client, error) {
 		cardLocks:     newLockTable(),
 		issued:        newIssued(),
 	}
+	c.fleet = newFleet(c)
 	return c, nil
 }
 

@@ -50,29 +50,33 @@ type TransactionFilter struct {
 }
 
 // Transactions returns the transactions that the filter selects, newest first,
-// each once.
+// each once, and ends with the first error. Transactions that arrive while it
+// reads neither repeat nor hide another.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
-		seen := map[string]bool{}
-		for number := 1; ; number++ {
-			page, err := c.transactionPage(ctx, filter, number)
+		r := &transactionReader{client: c, filter: filter, seen: map[string]bool{}, ahead: 2}
+		for next := 1; ; {
+			pages, err := r.read(ctx, next)
 			if err != nil {
 				yield(Transaction{}, err)
 				return
 			}
-			news := false
-			for _, transaction := range page {
-				if seen[transaction.ID] {
-					continue
+			for _, page := range pages {
+				news := false
+				for _, transaction := range page {
+					if r.seen[transaction.ID] {
+						continue
+					}
+					r.seen[transaction.ID], news = true, true
+					if !yield(transaction, nil) {
+						return
+					}
 				}
-				seen[transaction.ID], news = true, true
-				if !yield(transaction, nil) {
+				if len(page) == 0 || !news && !r.moving {
 					return
 				}
 			}
-			if !news {
-				return
-			}
+			next += len(pages)
 		}
 	}
 }
@@ -92,5 +96,8 @@ func (c *Client) transactionPage(ctx context.Context, filter TransactionFilter, 
 			return err
 		},
 	})
+	if number > 1 && IsNotFound(err) {
+		return nil, nil // past the end, in the words of some services
+	}
 	return page, err
 }

@@ -1,0 +1,150 @@
+package api
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	pageLife = time.Minute
+	// Missing pages are fetched when all requests together then stay below about
+	// twice what the cards asked for would cost alone. The margin is small for a
+	// few cards, which may be all, and larger for many, which go on.
+	marginOfFew  = 2
+	marginOfMany = 20
+	many         = 10
+)
+
+// presence is what a listing says of a card.
+type presence int
+
+const (
+	uncertain presence = iota // ask for the card itself
+	present
+	absent // the listing is complete without it
+)
+
+// listing is what is known of the cards of one status. Its contents are guarded
+// by the fleet's lock.
+type listing struct {
+	fleet  *fleet
+	status CardStatus
+	contents
+}
+
+// contents are forgotten together when a page's life is over.
+type contents struct {
+	born   time.Time
+	asked  int // cards looked for
+	spent  int // requests made for them: pages, and cards of their own
+	flight *flight
+
+	cards    map[string]CardListItem
+	disputed map[string]bool // seen twice, with different content
+	pages    int             // 0 while unknown
+	fetched  int
+	closed   bool // no more pages: one has failed, or they cannot be relied on
+}
+
+// find returns the card, and waits for pages where fetching them is worth it.
+func (l *listing) find(ctx context.Context, id string) (CardListItem, presence) {
+	f := l.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := f.client.clock.Now(); l.flight == nil && now.Sub(l.born) >= pageLife {
+		l.contents = contents{born: now, cards: map[string]CardListItem{}, disputed: map[string]bool{}}
+	}
+	l.asked++
+	for ctx.Err() == nil && !f.client.HasWritten() {
+		card, answer := l.lookup(id)
+		if answer != uncertain {
+			return card, answer
+		}
+		if l.disputed[id] || l.flight == nil && !l.launch(ctx) {
+			break
+		}
+		if alone := l.flight.wait(ctx, &f.mu); alone {
+			break
+		}
+	}
+	l.spent++
+	return CardListItem{}, uncertain
+}
+
+// lookup answers from what is known already. A status that is neither active
+// nor frozen is for the card itself to tell.
+func (l *listing) lookup(id string) (CardListItem, presence) {
+	card, ok := l.cards[id]
+	switch {
+	case ok && !l.disputed[id] && (card.Status == StatusActive || card.Status == StatusFrozen):
+		return card, present
+	case !ok && l.pages > 0 && l.fetched == l.pages:
+		return CardListItem{}, absent
+	}
+	return CardListItem{}, uncertain
+}
+
+// launch starts fetching the pages that are missing, unless that costs too much.
+func (l *listing) launch(ctx context.Context) bool {
+	missing := l.pages - l.fetched
+	margin := marginOfFew
+	if l.fleet.asked() >= many {
+		margin = marginOfMany
+	}
+	switch {
+	case l.closed:
+		return false
+	case l.asked == 1:
+		l.takeOff(ctx, l.fetchInCompany)
+	case l.pages == 0:
+		l.takeOff(ctx, l.fetchFirst)
+	case missing > 0 && l.spent+missing <= 2*l.asked+margin:
+		l.takeOff(ctx, l.fetchRest(l.pages))
+	default:
+		return false
+	}
+	return true
+}
+
+// takeFirst keeps page 1 and learns from it how many pages there are. It reports
+// whether pages can be relied on at all.
+func (l *listing) takeFirst(page CardPage) bool {
+	if page.Total == nil {
+		return false
+	}
+	size := page.PerPage
+	if size <= 0 || len(page.Data) < min(size, *page.Total) {
+		size = len(page.Data)
+	}
+	if size == 0 && *page.Total > 0 {
+		return false
+	}
+	l.pages = max(1, (*page.Total+size-1)/max(1, size))
+	return l.take(1, page)
+}
+
+// take keeps a page. It reports whether it is what was asked for: a service that
+// does not know pages sends the same one again.
+func (l *listing) take(number int, page CardPage) bool {
+	if page.Page != 0 && page.Page != number {
+		return false
+	}
+	news := len(page.Data) == 0
+	for _, card := range page.Data {
+		known, ok := l.cards[card.ID]
+		switch {
+		case !ok:
+			l.cards[card.ID], news = card, true
+		case known != card:
+			l.disputed[card.ID] = true
+		}
+	}
+	l.fetched++
+	return news
+}
+
+// distrust ends the use of pages and forgets what they said.
+func (l *listing) distrust() {
+	l.closed, l.pages = true, 0
+	clear(l.cards)
+}

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+	"sync"
+)
+
+// RefreshCard reads one card of which the status at the last read is known. The
+// reads of many cards at the same time share pages of the card list, so that
+// refreshing a fleet costs about as many requests as it has pages. A page may be
+// a minute old, but is never used after this client's first write. That a card
+// is terminated or not there is only ever said by a request for that card.
+func (c *Client) RefreshCard(ctx context.Context, id string, last CardStatus) (CardListItem, error) {
+	if card, ok := c.fleet.find(ctx, id, last); ok {
+		return card, nil
+	}
+	card, err := c.GetCard(ctx, id)
+	return card.CardListItem, err
+}
+
+// fleet is the cards of an account as the lists of active and of frozen cards
+// show them.
+type fleet struct {
+	client *Client
+	mu     sync.Mutex // guards the listings too
+	active *listing
+	frozen *listing
+}
+
+func newFleet(c *Client) *fleet {
+	f := &fleet{client: c}
+	f.active = &listing{fleet: f, status: StatusActive}
+	f.frozen = &listing{fleet: f, status: StatusFrozen}
+	return f
+}
+
+// find looks in the listing of the card's last status, and in the other one when
+// the first is complete without it. False asks for a request of the card's own.
+func (f *fleet) find(ctx context.Context, id string, last CardStatus) (CardListItem, bool) {
+	first, second := f.active, f.frozen
+	switch last {
+	case StatusActive:
+	case StatusFrozen:
+		first, second = second, first
+	default:
+		return CardListItem{}, false
+	}
+	card, answer := first.find(ctx, id)
+	if answer == absent {
+		card, answer = second.find(ctx, id)
+	}
+	return card, answer == present
+}
+
+// asked counts the cards that were looked for as long as the listings live.
+func (f *fleet) asked() int { return f.active.asked + f.frozen.asked }

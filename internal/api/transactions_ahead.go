@@ -1,0 +1,88 @@
+package api
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// maxAhead bounds the pages that are read side by side.
+const maxAhead = 16
+
+// transactionReader reads pages of a list that grows at its front meanwhile. Read
+// one after the other, pages overlap then and hide nothing. Read side by side, a
+// later page may be from before an arrival and an earlier one from after it, and
+// a transaction falls between them: so after a batch the front is looked at, and
+// a batch during which it has moved is read again in order.
+type transactionReader struct {
+	client *Client
+	filter TransactionFilter
+	seen   map[string]bool
+	newest string
+	moving bool // the front moved during the last read
+	full   bool // pages are as long as the service makes them
+	ahead  int  // pages of the next batch
+}
+
+// read returns one or more pages from number on.
+func (r *transactionReader) read(ctx context.Context, number int) ([][]Transaction, error) {
+	if number == 1 || !r.full {
+		page, err := r.client.transactionPage(ctx, r.filter, number)
+		if number == 1 {
+			r.newest = newestOf(page)
+		}
+		// A short first page is the last one, or the service has its own idea of
+		// a full page: the second tells.
+		r.full = number > 1 || len(page) >= maxPerPage
+		return [][]Transaction{page}, err
+	}
+	if r.ahead == 1 {
+		r.ahead = 2
+		return r.inOrder(ctx, number, 1)
+	}
+	pages := make([][]Transaction, r.ahead)
+	group, together := errgroup.WithContext(ctx)
+	for i := range pages {
+		group.Go(func() (err error) {
+			pages[i], err = r.client.transactionPage(together, r.filter, number+i)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if err := r.watchFront(ctx); err != nil {
+		return nil, err
+	}
+	if r.moving {
+		r.ahead /= 2
+		return r.inOrder(ctx, number, len(pages))
+	}
+	r.ahead = min(2*r.ahead, maxAhead)
+	return pages, nil
+}
+
+func (r *transactionReader) inOrder(ctx context.Context, number, count int) ([][]Transaction, error) {
+	pages := make([][]Transaction, count)
+	for i := range pages {
+		var err error
+		if pages[i], err = r.client.transactionPage(ctx, r.filter, number+i); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+func (r *transactionReader) watchFront(ctx context.Context) error {
+	front, err := r.client.transactionPage(ctx, r.filter, 1)
+	r.moving = newestOf(front) != r.newest
+	r.newest = newestOf(front)
+	return err
+}
+
+func newestOf(page []Transaction) string {
+	if len(page) == 0 {
+		return ""
+	}
+	return page[0].ID
+}
