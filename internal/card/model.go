@@ -95,13 +95,18 @@ func (m *model) takeState(status api.CardStatus, balance usd.Amount) {
 }
 
 func (m *model) takeCreatedAt(text string, diags *diag.Diagnostics) {
+	m.CreatedAt = createdAt(text, m.name(), diags)
+}
+
+// createdAt is null, with a warning, when the service's time cannot be read.
+func createdAt(text, card string, diags *diag.Diagnostics) timetypes.RFC3339 {
 	created, problems := timetypes.NewRFC3339Value(text)
 	if problems.HasError() {
 		diags.AddWarning("Unreadable creation time",
-			fmt.Sprintf("The service says that %s was created at %q, which is not an RFC 3339 time. created_at stays empty.", m.name(), text))
-		created = timetypes.NewRFC3339Null()
+			fmt.Sprintf("The service says that %s was created at %q, which is not an RFC 3339 time. created_at stays empty.", card, text))
+		return timetypes.NewRFC3339Null()
 	}
-	m.CreatedAt = created
+	return created
 }
 
 func keepForm(old, now usdtype.Value) usdtype.Value {
@@ -122,6 +127,8 @@ func stringOrNull(s string) types.String {
 func (m model) name() string {
 	return describe(m.ID.ValueString(), m.Label.ValueString(), m.Last4.ValueString())
 }
+
+func nameOf(c api.CardListItem) string { return describe(c.ID, c.Label, c.Last4) }
 
 func describe(id, label, last4 string) string {
 	switch {

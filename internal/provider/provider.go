@@ -4,9 +4,11 @@ package provider
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -28,8 +30,10 @@ type vcardProvider struct {
 }
 
 var (
+	_ provider.ProviderWithActions            = (*vcardProvider)(nil)
 	_ provider.ProviderWithEphemeralResources = (*vcardProvider)(nil)
 	_ provider.ProviderWithFunctions          = (*vcardProvider)(nil)
+	_ provider.ProviderWithListResources      = (*vcardProvider)(nil)
 )
 
 // New returns what makes a provider of this version ("dev" outside releases).
@@ -76,6 +80,8 @@ func (p *vcardProvider) Resources(context.Context) []func() resource.Resource {
 func (p *vcardProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
 		bins.NewDataSource,
+		card.NewDataSource,
+		card.NewListDataSource,
 		transaction.NewDataSource,
 		wallet.NewAddressesDataSource,
 		wallet.NewBalanceDataSource,
@@ -83,7 +89,15 @@ func (p *vcardProvider) DataSources(context.Context) []func() datasource.DataSou
 }
 
 func (p *vcardProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
-	return []func() ephemeral.EphemeralResource{threeds.NewChallenges}
+	return []func() ephemeral.EphemeralResource{card.NewEphemeralDetails, threeds.NewChallenges}
+}
+
+func (p *vcardProvider) ListResources(context.Context) []func() list.ListResource {
+	return []func() list.ListResource{card.NewListResource}
+}
+
+func (p *vcardProvider) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{card.NewFundAction, card.NewWithdrawAction, card.NewFreezeAction, card.NewUnfreezeAction}
 }
 
 func (p *vcardProvider) Functions(context.Context) []func() function.Function {

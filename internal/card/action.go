@@ -1,0 +1,59 @@
+package card
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+// cardAction is what the actions on a card have in common.
+type cardAction struct {
+	session     *session.Session
+	typeName    string // without the provider's
+	description string
+}
+
+func (a *cardAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + a.typeName
+}
+
+func (a *cardAction) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+	a.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func actedOn() schema.StringAttribute {
+	return schema.StringAttribute{
+		Required:            true,
+		Validators:          []validator.String{cardID()},
+		MarkdownDescription: "Id of the card, of the form `card_…`.",
+	}
+}
+
+// live reads the card that an action is about. It returns false, with an error,
+// for a card on which nothing can be done. Try is what is to be done to the
+// named card, with %s for its name.
+func (a *cardAction) live(ctx context.Context, id, try string, diags *diag.Diagnostics) (api.CardSummary, bool) {
+	card, err := a.session.Client.GetCard(ctx, id)
+	switch {
+	case err != nil:
+		diags.Append(session.Failure(fmt.Sprintf(try, "card "+id), err))
+	case card.Status == api.StatusTerminated:
+		name := nameOf(card.CardListItem)
+		diags.AddError("Could not "+fmt.Sprintf(try, name), capitalized(name)+" "+terminatedForGood)
+	default:
+		return card, true
+	}
+	return card, false
+}
+
+// progress tells the user how far an action is.
+func progress(resp *action.InvokeResponse, text string, args ...any) {
+	resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf(text, args...)})
+}

@@ -1,0 +1,159 @@
+package card
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+// transferAction moves money between the wallet and a card.
+type transferAction struct {
+	cardAction
+	try, doing func(amount usd.Amount) string // with %s for the card
+	move       func(*api.Client, context.Context, string, usd.Amount) (api.Transfer, error)
+	mayFreeze  bool // the service may freeze the card for it
+}
+
+var _ action.ActionWithConfigure = (*transferAction)(nil)
+
+const outsideThePlan = " An action stands outside the plan: the plan's check of the wallet does not count what it moves, and `amount` of the card's `vcard_card` resource stays as it is. " +
+	"Each time that it runs it moves the money again."
+
+// NewFundAction makes the action vcard_card_fund.
+func NewFundAction() action.Action {
+	return &transferAction{
+		cardAction: cardAction{
+			typeName:    "card_fund",
+			description: "Moves money from the wallet to a card at once, where it can be spent immediately." + outsideThePlan,
+		},
+		try:   func(amount usd.Amount) string { return "fund %s with " + amount.String() + " USD" },
+		doing: func(amount usd.Amount) string { return "Funding %s with " + amount.String() + " USD" },
+		move:  (*api.Client).FundCard,
+	}
+}
+
+// NewWithdrawAction makes the action vcard_card_withdraw.
+func NewWithdrawAction() action.Action {
+	return &transferAction{
+		cardAction: cardAction{
+			typeName: "card_withdraw",
+			description: "Moves money from a card back to the wallet at once. When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." +
+				outsideThePlan,
+		},
+		try:   func(amount usd.Amount) string { return "withdraw " + amount.String() + " USD from %s" },
+		doing: func(amount usd.Amount) string { return "Withdrawing " + amount.String() + " USD from %s" },
+		move:  (*api.Client).WithdrawCard,
+
+		mayFreeze: true,
+	}
+}
+
+func (a *transferAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: a.description,
+		Attributes: map[string]schema.Attribute{
+			"card_id": actedOn(),
+			"amount": schema.NumberAttribute{
+				Required:            true,
+				CustomType:          usdtype.Type{},
+				Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+				MarkdownDescription: "USD to move, at least 0.01, with at most two decimals.",
+			},
+		},
+	}
+}
+
+func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	var config struct {
+		CardID types.String  `tfsdk:"card_id"`
+		Amount usdtype.Value `tfsdk:"amount"`
+	}
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(checkAmount(ctx, config.Amount)...)
+	amount := config.Amount.Amount()
+	try := a.try(amount)
+	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(try, "a card")) {
+		return
+	}
+	card, ok := a.live(ctx, config.CardID.ValueString(), try, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	name := nameOf(card.CardListItem)
+	progress(resp, a.doing(amount)+"; it holds %s USD.", name, card.Balance)
+	transfer, err := a.move(a.session.Client, ctx, card.ID, amount)
+	if err != nil {
+		resp.Diagnostics.Append(a.notMoved(ctx, card, fmt.Sprintf(try, name), err))
+		return
+	}
+	if transfer.Recovered {
+		progress(resp, "The answer was lost, but %s shows that the money has moved: it holds %s USD now.", name, transfer.CardBalance)
+	} else {
+		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance)
+	}
+	if a.mayFreeze && card.Status == api.StatusActive {
+		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)
+	}
+}
+
+// checkAmount repeats what validation checks: Terraform does not validate again
+// a value that was unknown then.
+func checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
+	at := path.Root("amount")
+	typed := xattr.ValidateAttributeResponse{}
+	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
+	least := validator.NumberResponse{}
+	usdtype.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &least)
+	return append(typed.Diagnostics, least.Diagnostics...)
+}
+
+// notMoved says why money did not move, moved too far, or may have moved.
+func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, try string, err error) diag.Diagnostic {
+	if open, ok := errors.AsType[*api.UndecidedTransferError](err); ok {
+		return undecided(open, try)
+	}
+	if over, ok := errors.AsType[*api.OverWithdrawalError](err); ok {
+		return diag.NewErrorDiagnostic("The service withdrew more than asked: "+try,
+			fmt.Sprintf("%s USD were to be moved to the wallet, but the service moved %s USD, and the card holds %s USD now. Nothing is lost: the rest is in the wallet as well. "+
+				"Fund the card with %s USD where it is needed, for example with the action vcard_card_fund. This service may not support partial withdrawals.",
+				over.Asked, over.Moved, over.Transfer.CardBalance, over.Moved-over.Asked))
+	}
+	return refusal(ctx, a.session.Client, card.ID, try, err)
+}
+
+func undecided(open *api.UndecidedTransferError, try string) diag.Diagnostic {
+	cause := error(open)
+	if unknown, ok := errors.AsType[*api.UnknownOutcomeError](open); ok {
+		cause = unknown.Err
+	}
+	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+try,
+		fmt.Sprintf("The card held %s USD before and %s USD at the last look, which does not show whether the money has moved: %v.\n\n"+
+			"Look before you repeat: running the action again moves the money a second time if it has moved already. "+
+			"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard).",
+			open.Pending.BalanceBefore, open.Pending.BalanceAfter, cause))
+}
+
+// frozenByWithdrawal warns when the service froze the card because it holds too
+// little now.
+func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
+	after, err := a.session.Client.GetCard(ctx, before.ID)
+	if err != nil || after.Status != api.StatusFrozen {
+		return nil // the money has moved, so a look that fails is no error
+	}
+	name := nameOf(before.CardListItem)
+	return diag.Diagnostics{diag.NewWarningDiagnostic(capitalized(name)+" is frozen now",
+		fmt.Sprintf("It was active before the withdrawal and holds %s USD now: the service freezes a card whose balance drops below its auto_freeze_at. "+
+			"Fund it and unfreeze it to use it again.", after.Balance))}
+}

@@ -1,0 +1,119 @@
+package card
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+type cardDataSource struct {
+	session *session.Session
+}
+
+var _ datasource.DataSourceWithConfigure = (*cardDataSource)(nil)
+
+// NewDataSource makes the data source vcard_card.
+func NewDataSource() datasource.DataSource { return &cardDataSource{} }
+
+func (d *cardDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_card"
+}
+
+func (d *cardDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	attributes := listedAttributes()
+	attributes["id"] = schema.StringAttribute{
+		Required:            true,
+		Validators:          []validator.String{cardID()},
+		MarkdownDescription: "Id of the card to read, of the form `card_…`.",
+	}
+	attributes["created_at"] = schema.StringAttribute{
+		Computed:            true,
+		CustomType:          timetypes.RFC3339Type{},
+		MarkdownDescription: "When the card was issued, RFC 3339.",
+	}
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Reads one card of the account by its id, in whatever state it is; a terminated card can be read too. " +
+			"The card's number, expiry and code are not among its attributes: see the ephemeral resource `vcard_card_details`.",
+		Attributes: attributes,
+	}
+}
+
+// summaryModel is a card as the data source vcard_card shows it.
+type summaryModel struct {
+	listedModel
+	CreatedAt timetypes.RFC3339 `tfsdk:"created_at"`
+}
+
+func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var wanted summaryModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &wanted)...)
+	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read a card") {
+		return
+	}
+	id := wanted.ID.ValueString()
+	summary, err := d.session.Client.GetCard(ctx, id)
+	if err != nil {
+		resp.Diagnostics.Append(session.Failure("read card "+id, err))
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, summaryModel{
+		listedModel: listed(summary.CardListItem),
+		CreatedAt:   createdAt(summary.CreatedAt, nameOf(summary.CardListItem), &resp.Diagnostics),
+	})...)
+}
+
+// listedModel is what lists and summaries of cards have in common.
+type listedModel struct {
+	ID            types.String  `tfsdk:"id"`
+	BinID         types.String  `tfsdk:"bin_id"`
+	Network       types.String  `tfsdk:"network"`
+	Last4         types.String  `tfsdk:"last4"`
+	Status        types.String  `tfsdk:"status"`
+	Balance       usdtype.Value `tfsdk:"balance"`
+	SpendingLimit usdtype.Value `tfsdk:"spending_limit"`
+	Label         types.String  `tfsdk:"label"`
+}
+
+func listed(c api.CardListItem) listedModel {
+	return listedModel{
+		ID:            types.StringValue(c.ID),
+		BinID:         types.StringValue(c.BinID),
+		Network:       types.StringValue(c.Network),
+		Last4:         types.StringValue(c.Last4),
+		Status:        types.StringValue(string(c.Status)),
+		Balance:       usdtype.Of(c.Balance),
+		SpendingLimit: usdtype.Of(c.SpendingLimit),
+		Label:         stringOrNull(c.Label),
+	}
+}
+
+func listedAttributes() map[string]schema.Attribute {
+	text := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
+	amount := func(description string) schema.NumberAttribute {
+		return schema.NumberAttribute{Computed: true, CustomType: usdtype.Type{}, MarkdownDescription: description}
+	}
+	return map[string]schema.Attribute{
+		"id":             text("Card id, of the form `card_…`."),
+		"bin_id":         text("BIN that the card was issued on."),
+		"network":        text("Card network of the BIN, in lower case."),
+		"last4":          text("Last four digits of the card number."),
+		"status":         text("`active`, `frozen` or `terminated`."),
+		"balance":        amount("USD on the card."),
+		"spending_limit": amount("What the card may spend in a month, in USD."),
+		"label":          text("Name of the card; null when it has none."),
+	}
+}

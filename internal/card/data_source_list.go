@@ -1,0 +1,86 @@
+package card
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+type cardsDataSource struct {
+	session *session.Session
+}
+
+var _ datasource.DataSourceWithConfigure = (*cardsDataSource)(nil)
+
+// NewListDataSource makes the data source vcard_cards.
+func NewListDataSource() datasource.DataSource { return &cardsDataSource{} }
+
+func (d *cardsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_cards"
+}
+
+func (d *cardsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Lists all cards of the account that the filters select, newest first. Without `status` these are cards in all three states, terminated ones included.",
+		Attributes: map[string]schema.Attribute{
+			"status": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.OneOf(string(api.StatusActive), string(api.StatusFrozen), string(api.StatusTerminated))},
+				MarkdownDescription: "Only cards in this state: `active`, `frozen` or `terminated`. Not set: all three.",
+			},
+			"bin_id": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
+			},
+			"ids": schema.ListAttribute{
+				Computed:            true,
+				ElementType:         types.StringType,
+				MarkdownDescription: "Ids of the cards, in the order of `cards`.",
+			},
+			"cards": schema.ListNestedAttribute{
+				Computed:            true,
+				NestedObject:        schema.NestedAttributeObject{Attributes: listedAttributes()},
+				MarkdownDescription: "The cards, newest first. Empty when the filters select none.",
+			},
+		},
+	}
+}
+
+// cardsModel is the data source vcard_cards.
+type cardsModel struct {
+	Status types.String  `tfsdk:"status"`
+	BinID  types.String  `tfsdk:"bin_id"`
+	IDs    []string      `tfsdk:"ids"`
+	Cards  []listedModel `tfsdk:"cards"`
+}
+
+func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var found cardsModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &found)...)
+	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "list cards") {
+		return
+	}
+	found.IDs, found.Cards = []string{}, []listedModel{}
+	filter := api.CardFilter{Status: api.CardStatus(found.Status.ValueString()), BinID: found.BinID.ValueString()}
+	for card, err := range d.session.Client.Cards(ctx, filter) {
+		if err != nil {
+			resp.Diagnostics.Append(session.Failure("list the cards", err))
+			return
+		}
+		found.IDs = append(found.IDs, card.ID)
+		found.Cards = append(found.Cards, listed(card))
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, found)...)
+}

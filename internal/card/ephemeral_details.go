@@ -1,0 +1,88 @@
+package card
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+type cardDetails struct {
+	session *session.Session
+}
+
+var _ ephemeral.EphemeralResourceWithConfigure = (*cardDetails)(nil)
+
+// NewEphemeralDetails makes the ephemeral resource vcard_card_details.
+func NewEphemeralDetails() ephemeral.EphemeralResource { return &cardDetails{} }
+
+func (e *cardDetails) Metadata(_ context.Context, req ephemeral.MetadataRequest, resp *ephemeral.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_card_details"
+}
+
+func (e *cardDetails) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
+	e.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (e *cardDetails) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Reads the number, the code and the expiry of a card, to hand them to a write-only attribute or to another provider's configuration. " +
+			"They are never written to the state, to a plan or to a log. The service grants this 30 times a minute: further reads of a run wait for their turn. " +
+			"Terraform opens it while planning and again while applying, so each card counts twice. Needs Terraform 1.10 or OpenTofu 1.11.",
+		Attributes: map[string]schema.Attribute{
+			"card_id": schema.StringAttribute{
+				Required:            true,
+				Validators:          []validator.String{cardID()},
+				MarkdownDescription: "Id of the card, of the form `card_…`. A terminated card has no details any more.",
+			},
+			"pan": schema.StringAttribute{
+				Computed:            true,
+				Sensitive:           true,
+				MarkdownDescription: "Full card number.",
+			},
+			"cvv": schema.StringAttribute{
+				Computed:            true,
+				Sensitive:           true,
+				MarkdownDescription: "Card verification value, the code that is asked for beside the number.",
+			},
+			"exp_month": schema.Int64Attribute{
+				Computed:            true,
+				MarkdownDescription: "Month in which the card expires, 1 to 12.",
+			},
+			"exp_year": schema.Int64Attribute{
+				Computed:            true,
+				MarkdownDescription: "Year in which the card expires, four digits.",
+			},
+		},
+	}
+}
+
+// detailsModel is the ephemeral resource vcard_card_details.
+type detailsModel struct {
+	CardID   types.String `tfsdk:"card_id"`
+	PAN      types.String `tfsdk:"pan"`
+	CVV      types.String `tfsdk:"cvv"`
+	ExpMonth types.Int64  `tfsdk:"exp_month"`
+	ExpYear  types.Int64  `tfsdk:"exp_year"`
+}
+
+func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
+	var opened detailsModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &opened)...)
+	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") {
+		return
+	}
+	id := opened.CardID.ValueString()
+	details, err := e.session.Client.CardDetails(ctx, id)
+	if err != nil {
+		resp.Diagnostics.Append(refusal(ctx, e.session.Client, id, "read the details of card "+id, err))
+		return
+	}
+	opened.PAN, opened.CVV = types.StringValue(details.PAN), types.StringValue(details.CVV)
+	opened.ExpMonth, opened.ExpYear = types.Int64Value(int64(details.ExpMonth)), types.Int64Value(int64(details.ExpYear))
+	resp.Diagnostics.Append(resp.Result.Set(ctx, opened)...)
+}

@@ -1,0 +1,201 @@
+package card
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+type cardListResource struct {
+	session *session.Session
+}
+
+var _ list.ListResourceWithConfigure = (*cardListResource)(nil)
+
+// NewListResource makes the list resource vcard_card.
+func NewListResource() list.ListResource { return &cardListResource{} }
+
+func (l *cardListResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_card"
+}
+
+func (l *cardListResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
+	l.session = session.From(req.ProviderData, &resp.Diagnostics)
+}
+
+func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Finds the cards of the account that can be imported, for `terraform query`: the active ones, then the frozen ones, each newest first. " +
+			"With `include_resource` each card costs one more call to the service.",
+		Attributes: map[string]schema.Attribute{
+			"status": schema.StringAttribute{
+				Optional:   true,
+				Validators: []validator.String{stringvalidator.OneOf(string(api.StatusActive), string(api.StatusFrozen))},
+				MarkdownDescription: "Only cards in this state: `active` or `frozen`. Not set: both. " +
+					"Terminated cards cannot be managed and are not listed; the data source `vcard_cards` shows them.",
+			},
+			"bin_id": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
+			},
+		},
+	}
+}
+
+// cardQuery is the configuration of a list block.
+type cardQuery struct {
+	Status types.String `tfsdk:"status"`
+	BinID  types.String `tfsdk:"bin_id"`
+}
+
+// List streams the cards. A call that fails ends the stream with an error, so
+// that a list cut short is never taken for the whole.
+func (l *cardListResource) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
+	var query cardQuery
+	diags := req.Config.Get(ctx, &query)
+	if diags.HasError() || !l.session.Require(&diags, "list cards") {
+		stream.Results = list.ListResultsStreamDiagnostics(diags)
+		return
+	}
+	cards := l.manageable(ctx, query)
+	if req.Limit > 0 {
+		cards = first(req.Limit, cards)
+	}
+	if req.IncludeResource {
+		stream.Results = l.withResources(ctx, req, cards)
+		return
+	}
+	stream.Results = func(push func(list.ListResult) bool) {
+		for card, err := range cards {
+			if !push(found(ctx, req, card, err)) {
+				return
+			}
+		}
+	}
+}
+
+// manageable returns the cards that are not terminated, each once. The active
+// ones come first: the service freezes cards by itself, so that a card which
+// changes meanwhile shows up in the second listing too, and is not missed.
+func (l *cardListResource) manageable(ctx context.Context, query cardQuery) iter.Seq2[api.CardListItem, error] {
+	states := []api.CardStatus{api.StatusActive, api.StatusFrozen}
+	if !query.Status.IsNull() {
+		states = []api.CardStatus{api.CardStatus(query.Status.ValueString())}
+	}
+	return func(yield func(api.CardListItem, error) bool) {
+		seen := map[string]bool{}
+		for _, state := range states {
+			for card, err := range l.session.Client.Cards(ctx, api.CardFilter{Status: state, BinID: query.BinID.ValueString()}) {
+				if seen[card.ID] {
+					continue
+				}
+				if seen[card.ID] = true; !yield(card, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// first ends a sequence after so many entries.
+func first[V any](limit int64, all iter.Seq2[V, error]) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		var count int64
+		for v, err := range all {
+			if !yield(v, err) {
+				return
+			}
+			if count++; count == limit {
+				return
+			}
+		}
+	}
+}
+
+// found is one card as a result, or the error that ended the list.
+func found(ctx context.Context, req list.ListRequest, card api.CardListItem, err error) list.ListResult {
+	if err != nil {
+		return list.ListResult{Diagnostics: diag.Diagnostics{session.Failure("list the cards", err)}}
+	}
+	result := req.NewListResult(ctx)
+	result.DisplayName = card.Label
+	if result.DisplayName == "" {
+		result.DisplayName = card.ID
+	}
+	result.DisplayName += " (" + card.Network + " ending in " + card.Last4 + ")"
+	result.Diagnostics.Append(result.Identity.SetAttribute(ctx, path.Root("id"), card.ID)...)
+	return result
+}
+
+// readAhead is how many cards are read side by side.
+const readAhead = 8
+
+// withResources adds to each card what importing it gives. Only a card's own
+// summary tells when it was created, so that takes a call for each.
+func (l *cardListResource) withResources(ctx context.Context, req list.ListRequest, cards iter.Seq2[api.CardListItem, error]) iter.Seq[list.ListResult] {
+	return func(push func(list.ListResult) bool) {
+		var batch []api.CardListItem
+		flush := func() bool {
+			results := l.readAll(ctx, req, batch)
+			batch = batch[:0]
+			for _, result := range results {
+				if result != nil && (!push(*result) || result.Diagnostics.HasError()) {
+					return false
+				}
+			}
+			return true
+		}
+		for card, err := range cards {
+			if err != nil {
+				if flush() {
+					push(found(ctx, req, card, err))
+				}
+				return
+			}
+			if batch = append(batch, card); len(batch) == readAhead && !flush() {
+				return
+			}
+		}
+		flush()
+	}
+}
+
+// readAll reads these cards side by side and returns their results in the same
+// order, nil for a card that was terminated meanwhile.
+func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, cards []api.CardListItem) []*list.ListResult {
+	results := make([]*list.ListResult, len(cards))
+	var readers sync.WaitGroup
+	for i, card := range cards {
+		readers.Go(func() { results[i] = l.read(ctx, req, card) })
+	}
+	readers.Wait()
+	return results
+}
+
+func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
+	summary, err := l.session.Client.GetCard(ctx, card.ID)
+	switch {
+	case err != nil:
+		return &list.ListResult{Diagnostics: diag.Diagnostics{session.Failure("read "+nameOf(card), err)}}
+	case summary.Status == api.StatusTerminated:
+		return nil
+	}
+	result := found(ctx, req, card, nil)
+	m := importedModel(summary)
+	m.takeCreatedAt(summary.CreatedAt, &result.Diagnostics)
+	result.Diagnostics.Append(result.Resource.Set(ctx, m)...)
+	return &result
+}
