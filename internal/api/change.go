@@ -80,14 +80,15 @@ func (c *Client) change(ctx context.Context, m *change) (changed, error) {
 			}
 		}
 		if !state.doubts && f.class != unknown {
-			if f.class == refused || f.permanent || retries == c.maxRetries || c.limits.pausedPast(deadline) {
+			switch {
+			case f.class == rateLimited && !c.limits.pausedPast(deadline):
+				continue
+			case f.class != notSent, f.permanent, retries == c.maxRetries:
 				return state, f.err
 			}
-			if f.class == notSent {
-				retries++
-				if c.backOff(ctx, retries, 0) != nil {
-					return state, f.err
-				}
+			retries++
+			if c.backOff(ctx, retries, 0) != nil {
+				return state, f.err
 			}
 			continue
 		}

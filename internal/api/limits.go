@@ -91,6 +91,9 @@ func (l *limiter) tryTake(b budget, deadline time.Time) (time.Duration, error) {
 	for _, w := range l.windows[b] {
 		w.inFlight++
 	}
+	if l.pause.rejected > 0 {
+		l.pause.until = now.Add(scoutTime)
+	}
 	return 0, nil
 }
 

@@ -15,6 +15,9 @@ const (
 	longestPause = time.Minute
 	firstDelay   = 500 * time.Millisecond
 	longestDelay = 30 * time.Second
+	// scoutTime is how long the first request after a pause goes alone, so that
+	// not all callers run into the next refusal together.
+	scoutTime = time.Second
 )
 
 // pause holds back every caller after the service has answered 429.
@@ -54,8 +57,8 @@ func (l *limiter) refused(sent time.Time, retryAfter time.Duration) {
 func (l *limiter) accepted(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if sent.After(l.pause.began) {
-		l.pause.rejected = 0
+	if l.pause.rejected > 0 && sent.After(l.pause.began) {
+		l.pause = pause{}
 	}
 }
 
