@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -29,6 +30,19 @@ type service struct {
 // start begins a sandbox on a new file with 10,000 USD in the wallet.
 func start(t *testing.T, change ...func(*sandbox.Options)) *service {
 	t.Helper()
+	return startBehind(t, func(h http.Handler) http.Handler { return h }, change...)
+}
+
+// conforming is start with every exchange held to the contract.
+func conforming(t *testing.T, change ...func(*sandbox.Options)) *service {
+	t.Helper()
+	return startBehind(t, func(h http.Handler) http.Handler {
+		return contract.Handler(t, h, contract.TolerateBadRequests())
+	}, change...)
+}
+
+func startBehind(t *testing.T, wrap func(http.Handler) http.Handler, change ...func(*sandbox.Options)) *service {
+	t.Helper()
 	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "sandbox.db"), InitialBalance: sandbox.DefaultInitialBalance}
 	for _, f := range change {
 		f(&o)
@@ -37,14 +51,23 @@ func start(t *testing.T, change ...func(*sandbox.Options)) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(box.Handler())
+	server := httptest.NewServer(wrap(box.Handler()))
 	t.Cleanup(func() {
 		server.Close()
 		if err := box.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &service{t: t, url: server.URL, key: box.APIKey(), path: o.Path}
+	s := &service{t: t, url: server.URL, key: box.APIKey(), path: o.Path}
+	s.unlimited()
+	return s
+}
+
+// unlimited takes the limits away, which most tests would run into.
+func (s *service) unlimited() {
+	s.t.Helper()
+	s.call(http.MethodPut, "/_sandbox/limits",
+		`{"requests_per_minute":0,"requests_per_hour":0,"creates_per_minute":0,"details_per_minute":0}`).ok(200)
 }
 
 // as speaks to the same server with another key.
@@ -221,7 +244,7 @@ func run(t *testing.T, path, script string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ExecContext(t.Context(), script); err != nil {
+	if _, err := db.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; "+script); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

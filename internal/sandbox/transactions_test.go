@@ -50,7 +50,7 @@ func record(t *testing.T, s *service, n int) []happened {
 			if err != nil {
 				return err
 			}
-			_, shown, err := transaction.Record(tx, owner.ID, transaction.New{
+			shown, err := transaction.Record(tx, owner.ID, transaction.New{
 				Card: on, Type: kinds[i%5], Amount: 1234, Fee: 5, Merchant: transaction.Merchant{Name: "Ads", MCC: "7311"},
 			})
 			all = append(all, happened{shown.ID, shown.CardID, shown.Type, want})

@@ -65,6 +65,12 @@ func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 		ledger.On(ledger.Deposits, -n.Balance), ledger.On(ledger.Wallet, n.Balance))
 }
 
+// Deposited takes an account past its first deposit. What is left of its
+// onboarding is for the support team to do.
+func Deposited(tx *store.Tx, accountID int64) error {
+	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
+}
+
 // firstPublicID names the account that a file begins with.
 const firstPublicID = "acct_first"
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/bin"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/category"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
@@ -83,10 +84,9 @@ func readOrder(f *wire.Fields) (o order, err error) {
 }
 
 func (o order) check() error {
-	for _, category := range o.categories {
-		if !slices.Contains(knownCategories(), category) {
-			return wire.Invalid("allowed_categories: %.64q is not a category; there are %s",
-				category, strings.Join(knownCategories(), ", "))
+	for _, name := range o.categories {
+		if known := category.Names(); !slices.Contains(known, name) {
+			return wire.Invalid("allowed_categories: %.64q is not a category; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	switch {

@@ -3,17 +3,18 @@ package card
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 func fund(c *wire.Call) (wire.Reply, error) {
 	fields := c.Fields()
-	amount := readMoved(fields)
+	amount := fields.Positive("amount")
 	if err := fields.Done(); err != nil {
 		return wire.Reply{}, err
 	}
-	card, err := liveOf(c)
+	card, err := usableOf(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -36,14 +37,17 @@ func fund(c *wire.Call) (wire.Reply, error) {
 func withdraw(c *wire.Call) (wire.Reply, error) {
 	fields := c.Fields()
 	var amount usd.Amount
+	if c.Quirks.WithdrawAmount == quirk.Ignored {
+		fields.Skip("amount")
+	}
 	partial := fields.Has("amount")
 	if partial {
-		amount = readMoved(fields)
+		amount = fields.Positive("amount")
 	}
 	if err := fields.Done(); err != nil {
 		return wire.Reply{}, err
 	}
-	card, err := liveOf(c)
+	card, err := usableOf(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -59,14 +63,6 @@ func withdraw(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{}, err
 	}
 	return reply, card.AutoFreeze(c)
-}
-
-func readMoved(f *wire.Fields) usd.Amount {
-	amount := f.Amount("amount")
-	if amount <= 0 {
-		f.Refuse(wire.Invalid("amount must be above 0"))
-	}
-	return amount
 }
 
 // move takes an amount from the wallet to the card; a negative one, back.

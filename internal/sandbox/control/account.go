@@ -19,10 +19,7 @@ func createAccount(c *wire.Call) (wire.Reply, error) {
 	if !slices.Contains(states, state) {
 		fields.Refuse(wire.Invalid("state must be one of %s", states))
 	}
-	balance, _ := fields.OptionalAmount("initial_balance")
-	if balance < 0 {
-		fields.Refuse(wire.Invalid("initial_balance must not be negative"))
-	}
+	balance := fields.OptionalNotNegative("initial_balance")
 	if err := fields.Done(); err != nil {
 		return wire.Reply{}, err
 	}

@@ -99,7 +99,10 @@ func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
 		return nil, err
 	}
 	var open usd.Amount
-	if _, err := tx.Get([]any{&open}, `SELECT COALESCE(SUM(amount), 0) FROM holds WHERE account_id = ?`, accountID); err != nil {
+	_, err = tx.Get([]any{&open}, `
+		SELECT COALESCE(SUM(t.amount), 0) FROM transactions t WHERE t.account_id = ? AND t.type = 'authorization'
+		AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`, accountID)
+	if err != nil {
 		return nil, err
 	}
 	if booked == open {

@@ -6,13 +6,17 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Routes is API §4.10.
+// Routes is API §4.10, and what merchants do.
 func Routes() []wire.Route {
 	return []wire.Route{
 		{Method: http.MethodGet, Path: wire.API + "/transactions", Handle: list},
+		{Method: http.MethodPost, Path: wire.Control + "/authorizations", Handle: authorize},
+		{Method: http.MethodPost, Path: wire.Control + "/settlements", Handle: settle},
+		{Method: http.MethodPost, Path: wire.Control + "/refunds", Handle: refund},
 	}
 }
 
@@ -29,6 +33,9 @@ func list(c *wire.Call) (wire.Reply, error) {
 		kind:      Type(query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))),
 	}
 	from, to := query.Span()
+	if c.Quirks.TransactionsPerPage == quirk.Ignored {
+		query.Skip("per_page")
+	}
 	page := query.Page()
 	if err := query.Done(); err != nil {
 		return wire.Reply{}, err

@@ -52,20 +52,20 @@ type New struct {
 	Merchant Merchant
 }
 
-// Record writes a transaction and returns its row's id and what the API shows
-// of it. It moves no money. Times never go back, even when a clock does: the
-// listing finds dates by their place.
-func Record(tx *store.Tx, accountID int64, n New) (rowID int64, shown Transaction, err error) {
+// Record writes a transaction and returns what the API shows of it. It moves no
+// money. Times never go back, even when a clock does: the listing finds dates
+// by their place.
+func Record(tx *store.Tx, accountID int64, n New) (shown Transaction, err error) {
 	now, err := tx.Now()
 	if err != nil {
-		return 0, Transaction{}, err
+		return Transaction{}, err
 	}
 	created := now.UnixMilli()
 	places := make([]any, 0, len(listings()))
 	for _, listing := range listings() {
 		last, at, err := listing.last(tx, scope{accountID: accountID, cardID: n.Card.ID, kind: n.Type})
 		if err != nil {
-			return 0, Transaction{}, err
+			return Transaction{}, err
 		}
 		places = append(places, last+1)
 		created = max(created, at)
@@ -80,7 +80,7 @@ func Record(tx *store.Tx, accountID int64, n New) (rowID int64, shown Transactio
 		Merchant:  n.Merchant,
 		CreatedAt: wire.Timestamp(time.UnixMilli(created)),
 	}
-	rowID, err = tx.Insert(`
+	err = tx.Exec(`
 		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
 		                          created_at, number, type_number, card_number, card_type_number)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -88,7 +88,7 @@ func Record(tx *store.Tx, accountID int64, n New) (rowID int64, shown Transactio
 			shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC,
 			created,
 		}, places...)...)
-	return rowID, shown, err
+	return shown, err
 }
 
 func scan(row store.Row) (t Transaction, err error) {

@@ -36,26 +36,34 @@ type depositAddress struct {
 	Address  string `json:"address"`
 }
 
-func depositAddresses(c *wire.Call) (wire.Reply, error) {
-	all := coins()
-	currencies := make([]string, len(all))
-	for i, coin := range all {
-		currencies[i] = coin.currency
+func currencies() []string {
+	var names []string
+	for _, coin := range coins() {
+		names = append(names, coin.currency)
 	}
+	return names
+}
+
+// addressFor returns the account's address for one of the currencies.
+func addressFor(c *wire.Call, currency string) depositAddress {
+	all := coins()
+	i := slices.IndexFunc(all, func(coin coin) bool { return coin.currency == currency })
+	return depositAddress{currency, all[i].network, c.Keys.DepositAddress(all[i].form, c.Account.PublicID, currency)}
+}
+
+func depositAddresses(c *wire.Call) (wire.Reply, error) {
+	wanted := currencies()
 	query := c.Query()
-	currency := query.Choice("currency", currencies...)
+	currency := query.Choice("currency", wanted...)
 	if err := query.Done(); err != nil {
 		return wire.Reply{}, err
 	}
 	if currency != "" {
-		all = slices.DeleteFunc(all, func(coin coin) bool { return coin.currency != currency })
+		wanted = []string{currency}
 	}
-	data := make([]depositAddress, len(all))
-	for i, coin := range all {
-		data[i] = depositAddress{
-			coin.currency, coin.network,
-			c.Keys.DepositAddress(coin.form, c.Account.PublicID, coin.currency),
-		}
+	data := make([]depositAddress, len(wanted))
+	for i, currency := range wanted {
+		data[i] = addressFor(c, currency)
 	}
 	return wire.OK(struct {
 		Data []depositAddress `json:"data"`

@@ -10,11 +10,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Routes is API §4.11 and §4.12.
+// Routes is API §4.11 and §4.12, and what the coins' networks do.
 func Routes() []wire.Route {
+	const deposits = wire.Control + "/deposits"
 	return []wire.Route{
 		{Method: http.MethodGet, Path: wire.API + "/wallet/balance", Handle: balance},
 		{Method: http.MethodGet, Path: wire.API + "/wallet/deposit-address", Handle: depositAddresses},
+		{Method: http.MethodPost, Path: deposits, Handle: detect},
+		{Method: http.MethodPost, Path: deposits + "/{id}/confirm", Handle: confirm},
 	}
 }
 
@@ -37,8 +40,8 @@ func balance(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{}, err
 	}
 	_, err = c.Tx.Get([]any{&s.PendingDeposits, &s.CardsActive}, `
-		SELECT (SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ?1 AND status = 'pending'),
+		SELECT (SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ?1 AND status = ?3),
 		       (SELECT COUNT(*) FROM cards WHERE account_id = ?1 AND status = ?2)`,
-		c.Account.ID, card.Active)
+		c.Account.ID, card.Active, depositPending)
 	return wire.OK(s), err
 }

@@ -68,6 +68,13 @@ func (f *Fields) Text(name string) string {
 	return text
 }
 
+// ShortText reads a required, non-empty string of at most maxLength characters.
+func (f *Fields) ShortText(name string, maxLength int) string {
+	text := f.Text(name)
+	f.limit(name, text, maxLength)
+	return text
+}
+
 // OptionalText reads a string of at most maxLength characters.
 func (f *Fields) OptionalText(name string, maxLength int) (text string, found bool) {
 	raw, found := f.take(name)
@@ -75,10 +82,14 @@ func (f *Fields) OptionalText(name string, maxLength int) (text string, found bo
 		return "", false
 	}
 	text = f.text(name, raw)
+	f.limit(name, text, maxLength)
+	return text, true
+}
+
+func (f *Fields) limit(name, text string, maxLength int) {
 	if n := utf8.RuneCountInString(text); n > maxLength {
 		f.Refuse(Invalid("%s has %d characters; at most %d are allowed", name, n, maxLength))
 	}
-	return text, true
 }
 
 func (f *Fields) text(name string, raw json.RawMessage) (text string) {
@@ -104,6 +115,24 @@ func (f *Fields) OptionalAmount(name string) (amount usd.Amount, found bool) {
 		return 0, false
 	}
 	return f.amount(name, raw), true
+}
+
+// Positive reads a required number of USD above 0.
+func (f *Fields) Positive(name string) usd.Amount {
+	amount := f.Amount(name)
+	if amount <= 0 {
+		f.Refuse(Invalid("%s must be above 0", name))
+	}
+	return amount
+}
+
+// OptionalNotNegative reads a number of USD of at least 0, which is the default.
+func (f *Fields) OptionalNotNegative(name string) usd.Amount {
+	amount, _ := f.OptionalAmount(name)
+	if amount < 0 {
+		f.Refuse(Invalid("%s must not be negative", name))
+	}
+	return amount
 }
 
 func (f *Fields) amount(name string, raw json.RawMessage) usd.Amount {
@@ -141,6 +170,24 @@ func (f *Fields) Texts(name string) (texts []string, found bool) {
 		}
 	}
 	return texts, true
+}
+
+// Object reads a required object by its own members.
+func (f *Fields) Object(name string, read func(*Fields)) {
+	raw, found := f.require(name)
+	if !found {
+		return
+	}
+	var members Fields
+	if err := json.Unmarshal(raw, &members.values); err != nil {
+		f.Refuse(Invalid("%s must be an object", name))
+		return
+	}
+	read(&members)
+	var mistake *Error
+	if err := members.Done(); errors.As(err, &mistake) {
+		f.Refuse(Invalid("%s: %s", name, mistake.Message))
+	}
 }
 
 // Pairs reads an object of at most maxKeys strings, numbers and booleans.

@@ -23,13 +23,14 @@ CREATE UNIQUE INDEX transactions_on_card ON transactions (card_id, card_number);
 CREATE UNIQUE INDEX transactions_on_card_of_type ON transactions (card_id, type, card_type_number);
 CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
 
--- What authorizations that are not settled yet keep back.
-CREATE TABLE holds (
-  authorization_id INTEGER PRIMARY KEY REFERENCES transactions (id),
-  account_id       INTEGER NOT NULL REFERENCES accounts (id),
-  amount           INTEGER NOT NULL
-);
-CREATE INDEX holds_by_account ON holds (account_id, amount);
+-- What the authorizations of a UTC calendar month came to: settled amounts, and
+-- held ones as long as they are not settled.
+CREATE TABLE card_spending (
+  card_id INTEGER NOT NULL REFERENCES cards (id),
+  month   TEXT    NOT NULL,                -- YYYY-MM
+  amount  INTEGER NOT NULL,
+  PRIMARY KEY (card_id, month)
+) WITHOUT ROWID;
 
 CREATE TABLE challenges (
   id         INTEGER PRIMARY KEY,
@@ -41,7 +42,7 @@ CREATE TABLE challenges (
   status     TEXT    NOT NULL,  -- pending also when expired: expires_at and the clock decide
   expires_at INTEGER NOT NULL
 );
-CREATE INDEX challenges_by_account ON challenges (account_id, status, id);
+CREATE INDEX challenges_by_account ON challenges (account_id, status, expires_at, id);
 
 CREATE TABLE deposits (
   id         INTEGER PRIMARY KEY,

@@ -1,0 +1,59 @@
+// Package threeds keeps 3D Secure challenges.
+package threeds
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// The statuses of a challenge. Expired is never stored: time decides.
+const (
+	Pending  = "pending"
+	Approved = "approved"
+	Failed   = "failed"
+	Expired  = "expired"
+)
+
+// lifetime is how long a cardholder has to complete a challenge.
+const lifetime = 5 * time.Minute
+
+// Challenge is the object of API §2.6.
+type Challenge struct {
+	ID        string     `json:"id"`
+	CardID    string     `json:"card_id"`
+	Merchant  string     `json:"merchant"`
+	Amount    usd.Amount `json:"amount"`
+	OTP       string     `json:"otp"` // derived from the id, not stored
+	Status    string     `json:"status"`
+	ExpiresAt string     `json:"expires_at"`
+}
+
+// Routes is API §4.14, and what merchants and cardholders do.
+func Routes() []wire.Route {
+	const challenges = wire.Control + "/3ds-challenges"
+	return []wire.Route{
+		{Method: http.MethodGet, Path: wire.API + "/3ds", Handle: list},
+		{Method: http.MethodPost, Path: challenges, Handle: begin},
+		{Method: http.MethodPost, Path: challenges + "/{id}/complete", Handle: complete},
+	}
+}
+
+const columns = `
+	SELECT h.public_id, k.public_id, h.merchant, h.amount, h.status, h.expires_at
+	FROM challenges h JOIN cards k ON k.id = h.card_id `
+
+// scan reads a challenge as it stands at a time.
+func scan(keys *vault.Keyring, now time.Time, row store.Row) (ch Challenge, err error) {
+	var expires int64
+	err = row.Scan(&ch.ID, &ch.CardID, &ch.Merchant, &ch.Amount, &ch.Status, &expires)
+	if ch.Status == Pending && expires <= now.UnixMilli() {
+		ch.Status = Expired
+	}
+	ch.OTP, ch.ExpiresAt = keys.OTP(ch.ID), wire.Timestamp(time.UnixMilli(expires))
+	return ch, err
+}

@@ -1,0 +1,85 @@
+package threeds
+
+import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// maxMerchant is in characters.
+const maxMerchant = 128
+
+// begin is a merchant asking for proof that the cardholder is the buyer. It
+// moves no money; what the merchant does with the outcome is up to it.
+func begin(c *wire.Call) (wire.Reply, error) {
+	fields := c.Fields()
+	ch := Challenge{
+		ID:       vault.Token("3ds_"),
+		CardID:   fields.Text("card_id"),
+		Merchant: fields.ShortText("merchant", maxMerchant),
+		Amount:   fields.Positive("amount"),
+		Status:   Pending,
+	}
+	if err := fields.Done(); err != nil {
+		return wire.Reply{}, err
+	}
+	on, err := card.ByPublicID(c.Tx, c.Account.ID, ch.CardID)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	if on.Status == card.Terminated {
+		return wire.Reply{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated; it gets no challenges", ch.CardID)
+	}
+	now, err := c.Tx.Now()
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	expires := now.Add(lifetime)
+	err = c.Tx.Exec(`
+		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	ch.OTP, ch.ExpiresAt = c.Keys.OTP(ch.ID), wire.Timestamp(expires)
+	return wire.Created(ch), event.Emit(c, event.ThreeDSChallenge, ch)
+}
+
+// complete is the cardholder's answer to a challenge that is still pending.
+func complete(c *wire.Call) (wire.Reply, error) {
+	fields := c.Fields()
+	outcome := fields.Text("outcome")
+	if outcome != Approved && outcome != Failed {
+		fields.Refuse(wire.Invalid("outcome must be %s or %s", Approved, Failed))
+	}
+	if err := fields.Done(); err != nil {
+		return wire.Reply{}, err
+	}
+	ch, err := byPublicID(c, c.PathValue("id"))
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	if ch.Status != Pending {
+		return wire.Reply{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
+	}
+	ch.Status = outcome
+	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
+}
+
+func byPublicID(c *wire.Call, publicID string) (Challenge, error) {
+	now, err := c.Tx.Now()
+	if err != nil {
+		return Challenge{}, err
+	}
+	found, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
+		columns+`WHERE h.public_id = ? AND h.account_id = ?`, publicID, c.Account.ID)
+	if err != nil {
+		return Challenge{}, err
+	}
+	if len(found) == 0 {
+		return Challenge{}, wire.NotFound("3DS challenge", publicID)
+	}
+	return found[0], nil
+}

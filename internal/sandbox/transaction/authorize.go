@@ -1,0 +1,127 @@
+package transaction
+
+import (
+	"slices"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/category"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// declineReason says why a card was not accepted.
+type declineReason string
+
+const (
+	cardTerminated        declineReason = "card_terminated"
+	cardFrozen            declineReason = "card_frozen"
+	insufficientFunds     declineReason = "insufficient_funds"
+	categoryNotAllowed    declineReason = "category_not_allowed"
+	spendingLimitExceeded declineReason = "spending_limit_exceeded"
+)
+
+// maxMerchantName is in characters.
+const maxMerchantName = 128
+
+// attempt is a merchant's request to use a card.
+type attempt struct {
+	card     *card.Card
+	amount   usd.Amount
+	fee      usd.Amount
+	merchant Merchant
+}
+
+// authorize answers a merchant: a hold on the card's money, or a decline. Both
+// are recorded.
+func authorize(c *wire.Call) (wire.Reply, error) {
+	a, err := readAttempt(c)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	reason, err := a.decline(c.Tx)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	answer := struct {
+		Transaction   Transaction    `json:"transaction"`
+		DeclineReason *declineReason `json:"decline_reason"`
+	}{}
+	if reason == "" {
+		answer.Transaction, err = a.approve(c)
+	} else {
+		answer.Transaction, err = a.refuse(c)
+		answer.DeclineReason = &reason
+	}
+	return wire.Created(answer), err
+}
+
+func readAttempt(c *wire.Call) (a attempt, err error) {
+	fields := c.Fields()
+	cardID := fields.Text("card_id")
+	a.amount = fields.Positive("amount")
+	a.fee = fields.OptionalNotNegative("fee")
+	fields.Object("merchant", func(f *wire.Fields) {
+		a.merchant = Merchant{Name: f.ShortText("name", maxMerchantName), MCC: f.Text("mcc")}
+		if !isMCC(a.merchant.MCC) {
+			f.Refuse(wire.Invalid("mcc must be four digits"))
+		}
+	})
+	if err := fields.Done(); err != nil {
+		return attempt{}, err
+	}
+	a.card, err = card.ByPublicID(c.Tx, c.Account.ID, cardID)
+	return a, err
+}
+
+func isMCC(code string) bool {
+	return len(code) == 4 && !slices.ContainsFunc([]byte(code), func(b byte) bool { return b < '0' || b > '9' })
+}
+
+// decline returns why the card is not accepted, the first reason when there
+// are several; "" when it is.
+func (a attempt) decline(tx *store.Tx) (declineReason, error) {
+	switch allowed := a.card.AllowedCategories; {
+	case a.card.Status == card.Terminated:
+		return cardTerminated, nil
+	case a.card.Status == card.Frozen:
+		return cardFrozen, nil
+	case a.card.Balance < a.amount+a.fee:
+		return insufficientFunds, nil
+	case len(allowed) > 0 && !slices.Contains(allowed, category.Of(a.merchant.MCC)):
+		return categoryNotAllowed, nil
+	}
+	spent, err := spentThisMonth(tx, a.card.ID)
+	if err == nil && spent+a.amount > a.card.SpendingLimit {
+		return spendingLimitExceeded, nil
+	}
+	return "", err
+}
+
+func (a attempt) approve(c *wire.Call) (Transaction, error) {
+	shown, err := Record(c.Tx, c.Account.ID, New{
+		Card: a.card, Type: Authorization, Amount: a.amount, Fee: a.fee, Merchant: a.merchant,
+	})
+	if err != nil {
+		return Transaction{}, err
+	}
+	balance := a.card.Balance
+	err = ledger.Post(c.Tx, c.Account.ID, "authorized", take(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
+	if err != nil {
+		return Transaction{}, err
+	}
+	if err := addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt), a.amount); err != nil {
+		return Transaction{}, err
+	}
+	return shown, finish(c, a.card, balance, event.TransactionAuthorized, shown)
+}
+
+func (a attempt) refuse(c *wire.Call) (Transaction, error) {
+	shown, err := Record(c.Tx, c.Account.ID, New{Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant})
+	if err != nil {
+		return Transaction{}, err
+	}
+	return shown, event.Emit(c, event.TransactionDeclined, shown)
+}
