@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -74,6 +75,16 @@ func Configure(t testing.TB, config Object) *Protocol {
 		}
 	}
 	return p
+}
+
+// Within returns the same provider, whose calls are interrupted when d is over.
+func (p *Protocol) Within(d time.Duration) *Protocol {
+	p.t.Helper()
+	hurried := *p
+	var cancel context.CancelFunc
+	hurried.ctx, cancel = context.WithTimeout(p.ctx, d)
+	p.t.Cleanup(cancel)
+	return &hurried
 }
 
 // Log is what the provider has logged so far, at level TRACE.

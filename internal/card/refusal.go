@@ -3,7 +3,6 @@ package card
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -45,7 +44,7 @@ func namesNoReason(err error) bool {
 		return false
 	}
 	switch refused.Status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity:
+	case 400, 404, 409, 422:
 		return true
 	}
 	return false

@@ -1,0 +1,15 @@
+variable "card_id" {
+  description = "A card that another configuration manages."
+  type        = string
+}
+
+data "vcard_card" "shared" {
+  id = var.card_id
+}
+
+check "shared_card_is_usable" {
+  assert {
+    condition     = data.vcard_card.shared.status == "active" && data.vcard_card.shared.balance >= 100
+    error_message = "The shared card ending in ${data.vcard_card.shared.last4} is ${data.vcard_card.shared.status} and holds ${data.vcard_card.shared.balance} USD."
+  }
+}
