@@ -147,8 +147,9 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 
 // cardPath builds the path of a card, or of an action on it such as "/freeze".
 func cardPath(id, action string) (string, error) {
-	if id == "" || id == "." || id == ".." {
-		return "", fmt.Errorf("%q is not a card id; card ids look like card_… and are shown in the dashboard", id)
+	const longest = 256
+	if id == "" || id == "." || id == ".." || len(id) > longest {
+		return "", fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
 	}
 	return "/cards/" + url.PathEscape(id) + action, nil
 }

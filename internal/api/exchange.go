@@ -175,11 +175,11 @@ func (c *Client) judge(x *call, try, status int, body []byte) *failure {
 }
 
 func (c *Client) requestError(x *call, try int, sent bool, err error) error {
-	return &RequestError{Operation: x.operation, Method: x.method, Path: c.scrub.excerpt(x.path), Sent: sent, Tries: try, Err: err}
+	return &RequestError{Operation: x.operation, Method: x.method, Path: x.path, Sent: sent, Tries: try, Err: err}
 }
 
 func (c *Client) statusError(x *call, try, status int, body []byte) error {
-	e := &Error{Operation: x.operation, Method: x.method, Path: c.scrub.excerpt(x.path), Status: status, Tries: try}
+	e := &Error{Operation: x.operation, Method: x.method, Path: x.path, Status: status, Tries: try}
 	var answer struct {
 		Error   string `json:"error"`
 		Message string `json:"message"`

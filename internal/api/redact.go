@@ -12,13 +12,13 @@ const redacted = "[redacted]"
 
 // scrubber takes out of foreign text what may be a secret.
 type scrubber struct {
-	key      string
+	key      *strings.Replacer // does not show it when printed
 	patterns *regexp.Regexp
 }
 
 func newScrubber(key string) scrubber {
 	return scrubber{
-		key: key,
+		key: strings.NewReplacer(key, redacted),
 		// Keys, webhook secrets, and digits that are long enough for a card number.
 		patterns: regexp.MustCompile(`sk_live_\w+|whsec_\w+|\d(?:[ -]?\d){12,18}`),
 	}
@@ -36,7 +36,7 @@ func (s scrubber) excerpt(text string) string {
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	text = s.patterns.ReplaceAllString(strings.ReplaceAll(text, s.key, redacted), redacted)
+	text = s.patterns.ReplaceAllString(s.key.Replace(text), redacted)
 	if len(text) <= limit {
 		return text
 	}

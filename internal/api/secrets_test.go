@@ -1,0 +1,195 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+)
+
+const (
+	planted    = "0000123412341234"
+	plantedOTP = "918273"
+)
+
+// Values that hold a secret give it by its field and in no other way.
+func TestSecretsAreNotPrinted(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]any{
+		"details":         api.CardDetails{ID: "card_1", PAN: planted, CVV: plantedOTP, ExpMonth: 1, ExpYear: 2031},
+		"challenge":       api.Challenge{ID: "3ds_1", CardID: "card_1", OTP: planted},
+		"webhook request": api.WebhookRequest{URL: "https://hooks.example.com/" + "x?t=" + plantedOTP, Secret: planted},
+		"webhook":         api.Webhook{ID: "wh_1", URL: "https://u:" + plantedOTP + "@hooks.example.com", Secret: planted},
+		"registration":    api.Registration{Webhook: api.Webhook{ID: "wh_1", Secret: planted}},
+		"slice":           []api.CardDetails{{PAN: planted}},
+		"pointer":         &api.CardDetails{PAN: planted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var text bytes.Buffer
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+				fmt.Fprintf(&text, verb, value)
+			}
+			if s, ok := value.(fmt.Stringer); ok {
+				text.WriteString(s.String())
+			}
+			if s, ok := value.(fmt.GoStringer); ok {
+				text.WriteString(s.GoString())
+			}
+			if err := json.NewEncoder(&text).Encode(value); err != nil {
+				t.Fatal(err)
+			}
+			slog.New(slog.NewJSONHandler(&text, nil)).Info("x", "value", value)
+			slog.New(slog.NewTextHandler(&text, nil)).Info("x", "value", value)
+			for _, secret := range []string{planted, plantedOTP, fmt.Sprintf("%x", planted)} {
+				if strings.Contains(text.String(), secret) {
+					t.Errorf("shows a secret: %s", text.String())
+				}
+			}
+		})
+	}
+}
+
+// Whatever a service answers, an error repeats no secret of it.
+func TestErrorsRepeatNoSecrets(t *testing.T) {
+	t.Parallel()
+	details := func(c *api.Client) error { _, err := c.CardDetails(context.Background(), "card_1"); return err }
+	challenges := func(c *api.Client) error { _, err := c.Challenges(context.Background(), "pending"); return err }
+	register := func(c *api.Client) error {
+		_, err := c.RegisterWebhook(context.Background(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}, Secret: "whsec_" + planted})
+		return err
+	}
+	get := func(c *api.Client) error { _, err := c.GetCard(context.Background(), "card_1"); return err }
+	for name, test := range map[string]struct {
+		call   func(*api.Client) error
+		status int
+		body   string
+	}{
+		"details cut off":          {details, 200, `{"id":"card_1","pan":"` + planted + `","cvv":"` + plantedOTP},
+		"details of another type":  {details, 200, `{"id":"card_1","pan":` + "1" + planted + `,"cvv":` + plantedOTP + `,"exp_month":1,"exp_year":2031}`},
+		"details in a page":        {details, 500, `<html>` + planted + " " + plantedOTP},
+		"a code cut off":           {challenges, 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":` + plantedOTP + `}]}`},
+		"a code in an error":       {challenges, 502, plantedOTP},
+		"a secret in an error":     {register, 400, `{"error":"invalid_request","message":"secret whsec_` + planted + ` is too short"}`},
+		"a secret in a page":       {register, 400, `whsec_` + planted + plantedOTP},
+		"the key in a message":     {get, 401, `{"error":"unauthorized","message":"unknown key ` + testKey + `"}`},
+		"the key in a page":        {get, 401, `no key ` + testKey},
+		"another key":              {get, 401, `{"error":"sk_live_` + planted + `","message":""}`},
+		"a number in a message":    {get, 400, `{"error":"x","message":"card 0000 1234 1234 1234 is lost"}`},
+		"a number in a wrong type": {get, 200, `{"id":"card_1","status":"active","balance":{"pan":"` + planted + `"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &script{steps: []http.HandlerFunc{answer(test.status, test.body)}}
+			err := test.call(newClient(t, service, func(c *api.Config) { c.MaxRetries = 0 }))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, secret := range []string{planted, plantedOTP, testKey, "0000 1234"} {
+				if strings.Contains(err.Error(), secret) || strings.Contains(fmt.Sprintf("%+v %#v", err, err), secret) {
+					t.Errorf("repeats a secret: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// The key goes to the service and to nobody whom the service points at.
+func TestKeyIsNotCarriedAlong(t *testing.T) {
+	t.Parallel()
+	var visited sync.Map
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { visited.Store(r.URL.String(), r.Header) }))
+	t.Cleanup(thief.Close)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		service := &script{steps: []http.HandlerFunc{answer(status, "", "Location", thief.URL+"/api/v1/cards/card_1")}}
+		client := newClient(t, service, func(c *api.Config) { c.MaxRetries = 0 })
+		if _, err := client.GetCard(t.Context(), "card_1"); err == nil || !strings.Contains(err.Error(), "redirects are not followed") {
+			t.Errorf("%d: %v", status, err)
+		}
+		if _, err := client.RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com"}); kindOf(err) != "unknown" {
+			t.Errorf("%d: %v", status, err)
+		}
+		for _, r := range service.requests() {
+			if got := r.Header.Get("Authorization"); got != "Bearer "+testKey {
+				t.Errorf("the service got %q", got)
+			}
+		}
+	}
+	visited.Range(func(key, _ any) bool {
+		t.Errorf("%v was visited", key)
+		return true
+	})
+}
+
+func TestRequestsSayWhatTheyHaveTo(t *testing.T) {
+	t.Parallel()
+	service := &script{steps: []http.HandlerFunc{drop, answer(429, ""), answer(200, cardBody), answer(200, `{"id":"card_1","status":"frozen","balance":1}`)}}
+	var seen []api.Exchange
+	client := newClient(t, service, func(c *api.Config) {
+		c.UserAgent = "terraform-provider-vcard/1.2.3"
+		c.Observe = func(_ context.Context, x api.Exchange) { seen = append(seen, x) }
+	})
+	if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.FreezeCard(t.Context(), "card_1"); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range service.requests() {
+		changes := r.Method == http.MethodPost
+		if r.Header.Get("User-Agent") != "terraform-provider-vcard/1.2.3" || (r.Header.Get("X-Idempotency-Key") != "") != changes || r.ContentLength != 0 {
+			t.Errorf("request %d: %s with %v", i, r.Method, r.Header)
+		}
+	}
+	want := []api.Exchange{
+		{Method: "GET", Path: "/cards/card_1", Try: 1}, {Method: "GET", Path: "/cards/card_1", Status: 429, Try: 2},
+		{Method: "GET", Path: "/cards/card_1", Status: 200, Try: 3}, {Method: "POST", Path: "/cards/card_1/freeze", Status: 200, Try: 1},
+	}
+	for i := range want {
+		if i >= len(seen) {
+			t.Fatalf("observed %+v", seen)
+		}
+		if (seen[i].Waited > 0) != (i == 2) {
+			t.Errorf("exchange %d waited %s", i, seen[i].Waited)
+		}
+		seen[i].Waited, seen[i].Took = 0, 0
+		if seen[i] != want[i] {
+			t.Errorf("observed %+v, want %+v", seen[i], want[i])
+		}
+	}
+}
+
+func TestCardIDsStayIDs(t *testing.T) {
+	t.Parallel()
+	service := &script{steps: []http.HandlerFunc{answer(404, "")}}
+	client := newClient(t, service)
+	for _, id := range []string{"", ".", "..", strings.Repeat("x", 10_000)} {
+		if _, err := client.GetCard(t.Context(), id); err == nil || !strings.Contains(err.Error(), "not a card id") {
+			t.Errorf("%q: %v", id, err)
+		}
+		if _, err := client.TerminateCard(t.Context(), id); err == nil {
+			t.Errorf("%q was terminated", id)
+		}
+	}
+	for _, id := range []string{"../wallet/balance", "card_1/freeze", "a?b=c", "ä#%2F"} {
+		if _, err := client.GetCard(t.Context(), id); !api.IsNotFound(err) {
+			t.Errorf("%.30q: %.300v", id, err)
+		}
+		requests := service.requests()
+		if got := requests[len(requests)-1].RequestURI; got != "/api/v1/cards/"+url.PathEscape(id) {
+			t.Errorf("%.30q went to %.300s", id, got)
+		}
+	}
+	if client.HasWritten() {
+		t.Error("reading counts as writing")
+	}
+}
