@@ -3,7 +3,6 @@ package card
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -14,7 +13,7 @@ func fund(c *wire.Call) (wire.Reply, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Reply{}, err
 	}
-	card, err := usableOf(c)
+	card, err := liveOf(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -37,9 +36,6 @@ func fund(c *wire.Call) (wire.Reply, error) {
 func withdraw(c *wire.Call) (wire.Reply, error) {
 	fields := c.Fields()
 	var amount usd.Amount
-	if c.Quirks.WithdrawAmount == quirk.Ignored {
-		fields.Skip("amount")
-	}
 	partial := fields.Has("amount")
 	if partial {
 		amount = fields.Positive("amount")
@@ -47,7 +43,7 @@ func withdraw(c *wire.Call) (wire.Reply, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Reply{}, err
 	}
-	card, err := usableOf(c)
+	card, err := liveOf(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
