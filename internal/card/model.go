@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
@@ -40,6 +41,10 @@ type model struct {
 type topUp struct {
 	Below usdtype.Value `tfsdk:"below"`
 	To    usdtype.Value `tfsdk:"to"`
+}
+
+func topUpTypes() map[string]attr.Type {
+	return map[string]attr.Type{"below": usdtype.Type{}, "to": usdtype.Type{}}
 }
 
 // readTopUp returns the rule, nil when there is none, and whether it is known.

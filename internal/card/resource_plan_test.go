@@ -201,8 +201,10 @@ func TestIssueChecks(t *testing.T) {
 	l.failsToPlan(object{"amount": "49.99"}, "amount", "at least 50.00 USD", "49.99")
 	l.failsToPlan(object{"amount": 55, "top_up": object{"below": 60, "to": 80}}, "amount (55.00 USD)", "top_up.below (60.00 USD)")
 	l.failsToPlan(object{"bin_id": "bin_gone", "amount": 55}, `"bin_gone"`, "bin_ads_visa_us (visa, ads)")
-	change, diags := l.plan(object{"bin_id": acctest.Unknown, "amount": acctest.Unknown, "frozen": acctest.Unknown, "top_up": acctest.Unknown,
-		"metadata": object{"a": acctest.Unknown}, "label": acctest.Unknown})
+	change, diags := l.plan(object{
+		"bin_id": acctest.Unknown, "amount": acctest.Unknown, "frozen": acctest.Unknown, "top_up": acctest.Unknown,
+		"metadata": object{"a": acctest.Unknown}, "label": acctest.Unknown,
+	})
 	l.succeed(diags)
 	l.same("the plan", object{"amount": acctest.Unknown, "bin_id": acctest.Unknown, "frozen": acctest.Unknown, "topped_up": acctest.Number("0")}, change.Planned)
 	_, diags = l.plan(object{"amount": 100, "auto_freeze_at": 20, "top_up": object{"below": 20, "to": 80}})

@@ -131,7 +131,7 @@ func importedModel(c api.CardSummary) model {
 	m := model{
 		AllowedCategories:  types.SetNull(types.StringType),
 		Metadata:           types.MapNull(types.StringType),
-		TopUp:              types.ObjectNull(topUpTypes),
+		TopUp:              types.ObjectNull(topUpTypes()),
 		DeletionProtection: types.BoolValue(false),
 		ToppedUp:           usdtype.Of(0),
 	}

@@ -115,10 +115,10 @@ func (u *update) transfer(ctx context.Context, delta usd.Amount) (api.Transfer, 
 }
 
 func (u *update) notMoved(try string, err error) diag.Diagnostics {
-	if open := (*api.UndecidedTransferError)(nil); errors.As(err, &open) {
+	if open, ok := errors.AsType[*api.UndecidedTransferError](err); ok {
 		u.pending = &pendingMove{Transfer: open.Pending, Amount: u.plan.Amount.Pointer(), ToppedUp: u.plan.ToppedUp.Amount()}
 	}
-	if over := (*api.OverWithdrawalError)(nil); errors.As(err, &over) {
+	if over, ok := errors.AsType[*api.OverWithdrawalError](err); ok {
 		u.now.Amount = usdtype.Of(max(0, u.before.Amount.Amount()-over.Moved))
 		u.now.Balance = usdtype.Of(over.Transfer.CardBalance)
 	}

@@ -4,15 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-
-	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
-
-// topUpTypes are the types of the top_up object.
-var topUpTypes = map[string]attr.Type{"below": usdtype.Type{}, "to": usdtype.Type{}}
 
 // ValidateConfig checks what attributes say together.
 func (r *cardResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {

@@ -2,6 +2,7 @@ package card
 
 import (
 	"context"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
@@ -170,9 +171,7 @@ func reportedAttributes() map[string]schema.Attribute {
 func merge(groups ...map[string]schema.Attribute) map[string]schema.Attribute {
 	all := map[string]schema.Attribute{}
 	for _, group := range groups {
-		for name, attribute := range group {
-			all[name] = attribute
-		}
+		maps.Copy(all, group)
 	}
 	return all
 }

@@ -22,10 +22,10 @@ func Failure(try string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+try, detail)
 }
 
-// answer tells what came back, in the service's words where it spoke.
+// answer tells what came back, in the service's words where it spoke last.
 func answer(err error) string {
-	var refused *api.Error
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*api.Error](err)
+	if !ok || openOutcome(err) {
 		return sentence(err.Error())
 	}
 	said := fmt.Sprintf("The service answered %d", refused.Status)
@@ -35,11 +35,15 @@ func answer(err error) string {
 	if refused.Message != "" {
 		said += ": " + refused.Message
 	}
-	said = sentence(said)
-	if unknown := (*api.UnknownOutcomeError)(nil); errors.As(err, &unknown) {
-		said = sentence(err.Error())
-	}
-	return said
+	return sentence(said)
+}
+
+// openOutcome reports an error that tells more than one answer of the service.
+func openOutcome(err error) bool {
+	_, unknown := errors.AsType[*api.UnknownOutcomeError](err)
+	_, undecided := errors.AsType[*api.UndecidedTransferError](err)
+	_, over := errors.AsType[*api.OverWithdrawalError](err)
+	return unknown || undecided || over
 }
 
 func sentence(text string) string {
@@ -52,12 +56,18 @@ func sentence(text string) string {
 
 // advice is what the reader can do about it.
 func advice(err error) string {
-	if unknown := (*api.UnknownOutcomeError)(nil); errors.As(err, &unknown) {
-		return "Whether the call took effect is not known. Run terraform plan: the refresh shows what the service did. " +
-			"Look at the card and the wallet in the dashboard before you repeat a movement of money."
+	if _, undecided := errors.AsType[*api.UndecidedTransferError](err); undecided {
+		return "Money may or may not have moved. Where the card is managed by Terraform, this is remembered: run terraform plan, and the refresh settles it from the card's balance and transactions before any further money moves. " +
+			"Otherwise look at the card in the dashboard before you repeat the movement."
 	}
-	var refused *api.Error
-	if errors.As(err, &refused) {
+	if _, unknown := errors.AsType[*api.UnknownOutcomeError](err); unknown {
+		return "Whether the call took effect is not known. Run terraform plan: the refresh shows what the service did. " +
+			"Look at the card and the wallet in the dashboard before you repeat it."
+	}
+	if _, over := errors.AsType[*api.OverWithdrawalError](err); over {
+		return "Run terraform plan: it shows the difference as a fund, if amount still asks for it."
+	}
+	if refused, ok := errors.AsType[*api.Error](err); ok {
 		return adviceFor(refused)
 	}
 	switch {

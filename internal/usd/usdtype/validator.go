@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -22,7 +21,7 @@ func (v atLeast) Description(context.Context) string {
 func (v atLeast) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 func (v atLeast) ValidateNumber(_ context.Context, req validator.NumberRequest, resp *validator.NumberResponse) {
-	value := Value{NumberValue: basetypes.NumberValue(req.ConfigValue)}
+	value := Value{NumberValue: req.ConfigValue}
 	if !value.IsKnown() {
 		return
 	}

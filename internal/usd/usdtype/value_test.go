@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -100,7 +99,7 @@ func TestAtLeast(t *testing.T) {
 	for text, wantErr := range map[string]bool{"49.99": true, "50": false, "50.01": false, "-1": false, "49.991": false} {
 		var resp validator.NumberResponse
 		usdtype.AtLeast(50*usd.Dollar).ValidateNumber(context.Background(),
-			validator.NumberRequest{Path: path.Root("amount"), ConfigValue: basetypes.NumberValue(fromText(t, text).NumberValue)}, &resp)
+			validator.NumberRequest{Path: path.Root("amount"), ConfigValue: fromText(t, text).NumberValue}, &resp)
 		if resp.Diagnostics.HasError() != wantErr {
 			t.Errorf("AtLeast(50) on %s: %v", text, resp.Diagnostics)
 		}
