@@ -231,4 +231,3 @@ func sayAll(t *testing.T, what, text string, words ...string) {
 		}
 	}
 }
-

@@ -1,0 +1,193 @@
+package card_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+)
+
+// secrets are what only the service and who asks it may know of a card.
+type secrets struct {
+	PAN      string `json:"pan"`
+	CVV      string `json:"cvv"`
+	ExpMonth int    `json:"exp_month"`
+	ExpYear  int    `json:"exp_year"`
+}
+
+func secretsOf(s *acctest.Service, id string) secrets {
+	var known secrets
+	s.Get("/cards/"+id+"/details", &known)
+	return known
+}
+
+func TestCardDetails(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	p := s.Protocol(nil)
+	card := issue(s, map[string]any{"amount": 50})
+	known := secretsOf(s, card.ID)
+	for _, state := range []string{"active", "frozen"} {
+		opened, diags := p.OpenEphemeral("vcard_card_details", object{"card_id": card.ID})
+		if text := diags.Errors(); text != "" {
+			t.Fatal(text)
+		}
+		if opened["pan"] != known.PAN || opened["cvv"] != known.CVV ||
+			opened["exp_month"] != acctest.Number(fmt.Sprint(known.ExpMonth)) || opened["exp_year"] != acctest.Number(fmt.Sprint(known.ExpYear)) {
+			t.Errorf("the details of an %s card are not the service's", state)
+		}
+		s.Post("/cards/"+card.ID+"/freeze", nil, nil)
+	}
+	log := p.Log()
+	if !strings.Contains(log, "/cards/"+card.ID+"/details") {
+		t.Error("the log does not show the call")
+	}
+	for name, secret := range map[string]string{"PAN": known.PAN, "CVV": `"` + known.CVV + `"`, "API key": s.Key} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log at level TRACE has the %s", name)
+		}
+	}
+}
+
+func TestCardDetailsRefusals(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	active, frozen, terminated := issue(s, map[string]any{"amount": 50}).ID, issue(s, map[string]any{"amount": 50}).ID, issue(s, map[string]any{"amount": 50}).ID
+	known := secretsOf(s, active)
+	s.Post("/cards/"+frozen+"/freeze", nil, nil)
+	s.Delete("/cards/"+terminated, nil)
+	answers := func(status int, code, message string) *acctest.Service {
+		return s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+			return strings.HasSuffix(r.URL.Path, "/details") && refuse(w, status, code, message)
+		})
+	}
+	malformed := s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/details") {
+			return false
+		}
+		_, _ = fmt.Fprintf(w, `{"id": %q, "pan": %q, "cvv": %s, "exp_month": "x", "exp_year": 2030}`, active, known.PAN, known.CVV)
+		return true
+	})
+	for name, test := range map[string]struct {
+		service *acctest.Service
+		id      string
+		words   []string
+	}{
+		"terminated":                {s, terminated, []string{terminated, "400 (card_terminated)", "terminated", "final"}},
+		"terminated, as not there":  {answers(404, "gone", "no such card"), terminated, []string{"404 (gone)", "is terminated, which is final", "has no details"}},
+		"terminated, without words": {answers(409, "", ""), terminated, []string{"409", "is terminated, which is final"}},
+		"frozen":                    {answers(400, "card_frozen", "the card is frozen"), frozen, []string{frozen, "400 (card_frozen)", "frozen = false"}},
+		"frozen, without words":     {answers(422, "", ""), frozen, []string{"422", "is frozen, which may be the reason", "vcard_card_unfreeze"}},
+		"not there":                 {s, "card_none", []string{"card_none", "404 (not_found)", "the id is wrong"}},
+		"not a card id":             {s, "3ds_1", []string{"must be a card id", "3ds_1"}},
+		"malformed":                 {malformed, active, []string{active, "does not have the documented shape"}},
+		"telling message":           {answers(400, "locked", "the card "+known.PAN+" is locked"), active, []string{"400 (locked)", "is locked"}},
+	} {
+		p := test.service.Protocol(object{"max_retries": 0})
+		opened, diags := p.OpenEphemeral("vcard_card_details", object{"card_id": test.id})
+		sayAll(t, name, diags.Errors(), test.words...)
+		if opened != nil {
+			t.Errorf("%s: it opens", name)
+		}
+		if strings.Contains(diags.Errors()+p.Log(), known.PAN) {
+			t.Errorf("%s: an error or the log has the card's number", name)
+		}
+	}
+	_, diags := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"}).OpenEphemeral("vcard_card_details", object{"card_id": active})
+	sayAll(t, "an unknown provider", diags.Errors(), "not known yet", "details of a card")
+}
+
+func TestCardDetailsKeepToTheLimit(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		config  object
+		readers int
+		granted int
+	}{
+		"the service's limit": {object{}, 45, 30},
+		"a share of it":       {object{"rate_limits": object{"details_per_minute": 3}}, 12, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := acctest.Start(t)
+			card := issue(s, map[string]any{"amount": 50})
+			p := s.Protocol(test.config).Within(1500 * time.Millisecond)
+			var mu sync.Mutex
+			var opened int
+			var refusals []string
+			var readers sync.WaitGroup
+			for range test.readers {
+				readers.Go(func() {
+					details, diags := p.OpenEphemeral("vcard_card_details", object{"card_id": card.ID})
+					mu.Lock()
+					defer mu.Unlock()
+					if details != nil {
+						opened++
+					} else {
+						refusals = append(refusals, diags.Errors())
+					}
+				})
+			}
+			readers.Wait()
+			if opened != test.granted || len(refusals) != test.readers-test.granted {
+				t.Errorf("%d readers at once: %d opened and %d interrupted while they waited, want %d opened", test.readers, opened, len(refusals), test.granted)
+			}
+			var asked int
+			for _, call := range requests(s) {
+				if strings.HasSuffix(call.Path, "/details") {
+					asked++
+				}
+			}
+			if asked != test.granted {
+				t.Errorf("the service was asked for details %d times within a minute, want %d", asked, test.granted)
+			}
+		})
+	}
+}
+
+func TestCardDetailsReachOnlyAWriteOnlyAttribute(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.11.0", "1.11.0")
+	s := acctest.Start(t)
+	vault := &vaultProvider{}
+	factories := acctest.Factories()
+	factories["vault"] = func() (tfprotov6.ProviderServer, error) { return providerserver.NewProtocol6(vault)(), nil }
+	config := s.Provider() + example(t, "ephemeral-resources/vcard_card_details/ephemeral-resource.tf")
+	resource.Test(t, resource.TestCase{
+		ProtoV6ProviderFactories: factories,
+		Steps: []resource.TestStep{{
+			Config: config,
+			ConfigPlanChecks: resource.ConfigPlanChecks{
+				PreApply:             []plancheck.PlanCheck{plancheck.ExpectNonEmptyPlan()},
+				PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
+			},
+			Check: func(state *terraform.State) error {
+				id := state.RootModule().Resources["vcard_card.search"].Primary.ID
+				known := secretsOf(s, id)
+				want := fmt.Sprintf(`{"cvv":%q,"expiry":"%02d/%d","number":%q}`, known.CVV, known.ExpMonth, known.ExpYear, known.PAN)
+				if vault.stored() != want {
+					return fmt.Errorf("the vault has not got the card's details")
+				}
+				text, err := json.Marshal(state)
+				if err != nil {
+					return err
+				}
+				if strings.Contains(string(text), known.PAN) {
+					return fmt.Errorf("the state has the card's number")
+				}
+				return nil
+			},
+		}},
+	})
+}
