@@ -3,15 +3,16 @@ package bin
 
 import "github.com/vcard/terraform-provider-vcard/internal/usd"
 
-// BIN is a range of card numbers, as the API shows it, and its maximum, which
-// the API does not show.
+// BIN is a range of card numbers, as the API shows it, its support of two mobile
+// wallets, whose fields have no certain names, and its maximum, which the API
+// does not show.
 type BIN struct {
 	ID         string     `json:"id"`
 	Network    string     `json:"network"`
 	Category   string     `json:"category"`
 	ThreeDS    bool       `json:"3ds"`
-	WalletAPay bool       `json:"wallet_a_pay"`
-	WalletBPay bool       `json:"wallet_b_pay"`
+	WalletAPay bool       `json:"-"`
+	WalletBPay bool       `json:"-"`
 	Maximum    usd.Amount `json:"-"` // of a card's monthly spending limit
 }
 

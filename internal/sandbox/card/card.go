@@ -3,9 +3,11 @@ package card
 
 import (
 	"encoding/json"
+	"net/http"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/bin"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -92,8 +94,23 @@ func of(c *wire.Call) (*Card, error) {
 // liveOf returns the card that a call's path names, unless it is terminated.
 func liveOf(c *wire.Call) (*Card, error) {
 	card, err := of(c)
-	if err == nil && card.Status == Terminated {
-		return nil, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated, which is permanent", card.PublicID)
+	if err != nil || card.Status != Terminated {
+		return card, err
+	}
+	if c.Quirks.TerminatedStatus == http.StatusNotFound {
+		return nil, wire.NotFound("card", card.PublicID)
+	}
+	return nil, &wire.Error{
+		Status: int(c.Quirks.TerminatedStatus), Code: wire.CodeCardTerminated,
+		Message: "card " + card.PublicID + " is terminated, which is permanent",
+	}
+}
+
+// usableOf is liveOf for calls that a service may refuse on a frozen card.
+func usableOf(c *wire.Call) (*Card, error) {
+	card, err := liveOf(c)
+	if err == nil && card.Status == Frozen && c.Quirks.FrozenMoney == quirk.Refused {
+		return nil, wire.Refuse(wire.CodeCardFrozen, "card %s is frozen; unfreeze it first", card.PublicID)
 	}
 	return card, err
 }

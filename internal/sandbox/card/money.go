@@ -3,6 +3,7 @@ package card
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -13,7 +14,7 @@ func fund(c *wire.Call) (wire.Reply, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Reply{}, err
 	}
-	card, err := liveOf(c)
+	card, err := usableOf(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -36,6 +37,9 @@ func fund(c *wire.Call) (wire.Reply, error) {
 func withdraw(c *wire.Call) (wire.Reply, error) {
 	fields := c.Fields()
 	var amount usd.Amount
+	if c.Quirks.WithdrawAmount == quirk.Ignored {
+		fields.Skip("amount")
+	}
 	partial := fields.Has("amount")
 	if partial {
 		amount = fields.Positive("amount")
@@ -43,7 +47,7 @@ func withdraw(c *wire.Call) (wire.Reply, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Reply{}, err
 	}
-	card, err := liveOf(c)
+	card, err := usableOf(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}

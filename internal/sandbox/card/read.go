@@ -1,6 +1,7 @@
 package card
 
 import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
@@ -14,7 +15,7 @@ func summary(c *wire.Call) (wire.Reply, error) {
 }
 
 func details(c *wire.Call) (wire.Reply, error) {
-	card, err := liveOf(c)
+	card, err := usableOf(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -32,6 +33,7 @@ func list(c *wire.Call) (wire.Reply, error) {
 	status := query.Choice("status", string(Active), string(Frozen), string(Terminated))
 	binID := query.Text("bin_id")
 	page := query.Page()
+	page.Size = min(page.Size, c.Quirks.CardsPerPage)
 	if err := query.Done(); err != nil {
 		return wire.Reply{}, err
 	}
@@ -57,10 +59,9 @@ func list(c *wire.Call) (wire.Reply, error) {
 	for i, card := range cards {
 		items[i] = card.item()
 	}
-	return wire.OK(struct {
-		Data    []listItem `json:"data"`
-		Page    int64      `json:"page"`
-		PerPage int64      `json:"per_page"`
-		Total   int64      `json:"total"`
-	}{items, page.Number, page.Size, total}), nil
+	view := listView{Data: items, Page: page.Number, PerPage: page.Size}
+	if c.Quirks.CardsTotal == quirk.Present {
+		view.Total = &total
+	}
+	return wire.OK(view), nil
 }

@@ -1,8 +1,11 @@
 package card
 
 import (
+	"net/http"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -10,7 +13,8 @@ func freeze(c *wire.Call) (wire.Reply, error) { return switchTo(c, Frozen, event
 
 func unfreeze(c *wire.Call) (wire.Reply, error) { return switchTo(c, Active, event.CardUnfrozen) }
 
-// switchTo answers the same for a card that is already there, without an event.
+// switchTo answers the same for a card that is already there, without an event,
+// unless a quirk says otherwise.
 func switchTo(c *wire.Call, status Status, told event.Type) (wire.Reply, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Reply{}, err
@@ -19,12 +23,25 @@ func switchTo(c *wire.Call, status Status, told event.Type) (wire.Reply, error) 
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	if card.Status != status {
-		if err := card.become(c, status, told); err != nil {
-			return wire.Reply{}, err
-		}
+	switch {
+	case card.Status != status:
+		err = card.become(c, status, told)
+	case c.Quirks.RepeatedState == quirk.Conflict:
+		err = card.alreadyThere()
 	}
-	return wire.OK(card.state()), nil
+	return wire.OK(card.state()), err
+}
+
+// alreadyThere refuses a change to the state that the card is in.
+func (c *Card) alreadyThere() *wire.Error {
+	code := wire.CodeCardActive
+	if c.Status == Frozen {
+		code = wire.CodeCardFrozen
+	}
+	return &wire.Error{
+		Status: http.StatusConflict, Code: code,
+		Message: "card " + c.PublicID + " is " + string(c.Status) + " already",
+	}
 }
 
 func (c *Card) become(call *wire.Call, status Status, told event.Type) error {

@@ -21,6 +21,13 @@ type listItem struct {
 	Label         string     `json:"label"`
 }
 
+type listView struct {
+	Data    []listItem `json:"data"`
+	Page    int64      `json:"page"`
+	PerPage int64      `json:"per_page"`
+	Total   *int64     `json:"total,omitempty"`
+}
+
 type summaryView struct {
 	listItem
 	CreatedAt string `json:"created_at"`

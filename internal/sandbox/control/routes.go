@@ -1,5 +1,5 @@
 // Package control is the part of the sandbox that no real service has: its
-// clock, its accounts, its books and its memory.
+// clock, its accounts, its books, its memory, and how it behaves.
 package control
 
 import (
@@ -12,12 +12,25 @@ import (
 
 // Routes are the control calls.
 func Routes(recorder *requestlog.Recorder) []wire.Route {
-	const clock, requests = wire.Control + "/clock", wire.Control + "/requests"
+	const (
+		clock    = wire.Control + "/clock"
+		faults   = wire.Control + "/faults"
+		limits   = wire.Control + "/limits"
+		quirks   = wire.Control + "/quirks"
+		requests = wire.Control + "/requests"
+	)
 	return []wire.Route{
 		{Method: http.MethodGet, Path: clock, Handle: readClock},
 		{Method: http.MethodPost, Path: clock, Handle: moveClock},
 		{Method: http.MethodPost, Path: wire.Control + "/accounts", Handle: createAccount},
 		{Method: http.MethodGet, Path: wire.Control + "/ledger", Handle: audit},
+		{Method: http.MethodGet, Path: limits, Handle: readLimits},
+		{Method: http.MethodPut, Path: limits, Handle: replaceLimits},
+		{Method: http.MethodGet, Path: quirks, Handle: readQuirks},
+		{Method: http.MethodPut, Path: quirks, Handle: replaceQuirks},
+		{Method: http.MethodGet, Path: faults, Handle: listFaults},
+		{Method: http.MethodPost, Path: faults, Handle: addFault},
+		{Method: http.MethodDelete, Path: faults, Handle: clearFaults},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
 		{Method: http.MethodPost, Path: wire.Control + "/reset", Handle: reset, Before: recorder.Flush},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -32,6 +33,9 @@ func list(c *wire.Call) (wire.Reply, error) {
 		kind:      Type(query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))),
 	}
 	from, to := query.Span()
+	if c.Quirks.TransactionsPerPage == quirk.Ignored {
+		query.Skip("per_page")
+	}
 	page := query.Page()
 	if err := query.Done(); err != nil {
 		return wire.Reply{}, err

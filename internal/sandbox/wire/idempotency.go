@@ -82,3 +82,25 @@ func (c *Call) remember(key string, hash []byte, a answer) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash, a.status, c.Keys.Seal(a.body), now.UnixMilli())
 }
+
+// scope is what an idempotency key is unique in.
+type scope struct {
+	accountID         int64
+	key, method, path string
+}
+
+// claim marks a call with an idempotency key as in flight, unless another one
+// is. It knows the calls of this process.
+func (s *Server) claim(x *exchange) (release func(), err error) {
+	in := scope{x.account.ID, x.request.Header.Get(idempotencyHeader), x.request.Method, x.request.URL.Path}
+	if in.key == "" || !x.route.writes() {
+		return func() {}, nil
+	}
+	if _, busy := s.inFlight.LoadOrStore(in, true); busy {
+		return nil, &Error{
+			Status: http.StatusConflict, Code: CodeIdempotencyKeyInUse,
+			Message: "the first call with this " + idempotencyHeader + " is not answered yet",
+		}
+	}
+	return func() { s.inFlight.Delete(in) }, nil
+}

@@ -27,6 +27,9 @@ func newQuery(raw string) *Query {
 // Done returns the first mistake.
 func (q *Query) Done() error { return q.err }
 
+// Skip makes a parameter count as absent.
+func (q *Query) Skip(name string) { delete(q.values, name) }
+
 func (q *Query) refuse(err *Error) {
 	if q.err == nil {
 		q.err = err

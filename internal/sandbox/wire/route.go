@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/limit"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
@@ -24,6 +26,8 @@ type Route struct {
 	Method string
 	Path   string // with {name} for a path parameter
 	Handle func(*Call) (Reply, error)
+	// Class is what the call counts as; empty is limit.Request.
+	Class limit.Class
 	// Before, when set, runs ahead of the transaction.
 	Before func(context.Context) error
 }
@@ -49,6 +53,7 @@ type Call struct {
 	Tx      *store.Tx
 	Keys    *vault.Keyring
 	Account account.Account
+	Quirks  quirk.Quirks
 
 	request *http.Request
 	body    body

@@ -7,11 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
-	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
@@ -23,6 +24,9 @@ type Server struct {
 	Keys     *vault.Keyring
 	Recorder *requestlog.Recorder
 	Logger   *slog.Logger
+	Closing  <-chan struct{} // ends the delays of faults
+
+	inFlight sync.Map // by scope: the calls that are not answered yet
 }
 
 // Handler returns the handler of the routes. Whatever is not among them is
@@ -57,7 +61,8 @@ type exchange struct {
 	request *http.Request
 	body    body
 	account account.Account // once the key is known
-	now     time.Time       // the service's time, once the transaction runs
+	now     time.Time       // the service's time, once a transaction has run
+	conditions
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
@@ -66,31 +71,31 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	if route.writes() {
 		x.body = readBody(w, r)
 	}
-	a := s.answer(r.Context(), x)
-	s.record(x, a) //nolint:contextcheck // the log is written after the answer
+	a := x.shape(s.respond(r.Context(), x))
+	s.record(x, a) //nolint:contextcheck // the log is written before the answer
+	s.Logger.Info("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
+		"status", a.sentStatus(), "duration", time.Since(start))
 	if err := a.send(w, x.id); err != nil {
 		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
 	}
-	s.Logger.Info("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
-		"status", a.status, "duration", time.Since(start))
 }
 
-// answer never fails: what cannot be answered otherwise is a 500.
-func (s *Server) answer(ctx context.Context, x *exchange) (a answer) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.Logger.Error("a handler panicked", "request", x.id, "panic", p, "stack", string(debug.Stack()))
-			a = internalError(x).answer()
-		}
-	}()
+// answer runs a call that nothing stands in the way of.
+func (s *Server) answer(ctx context.Context, x *exchange) answer {
 	a, err := s.transact(ctx, x)
-	var refused *Error
-	switch {
-	case err == nil:
-		return a
-	case errors.As(err, &refused):
+	if err != nil {
+		return s.refuse(x, err)
+	}
+	return a
+}
+
+// refuse answers what went wrong: a refusal in its own words, anything else
+// with a 500.
+func (s *Server) refuse(x *exchange, err error) answer {
+	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.answer()
-	case !errors.Is(err, context.Canceled):
+	}
+	if !errors.Is(err, context.Canceled) {
 		s.Logger.Error("a request failed", "request", x.id, "error", err)
 	}
 	return internalError(x).answer()
@@ -98,13 +103,16 @@ func (s *Server) answer(ctx context.Context, x *exchange) (a answer) {
 
 func internalError(x *exchange) *Error {
 	return &Error{
-		http.StatusInternalServerError, codeInternal,
-		fmt.Sprintf("the sandbox failed; its log says why, under request %s", x.id),
+		Status: http.StatusInternalServerError, Code: codeInternal,
+		Message: fmt.Sprintf("the sandbox failed; its log says why, under request %s", x.id),
 	}
 }
 
-// transact runs a call from authentication to commit.
+// transact runs a call from its limits to the commit.
 func (s *Server) transact(ctx context.Context, x *exchange) (a answer, err error) {
+	if err := s.admit(ctx, x); err != nil {
+		return answer{}, err
+	}
 	if x.route.Before != nil {
 		if err := x.route.Before(ctx); err != nil {
 			return answer{}, err
@@ -124,8 +132,8 @@ func (s *Server) transact(ctx context.Context, x *exchange) (a answer, err error
 	return a, err
 }
 
-func (s *Server) handle(x *exchange, tx *store.Tx) (answer, error) {
-	call := &Call{Tx: tx, Keys: s.Keys, Account: x.account, request: x.request, body: x.body}
+func (s *Server) handle(x *exchange, tx *store.Tx) (a answer, err error) {
+	call := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body}
 	run := func() (answer, error) {
 		reply, err := x.route.Handle(call)
 		if err != nil {
@@ -133,35 +141,52 @@ func (s *Server) handle(x *exchange, tx *store.Tx) (answer, error) {
 		}
 		return reply.answer()
 	}
-	if x.route.writes() && x.isAPI() {
-		return call.idempotent(run)
+	if !x.isAPI() {
+		return run()
 	}
-	return run()
+	if x.route.writes() && x.quirks.Idempotency != quirk.Ignored {
+		a, err = call.idempotent(run)
+	} else {
+		a, err = run()
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	a.body, err = x.quirks.WriteAmounts(a.body)
+	return a, err
 }
 
 func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, API+"/") }
 
-// authenticate finds the account of the key and checks that it may use the API.
-func (x *exchange) authenticate(tx *store.Tx) (err error) {
+// path is relative to the base address.
+func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
+
+// identify finds the account of the request's key.
+func (x *exchange) identify(tx *store.Tx) (found bool, err error) {
 	if x.now, err = tx.Now(); err != nil {
-		return err
+		return false, err
 	}
 	scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return unauthorized()
+		return false, nil
 	}
-	owner, found, err := account.ByKey(tx, key)
+	x.account, found, err = account.ByKey(tx, key)
+	return found, err
+}
+
+// authenticate checks that the account of the key may do what is asked.
+func (x *exchange) authenticate(tx *store.Tx) error {
+	found, err := x.identify(tx)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return unauthorized()
 	}
-	x.account = owner
 	if !x.isAPI() {
 		return nil
 	}
-	return readiness(owner.State)
+	return readiness(x.account.State)
 }
 
 func readiness(state account.State) error {
@@ -170,13 +195,13 @@ func readiness(state account.State) error {
 		return nil
 	case account.APINotEnabled:
 		return &Error{
-			http.StatusForbidden, CodeAPINotEnabled,
-			"API access is not switched on for this account yet; ask support to enable it",
+			Status: http.StatusForbidden, Code: CodeAPINotEnabled,
+			Message: "API access is not switched on for this account yet; ask support to enable it",
 		}
 	case account.EmailUnconfirmed, account.NoDeposit:
 		return &Error{
-			http.StatusForbidden, CodeOnboardingIncomplete,
-			"confirm the account's e-mail address and make a first deposit",
+			Status: http.StatusForbidden, Code: CodeOnboardingIncomplete,
+			Message: "confirm the account's e-mail address and make a first deposit",
 		}
 	}
 	return fmt.Errorf("account state %q is unknown", state)
@@ -191,9 +216,9 @@ func (s *Server) record(x *exchange, a answer) {
 	s.Recorder.Record(requestlog.Entry{
 		AccountID:      x.account.ID,
 		Method:         x.request.Method,
-		Path:           strings.TrimPrefix(x.request.URL.Path, API),
+		Path:           x.path(),
 		Query:          x.request.URL.RawQuery,
-		Status:         a.status,
+		Status:         a.sentStatus(),
 		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
 		Time:           x.now,
 	})

@@ -1,0 +1,140 @@
+// Package fault holds the failures that a test has ordered for API calls.
+package fault
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/gobwas/glob"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+)
+
+// When a fault strikes.
+const (
+	Before = "before" // the call is not processed
+	After  = "after"  // what the call does is committed first
+)
+
+// What may become of an answer, beside another one in its place.
+const (
+	Drop     = "drop"     // the connection is closed without an answer
+	Truncate = "truncate" // the body breaks off in the middle
+	Pass     = "pass"     // the answer is sent; for faults that only delay
+)
+
+// AnyMethod stands for all methods.
+const AnyMethod = "*"
+
+// Fault is an order for the next calls that match it.
+type Fault struct {
+	ID      int64  `json:"id"`
+	Method  string `json:"method"`
+	Path    string `json:"path"`  // a glob on the path below the base address
+	Times   int64  `json:"times"` // how often it will strike; 0: until it is deleted
+	When    string `json:"when"`
+	DelayMS int64  `json:"delay_ms"` // before it strikes
+	Then    Then   `json:"then"`
+}
+
+// Delay is how long a call waits before the fault strikes.
+func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
+
+// Then is what happens: Drop, Truncate, Pass, or an answer of the fault's own.
+type Then struct {
+	Word   string          // empty: an answer
+	Status int             // of the answer
+	Body   json.RawMessage // of the answer; nil: an error as the service words it
+}
+
+type answer struct {
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body,omitempty"`
+}
+
+// MarshalJSON writes a word, or an object of status and body.
+func (t Then) MarshalJSON() ([]byte, error) {
+	if t.Word != "" {
+		return json.Marshal(t.Word)
+	}
+	return json.Marshal(answer{t.Status, t.Body})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *Then) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, &t.Word); err == nil {
+		return nil
+	}
+	var a answer
+	if err := json.Unmarshal(data, &a); err != nil {
+		return err
+	}
+	t.Status, t.Body = a.Status, a.Body
+	return nil
+}
+
+// Compile reads a path's glob, in which * stays within a segment and ** does not.
+func Compile(path string) (*glob.Pattern, error) { return glob.Compile(path, '/') }
+
+// matches tells whether the fault is meant for a call.
+func (f *Fault) matches(method, path string) bool {
+	pattern, err := Compile(f.Path)
+	return err == nil && (f.Method == AnyMethod || f.Method == method) && pattern.Match(path)
+}
+
+// List returns the faults that will still strike, the oldest first.
+func List(tx *store.Tx) ([]Fault, error) {
+	return store.Select(tx, func(row store.Row) (f Fault, err error) {
+		var definition []byte
+		if err := row.Scan(&f.ID, &f.Times, &definition); err != nil {
+			return f, err
+		}
+		id, times := f.ID, f.Times
+		if err := json.Unmarshal(definition, &f); err != nil {
+			return f, fmt.Errorf("reading fault %d: %w", id, err)
+		}
+		f.ID, f.Times = id, times
+		return f, nil
+	}, `SELECT id, COALESCE(times_left, 0), definition FROM faults ORDER BY id`)
+}
+
+// Find returns the oldest fault for a call to a path below the base address,
+// nil when there is none.
+func Find(tx *store.Tx, method, path string) (*Fault, error) {
+	all, err := List(tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		if f.matches(method, path) {
+			return &f, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // most calls have no fault
+}
+
+// Take is Find for a call that the fault will strike: it counts.
+func Take(tx *store.Tx, method, path string) (*Fault, error) {
+	f, err := Find(tx, method, path)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	if err := tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, f.ID); err != nil {
+		return nil, err
+	}
+	return f, tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
+}
+
+// Add orders a fault and gives it an id.
+func Add(tx *store.Tx, f *Fault) error {
+	definition, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("writing a fault: %w", err)
+	}
+	f.ID, err = tx.Insert(`INSERT INTO faults (times_left, definition) VALUES (NULLIF(?, 0), ?)`, f.Times, string(definition))
+	return err
+}
+
+// Clear removes all faults.
+func Clear(tx *store.Tx) error { return tx.Exec(`DELETE FROM faults`) }

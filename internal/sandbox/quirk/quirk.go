@@ -1,0 +1,98 @@
+// Package quirk holds the ways in which the service may differ from what the
+// sandbox does by default, where its document leaves room.
+package quirk
+
+import (
+	"net/http"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/setting"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+)
+
+// The values of the quirks that are words.
+const (
+	Honoured = "honoured"
+	Ignored  = "ignored"
+
+	Conflict = "conflict" // 409
+
+	Present = "present"
+	Absent  = "absent"
+
+	OK = "ok"
+
+	Allowed = "allowed"
+	Refused = "refused"
+
+	JSON     = "json"
+	Extended = "extended"
+	Text     = "text"
+
+	Seconds = "seconds"
+	Date    = "date"
+
+	Decimals = "decimals"
+	Plain    = "plain"
+	Strings  = "strings"
+)
+
+// Quirks is how the service behaves for the time being.
+type Quirks struct {
+	// Idempotency: Honoured, Ignored, or Conflict while the first call with a
+	// key is in flight.
+	Idempotency string `json:"idempotency"`
+	// CardsPerPage caps per_page of the list of cards.
+	CardsPerPage int64 `json:"cards_per_page"`
+	// CardsTotal: whether that list says its total, Present or Absent.
+	CardsTotal string `json:"cards_total"`
+	// WithdrawAmount: Honoured, or Ignored, when a withdrawal takes all.
+	WithdrawAmount string `json:"withdraw_amount"`
+	// TransactionsPerPage: Honoured, or Ignored.
+	TransactionsPerPage string `json:"transactions_per_page"`
+	// RepeatedState: what freezing a frozen card and unfreezing an active one
+	// answer, OK or Conflict.
+	RepeatedState string `json:"repeated_state"`
+	// TerminatedStatus answers changes and details of a terminated card.
+	TerminatedStatus int64 `json:"terminated_status"`
+	// FrozenMoney: whether fund, withdraw and details of a frozen card are
+	// Allowed or Refused.
+	FrozenMoney string `json:"frozen_money"`
+	// ErrorBody: JSON of two fields, Extended by more, or Text.
+	ErrorBody string `json:"error_body"`
+	// RetryAfter of a 429: Seconds, a Date, or Absent.
+	RetryAfter string `json:"retry_after"`
+	// WalletFields are the names of a BIN's two mobile-wallet fields.
+	WalletFields [2]string `json:"wallet_fields"`
+	// Amounts: numbers with two Decimals, Plain numbers as short as can be, or
+	// Strings.
+	Amounts string `json:"amounts"`
+}
+
+// Default returns the sandbox as it is when nobody asked for anything else.
+func Default() Quirks {
+	return Quirks{
+		Idempotency:         Honoured,
+		CardsPerPage:        100,
+		CardsTotal:          Present,
+		WithdrawAmount:      Honoured,
+		TransactionsPerPage: Honoured,
+		RepeatedState:       OK,
+		TerminatedStatus:    http.StatusBadRequest,
+		FrozenMoney:         Allowed,
+		ErrorBody:           JSON,
+		RetryAfter:          Seconds,
+		WalletFields:        [2]string{"wallet_a_pay", "wallet_b_pay"},
+		Amounts:             Decimals,
+	}
+}
+
+const name = "quirks"
+
+// Read returns the quirks of the file.
+func Read(tx *store.Tx) (Quirks, error) {
+	q := Default()
+	return q, setting.Read(tx, name, &q)
+}
+
+// Write replaces the quirks of the file.
+func (q Quirks) Write(tx *store.Tx) error { return setting.Write(tx, name, q) }
