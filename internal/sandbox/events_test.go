@@ -57,10 +57,10 @@ func outbox(t *testing.T, s *service, webhookID string) (payloads []map[string]a
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	all := s.post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"]}`).text("id")
-	some := s.post("/api/v1/webhooks", `{"url":"https://example.com","events":["card.frozen","card.terminated"]}`).text("id")
+	all := s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).text("id")
+	some := s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["card.frozen","card.terminated"]}`).text("id")
 	other := s.as(s.post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).text("api_key"))
-	foreign := other.post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"]}`).text("id")
+	foreign := other.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).text("id")
 
 	id := s.issue("100", `"auto_freeze_at":60`)
 	cardPath := "/api/v1/cards/" + id

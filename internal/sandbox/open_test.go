@@ -106,7 +106,7 @@ func TestReopen(t *testing.T) {
 	id := before.issue("100")
 	details := before.get("/api/v1/cards/" + id + "/details").raw
 	addresses := before.get("/api/v1/wallet/deposit-address").raw
-	hook := `{"url":"https://example.com","events":["*"]}`
+	hook := `{"url":"https://127.0.0.1:1","events":["*"]}`
 	registered := before.post("/api/v1/webhooks", hook, idempotencyKey, "k").raw
 	before.post("/_sandbox/clock", `{"advance":"23h"}`).ok(200)
 	stop()
@@ -240,8 +240,8 @@ func TestNoSecretAtRest(t *testing.T) {
 	}
 	s, stop := serveFile(t, o)
 	secrets := []string{s.key, "planted-webhook-secret"}
-	s.post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"],"secret":"planted-webhook-secret"}`, idempotencyKey, "k").ok(201)
-	secrets = append(secrets, s.post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"]}`, idempotencyKey, "l").text("secret"))
+	s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"],"secret":"planted-webhook-secret"}`, idempotencyKey, "k").ok(201)
+	secrets = append(secrets, s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, idempotencyKey, "l").text("secret"))
 	secrets = append(secrets, s.post("/_sandbox/accounts", `{"state":"ready"}`).text("api_key"))
 	details := s.get("/api/v1/cards/" + s.issue("50") + "/details")
 	secrets = append(secrets, details.text("pan"))
@@ -259,7 +259,7 @@ func TestNoSecretAtRest(t *testing.T) {
 		}
 		written += string(content)
 	}
-	if !strings.Contains(written, "answered") || !strings.Contains(written, "https://example.com") {
+	if !strings.Contains(written, "answered") || !strings.Contains(written, "https://127.0.0.1:1") {
 		t.Fatal("the search does not see the log or the file")
 	}
 	for i, secret := range secrets {

@@ -16,6 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/bin"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/delivery"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
@@ -37,6 +38,8 @@ type Options struct {
 	APIKey         string           // the first account's key, when the file is new; empty: one is derived
 	Logger         *slog.Logger     // nil discards
 	Clock          func() time.Time // the clock on the wall; nil is time.Now
+	WebhookCA      []byte           // PEM: authorities that endpoints' certificates may come from, beside the system's
+	WebhookTimeout time.Duration    // how long an endpoint may take to answer; 0 is 15 s
 }
 
 // Sandbox is an open service. Several may share a file, in one process or many.
@@ -45,12 +48,13 @@ type Sandbox struct {
 	keys     *vault.Keyring
 	apiKey   string
 	recorder *requestlog.Recorder
-	end      context.CancelFunc // of what waits in requests
+	worker   *delivery.Worker
 	handler  http.Handler
 }
 
-// Open opens the service in a file, or begins one. The error says what is
-// wrong with the path or the options, and never holds a key.
+// Open opens the service in a file, or begins one, and delivers its events
+// until Close. The error says what is wrong with the path or the options, and
+// never holds a key.
 func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.InitialBalance < 0 {
 		return nil, errors.New("the sandbox's initial balance must not be negative")
@@ -61,6 +65,10 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	roots, err := delivery.Roots(o.WebhookCA)
+	if err != nil {
+		return nil, err
+	}
 	db, err := store.Open(ctx, store.Options{Path: o.Path, Wall: o.Clock})
 	if err != nil {
 		return nil, err
@@ -69,12 +77,13 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err := db.Write(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	s.end = end
-	server := &wire.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Logger: o.Logger, Closing: life.Done()}
+	server := &wire.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Logger: o.Logger}
 	s.handler = server.Handler(slices.Concat(
 		card.Routes(), transaction.Routes(), wallet.Routes(), bin.Routes(), threeds.Routes(), webhook.Routes(),
-		control.Routes(s.recorder)))
+		delivery.Routes(), control.Routes(s.recorder)))
+	s.worker = delivery.Start(delivery.Options{
+		DB: db, Keys: s.keys, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout,
+	})
 	return s, nil
 }
 
@@ -113,8 +122,9 @@ func (s *Sandbox) Handler() http.Handler { return s.handler }
 // APIKey returns the first account's key, the same at each opening of a file.
 func (s *Sandbox) APIKey() string { return s.apiKey }
 
-// Close ends the service. Requests should have ended before.
+// Close ends the service. Requests should have ended before. Events that are
+// not delivered then are delivered when the file is opened again.
 func (s *Sandbox) Close() error {
-	s.end()
+	s.worker.Close()
 	return errors.Join(s.recorder.Flush(context.Background()), s.db.Close())
 }

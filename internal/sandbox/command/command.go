@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -33,6 +34,7 @@ type settings struct {
 	data   string
 	apiKey string
 	wallet usd.Amount
+	caFile string
 }
 
 // Main serves the sandbox until the context ends and returns the exit code.
@@ -62,6 +64,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8420", "address to listen on; port 0 picks a free one")
 	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "file that holds the service; :memory: keeps nothing")
 	flags.StringVar(&s.apiKey, "api-key", "", "API key of the first account of a new file; one is made when left out")
+	flags.StringVar(&s.caFile, "webhook-ca", "", "PEM file of a certificate authority to trust for webhooks, beside the system's")
 	balance := flags.String("initial-balance", sandbox.DefaultInitialBalance.String(), "USD in the wallet of a new file")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(stdout, "Serves the virtual-card service from a local file.\n\nFlags:\n%s", flags.FlagUsages())
@@ -81,8 +84,14 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 }
 
 func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger) (err error) {
+	var webhookCA []byte
+	if s.caFile != "" {
+		if webhookCA, err = os.ReadFile(s.caFile); err != nil {
+			return fmt.Errorf("--webhook-ca: %w", err)
+		}
+	}
 	service, err := sandbox.Open(ctx, sandbox.Options{
-		Path: s.data, InitialBalance: s.wallet, APIKey: s.apiKey, Logger: logger,
+		Path: s.data, InitialBalance: s.wallet, APIKey: s.apiKey, Logger: logger, WebhookCA: webhookCA,
 	})
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ type DB struct {
 	wall   func() time.Time
 	writer *pool
 	reader *pool
+	signal chan struct{} // holds at most one
 }
 
 // Options says what to open.
@@ -42,7 +43,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 			return nil, err
 		}
 	}
-	db := &DB{wall: o.Wall, writer: newPool(dataSource(o.Path, true), 1)}
+	db := &DB{wall: o.Wall, writer: newPool(dataSource(o.Path, true), 1), signal: make(chan struct{}, 1)}
 	db.reader = db.writer // a database in memory belongs to its one connection
 	if !inMemory {
 		db.reader = newPool(dataSource(o.Path, false), readers)
@@ -60,6 +61,10 @@ func (db *DB) Close() error {
 	}
 	return errors.Join(db.reader.close(), db.writer.close())
 }
+
+// Signals tells that a transaction of this process called Signal and is
+// committed. Several may become one; it is for one receiver.
+func (db *DB) Signals() <-chan struct{} { return db.signal }
 
 // Read runs f on a snapshot. f must not change anything.
 func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
@@ -96,5 +101,11 @@ func (db *DB) run(ctx context.Context, p *pool, begin string, f func(*Tx) error)
 		return fmt.Errorf("committing: %w", err)
 	}
 	committed = true
+	if tx.signal {
+		select {
+		case db.signal <- struct{}{}:
+		default:
+		}
+	}
 	return nil
 }

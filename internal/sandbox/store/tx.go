@@ -10,11 +10,15 @@ import (
 
 // Tx is a running transaction. It belongs to one goroutine.
 type Tx struct {
-	conn *conn
-	ctx  context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
-	wall func() time.Time
-	now  time.Time
+	conn   *conn
+	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
+	wall   func() time.Time
+	now    time.Time
+	signal bool
 }
+
+// Signal wakes the receiver of DB.Signals once the transaction is committed.
+func (tx *Tx) Signal() { tx.signal = true }
 
 // Exec runs a statement.
 func (tx *Tx) Exec(query string, args ...any) error {
@@ -91,9 +95,11 @@ func (tx *Tx) Now() (time.Time, error) {
 	return tx.now, nil
 }
 
-// MoveClock advances the file's clock for every process that shares it.
+// MoveClock advances the file's clock for every process that shares it, and
+// signals: what waited for a time may be due.
 func (tx *Tx) MoveClock(by time.Duration) error {
 	tx.now = time.Time{}
+	tx.Signal()
 	return tx.Exec(`UPDATE service SET clock_offset_ms = clock_offset_ms + ?`, by.Milliseconds())
 }
 

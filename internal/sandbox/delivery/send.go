@@ -1,0 +1,132 @@
+package delivery
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+)
+
+const (
+	defaultTimeout = 15 * time.Second
+
+	signatureHeader = "X-Webhook-Signature"
+	idHeader        = "X-Webhook-Id"
+)
+
+// outcome is what became of one try.
+type outcome struct {
+	status      int    // 0: there was no answer
+	failure     string // why it does not count, in words; "" is success
+	took        time.Duration
+	interrupted bool // by Close: it was no try
+}
+
+// sender makes the requests.
+type sender struct {
+	keys    *vault.Keyring
+	client  *http.Client
+	timeout time.Duration
+}
+
+func newSender(o Options) sender {
+	return sender{
+		keys:    o.Keys,
+		timeout: cmp.Or(o.Timeout, defaultTimeout),
+		client: &http.Client{
+			Transport: &http.Transport{
+				Proxy:                  http.ProxyFromEnvironment,
+				TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
+				MaxIdleConnsPerHost:    perEndpoint,
+				IdleConnTimeout:        30 * time.Second,
+				MaxResponseHeaderBytes: 64 << 10,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+func (s sender) send(ctx context.Context, f flight) outcome {
+	begun := time.Now()
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	status, err := s.post(limited, f)
+	o := outcome{status: status, took: time.Since(begun)}
+	switch {
+	case status == 0 && ctx.Err() != nil:
+		o.interrupted = true
+	case err != nil:
+		o.failure = s.explain(err)
+	case status/100 == 3:
+		o.failure = fmt.Sprintf("answered %d %s; redirects are not followed", status, http.StatusText(status))
+	case status/100 != 2:
+		o.failure = fmt.Sprintf("answered %d %s", status, http.StatusText(status))
+	}
+	return o
+}
+
+// post returns the status of the answer.
+func (s sender) post(ctx context.Context, f flight) (int, error) {
+	payload, err := s.keys.Open(f.payload)
+	if err != nil {
+		return 0, err
+	}
+	secret, err := s.keys.Open(f.secret)
+	if err != nil {
+		return 0, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(payload))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "vcard-sandbox")
+	request.Header.Set(signatureHeader, sign(secret, payload))
+	request.Header.Set(idHeader, f.eventID)
+	// Never sent, being empty; it allows the transport to try again when a
+	// kept connection turns out to be closed.
+	request.Header["Idempotency-Key"] = []string{}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	// A body that is read to its end leaves the connection to the next delivery.
+	_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
+	return response.StatusCode, nil
+}
+
+// sign proves to an endpoint that a body comes from the service.
+func sign(secret, body []byte) string {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write(body)
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// explain says in words why there was no answer, without the URL, which may
+// hold a token.
+func (s sender) explain(err error) string {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("no answer within %v", s.timeout)
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "its certificate comes from an authority that is not trusted here; name that authority's file with --webhook-ca"
+	}
+	return requestlog.Clean(err.Error())
+}
