@@ -58,7 +58,16 @@ func startBehind(t *testing.T, wrap func(http.Handler) http.Handler, change ...f
 			t.Error(err)
 		}
 	})
-	return &service{t: t, url: server.URL, key: box.APIKey(), path: o.Path}
+	s := &service{t: t, url: server.URL, key: box.APIKey(), path: o.Path}
+	s.unlimited()
+	return s
+}
+
+// unlimited takes the limits away, which most tests would run into.
+func (s *service) unlimited() {
+	s.t.Helper()
+	s.call(http.MethodPut, "/_sandbox/limits",
+		`{"requests_per_minute":0,"requests_per_hour":0,"creates_per_minute":0,"details_per_minute":0}`).ok(200)
 }
 
 // as speaks to the same server with another key.

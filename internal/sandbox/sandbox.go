@@ -48,6 +48,7 @@ type Sandbox struct {
 	keys     *vault.Keyring
 	apiKey   string
 	recorder *requestlog.Recorder
+	end      context.CancelFunc // of what waits in requests
 	worker   *delivery.Worker
 	handler  http.Handler
 }
@@ -77,7 +78,9 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err := db.Write(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
-	server := &wire.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Logger: o.Logger}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.end = end
+	server := &wire.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Logger: o.Logger, Closing: life.Done()}
 	s.handler = server.Handler(slices.Concat(
 		card.Routes(), transaction.Routes(), wallet.Routes(), bin.Routes(), threeds.Routes(), webhook.Routes(),
 		delivery.Routes(), control.Routes(s.recorder)))
@@ -125,6 +128,7 @@ func (s *Sandbox) APIKey() string { return s.apiKey }
 // Close ends the service. Requests should have ended before. Events that are
 // not delivered then are delivered when the file is opened again.
 func (s *Sandbox) Close() error {
+	s.end()
 	s.worker.Close()
 	return errors.Join(s.recorder.Flush(context.Background()), s.db.Close())
 }

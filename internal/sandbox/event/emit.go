@@ -67,6 +67,9 @@ func Emit(c *wire.Call, kind Type, data any) error {
 	if err != nil {
 		return err
 	}
+	if body, err = c.Quirks.WriteAmounts(body); err != nil {
+		return err
+	}
 	event, err := c.Tx.Insert(`
 		INSERT INTO events (public_id, account_id, type, payload_sealed, created_at) VALUES (?, ?, ?, ?, ?)`,
 		publicID, c.Account.ID, kind, c.Keys.Seal(body), now.UnixMilli())
