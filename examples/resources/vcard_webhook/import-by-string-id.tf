@@ -1,0 +1,4 @@
+import {
+  to = vcard_webhook.spend
+  id = "wh_9f2c"
+}

@@ -1,0 +1,86 @@
+package webhook_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+)
+
+func TestImport(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	for name, c := range map[string]struct {
+		id       string
+		identity object
+	}{
+		"id":       {id: "wh_9f2c"},
+		"identity": {identity: object{"id": "wh_9f2c"}},
+	} {
+		hook, diags := p.Import(typeName, c.id, c.identity)
+		mustSucceed(t, diags)
+		if hook.Values["id"] != "wh_9f2c" || hook.Identity["id"] != "wh_9f2c" || hook.Values["url"] != nil {
+			t.Errorf("by %s: imported %v with identity %v", name, hook.Values, hook.Identity)
+		}
+	}
+	for _, id := range []string{"card_1", "wh_", "9f2c", " wh_1"} {
+		if _, diags := p.Import(typeName, id, nil); !strings.Contains(diags.Errors(), "wh_…") {
+			t.Errorf("importing %q says %q", id, diags.Errors())
+		}
+	}
+}
+
+// TestAdoption takes over the configuration of an imported endpoint once.
+func TestAdoption(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	for name, c := range map[string]struct {
+		config  object
+		settled object
+		secret  any // in the state then
+	}{
+		"plain":      {endpoint(nil), nil, nil},
+		"secret":     {endpoint(object{"secret": "mine"}), nil, "mine"},
+		"write-only": {endpoint(object{"secret_wo": "mine", "secret_wo_version": 3}), nil, nil},
+		"unknown":    {endpoint(object{"url": acctest.Unknown, "secret": acctest.Unknown}), object{"url": "https://example.org/", "secret": "made"}, "made"},
+	} {
+		imported, diags := p.Import(typeName, "wh_9f2c", nil)
+		mustSucceed(t, diags)
+		plan, diags := p.Plan(imported, c.config)
+		mustSucceed(t, diags)
+		warnings := diags.Warnings()
+		if len(plan.Replaces) > 0 || !strings.Contains(warnings, "wh_9f2c") || !strings.Contains(warnings, "without proof") || strings.Contains(warnings, "mine") {
+			t.Errorf("%s: replaces for %v and warns %q", name, plan.Replaces, warnings)
+		}
+		hook, diags := p.Apply(plan, c.settled)
+		mustSucceed(t, diags)
+		if hook.Values["id"] != "wh_9f2c" || hook.Identity["id"] != "wh_9f2c" || hook.Values["secret"] != c.secret || hook.Values["created_at"] != nil || hook.Values["secret_wo"] != nil {
+			t.Errorf("%s: adopted as %v", name, hook.Values)
+		}
+		hook, diags = p.Refresh(hook)
+		mustSucceed(t, diags)
+		again := endpoint(c.config)
+		for attribute, value := range c.settled {
+			again[attribute] = value
+		}
+		if same, diags := p.Plan(hook, again); len(diags) > 0 || len(same.Replaces) > 0 || same.Planned["secret"] != c.secret {
+			t.Errorf("%s: the next plan replaces for %v and says %s%s", name, same.Replaces, diags.Errors(), diags.Warnings())
+		}
+		again["url"] = "https://elsewhere.example.com/"
+		if changed, _ := p.Plan(hook, again); len(changed.Replaces) != 1 || changed.Replaces[0] != "url" {
+			t.Errorf("%s: a later change replaces for %v", name, changed.Replaces)
+		}
+	}
+}
+
+func TestImportedAndDestroyed(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	imported, diags := p.Import(typeName, "wh_9f2c", nil)
+	mustSucceed(t, diags)
+	_, diags = p.Plan(imported, nil)
+	mustSucceed(t, diags)
+	if !strings.Contains(diags.Warnings(), "wh_9f2c") {
+		t.Errorf("destroying an imported endpoint warns %q", diags.Warnings())
+	}
+}

@@ -1,0 +1,246 @@
+package webhook_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+)
+
+type object = acctest.Object
+
+const (
+	typeName = "vcard_webhook"
+	host     = "hooks.example.com"
+)
+
+// endpoint is a configuration with these changes.
+func endpoint(changes object) object {
+	config := object{"url": "https://" + host + "/cards?token=hush", "events": []any{"card.created"}}
+	maps.Copy(config, changes)
+	return config
+}
+
+func mustSucceed(t *testing.T, diags acctest.Diagnostics) {
+	t.Helper()
+	if text := diags.Errors(); text != "" {
+		t.Fatal(text)
+	}
+}
+
+// registered is an endpoint that was applied with this configuration.
+func registered(t *testing.T, p *acctest.Protocol, config object) acctest.Instance {
+	t.Helper()
+	plan, diags := p.Plan(acctest.Instance{Type: typeName}, config)
+	mustSucceed(t, diags)
+	if warnings := diags.Warnings(); warnings != "" {
+		t.Errorf("a new endpoint warns of %s", warnings)
+	}
+	instance, diags := p.Apply(plan, nil)
+	mustSucceed(t, diags)
+	return instance
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	for name, c := range map[string]struct {
+		config object
+		want   []string
+	}{
+		"http":                  {endpoint(object{"url": "http://hooks.example.com/t/hush"}), []string{"url", "https://", "begins with http:"}},
+		"no scheme":             {endpoint(object{"url": "hooks.example.com/t/hush"}), []string{"url", "https://", "without a scheme"}},
+		"no host":               {endpoint(object{"url": "https:///hush"}), []string{"url", "without a host"}},
+		"no address":            {endpoint(object{"url": "https://%zz hush"}), []string{"url", "no address"}},
+		"empty url":             {endpoint(object{"url": ""}), []string{"url", "https://"}},
+		"no events":             {endpoint(object{"events": []any{}}), []string{"events", "at least one event"}},
+		"unknown event":         {endpoint(object{"events": []any{"card.created", "card.eaten"}}), []string{"events", `"card.eaten"`, "3ds.challenge"}},
+		"unknown event and all": {endpoint(object{"events": []any{"*", "card.eaten"}}), []string{"events", `"card.eaten"`}},
+		"all and one":           {endpoint(object{"events": []any{"*", "card.created"}}), []string{"events", `["*"]`, "alone"}},
+		"null event":            {endpoint(object{"events": []any{"card.created", nil}}), []string{"events", "null"}},
+		"empty secret":          {endpoint(object{"secret": ""}), []string{"secret", "at least 1"}},
+		"empty write-only":      {endpoint(object{"secret_wo": "", "secret_wo_version": 1}), []string{"secret_wo", "at least 1"}},
+		"secret_wo alone":       {endpoint(object{"secret_wo": "hush"}), []string{"secret_wo needs secret_wo_version"}},
+		"version alone":         {endpoint(object{"secret_wo_version": 1}), []string{"secret_wo_version needs secret_wo"}},
+		"both secrets":          {endpoint(object{"secret": "hush", "secret_wo": "hush", "secret_wo_version": 1}), []string{"secret and secret_wo exclude each other"}},
+		"both without version":  {endpoint(object{"secret": "hush", "secret_wo": "hush"}), []string{"secret and secret_wo exclude each other"}},
+	} {
+		_, diags := p.Plan(acctest.Instance{Type: typeName}, c.config)
+		text := diags.Errors()
+		if len(diags) != 1 || strings.Contains(text, "hush") {
+			t.Errorf("%s: %d diagnostics, want one error without the token: %s", name, len(diags), text)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the error lacks %q: %s", name, want, text)
+			}
+		}
+	}
+}
+
+func TestUnknownInputIsNoMistake(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	for name, c := range map[string]struct {
+		changes object
+		secret  any // planned
+	}{
+		"url":                     {object{"url": acctest.Unknown}, acctest.Unknown},
+		"events":                  {object{"events": acctest.Unknown}, acctest.Unknown},
+		"an event":                {object{"events": []any{"card.created", acctest.Unknown}}, acctest.Unknown},
+		"all and maybe the same":  {object{"events": []any{"*", acctest.Unknown}}, acctest.Unknown},
+		"secret":                  {object{"secret": acctest.Unknown}, acctest.Unknown},
+		"secret and secret_wo":    {object{"secret": acctest.Unknown, "secret_wo": "x", "secret_wo_version": 1}, acctest.Unknown},
+		"secret_wo":               {object{"secret_wo": acctest.Unknown, "secret_wo_version": 1}, acctest.Unknown},
+		"secret_wo alone":         {object{"secret_wo": acctest.Unknown}, acctest.Unknown},
+		"secret_wo_version":       {object{"secret_wo": "x", "secret_wo_version": acctest.Unknown}, nil},
+		"secret_wo_version alone": {object{"secret_wo_version": acctest.Unknown}, acctest.Unknown},
+	} {
+		plan, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(c.changes))
+		if text := diags.Errors(); text != "" {
+			t.Errorf("%s unknown: %s", name, text)
+		} else if plan.Planned["secret"] != c.secret {
+			t.Errorf("%s unknown: secret is planned as %v, want %v", name, plan.Planned["secret"], c.secret)
+		}
+	}
+}
+
+func TestWriteOnlySecretKnownAfterApply(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	p := s.Protocol(nil)
+	plan, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(object{"secret_wo": acctest.Unknown, "secret_wo_version": 1}))
+	mustSucceed(t, diags)
+	hook, diags := p.Apply(plan, object{"secret": nil, "secret_wo": "hush-hush"})
+	mustSucceed(t, diags)
+	if hook.Values["secret"] != nil || hook.Values["secret_wo"] != nil {
+		t.Error("a write-only secret came into the state")
+	}
+	if strings.Contains(p.Log(), "hush") {
+		t.Error("a secret or a token came into the log")
+	}
+}
+
+// TestReplacement plans each change of a registered endpoint.
+func TestReplacement(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	generated := registered(t, p, endpoint(nil))
+	custom := registered(t, p, endpoint(object{"secret": "mine"}))
+	writeOnly := registered(t, p, endpoint(object{"secret_wo": "mine", "secret_wo_version": 1}))
+	for name, c := range map[string]struct {
+		from     acctest.Instance
+		to       object
+		replaces []string
+		warns    []string
+	}{
+		"nothing":           {generated, endpoint(nil), nil, nil},
+		"url":               {generated, endpoint(object{"url": "https://example.org/"}), []string{"url"}, []string{"newly generated secret"}},
+		"url unknown":       {generated, endpoint(object{"url": acctest.Unknown}), []string{"url"}, []string{"url is known only after apply"}},
+		"events":            {generated, endpoint(object{"events": []any{"*"}}), []string{"events"}, nil},
+		"an event unknown":  {generated, endpoint(object{"events": []any{acctest.Unknown}}), []string{"events"}, nil},
+		"secret":            {generated, endpoint(object{"secret": "mine"}), []string{"secret"}, nil},
+		"secret unknown":    {custom, endpoint(object{"secret": acctest.Unknown}), []string{"secret"}, []string{"secret is known only after apply"}},
+		"secret kept":       {custom, endpoint(object{"secret": "mine"}), nil, nil},
+		"secret taken out":  {custom, endpoint(nil), nil, nil},
+		"to write-only":     {custom, endpoint(object{"secret_wo": "other", "secret_wo_version": 1}), []string{"secret_wo_version"}, nil},
+		"from write-only":   {writeOnly, endpoint(object{"secret": "mine"}), []string{"secret", "secret_wo_version"}, nil},
+		"write-only out":    {writeOnly, endpoint(nil), []string{"secret_wo_version"}, []string{"newly generated secret"}},
+		"version":           {writeOnly, endpoint(object{"secret_wo": "mine", "secret_wo_version": 2}), []string{"secret_wo_version"}, nil},
+		"version unknown":   {writeOnly, endpoint(object{"secret_wo": "mine", "secret_wo_version": acctest.Unknown}), []string{"secret_wo_version"}, nil},
+		"same version":      {writeOnly, endpoint(object{"secret_wo": "other", "secret_wo_version": 1}), nil, nil},
+		"write-only unknown": {writeOnly, endpoint(object{"secret_wo": acctest.Unknown, "secret_wo_version": 1}), nil, nil},
+	} {
+		plan, diags := p.Plan(c.from, c.to)
+		mustSucceed(t, diags)
+		warnings := diags.Warnings()
+		if !slices.Equal(plan.Replaces, c.replaces) {
+			t.Errorf("%s: replaces for %v, want %v", name, plan.Replaces, c.replaces)
+		}
+		if c.replaces == nil {
+			if warnings != "" {
+				t.Errorf("%s: warns of %s", name, warnings)
+			}
+			for attribute, was := range c.from.Values {
+				if attribute != "events" && plan.Planned[attribute] != was {
+					t.Errorf("%s: plans another %s", name, attribute)
+				}
+			}
+			continue
+		}
+		id, _ := c.from.Values["id"].(string)
+		for _, want := range append(c.warns, append(c.replaces, id, "stays registered", host, "dashboard")...) {
+			if !strings.Contains(warnings, want) {
+				t.Errorf("%s: the warning lacks %q: %s", name, want, warnings)
+			}
+		}
+		if strings.Contains(warnings, "hush") || strings.Contains(warnings, "mine") {
+			t.Errorf("%s: the warning tells a secret: %s", name, warnings)
+		}
+		if _, diags := p.Plan(plan.After(), c.to); len(diags) > 0 {
+			t.Errorf("%s: the second plan says %s%s", name, diags.Errors(), diags.Warnings())
+		}
+	}
+}
+
+func TestDestroy(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	hook := registered(t, p, endpoint(nil))
+	plan, planned := p.Plan(hook, nil)
+	mustSucceed(t, planned)
+	gone, applied := p.Apply(plan, nil)
+	mustSucceed(t, applied)
+	if gone.Values != nil {
+		t.Error("the endpoint stays in the state")
+	}
+	id, _ := hook.Values["id"].(string)
+	for when, warnings := range map[string]string{"plan": planned.Warnings(), "apply": applied.Warnings()} {
+		for _, want := range []string{id, "stays registered", host, "dashboard"} {
+			if !strings.Contains(warnings, want) {
+				t.Errorf("%s: the warning lacks %q: %s", when, want, warnings)
+			}
+		}
+		if strings.Contains(warnings, "hush") {
+			t.Errorf("%s: the warning tells the token: %s", when, warnings)
+		}
+	}
+}
+
+func TestUnknownProvider(t *testing.T) {
+	t.Parallel()
+	hook := registered(t, acctest.Start(t).Protocol(nil), endpoint(nil))
+	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": acctest.Unknown})
+	if _, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(nil)); len(diags) > 0 {
+		t.Errorf("a creation cannot be planned: %s%s", diags.Errors(), diags.Warnings())
+	}
+	read, diags := p.Refresh(hook)
+	if len(diags) > 0 || read.Values["secret"] != hook.Values["secret"] || read.Identity["id"] != hook.Values["id"] {
+		t.Errorf("a refresh loses the state or the identity, and says %s%s", diags.Errors(), diags.Warnings())
+	}
+	plan, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(nil))
+	mustSucceed(t, diags)
+	if _, diags := p.Apply(plan, nil); !strings.Contains(diags.Errors(), "register a webhook endpoint") {
+		t.Errorf("applying without a service says %q", diags.Errors())
+	}
+}
+
+func TestRefusedRegistration(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	p := acctest.Configure(t, object{"base_url": s.URL, "api_key": "sk_live_unknown"})
+	plan, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(nil))
+	mustSucceed(t, diags)
+	hook, diags := p.Apply(plan, nil)
+	text := diags.Errors()
+	for _, want := range []string{"Could not register a webhook endpoint at " + host, "401", "VCARD_API_KEY"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the error lacks %q: %s", want, text)
+		}
+	}
+	if hook.Values != nil || strings.Contains(text, "hush") {
+		t.Errorf("a refused registration leaves %v in the state and says %s", hook.Values, text)
+	}
+}
