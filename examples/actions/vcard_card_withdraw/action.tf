@@ -1,0 +1,16 @@
+variable "card_id" {
+  description = "A card that another configuration manages."
+  type        = string
+}
+
+# terraform apply -invoke=action.vcard_card_withdraw.rest
+action "vcard_card_withdraw" "rest" {
+  config {
+    card_id = var.card_id
+    amount  = data.vcard_card.campaign.balance
+  }
+}
+
+data "vcard_card" "campaign" {
+  id = var.card_id
+}

@@ -1,0 +1,304 @@
+package card_test
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/action"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-testing/config"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	noun "github.com/vcard/terraform-provider-vcard/internal/card"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// shown is a card as its own address shows it.
+type shown struct {
+	service
+	Last4 string `json:"last4"`
+}
+
+func read(s *acctest.Service, id string) shown {
+	var now shown
+	s.Get("/cards/"+id, &now)
+	return now
+}
+
+func TestActions(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	p := s.Protocol(nil)
+	card := issue(s, map[string]any{"amount": 50, "label": "search"})
+	wallet := s.Wallet()
+	for _, step := range []struct {
+		action  string
+		amount  any
+		says    []string // before and after
+		status  string
+		balance usd.Amount
+		wallet  usd.Amount
+	}{
+		{"vcard_card_fund", "25.50", []string{`Funding card ID ("search", ending in LAST4) with 25.50 USD; it holds 50.00 USD.`, `Card ID ("search", ending in LAST4) holds 75.50 USD now, and the wallet 9923.50 USD.`}, "active", 7550, wallet - 2550},
+		{"vcard_card_withdraw", "0.01", []string{"Withdrawing 0.01 USD from card ID", "holds 75.49 USD now, and the wallet 9923.51 USD."}, "active", 7549, wallet - 2549},
+		{"vcard_card_fund", "7.41000000000000000001", []string{"with 7.41 USD", "holds 82.90 USD now"}, "active", 8290, wallet - 3290},
+		{"vcard_card_freeze", nil, []string{"Freezing card ID (\"search\", ending in LAST4), which is active and holds 82.90 USD.", "is frozen now and holds 82.90 USD."}, "frozen", 8290, wallet - 3290},
+		{"vcard_card_freeze", nil, []string{"which is frozen", "is frozen now"}, "frozen", 8290, wallet - 3290},
+		{"vcard_card_fund", 1, []string{"with 1.00 USD", "holds 83.90 USD"}, "frozen", 8390, wallet - 3390},
+		{"vcard_card_unfreeze", nil, []string{"Unfreezing card ID (\"search\"", "is active now and holds 83.90 USD."}, "active", 8390, wallet - 3390},
+		{"vcard_card_withdraw", "83.90", []string{"Withdrawing 83.90 USD", "holds 0.00 USD now"}, "active", 0, wallet + 5000},
+	} {
+		config := object{"card_id": card.ID}
+		if step.amount != nil {
+			config["amount"] = step.amount
+		}
+		progress, diags := p.InvokeAction(step.action, config)
+		if text := diags.Errors() + diags.Warnings(); text != "" {
+			t.Fatalf("%s: %s", step.action, text)
+		}
+		if len(progress) != 2 {
+			t.Fatalf("%s says %q", step.action, progress)
+		}
+		for i, words := range step.says {
+			words = strings.NewReplacer("ID", card.ID, "LAST4", read(s, card.ID).Last4).Replace(words)
+			sayAll(t, step.action, progress[i], words)
+		}
+		if now := read(s, card.ID); now.Status != step.status || now.Balance != step.balance || s.Wallet() != step.wallet {
+			t.Errorf("after %s of %v the card is %s with %s USD, and the wallet holds %s", step.action, step.amount, now.Status, now.Balance, s.Wallet())
+		}
+	}
+}
+
+func TestActionRefusals(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	card, terminated := issue(s, map[string]any{"amount": 50, "label": "search"}).ID, issue(s, map[string]any{"amount": 50}).ID
+	s.Delete("/cards/"+terminated, nil)
+	frozen := issue(s, map[string]any{"amount": 50}).ID
+	s.Post("/cards/"+frozen+"/freeze", nil, nil)
+	refusing := s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodPost && refuse(w, http.StatusUnprocessableEntity, "", "not now")
+	})
+	wallet := s.Wallet()
+	for name, test := range map[string]struct {
+		service *acctest.Service
+		action  string
+		config  object
+		words   []string
+	}{
+		"nothing":           {s, "fund", object{"card_id": card, "amount": 0}, []string{"amount", "at least 0.01 USD", "got 0.00"}},
+		"half a cent":       {s, "fund", object{"card_id": card, "amount": "0.005"}, []string{"amount", "at most two decimals", "0.005"}},
+		"negative":          {s, "withdraw", object{"card_id": card, "amount": -1}, []string{"amount", "zero or more", "-1"}},
+		"no amount":         {s, "withdraw", object{"card_id": card}, []string{"amount"}},
+		"not a card id":     {s, "freeze", object{"card_id": "wh_1"}, []string{"card_id", "must be a card id", "wh_1"}},
+		"no such card":      {s, "unfreeze", object{"card_id": "card_none"}, []string{"unfreeze card card_none", "404 (not_found)", "the id is wrong"}},
+		"poor wallet":       {s, "fund", object{"card_id": card, "amount": 99999}, []string{"fund card " + card, `"search"`, "99999.00 USD", "insufficient_funds", "Deposit first"}},
+		"poor card":         {s, "withdraw", object{"card_id": card, "amount": "50.01"}, []string{"withdraw 50.01 USD from card " + card, "insufficient_card_balance"}},
+		"terminated":        {s, "fund", object{"card_id": terminated, "amount": 1}, []string{"fund card " + terminated, "with 1.00 USD", "is terminated, which is final"}},
+		"freeze terminated": {s, "freeze", object{"card_id": terminated}, []string{"freeze card " + terminated, "is terminated, which is final"}},
+		"frozen, refused":   {refusing, "withdraw", object{"card_id": frozen, "amount": 1}, []string{"422", "not now", "is frozen, which may be the reason"}},
+		"active, refused":   {refusing, "freeze", object{"card_id": card}, []string{"freeze card " + card, "422", "not now"}},
+	} {
+		progress, diags := test.service.Protocol(nil).InvokeAction("vcard_card_"+test.action, test.config)
+		sayAll(t, name, diags.Errors(), test.words...)
+		if diags.Errors() == "" || len(progress) > 1 {
+			t.Errorf("%s: it goes on to say %q", name, progress)
+		}
+	}
+	if now := read(s, card); s.Wallet() != wallet || now.Status != "active" || now.Balance != 5000 {
+		t.Errorf("refused actions left the card %s with %s USD, and the wallet with %s", now.Status, now.Balance, s.Wallet())
+	}
+	_, diags := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"}).InvokeAction("vcard_card_fund", object{"card_id": card, "amount": 1})
+	sayAll(t, "an unknown provider", diags.Errors(), "not known yet", "fund a card with 1.00 USD")
+}
+
+func TestWithdrawActionTellsOfAutoFreeze(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	card := issue(s, map[string]any{"amount": 50, "auto_freeze_at": 30})
+	_, diags := s.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": 20})
+	if text := diags.Errors() + diags.Warnings(); text != "" {
+		t.Errorf("a withdrawal down to the threshold says %s", text)
+	}
+	_, diags = s.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": "0.01"})
+	sayAll(t, "a withdrawal under the threshold", diags.Warnings(), card.ID, "is frozen now", "29.99 USD", "auto_freeze_at", "unfreeze")
+	if diags.Errors() != "" {
+		t.Error(diags.Errors())
+	}
+}
+
+func TestWithdrawActionOfAServiceThatIgnoresTheAmount(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	card := issue(s, map[string]any{"amount": 50})
+	emptying := s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/withdraw") {
+			return false
+		}
+		s.Post("/cards/"+card.ID+"/withdraw", map[string]any{"amount": 50}, nil)
+		_, _ = fmt.Fprintf(w, `{"card_id": %q, "card_balance": 0, "wallet_balance": %s}`, card.ID, s.Wallet())
+		return true
+	})
+	_, diags := emptying.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": 20})
+	sayAll(t, "too large a withdrawal", diags.Errors(), "withdrew more than asked", card.ID, "20.00 USD", "50.00 USD", "30.00 USD", "in the wallet")
+}
+
+// hastyClock moves only when somebody waits.
+type hastyClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *hastyClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *hastyClock) Wait(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return ctx.Err()
+}
+
+// invoke runs an action without any validation before, and without real waits.
+func invoke(t *testing.T, s *acctest.Service, a action.Action, id, amount string) ([]string, diag.Diagnostics) {
+	t.Helper()
+	client, err := api.New(api.Config{BaseURL: s.URL, APIKey: s.Key, Clock: &hastyClock{now: time.Now()}, MaxRetries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	configured := action.ConfigureResponse{}
+	a.(action.ActionWithConfigure).Configure(t.Context(), action.ConfigureRequest{ProviderData: session.New(client)}, &configured)
+	var schema action.SchemaResponse
+	a.Schema(t.Context(), action.SchemaRequest{}, &schema)
+	number, _, err := big.ParseFloat(amount, 10, 512, big.ToNearestEven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var progress []string
+	resp := action.InvokeResponse{SendProgress: func(e action.InvokeProgressEvent) { progress = append(progress, e.Message) }}
+	a.Invoke(t.Context(), action.InvokeRequest{Config: tfsdk.Config{
+		Schema: schema.Schema,
+		Raw: tftypes.NewValue(schema.Schema.Type().TerraformType(t.Context()), map[string]tftypes.Value{
+			"card_id": tftypes.NewValue(tftypes.String, id), "amount": tftypes.NewValue(tftypes.Number, number),
+		}),
+	}}, &resp)
+	return progress, append(configured.Diagnostics, resp.Diagnostics...)
+}
+
+func errorsOf(diags diag.Diagnostics) string {
+	var text strings.Builder
+	for _, d := range diags.Errors() {
+		text.WriteString(d.Summary() + ": " + d.Detail() + "\n")
+	}
+	return text.String()
+}
+
+// losingAnswers is s that funds and withdraws but loses the answer. When blind,
+// the card cannot be read any more either.
+func losingAnswers(s *acctest.Service, id string, blind bool) *acctest.Service {
+	var mu sync.Mutex
+	lost := false
+	return s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method == http.MethodPost {
+			lost = true
+			s.Post("/cards/"+id+"/fund", map[string]any{"amount": 25}, nil)
+			panic(http.ErrAbortHandler)
+		}
+		return lost && blind && refuse(w, http.StatusNotFound, "not_found", "no such card")
+	})
+}
+
+func TestFundActionThatLosesItsAnswer(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	card := issue(s, map[string]any{"amount": 50})
+	progress, diags := invoke(t, losingAnswers(s, card.ID, false), noun.NewFundAction(), card.ID, "25")
+	if text := errorsOf(diags); text != "" || len(progress) != 2 {
+		t.Fatalf("says %q, %s", progress, text)
+	}
+	sayAll(t, "a lost answer", progress[1], "The answer was lost", card.ID, "holds 75.00 USD now")
+	if now := read(s, card.ID); now.Balance != 7500 {
+		t.Errorf("25 USD were funded once, and the card holds %s", now.Balance)
+	}
+}
+
+func TestFundActionThatCannotBeDecided(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	card := issue(s, map[string]any{"amount": 50})
+	progress, diags := invoke(t, losingAnswers(s, card.ID, true), noun.NewFundAction(), card.ID, "25")
+	sayAll(t, "an undecided transfer", errorsOf(diags), "not known whether this took effect: fund card "+card.ID, "25.00 USD", "held 50.00 USD before",
+		"Look before you repeat", "a second time", "transactions")
+	if len(progress) != 1 {
+		t.Errorf("it goes on to say %q", progress)
+	}
+}
+
+// What is unknown while Terraform validates is not validated again.
+func TestTransferActionsCheckTheAmountAgain(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	card := issue(s, map[string]any{"amount": 50})
+	s.Delete("/_sandbox/requests", nil)
+	for amount, words := range map[string]string{"0": "at least 0.01 USD", "-3": "zero or more", "0.005": "two decimals", "1e30": "at most"} {
+		for _, a := range []action.Action{noun.NewFundAction(), noun.NewWithdrawAction()} {
+			_, diags := invoke(t, s, a, card.ID, amount)
+			sayAll(t, amount, errorsOf(diags), words)
+		}
+	}
+	if calls := requests(s); len(calls) > 0 {
+		t.Errorf("amounts that are none were sent: %v", calls)
+	}
+}
+
+func TestActionsThroughTheCLI(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.14.0", "")
+	trigger := func(action string) string {
+		return fmt.Sprintf("\nresource \"terraform_data\" \"now\" {\n  lifecycle {\n    action_trigger {\n      events = [after_create]\n      actions = [%s]\n    }\n  }\n}\n", action)
+	}
+	for name, test := range map[string]struct {
+		config  string
+		status  string
+		balance usd.Amount
+	}{
+		"fund":     {example(t, "actions/vcard_card_fund/action.tf"), "frozen", 7500},
+		"withdraw": {example(t, "actions/vcard_card_withdraw/action.tf") + trigger("action.vcard_card_withdraw.rest"), "frozen", 0},
+		"freeze":   {example(t, "actions/vcard_card_freeze/action.tf") + trigger("action.vcard_card_freeze.now"), "frozen", 5000},
+		"unfreeze": {example(t, "actions/vcard_card_unfreeze/action.tf"), "active", 25000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := acctest.Start(t)
+			card := issue(s, map[string]any{"amount": 50})
+			s.Post("/cards/"+card.ID+"/freeze", nil, nil)
+			s.Test(t, resource.TestStep{
+				Config:          s.Provider() + test.config,
+				ConfigVariables: config.Variables{"card_id": config.StringVariable(card.ID)},
+				Check: func(*terraform.State) error {
+					if now := read(s, card.ID); now.Status != test.status || now.Balance != test.balance {
+						return fmt.Errorf("the card is %s with %s USD, want %s with %s", now.Status, now.Balance, test.status, test.balance)
+					}
+					return nil
+				},
+			})
+		})
+	}
+}
