@@ -37,6 +37,7 @@ func TestRandomLives(t *testing.T) {
 	for step := range *randomSteps {
 		l := w.lives[w.r.IntN(len(w.lives))]
 		before := maps.Clone(l.config)
+		w.deposit()
 		what := w.change(l)
 		w.where = fmt.Sprintf("step %d, seed %d, %s, from %v to %v", step, seed, what, before, l.config)
 		if !w.apply(l) {
@@ -76,6 +77,18 @@ func (l *randomLife) id() string {
 	return id
 }
 
+// deposit fills the wallet up before it runs dry.
+func (w *randomWorld) deposit() {
+	if w.s.Wallet() >= 2000*usd.Dollar {
+		return
+	}
+	var deposit struct {
+		ID string `json:"id"`
+	}
+	w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}, &deposit)
+	w.s.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil, nil)
+}
+
 func (w *randomWorld) cents(from, to int) string {
 	return usd.Cents(int64(from + w.r.IntN(to-from))).String()
 }
@@ -87,7 +100,7 @@ func (w *randomWorld) newConfig() object {
 // change makes one change to the configuration or to the world.
 func (w *randomWorld) change(l *randomLife) string {
 	c := l.config
-	switch w.r.IntN(14) {
+	switch w.r.IntN(15) {
 	case 0, 1, 2:
 		c["amount"] = w.cents(0, 40000)
 		return "amount"
@@ -116,6 +129,9 @@ func (w *randomWorld) change(l *randomLife) string {
 			w.s.Delete("/cards/"+l.id(), nil)
 			return "terminated outside"
 		}
+	case 11:
+		w.s.Post("/_sandbox/clock", map[string]string{"advance": fmt.Sprintf("%dh", w.r.IntN(400))}, nil)
+		return "time passes"
 	}
 	return w.spend(l)
 }
