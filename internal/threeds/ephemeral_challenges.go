@@ -44,7 +44,7 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^card_.+$`), "must be a card id, of the form card_…")},
+				Validators:          []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^card_[^\s/]+$`), "must be a card id, of the form card_…")},
 				MarkdownDescription: "Only challenges of this card. Default: of all cards.",
 			},
 			"status": schema.StringAttribute{
