@@ -56,9 +56,12 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 		a, err := initialLoad(load)
 		if err == nil {
 			total, err = usd.Sum(total, a, issuanceFee)
+			if err != nil {
+				err = errors.New("adds up to more than can be counted")
+			}
 		}
 		if err != nil {
-			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("amounts[%d] %s.", i, err))
+			resp.Error = function.NewArgumentFuncError(0, fmt.Sprintf("amounts[%d] %s", i, err))
 			return
 		}
 	}
