@@ -1,10 +1,14 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 )
 
 const idempotencyKey = "X-Idempotency-Key"
@@ -78,28 +82,59 @@ func TestIdempotencyKeyExpires(t *testing.T) {
 	}
 }
 
+// Thirty calls with one key at the same moment, to one service or to two on one
+// file: one effect, and one answer for all.
 func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	id := s.issue("50")
-	var (
-		group   sync.WaitGroup
-		mu      sync.Mutex
-		answers = map[string]int{}
-	)
-	for range 30 {
-		group.Go(func() {
-			a := s.post("/api/v1/cards/"+id+"/fund", `{"amount":7}`, idempotencyKey, "one")
-			mu.Lock()
-			defer mu.Unlock()
-			answers[a.raw]++
-		})
+	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "s.db"), InitialBalance: sandbox.DefaultInitialBalance}
+	one, stopOne := serveFile(t, o)
+	defer stopOne()
+	two, stopTwo := serveFile(t, o)
+	defer stopTwo()
+	one.unlimited()
+	id := one.issue("50")
+	one.post("/api/v1/cards/"+id+"/freeze", "").ok(200)
+	ended := one.issue("50")
+	for services, list := range map[string][]*service{"one": {one, one}, "two": {one, two}} {
+		for name, c := range map[string][3]string{
+			"create":    {"POST", "/cards", `{"bin_id":"` + adsBIN + `","amount":60}`},
+			"fund":      {"POST", "/cards/" + id + "/fund", `{"amount":7}`},
+			"withdraw":  {"POST", "/cards/" + id + "/withdraw", `{"amount":3}`},
+			"unfreeze":  {"POST", "/cards/" + id + "/unfreeze", ``},
+			"terminate": {"DELETE", "/cards/" + ended, ``},
+			"webhook":   {"POST", "/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`},
+		} {
+			if services == "two" && name == "terminate" {
+				continue
+			}
+			var (
+				group   sync.WaitGroup
+				mu      sync.Mutex
+				answers = map[string]int{}
+				fresh   int
+			)
+			for i := range 30 {
+				group.Go(func() {
+					a := list[i%2].call(c[0], "/api/v1"+c[1], c[2], idempotencyKey, services+name)
+					mu.Lock()
+					defer mu.Unlock()
+					answers[fmt.Sprint(a.status, a.raw)]++
+					if a.header.Get("Idempotent-Replayed") == "" {
+						fresh++
+					}
+				})
+			}
+			group.Wait()
+			if len(answers) != 1 || fresh != 1 {
+				t.Errorf("%s, %s: %d of 30 answers are no replay; they are %v", services, name, fresh, answers)
+			}
+		}
 	}
-	group.Wait()
-	if len(answers) != 1 {
-		t.Errorf("%d different answers: %v", len(answers), answers)
+	if got := two.get("/api/v1/cards/" + id).text("balance"); got != "58.00" {
+		t.Errorf("the card holds %s after two funds of 7 and two withdrawals of 3", got)
 	}
-	if got := s.get("/api/v1/cards/" + id).text("balance"); got != "57.00" {
-		t.Errorf("the card holds %s", got)
+	if got := two.get("/api/v1/cards").text("total"); got != "4" {
+		t.Errorf("%s cards, want four", got)
 	}
+	two.balanced()
 }

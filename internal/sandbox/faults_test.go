@@ -1,0 +1,319 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+)
+
+// fault orders a fault as it is in a JSON object.
+func (s *service) fault(order string) answer {
+	s.t.Helper()
+	return s.post("/_sandbox/faults", order).ok(http.StatusCreated)
+}
+
+// each kind of fault, before and after a fund of 5 USD on a card of 50 USD.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		then   string
+		status int
+		answer func(t *testing.T, o outcome, committed bool)
+	}{
+		"drop": {`"drop"`, 0, func(t *testing.T, o outcome, _ bool) {
+			t.Helper()
+			if o.status != 0 || !errors.Is(o.err, io.EOF) {
+				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			}
+		}},
+		"truncate": {`"truncate"`, 200, func(t *testing.T, o outcome, committed bool) {
+			t.Helper()
+			if o.status != 200 || !errors.Is(o.err, io.ErrUnexpectedEOF) || len(o.raw) == 0 || !strings.HasPrefix(o.raw, `{"`) ||
+				strings.Contains(o.raw, `{"card_id":"card_`) != committed {
+				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			}
+		}},
+		"pass": {`"pass"`, 200, func(t *testing.T, o outcome, _ bool) {
+			t.Helper()
+			if o.status != 200 || o.err != nil || !strings.Contains(o.raw, `"card_balance":55.00`) {
+				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			}
+		}},
+		"status": {`{"status":503}`, 503, func(t *testing.T, o outcome, _ bool) {
+			t.Helper()
+			if o.status != 503 || !strings.HasPrefix(o.raw, `{"error":"injected_fault","message":"`) {
+				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			}
+		}},
+		"body": {`{"status":418,"body":{"tea":[1.50]}}`, 418, func(t *testing.T, o outcome, _ bool) {
+			t.Helper()
+			if o.status != 418 || o.raw != `{"tea":[1.50]}` || o.header.Get("Content-Type") != "application/json" {
+				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			}
+		}},
+		"text": {`{"status":502,"body":"<html>Bad gateway"}`, 502, func(t *testing.T, o outcome, _ bool) {
+			t.Helper()
+			if o.status != 502 || o.raw != "<html>Bad gateway" || !strings.HasPrefix(o.header.Get("Content-Type"), "text/plain") {
+				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			}
+		}},
+		"no content": {`{"status":204}`, 204, func(t *testing.T, o outcome, _ bool) {
+			t.Helper()
+			if o.status != 204 || o.raw != "" || o.err != nil {
+				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			}
+		}},
+	} {
+		for _, when := range []string{"before", "after"} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				s := start(t)
+				id := s.issue("50")
+				s.call(http.MethodDelete, "/_sandbox/requests", "").ok(200)
+				s.fault(`{"method":"POST","path":"/cards/*/fund","times":1,"when":"` + when + `","then":` + c.then + `}`)
+				committed := when == "after" || name == "pass"
+
+				o := s.attempt(t.Context(), http.MethodPost, "/api/v1/cards/"+id+"/fund", `{"amount":5}`)
+				c.answer(t, o, committed)
+				if got, want := s.get("/api/v1/cards/"+id).text("balance"), map[bool]string{true: "55.00", false: "50.00"}[committed]; got != want {
+					t.Errorf("the card holds %s, want %s", got, want)
+				}
+				logged := s.get("/_sandbox/requests").data()[0]
+				if got := fmt.Sprint(logged["path"], logged["status"]); got != fmt.Sprint("/cards/"+id+"/fund", c.status) {
+					t.Errorf("the request is logged as %s", got)
+				}
+				s.post("/api/v1/cards/"+id+"/fund", `{"amount":5}`).ok(200) // one time, and no more
+				s.balanced()
+			})
+		}
+	}
+}
+
+func TestFaultAfterCommitIsReplayed(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	id := s.issue("50")
+	s.fault(`{"method":"POST","path":"/cards/*/fund","times":2,"when":"after","then":"drop"}`)
+	path := "/api/v1/cards/" + id + "/fund"
+	for range 2 {
+		if o := s.attempt(t.Context(), http.MethodPost, path, `{"amount":5}`, idempotencyKey, "k"); o.status != 0 {
+			t.Errorf("answered %d", o.status)
+		}
+	}
+	if a := s.post(path, `{"amount":5}`, idempotencyKey, "k").ok(200); a.header.Get("Idempotent-Replayed") != "true" || a.text("card_balance") != "55.00" {
+		t.Errorf("answered %s with %v", a.raw, a.header)
+	}
+}
+
+func TestFaultTargets(t *testing.T) {
+	t.Parallel()
+	for order, c := range map[string]struct{ hit, missed string }{
+		`"method":"GET","path":"/cards"`:           {"GET /cards", "POST /cards, GET /cards/card_x, GET /bins"},
+		`"method":"GET","path":"/cards/*"`:         {"GET /cards/card_x", "GET /cards, GET /cards/card_x/details"},
+		`"method":"GET","path":"/cards/**"`:        {"GET /cards/card_x, GET /cards/card_x/details", "GET /cards, GET /bins"},
+		`"method":"*","path":"/cards{,/**}"`:       {"GET /cards, POST /cards, DELETE /cards/card_x, POST /cards/card_x/fund", "GET /bins"},
+		`"method":"*","path":"**"`:                 {"GET /bins, POST /webhooks, GET /nothing", ""},
+		`"method":"POST","path":"/cards/card_?/*"`: {"POST /cards/card_x/freeze", "POST /cards/card_xy/freeze, GET /cards/card_x/details"},
+	} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			s.fault(`{` + order + `,"times":0,"when":"before","then":{"status":555}}`)
+			for calls, want := range map[string]bool{c.hit: true, c.missed: false} {
+				for call := range strings.SplitSeq(calls, ", ") {
+					method, path, _ := strings.Cut(call, " ")
+					if method == "" {
+						continue
+					}
+					if got := s.call(method, "/api/v1"+path, "").status == 555; got != want {
+						t.Errorf("%s: struck is %v", call, got)
+					}
+				}
+			}
+			if a := s.as("sk_live_x").call(http.MethodGet, "/_sandbox/clock", ""); a.status != 401 {
+				t.Errorf("a control call answered %d", a.status)
+			}
+		})
+	}
+}
+
+func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ids := map[string]bool{}
+	for _, order := range []string{
+		`{"method":"GET","path":"/bins","times":2,"when":"after","delay_ms":1,"then":"pass"}`,
+		`{"method":"GET","path":"/bins","then":{"status":500,"body":{"a":null}}}`,
+		`{"method":"*","path":"**","times":0,"when":"before","then":{"status":429}}`,
+	} {
+		added := s.fault(order)
+		fields(t, added.body, "id", "method", "path", "times", "when", "delay_ms", "then")
+		ids[added.text("id")] = true
+	}
+	if len(ids) != 3 {
+		t.Errorf("three faults have the ids %v", ids)
+	}
+	list := func(wants ...string) {
+		t.Helper()
+		a := s.get("/_sandbox/faults").ok(200)
+		for _, want := range wants {
+			if !strings.Contains(a.raw, want) {
+				t.Errorf("no %s in %s", want, a.raw)
+			}
+		}
+		if len(a.data()) != len(wants) {
+			t.Errorf("%d faults, want %d: %s", len(a.data()), len(wants), a.raw)
+		}
+	}
+	const (
+		second = `"times":1,"when":"before","delay_ms":0,"then":{"status":500,"body":{"a":null}}}`
+		third  = `"method":"*","path":"**","times":0,"when":"before","delay_ms":0,"then":{"status":429}}`
+	)
+	list(`"times":2,"when":"after","delay_ms":1,"then":"pass"}`, second, third)
+	s.get("/api/v1/bins").ok(200)
+	list(`"times":1,"when":"after"`, second, third)
+	s.get("/api/v1/bins").ok(200)
+	list(second, third)
+	s.get("/api/v1/bins").ok(500)
+	for range 3 {
+		s.get("/api/v1/bins").ok(429)
+	}
+	list(third)
+	s.call(http.MethodDelete, "/_sandbox/faults", "").ok(200)
+	list()
+	s.get("/api/v1/bins").ok(200)
+
+	s.fault(`{"method":"*","path":"**","times":0,"when":"before","then":"drop"}`)
+	s.post("/_sandbox/reset", "").ok(200)
+	s.get("/api/v1/bins").ok(200)
+}
+
+func TestFaultsRefuse(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for order, text := range map[string]string{
+		`{}`: "method is required", `{"method":"PUT","path":"/cards","then":"drop"}`: "method must be one of",
+		`{"method":"get","path":"/cards","then":"drop"}`: "method must be one of", `{"method":"GET","then":"drop"}`: "path is required",
+		`{"method":"GET","path":"/api/v1/cards","then":"drop"}`: "/cards/*/fund", `{"method":"GET","path":"/_sandbox/clock","then":"drop"}`: "what follows /api/v1",
+		`{"method":"GET","path":"/cards/[","then":"drop"}`: "not a pattern", `{"method":"GET","path":"` + strings.Repeat("*", 257) + `","then":"drop"}`: "at most 256",
+		`{"method":"GET","path":"/cards"}`: "then is required", `{"method":"GET","path":"/cards","then":"explode"}`: "drop, truncate, pass",
+		`{"method":"GET","path":"/cards","then":{}}`: "status is required", `{"method":"GET","path":"/cards","then":{"status":99}}`: "200 to 599",
+		`{"method":"GET","path":"/cards","then":{"status":500,"header":{}}}`: `"header"`, `{"method":"GET","path":"/cards","then":7}`: "then must be a string",
+		`{"method":"GET","path":"/cards","then":"drop","times":-1}`: "times", `{"method":"GET","path":"/cards","then":"drop","when":"later"}`: "before, after",
+		`{"method":"GET","path":"/cards","then":"drop","delay_ms":100001}`: "delay_ms", `{"method":"GET","path":"/cards","then":"drop","speed":1}`: `"speed"`,
+	} {
+		s.post("/_sandbox/faults", order).refused(400, "invalid_request", text)
+	}
+	if got := s.get("/_sandbox/faults").data(); len(got) != 0 {
+		t.Errorf("refused orders left %v", got)
+	}
+}
+
+// A caller that does not wait for a slow service has not undone its call.
+func TestFaultDelays(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	id := s.issue("50")
+	s.fault(`{"method":"POST","path":"/cards/*/fund","times":1,"when":"before","delay_ms":300,"then":"pass"}`)
+	impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	if o := s.attempt(impatient, http.MethodPost, "/api/v1/cards/"+id+"/fund", `{"amount":5}`); o.err == nil {
+		t.Errorf("answered %d within 50 ms", o.status)
+	}
+	if got := s.get("/api/v1/cards/" + id).text("balance"); got != "50.00" && time.Since(begun) < 300*time.Millisecond {
+		t.Errorf("committed before the delay: %s", got)
+	}
+	for s.get("/api/v1/cards/"+id).text("balance") != "55.00" {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("never committed")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if took := time.Since(begun); took < 300*time.Millisecond {
+		t.Errorf("committed after %v", took)
+	}
+}
+
+func TestFaultDelayEndsWithTheService(t *testing.T) {
+	t.Parallel()
+	box, err := sandbox.Open(t.Context(), sandbox.Options{Path: ":memory:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ordered := direct(t, box, http.MethodPost, "/_sandbox/faults", `{"method":"GET","path":"/bins","delay_ms":60000,"then":"pass"}`)
+	if ordered.status != 201 {
+		t.Fatalf("answered %d %s", ordered.status, ordered.body.String())
+	}
+	ended := make(chan *abortable)
+	go func() { ended <- direct(t, box, http.MethodGet, "/api/v1/bins", "") }()
+	time.Sleep(50 * time.Millisecond)
+	if err := box.Close(); err != nil {
+		t.Error(err)
+	}
+	if w := <-ended; w.panicked != http.ErrAbortHandler || w.status != 0 {
+		t.Errorf("answered %d, ended with %v", w.status, w.panicked)
+	}
+}
+
+// A handler that cuts its answer off tells whoever called it by the panic that
+// net/http has for it, after it wrote what the caller is to see.
+func TestFaultsWithoutAConnection(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	box, err := sandbox.Open(t.Context(), sandbox.Options{Path: ":memory:", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for then, want := range map[string]string{"pass": `{"data":[],"page":1,"per_page":25,"total":0}` + "\n", "drop": "", "truncate": `{"data":[],"page":1,"p`} {
+		direct(t, box, http.MethodPost, "/_sandbox/faults", `{"method":"GET","path":"/cards","when":"after","then":"`+then+`"}`)
+		w := direct(t, box, http.MethodGet, "/api/v1/cards", "")
+		if (w.panicked == http.ErrAbortHandler) != (then != "pass") || (w.status == 0) != (then == "drop") || w.body.String() != want {
+			t.Errorf("%s: answered %d %q, ended with %v", then, w.status, w.body.String(), w.panicked)
+		}
+	}
+	if err := box.Close(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(log.String(), "panicked") {
+		t.Errorf("an ordered fault is logged as a panic:\n%s", log.String())
+	}
+}
+
+// direct calls the handler without a server.
+func direct(t *testing.T, box *sandbox.Sandbox, method, path, body string) (w *abortable) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+box.APIKey())
+	request.Header.Set("Content-Type", "application/json")
+	w = &abortable{header: http.Header{}}
+	defer func() { w.panicked = recover() }()
+	box.Handler().ServeHTTP(w, request)
+	return w
+}
+
+// abortable is a response writer without a connection.
+type abortable struct {
+	header   http.Header
+	status   int
+	body     bytes.Buffer
+	panicked any
+}
+
+func (w *abortable) Header() http.Header { return w.header }
+
+func (w *abortable) WriteHeader(status int) { w.status = status }
+
+func (w *abortable) Write(data []byte) (int, error) { return w.body.Write(data) }
