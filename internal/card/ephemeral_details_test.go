@@ -100,6 +100,11 @@ func TestCardDetailsRefusals(t *testing.T) {
 		if opened != nil {
 			t.Errorf("%s: it opens", name)
 		}
+		for _, once := range []string{"is final", "frozen = false"} {
+			if text := diags.Errors(); strings.Count(text, once) > 1 {
+				t.Errorf("%s: %q is said twice in %q", name, once, text)
+			}
+		}
 		if strings.Contains(diags.Errors()+p.Log(), known.PAN) {
 			t.Errorf("%s: an error or the log has the card's number", name)
 		}
