@@ -141,7 +141,7 @@ func (s *Service) Wallet() usd.Amount {
 func Factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	prepareCLI()
 	return map[string]func() (tfprotov6.ProviderServer, error){
-		"vcard": providerserver.NewProtocol6WithError(provider.New("test")()),
+		"vcard": providerserver.NewProtocol6WithError(provider.New("test", provider.WithClock(&skippingClock{}))()),
 	}
 }
 

@@ -34,10 +34,10 @@ const bothWays = `Configure one of the two:
 
 The environment variable VCARD_SANDBOX names a sandbox file as well.`
 
-// connect makes the client that a known configuration describes.
-func (c config) connect(ctx context.Context, userAgent string) (*api.Client, diag.Diagnostics) {
+// connect completes the settings with what a known configuration says, and
+// makes the client.
+func (c config) connect(ctx context.Context, settings api.Config) (*api.Client, diag.Diagnostics) {
 	var diags diag.Diagnostics
-	settings := api.Config{UserAgent: userAgent, MaxRetries: api.DefaultMaxRetries, Observe: logExchange}
 	c.tune(ctx, &settings, &diags)
 
 	sandboxPath := c.fillFromEnvironment()

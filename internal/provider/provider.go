@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/bins"
 	"github.com/vcard/terraform-provider-vcard/internal/card"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
@@ -27,6 +28,7 @@ const Address = "registry.terraform.io/vcard/vcard"
 
 type vcardProvider struct {
 	version string
+	clock   api.Clock
 }
 
 var (
@@ -36,9 +38,23 @@ var (
 	_ provider.ProviderWithListResources      = (*vcardProvider)(nil)
 )
 
+// Option changes how a provider runs.
+type Option func(*vcardProvider)
+
+// WithClock lets a test decide how long the client's waits take.
+func WithClock(clock api.Clock) Option {
+	return func(p *vcardProvider) { p.clock = clock }
+}
+
 // New returns what makes a provider of this version ("dev" outside releases).
-func New(version string) func() provider.Provider {
-	return func() provider.Provider { return &vcardProvider{version: version} }
+func New(version string, options ...Option) func() provider.Provider {
+	return func() provider.Provider {
+		p := &vcardProvider{version: version}
+		for _, option := range options {
+			option(p)
+		}
+		return p
+	}
 }
 
 func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -58,7 +74,12 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	}
 	s := session.New(nil)
 	if !c.isUnknown() {
-		client, diags := c.connect(ctx, userAgent(p.version, req.TerraformVersion))
+		client, diags := c.connect(ctx, api.Config{
+			UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + req.TerraformVersion,
+			Clock:      p.clock,
+			Observe:    logExchange,
+			MaxRetries: api.DefaultMaxRetries,
+		})
 		resp.Diagnostics.Append(diags...)
 		if resp.Diagnostics.HasError() {
 			return
@@ -67,10 +88,6 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	}
 	resp.ResourceData, resp.DataSourceData = s, s
 	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s
-}
-
-func userAgent(version, terraform string) string {
-	return "terraform-provider-vcard/" + version + " Terraform/" + terraform
 }
 
 func (p *vcardProvider) Resources(context.Context) []func() resource.Resource {

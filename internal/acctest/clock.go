@@ -1,0 +1,38 @@
+package acctest
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// longestWait is what a wait takes at most on a skippingClock.
+const longestWait = 50 * time.Millisecond
+
+// skippingClock is a real clock that jumps over all but the beginning of each wait.
+type skippingClock struct {
+	mu      sync.Mutex
+	skipped time.Duration
+}
+
+func (c *skippingClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.skipped)
+}
+
+func (c *skippingClock) Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(min(d, longestWait))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if rest := d - longestWait; rest > 0 {
+		c.mu.Lock()
+		c.skipped += rest
+		c.mu.Unlock()
+	}
+	return nil
+}
