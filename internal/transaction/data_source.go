@@ -2,10 +2,15 @@
 package transaction
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
@@ -23,15 +28,15 @@ var (
 // NewDataSource makes the data source vcard_transactions.
 func NewDataSource() datasource.DataSource { return &transactionsDataSource{} }
 
-func (d *transactionsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_transactions"
+func (d *transactionsDataSource) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = typeName
 }
 
 func (d *transactionsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
 	d.session = session.From(req.ProviderData, &resp.Diagnostics)
 }
 
-// ValidateConfig checks that the period has room for a transaction.
+// ValidateConfig checks that the period does not end before it begins.
 func (d *transactionsDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
@@ -46,24 +51,45 @@ func (d *transactionsDataSource) Read(ctx context.Context, req datasource.ReadRe
 	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the transactions") {
 		return
 	}
-	totals := totals{}
-	m.Transactions, m.Truncated = []transaction{}, types.BoolValue(false)
+	aside, lean := ctx.Value(rowsKey{}).(*rows)
+	if !lean {
+		aside = &rows{}
+	}
+	if err := d.collect(ctx, &m, aside); err != nil {
+		resp.Diagnostics.Append(session.Failure("read the transactions", err))
+		return
+	}
+	shown := aside
+	if lean {
+		shown = &rows{} // the server sets in what is put aside
+	}
+	m.Transactions = shown.list(ctx, resp.State, &resp.Diagnostics)
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+	}
+}
+
+// collect reads the transactions that m selects, and sums them up.
+func (d *transactionsDataSource) collect(ctx context.Context, m *model, into *rows) error {
+	sums := totals{}
+	m.Truncated = types.BoolValue(false)
 	for t, err := range d.session.Client.Transactions(ctx, m.filter()) {
-		if err == nil && m.isFull() {
+		if err != nil {
+			return err
+		}
+		if !m.MaxResults.IsNull() && int64(into.count) == m.MaxResults.ValueInt64() {
 			m.Truncated = types.BoolValue(true)
 			break
 		}
-		if err == nil {
-			m.Transactions = append(m.Transactions, listed(t))
-			err = totals.add(t)
+		if err := into.add(t); err != nil {
+			return err
 		}
-		if err != nil {
-			resp.Diagnostics.Append(session.Failure("read the transactions", err))
-			return
+		if err := sums.add(t); err != nil {
+			return err
 		}
 	}
-	m.Summary = totals.summaries()
-	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+	m.Summary = sums.summaries()
+	return nil
 }
 
 func (m model) filter() api.TransactionFilter {
@@ -75,6 +101,26 @@ func (m model) filter() api.TransactionFilter {
 	}
 }
 
-func (m model) isFull() bool {
-	return !m.MaxResults.IsNull() && int64(len(m.Transactions)) == m.MaxResults.ValueInt64()
+// list makes the rows a value of the framework.
+func (r *rows) list(ctx context.Context, state tfsdk.State, diags *diag.Diagnostics) types.List {
+	bug := func(err error) types.List {
+		diags.AddAttributeError(path.Root(listAttribute), "The transactions cannot be listed",
+			"Putting them into the form that Terraform wants failed: "+err.Error()+". This is a bug in the provider; please report it.")
+		return types.List{}
+	}
+	attribute := state.Schema.GetAttributes()[listAttribute].GetType()
+	var encoded bytes.Buffer
+	if err := r.writeTo(&encoded); err != nil {
+		return bug(err)
+	}
+	decoded, err := tfprotov6.DynamicValue{MsgPack: encoded.Bytes()}.Unmarshal(attribute.TerraformType(ctx))
+	if err != nil {
+		return bug(err)
+	}
+	value, err := attribute.ValueFromTerraform(ctx, decoded)
+	if err != nil {
+		return bug(err)
+	}
+	list, _ := value.(types.List)
+	return list
 }

@@ -29,7 +29,7 @@ func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRe
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^card_.+$`), "must be a card id, of the form card_…")},
+				Validators:          []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^card_[^\s/]+$`), "must be a card id, of the form card_…")},
 				MarkdownDescription: "Only transactions of this card. Default: of all cards, terminated ones included.",
 			},
 			"type": schema.StringAttribute{

@@ -1,0 +1,256 @@
+package transaction_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+type object = acctest.Object
+
+const typeName = "vcard_transactions"
+
+// event is one as the service shows it.
+type event struct {
+	ID        string
+	CardID    string `json:"card_id"`
+	Type      string
+	Amount    usd.Amount
+	Currency  string
+	Fee       usd.Amount
+	Merchant  struct{ Name, MCC string }
+	CreatedAt string `json:"created_at"`
+}
+
+// happened is what the control surface answers.
+type happened struct{ Transaction event }
+
+func newCard(s *acctest.Service, load usd.Amount) string {
+	var card struct{ ID string }
+	s.Post("/cards", object{"bin_id": "bin_ads_visa_us", "amount": load}, &card)
+	return card.ID
+}
+
+func authorize(s *acctest.Service, card string, amount usd.Amount) event {
+	var made happened
+	s.Post("/_sandbox/authorizations", object{"card_id": card, "amount": amount, "merchant": object{"name": "Search Ads", "mcc": "7311"}}, &made)
+	return made.Transaction
+}
+
+func follow(s *acctest.Service, what string, of event, amount usd.Amount) event {
+	var made happened
+	s.Post("/_sandbox/"+what, object{"transaction_id": of.ID, "amount": amount}, &made)
+	return made.Transaction
+}
+
+// read returns what the data source says, and the ids of its transactions.
+func read(t *testing.T, p *acctest.Protocol, config object) (got object, ids []string) {
+	t.Helper()
+	got, diags := p.ReadDataSource(typeName, config)
+	if text := diags.Errors(); text != "" {
+		t.Fatal(text)
+	}
+	list, ok := got["transactions"].([]any)
+	if !ok {
+		t.Fatalf("read %v", got)
+	}
+	for _, entry := range list {
+		one, _ := entry.(object)
+		ids = append(ids, fmt.Sprint(one["id"]))
+	}
+	return got, ids
+}
+
+func summaryOf(got object, currency string) object {
+	all, _ := got["summary"].(object)
+	one, _ := all[currency].(object)
+	return one
+}
+
+// spent is a service with two cards that were used: one settled and partly
+// refunded, the other authorized and declined.
+func spent(t *testing.T, options ...contract.Option) (s *acctest.Service, cards []string, newestFirst []string) {
+	t.Helper()
+	s = acctest.Start(t, options...)
+	cards = []string{newCard(s, 100_00), newCard(s, 50_00)}
+	authorization := authorize(s, cards[0], 40_10)
+	settlement := follow(s, "settlements", authorization, 35_05)
+	refund := follow(s, "refunds", settlement, 10_01)
+	open := authorize(s, cards[1], 20_00)
+	decline := authorize(s, cards[1], 30_01)
+	return s, cards, []string{decline.ID, open.ID, refund.ID, settlement.ID, authorization.ID}
+}
+
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	s, _, ids := spent(t)
+	var want struct{ Data []event }
+	s.Get("/transactions", &want)
+	got, found := read(t, s.Protocol(nil), object{})
+	if !slices.Equal(found, ids) || len(want.Data) != len(ids) {
+		t.Fatalf("read %v, want %v", found, ids)
+	}
+	list, _ := got["transactions"].([]any)
+	for i, w := range want.Data {
+		g, _ := list[i].(object)
+		merchant, _ := g["merchant"].(object)
+		if g["card_id"] != w.CardID || g["type"] != w.Type || g["currency"] != w.Currency || g["created_at"] != w.CreatedAt ||
+			g["amount"] != plain(w.Amount) || g["fee"] != plain(w.Fee) || merchant["name"] != w.Merchant.Name || merchant["mcc"] != w.Merchant.MCC {
+			t.Errorf("transaction %d is %v, want %+v", i, g, w)
+		}
+	}
+	if got["truncated"] != false {
+		t.Errorf("truncated is %v", got["truncated"])
+	}
+	sum := summaryOf(got, "USD")
+	for name, amount := range map[string]string{
+		"authorized": "60.1", "settled": "35.05", "refunded": "10.01", "declined": "30.01", "fees": "0", "net_spend": "25.04",
+	} {
+		if sum[name] != acctest.Number(amount) {
+			t.Errorf("summary %s is %v, want %s", name, sum[name], amount)
+		}
+	}
+	if counts := fmt.Sprint(sum["counts"]); counts != "map[authorization:2 decline:1 refund:1 settlement:1]" {
+		t.Errorf("counts are %s", counts)
+	}
+}
+
+// plain is an amount as acctest.Number writes it.
+func plain(a usd.Amount) acctest.Number { return acctest.Number(a.BigFloat().Text('f', -1)) }
+
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	s, cards, ids := spent(t)
+	p := s.Protocol(nil)
+	var clock struct{ Now string }
+	s.Post("/_sandbox/clock", object{"advance": "48h"}, &clock)
+	late := authorize(s, cards[0], 5_00).ID
+	today := clock.Now[:len("2006-01-02")]
+	for name, c := range map[string]struct {
+		filters object
+		want    []string
+		cut     bool
+	}{
+		"none":                 {object{}, append([]string{late}, ids...), false},
+		"card":                 {object{"card_id": cards[1]}, ids[:2], false},
+		"card and type":        {object{"card_id": cards[1], "type": "decline"}, ids[:1], false},
+		"unknown card":         {object{"card_id": "card_none"}, nil, false},
+		"settlements":          {object{"type": "settlement"}, []string{ids[3]}, false},
+		"from a day":           {object{"from": today}, []string{late}, false},
+		"to a day":             {object{"to": today}, append([]string{late}, ids...), false},
+		"a day":                {object{"from": today, "to": today}, []string{late}, false},
+		"to an early time":     {object{"to": clock.Now[:len("2006-01-02")] + "T00:00:00Z"}, ids, false},
+		"with an offset":       {object{"from": today + "T14:00:00+14:00"}, []string{late}, false},
+		"fewer than there are": {object{"max_results": 2}, []string{late, ids[0]}, true},
+		"as many as there are": {object{"max_results": 6}, append([]string{late}, ids...), false},
+		"more than there are":  {object{"max_results": 7}, append([]string{late}, ids...), false},
+	} {
+		got, found := read(t, p, c.filters)
+		if !slices.Equal(found, c.want) || got["truncated"] != c.cut {
+			t.Errorf("%s: read %v, truncated %v; want %v, %v", name, found, got["truncated"], c.want, c.cut)
+		}
+		for filter, value := range c.filters {
+			if text := fmt.Sprint(value); fmt.Sprint(got[filter]) != text {
+				t.Errorf("%s: %s became %v", name, filter, got[filter])
+			}
+		}
+	}
+	got, _ := read(t, p, object{"max_results": 2})
+	if sum := summaryOf(got, "USD"); sum["authorized"] != acctest.Number("5") || sum["declined"] != acctest.Number("30.01") || sum["settled"] != acctest.Number("0") {
+		t.Errorf("the summary of two transactions is %v", sum)
+	}
+}
+
+func TestNegativeNetSpend(t *testing.T) {
+	t.Parallel()
+	s, _, _ := spent(t)
+	got, _ := read(t, s.Protocol(nil), object{"type": "refund"})
+	if sum := summaryOf(got, "USD"); sum["net_spend"] != acctest.Number("-10.01") {
+		t.Errorf("refunds alone are a net spend of %v", sum["net_spend"])
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	p := s.Protocol(nil)
+	for name, c := range map[string]struct {
+		config object
+		want   []string
+	}{
+		"from after to":       {object{"from": "2026-03-02", "to": "2026-03-01"}, []string{"from must not be after to", "2026-03-02", "2026-03-01"}},
+		"time after day":      {object{"from": "2026-03-02T00:00:00Z", "to": "2026-03-01"}, []string{"from must not be after to"}},
+		"time after time":     {object{"from": "2026-03-01T12:00:01Z", "to": "2026-03-01T14:00:00+02:00"}, []string{"from must not be after to"}},
+		"impossible date":     {object{"from": "2026-02-30"}, []string{"from", `"2026-02-30"`, "the calendar or the clock does not have"}},
+		"impossible time":     {object{"to": "2026-02-03T25:00:00Z"}, []string{"to", "the calendar or the clock does not have"}},
+		"no zone":             {object{"from": "2026-02-03T10:00:00"}, []string{"from", "has no zone", "add Z for UTC"}},
+		"no zone, fraction":   {object{"from": "2026-02-03T10:00:00.5"}, []string{"has no zone"}},
+		"no zone, no seconds": {object{"from": "2026-02-03T10:00"}, []string{"has no zone"}},
+		"no date":             {object{"from": "yesterday"}, []string{"from", `"yesterday"`, "which is neither"}},
+		"another order":       {object{"to": "03/01/2026"}, []string{"to", "which is neither"}},
+		"empty":               {object{"to": ""}, []string{"to", "which is neither"}},
+		"type":                {object{"type": "chargeback"}, []string{"type", `"settlement"`, "chargeback"}},
+		"card id":             {object{"card_id": "txn_1"}, []string{"card_id", "must be a card id", "txn_1"}},
+		"no results":          {object{"max_results": 0}, []string{"max_results", "at least 1"}},
+	} {
+		_, diags := p.ReadDataSource(typeName, c.config)
+		if len(diags) != 1 {
+			t.Errorf("%s: %d diagnostics, want one error: %s", name, len(diags), diags.Errors())
+		}
+		for _, want := range c.want {
+			if !strings.Contains(diags.Errors(), want) {
+				t.Errorf("%s: the error lacks %q: %s", name, want, diags.Errors())
+			}
+		}
+	}
+	var log struct{ Data []any }
+	if s.Get("/_sandbox/requests", &log); len(log.Data) != 0 {
+		t.Errorf("bad input was sent to the service: %v", log.Data)
+	}
+}
+
+func TestUnknownProvider(t *testing.T) {
+	t.Parallel()
+	p := acctest.Configure(t, object{"sandbox": acctest.Unknown})
+	if _, diags := p.ReadDataSource(typeName, object{}); !strings.Contains(diags.Errors(), "read the transactions, but they depend on values that are known only after apply") {
+		t.Errorf("without a service: %s", diags.Errors())
+	}
+}
+
+func TestFailedPage(t *testing.T) {
+	t.Parallel()
+	s, _, _ := spent(t)
+	s.Post("/_sandbox/faults", object{"method": "GET", "path": "/transactions", "times": 0, "when": "before", "then": object{"status": 401}}, nil)
+	if _, diags := s.Protocol(nil).ReadDataSource(typeName, object{}); !strings.Contains(diags.Errors(), "Could not read the transactions: The service answered 401") {
+		t.Errorf("a refusal says %q", diags.Errors())
+	}
+}
+
+func TestExample(t *testing.T) {
+	t.Parallel()
+	s, _, _ := spent(t)
+	text, err := os.ReadFile("../../examples/data-sources/vcard_transactions/data-source.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Test(t, resource.TestStep{
+		Config: s.Provider() + string(text),
+		ConfigStateChecks: []statecheck.StateCheck{
+			statecheck.ExpectKnownOutputValue("net_spend_march", knownvalue.Int64Exact(0)),
+			statecheck.ExpectKnownOutputValue("declines", knownvalue.ObjectExact(map[string]knownvalue.Check{
+				"merchants": knownvalue.TupleExact([]knownvalue.Check{knownvalue.StringExact("Search Ads")}),
+				"truncated": knownvalue.Bool(false),
+			})),
+		},
+	})
+}

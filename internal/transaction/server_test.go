@@ -1,0 +1,168 @@
+package transaction_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
+	"github.com/vcard/terraform-provider-vcard/internal/transaction"
+)
+
+// history serves this many transactions in pages of a thousand, in two
+// currencies and with a type that is not documented.
+func history(t testing.TB, count int) string {
+	t.Helper()
+	const perPage = 1000
+	types := []string{"authorization", "settlement", "refund", "decline", "chargeback"}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		w.Header().Set("Content-Type", "application/json")
+		out := bufio.NewWriter(w)
+		_, _ = fmt.Fprint(out, `{"data":[`)
+		for i := (page - 1) * perPage; i < min(page*perPage, count); i++ {
+			if i%perPage > 0 {
+				_, _ = fmt.Fprint(out, ",")
+			}
+			_, _ = fmt.Fprintf(out, `{"id":"txn_%024d","card_id":"card_%024d","type":%q,"amount":%d.%02d,"currency":%q,"fee":0.%02d,"merchant":{"name":"Merchant \u20ac %d","mcc":"7311"},"created_at":"2026-03-01T00:00:%02d.%03dZ"}`,
+				count-i, i%50, types[i%len(types)], i%997, i%100, []string{"USD", "EUR"}[i%2], i%3, i%200, 59-i*59/count, i%1000)
+		}
+		_, _ = fmt.Fprintf(out, `],"page":%d}`, page)
+		_ = out.Flush()
+	}))
+	t.Cleanup(service.Close)
+	return service.URL + "/api/v1"
+}
+
+// client speaks to a provider's server as Terraform does.
+type client struct {
+	server tfprotov6.ProviderServer
+	shape  tftypes.Type
+}
+
+func connect(t testing.TB, server tfprotov6.ProviderServer, address string) client {
+	t.Helper()
+	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	configured, err := server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{
+		Config: block(t, schemas.Provider.ValueType(), map[string]any{"base_url": address, "api_key": "sk_live_test"}),
+	})
+	if err != nil || len(configured.Diagnostics) > 0 {
+		t.Fatal(err, configured.Diagnostics)
+	}
+	return client{server, schemas.DataSourceSchemas[typeName].ValueType()}
+}
+
+// block is an object with these attributes, the others null.
+func block(t testing.TB, shape tftypes.Type, attributes map[string]any) *tfprotov6.DynamicValue {
+	t.Helper()
+	values := map[string]tftypes.Value{}
+	for name, inner := range shape.(tftypes.Object).AttributeTypes {
+		values[name] = tftypes.NewValue(inner, attributes[name])
+	}
+	encoded, err := tfprotov6.NewDynamicValue(shape, tftypes.NewValue(shape, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &encoded
+}
+
+func (c client) read(t testing.TB, attributes map[string]any) *tfprotov6.DynamicValue {
+	t.Helper()
+	resp, err := c.server.ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: typeName, Config: block(t, c.shape, attributes)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range resp.Diagnostics {
+		t.Fatal(d.Summary, d.Detail)
+	}
+	return resp.State
+}
+
+// TestLeanAnswersAreTheSame compares the answers with those of the framework.
+func TestLeanAnswersAreTheSame(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{0, 1, 15, 16, 3210} {
+		address := history(t, count)
+		plain := connect(t, providerserver.NewProtocol6(provider.New("test")())(), address)
+		lean := connect(t, transaction.Lean(providerserver.NewProtocol6(provider.New("test")())()), address)
+		for _, config := range []map[string]any{nil, {"from": "2026-03-01", "max_results": 7}} {
+			want, err := plain.read(t, config).Unmarshal(plain.shape)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := lean.read(t, config).Unmarshal(lean.shape)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !got.Equal(want) {
+				t.Errorf("of %d transactions with %v the lean answer is %.2000s, want %.2000s", count, config, got, want)
+			}
+		}
+	}
+}
+
+// TestMemory reads ten thousand transactions; BenchmarkMemory ten times as many.
+func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+	const transactions, limit = 10_000, 40
+	if peak := peakOf(t, transactions); peak > limit {
+		t.Errorf("reading %d transactions took %d MB, want at most %d", transactions, peak, limit)
+	}
+}
+
+// BenchmarkMemory fails when 100,000 transactions take more than 150 MB.
+func BenchmarkMemory(b *testing.B) {
+	const transactions, limit = 100_000, 150
+	for b.Loop() {
+		peak := peakOf(b, transactions)
+		if b.ReportMetric(float64(peak), "peak-MB"); peak > limit {
+			b.Errorf("reading %d transactions took %d MB, want at most %d", transactions, peak, limit)
+		}
+	}
+}
+
+// peakOf returns the most MB that the heap grows by while this many transactions are read.
+func peakOf(t testing.TB, count int) uint64 {
+	t.Helper()
+	c := connect(t, provider.NewServer("test")(), history(t, count))
+	runtime.GC()
+	before := heap()
+	var peak atomic.Uint64
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+				peak.Store(max(peak.Load(), heap()))
+			}
+		}
+	}()
+	state := c.read(t, nil)
+	close(done)
+	<-stopped
+	if len(state.MsgPack) < 150*count {
+		t.Errorf("%d transactions take %d bytes only", count, len(state.MsgPack))
+	}
+	return (max(peak.Load(), before) - before) >> 20
+}
+
+func heap() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapInuse
+}
