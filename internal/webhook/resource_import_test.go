@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -60,9 +61,7 @@ func TestAdoption(t *testing.T) {
 		hook, diags = p.Refresh(hook)
 		mustSucceed(t, diags)
 		again := endpoint(c.config)
-		for attribute, value := range c.settled {
-			again[attribute] = value
-		}
+		maps.Copy(again, c.settled)
 		if same, diags := p.Plan(hook, again); len(diags) > 0 || len(same.Replaces) > 0 || same.Planned["secret"] != c.secret {
 			t.Errorf("%s: the next plan replaces for %v and says %s%s", name, same.Replaces, diags.Errors(), diags.Warnings())
 		}
