@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -40,10 +41,10 @@ func TestAnswersMayDiffer(t *testing.T) {
 	})
 	t.Run("an issued card of nulls", func(t *testing.T) {
 		t.Parallel()
-		created := `{"id":"card_1","status":"active","balance":50,"allowed_categories":null,"metadata":null,"auto_freeze_at":null}`
+		created := `{"id":"card_1","status":"active","balance":50,"allowed_categories":null,"metadata":{"n":12345678901234567890},"auto_freeze_at":null}`
 		service := &script{steps: []http.HandlerFunc{answer(200, `{"data":null}`), answer(201, created)}}
 		issuance, err := newClient(t, service).IssueCard(t.Context(), request("ads"))
-		if err != nil || issuance.Card.AllowedCategories != nil || issuance.Card.AutoFreezeAt != nil || issuance.Card.Metadata != nil {
+		if err != nil || issuance.Card.AllowedCategories != nil || issuance.Card.AutoFreezeAt != nil || fmt.Sprint(issuance.Card.Metadata["n"]) != "12345678901234567890" {
 			t.Errorf("%+v, %v", issuance, err)
 		}
 	})
@@ -57,6 +58,15 @@ func TestAnswersMayDiffer(t *testing.T) {
 			}
 			for card, err := range client.Cards(t.Context(), api.CardFilter{}) {
 				t.Errorf("%s: %v, %v", body, card, err)
+			}
+		}
+	})
+	t.Run("no list", func(t *testing.T) {
+		t.Parallel()
+		for _, body := range []string{`null`, `[]`, `{"data":[null]}`, `{"data":{}}`, `{"data":[]}x`, ``} {
+			client := newClient(t, answer(200, body), func(c *api.Config) { c.MaxRetries = 0 })
+			if bins, err := client.Bins(t.Context()); err == nil {
+				t.Errorf("%s: %v", body, bins)
 			}
 		}
 	})

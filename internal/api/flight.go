@@ -87,14 +87,14 @@ func (l *listing) fetchRest(pages int) func(context.Context, *flight) error {
 	}
 }
 
-// fetch gets one page and keeps it, unless something was written meanwhile.
+// fetch gets one page and keeps it. After a write nobody looks at it any more.
 func (l *listing) fetch(ctx context.Context, number int, keep func(CardPage) bool) error {
 	c := l.fleet.client
 	page, err := c.ListCards(ctx, CardFilter{Status: l.status}, Page{Number: number, PerPage: maxPerPage})
 	l.fleet.mu.Lock()
 	defer l.fleet.mu.Unlock()
 	l.spent++
-	if err == nil && !c.HasWritten() && !l.closed && !keep(page) {
+	if err == nil && !l.closed && !keep(page) {
 		l.distrust()
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -53,6 +54,7 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 		"refused for pace":                  {fates: []fate{{commit: never, answer: "429"}, works}, cards: 1, posts: 2},
 		"lost, then refused for pace":       {fates: []fate{lostForGood, {commit: never, answer: "429"}, works}, cards: 1, posts: 3},
 		"lost, then refused":                {fates: []fate{lostForGood, refusal}, posts: 2, fails: "refused"},
+		"lost, then often for pace":         {fates: append([]fate{lostForGood}, slices.Repeat([]fate{{commit: never, answer: "429"}}, 9)...), cards: 1, posts: 11},
 		"late and lost, then refused":       {fates: []fate{afterTheWait, refusal}, cards: 1, posts: 2, recovered: true},
 		"conflict that passes":              {fates: []fate{conflict, works}, cards: 1, posts: 2},
 		"conflict that stays":               {fates: []fate{conflict, conflict}, posts: 2, fails: "refused"},
@@ -234,4 +236,85 @@ func TestIssueCardAndInterruption(t *testing.T) {
 			t.Errorf("%v after %d requests", err, len(bank.keys()))
 		}
 	})
+}
+
+// Only a new card of this label and this load is taken.
+func TestIssueCardTakesNobodyElsesCard(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before, meanwhile []api.CardListItem
+		limit             usd.Amount
+		fails             bool
+	}{
+		"of another label": {meanwhile: []api.CardListItem{{BinID: "bin_1", Label: "adS", Balance: 50 * usd.Dollar}}},
+		"of another load":  {meanwhile: []api.CardListItem{{BinID: "bin_1", Label: "ads", Balance: 50*usd.Dollar + 1}}},
+		"of another limit": {limit: 70 * usd.Dollar, meanwhile: []api.CardListItem{{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar, SpendingLimit: 80 * usd.Dollar}}},
+		"of another BIN":   {meanwhile: []api.CardListItem{{BinID: "bin_2", Label: "ads", Balance: 50 * usd.Dollar}}},
+		"from before":      {before: []api.CardListItem{{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bank := newBank()
+			for _, card := range test.before {
+				bank.add(card)
+			}
+			lost := lostForGood
+			lost.before = func() {
+				for _, card := range test.meanwhile {
+					bank.add(card)
+				}
+			}
+			bank.fates = []fate{lost, works}
+			req := request("ads")
+			if test.limit > 0 {
+				req.SpendingLimit = &test.limit
+			}
+			issuance, err := bank.client(t).IssueCard(t.Context(), req)
+			if err != nil || issuance.Recovered || issuance.Card.ID != "card_2" || len(issuance.PossibleDuplicates) > 0 {
+				t.Errorf("%+v, %v", issuance, err)
+			}
+		})
+	}
+}
+
+// Cards from before that are no longer listed leave no border between old and
+// new ones, and a card with a written label could be an old one.
+func TestIssueCardStopsWhenItCannotTellNewFromOld(t *testing.T) {
+	t.Parallel()
+	bank := newBank()
+	for range 130 {
+		bank.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
+	}
+	lost := lostForGood
+	lost.before = func() {
+		bank.mu.Lock()
+		defer bank.mu.Unlock()
+		bank.cards = bank.cards[:1]
+	}
+	bank.fates = []fate{lost, works}
+	_, err := bank.client(t).IssueCard(t.Context(), request("ads"))
+	if kindOf(err) != "unknown" || len(bank.keys()) != 1 {
+		t.Errorf("%v after %d requests", err, len(bank.keys()))
+	}
+}
+
+func TestIssueCardReadsTheNewestCardsOnce(t *testing.T) {
+	t.Parallel()
+	bank := newBank()
+	reads := 0
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			reads++
+		}
+		bank.ServeHTTP(w, r)
+	})
+	client := newClient(t, handler)
+	for range 3 {
+		if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if reads != 1 {
+		t.Errorf("%d reads for three cards, want 1", reads)
+	}
 }

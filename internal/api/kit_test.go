@@ -11,7 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
 
-const testKey = "sk_live_0123456789abcdef"
+const testKey = "sk_live_0123456789ab.tail9"
 
 // fakeClock moves only when somebody waits.
 type fakeClock struct {

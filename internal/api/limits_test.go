@@ -213,7 +213,7 @@ func TestRefusalsForPacePauseEveryCaller(t *testing.T) {
 		}
 		wg.Wait()
 		took := time.Since(began)
-		if took > 6*time.Minute || service.accepted != 60 {
+		if took > 6*time.Minute || service.accepted != 60 || service.refused > 150 {
 			t.Errorf("%d calls took %s with %d refusals", service.accepted, took, service.refused)
 		}
 		t.Logf("60 calls at 20 a minute took %s with %d refusals", took, service.refused)
@@ -234,6 +234,33 @@ func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 			if kindOf(err) != "refused" || time.Since(began) > 5*time.Minute || time.Since(began) < 3*time.Minute {
 				t.Errorf("%s: %v after %s", name, err, time.Since(began))
 			}
+		}
+	})
+}
+
+// Requests that were on their way together are refused together: one refusal.
+func TestRefusalsOfTheSameMomentCountOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &strict{latency: 10 * time.Millisecond, sizes: map[string]int{}}
+		client := service.client(t)
+		time.AfterFunc(5*time.Millisecond, func() {
+			service.mu.Lock()
+			defer service.mu.Unlock()
+			service.sizes = map[string]int{"minute": 1000, "hour": 10_000}
+		})
+		began := time.Now()
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(began); service.refused != 40 || took > 3*time.Second {
+			t.Errorf("%d refusals, took %s", service.refused, took)
 		}
 	})
 }

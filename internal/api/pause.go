@@ -93,6 +93,9 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
-	// A date is cut to the second, so its second has to pass as well.
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date // the service's own clock
+	}
+	// Dates are cut to the second, so one second more has to pass.
 	return max(0, at.Sub(now)+time.Second)
 }

@@ -2,8 +2,11 @@ package api_test
 
 import (
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -76,14 +79,15 @@ func repeat(n int, step http.HandlerFunc) []http.HandlerFunc {
 
 func TestRetryAfterIsFollowed(t *testing.T) {
 	t.Parallel()
-	clock := newFakeClock()
-	date := clock.Now().Add(40 * time.Second).Format(http.TimeFormat)
+	// The service's clock is an hour ahead.
+	service := newFakeClock().Now().Add(time.Hour)
+	date, in40 := service.Format(http.TimeFormat), service.Add(40*time.Second).Format(http.TimeFormat)
 	for name, test := range map[string]struct {
 		first         http.HandlerFunc
 		atLeast, most time.Duration
 	}{
 		"429 in seconds":  {answer(429, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
-		"429 as a date":   {answer(429, "", "Retry-After", date), 40 * time.Second, 41 * time.Second},
+		"429 as a date":   {answer(429, "", "Retry-After", in40, "Date", date), 40 * time.Second, 41 * time.Second},
 		"429 without":     {answer(429, ""), 500 * time.Millisecond, time.Second},
 		"429 in nonsense": {answer(429, "", "Retry-After", "soon"), 500 * time.Millisecond, time.Second},
 		"503 in seconds":  {answer(503, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
@@ -144,5 +148,36 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+func TestCertificateThatIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(server.Close)
+	client := newClient(t, nil, func(c *api.Config) { c.BaseURL = server.URL + "/api/v1" })
+	_, err := client.FreezeCard(t.Context(), "card_1")
+	if lost, ok := errors.AsType[*api.RequestError](err); !ok || lost.Sent || lost.Tries != 1 || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A service that hangs costs one try its time, and no more.
+func TestTryEndsByItsTime(t *testing.T) {
+	t.Parallel()
+	hang := func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush() // the body hangs
+		<-r.Context().Done()
+	}
+	brief := func(c *api.Config) { c.RequestTimeout = 30 * time.Millisecond }
+	read := &script{steps: []http.HandlerFunc{hang, answer(200, cardBody)}}
+	if _, err := newClient(t, read, brief).GetCard(t.Context(), "card_1"); err != nil || len(read.requests()) != 2 {
+		t.Errorf("%v after %d tries", err, len(read.requests()))
+	}
+	change := &script{steps: []http.HandlerFunc{hang, answer(200, strings.Replace(cardBody, "active", "frozen", 1))}}
+	state, err := newClient(t, change, brief).FreezeCard(t.Context(), "card_1")
+	if got := change.requests(); err != nil || state.Status != api.StatusFrozen || len(got) != 2 || got[1].Method != http.MethodGet {
+		t.Errorf("%+v, %v after %d requests", state, err, len(got))
 	}
 }

@@ -261,6 +261,7 @@ func TestRefreshAsksForTheCardInDoubt(t *testing.T) {
 				}
 			}
 		},
+		"pages that repeat": func(s *fleetService) { s.onePage = true },
 		"listed as terminated": func(s *fleetService) {
 			s.patch = func(c *api.CardListItem, _ int) {
 				if c.ID == subject {

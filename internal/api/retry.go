@@ -14,7 +14,7 @@ func (c *Client) read(ctx context.Context, x *call) error {
 		switch {
 		case f == nil:
 			return nil
-		case ctx.Err() != nil, f.permanent, f.class == refused:
+		case f.permanent, f.class == refused:
 			return f.err
 		case f.class == rateLimited:
 			if c.limits.pausedPast(deadline) {

@@ -72,8 +72,15 @@ func TestTransferAcrossFailures(t *testing.T) {
 			defer b.mu.Unlock()
 			c.Balance -= 20 * usd.Cent
 		}, spent: 7*usd.Dollar + 20*usd.Cent, moved: true, posts: 1, recovered: true},
-		"a settlement came between":       {fates: []fate{lostButDone}, meanwhile: func(b *bank, c *bankCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
-		"an unknown type came between":    {fates: []fate{lostButDone}, meanwhile: func(b *bank, c *bankCard) { b.spend(c, "chargeback", 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"a settlement came between":    {fates: []fate{lostButDone}, meanwhile: func(b *bank, c *bankCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"an unknown type came between": {fates: []fate{lostButDone}, meanwhile: func(b *bank, c *bankCard) { b.spend(c, "chargeback", 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"a transaction in other money": {fates: []fate{lostButDone}, meanwhile: func(b *bank, c *bankCard) {
+			b.spend(c, api.TransactionAuthorization, 0, 0)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.history[len(b.history)-1]["currency"] = "EUR"
+		}, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"the history was cut":             {fates: []fate{lostButDone}, meanwhile: func(b *bank, _ *bankCard) { b.mu.Lock(); defer b.mu.Unlock(); b.history = nil }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
 		"somebody else moved money":       {fates: []fate{lostForGood}, meanwhile: func(b *bank, c *bankCard) { b.mu.Lock(); defer b.mu.Unlock(); c.Balance -= 3 }, spent: 3, posts: 1, fails: "undecided", settles: api.TransferUndecided},
 		"a fee as large as what is moved": {fates: []fate{lostForGood}, meanwhile: func(b *bank, c *bankCard) { b.spend(c, api.TransactionDecline, 1, step) }, posts: 1, fails: "undecided", settles: api.TransferUndecided},
 	}
@@ -291,5 +298,24 @@ func TestTransferRefusesWhatIsNoAmount(t *testing.T) {
 	}
 	if client.HasWritten() || len(bank.keys()) != 0 {
 		t.Error("something was sent")
+	}
+}
+
+// A balance that moves while it is read explains nothing.
+func TestTransferWhileTheBalanceMoves(t *testing.T) {
+	t.Parallel()
+	bank := newBank(lostButDone)
+	card := bank.add(api.CardListItem{Balance: start})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bank.ServeHTTP(w, r)
+		if strings.HasSuffix(r.URL.Path, "/transactions") && len(bank.keys()) == 1 {
+			bank.mu.Lock()
+			defer bank.mu.Unlock()
+			card.Balance ^= 1
+		}
+	})
+	_, err := newClient(t, handler).FundCard(t.Context(), card.ID, step)
+	if _, ok := errors.AsType[*api.UndecidedTransferError](err); !ok || len(bank.keys()) != 1 {
+		t.Errorf("%v after %d requests", err, len(bank.keys()))
 	}
 }
