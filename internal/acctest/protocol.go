@@ -7,12 +7,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
 	"github.com/hashicorp/terraform-plugin-log/tfsdklogtest"
+
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
 
 // Protocol speaks to a configured provider in this process as Terraform does,
@@ -44,11 +46,12 @@ func (s *Service) Protocol(more Object) *Protocol {
 
 // Configure configures a provider with this provider block, which may hold
 // Unknown. The test fails when the provider refuses it.
-func Configure(t testing.TB, config Object) *Protocol {
+func Configure(t testing.TB, config Object, options ...provider.Option) *Protocol {
 	t.Helper()
 	p := &Protocol{t: t, log: &logBuffer{}}
 	p.ctx = tfsdklogtest.RootLogger(tflogtest.RootLogger(t.Context(), p.log), p.log)
-	server, err := Factories()["vcard"]()
+	options = append([]provider.Option{provider.WithClock(&skippingClock{})}, options...)
+	server, err := providerserver.NewProtocol6WithError(provider.New("test", options...)())()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,16 +78,6 @@ func Configure(t testing.TB, config Object) *Protocol {
 		}
 	}
 	return p
-}
-
-// Within returns the same provider, whose calls are interrupted when d is over.
-func (p *Protocol) Within(d time.Duration) *Protocol {
-	p.t.Helper()
-	hurried := *p
-	var cancel context.CancelFunc
-	hurried.ctx, cancel = context.WithTimeout(p.ctx, d)
-	p.t.Cleanup(cancel)
-	return &hurried
 }
 
 // Log is what the provider has logged so far, at level TRACE.
@@ -125,7 +118,8 @@ func (p *Protocol) OpenEphemeral(name string, config Object) (Object, Diagnostic
 }
 
 // InvokeAction plans and invokes an action and returns its progress messages.
-func (p *Protocol) InvokeAction(name string, config Object) ([]string, Diagnostics) {
+// Settled holds the values of attributes that the plan did not know.
+func (p *Protocol) InvokeAction(name string, config, settled Object) ([]string, Diagnostics) {
 	p.t.Helper()
 	schema := p.schemas.ActionSchemas[name]
 	if schema == nil {
@@ -143,7 +137,9 @@ func (p *Protocol) InvokeAction(name string, config Object) ([]string, Diagnosti
 	if diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
-	stream, err := p.server.InvokeAction(p.ctx, &tfprotov6.InvokeActionRequest{ActionType: name, Config: block})
+	stream, err := p.server.InvokeAction(p.ctx, &tfprotov6.InvokeActionRequest{
+		ActionType: name, Config: p.encode(schema.Schema.ValueType(), with(config, settled)),
+	})
 	p.check(err)
 	var progress []string
 	for event := range stream.Events {

@@ -26,7 +26,7 @@ func NewFreezeAction() action.Action {
 		cardAction: cardAction{
 			typeName: "card_freeze",
 			description: "Freezes a card at once: all its transactions are suspended, and its balance is kept. Moves no money; freezing a frozen card changes nothing. " +
-				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = false`, the next plan unfreezes it again.",
+				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = false`, the next plan unfreezes it again. Needs Terraform 1.14.",
 		},
 		try: "freeze %s", doing: "Freezing %s",
 		change: (*api.Client).FreezeCard,
@@ -40,7 +40,7 @@ func NewUnfreezeAction() action.Action {
 			typeName: "card_unfreeze",
 			description: "Unfreezes a card at once: its transactions are enabled again. Moves no money; unfreezing an active card changes nothing. " +
 				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = true`, the next plan freezes it again. " +
-				"A card whose balance is under its `auto_freeze_at` is frozen by the service with the next purchase.",
+				"A card whose balance is under its `auto_freeze_at` is frozen by the service with the next purchase. Needs Terraform 1.14.",
 		},
 		try: "unfreeze %s", doing: "Unfreezing %s",
 		change: (*api.Client).UnfreezeCard,

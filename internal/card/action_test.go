@@ -1,27 +1,17 @@
 package card_test
 
 import (
-	"context"
 	"fmt"
-	"math/big"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/action"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-testing/config"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/api"
-	noun "github.com/vcard/terraform-provider-vcard/internal/card"
-	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -64,7 +54,7 @@ func TestActions(t *testing.T) {
 		if step.amount != nil {
 			config["amount"] = step.amount
 		}
-		progress, diags := p.InvokeAction(step.action, config)
+		progress, diags := p.InvokeAction(step.action, config, nil)
 		if text := diags.Errors() + diags.Warnings(); text != "" {
 			t.Fatalf("%s: %s", step.action, text)
 		}
@@ -111,7 +101,7 @@ func TestActionRefusals(t *testing.T) {
 		"frozen, refused":   {refusing, "withdraw", object{"card_id": frozen, "amount": 1}, []string{"422", "not now", "is frozen, which may be the reason"}},
 		"active, refused":   {refusing, "freeze", object{"card_id": card}, []string{"freeze card " + card, "422", "not now"}},
 	} {
-		progress, diags := test.service.Protocol(nil).InvokeAction("vcard_card_"+test.action, test.config)
+		progress, diags := test.service.Protocol(nil).InvokeAction("vcard_card_"+test.action, test.config, nil)
 		sayAll(t, name, diags.Errors(), test.words...)
 		if diags.Errors() == "" || len(progress) > 1 {
 			t.Errorf("%s: it goes on to say %q", name, progress)
@@ -120,7 +110,7 @@ func TestActionRefusals(t *testing.T) {
 	if now := read(s, card); s.Wallet() != wallet || now.Status != "active" || now.Balance != 5000 {
 		t.Errorf("refused actions left the card %s with %s USD, and the wallet with %s", now.Status, now.Balance, s.Wallet())
 	}
-	_, diags := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"}).InvokeAction("vcard_card_fund", object{"card_id": card, "amount": 1})
+	_, diags := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"}).InvokeAction("vcard_card_fund", object{"card_id": card, "amount": 1}, nil)
 	sayAll(t, "an unknown provider", diags.Errors(), "not known yet", "fund a card with 1.00 USD")
 }
 
@@ -128,11 +118,11 @@ func TestWithdrawActionTellsOfAutoFreeze(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card := issue(s, map[string]any{"amount": 50, "auto_freeze_at": 30})
-	_, diags := s.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": 20})
+	_, diags := s.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": 20}, nil)
 	if text := diags.Errors() + diags.Warnings(); text != "" {
 		t.Errorf("a withdrawal down to the threshold says %s", text)
 	}
-	_, diags = s.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": "0.01"})
+	_, diags = s.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": "0.01"}, nil)
 	sayAll(t, "a withdrawal under the threshold", diags.Warnings(), card.ID, "is frozen now", "29.99 USD", "auto_freeze_at", "unfreeze")
 	if diags.Errors() != "" {
 		t.Error(diags.Errors())
@@ -151,61 +141,8 @@ func TestWithdrawActionOfAServiceThatIgnoresTheAmount(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"card_id": %q, "card_balance": 0, "wallet_balance": %s}`, card.ID, s.Wallet())
 		return true
 	})
-	_, diags := emptying.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": 20})
+	_, diags := emptying.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": 20}, nil)
 	sayAll(t, "too large a withdrawal", diags.Errors(), "withdrew more than asked", card.ID, "20.00 USD", "50.00 USD", "30.00 USD", "in the wallet")
-}
-
-// hastyClock moves only when somebody waits.
-type hastyClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *hastyClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *hastyClock) Wait(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-	return ctx.Err()
-}
-
-// invoke runs an action without any validation before, and without real waits.
-func invoke(t *testing.T, s *acctest.Service, a action.Action, id, amount string) ([]string, diag.Diagnostics) {
-	t.Helper()
-	client, err := api.New(api.Config{BaseURL: s.URL, APIKey: s.Key, Clock: &hastyClock{now: time.Now()}, MaxRetries: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	configured := action.ConfigureResponse{}
-	a.(action.ActionWithConfigure).Configure(t.Context(), action.ConfigureRequest{ProviderData: session.New(client)}, &configured)
-	var schema action.SchemaResponse
-	a.Schema(t.Context(), action.SchemaRequest{}, &schema)
-	number, _, err := big.ParseFloat(amount, 10, 512, big.ToNearestEven)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var progress []string
-	resp := action.InvokeResponse{SendProgress: func(e action.InvokeProgressEvent) { progress = append(progress, e.Message) }}
-	a.Invoke(t.Context(), action.InvokeRequest{Config: tfsdk.Config{
-		Schema: schema.Schema,
-		Raw: tftypes.NewValue(schema.Schema.Type().TerraformType(t.Context()), map[string]tftypes.Value{
-			"card_id": tftypes.NewValue(tftypes.String, id), "amount": tftypes.NewValue(tftypes.Number, number),
-		}),
-	}}, &resp)
-	return progress, append(configured.Diagnostics, resp.Diagnostics...)
-}
-
-func errorsOf(diags diag.Diagnostics) string {
-	var text strings.Builder
-	for _, d := range diags.Errors() {
-		text.WriteString(d.Summary() + ": " + d.Detail() + "\n")
-	}
-	return text.String()
 }
 
 // losingAnswers is s that funds and withdraws but loses the answer. When blind,
@@ -229,8 +166,8 @@ func TestFundActionThatLosesItsAnswer(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card := issue(s, map[string]any{"amount": 50})
-	progress, diags := invoke(t, losingAnswers(s, card.ID, false), noun.NewFundAction(), card.ID, "25")
-	if text := errorsOf(diags); text != "" || len(progress) != 2 {
+	progress, diags := losingAnswers(s, card.ID, false).Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
+	if text := diags.Errors(); text != "" || len(progress) != 2 {
 		t.Fatalf("says %q, %s", progress, text)
 	}
 	sayAll(t, "a lost answer", progress[1], "The answer was lost", card.ID, "holds 75.00 USD now")
@@ -243,24 +180,25 @@ func TestFundActionThatCannotBeDecided(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card := issue(s, map[string]any{"amount": 50})
-	progress, diags := invoke(t, losingAnswers(s, card.ID, true), noun.NewFundAction(), card.ID, "25")
-	sayAll(t, "an undecided transfer", errorsOf(diags), "not known whether this took effect: fund card "+card.ID, "25.00 USD", "held 50.00 USD before",
+	progress, diags := losingAnswers(s, card.ID, true).Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
+	sayAll(t, "an undecided transfer", diags.Errors(), "not known whether this took effect: fund card "+card.ID, "25.00 USD", "held 50.00 USD before",
 		"Look before you repeat", "a second time", "transactions")
 	if len(progress) != 1 {
 		t.Errorf("it goes on to say %q", progress)
 	}
 }
 
-// What is unknown while Terraform validates is not validated again.
+// An amount that is unknown while Terraform validates may turn out to be none.
 func TestTransferActionsCheckTheAmountAgain(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card := issue(s, map[string]any{"amount": 50})
 	s.Delete("/_sandbox/requests", nil)
+	p := s.Protocol(nil)
 	for amount, words := range map[string]string{"0": "at least 0.01 USD", "-3": "zero or more", "0.005": "two decimals", "1e30": "at most"} {
-		for _, a := range []action.Action{noun.NewFundAction(), noun.NewWithdrawAction()} {
-			_, diags := invoke(t, s, a, card.ID, amount)
-			sayAll(t, amount, errorsOf(diags), words)
+		for _, name := range []string{"vcard_card_fund", "vcard_card_withdraw"} {
+			_, diags := p.InvokeAction(name, object{"card_id": card.ID, "amount": acctest.Unknown}, object{"amount": amount})
+			sayAll(t, amount, diags.Errors(), words)
 		}
 	}
 	if calls := requests(s); len(calls) > 0 {

@@ -29,7 +29,7 @@ type transferAction struct {
 var _ action.ActionWithConfigure = (*transferAction)(nil)
 
 const outsideThePlan = " An action stands outside the plan: the plan's check of the wallet does not count what it moves, and `amount` of the card's `vcard_card` resource stays as it is. " +
-	"Each time that it runs it moves the money again."
+	"Each time that it runs it moves the money again. Needs Terraform 1.14."
 
 // NewFundAction makes the action vcard_card_fund.
 func NewFundAction() action.Action {

@@ -38,7 +38,7 @@ func (l *cardListResource) Configure(_ context.Context, req resource.ConfigureRe
 func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Finds the cards of the account that can be imported, for `terraform query`: the active ones, then the frozen ones, each newest first. " +
-			"With `include_resource` each card costs one more call to the service.",
+			"With `include_resource` each card costs one more call to the service. Needs Terraform 1.14.",
 		Attributes: map[string]schema.Attribute{
 			"status": schema.StringAttribute{
 				Optional:   true,
