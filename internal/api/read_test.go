@@ -170,7 +170,7 @@ func TestTryEndsByItsTime(t *testing.T) {
 		_ = http.NewResponseController(w).Flush() // the body hangs
 		<-r.Context().Done()
 	}
-	brief := func(c *api.Config) { c.RequestTimeout = 30 * time.Millisecond }
+	brief := func(c *api.Config) { c.RequestTimeout = 700 * time.Millisecond }
 	read := &script{steps: []http.HandlerFunc{hang, answer(200, cardBody)}}
 	if _, err := newClient(t, read, brief).GetCard(t.Context(), "card_1"); err != nil || len(read.requests()) != 2 {
 		t.Errorf("%v after %d tries", err, len(read.requests()))
