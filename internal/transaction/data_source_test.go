@@ -2,6 +2,9 @@ package transaction_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -150,6 +153,7 @@ func TestFilters(t *testing.T) {
 		"to a day":             {object{"to": today}, append([]string{late}, ids...), false},
 		"a day":                {object{"from": today, "to": today}, []string{late}, false},
 		"to an early time":     {object{"to": clock.Now[:len("2006-01-02")] + "T00:00:00Z"}, ids, false},
+		"a part of a day":      {object{"from": today + "T00:00:01Z", "to": today}, []string{late}, false},
 		"with an offset":       {object{"from": today + "T14:00:00+14:00"}, []string{late}, false},
 		"fewer than there are": {object{"max_results": 2}, []string{late, ids[0]}, true},
 		"as many as there are": {object{"max_results": 6}, append([]string{late}, ids...), false},
@@ -168,6 +172,51 @@ func TestFilters(t *testing.T) {
 	got, _ := read(t, p, object{"max_results": 2})
 	if sum := summaryOf(got, "USD"); sum["authorized"] != acctest.Number("5") || sum["declined"] != acctest.Number("30.01") || sum["settled"] != acctest.Number("0") {
 		t.Errorf("the summary of two transactions is %v", sum)
+	}
+}
+
+func TestTimesTravelInUTC(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	read(t, s.Protocol(nil), object{"from": "2026-03-01T01:30:00.5+02:00", "to": "2026-03-02"})
+	var log struct{ Data []struct{ Query string } }
+	s.Get("/_sandbox/requests", &log)
+	if len(log.Data) != 1 {
+		t.Fatalf("%d requests were made, want 1", len(log.Data))
+	}
+	query, err := url.ParseQuery(log.Data[0].Query)
+	if err != nil || query.Get("from") != "2026-02-28T23:30:00.5Z" || query.Get("to") != "2026-03-02" {
+		t.Errorf("asked for %v, %v", query, err)
+	}
+}
+
+func TestSummaryByCurrency(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for i, row := range []struct{ kind, currency, amount, fee string }{
+		{"settlement", "USD", "0.10", "0.01"},
+		{"settlement", "USD", "0.20", "0.02"},
+		{"refund", "USD", "0.05", "0"},
+		{"chargeback", "USD", "7", "15.00"}, // not a documented type
+		{"settlement", "EUR", "100000000.01", "0"},
+		{"decline", "EUR", "3", "0.30"},
+	} {
+		rows = append(rows, fmt.Sprintf(`{"id":"txn_%d","card_id":"card_1","type":%q,"amount":%s,"currency":%q,"fee":%s,"merchant":{"name":"A","mcc":"7311"},"created_at":"2026-03-01T00:00:00Z"}`,
+			i, row.kind, row.amount, row.currency, row.fee))
+	}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"data":[%s],"page":1}`, strings.Join(rows, ","))
+	}))
+	t.Cleanup(service.Close)
+	got, _ := read(t, acctest.Configure(t, object{"base_url": service.URL + "/api/v1", "api_key": "sk_live_test"}), object{})
+	for currency, want := range map[string]string{
+		"USD": "map[authorized:0 counts:map[authorization:0 chargeback:1 decline:0 refund:1 settlement:2] declined:0 fees:15.03 net_spend:15.28 refunded:0.05 settled:0.3]",
+		"EUR": "map[authorized:0 counts:map[authorization:0 decline:1 refund:0 settlement:1] declined:3 fees:0.3 net_spend:100000000.31 refunded:0 settled:100000000.01]",
+	} {
+		if sum := fmt.Sprint(summaryOf(got, currency)); sum != want {
+			t.Errorf("%s adds up to\n%s, want\n%s", currency, sum, want)
+		}
 	}
 }
 
