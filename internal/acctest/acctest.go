@@ -53,6 +53,9 @@ func Start(t testing.TB, options ...contract.Option) *Service {
 	return &Service{URL: server.URL + "/api/v1", Key: service.APIKey(), t: t}
 }
 
+// Remote is a sandbox that runs elsewhere.
+func Remote(t testing.TB, url, key string) *Service { return &Service{URL: url, Key: key, t: t} }
+
 // Provider is the provider block for this service, to begin a configuration with.
 func (s *Service) Provider() string { return s.ProviderWithKey(s.Key) }
 

@@ -1,0 +1,94 @@
+package acctest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// Program builds the provider once for all tests of a package and returns the
+// path of the binary.
+func Program(t testing.TB) string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var program = sync.OnceValues(func() (string, error) {
+	folder := filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid()))
+	path := filepath.Join(folder, "terraform-provider-vcard")
+	output, err := exec.Command("go", "build", "-o", path, "github.com/vcard/terraform-provider-vcard").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the provider: %w: %s", err, output)
+	}
+	return path, nil
+})
+
+// RemoveProgram removes what Program built; a package that uses it calls this
+// when its tests have run.
+func RemoveProgram() {
+	_ = os.RemoveAll(filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid())))
+}
+
+// Workspace is a folder in which the real CLI runs the built provider.
+type Workspace struct {
+	Dir string
+	Env []string // added to the environment of every command
+	t   testing.TB
+}
+
+// NewWorkspace makes a folder. It skips without TF_ACC and without a CLI.
+func NewWorkspace(t testing.TB) *Workspace {
+	t.Helper()
+	if os.Getenv("TF_ACC") == "" || CLI() == "" {
+		t.Skip("needs TF_ACC and Terraform or OpenTofu")
+	}
+	w := &Workspace{Dir: t.TempDir(), t: t}
+	settings := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", filepath.Dir(Program(t)))
+	w.Write("cli.tfrc", settings)
+	w.Env = []string{"TF_CLI_CONFIG_FILE=" + filepath.Join(w.Dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"}
+	return w
+}
+
+// Write writes a file of the folder.
+func (w *Workspace) Write(name, content string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(content), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Run runs the CLI and returns its exit code and all that it printed.
+func (w *Workspace) Run(args ...string) (int, string) {
+	w.t.Helper()
+	command := exec.CommandContext(w.t.Context(), CLI(), args...)
+	command.Dir, command.Env = w.Dir, append(os.Environ(), w.Env...)
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
+	err := command.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), output.String()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return 0, output.String()
+}
+
+// Must runs the CLI and fails the test unless it succeeds.
+func (w *Workspace) Must(args ...string) string {
+	w.t.Helper()
+	code, output := w.Run(args...)
+	if code != 0 {
+		w.t.Fatalf("%s %v ended with %d:\n%s", CLI(), args, code, output)
+	}
+	return output
+}

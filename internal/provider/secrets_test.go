@@ -1,0 +1,237 @@
+package provider_test
+
+import (
+	"archive/zip"
+	"bufio"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	acctest.RemoveProgram()
+	os.Exit(code)
+}
+
+const secretsConfig = `
+terraform {
+  required_providers {
+    vcard = { source = "vcard/vcard" }
+  }
+}
+provider "vcard" {}
+variable "custom" {
+  type      = string
+  sensitive = true
+}
+variable "planted" {
+  type      = string
+  ephemeral = true
+}
+resource "vcard_card" "test" {
+  bin_id = "bin_ads_visa_us"
+  amount = 60
+}
+ephemeral "vcard_card_details" "test" {
+  card_id = vcard_card.test.id
+}
+ephemeral "vcard_3ds_challenges" "test" {
+  card_id = vcard_card.test.id
+}
+resource "vcard_webhook" "generated" {
+  url    = "https://example.com/generated"
+  events = ["*"]
+}
+resource "vcard_webhook" "custom" {
+  url    = "https://example.com/custom"
+  events = ["card.funded"]
+  secret = var.custom
+}
+resource "vcard_webhook" "write_only" {
+  url               = "https://example.com/write-only"
+  events            = ["card.funded"]
+  secret_wo         = join("-", [var.planted, ephemeral.vcard_card_details.test.pan, ephemeral.vcard_card_details.test.cvv], [for c in ephemeral.vcard_3ds_challenges.test.challenges : c.otp])
+  secret_wo_version = VERSION
+}
+`
+
+// needle is a secret and the pattern that finds it.
+type needle struct {
+	name    string
+	pattern *regexp.Regexp
+	allowed func(file string) bool
+}
+
+// short secrets occur by chance, so they are searched for where something names
+// them or where they stand alone in quotes.
+func short(name, value string) needle {
+	return needle{name: name, pattern: regexp.MustCompile(fmt.Sprintf(`(?i)(%s\W{0,12}|["'])%s\b`, name, regexp.QuoteMeta(value)))}
+}
+
+func long(name, value string) needle {
+	return needle{name: name, pattern: regexp.MustCompile(regexp.QuoteMeta(value))}
+}
+
+// search returns where in the files below folders a secret rests.
+func search(t *testing.T, needles []needle, folders ...string) []string {
+	t.Helper()
+	var found []string
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			content, err := readUnpacked(t, path)
+			if err != nil {
+				return err
+			}
+			for _, n := range needles {
+				if (n.allowed == nil || !n.allowed(filepath.Base(path))) && n.pattern.Match(content) {
+					found = append(found, n.name+" in "+filepath.Base(path))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// TestNoSecretRests runs the real CLI at log level TRACE through a life with
+// every kind of secret and searches all that it leaves behind.
+func TestNoSecretRests(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.11.0", "1.11.0") // write-only attributes
+	w := acctest.NewWorkspace(t)
+	service, folder := startSandbox(t)
+	const custom, planted, generated = "custom-secret-5d1f0c", "planted-secret-77aa01", "whsec_"
+	w.Env = append(w.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+filepath.Join(w.Dir, "trace.log"),
+		"VCARD_BASE_URL="+service.URL, "VCARD_API_KEY="+service.Key, "TF_VAR_custom="+custom, "TF_VAR_planted="+planted)
+	keep := func(name string, run func() string) { w.Write(name, run()) }
+	write := func(version string) { w.Write("main.tf", strings.ReplaceAll(secretsConfig, "VERSION", version)) }
+
+	write("1")
+	keep("apply.out", func() string { return w.Must("apply", "-auto-approve", "-no-color") })
+	var cards struct {
+		Data []struct{ ID string }
+	}
+	service.Get("/cards", &cards)
+	card := cards.Data[0].ID
+	var details struct{ PAN, CVV string }
+	service.Get("/cards/"+card+"/details", &details)
+	var challenge struct{ OTP string }
+	service.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Ads", "amount": 5}, &challenge)
+
+	write("2")
+	keep("plan.out", func() string { return w.Must("plan", "-no-color", "-out=plan.bin") })
+	keep("replace.out", func() string { return w.Must("apply", "-no-color", "plan.bin") })
+	keep("show.out", func() string { return w.Must("show", "-no-color") })
+	state, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := regexp.MustCompile(generated + `[A-Za-z0-9_-]+`).FindString(string(state))
+	if secret == "" || !strings.Contains(string(state), custom) {
+		t.Error("the state lacks the webhook secrets that it is documented to hold")
+	}
+	w.Env = append(w.Env, "VCARD_API_KEY=sk_live_sandbox_wrong_but_secret_0815")
+	keep("refused.out", func() string { _, output := w.Run("plan", "-no-color"); return output })
+	w.Env = append(w.Env, "VCARD_API_KEY="+service.Key)
+	keep("destroy.out", func() string { return w.Must("destroy", "-auto-approve", "-no-color") })
+
+	inState := func(file string) bool {
+		return strings.HasPrefix(file, "terraform.tfstate") || file == "plan.bin"
+	}
+	needles := []needle{
+		long("api key", service.Key), long("wrong api key", "sk_live_sandbox_wrong_but_secret_0815"),
+		long("pan", details.PAN), short("cvv", details.CVV), short("otp", challenge.OTP),
+		long("write-only secret", planted),
+		{name: "custom secret", pattern: regexp.MustCompile(custom), allowed: inState},
+		{name: "generated secret", pattern: regexp.MustCompile(regexp.QuoteMeta(secret)), allowed: inState},
+	}
+	for _, where := range search(t, needles, w.Dir, folder) {
+		t.Error("found the " + where)
+	}
+
+	trace, err := os.ReadFile(filepath.Join(w.Dir, "trace.log"))
+	if err != nil || !strings.Contains(string(trace), "/cards/"+card+"/details") || !strings.Contains(string(trace), "[TRACE]") {
+		t.Errorf("the log of %d bytes does not tell of the calls that carried secrets: %v", len(trace), err)
+	}
+
+	// The search itself finds what is planted.
+	leaks := t.TempDir()
+	for i, leak := range []string{
+		"Authorization: Bearer " + service.Key, "sk_live_sandbox_wrong_but_secret_0815", `{"pan":"` + details.PAN + `"}`,
+		`cvv = "` + details.CVV + `"`, `otp=` + challenge.OTP, planted, custom, secret,
+	} {
+		if err := os.WriteFile(filepath.Join(leaks, fmt.Sprint(i)), []byte("log line "+leak+" end"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := search(t, needles, leaks); len(found) < len(needles) {
+		t.Errorf("of %d planted leaks only %v were found", len(needles), found)
+	}
+}
+
+// startSandbox runs the built program's sandbox and returns it with the folder
+// that holds its database and its log.
+func startSandbox(t *testing.T) (*acctest.Service, string) {
+	t.Helper()
+	folder := t.TempDir()
+	log, err := os.Create(filepath.Join(folder, "sandbox.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	command := exec.CommandContext(ctx, acctest.Program(t), "sandbox", "--listen", "127.0.0.1:0", "--data", filepath.Join(folder, "sandbox.db"))
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Stderr = log
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		_ = command.Wait()
+		_ = log.Close()
+	})
+	said := map[string]string{}
+	for lines := bufio.NewScanner(output); len(said) < 2 && lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), "=")
+		said[name] = value
+	}
+	return acctest.Remote(t, said["VCARD_BASE_URL"], said["VCARD_API_KEY"]), folder
+}
+
+// readUnpacked reads a file, and of an archive (a plan) what is packed in it.
+func readUnpacked(t *testing.T, path string) ([]byte, error) {
+	t.Helper()
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		return os.ReadFile(path)
+	}
+	defer func() { _ = archive.Close() }()
+	var all []byte
+	for _, member := range archive.File {
+		content, err := fs.ReadFile(archive, member.Name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, content...)
+	}
+	return all, nil
+}
