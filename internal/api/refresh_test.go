@@ -138,7 +138,7 @@ func refresh(t *testing.T, client *api.Client, cards []api.CardListItem, readers
 
 func unlimited(c *api.Config) {
 	c.Limits = api.Limits{RequestsPerMinute: 1 << 20, RequestsPerHour: 1 << 20}
-	c.Clock = nil
+	c.Clock = slowStart{newFakeClock()}
 }
 
 func TestRefreshOfFleet(t *testing.T) {
@@ -335,12 +335,13 @@ func TestPagesEndWithTheirLifeAndWithTheFirstWrite(t *testing.T) {
 	}
 }
 
-// slowStart is a fake clock on which the wait for company is real.
+// slowStart is a fake clock on which the wait for company is real, and long
+// enough for a busy machine.
 type slowStart struct{ *fakeClock }
 
 func (c slowStart) Wait(ctx context.Context, d time.Duration) error {
 	if d < 100*time.Millisecond {
-		time.Sleep(d)
+		time.Sleep(5 * d)
 		return ctx.Err()
 	}
 	return c.fakeClock.Wait(ctx, d)
