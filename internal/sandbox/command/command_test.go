@@ -83,6 +83,8 @@ func TestMainRefuses(t *testing.T) {
 		"no folder":     {[]string{"--data", filepath.Join(t.TempDir(), "none", "s.db")}, 1, "create it first"},
 		"a real key":    {[]string{"--data", ":memory:", "--api-key", "sk_live_real"}, 1, "sk_live_sandbox_"},
 		"a bad address": {[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999"},
+		"no CA file":    {[]string{"--data", ":memory:", "--webhook-ca", "none.pem"}, 1, "none.pem"},
+		"no CA in it":   {[]string{"--data", ":memory:", "--webhook-ca", "command_test.go"}, 1, "PEM"},
 		"help":          {[]string{"--help"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,13 +6,16 @@ import (
 )
 
 // Roots returns the system's certificate authorities and those in extra, which
-// is PEM and may be empty.
+// is PEM. Without extra ones it returns nil, which stands for the system's.
 func Roots(extra []byte) (*x509.CertPool, error) {
+	if len(extra) == 0 {
+		return nil, nil
+	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool() // a machine without any; the extra ones still serve
 	}
-	if len(extra) > 0 && !pool.AppendCertsFromPEM(extra) {
+	if !pool.AppendCertsFromPEM(extra) {
 		return nil, errors.New("the webhook CA holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
 	}
 	return pool, nil

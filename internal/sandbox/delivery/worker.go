@@ -28,7 +28,7 @@ type Options struct {
 	DB      *store.DB
 	Keys    *vault.Keyring
 	Logger  *slog.Logger
-	Roots   *x509.CertPool // the authorities that endpoints' certificates may come from
+	Roots   *x509.CertPool // the authorities that endpoints' certificates may come from; nil: the system's
 	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
 }
 

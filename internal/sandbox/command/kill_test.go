@@ -1,0 +1,108 @@
+package command_test
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// The sandbox is killed at random moments while clients change cards. After
+// each restart, what was answered is there, what was not is there as a whole or
+// not at all, and in the end every event has arrived.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	const (
+		clients = 4
+		initial = 10_000_000 * usd.Dollar
+	)
+	rounds := 50
+	if testing.Short() {
+		rounds = 5
+	}
+	inbox := receiveEvents(t)
+	program := build(t)
+	arguments := []string{
+		"--data", filepath.Join(t.TempDir(), "s.db"), "--initial-balance", initial.String(), "--webhook-ca", inbox.authority(t),
+	}
+
+	server := program.start(t, arguments)
+	server.call(http.MethodPut, "/_sandbox/limits",
+		`{"requests_per_minute":0,"requests_per_hour":0,"creates_per_minute":0,"details_per_minute":0}`, "").want(t, 200)
+	server.call(http.MethodPost, "/api/v1/webhooks", `{"url":"`+inbox.url+`","events":["*"]}`, "").want(t, 201)
+	all := make([]*client, clients)
+	for i := range all {
+		all[i] = newClient(i)
+	}
+	unanswered, committed, changes := 0, 0, 0
+	for range rounds {
+		var group sync.WaitGroup
+		for _, c := range all {
+			group.Go(func() { c.work(t, server) })
+		}
+		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
+		server.kill(t)
+		group.Wait()
+
+		server = program.start(t, arguments)
+		for _, c := range all {
+			if c.unknown == nil {
+				continue
+			}
+			unanswered++
+			if c.settle(t, server) {
+				committed++
+			}
+		}
+		audit(t, server, all, initial)
+		if t.Failed() {
+			break
+		}
+	}
+	for _, c := range all {
+		changes += len(c.done)
+	}
+	server.awaitDeliveries(t)
+	inbox.compare(t, all, rounds)
+	server.kill(t)
+	t.Logf("%d changes; of %d that were cut off, %d had been committed", changes, unanswered, committed)
+}
+
+// audit compares all cards and the wallet with what the clients know.
+func audit(t *testing.T, server *process, all []*client, initial usd.Amount) {
+	t.Helper()
+	cards := server.cards(t)
+	wallet, known := initial, 0
+	for _, c := range all {
+		c.replayOne(t, server)
+		for id, want := range c.cards {
+			known++
+			if got := cards[id]; got != *want {
+				t.Errorf("card %s is %+v, want %+v", id, got, *want)
+			}
+		}
+		wallet -= c.taken
+	}
+	if len(cards) != known {
+		t.Errorf("there are %d cards, the clients know of %d", len(cards), known)
+	}
+	var balance struct {
+		Balance usd.Amount `json:"balance"`
+	}
+	server.call(http.MethodGet, "/api/v1/wallet/balance", "", "").want(t, 200).decode(t, &balance)
+	if balance.Balance != wallet {
+		t.Errorf("the wallet holds %s, want %s", balance.Balance, wallet)
+	}
+	var books struct {
+		Balanced bool     `json:"balanced"`
+		Problems []string `json:"problems"`
+	}
+	server.call(http.MethodGet, "/_sandbox/ledger", "", "").want(t, 200).decode(t, &books)
+	if !books.Balanced {
+		t.Errorf("the ledger is not balanced: %v", books.Problems)
+	}
+}
