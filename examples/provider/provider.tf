@@ -1,0 +1,34 @@
+terraform {
+  required_providers {
+    vcard = {
+      source = "vcard/vcard"
+    }
+  }
+}
+
+# The service itself. The API key comes from VCARD_API_KEY, so that it stands in no file.
+provider "vcard" {
+  base_url = "https://cards.example.com/api/v1"
+}
+
+# The embedded sandbox: the whole service on a local file, with no account and no network.
+provider "vcard" {
+  alias = "rehearsal"
+
+  sandbox = {
+    path            = "vcard-sandbox.db"
+    initial_balance = 5000
+  }
+}
+
+# A share of the limits, for a key that several pipelines use at once.
+provider "vcard" {
+  alias    = "nightly"
+  base_url = "https://cards.example.com/api/v1"
+
+  rate_limits = {
+    requests_per_minute = 250
+    requests_per_hour   = 2500
+    creates_per_minute  = 10
+  }
+}

@@ -1,0 +1,4 @@
+import {
+  to = vcard_card.search
+  id = "card_4f7rz8k2m9xq3w6e5t1y0u2i"
+}

@@ -1,0 +1,1 @@
+terraform import vcard_card.search card_4f7rz8k2m9xq3w6e5t1y0u2i
