@@ -78,7 +78,7 @@ func transactionAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "Where the card was used.",
 			Attributes: map[string]schema.Attribute{
 				"name": text("Name of the merchant."),
-				"mcc":  text("Merchant category code, four digits."),
+				"mcc":  text("Merchant category code."),
 			},
 		},
 		"created_at": text("When it happened, as the service writes it: ISO 8601, UTC."),

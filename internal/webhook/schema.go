@@ -37,7 +37,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				ElementType: types.StringType,
 				Validators:  []validator.Set{eventNames{}},
 				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") +
-					"`; or `[\"*\"]`, alone, for all of them, later additions included." + replaces,
+					"`; or `[\"*\"]`, alone, for all of them." + replaces,
 			},
 			"secret": schema.StringAttribute{
 				Optional:   true,
