@@ -109,8 +109,10 @@ func verify(event delivered, secret, card string) error {
 		return fmt.Errorf("%s: the signature does not verify with the secret", event.path)
 	}
 	var content struct {
-		Type string
-		Data struct{ ID string }
+		Type string `json:"type"`
+		Data struct {
+			ID string `json:"id"`
+		} `json:"data"`
 	}
 	if err := json.Unmarshal(event.body, &content); err != nil {
 		return err
