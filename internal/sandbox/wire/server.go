@@ -90,14 +90,15 @@ func (s *Server) answer(ctx context.Context, x *exchange) answer {
 }
 
 // refuse answers what went wrong: a refusal in its own words, anything else
-// with a 500.
+// with a 500. A caller that has gone away is not answered.
 func (s *Server) refuse(x *exchange, err error) answer {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.answer()
 	}
-	if !errors.Is(err, context.Canceled) {
-		s.Logger.Error("a request failed", "request", x.id, "error", err)
+	if errors.Is(err, context.Canceled) {
+		return answer{cut: dropped}
 	}
+	s.Logger.Error("a request failed", "request", x.id, "error", err)
 	return internalError(x).answer()
 }
 
