@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +68,44 @@ func TestDeliveryWithChosenSecret(t *testing.T) {
 	s.issue("50")
 	if a := inbox.gets(1)[0]; !a.signedWith("ключ & key") {
 		t.Errorf("%s is not the signature of %s", a.header.Get("X-Webhook-Signature"), a.body)
+	}
+}
+
+// Events do not wait for a worker to look.
+func TestDeliveryIsPrompt(t *testing.T) {
+	t.Parallel()
+	inbox := receive(t, nil)
+	s := start(t, inbox.trusted)
+	s.subscribe(inbox.url, `"*"`)
+	id := s.issue("50")
+	begun := time.Now()
+	for i := range 20 {
+		inbox.gets(1 + i)
+		s.post("/api/v1/cards/"+id+"/fund", `{"amount":1}`).ok(200)
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("20 events, each after the one before, took %v", took)
+	}
+}
+
+func TestOneSlowDeliveryDoesNotHoldUpOthers(t *testing.T) {
+	t.Parallel()
+	var later atomic.Bool
+	inbox := receive(t, func(_ http.ResponseWriter, r *http.Request) {
+		if !later.Swap(true) {
+			<-r.Context().Done()
+		}
+	})
+	s := start(t, inbox.trusted)
+	hook := s.subscribe(inbox.url, `"*"`).text("id")
+	id := s.issue("50")
+	inbox.gets(1)
+	for range 20 {
+		s.post("/api/v1/cards/"+id+"/fund", `{"amount":1}`).ok(200)
+	}
+	inbox.gets(21)
+	if d := s.deliveries(hook)[0]; len(tries(d)) != 0 || d["state"] != "pending" {
+		t.Errorf("the slow one has ended: %v", d)
 	}
 }
 
