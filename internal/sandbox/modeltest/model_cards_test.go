@@ -1,0 +1,179 @@
+package modeltest_test
+
+import (
+	"net/http"
+	"time"
+)
+
+// order is a card to be issued.
+type order struct {
+	bin        string
+	load       cents
+	label      string
+	limit      cents // 0: the BIN's maximum
+	categories list
+	freezeAt   any
+	metadata   object
+	flaw       string // the code of the refusal that it deserves
+}
+
+// catalogue is each BIN's network and maximum.
+func catalogue() map[string]struct {
+	network string
+	maximum cents
+} {
+	type entry = struct {
+		network string
+		maximum cents
+	}
+	return map[string]entry{
+		"bin_ads_visa_us":            {"visa", 50_000_00},
+		"bin_ads_mastercard_eu":      {"mastercard", 25_000_00},
+		"bin_software_mastercard_us": {"mastercard", 15_000_00},
+		"bin_general_visa_eu":        {"visa", 5_000_00},
+	}
+}
+
+func networkOf(bin string) string { return catalogue()[bin].network }
+
+func (a *account) issue(w *world, owner int, o order) outcome {
+	switch {
+	case o.flaw != "":
+		return refused(o.flaw)
+	case !a.shared && a.wallet < o.load+100:
+		return refused("insufficient_funds")
+	}
+	if o.limit == 0 {
+		o.limit = catalogue()[o.bin].maximum
+	}
+	year, month, _ := w.now.Date()
+	c := &card{
+		owner: owner, bin: o.bin, label: o.label, status: "active", balance: o.load, limit: o.limit,
+		categories: o.categories, freezeAt: o.freezeAt, metadata: o.metadata, created: stamp(w.now),
+		expires: time.Date(year+3, month+1, 0, 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
+	}
+	body := c.full()
+	body["id"], body["last4"] = like("card_"), anything{}
+	return outcome{status: http.StatusCreated, body: body, commit: func(got object) {
+		c.id, _ = got["id"].(string)
+		c.last4, _ = got["last4"].(string)
+		a.wallet -= o.load + 100
+		a.fees += 100
+		a.cards = append(a.cards, c)
+		a.emit(w, owner, "card.created", c.full())
+	}}
+}
+
+// dead is how calls that a terminated card does not take should end.
+func (w *world) dead() outcome {
+	o := outcome{status: w.quirks.TerminatedStatus, code: "card_terminated"}
+	if o.status == http.StatusNotFound {
+		o.code = "not_found"
+	}
+	return o
+}
+
+// unusable tells how calls for money and details should end when the card's
+// state forbids them.
+func (c *card) unusable(w *world) (outcome, bool) {
+	switch {
+	case c.status == "terminated":
+		return w.dead(), true
+	case c.status == "frozen" && w.quirks.FrozenMoney == "refused":
+		return refused("card_frozen"), true
+	}
+	return outcome{}, false
+}
+
+func (a *account) switchTo(w *world, c *card, status string) outcome {
+	switch {
+	case c.status == "terminated":
+		return w.dead()
+	case c.status == status && w.quirks.RepeatedState == "conflict":
+		return outcome{status: http.StatusConflict, code: "card_" + status}
+	case c.status == status:
+		return found(c.state())
+	}
+	return outcome{
+		status: http.StatusOK,
+		body:   object{"id": c.id, "status": status, "balance": c.held()},
+		commit: func(object) { a.become(w, c, status) },
+	}
+}
+
+func (a *account) become(w *world, c *card, status string) {
+	c.status = status
+	a.emit(w, c.owner, map[string]string{
+		"active": "card.unfrozen", "frozen": "card.frozen", "terminated": "card.terminated",
+	}[status], c.full())
+}
+
+func (a *account) terminate(w *world, c *card) outcome {
+	if c.status == "terminated" {
+		return w.dead()
+	}
+	return outcome{
+		status: http.StatusOK,
+		body:   object{"id": c.id, "status": "terminated", "returned_to_wallet": c.balance},
+		commit: func(object) {
+			a.wallet += c.balance
+			c.balance = 0
+			a.become(w, c, "terminated")
+		},
+	}
+}
+
+// move takes an amount from the wallet to a card; a negative one, back.
+func (a *account) move(w *world, c *card, amount cents) outcome {
+	if o, unusable := c.unusable(w); unusable {
+		return o
+	}
+	body := object{"card_id": c.id, "card_balance": c.held(), "wallet_balance": any(a.wallet - amount)}
+	if c.owner != nobody {
+		body["card_balance"] = c.balance + amount
+	}
+	if a.shared {
+		body["wallet_balance"] = anything{}
+	}
+	return outcome{status: http.StatusOK, body: body, commit: func(object) {
+		a.wallet -= amount
+		c.balance += amount
+		if amount > 0 {
+			a.emit(w, c.owner, "card.funded", c.full())
+			return
+		}
+		a.autoFreeze(w, c)
+	}}
+}
+
+func (a *account) fund(w *world, c *card, amount cents) outcome {
+	if o, unusable := c.unusable(w); unusable {
+		return o
+	}
+	if amount > a.wallet {
+		return refused("insufficient_funds")
+	}
+	return a.move(w, c, amount)
+}
+
+// withdraw takes everything when all is set.
+func (a *account) withdraw(w *world, c *card, amount cents, all bool) outcome {
+	if o, unusable := c.unusable(w); unusable {
+		return o
+	}
+	if all || w.quirks.WithdrawAmount == "ignored" {
+		amount = c.balance
+	}
+	if amount == 0 || amount > c.balance {
+		return refused("insufficient_card_balance")
+	}
+	return a.move(w, c, -amount)
+}
+
+// autoFreeze follows every decrease of a balance.
+func (a *account) autoFreeze(w *world, c *card) {
+	if threshold, set := c.freezeAt.(cents); set && c.status == "active" && c.balance < threshold {
+		a.become(w, c, "frozen")
+		a.seen.add("auto-freeze")
+	}
+}

@@ -1,0 +1,202 @@
+package modeltest_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+func read(path string, want func() outcome) (step, bool) {
+	return step{method: http.MethodGet, path: path, want: want}, true
+}
+
+// withQuery adds the parameters that have a value, given as name and value.
+func withQuery(path string, pairs ...string) string {
+	values := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" && pairs[i+1] != "0" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	if len(values) == 0 {
+		return path
+	}
+	return path + "?" + values.Encode()
+}
+
+// paging draws a page, and how the query asks for it.
+func (p *player) paging(total int) (number, size int, asked [2]string) {
+	number, size = 1, 25
+	if p.rng.IntN(2) == 0 {
+		size = 1 + p.rng.IntN(100)
+		asked[1] = fmt.Sprint(size)
+	}
+	if p.rng.IntN(2) == 0 {
+		number = 1 + p.rng.IntN(total/size+2)
+		asked[0] = fmt.Sprint(number)
+	}
+	return number, size, asked
+}
+
+// listCards and its kin know what comes only where nobody else is at work.
+func (p *player) listCards() (step, bool) {
+	if p.account.shared {
+		return step{}, false
+	}
+	return p.anyCards()
+}
+
+func (p *player) anyCards() (step, bool) {
+	f := cardFilter{status: oneOf(p, "", "", "active", "frozen", "terminated"), bin: oneOf(p, "", "", "bin_ads_visa_us", "bin_x")}
+	var asked [2]string
+	f.number, f.size, asked = p.paging(len(p.account.cards))
+	path := withQuery(api+"/cards", "status", f.status, "bin_id", f.bin, "page", asked[0], "per_page", asked[1])
+	return read(path, func() outcome { return found(p.account.listCards(p.world, f)) })
+}
+
+func (p *player) listTransactions() (step, bool) {
+	if p.account.shared {
+		return step{}, false
+	}
+	return p.anyTransactions()
+}
+
+func (p *player) anyTransactions() (step, bool) {
+	f := transactionFilter{kind: oneOf(p, "", "", "authorization", "settlement", "refund", "decline")}
+	if c, drawn := p.onCard(true); drawn && p.rng.IntN(2) == 0 {
+		f.card = c.id
+	}
+	if all := p.account.transactions; len(all) > 0 && p.rng.IntN(3) == 0 {
+		first, last := p.rng.IntN(len(all)), p.rng.IntN(len(all))
+		f.from, f.to = all[min(first, last)].created, all[max(first, last)].created
+		if p.rng.IntN(2) == 0 {
+			f.from, f.to = f.from[:len("2006-01-02")], f.to[:len("2006-01-02")]
+		}
+	}
+	var asked [2]string
+	f.number, f.size, asked = p.paging(len(p.account.transactions))
+	path := withQuery(api+"/transactions", "card_id", f.card, "type", f.kind, "from", f.from, "to", f.to, "page", asked[0], "per_page", asked[1])
+	return read(path, func() outcome { return found(p.account.listTransactions(p.world, f)) })
+}
+
+func (p *player) listChallenges() (step, bool) {
+	if p.account.shared {
+		return step{}, false
+	}
+	return p.anyChallenges()
+}
+
+func (p *player) anyChallenges() (step, bool) {
+	status := oneOf(p, "", "pending", "approved", "failed", "expired")
+	path := withQuery(api+"/3ds", "status", status)
+	if status == "" {
+		status = "pending"
+	}
+	return read(path, func() outcome { return found(object{"data": listChallenges(p.world, p.account.challenges, status)}) })
+}
+
+func (p *player) readWallet() (step, bool) {
+	if p.account.shared {
+		return step{}, false
+	}
+	return p.anyWallet()
+}
+
+func (p *player) anyWallet() (step, bool) {
+	return read(api+"/wallet/balance", func() outcome { return found(p.account.balanceView()) })
+}
+
+func (p *player) readAddress() (step, bool) {
+	want := oneOf(p, p.account.addresses...).(object)
+	return read(api+"/wallet/deposit-address?currency="+want["currency"].(string), func() outcome {
+		return found(object{"data": list{want}})
+	})
+}
+
+// readBINs looks for the ones that the players use.
+func (p *player) readBINs() (step, bool) {
+	return read(api+"/bins", func() outcome {
+		o := found(object{"data": anything{}, "total": 9})
+		o.commit = func(got object) {
+			known := 0
+			data, _ := got["data"].(list)
+			for _, one := range data {
+				b, _ := one.(object)
+				id, _ := b["id"].(string)
+				if entry, listed := catalogue()[id]; listed && entry.network == b["network"] {
+					known++
+				}
+			}
+			if known != len(catalogue()) || len(data) != 9 {
+				p.fail("the catalogue is another")
+			}
+		}
+		return o
+	})
+}
+
+// subscribe registers an endpoint; in a shared account only while the others
+// rest, since it decides who hears of what they do.
+func (p *player) subscribe() (step, bool) {
+	if p.account.shared || len(p.account.hooks) > 3 {
+		return step{}, false
+	}
+	return p.newEndpoint()
+}
+
+func (p *player) newEndpoint() (step, bool) {
+	events := oneOf(p, `"*"`, `"*"`, `"transaction.authorized","transaction.declined","card.frozen"`, `"card.created","deposit.confirmed","3ds.challenge"`)
+	path := fmt.Sprintf("/%s-%d-%d", p.part, p.id, p.calls)
+	body := fmt.Sprintf(`{"url":%q,"events":[%s]}`, p.receiver.server.URL+path, events)
+	return step{method: http.MethodPost, path: api + "/webhooks", body: body, want: func() outcome {
+		h := &hook{path: path}
+		return outcome{
+			status: http.StatusCreated,
+			body: object{
+				"id": like("wh_"), "url": p.receiver.server.URL + path, "events": anything{}, "secret": like("whsec_"), "created_at": stamp(p.world.now),
+			},
+			commit: func(got object) {
+				h.id, _ = got["id"].(string)
+				h.secret, _ = got["secret"].(string)
+				h.events, _ = got["events"].(list)
+				p.account.hooks = append(p.account.hooks, h)
+			},
+		}
+	}}, true
+}
+
+func (p *player) readClock() (step, bool) {
+	return read(control+"/clock", func() outcome { return found(object{"now": stamp(p.world.now)}) })
+}
+
+// readConditions reads what the stage has set.
+func (p *player) readConditions() (step, bool) {
+	if p.rng.IntN(2) == 0 {
+		return read(control+"/quirks", func() outcome { return found(p.world.quirks.view()) })
+	}
+	return read(control+"/limits", func() outcome { return found(noLimits()) })
+}
+
+func noLimits() object {
+	return object{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}
+}
+
+func (p *player) readRequests() (step, bool) {
+	if p.account.shared {
+		return step{}, false
+	}
+	return read(control+"/requests", func() outcome {
+		return found(object{"data": objects(p.account.requests, func(o object) object { return o })})
+	})
+}
+
+func (p *player) forgetRequests() (step, bool) {
+	if p.account.shared {
+		return step{}, false
+	}
+	return step{method: http.MethodDelete, path: control + "/requests", want: func() outcome {
+		o := found(object{"data": list{}})
+		o.commit = func(object) { p.account.requests = nil }
+		return o
+	}}, true
+}

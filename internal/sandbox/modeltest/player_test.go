@@ -1,0 +1,249 @@
+package modeltest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// player is a client with random wishes. It works alone on its cards; its
+// account it may have for itself, or share with the others.
+type player struct {
+	*stage
+
+	id      int
+	rng     *rand.Rand
+	account *account
+	caller  caller
+
+	cards        []*card
+	transactions []*transaction // that it caused
+	deposits     []*deposit     // of the account, when that is not shared
+	common       *card          // everybody's, in a shared account
+
+	calls   int
+	history []string
+	last    *write
+}
+
+// write is a call that was answered with a success under an idempotency key.
+type write struct {
+	step step
+	key  string
+	raw  string
+	at   time.Time
+}
+
+// step is a call with its expectation.
+type step struct {
+	method, path, body string
+	want               func() outcome
+	faults             odds // of an ordered failure; of nothing but calls that nobody else makes
+}
+
+type odds int
+
+const (
+	never odds = iota
+	sometimes
+	surely
+)
+
+func (s step) isAPI() bool { return strings.HasPrefix(s.path, api) }
+
+func (s step) writes() bool { return s.method != http.MethodGet }
+
+// play makes some random moves and looks at the books after each.
+func (p *player) play(moves int) {
+	for range moves {
+		if p.broken.Load() {
+			return
+		}
+		p.move()
+		p.checkBooks()
+	}
+}
+
+func (p *player) move() {
+	if p.rng.IntN(12) == 0 && p.repeat() {
+		return
+	}
+	for {
+		if s, possible := p.pick(); possible {
+			p.perform(s)
+			return
+		}
+	}
+}
+
+// perform makes a call, compares its answer with the model, and changes the
+// model as the service should have changed.
+func (p *player) perform(s step) {
+	p.account.mu.Lock()
+	o := s.want()
+	p.account.mu.Unlock()
+	key := ""
+	if s.faults == surely || (s.writes() && s.isAPI() && p.rng.IntN(3) > 0) {
+		key = fmt.Sprintf("%s-%d-%d", p.part, p.id, p.calls)
+	}
+	replayed := false
+	if s.faults == surely || (key != "" && s.faults == sometimes && p.rng.IntN(10) == 0) {
+		replayed = p.strike(s, o, key)
+	}
+	r := p.send(s, key)
+	differences := r.judge(o, p.world.notation(s.path))
+	if r.err == nil && r.replayed != replayed {
+		differences = append(differences, fmt.Sprintf("replayed is %v, want %v", r.replayed, replayed))
+	}
+	if len(differences) > 0 {
+		p.fail(append(differences, "answered "+r.raw)...)
+		return
+	}
+	p.seen.note(r)
+	if o.commit != nil {
+		p.account.mu.Lock()
+		o.commit(r.body)
+		p.account.mu.Unlock()
+	}
+	if key != "" && o.code == "" {
+		p.last = &write{s, key, r.raw, p.world.now}
+	}
+}
+
+// strike orders a fault for a call, makes the call, and sees it fail. It tells
+// whether the call has had its effect, so that the next one only repeats the
+// answer.
+func (p *player) strike(s step, o outcome, key string) (done bool) {
+	when := "before"
+	if p.rng.IntN(2) == 0 && p.world.quirks.Idempotency != "ignored" {
+		when = "after"
+	}
+	thens := slices.Clone(p.refusals)
+	if s.body != "" {
+		thens = append(thens, `"drop"`, `"truncate"`)
+	}
+	then := thens[p.rng.IntN(len(thens))]
+	fault := fmt.Sprintf(`{"method":%q,"path":%q,"times":1,"when":%q,"then":%s}`, s.method, strings.TrimPrefix(s.path, api), when, then)
+	if r := p.send(step{method: http.MethodPost, path: control + "/faults", body: fault}, ""); r.status != http.StatusCreated {
+		p.fail("a fault could not be ordered: " + r.raw)
+	}
+	r := p.send(s, key)
+	if cut := strings.HasPrefix(then, `"`); r.status != 0 && r.status < 400 && !cut || cut && r.err == nil {
+		p.fail(fmt.Sprintf("with the fault %s, got %d %s %v", fault, r.status, r.raw, r.err))
+	}
+	p.seen.add("fault " + when + " " + then)
+	return when == "after" && o.code == ""
+}
+
+// repeat sends the last call with its key again, sometimes with another body.
+func (p *player) repeat() bool {
+	last := p.last
+	if last == nil || p.world.quirks.Idempotency == "ignored" || !p.world.now.Before(last.at.Add(24*time.Hour)) {
+		return false
+	}
+	s := last.step
+	if s.body != "" && p.rng.IntN(2) == 0 {
+		s.body += " "
+		if d := p.send(s, last.key).judge(refused("idempotency_key_reused"), ""); len(d) > 0 {
+			p.fail(d...)
+		}
+		return true
+	}
+	p.seen.add("repeated")
+	if r := p.send(s, last.key); r.raw != last.raw || !r.replayed {
+		p.fail(fmt.Sprintf("repeated, got %s (replayed: %v), want %s", r.raw, r.replayed, last.raw))
+	}
+	return true
+}
+
+// send makes a call and notes it, as the service's own log should.
+func (p *player) send(s step, key string) reply {
+	p.calls++
+	p.stage.calls.Add(1)
+	c := p.caller
+	if key != "" { // a connection of its own: net/http itself repeats calls on kept ones
+		c.client = p.single
+	}
+	r := c.send(p.ctx, s.method, s.path, s.body, key)
+	outcome := fmt.Sprint(r.status)
+	if r.err != nil {
+		outcome = r.err.Error()
+	}
+	p.history = append(p.history, fmt.Sprintf("%s %s %s %s → %s", s.method, s.path, s.body, key, outcome))
+	if s.isAPI() {
+		p.noteRequest(s, key, r)
+	}
+	return r
+}
+
+func (p *player) noteRequest(s step, key string, r reply) {
+	path, query, _ := strings.Cut(strings.TrimPrefix(s.path, api), "?")
+	entry := object{
+		"method": s.method, "path": path, "query": query, "status": any(r.status), "idempotency_key": nil, "time": stamp(p.world.now),
+	}
+	if key != "" {
+		entry["idempotency_key"] = key
+	}
+	p.account.mu.Lock()
+	defer p.account.mu.Unlock()
+	p.account.requests = append(p.account.requests, entry)
+}
+
+// fail stops the game and tells how it came to this.
+func (p *player) fail(differences ...string) {
+	if !p.broken.CompareAndSwap(false, true) {
+		return // the others stumble over the same stone
+	}
+	recent := p.history[max(0, len(p.history)-25):]
+	p.t.Errorf("%s: player %d at %s:\n%s\nits last calls:\n%s", p.name(), p.id, stamp(p.world.now),
+		strings.Join(differences, "\n"), strings.Join(recent, "\n"))
+}
+
+// checkBooks compares the ledger with the model: all of it when the account is
+// the player's own, else what others do not move.
+func (p *player) checkBooks() {
+	r := p.send(step{method: http.MethodGet, path: control + "/ledger"}, "")
+	if r.status != http.StatusOK || r.body["balanced"] != true {
+		p.fail("the ledger is not balanced: " + r.raw)
+		return
+	}
+	p.account.mu.Lock()
+	books := p.account.ledger()
+	p.account.mu.Unlock()
+	if !p.account.shared {
+		p.compareBooks(r, books)
+		return
+	}
+	mine := map[string]cents{}
+	for _, c := range p.cards {
+		mine[c.id] = books[c.id]
+	}
+	p.compareBooks(r, mine)
+}
+
+// compareBooks fails unless the ledger holds these balances, and, in an account
+// of one's own, no others.
+func (p *player) compareBooks(r reply, want map[string]cents) {
+	lines, _ := r.body["accounts"].(list)
+	seen := 0
+	for _, line := range lines {
+		o, _ := line.(object)
+		name, _ := o["name"].(string)
+		balance, known := want[name]
+		if !known && !p.account.shared {
+			p.fail("the ledger has an account " + name)
+		}
+		if known {
+			seen++
+			if d := compare(name, balance, o["balance"], p.world.notation(control)); len(d) > 0 {
+				p.fail(d...)
+			}
+		}
+	}
+	if seen != len(want) {
+		p.fail(fmt.Sprintf("the ledger has %d of %d accounts: %s", seen, len(want), r.raw))
+	}
+}

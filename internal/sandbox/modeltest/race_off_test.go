@@ -1,0 +1,5 @@
+//go:build !race
+
+package modeltest_test
+
+const usualMoves = 10_000
