@@ -15,7 +15,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
@@ -144,7 +143,9 @@ func (s *Service) Wallet() usd.Amount {
 func Factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	prepareCLI()
 	return map[string]func() (tfprotov6.ProviderServer, error){
-		"vcard": providerserver.NewProtocol6WithError(provider.New("test", provider.WithClock(&skippingClock{}))()),
+		"vcard": func() (tfprotov6.ProviderServer, error) {
+			return provider.NewServer("test", provider.WithClock(&skippingClock{}))(), nil
+		},
 	}
 }
 

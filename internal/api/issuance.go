@@ -11,6 +11,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// What issuing a card takes (API §8).
+const (
+	MinimumLoad = 50 * usd.Dollar // the initial load, at least
+	IssuanceFee = 1 * usd.Dollar  // on top of the load
+)
+
 // IssueCardRequest asks for a card. Amounts are in USD.
 type IssueCardRequest struct {
 	BinID             string            `json:"bin_id"`

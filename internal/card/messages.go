@@ -1,6 +1,7 @@
 package card
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,7 @@ const noAmount = "amount must be set to issue a card: it is the initial load in 
 	"Only a card that is imported can go without, which leaves its load to others."
 
 func loadTooSmall(amount usd.Amount) string {
-	return fmt.Sprintf("amount must be at least %s USD to issue a card, got %s. Once the card is issued, amount may be lowered under that.", minimumLoad, amount)
+	return fmt.Sprintf("amount must be at least %s USD to issue a card, got %s. Once the card is issued, amount may be lowered under that.", api.MinimumLoad, amount)
 }
 
 func loadInTopUpRange(amount usd.Amount, rule *topUp) string {
@@ -76,7 +77,7 @@ func replacement(card, next model, reasons path.Paths) diag.Diagnostic {
 	}
 	text := fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
 		"A new card with another number is issued and loaded with %s, for a fee of %s USD. The service cannot change %s on a live card.",
-		capitalized(card.name()), card.Balance.Amount(), load, issuanceFee, strings.Join(names, ", "))
+		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee, strings.Join(names, ", "))
 	if unknown := next.unknownAmong(names); len(unknown) > 0 {
 		text += fmt.Sprintf(" %s is known only after apply and may turn out the same; the card is replaced even then. Apply what it depends on first to avoid that.", strings.Join(unknown, ", "))
 	}
@@ -124,10 +125,31 @@ func notRefreshed(card model) diag.Diagnostic {
 		"The provider's configuration depends on values that are known only after apply, so the state of "+card.name()+" is kept as it is.")
 }
 
+const settleByHand = "Run terraform plan again: each refresh looks anew. If it stays open, find the movement in the dashboard, then take the card out of the state with terraform state rm and import it again: amount starts from a new baseline then, and moves no money."
+
+func notSettled(card model, pending *pendingMove, reason string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("A movement of money on "+card.name()+" is still undecided",
+		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the answer. Whether it took effect cannot be told yet: %s. No further money moves on this card until it can. %s",
+			pending.Transfer.Kind, pending.Transfer.Amount, strings.TrimSuffix(reason, "."), settleByHand))
+}
+
 func stillUndecided(card model, pending *pendingMove) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("An earlier movement of money on "+card.name()+" is undecided",
-		fmt.Sprintf("An earlier apply moved %s USD and lost the answer. Until it is known whether that took effect, no further money moves on this card. "+
-			"Run terraform plan again: each refresh looks anew. If it stays open, compare the card's transactions in the dashboard.", pending.Transfer.Amount))
+		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the answer. Until it is known whether that took effect, no further money moves on this card. %s",
+			pending.Transfer.Kind, pending.Transfer.Amount, settleByHand))
+}
+
+func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
+	failure := session.Failure("issue the card "+quoted(request.Label)+" on BIN "+request.BinID, err)
+	unknown, ok := errors.AsType[*api.UnknownOutcomeError](err)
+	if !ok || len(unknown.Candidates) == 0 {
+		return failure
+	}
+	text := failure.Detail() + "\n\nCards that may be the one; import it, or terminate it in the dashboard, before the next apply issues another:"
+	for _, candidate := range unknown.Candidates {
+		text += fmt.Sprintf("\n  terraform import <address> %s   # %s, %s USD", candidate.ID, quoted(candidate.Label), candidate.Balance)
+	}
+	return diag.NewErrorDiagnostic(failure.Summary(), text)
 }
 
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {

@@ -130,7 +130,7 @@ func (w *randomWorld) change(l *randomLife) string {
 			return "terminated outside"
 		}
 	case 11:
-		w.s.Post("/_sandbox/clock", map[string]string{"advance": fmt.Sprintf("%dh", w.r.IntN(400))}, nil)
+		w.s.Post("/_sandbox/clock", map[string]string{"advance": fmt.Sprintf("%dh", 1+w.r.IntN(400))}, nil)
 		return "time passes"
 	}
 	return w.spend(l)

@@ -54,7 +54,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	}
 	issued, err := r.session.Client.IssueCard(ctx, request)
 	if err != nil {
-		resp.Diagnostics.Append(session.Failure("issue the card "+quoted(request.Label)+" on BIN "+request.BinID, err))
+		resp.Diagnostics.Append(notIssued(request, err))
 		return
 	}
 

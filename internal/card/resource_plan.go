@@ -103,7 +103,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 	switch {
 	case amount.IsNull():
 		p.diags.AddAttributeError(path.Root("amount"), "A new card needs a load", noAmount)
-	case amount.IsKnown() && amount.Amount() < minimumLoad:
+	case amount.IsKnown() && amount.Amount() < api.MinimumLoad:
 		p.diags.AddAttributeError(path.Root("amount"), "Initial load too small", loadTooSmall(amount.Amount()))
 	}
 	if rule, _ := p.plan.readTopUp(ctx, p.diags); rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
@@ -114,7 +114,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 
 // issueCost is the load and the fee, at least, while the load is not known.
 func (p *planner) issueCost() usd.Amount {
-	return max(p.plan.Amount.Amount(), minimumLoad) + issuanceFee
+	return max(p.plan.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
 }
 
 // change plans an update of a live card, or its replacement.

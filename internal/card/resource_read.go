@@ -85,10 +85,11 @@ func (r *cardResource) settle(ctx context.Context, m *model, kept *memory, diags
 	}
 	outcome, err := r.session.Client.SettleTransfer(ctx, kept.Pending.Transfer)
 	switch {
-	case err != nil || outcome.State == api.TransferUndecided:
-		diags.AddWarning("A movement of money is still undecided",
-			fmt.Sprintf("An earlier apply moved %s between the wallet and %s and lost the answer; whether it took effect still cannot be told from the card's balance and transactions. "+
-				"No plan moves money on this card until it can. Compare its transactions in the dashboard.", kept.Pending.Transfer.Amount, m.name()))
+	case err != nil:
+		diags.Append(notSettled(*m, kept.Pending, err.Error()))
+		return
+	case outcome.State == api.TransferUndecided:
+		diags.Append(notSettled(*m, kept.Pending, outcome.Reason))
 		return
 	case outcome.State == api.TransferDone:
 		m.Amount = usdtype.OfPointer(kept.Pending.Amount)

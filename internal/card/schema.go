@@ -19,10 +19,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// What the service documents about issuing a card.
+// What the service documents about a card's attributes.
 const (
-	minimumLoad      = 50 * usd.Dollar
-	issuanceFee      = 1 * usd.Dollar
 	maxLabelLength   = 64
 	maxMetadataCount = 20
 )
@@ -109,7 +107,8 @@ func movingAttributes() map[string]schema.Attribute {
 			CustomType: usdtype.Type{},
 			MarkdownDescription: "What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least 50. " +
 				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
-				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money.",
+				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
+				"Round what you compute, as in `floor(x * 100 + 0.5) / 100`: a plan shows every digit of a product.",
 		},
 		"frozen": schema.BoolAttribute{
 			Optional:            true,

@@ -8,14 +8,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
-)
-
-// What issuing one card takes at least, and besides (API §8).
-const (
-	minimumLoad = 50 * usd.Dollar
-	issuanceFee = 1 * usd.Dollar
 )
 
 type issuanceCost struct{}
@@ -31,11 +26,11 @@ func (issuanceCost) Definition(_ context.Context, _ function.DefinitionRequest, 
 	resp.Definition = function.Definition{
 		Summary: "What issuing cards takes from the wallet",
 		MarkdownDescription: fmt.Sprintf("Returns what issuing one card for each of the given loads takes from the wallet, in USD and exact to the cent: "+
-			"the sum of the loads, plus the issuance fee of %s USD for each card. For no loads it is 0.", issuanceFee),
+			"the sum of the loads, plus the issuance fee of %s USD for each card. For no loads it is 0.", api.IssuanceFee),
 		Parameters: []function.Parameter{
 			function.ListParameter{
 				Name: "amounts", ElementType: types.NumberType,
-				MarkdownDescription: fmt.Sprintf("The initial loads in USD, each at least %s with at most two decimals, as `amount` of `vcard_card` takes them.", minimumLoad),
+				MarkdownDescription: fmt.Sprintf("The initial loads in USD, each at least %s with at most two decimals, as `amount` of `vcard_card` takes them.", api.MinimumLoad),
 			},
 		},
 		Return: function.NumberReturn{},
@@ -55,7 +50,7 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 		}
 		a, err := initialLoad(load)
 		if err == nil {
-			total, err = usd.Sum(total, a, issuanceFee)
+			total, err = usd.Sum(total, a, api.IssuanceFee)
 			if err != nil {
 				err = errors.New("adds up to more than can be counted")
 			}
@@ -81,8 +76,8 @@ func initialLoad(load types.Number) (usd.Amount, error) {
 		return 0, fmt.Errorf("must be an amount in USD of at most %s, got %s", usd.Max, written)
 	case a < 0:
 		return 0, fmt.Errorf("must not be negative, got %s", written)
-	case a < minimumLoad:
-		return 0, fmt.Errorf("must be at least %s USD, the least that a card is issued with, got %s", minimumLoad, written)
+	case a < api.MinimumLoad:
+		return 0, fmt.Errorf("must be at least %s USD, the least that a card is issued with, got %s", api.MinimumLoad, written)
 	default:
 		return a, nil
 	}

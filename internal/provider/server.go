@@ -8,8 +8,8 @@ import (
 )
 
 // NewServer returns what makes a protocol server of this version ("dev" outside releases).
-func NewServer(version string) func() tfprotov6.ProviderServer {
+func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
 	return func() tfprotov6.ProviderServer {
-		return transaction.Lean(providerserver.NewProtocol6(New(version)())())
+		return transaction.Lean(providerserver.NewProtocol6(New(version, options...)())())
 	}
 }

@@ -61,8 +61,7 @@ func advice(err error) string {
 			"Otherwise look at the card in the dashboard before you repeat the movement."
 	}
 	if _, unknown := errors.AsType[*api.UnknownOutcomeError](err); unknown {
-		return "Whether the call took effect is not known. Run terraform plan: the refresh shows what the service did. " +
-			"Look at the card and the wallet in the dashboard before you repeat it."
+		return "" // it says itself what to do, call by call
 	}
 	if _, over := errors.AsType[*api.OverWithdrawalError](err); over {
 		return "Run terraform plan: it shows the difference as a fund, if amount still asks for it."

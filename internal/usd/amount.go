@@ -104,8 +104,12 @@ func (a Amount) String() string {
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 
 // UnmarshalJSON reads a JSON number in any notation, or a string that holds one.
+// As elsewhere in JSON, null leaves the amount as it is.
 func (a *Amount) UnmarshalJSON(data []byte) error {
 	text := string(data)
+	if text == "null" {
+		return nil
+	}
 	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
 		text = text[1 : n-1]
 	}

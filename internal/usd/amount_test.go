@@ -61,7 +61,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("Marshal = %s, %v", out, err)
 	}
 	for in, want := range map[string]usd.Amount{
-		`{"a":50}`: 5000, `{"a":50.5}`: 5050, `{"a":"50.50"}`: 5050, `{"a":5e1}`: 5000, `{}`: 0, `{"b":null}`: 0,
+		`{"a":50}`: 5000, `{"a":50.5}`: 5050, `{"a":"50.50"}`: 5050, `{"a":5e1}`: 5000, `{}`: 0, `{"a":null,"b":null}`: 0,
 	} {
 		var b body
 		if err := json.Unmarshal([]byte(in), &b); err != nil || b.A != want || b.B != nil {

@@ -1,0 +1,91 @@
+package card_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	acctest.RemoveProgram()
+	os.Exit(code)
+}
+
+const required = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"
+
+func workspace(t *testing.T, s *acctest.Service) *acctest.Workspace {
+	t.Helper()
+	w := acctest.NewWorkspace(t)
+	w.Env = append(w.Env, "VCARD_BASE_URL="+s.URL, "VCARD_API_KEY="+s.Key)
+	return w
+}
+
+func TestGeneratedConfigurationAppliesWithoutChange(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.5.0", "1.6.0")
+	s := acctest.Start(t)
+	w := workspace(t, s)
+	config := required
+	for i, body := range []map[string]any{
+		{"amount": 80},
+		{"amount": 50, "label": "by hand", "spending_limit": 700, "auto_freeze_at": 7, "metadata": map[string]string{"a": "b"}, "allowed_categories": []string{"travel"}},
+	} {
+		config += fmt.Sprintf("import {\n  to = vcard_card.c%d\n  id = %q\n}\n", i, issue(s, body).ID)
+	}
+	wallet := s.Wallet()
+	w.Write("main.tf", config)
+	if output := w.Must("plan", "-no-color", "-generate-config-out=generated.tf"); !strings.Contains(output, "2 to import, 0 to add, 0 to change, 0 to destroy") {
+		t.Errorf("the import plans more than the import:\n%s", output)
+	}
+	w.Must("apply", "-no-color", "-auto-approve")
+	if code, output := w.Run("plan", "-no-color", "-detailed-exitcode"); code != 0 {
+		t.Errorf("the plan after the import ended with %d:\n%s", code, output)
+	}
+	if now := s.Wallet(); now != wallet {
+		t.Errorf("the wallet went from %s to %s USD", wallet, now)
+	}
+}
+
+func TestTwoPlansOfOneState(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := workspace(t, s)
+	write := func(amount string) {
+		w.Write("main.tf", required+fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  amount = %s\n}\n", bin, amount))
+	}
+	write("60")
+	w.Must("apply", "-auto-approve", "-no-color")
+	write("100")
+	w.Must("plan", "-out=first", "-no-color")
+	w.Must("plan", "-out=second", "-no-color")
+	w.Must("apply", "-no-color", "first")
+	if code, output := w.Run("apply", "-no-color", "second"); code == 0 || !strings.Contains(output, "stale") {
+		t.Errorf("the second plan ended with %d:\n%s", code, output)
+	}
+	if got := onlyCard(s).Balance; got != 10000 {
+		t.Errorf("the card holds %s USD: it was funded twice", got)
+	}
+}
+
+// Terraform plans a forced replacement without telling the provider at first.
+func TestForcedReplacement(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := workspace(t, s)
+	w.Write("main.tf", required+fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  amount = 60\n  deletion_protection = true\n}\n", bin))
+	w.Must("apply", "-auto-approve", "-no-color")
+	if code, output := w.Run("plan", "-no-color", "-replace=vcard_card.test"); code == 0 || !strings.Contains(output, "Deletion protection keeps card") {
+		t.Errorf("the forced replacement of a protected card is planned:\n%s", output)
+	}
+	w.Must("taint", "vcard_card.test")
+	if code, output := w.Run("apply", "-no-color", "-auto-approve"); code == 0 || !strings.Contains(output, "Deletion protection keeps card") {
+		t.Errorf("a tainted card that is protected is replaced:\n%s", output)
+	}
+	if got := onlyCard(s).Balance; got != 6000 {
+		t.Errorf("the card holds %s USD", got)
+	}
+}
