@@ -53,7 +53,10 @@ func Start(t testing.TB, options ...contract.Option) *Service {
 }
 
 // Remote is a sandbox that runs elsewhere.
-func Remote(t testing.TB, url, key string) *Service { return &Service{URL: url, Key: key, t: t} }
+func Remote(t testing.TB, url, key string) *Service {
+	t.Helper()
+	return &Service{URL: url, Key: key, t: t}
+}
 
 // Provider is the provider block for this service, to begin a configuration with.
 func (s *Service) Provider() string { return s.ProviderWithKey(s.Key) }

@@ -18,8 +18,6 @@ import (
 
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-func quoted(label string) string { return fmt.Sprintf("%q", label) }
-
 const noAmount = "amount must be set to issue a card: it is the initial load in USD, at least 50. " +
 	"Only a card that is imported can go without, which leaves its load to others."
 
@@ -140,16 +138,16 @@ func stillUndecided(card model, pending *pendingMove) diag.Diagnostic {
 }
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
-	failure := session.Failure("issue the card "+quoted(request.Label)+" on BIN "+request.BinID, err)
+	failure := session.Failure(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err)
 	unknown, ok := errors.AsType[*api.UnknownOutcomeError](err)
 	if !ok || len(unknown.Candidates) == 0 {
 		return failure
 	}
-	text := failure.Detail() + "\n\nCards that may be the one; import it, or terminate it in the dashboard, before the next apply issues another:"
+	lines := []string{failure.Detail(), "", "Cards that may be the one; import it, or terminate it in the dashboard, before the next apply issues another:"}
 	for _, candidate := range unknown.Candidates {
-		text += fmt.Sprintf("\n  terraform import <address> %s   # %s, %s USD", candidate.ID, quoted(candidate.Label), candidate.Balance)
+		lines = append(lines, fmt.Sprintf("  terraform import <address> %s   # %q, %s USD", candidate.ID, candidate.Label, candidate.Balance))
 	}
-	return diag.NewErrorDiagnostic(failure.Summary(), text)
+	return diag.NewErrorDiagnostic(failure.Summary(), strings.Join(lines, "\n"))
 }
 
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {
