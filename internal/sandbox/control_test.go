@@ -61,7 +61,7 @@ func TestReset(t *testing.T) {
 	s := start(t, func(o *sandbox.Options) { o.APIKey = "sk_live_sandbox_chosen" }, stopped)
 	addresses := s.get("/api/v1/wallet/deposit-address").raw
 	id := s.issue("100")
-	s.post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"]}`, idempotencyKey, "k").ok(201)
+	s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, idempotencyKey, "k").ok(201)
 	s.post("/api/v1/cards/"+id+"/freeze", "").ok(200)
 	s.post("/_sandbox/clock", `{"advance":"1h"}`).ok(200)
 	other := s.as(s.post("/_sandbox/accounts", `{"state":"ready"}`).text("api_key"))
