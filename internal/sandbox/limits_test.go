@@ -28,53 +28,6 @@ func (a answer) overLimit(seconds string) {
 	}
 }
 
-func TestLimitsAreTheDocumentedOnes(t *testing.T) {
-	t.Parallel()
-	card := func(s *service) string { return "/api/v1/cards/" + s.issue("50") }
-	for name, c := range map[string]struct {
-		most  int
-		pause string
-		call  func(s *service) func() answer
-	}{
-		"requests per minute": {1000, "60", func(s *service) func() answer {
-			return func() answer { return s.get("/api/v1/bins") }
-		}},
-		"creates per minute": {50, "60", func(s *service) func() answer {
-			return func() answer { return s.post("/api/v1/cards", `{"bin_id":"`+adsBIN+`","amount":50}`) }
-		}},
-		"details per minute": {30, "60", func(s *service) func() answer {
-			path := card(s) + "/details"
-			return func() answer { return s.get(path) }
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := limited(t, `{}`)
-			call := c.call(s)
-			s.advance("1h") // what the preparation counted is out of every window
-			for range c.most {
-				if a := call(); a.status > 201 {
-					t.Fatalf("answered %d: %s", a.status, a.raw)
-				}
-			}
-			call().overLimit(c.pause)
-		})
-	}
-	t.Run("requests per hour", func(t *testing.T) {
-		t.Parallel()
-		s := limited(t, `{}`)
-		s.get("/api/v1/bins").ok(200)
-		// As if 9,999 more had been made at the same moment.
-		run(t, s.path, `
-			WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-			INSERT INTO counted_calls SELECT account_id, class, i, time FROM counted_calls, n`)
-		s.advance("20m")
-		s.get("/api/v1/bins").overLimit("2400")
-		s.advance("40m")
-		s.get("/api/v1/bins").ok(200)
-	})
-}
-
 func TestLimitsSlide(t *testing.T) {
 	t.Parallel()
 	s := limited(t, `{"requests_per_minute":3}`)

@@ -46,12 +46,18 @@ func (s *Server) Handler(routes []Route) http.Handler {
 	mux.HandleFunc("/", unknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The mux would redirect these to their clean form.
-		if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || (path.Clean(p) != p && path.Clean(p)+"/" != p) {
+		if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || !isClean(p) {
 			unknown(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// isClean tells whether a path has neither empty segments nor dots for names.
+func isClean(p string) bool {
+	clean := path.Clean(p)
+	return p == clean || p == strings.TrimSuffix(clean, "/")+"/"
 }
 
 // exchange is a request on its way to its answer.
@@ -95,7 +101,7 @@ func (s *Server) refuse(x *exchange, err error) answer {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.answer()
 	}
-	if errors.Is(err, context.Canceled) {
+	if x.request.Context().Err() != nil {
 		return answer{cut: dropped}
 	}
 	s.Logger.Error("a request failed", "request", x.id, "error", err)
