@@ -208,32 +208,32 @@ func TestBadReceivers(t *testing.T) {
 		"fails":      {status(500), "answered 500 Internal Server Error", json.Number("500")},
 		"is gone":    {status(410), "answered 410 Gone", json.Number("410")},
 		"redirects":  {http.RedirectHandler(elsewhere.url, http.StatusTemporaryRedirect).ServeHTTP, "redirects are not followed", json.Number("307")},
-		"never ends": {hang, "no answer within 300ms", nil},
+		"never ends": {hang, "no answer within 1s", nil},
 		"is slow": {func(w http.ResponseWriter, r *http.Request) {
 			select {
-			case <-time.After(2 * time.Second):
+			case <-time.After(3 * time.Second):
 			case <-r.Context().Done():
 			}
-		}, "no answer within 300ms", nil},
+		}, "no answer within 1s", nil},
 		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bad, good := receive(t, c.answer), receive(t, nil)
 			s := start(t, stopped, bad.trusted, func(o *sandbox.Options) {
-				if c.status == nil {
-					o.WebhookTimeout = 300 * time.Millisecond
+				if strings.Contains(c.text, "within") {
+					o.WebhookTimeout = time.Second
 				}
 			})
 			hook := s.subscribe(bad.url, `"*"`).text("id")
 			s.subscribe(good.url, `"*"`)
-			const events = 30
+			const events = 16
 			id := s.issue("50")
 			begun := time.Now()
 			for range events - 1 {
 				s.post("/api/v1/cards/"+id+"/fund", `{"amount":1}`).ok(200)
 			}
-			// One after the other, the bad endpoint's timeouts alone would take 9 s.
+			// One after the other, the bad endpoint's timeouts alone would take 16 s.
 			if took := time.Since(begun); took > 5*time.Second {
 				t.Errorf("%d calls took %v", events, took)
 			}
@@ -253,12 +253,8 @@ func TestBadReceivers(t *testing.T) {
 				s.post("/_sandbox/clock", `{"advance":"5s"}`).ok(200)
 				return !slices.ContainsFunc(s.deliveries(hook), func(d map[string]any) bool { return d["state"] != "delivered" })
 			})
-			got := map[string]bool{}
-			for _, a := range bad.arrivals() {
-				got[a.header.Get("X-Webhook-Id")] = true
-			}
-			if len(got) != events || len(good.arrivals()) != events {
-				t.Errorf("the bad endpoint got %d events, the good one %d requests, want %d", len(got), len(good.arrivals()), events)
+			if b, g := bad.events(), good.events(); b != events || g != events {
+				t.Errorf("the bad endpoint got %d events, the good one %d, want %d", b, g, events)
 			}
 		})
 	}

@@ -79,6 +79,15 @@ func (r *receiver) gets(n int) []arrival {
 	return r.arrivals()
 }
 
+// events counts the different ones that arrived.
+func (r *receiver) events() int {
+	ids := map[string]bool{}
+	for _, a := range r.arrivals() {
+		ids[a.header.Get("X-Webhook-Id")] = true
+	}
+	return len(ids)
+}
+
 // authority is the certificate that signed the receiver's, as PEM.
 func (r *receiver) authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
