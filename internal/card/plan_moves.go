@@ -34,7 +34,8 @@ func (p *planner) planMoves(ctx context.Context) {
 		}
 	}
 	p.planFrozen(m)
-	p.spend(ctx, m.amount+m.topUp, true)
+	p.kept.Prior.Planned = m.amount + m.topUp
+	p.spend(ctx, p.kept.Prior.Planned, true)
 }
 
 // planAmount compares by cents, so that computed numbers make no perpetual diff.
@@ -95,7 +96,7 @@ func (p *planner) planFrozen(m moves) {
 	switch {
 	case wanted.IsUnknown():
 		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()
-	case wanted.IsNull() && m.amount < 0 && !p.state.Frozen.ValueBool() && mayAutoFreeze(p.state, after, p.kept.Imported):
+	case wanted.IsNull() && !p.state.Frozen.ValueBool() && p.mayAutoFreeze(m, after):
 		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()
 	case wanted.IsNull():
 		p.plan.Frozen = p.state.Frozen
@@ -108,6 +109,15 @@ func (p *planner) planFrozen(m moves) {
 			p.diags.Append(unfreezesUnderThreshold(p.state, after, threshold.Amount()))
 		}
 	}
+}
+
+// mayAutoFreeze reports whether what amount turns out to be may make the service
+// freeze the card. One that is not known yet may withdraw everything.
+func (p *planner) mayAutoFreeze(m moves, after usd.Amount) bool {
+	if p.config.Amount.IsUnknown() {
+		return mayAutoFreeze(p.state, 0, p.kept.Imported)
+	}
+	return m.amount < 0 && mayAutoFreeze(p.state, after, p.kept.Imported)
 }
 
 // mayAutoFreeze reports whether the service may freeze the card when a decrease

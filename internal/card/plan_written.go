@@ -32,19 +32,19 @@ func (p *planner) planWritten() {
 	}
 
 	var adopted []string
-	unreadable := func(name string, written, known attr.Value, same bool) {
+	unreadable := func(name string, known attr.Value, same bool) {
 		switch {
 		case same:
-		case p.kept.Imported && known.IsNull() && !written.IsUnknown():
+		case p.kept.Imported && known.IsNull():
 			adopted = append(adopted, name)
 		default:
 			p.replaceFor(name)
 		}
 	}
-	unreadable("allowed_categories", c.AllowedCategories, s.AllowedCategories, c.AllowedCategories.Equal(s.AllowedCategories))
-	unreadable("metadata", c.Metadata, s.Metadata,
+	unreadable("allowed_categories", s.AllowedCategories, c.AllowedCategories.Equal(s.AllowedCategories))
+	unreadable("metadata", s.Metadata,
 		c.Metadata.Equal(s.Metadata) || !c.Metadata.IsUnknown() && len(c.Metadata.Elements()) == 0 && len(s.Metadata.Elements()) == 0)
-	unreadable("auto_freeze_at", c.AutoFreezeAt, s.AutoFreezeAt, c.AutoFreezeAt.SameCents(s.AutoFreezeAt))
+	unreadable("auto_freeze_at", s.AutoFreezeAt, c.AutoFreezeAt.SameCents(s.AutoFreezeAt))
 	if c.AutoFreezeAt.SameCents(s.AutoFreezeAt) {
 		p.plan.AutoFreezeAt = s.AutoFreezeAt
 	}

@@ -35,8 +35,8 @@ type priorCard struct {
 	Name      string     `json:"name"`
 	Protected bool       `json:"protected"`
 	Balance   usd.Amount `json:"balance"`
-	// Counted says that the replacement is in the plan's sum already.
-	Counted bool `json:"counted"`
+	// Planned is what the plan's sum of the wallet already has of this card.
+	Planned usd.Amount `json:"planned"`
 }
 
 const memoryKey = "card"

@@ -88,13 +88,12 @@ func (p *planner) issue(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
-	switch {
-	case replaced == nil:
+	if replaced == nil {
 		p.warnSharedLabel()
 		p.spend(ctx, p.issueCost(), true)
-	case !replaced.Counted:
-		p.spend(ctx, p.issueCost()-replaced.Balance, false)
+		return
 	}
+	p.spend(ctx, p.issueCost()-replaced.Balance-replaced.Planned, false)
 }
 
 // checkIssue refuses a card that the service would refuse.
@@ -139,8 +138,6 @@ func (p *planner) planReplacement(ctx context.Context) {
 	}
 	p.diags.Append(replacement(p.state, p.plan, p.replace))
 	p.warnSharedLabel()
-	if !p.plan.Amount.IsNull() {
-		p.spend(ctx, p.issueCost()-p.state.Balance.Amount(), true)
-	}
-	p.kept.Prior.Counted = true
+	p.kept.Prior.Planned = p.issueCost() - p.state.Balance.Amount()
+	p.spend(ctx, p.kept.Prior.Planned, true)
 }

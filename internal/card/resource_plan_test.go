@@ -138,21 +138,6 @@ func TestTopUp(t *testing.T) {
 	l.failsToPlan(config, "amount", "with 30.00 USD", "top_up.below (40.00 USD)", l.id())
 }
 
-func TestTopUpUnknown(t *testing.T) {
-	t.Parallel()
-	l := issued(t, object{"amount": 100})
-	l.spend(9000)
-	l.refresh()
-	unknown := object{"amount": 100, "top_up": object{"below": acctest.Unknown, "to": 50}}
-	change, diags := l.plan(unknown)
-	l.succeed(diags)
-	l.says("the warning", diags.Warnings(), "Whether the card is topped up is decided during apply", l.id(), "10.00 USD")
-	l.same("the plan", object{"topped_up": acctest.Unknown, "balance": acctest.Unknown}, change.Planned)
-	config := object{"amount": 100, "top_up": object{"below": 20, "to": 50}}
-	l.apply(config)
-	l.holds("active", 5000, 1000000-10100+9000-4000)
-}
-
 func TestReplacementIsSpelledOut(t *testing.T) {
 	t.Parallel()
 	l := issued(t, object{"amount": 120, "label": "search"})
@@ -275,6 +260,21 @@ func TestWalletCheck(t *testing.T) {
 	l.says("the second look", plan(change.After(), object{"amount": 9900, "label": "other"}))
 	l.says("98 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 97}))
 	l.says("51 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 50}), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
+}
+
+// A replacement that Terraform forces is planned as an update first.
+func TestWalletCheckOfAForcedReplacement(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 9000}) // the wallet holds 999.00
+	p := l.protocol()
+	change, diags := p.Plan(l.card, complete(object{"amount": 9500}))
+	l.succeed(diags)
+	_, diags = p.Plan(change.After(), complete(object{"amount": 9500})) // takes 9501 less 9000
+	l.succeed(diags)
+	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 497})) // 999.00 in sum
+	l.says("the warning", diags.Warnings())
+	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 50}))
+	l.says("the warning", diags.Warnings(), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
 }
 
 func TestSharedLabels(t *testing.T) {
