@@ -170,6 +170,12 @@ func (a *account) withdraw(w *world, c *card, amount cents, all bool) outcome {
 	return a.move(w, c, -amount)
 }
 
+// aboveThreshold is how much a card may lose before it freezes.
+func (c *card) aboveThreshold() cents {
+	threshold, _ := c.freezeAt.(cents)
+	return c.balance - threshold
+}
+
 // autoFreeze follows every decrease of a balance.
 func (a *account) autoFreeze(w *world, c *card) {
 	if threshold, set := c.freezeAt.(cents); set && c.status == "active" && c.balance < threshold {

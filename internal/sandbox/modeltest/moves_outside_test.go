@@ -41,7 +41,7 @@ func (p *player) authorize() (step, bool) {
 	mcc := oneOf(p, "7311", "7311", "7311", "5734", "3001", "5311", "5812", "0742")
 	amount, fee := cents(1+p.rng.Int64N(3_00)), cents(0)
 	if c.owner != nobody {
-		amount, fee = p.amount(oneOf(p, c.balance, c.limit)), p.fee()
+		amount, fee = p.amount(oneOf(p, c.balance, c.limit-c.spent(stamp(p.world.now)[:7]), c.aboveThreshold())), p.fee()
 	}
 	body := object{"card_id": c.id, "amount": number(amount), "merchant": object{"name": "Big Ads", "mcc": mcc}}
 	if fee > 0 {

@@ -81,7 +81,7 @@ func (p *player) amount(limit cents) cents {
 	case 0:
 		return max(1, limit)
 	case 1:
-		return limit + 1
+		return max(1, limit+1)
 	case 2:
 		return cents(1 + p.rng.Int64N(9))
 	}
@@ -234,7 +234,7 @@ func (p *player) withdraw() (step, bool) {
 	}
 	amount := cents(1 + p.rng.Int64N(9))
 	if c.owner != nobody {
-		amount = p.amount(c.balance)
+		amount = p.amount(oneOf(p, c.balance, c.aboveThreshold()))
 	}
 	return money(c, "withdraw", amount, func() outcome { return p.account.withdraw(p.world, c, amount, false) }), true
 }
