@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
 )
 
 func sortedKeys(o object) []string { return slices.Sorted(maps.Keys(o)) }
@@ -275,6 +276,24 @@ func TestWalletCheckOfAForcedReplacement(t *testing.T) {
 	l.says("the warning", diags.Warnings())
 	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 50}))
 	l.says("the warning", diags.Warnings(), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
+}
+
+func TestWalletThatCannotBeReadIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	l := newLive(t)
+	l.s = acctest.Start(t, contract.RequestsOnly())
+	fault(l.s, "GET", "/wallet/balance", "before", 0, down)
+	l.account = object{"max_retries": 0}
+	p := l.protocol()
+	for range 3 {
+		_, diags := p.Plan(l.card, complete(object{"amount": 9000}))
+		l.succeed(diags)
+		l.says("the warning", diags.Warnings())
+	}
+	asked := slices.DeleteFunc(requests(l.s), func(r request) bool { return !strings.HasSuffix(r.Path, "/wallet/balance") })
+	if len(asked) != 1 {
+		t.Errorf("the wallet was asked for %d times", len(asked))
+	}
 }
 
 func TestSharedLabels(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,8 +73,11 @@ func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
 func (s *Session) Account(ctx context.Context) (string, error) {
 	return s.account.get(ctx, func(ctx context.Context) (string, error) {
 		addresses, err := s.Client.DepositAddresses(ctx, "")
-		if err != nil {
+		switch {
+		case err != nil:
 			return "", err
+		case len(addresses) == 0: // as any other account might have it
+			return "", errors.New("the service lists no deposit address for this account, and nothing else tells accounts apart")
 		}
 		lines := make([]string, len(addresses))
 		for i, a := range addresses {
@@ -89,24 +93,4 @@ func (s *Session) Account(ctx context.Context) (string, error) {
 func (s *Session) FirstUse(label string) bool {
 	_, used := s.labels.LoadOrStore(label, struct{}{})
 	return !used
-}
-
-// remembered keeps the first successful answer; errors are asked again.
-type remembered[T any] struct {
-	mu    sync.Mutex
-	known bool
-	value T
-}
-
-func (r *remembered[T]) get(ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known {
-		return r.value, nil
-	}
-	value, err := ask(ctx)
-	if err == nil {
-		r.value, r.known = value, true
-	}
-	return value, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -14,8 +15,19 @@ import (
 type spend struct {
 	mu     sync.Mutex
 	taken  usd.Amount
-	warned bool
+	said   atomic.Bool
 	wallet remembered[usd.Amount]
+}
+
+// add returns the new sum.
+func (s *spend) add(delta usd.Amount) (usd.Amount, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken, err := usd.Sum(s.taken, delta)
+	if err == nil {
+		s.taken = taken
+	}
+	return taken, err
 }
 
 // PlanSpend adds to what this plan takes from the wallet (USD; negative for
@@ -27,24 +39,23 @@ func (s *Session) PlanSpend(ctx context.Context, delta usd.Amount, heard bool) d
 	if !s.Known() || s.Client.HasWritten() {
 		return nil
 	}
-	s.spend.mu.Lock()
-	defer s.spend.mu.Unlock()
-	taken, err := usd.Sum(s.spend.taken, delta)
+	taken, err := s.spend.add(delta)
 	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
 	}
-	s.spend.taken = taken
-	if taken <= 0 || s.spend.warned || !heard {
+	if taken <= 0 || !heard || s.spend.said.Load() {
 		return nil
 	}
 	wallet, err := s.spend.wallet.get(ctx, func(ctx context.Context) (usd.Amount, error) {
 		w, err := s.Client.WalletBalance(ctx)
 		return w.Balance, err
 	})
-	if err != nil || taken <= wallet {
+	if err == nil && taken <= wallet {
+		return nil
+	}
+	if s.spend.said.Swap(true) || err != nil {
 		return nil // a failed look is no reason to stop a plan: apply will say what is wrong
 	}
-	s.spend.warned = true
 	return diag.Diagnostics{diag.NewWarningDiagnostic(
 		fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", taken, wallet),
 		fmt.Sprintf("Loads, issuance fees, funds and top-ups of this plan, less what it returns to the wallet, pass the wallet's balance by at least %s USD. "+

@@ -1,0 +1,89 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+// against returns a session with a service that answers like this.
+func against(t *testing.T, answer http.HandlerFunc) *session.Session {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	client, err := api.New(api.Config{BaseURL: server.URL + "/api/v1", APIKey: "sk_live_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session.New(client)
+}
+
+func TestWaitingForAnAnswerEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	asked, released := make(chan struct{}), make(chan struct{})
+	s := against(t, func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-released
+		_, _ = w.Write([]byte(`{"data": [], "total": 0}`))
+	})
+	var first sync.WaitGroup
+	first.Go(func() {
+		if _, err := s.Bins(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	<-asked
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Bins(interrupted); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted caller got %v", err)
+	}
+	close(released)
+	first.Wait()
+}
+
+func TestAnInterruptedCallerDoesNotFailTheOthers(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	asked := make(chan struct{})
+	s := against(t, func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) == 1 {
+			close(asked)
+			<-r.Context().Done()
+			return
+		}
+		_, _ = w.Write([]byte(`{"data": [], "total": 0}`))
+	})
+	ctx, interrupt := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	callers.Go(func() {
+		if _, err := s.Bins(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("the interrupted caller got %v", err)
+		}
+	})
+	<-asked
+	callers.Go(func() {
+		if _, err := s.Bins(t.Context()); err != nil {
+			t.Errorf("the other caller got %v", err)
+		}
+	})
+	interrupt()
+	callers.Wait()
+}
+
+// Accounts without an address would all look the same.
+func TestAccountWithoutAddressesIsNoProof(t *testing.T) {
+	t.Parallel()
+	s := against(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data": []}`)) })
+	if account, err := s.Account(t.Context()); err == nil || !strings.Contains(err.Error(), "no deposit address") {
+		t.Errorf("got %q, %v", account, err)
+	}
+}
