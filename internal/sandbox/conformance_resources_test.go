@@ -112,11 +112,7 @@ func resourceChapters() []chapter {
 			{"currency_is_a_code", shows("GET /wallet/deposit-address?currency=eth", "", "currency", "eth")},
 			{"network_is_a_label", shows("GET /wallet/deposit-address?currency=eth", "", "network", "Ethereum")},
 			{"address_is_that_networks", shows("GET /wallet/deposit-address?currency=eth", "", "address", "0x[0-9a-fA-F]{40}")},
-			{"address_stays_the_same", func(s *scene) {
-				if s.do("GET /wallet/deposit-address", "").raw != s.do("GET /wallet/deposit-address", "").raw {
-					s.t.Error("the addresses changed")
-				}
-			}},
+			{"address_stays_the_same", repeats("GET /wallet/deposit-address")},
 		}},
 		{"2.5_bin", []rule{
 			{"it_has_its_6_fields", lists("GET /bins", "data", "total", "/", "id", "network", "category", "3ds", "wallet_a_pay", "wallet_b_pay")},

@@ -63,7 +63,7 @@ func (s *scene) fill(text string) string { return strings.ReplaceAll(text, "CARD
 func (s *scene) do(call, body string, headers ...string) answer {
 	s.t.Helper()
 	method, path, _ := strings.Cut(s.fill(call), " ")
-	return s.service.call(method, "/api/v1"+path, s.fill(body), headers...)
+	return s.call(method, "/api/v1"+path, s.fill(body), headers...)
 }
 
 // value is the field of an answer, or of the first object of its list, as text.
@@ -113,6 +113,17 @@ func shows(call, body, field, pattern string) func(*scene) {
 	}
 }
 
+// repeats checks that a call answers the same twice.
+func repeats(call string) func(*scene) {
+	return func(s *scene) {
+		s.t.Helper()
+		first := s.do(call, "").ok(http.StatusOK)
+		if again := s.do(call, ""); again.raw != first.raw {
+			s.t.Errorf("%s answered two ways", call)
+		}
+	}
+}
+
 // accepts checks that a call succeeds.
 func accepts(call, body string) func(*scene) {
 	return func(s *scene) {
@@ -151,7 +162,7 @@ func after(check func(*scene), calls ...string) func(*scene) {
 			}
 			if strings.Contains(target, " /_sandbox/") {
 				method, path, _ := strings.Cut(target, " ")
-				s.service.call(method, path, s.fill(body)).ok(http.StatusCreated)
+				s.call(method, path, s.fill(body)).ok(http.StatusCreated)
 				continue
 			}
 			accepts(target, body)(s)

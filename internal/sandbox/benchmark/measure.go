@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// measure goes through all figures.
+func (b *bench) measure(ctx context.Context) error {
+	if err := b.starts(ctx); err != nil {
+		return err
+	}
+	s, err := start(ctx, b.program, b.file)
+	if err != nil {
+		return err
+	}
+	defer s.kill()
+	for _, step := range []func(context.Context, *server) error{b.pages, b.reads, b.funds, b.memory, b.survival} {
+		if err := step(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// starts measures the time from the beginning of a process to its address.
+func (b *bench) starts(ctx context.Context) error {
+	var took []time.Duration
+	for range 5 {
+		began := time.Now()
+		s, err := start(ctx, b.program, b.file)
+		if err != nil {
+			return err
+		}
+		took = append(took, time.Since(began))
+		s.kill()
+	}
+	b.within(300*time.Millisecond, "from start to listening", median(took))
+	return nil
+}
+
+func (b *bench) pages(ctx context.Context, s *server) error {
+	for _, page := range []struct{ figure, path string }{
+		{"100 cards of 10,000, first page", "/cards?per_page=100"},
+		{"100 cards of 10,000, last page", fmt.Sprintf("/cards?per_page=100&page=%d", cards/100)},
+		{"100 active cards, last page", fmt.Sprintf("/cards?per_page=100&status=active&page=%d", cards*9/10/100)},
+		{"100 transactions of 1,000,000, first page", "/transactions?per_page=100"},
+		{"100 transactions of 1,000,000, last page", fmt.Sprintf("/transactions?per_page=100&page=%d", transactions/100)},
+		{"100 transactions of a day in the middle", "/transactions?per_page=100&from=2026-04-20&to=2026-04-20"},
+		{"100 transactions of one card", "/transactions?per_page=100&card_id=" + cardID(cards/2)},
+	} {
+		var took []time.Duration
+		for range 51 {
+			began := time.Now()
+			if err := s.call(ctx, http.MethodGet, "/api/v1"+page.path, "", nil); err != nil {
+				return err
+			}
+			took = append(took, time.Since(began))
+		}
+		b.within(20*time.Millisecond, page.figure, median(took))
+	}
+	return nil
+}
+
+// reads measures reading with the limits away, and with limits too high to be
+// reached: then every read is counted, which is a write.
+func (b *bench) reads(ctx context.Context, s *server) error {
+	for _, limits := range []struct {
+		figure string
+		most   int64
+	}{
+		{"GET /cards/{id}, counted", 1_000_000_000},
+		{"GET /cards/{id}", 0},
+	} {
+		if err := s.limit(ctx, limits.most); err != nil {
+			return err
+		}
+		answered, err := load(ctx, func(ctx context.Context) error {
+			return s.call(ctx, http.MethodGet, "/api/v1/cards/"+anyCard(), "", nil)
+		})
+		if err != nil {
+			return err
+		}
+		b.atLeast(1_500, limits.figure, rate(answered))
+	}
+	return nil
+}
+
+func (b *bench) funds(ctx context.Context, s *server) error {
+	answered, err := load(ctx, s.fund)
+	b.atLeast(300, "POST /cards/{id}/fund", rate(answered))
+	return err
+}
+
+func (b *bench) memory(_ context.Context, s *server) error {
+	const most = 150
+	peak, known, err := s.peakMemory()
+	if known {
+		b.report("memory at its peak", fmt.Sprintf("%d MB", peak), fmt.Sprintf("at most %d MB", most), peak <= most)
+	}
+	return err
+}
+
+// survival kills the process amid funds, and counts them in the books of the
+// next one: those that were answered are there, beside at most those under way.
+func (b *bench) survival(ctx context.Context, s *server) error {
+	before, err := s.wallet(ctx)
+	if err != nil {
+		return err
+	}
+	timer := time.AfterFunc(loaded/2, s.kill)
+	defer timer.Stop()
+	answered, err := load(ctx, s.fund)
+	if err == nil {
+		return errors.New("the killed process went on")
+	}
+	next, err := start(ctx, b.program, b.file)
+	if err != nil {
+		return err
+	}
+	defer next.kill()
+	after, err := next.wallet(ctx)
+	if err != nil {
+		return err
+	}
+	kept := int64((before - after) / fundAmount)
+	b.report("funds answered, then kill -9: kept", fmt.Sprintf("%d of %d", min(kept, answered), answered), "all",
+		kept >= answered && kept <= answered+clients)
+	return nil
+}
+
+// anyCard is one of the seeded cards.
+func anyCard() string { return cardID(1 + rand.IntN(cards)) }
+
+const fundAmount = 1 * usd.Cent

@@ -1,0 +1,38 @@
+BEGIN;
+
+-- 10,000 cards, each issued with a load of 60 USD.
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :cards)
+INSERT INTO ledger_accounts (id, account_id, kind, balance)
+SELECT 1000000 + i, 1, 'card', 6000 FROM n;
+
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :cards)
+INSERT INTO cards (id, public_id, account_id, ledger_account_id, bin_id, last4, status, spending_limit, label,
+                   allowed_categories, auto_freeze_at, metadata, created_at, expires_at)
+SELECT i, printf('card_benchmark%08d', i), 1, 1000000 + i, 'bin_ads_visa_us', printf('%04d', i % 10000),
+       CASE WHEN i % 10 = 0 THEN 'frozen' ELSE 'active' END, 5000000, printf('campaign %d', i),
+       '["advertising"]', 1000, '{"team":"ads"}', 1767225600000 + i, '2029-01-31'
+FROM n;
+
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :cards)
+INSERT INTO ledger_entries (id, account_id, kind, created_at)
+SELECT 1000000 + i, 1, 'card issued', 1767225600000 + i FROM n;
+
+INSERT INTO ledger_postings (entry_id, ledger_account_id, amount)
+SELECT e.id, e.id, 6000 FROM ledger_entries e WHERE e.id > 1000000
+UNION ALL
+SELECT e.id, l.id, CASE l.kind WHEN 'wallet' THEN -6100 ELSE 100 END
+FROM ledger_entries e, ledger_accounts l
+WHERE e.id > 1000000 AND l.account_id = 1 AND l.kind IN ('wallet', 'fees');
+
+UPDATE ledger_accounts SET balance = (SELECT SUM(p.amount) FROM ledger_postings p WHERE p.ledger_account_id = ledger_accounts.id)
+WHERE account_id = 1 AND kind IN ('wallet', 'fees');
+
+-- 1,000,000 declines, one every 20 seconds, on all cards in turn.
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :transactions - 1)
+INSERT INTO transactions (id, public_id, account_id, card_id, type, amount, fee, merchant_name, merchant_mcc, created_at,
+                          number, type_number, card_number, card_type_number)
+SELECT i + 1, printf('txn_benchmark%08d', i + 1), 1, 1 + i % :cards, 'decline', 1250, 0, 'Big Ads', '7311', 1767225700000 + i * 20000,
+       i + 1, i + 1, 1 + i / :cards, 1 + i / :cards
+FROM n;
+
+COMMIT;
