@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -31,7 +32,9 @@ const unreliable = 12
 
 func newReceiver() *receiver {
 	r := &receiver{arrived: map[string]arrival{}}
-	r.server = httptest.NewTLSServer(http.HandlerFunc(r.serve))
+	r.server = httptest.NewUnstartedServer(http.HandlerFunc(r.serve))
+	r.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that are opened and not needed
+	r.server.StartTLS()
 	return r
 }
 
