@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"database/sql"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -98,6 +99,36 @@ func TestLimitsAreSettings(t *testing.T) {
 	s.post("/_sandbox/reset", "").ok(200)
 	if got := s.get("/_sandbox/limits").raw; got != documented+"\n" {
 		t.Errorf("after a reset the limits are %s", got)
+	}
+}
+
+func TestLimitsForgetOldCalls(t *testing.T) {
+	t.Parallel()
+	s := limited(t, `{}`)
+	counted := func() (n int) {
+		t.Helper()
+		db, err := sql.Open("sqlite", s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM counted_calls`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for range 20 {
+		s.get("/api/v1/bins").ok(200)
+	}
+	if n := counted(); n != 20 {
+		t.Errorf("%d calls are counted, want 20", n)
+	}
+	s.advance("1h")
+	for range 15 {
+		s.get("/api/v1/bins").ok(200)
+	}
+	if n := counted(); n != 15 {
+		t.Errorf("an hour later %d calls are counted, want 15", n)
 	}
 }
 

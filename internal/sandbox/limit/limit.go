@@ -61,7 +61,6 @@ func (l Limits) windows(class Class) []window {
 		all = append(all, window{Create, l.CreatesPerMinute, time.Minute})
 	case Details:
 		all = append(all, window{Details, l.DetailsPerMinute, time.Minute})
-	case Request:
 	}
 	limited := all[:0]
 	for _, w := range all {
