@@ -90,7 +90,7 @@ func TestActionRefusals(t *testing.T) {
 	}{
 		"nothing":           {s, "fund", object{"card_id": card, "amount": 0}, []string{"amount", "at least 0.01 USD", "got 0.00"}},
 		"half a cent":       {s, "fund", object{"card_id": card, "amount": "0.005"}, []string{"amount", "at most two decimals", "0.005"}},
-		"negative":          {s, "withdraw", object{"card_id": card, "amount": -1}, []string{"amount", "zero or more", "-1"}},
+		"negative":          {s, "withdraw", object{"card_id": card, "amount": -1}, []string{"amount", "at least 0.01 USD", "-1"}},
 		"no amount":         {s, "withdraw", object{"card_id": card}, []string{"amount"}},
 		"not a card id":     {s, "freeze", object{"card_id": "wh_1"}, []string{"card_id", "must be a card id", "wh_1"}},
 		"no such card":      {s, "unfreeze", object{"card_id": "card_none"}, []string{"unfreeze card card_none", "404 (not_found)", "the id is wrong"}},
@@ -195,7 +195,7 @@ func TestTransferActionsCheckTheAmountAgain(t *testing.T) {
 	card := issue(s, map[string]any{"amount": 50})
 	s.Delete("/_sandbox/requests", nil)
 	p := s.Protocol(nil)
-	for amount, words := range map[string]string{"0": "at least 0.01 USD", "-3": "zero or more", "0.005": "two decimals", "1e30": "at most"} {
+	for amount, words := range map[string]string{"0": "at least 0.01 USD", "-3": "at least 0.01 USD", "0.005": "two decimals", "1e30": "at most"} {
 		for _, name := range []string{"vcard_card_fund", "vcard_card_withdraw"} {
 			_, diags := p.InvokeAction(name, object{"card_id": card.ID, "amount": acctest.Unknown}, object{"amount": amount})
 			sayAll(t, amount, diags.Errors(), words)

@@ -105,6 +105,7 @@ func movingAttributes() map[string]schema.Attribute {
 		"amount": schema.NumberAttribute{
 			Optional:   true,
 			CustomType: usdtype.Type{},
+			Validators: []validator.Number{usdtype.AtLeast(0)},
 			MarkdownDescription: "What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least 50. " +
 				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
 				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
@@ -128,6 +129,7 @@ func movingAttributes() map[string]schema.Attribute {
 				"to": schema.NumberAttribute{
 					Required:            true,
 					CustomType:          usdtype.Type{},
+					Validators:          []validator.Number{usdtype.AtLeast(0)},
 					MarkdownDescription: "Balance in USD, at most two decimals, up to which it is topped up; at least `below`.",
 				},
 			},

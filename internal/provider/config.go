@@ -76,6 +76,7 @@ func configAttributes() map[string]schema.Attribute {
 				"initial_balance": schema.NumberAttribute{
 					Optional:            true,
 					CustomType:          usdtype.Type{},
+					Validators:          []validator.Number{usdtype.AtLeast(0)},
 					MarkdownDescription: "USD in the wallet of a sandbox that is made anew, at most two decimals; default 10000. An existing sandbox keeps its balance.",
 				},
 			},

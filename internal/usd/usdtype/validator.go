@@ -26,7 +26,7 @@ func (v atLeast) ValidateNumber(_ context.Context, req validator.NumberRequest, 
 		return
 	}
 	a, err := usd.FromBigFloat(value.ValueBigFloat())
-	if err != nil || a < 0 || a >= v.minimum {
+	if err != nil || a >= v.minimum {
 		return // what is no amount at all is the type's to refuse, once
 	}
 	resp.Diagnostics.AddAttributeError(req.Path, "Amount too small",

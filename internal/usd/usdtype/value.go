@@ -88,21 +88,20 @@ func (v Value) NumberSemanticEquals(_ context.Context, o basetypes.NumberValuabl
 	return ok && v.SameCents(other), nil
 }
 
-// ValidateAttribute refuses fractions of a cent, what is out of range, and negatives.
+// ValidateAttribute refuses fractions of a cent and what is out of range. It also
+// sees what the service reports, such as a balance below zero, so what only a
+// configuration must not say is for validators.
 func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
 	if !v.IsKnown() {
 		return
 	}
 	written := v.ValueBigFloat().Text('g', 17)
-	switch a, err := usd.FromBigFloat(v.ValueBigFloat()); {
+	switch _, err := usd.FromBigFloat(v.ValueBigFloat()); {
 	case errors.Is(err, usd.ErrFraction):
 		resp.Diagnostics.AddAttributeError(req.Path, "Amount finer than a cent",
-			fmt.Sprintf("%s must be an amount in USD with at most two decimals, got %s. Round it, for example with floor(x * 100) / 100.", req.Path, written))
+			fmt.Sprintf("%s must be an amount in USD with at most two decimals, got %s. Round it, for example with floor(x * 100 + 0.5) / 100.", req.Path, written))
 	case err != nil:
 		resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range",
 			fmt.Sprintf("%s must be an amount in USD of at most %s, got %s.", req.Path, usd.Max, written))
-	case a < 0:
-		resp.Diagnostics.AddAttributeError(req.Path, "Negative amount",
-			fmt.Sprintf("%s must be an amount in USD of zero or more, got %s.", req.Path, written))
 	}
 }
