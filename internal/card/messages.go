@@ -157,6 +157,12 @@ func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 		"To keep it, run terraform untaint on this resource, then apply again: that freezes it.")
 }
 
+func issuedOtherwise(card model, has []string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("The service issued "+card.name()+" otherwise than asked",
+		fmt.Sprintf("The new card has %s. The next plan shows this, and would replace the card to change it, likely with the same result. To keep the card, write what it has into the configuration.",
+			strings.Join(has, " and ")))
+}
+
 func possibleDuplicates(card model, others []api.CardListItem) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, other := range others {

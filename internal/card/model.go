@@ -99,6 +99,39 @@ func (m *model) takeState(status api.CardStatus, balance usd.Amount) {
 	m.Balance = keepForm(m.Balance, usdtype.Of(balance))
 }
 
+// keepAsked keeps what the plan asked a new card to be and warns where the
+// service made it otherwise: Terraform takes any other answer for a bug of the
+// provider, and taints the card.
+func (m *model) keepAsked(plan model) diag.Diagnostics {
+	var has []string
+	if !plan.Label.IsUnknown() && !plan.Label.Equal(m.Label) {
+		has = append(has, fmt.Sprintf("label %q", m.Label.ValueString()))
+		m.Label = plan.Label
+	}
+	if !plan.SpendingLimit.IsUnknown() && !plan.SpendingLimit.SameCents(m.SpendingLimit) {
+		has = append(has, "spending_limit "+m.SpendingLimit.Amount().String())
+		m.SpendingLimit = plan.SpendingLimit
+	}
+	if len(has) == 0 {
+		return nil
+	}
+	return diag.Diagnostics{issuedOtherwise(*m, has)}
+}
+
+// keepPlanned answers what the plan knew as planned, though the world may have
+// moved on meanwhile: Terraform insists, and the next refresh shows it.
+func (m *model) keepPlanned(plan model) {
+	if !plan.Frozen.IsUnknown() {
+		m.Frozen = plan.Frozen
+	}
+	if !plan.Status.IsUnknown() {
+		m.Status = plan.Status
+	}
+	if !plan.Balance.IsUnknown() {
+		m.Balance = plan.Balance
+	}
+}
+
 func (m *model) takeCreatedAt(text string, diags *diag.Diagnostics) {
 	m.CreatedAt = createdAt(text, m.name(), diags)
 }

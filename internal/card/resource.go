@@ -65,6 +65,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.takeCreatedAt(issued.Card.CreatedAt, &resp.Diagnostics)
 	state.ExpiresAt = stringOrNull(issued.Card.ExpiresAt)
 	state.ToppedUp = usdtype.Of(0)
+	resp.Diagnostics.Append(state.keepAsked(plan)...)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	kept := memory{}
 	if account, err := r.session.Account(ctx); err == nil {
@@ -80,8 +81,9 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 			return
 		}
 		state.takeState(frozen.Status, frozen.Balance)
-		save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
+	state.keepPlanned(plan)
+	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
 // generatedLabel is unique, so that a card whose creation lost its answer can

@@ -30,7 +30,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
 	if !resp.Diagnostics.HasError() {
-		u.keepPlanned()
+		u.now.keepPlanned(u.plan)
 		save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
 	if kept.Prior = nil; u.pending != nil {
@@ -149,18 +149,4 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	}
 	u.now.takeState(state.Status, state.Balance)
 	return nil
-}
-
-// keepPlanned answers what the plan knew as planned, though the world may have
-// moved on meanwhile: Terraform insists, and the next refresh shows it.
-func (u *update) keepPlanned() {
-	if !u.plan.Frozen.IsUnknown() {
-		u.now.Frozen = u.plan.Frozen
-	}
-	if !u.plan.Status.IsUnknown() {
-		u.now.Status = u.plan.Status
-	}
-	if !u.plan.Balance.IsUnknown() {
-		u.now.Balance = u.plan.Balance
-	}
 }
