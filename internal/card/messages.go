@@ -100,7 +100,7 @@ func (m model) unknownAmong(names []string) []string {
 func protected(name string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
 		"The plan would terminate this card, but deletion_protection is true. "+
-			"To terminate it, set deletion_protection = false, apply that alone, then try again.")
+			"To terminate it, set deletion_protection = false, apply that alone, then try again. A tainted card is not updated: run terraform untaint on it first.")
 }
 
 func goneElsewhere(card model, what string) diag.Diagnostic {

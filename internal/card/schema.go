@@ -30,7 +30,7 @@ const replaces = " The service cannot change this on a live card: a change termi
 func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of 1 USD; destroying it terminates the card for good and returns what it holds to the wallet. " +
-			"The card's number, expiry and code are never in the state.",
+			"The card's number and code are never in the state; the ephemeral resource `vcard_card_details` reads them.",
 		Attributes: merge(writtenAttributes(), movingAttributes(), reportedAttributes()),
 	}
 }

@@ -87,9 +87,10 @@ func configAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `" + api.DefaultRequestTimeout.String() + "`.",
 		},
 		"max_retries": schema.Int64Attribute{
-			Optional:            true,
-			Validators:          []validator.Int64{int64validator.Between(0, 20)},
-			MarkdownDescription: "How often a call that only reads is tried again after a broken connection or a server error, 0 to 20; default 4. Waiting out a rate limit does not count.",
+			Optional:   true,
+			Validators: []validator.Int64{int64validator.Between(0, 20)},
+			MarkdownDescription: "How often a call is tried again after a broken connection or a server error, 0 to 20; default 4. " +
+				"What moves money or changes a card is sent again only once the provider has looked and found that it did not take effect. Waiting out a rate limit does not count.",
 		},
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,

@@ -59,6 +59,6 @@ func (s *Session) PlanSpend(ctx context.Context, delta usd.Amount, heard bool) d
 	return diag.Diagnostics{diag.NewWarningDiagnostic(
 		fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", taken, wallet),
 		fmt.Sprintf("Loads, issuance fees, funds and top-ups of this plan, less what it returns to the wallet, pass the wallet's balance by at least %s USD. "+
-			"The service refuses what the wallet cannot pay, so part of the plan would fail at apply. "+
+			"The service refuses what the wallet cannot pay, so part of the plan would fail at apply, unless what is planned after this gives enough back. "+
 			"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.", taken-wallet))}
 }

@@ -40,7 +40,7 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "3D Secure challenges with their one-time codes, read anew in every phase of a run and kept in no plan and no state. " +
-			"A challenge lives for minutes: one that is there while planning may be gone at apply, so do not count on an element of `challenges` to exist. Needs Terraform 1.10 or later.",
+			"A challenge lives for minutes: one that is there while planning may be gone at apply, so do not count on an element of `challenges` to exist. Needs Terraform 1.10 or OpenTofu 1.11.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional:            true,

@@ -54,7 +54,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				Sensitive:  true,
 				Validators: notEmpty,
 				MarkdownDescription: "Secret that the service signs with, sent and never kept: it is in no plan and no state, and may come from an ephemeral value. " +
-					"Needs `secret_wo_version` and excludes `secret`. A change is not noticed by itself; raise `secret_wo_version` with it. Needs Terraform 1.11 or later.",
+					"Needs `secret_wo_version` and excludes `secret`. A change is not noticed by itself; raise `secret_wo_version` with it. Needs Terraform 1.11 or OpenTofu 1.11.",
 			},
 			"secret_wo_version": schema.Int64Attribute{
 				Optional: true,
