@@ -96,13 +96,14 @@ func (s *Server) answer(ctx context.Context, x *exchange) answer {
 }
 
 // refuse answers what went wrong: a refusal in its own words, anything else
-// with a 500. A caller that has gone away is not answered.
+// with a 500. A caller that went away while it waited for its turn has had
+// nothing done: that is the only thing which a context ends.
 func (s *Server) refuse(x *exchange, err error) answer {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.answer()
 	}
 	if x.request.Context().Err() != nil {
-		return answer{cut: dropped}
+		return Invalid("the request was given up before it was processed").answer()
 	}
 	s.Logger.Error("a request failed", "request", x.id, "error", err)
 	return internalError(x).answer()
