@@ -40,7 +40,7 @@ type Registration struct {
 // RegisterWebhook registers an endpoint. When an answer is lost the request is
 // sent again under the same key, since nothing shows whether it took effect.
 func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (Registration, error) {
-	operation := "register webhook " + withoutQuery(request.URL)
+	operation := "register webhook " + hostOf(request.URL)
 	body, err := json.Marshal(struct {
 		URL    string   `json:"url"`
 		Events []string `json:"events"`
@@ -76,17 +76,17 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 	return Registration{Webhook: Webhook(webhook), MayHaveDuplicate: how.doubts}, nil
 }
 
-// withoutQuery leaves out the parts of an address where people put tokens.
-func withoutQuery(address string) string {
+// hostOf leaves out the parts of an address where people put tokens.
+func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return redacted
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 }
 
 // String names the address only.
-func (r WebhookRequest) String() string { return "webhook to " + withoutQuery(r.URL) + " " + redacted }
+func (r WebhookRequest) String() string { return "webhook to " + hostOf(r.URL) + " " + redacted }
 
 // GoString is String.
 func (r WebhookRequest) GoString() string { return r.String() }
@@ -102,7 +102,7 @@ func (r WebhookRequest) MarshalJSON() ([]byte, error) { return jsonText(r.String
 
 // String names the endpoint and its address only.
 func (w Webhook) String() string {
-	return "webhook " + w.ID + " to " + withoutQuery(w.URL) + " " + redacted
+	return "webhook " + w.ID + " to " + hostOf(w.URL) + " " + redacted
 }
 
 // GoString is String.

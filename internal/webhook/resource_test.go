@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
 )
 
 const address = "vcard_webhook.test"
@@ -208,4 +209,18 @@ func TestExample(t *testing.T) {
 		ConfigVariables: config.Variables{"webhook_secret": config.StringVariable("hush")},
 		Check:           registrations(s, 2),
 	})
+}
+
+// Paths and queries of webhook addresses often hold tokens.
+func TestFailedRegistrationNamesTheHostOnly(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t, contract.RequestsOnly())
+	s.Post("/_sandbox/faults", map[string]any{"method": "POST", "path": "/webhooks", "when": "before", "times": 0, "then": "drop"}, nil)
+	p := s.Protocol(object{"max_retries": 0})
+	change, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(object{"url": "https://" + host + "/t/hush"}))
+	mustSucceed(t, diags)
+	_, diags = p.Apply(change, nil)
+	if text := diags.Errors(); !strings.Contains(text, host) || !strings.Contains(text, "dashboard") || strings.Contains(text, "hush") {
+		t.Errorf("a lost registration says %s", text)
+	}
 }
