@@ -120,6 +120,8 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) error {
 }
 
 // Handler answers the API under /api/v1 and the control calls under /_sandbox.
+// Where a fault was ordered that cuts an answer off, it panics with
+// http.ErrAbortHandler after it wrote what the caller is to see, if anything.
 func (s *Sandbox) Handler() http.Handler { return s.handler }
 
 // APIKey returns the first account's key, the same at each opening of a file.

@@ -218,6 +218,11 @@ func readiness(state account.State) error {
 // record notes API calls before they are answered, so that whoever has an
 // answer finds its call in the log.
 func (s *Server) record(x *exchange, a answer) {
+	select {
+	case <-s.Closing:
+		return // the log is closed
+	default:
+	}
 	if !x.isAPI() {
 		return
 	}
