@@ -58,11 +58,17 @@ type planner struct {
 
 // destroy plans a termination.
 func (p *planner) destroy(ctx context.Context) {
-	if p.state.DeletionProtection.ValueBool() {
+	if p.isProtected() {
 		p.diags.Append(protected(p.state.name()))
 		return
 	}
 	p.spend(ctx, -p.state.Balance.Amount(), true)
+}
+
+// isProtected reports whether the card must not be terminated: it was applied
+// with protection, or gets it with this very plan, as an imported card may.
+func (p *planner) isProtected() bool {
+	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
 // spend counts what the plan takes from the wallet. Heard says whether
@@ -120,7 +126,7 @@ func (p *planner) issueCost() usd.Amount {
 func (p *planner) change(ctx context.Context) {
 	p.kept.Prior = &priorCard{
 		Name:      p.state.name(),
-		Protected: p.state.DeletionProtection.ValueBool(),
+		Protected: p.isProtected(),
 		Balance:   p.state.Balance.Amount(),
 	}
 	p.planWritten()
@@ -132,7 +138,7 @@ func (p *planner) change(ctx context.Context) {
 }
 
 func (p *planner) planReplacement(ctx context.Context) {
-	if p.state.DeletionProtection.ValueBool() {
+	if p.isProtected() {
 		p.diags.Append(protected(p.state.name()))
 		return
 	}

@@ -174,6 +174,7 @@ func TestDeletionProtection(t *testing.T) {
 	}
 	l.holds("active", 5000, 1000000-5100)
 	l.apply(object{"amount": 50})
+	l.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": true}, want...) // protected by the same plan
 	l.apply(nil)
 	if got := l.s.Wallet(); got != 1000000-100 {
 		t.Errorf("the wallet holds %s", got)

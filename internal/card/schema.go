@@ -138,7 +138,7 @@ func movingAttributes() map[string]schema.Attribute {
 			Optional:            true,
 			Computed:            true,
 			Default:             booldefault.StaticBool(false),
-			MarkdownDescription: "While `true`, plans that would terminate the card fail: destroy, replacement, and removal from the configuration. Default `false`. To terminate a protected card, apply `false` first.",
+			MarkdownDescription: "While `true`, plans that would terminate the card fail: destroy, replacement, and removal from the configuration. A replacement fails also in the plan that sets it to `true`. Default `false`. To terminate a protected card, apply `false` first.",
 		},
 	}
 }
