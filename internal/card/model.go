@@ -48,7 +48,8 @@ func topUpTypes() map[string]attr.Type {
 }
 
 // readTopUp returns the rule, nil when there is none, and whether it is known.
-func (m model) readTopUp(ctx context.Context, diags *diag.Diagnostics) (rule *topUp, known bool) {
+// A rule that cannot be read is not known; validation says what is wrong with it.
+func (m model) readTopUp(ctx context.Context) (rule *topUp, known bool) {
 	if m.TopUp.IsNull() {
 		return nil, true
 	}
@@ -56,8 +57,7 @@ func (m model) readTopUp(ctx context.Context, diags *diag.Diagnostics) (rule *to
 		return nil, false
 	}
 	rule = &topUp{}
-	diags.Append(m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{})...)
-	if !rule.Below.IsKnown() || !rule.To.IsKnown() {
+	if m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{}).HasError() || !rule.Below.IsKnown() || !rule.To.IsKnown() {
 		return nil, false
 	}
 	return rule, true

@@ -62,7 +62,7 @@ func (p *planner) planAmount() moves {
 
 func (p *planner) planTopUp(ctx context.Context, m moves) moves {
 	p.plan.ToppedUp = p.state.ToppedUp
-	rule, known := p.config.readTopUp(ctx, p.diags)
+	rule, known := p.config.readTopUp(ctx)
 	switch {
 	case !known || (rule != nil && m.unknown):
 		p.plan.ToppedUp = usdtype.Unknown()
@@ -72,7 +72,7 @@ func (p *planner) planTopUp(ctx context.Context, m moves) moves {
 	case rule == nil:
 		return m
 	}
-	if old, _ := p.state.readTopUp(ctx, p.diags); old != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
+	if old, _ := p.state.readTopUp(ctx); old != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
 		p.plan.TopUp = p.state.TopUp
 	}
 	after := p.state.Balance.Amount() + m.amount

@@ -111,7 +111,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 	case amount.IsKnown() && amount.Amount() < api.MinimumLoad:
 		p.diags.AddAttributeError(path.Root("amount"), "Initial load too small", loadTooSmall(amount.Amount()))
 	}
-	if rule, _ := p.plan.readTopUp(ctx, p.diags); rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
+	if rule, _ := p.plan.readTopUp(ctx); rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
 		p.diags.AddAttributeError(path.Root("amount"), "Initial load in the top-up range", loadInTopUpRange(amount.Amount(), rule))
 	}
 	p.checkBIN(ctx)

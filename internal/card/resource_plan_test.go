@@ -199,6 +199,25 @@ func TestIssueChecks(t *testing.T) {
 	l.says("the warning", diags.Warnings(), "auto_freeze_at (20.00 USD)", "top_up.below (20.00 USD)")
 }
 
+func TestOneErrorForOneMistake(t *testing.T) {
+	t.Parallel()
+	l := newLive(t)
+	for words, c := range map[string]object{
+		"top_up.to must be an amount in USD with at most two decimals, got 50.001":    {"top_up": object{"below": 20, "to": "50.001"}},
+		"top_up.below must be an amount in USD with at most two decimals, got 20.001": {"top_up": object{"below": "20.001", "to": 50}},
+		"top_up.to must be at least 0.00 USD, got -1.00":                              {"top_up": object{"below": 20, "to": -1}},
+		"top_up.to must be at least top_up.below (20.00 USD), got 10.00 USD":          {"top_up": object{"below": 20, "to": 10}},
+		"auto_freeze_at must be at least 0.01 USD, got 0.00":                          {"auto_freeze_at": 0},
+		"spending_limit must be an amount in USD of at most":                          {"spending_limit": "1e20"},
+	} {
+		c["amount"] = 100
+		_, diags := l.plan(c)
+		if errors := diags.Errors(); strings.Count(errors, "\n") > 0 || !strings.Contains(errors, words) {
+			t.Errorf("%v says %s", c, errors)
+		}
+	}
+}
+
 func TestFreezing(t *testing.T) {
 	t.Parallel()
 	l := issued(t, object{"amount": 100, "auto_freeze_at": 30, "frozen": true})

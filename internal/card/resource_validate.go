@@ -15,12 +15,12 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	rule, _ := config.readTopUp(ctx, &resp.Diagnostics)
+	rule, _ := config.readTopUp(ctx)
 	if rule == nil {
 		return
 	}
 	below, to := rule.Below.Amount(), rule.To.Amount()
-	if to < below {
+	if to >= 0 && to < below {
 		resp.Diagnostics.AddAttributeError(path.Root("top_up").AtName("to"), "Top-up ends under its start",
 			fmt.Sprintf("top_up.to must be at least top_up.below (%s USD), got %s USD.", below, to))
 	}
