@@ -3,6 +3,7 @@ package card_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -28,9 +29,7 @@ func rewritten(t *testing.T, s *acctest.Service, fields map[string]any) *acctest
 		body := answer.Body.Bytes()
 		var card map[string]any
 		if json.Unmarshal(body, &card) == nil && card["last4"] != nil {
-			for name, value := range fields {
-				card[name] = value
-			}
+			maps.Copy(card, fields)
 			body, _ = json.Marshal(card)
 		}
 		w.Header().Set("Content-Type", "application/json")
