@@ -2,38 +2,75 @@ package provider
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 )
 
-// handlerTransport carries a client's requests to a handler in this process.
+// handlerTransport carries a client's requests to a handler in this process, as
+// a connection would: a caller that gives up leaves the handler to itself, and
+// a handler that aborts breaks the connection.
 type handlerTransport struct{ handler http.Handler }
 
 func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := req.Context().Err(); err != nil {
+	ctx := req.Context()
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	served, err := received(req)
+	if err != nil {
+		return nil, err
+	}
+	answered := make(chan *answerBuffer, 1)
+	go func() { answered <- t.serve(served) }()
+	select {
+	case answer := <-answered:
+		return answer.response(req)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// received is the request as a server gets it, with a body of its own.
+func received(req *http.Request) (*http.Request, error) {
 	served := req.Clone(req.Context())
 	served.RequestURI = req.URL.RequestURI()
 	served.RemoteAddr = "127.0.0.1:0"
 	if served.Host == "" {
 		served.Host = req.URL.Host
 	}
-	if served.Body == nil {
-		served.Body = http.NoBody
+	served.Body = http.NoBody
+	if req.Body == nil {
+		return served, nil
 	}
-	answer := &answerBuffer{header: http.Header{}}
-	t.handler.ServeHTTP(answer, served)
-	_ = served.Body.Close()
-	return answer.response(req), nil
+	body, err := io.ReadAll(req.Body)
+	served.Body = io.NopCloser(bytes.NewReader(body))
+	return served, errors.Join(err, req.Body.Close())
+}
+
+func (t handlerTransport) serve(req *http.Request) (answer *answerBuffer) {
+	answer = &answerBuffer{header: http.Header{}}
+	defer func() {
+		switch reason := recover(); reason {
+		case nil:
+			answer.WriteHeader(http.StatusOK)
+		case http.ErrAbortHandler:
+			answer.aborted = true
+		default:
+			panic(reason)
+		}
+	}()
+	t.handler.ServeHTTP(answer, req)
+	return answer
 }
 
 // answerBuffer is the http.ResponseWriter of one exchange.
 type answerBuffer struct {
-	header http.Header
-	status int
-	sent   http.Header
-	body   bytes.Buffer
+	header  http.Header
+	status  int
+	sent    http.Header
+	body    bytes.Buffer
+	aborted bool
 }
 
 func (b *answerBuffer) Header() http.Header { return b.header }
@@ -49,8 +86,14 @@ func (b *answerBuffer) Write(data []byte) (int, error) {
 	return b.body.Write(data)
 }
 
-func (b *answerBuffer) response(req *http.Request) *http.Response {
-	b.WriteHeader(http.StatusOK)
+func (b *answerBuffer) response(req *http.Request) (*http.Response, error) {
+	if b.aborted && b.status == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	body := io.Reader(&b.body)
+	if b.aborted {
+		body = io.MultiReader(body, brokenBody{})
+	}
 	return &http.Response{
 		Status:        http.StatusText(b.status),
 		StatusCode:    b.status,
@@ -58,8 +101,13 @@ func (b *answerBuffer) response(req *http.Request) *http.Response {
 		ProtoMajor:    1,
 		ProtoMinor:    1,
 		Header:        b.sent,
-		Body:          io.NopCloser(&b.body),
-		ContentLength: int64(b.body.Len()),
+		Body:          io.NopCloser(body),
+		ContentLength: -1,
 		Request:       req,
-	}
+	}, nil
 }
+
+// brokenBody ends in the middle.
+type brokenBody struct{}
+
+func (brokenBody) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
