@@ -63,13 +63,14 @@ func TestDepositsRefuse(t *testing.T) {
 	t.Parallel()
 	s := conforming(t)
 	for body, text := range map[string]string{
-		``:                                                   "currency is required",
-		`{"currency":"btc"}`:                                 "amount is required",
-		`{"currency":"doge","amount":1}`:                     "currency must be one of btc",
-		`{"currency":"BTC","amount":1}`:                      "currency must be one of btc",
-		`{"currency":"btc","amount":0}`:                      "above 0",
-		`{"currency":"btc","amount":-1}`:                     "above 0",
-		`{"currency":"btc","amount":"1"}`:                    "must be a number",
+		``:                                "currency is required",
+		`{"currency":"btc"}`:              "amount is required",
+		`{"currency":"doge","amount":1}`:  "currency must be one of btc",
+		`{"currency":"BTC","amount":1}`:   "currency must be one of btc",
+		`{"currency":"btc","amount":0}`:   "above 0",
+		`{"currency":"btc","amount":-1}`:  "above 0",
+		`{"currency":"btc","amount":"1"}`: "must be a number",
+
 		`{"currency":"btc","amount":1,"status":"confirmed"}`: `"status"`,
 	} {
 		s.post("/_sandbox/deposits", body).refused(400, "invalid_request", text)
