@@ -1,0 +1,118 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+//go:embed fleet.tf
+var fleetConfig string
+
+// fleet is a number of cards that a service and a state agree on.
+type fleet struct {
+	*workspace
+	cards          int // that Terraform manages at first
+	latency        time.Duration
+	active, frozen int      // cards in these states by now
+	variables      []string // of the configuration by now
+}
+
+// newFleet starts a service of its own and brings so many cards into it: one
+// through the provider, and all others directly, since the provider would keep
+// to the limits of the service. The caller kills the service.
+func (b *bench) newFleet(ctx context.Context, cards int, latency time.Duration) (*fleet, error) {
+	w, err := b.workspace(fmt.Sprintf("fleet-%d-%d", cards, latency.Milliseconds()), fleetConfig)
+	if err != nil {
+		return nil, err
+	}
+	if w.service, err = startSandbox(ctx, b.program); err != nil {
+		return nil, err
+	}
+	f := &fleet{workspace: w, cards: cards, latency: latency, frozen: cards / frozenShare}
+	f.active = f.cards - f.frozen
+	f.variables = []string{fmt.Sprintf("-var=fleet=%d", cards)}
+	if err := f.populate(ctx); err != nil {
+		w.service.kill()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *fleet) populate(ctx context.Context) error {
+	if _, err := f.run(ctx, "apply", "-auto-approve", "-var=fleet=1"); err != nil {
+		return err
+	}
+	others, err := f.service.issue(ctx, f.cards-1, f.frozen)
+	if err != nil {
+		return err
+	}
+	attributes := make([]object, len(others))
+	for i, c := range others {
+		attributes[i] = c.attributes()
+	}
+	if err := addToState(f.state(), attributes); err != nil {
+		return err
+	}
+	return f.service.delay(ctx, f.latency)
+}
+
+// issuers is how many cards are issued side by side.
+const issuers = 8
+
+// card is what the service says of a card that it issues.
+type card struct {
+	ID        string `json:"id"`
+	Last4     string `json:"last4"`
+	Label     string `json:"label"`
+	CreatedAt string `json:"created_at"`
+	ExpiresAt string `json:"expires_at"`
+	frozen    bool
+}
+
+// issue has the service issue cards as the configuration describes them, from
+// the second one on, and freezes the last ones.
+func (s *service) issue(ctx context.Context, count, frozen int) ([]card, error) {
+	cards := make([]card, count)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(issuers)
+	for i := range cards {
+		group.Go(func() error {
+			body := fmt.Sprintf(`{"bin_id": "bin_ads_visa_us", "amount": 60, "label": "campaign %d", "allowed_categories": ["advertising"], "metadata": {"team": "ads"}}`, 1+i)
+			if err := s.call(ctx, http.MethodPost, "/cards", body, &cards[i]); err != nil {
+				return err
+			}
+			if cards[i].frozen = i >= count-frozen; cards[i].frozen {
+				return s.call(ctx, http.MethodPost, "/cards/"+cards[i].ID+"/freeze", "", nil)
+			}
+			return nil
+		})
+	}
+	return cards, group.Wait()
+}
+
+// attributes are those in which a card differs from the others in the state.
+func (c card) attributes() object {
+	own := object{"id": c.ID, "last4": c.Last4, "label": c.Label, "created_at": c.CreatedAt, "expires_at": c.ExpiresAt}
+	if c.frozen {
+		own["status"], own["frozen"] = "frozen", true
+	}
+	return own
+}
+
+// idList writes ids as a list of HCL.
+func idList(cards []card) string {
+	ids := make([]string, len(cards))
+	for i, c := range cards {
+		ids[i] = c.ID
+	}
+	list, _ := json.Marshal(ids) //nolint:errchkjson // texts can always be written
+	return string(list)
+}

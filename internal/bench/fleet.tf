@@ -1,0 +1,56 @@
+terraform {
+  required_providers {
+    vcard = { source = "vcard/vcard" }
+  }
+}
+
+variable "fleet" {
+  type = number
+}
+
+variable "funded" {
+  type    = number
+  default = 0
+}
+
+variable "frozen" {
+  type    = number
+  default = 0
+}
+
+variable "issued" {
+  type    = number
+  default = 0
+}
+
+variable "imported" {
+  type    = list(string)
+  default = []
+}
+
+resource "vcard_card" "fleet" {
+  count              = var.fleet
+  bin_id             = "bin_ads_visa_us"
+  amount             = count.index < var.funded ? 70 : 60
+  label              = "campaign ${count.index}"
+  allowed_categories = ["advertising"]
+  metadata           = { team = "ads" }
+  frozen             = count.index < var.frozen ? true : null
+}
+
+resource "vcard_card" "issued" {
+  count  = var.issued
+  bin_id = "bin_ads_visa_us"
+  amount = 60
+}
+
+import {
+  for_each = { for index, id in var.imported : index => id }
+  to       = vcard_card.imported[each.key]
+  id       = each.value
+}
+
+resource "vcard_card" "imported" {
+  for_each = { for index, id in var.imported : index => id }
+  bin_id   = "bin_ads_visa_us"
+}

@@ -1,0 +1,88 @@
+//go:build unix
+
+// Command bench measures the built provider under the real CLI, against the
+// sandbox of the same program, with fleets of cards of several sizes. It prints
+// a table in which every figure stands beside the least that is possible.
+//
+//	bench path/to/terraform-provider-vcard path/to/terraform
+//
+// The CLI has to be Terraform or OpenTofu 1.7 or later.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+func main() {
+	if program := os.Getenv(programVariable); program != "" {
+		os.Exit(standIn(program, os.Getenv(peaksVariable)))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	if len(args) != 2 {
+		return errors.New("want two arguments, the provider and the Terraform or OpenTofu to run it")
+	}
+	program, err := filepath.Abs(args[0])
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "vcard-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	b := &bench{program: program, cli: args[1], folder: folder}
+
+	began := time.Now()
+	idle, err := b.measureIdle(ctx)
+	if err != nil {
+		return fmt.Errorf("measuring without cards: %w", err)
+	}
+	fmt.Fprintf(os.Stdout, legend, changed, runtime.GOMAXPROCS(0), idle)
+	printHeader(os.Stdout)
+	for _, cards := range []int{100, 1_000, 3_000} {
+		if err := b.measureFleet(ctx, cards); err != nil {
+			return fmt.Errorf("measuring %d cards: %w", cards, err)
+		}
+	}
+	fmt.Fprintf(os.Stdout, "\nMeasured in %v.\n", time.Since(began).Round(time.Second))
+	return nil
+}
+
+// bench is a measurement under way.
+type bench struct {
+	program string // the provider
+	cli     string
+	folder  string // for everything that is made
+}
+
+// measureIdle returns the peak of memory of a provider that has no card to care for.
+func (b *bench) measureIdle(ctx context.Context) (megabytes, error) {
+	w, err := b.workspace("idle", fleetConfig)
+	if err != nil {
+		return 0, err
+	}
+	s, err := startSandbox(ctx, b.program)
+	if err != nil {
+		return 0, err
+	}
+	defer s.kill()
+	w.service = s
+	ran, err := w.run(ctx, "plan", "-var=fleet=0")
+	return ran.peak, err
+}

@@ -1,0 +1,68 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+const legend = `Each apply changes %d cards of a fleet, one in ten of which is frozen at first; %d processors.
+Beside each figure stands the least that is possible:
+  requests  the pages of the card lists that show the fleet, and one call for each changed card
+  wall      the CLI doing the same with as many terraform_data, which call no API
+  memory    %d MB: the peak of a provider process that has no card to care for
+
+`
+
+const columns = "%5v  %7v  %-16v  %8v  %5v  %8v  %7v  %6v  %v\n"
+
+func printHeader(to io.Writer) {
+	fmt.Fprintf(to, columns, "cards", "latency", "what", "requests", "least", "wall", "least", "memory", "requests made")
+}
+
+// row is one measurement.
+type row struct {
+	cards      int
+	latency    time.Duration // of every request
+	operation  string
+	calls      tally
+	leastCalls int
+	wall       time.Duration
+	leastWall  time.Duration
+	peak       megabytes // of the provider's processes
+}
+
+func (r row) print(to io.Writer) {
+	fmt.Fprintf(to, columns, r.cards, r.latency, r.operation, r.calls.sum(), r.leastCalls,
+		seconds(r.wall), seconds(r.leastWall), fmt.Sprintf("%d MB", r.peak), r.calls)
+}
+
+func seconds(d time.Duration) string {
+	tenths := d.Round(100*time.Millisecond) / (100 * time.Millisecond)
+	return fmt.Sprintf("%d.%d s", tenths/10, tenths%10)
+}
+
+// tally counts calls by endpoint.
+type tally map[string]int
+
+func (t tally) sum() int {
+	sum := 0
+	for _, calls := range t {
+		sum += calls
+	}
+	return sum
+}
+
+// String names the endpoints in alphabetical order.
+func (t tally) String() string {
+	var parts []string
+	for _, endpoint := range slices.Sorted(maps.Keys(t)) {
+		parts = append(parts, fmt.Sprintf("%d %s", t[endpoint], endpoint))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,83 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// workspace is a folder in which the CLI runs.
+type workspace struct {
+	dir     string
+	cli     string
+	program string
+	service *service // nil: the configuration needs none
+}
+
+// workspace makes a folder with a configuration in it, where the CLI takes this
+// program for the provider.
+func (b *bench) workspace(name, config string) (*workspace, error) {
+	dir := filepath.Join(b.folder, name)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	plugins := filepath.Join(dir, "plugins")
+	settings := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", plugins)
+	return &workspace{dir: dir, cli: b.cli, program: b.program}, errors.Join(
+		os.MkdirAll(plugins, 0o700),
+		os.Symlink(self, filepath.Join(plugins, "terraform-provider-vcard")),
+		os.WriteFile(filepath.Join(dir, "cli.tfrc"), []byte(settings), 0o600),
+		os.WriteFile(filepath.Join(dir, "main.tf"), []byte(config), 0o600),
+	)
+}
+
+// outcome is what a run of the CLI took.
+type outcome struct {
+	wall time.Duration
+	peak megabytes // of the provider's processes; 0 when there was none
+}
+
+// run runs the CLI once; one that fails is an error with all that it said.
+func (w *workspace) run(ctx context.Context, args ...string) (outcome, error) {
+	command := exec.CommandContext(ctx, w.cli, append(args, "-input=false", "-no-color")...) //nolint:gosec // the CLI to measure with
+	command.Dir, command.Env = w.dir, w.environment()
+	began := time.Now()
+	output, err := command.CombinedOutput()
+	ran := outcome{wall: time.Since(began)}
+	if err != nil {
+		return ran, fmt.Errorf("%s %s: %w\n%s", w.cli, strings.Join(args, " "), err, output)
+	}
+	if w.service != nil {
+		ran.peak, err = takePeak(w.peaks())
+	}
+	return ran, err
+}
+
+func (w *workspace) peaks() string { return filepath.Join(w.dir, "peaks") }
+
+func (w *workspace) state() string { return filepath.Join(w.dir, "terraform.tfstate") }
+
+// environment is this process's, less what would steer the CLI or the provider
+// elsewhere.
+func (w *workspace) environment() []string {
+	var kept []string
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "TF_") && !strings.HasPrefix(variable, "VCARD_") {
+			kept = append(kept, variable)
+		}
+	}
+	kept = append(kept, "TF_CLI_CONFIG_FILE="+filepath.Join(w.dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1",
+		programVariable+"="+w.program, peaksVariable+"="+w.peaks())
+	if w.service != nil {
+		kept = append(kept, "VCARD_BASE_URL="+w.service.base, "VCARD_API_KEY="+w.service.key)
+	}
+	return kept
+}
