@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -49,6 +50,10 @@ type outcome struct {
 func (w *workspace) run(ctx context.Context, args ...string) (outcome, error) {
 	command := exec.CommandContext(ctx, w.cli, append(args, "-input=false", "-no-color")...) //nolint:gosec // the CLI to measure with
 	command.Dir, command.Env = w.dir, w.environment()
+	// An interruption reaches the CLI once, and leaves it time to end the provider.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = time.Minute
 	began := time.Now()
 	output, err := command.CombinedOutput()
 	ran := outcome{wall: time.Since(began)}

@@ -1,0 +1,110 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "terraform.tfstate")
+	before := `{"version": 4, "terraform_version": "1.11.4", "serial": 3, "lineage": "a", "resources": [{"mode": "managed",
+		"type": "vcard_card", "name": "fleet", "provider": "p", "instances": [{"index_key": 0, "private": "cA==",
+		"identity": {"id": "card_a"}, "attributes": {"id": "card_a", "amount": 60, "status": "active"}}]}]}`
+	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := addToState(path, []object{card{ID: "card_b", frozen: true}.attributes()}); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var after struct {
+		Resources []struct {
+			Instances []object `json:"instances"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal(content, &after); err != nil {
+		t.Fatal(err)
+	}
+	want := []object{
+		{"index_key": 0., "private": "cA==", "identity": object{"id": "card_a"}, "attributes": object{"id": "card_a", "amount": 60., "status": "active"}},
+		{"index_key": 1., "private": "cA==", "identity": object{"id": "card_b"}, "attributes": object{
+			"id": "card_b", "amount": 60., "status": "frozen", "frozen": true, "last4": "", "label": "", "created_at": "", "expires_at": "",
+		}},
+	}
+	if got := after.Resources[0].Instances; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if err := addToState(path, nil); err == nil {
+		t.Error("a state with two instances has no first one to go by, but was taken")
+	}
+}
+
+func TestHighestPeakIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "peaks")
+	for _, size := range []int64{20_000_000_000, 50_000_000_000, 30_000_000_000} {
+		if err := addPeak(path, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if peak, err := takePeak(path); err != nil || peak < 50_000 {
+		t.Errorf("got %d MB, %v", peak, err)
+	}
+	if _, err := takePeak(path); err == nil {
+		t.Error("a peak was taken twice")
+	}
+}
+
+// A command that fails is told with what it said, and the environment of who
+// runs the bench steers neither the CLI nor the provider.
+func TestRunOfTheCLI(t *testing.T) {
+	t.Setenv("TF_CLI_ARGS", "-json")
+	t.Setenv("VCARD_SANDBOX", "elsewhere.db")
+	b := &bench{program: "/nowhere", cli: "/bin/sh", folder: t.TempDir()}
+	w, err := b.workspace("test", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(w.dir, "cli")
+	w.cli = script
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nenv\necho said\ntest \"$1\" = good\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.run(t.Context(), "good"); err != nil {
+		t.Error(err)
+	}
+	_, err = w.run(t.Context(), "bad")
+	if err == nil || !strings.Contains(err.Error(), "said") {
+		t.Fatalf("a failure reads %v", err)
+	}
+	for _, steering := range []string{"TF_CLI_ARGS=", "VCARD_SANDBOX="} {
+		if strings.Contains(err.Error(), steering) {
+			t.Errorf("the CLI sees %s", steering)
+		}
+	}
+}
+
+func TestRowNamesEveryFigure(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	row{
+		cards: 1000, latency: 100 * time.Millisecond, operation: "plan", leastCalls: 10, wall: 5449 * time.Millisecond, leastWall: 2 * time.Second, peak: 40,
+		calls: tally{"GET " + endpoint("/cards"): 10, "POST " + endpoint("/cards/card_a/fund"): 2},
+	}.print(&out)
+	want := "1000 100ms plan 12 10 5.4 s 2.0 s 40 MB 10 GET /cards, 2 POST /cards/*/fund"
+	if got := strings.Join(strings.Fields(out.String()), " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
