@@ -154,10 +154,10 @@ func cardPath(id, action string) (string, error) {
 	return "/cards/" + url.PathEscape(id) + action, nil
 }
 
-// sameCard guards against an answer for another card.
-func sameCard(asked, answered string) error {
-	if asked != answered {
-		return errors.New("the answer is about another card")
+// sameCard guards against a response about another card.
+func sameCard(requested, received string) error {
+	if requested != received {
+		return errors.New("the response is about another card")
 	}
 	return nil
 }

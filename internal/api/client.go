@@ -6,10 +6,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
 // Client talks to the service as one account. It is safe for concurrent use;
-// its limits and its memory of what it has issued are shared by all calls.
+// its limits and what it knows of the cards that it has issued are shared by
+// all calls.
 type Client struct {
 	base          string
 	http          *http.Client
@@ -17,25 +20,24 @@ type Client struct {
 	scrub         scrubber
 	clock         Clock
 	observe       func(context.Context, Exchange)
-	limits        *limiter
+	limits        *ratelimit.Limiter
 	requestTime   time.Duration
 	operationTime time.Duration
-	settleWait    time.Duration
+	commitWait    time.Duration
 	maxRetries    int
 	written       atomic.Bool
 	cardLocks     *lockTable
-	issued        *issued
+	issues        *issueTracker
 	fleet         *fleet
 }
 
-// New returns a client. Its errors say in words what is wrong with the base URL
-// or the key, and never repeat the key.
+// New returns a client. Its error is a *ConfigError.
 func New(config Config) (*Client, error) {
 	base, err := checkBaseURL(config.BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	key := strings.TrimSpace(config.APIKey)
+	key := strings.TrimSpace(config.APIKey.Reveal())
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
@@ -55,19 +57,19 @@ func New(config Config) (*Client, error) {
 		scrub:         newScrubber(key),
 		clock:         config.Clock,
 		observe:       config.Observe,
-		limits:        newLimiter(config.Clock, config.Limits),
+		limits:        ratelimit.New(config.Clock, config.Limits),
 		requestTime:   config.RequestTimeout,
 		operationTime: config.OperationTimeout,
-		settleWait:    config.SettleWait,
+		commitWait:    config.CommitWait,
 		maxRetries:    config.MaxRetries,
 		cardLocks:     newLockTable(),
-		issued:        newIssued(),
+		issues:        newIssueTracker(),
 	}
 	c.fleet = newFleet(c)
 	return c, nil
 }
 
-// HasWritten tells whether this client has begun a call that changes something.
+// HasWritten reports whether this client has begun a call that changes something.
 func (c *Client) HasWritten() bool { return c.written.Load() }
 
 // String names the service and not the key.

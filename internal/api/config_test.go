@@ -34,7 +34,7 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := api.New(api.Config{BaseURL: test.base, APIKey: test.key})
+			_, err := api.New(api.Config{BaseURL: test.base, APIKey: api.Secret(test.key)})
 			switch {
 			case test.want == "":
 				if err != nil {

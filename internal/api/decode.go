@@ -18,7 +18,7 @@ func decodeObject(body []byte, into any, required ...string) error {
 		return describe(err)
 	}
 	if fields == nil {
-		return errors.New("the answer is not a JSON object")
+		return errors.New("the response is not a JSON object")
 	}
 	nulls := false
 	for name, value := range fields {
@@ -34,7 +34,7 @@ func decodeObject(body []byte, into any, required ...string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the answer lacks %s", strings.Join(missing, ", "))
+		return fmt.Errorf("the response lacks %s", strings.Join(missing, ", "))
 	}
 	if nulls {
 		var err error
@@ -79,10 +79,10 @@ func describe(err error) error {
 		return nil
 	case isType:
 		kind, _, _ := strings.Cut(wrongType.Value, " ")
-		return fmt.Errorf("the answer has the wrong shape: %q is a JSON %s", wrongType.Field, kind)
+		return fmt.Errorf("the response has the wrong shape: %q is a JSON %s", wrongType.Field, kind)
 	case isSyntax, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return errors.New("the answer is not complete JSON")
+		return errors.New("the response is not complete JSON")
 	default:
-		return fmt.Errorf("the answer has the wrong shape: %w", err)
+		return fmt.Errorf("the response has the wrong shape: %w", err)
 	}
 }

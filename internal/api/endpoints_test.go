@@ -4,6 +4,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func newSandboxClient(t *testing.T) *api.Client {
 			t.Error(err)
 		}
 	})
-	client, err := api.New(api.Config{BaseURL: server.URL + "/api/v1", APIKey: service.APIKey(), SettleWait: time.Millisecond})
+	client, err := api.New(api.Config{BaseURL: server.URL + "/api/v1", APIKey: api.Secret(service.APIKey()), CommitWait: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestEndpointsOfACard(t *testing.T) {
 	}
 
 	details := must[api.CardDetails](t)(client.CardDetails(ctx, card.ID))
-	if len(details.PAN) < 13 || details.PAN[len(details.PAN)-4:] != card.Last4 || len(details.CVV) != 3 || details.ExpMonth == 0 || details.ExpYear == 0 {
+	if len(details.PAN) < 13 || !strings.HasSuffix(details.PAN.Reveal(), card.Last4) || len(details.CVV) != 3 || details.ExpMonth == 0 || details.ExpYear == 0 {
 		t.Errorf("%v has the wrong shape", details)
 	}
 	funded := must[api.Transfer](t)(client.FundCard(ctx, card.ID, 20*usd.Dollar))
@@ -147,8 +148,8 @@ func TestEndpointsOfTheAccount(t *testing.T) {
 		t.Errorf("transaction %+v, %v", transaction, err)
 	}
 	for _, secret := range []string{"", "whsec_of_my_own"} {
-		got := must[api.Registration](t)(client.RegisterWebhook(ctx, api.WebhookRequest{URL: "https://hooks.example.com/cards", Events: []string{"card.created"}, Secret: secret}))
-		if got.ID == "" || got.CreatedAt == "" || got.MayHaveDuplicate || got.Secret == "" || secret != "" && got.Secret != secret ||
+		got := must[api.Registration](t)(client.RegisterWebhook(ctx, api.WebhookRequest{URL: "https://hooks.example.com/cards", Events: []string{"card.created"}, Secret: api.Secret(secret)}))
+		if got.ID == "" || got.CreatedAt == "" || got.MayHaveDuplicate || got.Secret == "" || secret != "" && got.Secret.Reveal() != secret ||
 			got.URL != "https://hooks.example.com/cards" || !reflect.DeepEqual(got.Events, []string{"card.created"}) {
 			t.Errorf("registered %v", got)
 		}

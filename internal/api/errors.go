@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Error is an answer of the service that is not a success.
+// Error is a response of the service that is not a success.
 type Error struct {
 	Operation string // what was tried, on what: "fund card card_1"
 	Method    string
@@ -14,7 +14,7 @@ type Error struct {
 	Status    int    // HTTP status
 	Code      string // the service's stable code; empty when the body has none
 	Message   string // the service's message, or an excerpt of a body that is not JSON
-	Tries     int
+	Attempts  int
 }
 
 // Error says what was tried, on what, and what came back.
@@ -29,27 +29,21 @@ func (e *Error) Error() string {
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
-	if e.Tries > 1 {
-		text += fmt.Sprintf(" (after %d tries)", e.Tries)
-	}
-	switch {
-	case e.Status == http.StatusTooManyRequests:
-		text += "; other users of the key may have spent its limits: wait, or give each a share of them"
-	case e.Status >= 300 && e.Status < 400:
-		text += "; redirects are not followed, so the base URL has to be the service's own address"
+	if e.Attempts > 1 {
+		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
 	}
 	return text
 }
 
-// RequestError is a request without a usable answer: it could not be sent, or
+// RequestError is a request without a usable response: it could not be sent, or
 // what came back could not be read. For a call that changes something it means
-// that nothing was sent; a lost answer is an *UnknownOutcomeError.
+// that nothing was sent; a lost response is an *UndecidedError.
 type RequestError struct {
 	Operation string
 	Method    string
 	Path      string
 	Sent      bool
-	Tries     int
+	Attempts  int
 	Err       error
 }
 
@@ -57,35 +51,16 @@ type RequestError struct {
 func (e *RequestError) Error() string {
 	what := "could not be sent"
 	if e.Sent {
-		what = "got no usable answer"
+		what = "got no usable response"
 	}
 	text := fmt.Sprintf("%s: %s %s %s: %v", e.Operation, e.Method, e.Path, what, e.Err)
-	if e.Tries > 1 {
-		text += fmt.Sprintf(" (after %d tries)", e.Tries)
+	if e.Attempts > 1 {
+		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
 	}
 	return text
 }
 
 func (e *RequestError) Unwrap() error { return e.Err }
-
-// UnknownOutcomeError says that a call may or may not have taken effect, and
-// that looking could not settle it.
-type UnknownOutcomeError struct {
-	Operation  string
-	Key        string // the idempotency key of every try; not a secret
-	Tries      int
-	Err        error          // the last failure
-	Candidates []CardListItem // cards that may be the one that was asked for
-	Advice     string         // what to do
-}
-
-// Error says what was tried, what went wrong and what to do.
-func (e *UnknownOutcomeError) Error() string {
-	return fmt.Sprintf("%s: it is not known whether this took effect (%d tries, idempotency key %s): %v; %s",
-		e.Operation, e.Tries, e.Key, e.Err, e.Advice)
-}
-
-func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
 // IsNotFound reports a 404. It is not proof that the object is gone: under
 // another account's key every object is a 404.
@@ -104,8 +79,8 @@ func NotReadyCode(err error) string {
 }
 
 func hasStatus(err error, status int) bool {
-	if _, doubt := errors.AsType[*UnknownOutcomeError](err); doubt {
-		return false // the status is that of one try, not of the call
+	if _, open := errors.AsType[*UndecidedError](err); open {
+		return false // the status is that of one attempt, not of the call
 	}
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status == status

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// whole is the weight of a lock that excludes every other; shared lets others
+// exclusive is the weight of a lock that excludes every other; shared lets others
 // who share in.
 const (
-	whole  int64 = 1 << 30
-	shared int64 = 1
+	exclusive int64 = 1 << 30
+	shared    int64 = 1
 )
 
 // lockTable holds one lock for each name that is in use. Waiting for a lock
@@ -33,7 +33,7 @@ func (t *lockTable) acquire(ctx context.Context, name string, weight int64) (fun
 	t.mu.Lock()
 	lock := t.locks[name]
 	if lock == nil {
-		lock = &namedLock{Weighted: semaphore.NewWeighted(whole)}
+		lock = &namedLock{Weighted: semaphore.NewWeighted(exclusive)}
 		t.locks[name] = lock
 	}
 	lock.users++

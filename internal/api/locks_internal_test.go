@@ -9,7 +9,7 @@ import (
 func TestLocksThatNobodyUsesAreForgotten(t *testing.T) {
 	t.Parallel()
 	table := newLockTable()
-	release, err := table.acquire(t.Context(), "card_1", whole)
+	release, err := table.acquire(t.Context(), "card_1", exclusive)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,29 +17,29 @@ import (
 
 func TestReadsAreRepeated(t *testing.T) {
 	t.Parallel()
-	good := answer(200, cardBody)
+	good := respond(200, cardBody)
 	tests := map[string]struct {
 		steps  []http.HandlerFunc
 		tries  int
-		status int // of the error; 0 for success, -1 for no answer
+		status int // of the error; 0 for success, -1 for no response
 	}{
 		"at once":                   {steps: []http.HandlerFunc{good}, tries: 1},
-		"after a dropped answer":    {steps: []http.HandlerFunc{drop, good}, tries: 2},
+		"after a dropped response":  {steps: []http.HandlerFunc{drop, good}, tries: 2},
 		"after a truncated body":    {steps: []http.HandlerFunc{truncate(cardBody), good}, tries: 2},
-		"after a body of no JSON":   {steps: []http.HandlerFunc{answer(200, "<html>"), good}, tries: 2},
-		"after a body of no object": {steps: []http.HandlerFunc{answer(200, "null"), good}, tries: 2},
-		"after a missing balance":   {steps: []http.HandlerFunc{answer(200, `{"id":"card_1","status":"active"}`), good}, tries: 2},
-		"after another card":        {steps: []http.HandlerFunc{answer(200, strings.Replace(cardBody, "card_1", "card_2", 1)), good}, tries: 2},
-		"after 500, 502, 503":       {steps: []http.HandlerFunc{answer(500, ""), answer(502, ""), answer(503, ""), good}, tries: 4},
-		"after 408":                 {steps: []http.HandlerFunc{answer(408, ""), good}, tries: 2},
-		"as often as configured":    {steps: []http.HandlerFunc{answer(500, "")}, tries: 5, status: 500},
-		"a lost answer for ever":    {steps: []http.HandlerFunc{drop}, tries: 5, status: -1},
-		"not after 401":             {steps: []http.HandlerFunc{answer(401, ""), good}, tries: 1, status: 401},
-		"not after 403":             {steps: []http.HandlerFunc{answer(403, ""), good}, tries: 1, status: 403},
-		"not after 404":             {steps: []http.HandlerFunc{answer(404, ""), good}, tries: 1, status: 404},
-		"not after 409":             {steps: []http.HandlerFunc{answer(409, ""), good}, tries: 1, status: 409},
-		"not after a redirect":      {steps: []http.HandlerFunc{answer(307, "", "Location", "/api/v1/cards/card_2"), good}, tries: 1, status: 307},
-		"429 does not count":        {steps: append(repeat(20, answer(429, "")), good), tries: 21},
+		"after a body of no JSON":   {steps: []http.HandlerFunc{respond(200, "<html>"), good}, tries: 2},
+		"after a body of no object": {steps: []http.HandlerFunc{respond(200, "null"), good}, tries: 2},
+		"after a missing balance":   {steps: []http.HandlerFunc{respond(200, `{"id":"card_1","status":"active"}`), good}, tries: 2},
+		"after another card":        {steps: []http.HandlerFunc{respond(200, strings.Replace(cardBody, "card_1", "card_2", 1)), good}, tries: 2},
+		"after 500, 502, 503":       {steps: []http.HandlerFunc{respond(500, ""), respond(502, ""), respond(503, ""), good}, tries: 4},
+		"after 408":                 {steps: []http.HandlerFunc{respond(408, ""), good}, tries: 2},
+		"as often as configured":    {steps: []http.HandlerFunc{respond(500, "")}, tries: 5, status: 500},
+		"a lost response for ever":  {steps: []http.HandlerFunc{drop}, tries: 5, status: -1},
+		"not after 401":             {steps: []http.HandlerFunc{respond(401, ""), good}, tries: 1, status: 401},
+		"not after 403":             {steps: []http.HandlerFunc{respond(403, ""), good}, tries: 1, status: 403},
+		"not after 404":             {steps: []http.HandlerFunc{respond(404, ""), good}, tries: 1, status: 404},
+		"not after 409":             {steps: []http.HandlerFunc{respond(409, ""), good}, tries: 1, status: 409},
+		"not after a redirect":      {steps: []http.HandlerFunc{respond(307, "", "Location", "/api/v1/cards/card_2"), good}, tries: 1, status: 307},
+		"429 does not count":        {steps: append(repeat(20, respond(429, "")), good), tries: 21},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -56,13 +56,13 @@ func TestReadsAreRepeated(t *testing.T) {
 					t.Errorf("card %+v, error %v", card, err)
 				}
 			case test.status > 0:
-				if !errors.As(err, &failed) || failed.Status != test.status || failed.Tries != test.tries {
+				if !errors.As(err, &failed) || failed.Status != test.status || failed.Attempts != test.tries {
 					t.Errorf("error %v, want status %d", err, test.status)
 				}
 			default:
 				var lost *api.RequestError
-				if !errors.As(err, &lost) || !lost.Sent || lost.Tries != test.tries {
-					t.Errorf("error %v, want a lost answer", err)
+				if !errors.As(err, &lost) || !lost.Sent || lost.Attempts != test.tries {
+					t.Errorf("error %v, want a lost response", err)
 				}
 			}
 		})
@@ -86,17 +86,17 @@ func TestRetryAfterIsFollowed(t *testing.T) {
 		first         http.HandlerFunc
 		atLeast, most time.Duration
 	}{
-		"429 in seconds":  {answer(429, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
-		"429 as a date":   {answer(429, "", "Retry-After", in40, "Date", date), 40 * time.Second, 41 * time.Second},
-		"429 without":     {answer(429, ""), 500 * time.Millisecond, time.Second},
-		"429 in nonsense": {answer(429, "", "Retry-After", "soon"), 500 * time.Millisecond, time.Second},
-		"503 in seconds":  {answer(503, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
-		"503 without":     {answer(503, ""), 250 * time.Millisecond, 500 * time.Millisecond},
+		"429 in seconds":  {respond(429, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
+		"429 as a date":   {respond(429, "", "Retry-After", in40, "Date", date), 40 * time.Second, 41 * time.Second},
+		"429 without":     {respond(429, ""), 500 * time.Millisecond, time.Second},
+		"429 in nonsense": {respond(429, "", "Retry-After", "soon"), 500 * time.Millisecond, time.Second},
+		"503 in seconds":  {respond(503, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
+		"503 without":     {respond(503, ""), 250 * time.Millisecond, 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := newFakeClock()
-			client := newClient(t, &script{steps: []http.HandlerFunc{test.first, answer(200, cardBody)}}, on(clock))
+			client := newClient(t, &script{steps: []http.HandlerFunc{test.first, respond(200, cardBody)}}, on(clock))
 			if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestRetryAfterIsFollowed(t *testing.T) {
 
 func TestPauseThatOutlastsTheOperationEndsIt(t *testing.T) {
 	t.Parallel()
-	service := &script{steps: []http.HandlerFunc{answer(429, `{"error":"rate_limited","message":"slow down"}`, "Retry-After", "7200")}}
+	service := &script{steps: []http.HandlerFunc{respond(429, `{"error":"rate_limited","message":"slow down"}`, "Retry-After", "7200")}}
 	clock := newFakeClock()
 	client := newClient(t, service, on(clock))
 	_, err := client.GetCard(t.Context(), "card_1")
@@ -144,7 +144,7 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 			client := newClient(t, http.NotFoundHandler(), func(c *api.Config) { c.BaseURL = "http://" + address + "/api/v1" })
 			err := call(client)
 			var lost *api.RequestError
-			if !errors.As(err, &lost) || lost.Sent || lost.Tries != 5 || !strings.Contains(err.Error(), "connection refused") {
+			if !errors.As(err, &lost) || lost.Sent || lost.Attempts != 5 || !strings.Contains(err.Error(), "connection refused") {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -158,7 +158,7 @@ func TestCertificateThatIsNotTrusted(t *testing.T) {
 	t.Cleanup(server.Close)
 	client := newClient(t, nil, func(c *api.Config) { c.BaseURL = server.URL + "/api/v1" })
 	_, err := client.FreezeCard(t.Context(), "card_1")
-	if lost, ok := errors.AsType[*api.RequestError](err); !ok || lost.Sent || lost.Tries != 1 || !strings.Contains(err.Error(), "certificate") {
+	if lost, ok := errors.AsType[*api.RequestError](err); !ok || lost.Sent || lost.Attempts != 1 || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -171,11 +171,11 @@ func TestTryEndsByItsTime(t *testing.T) {
 		<-r.Context().Done()
 	}
 	brief := func(c *api.Config) { c.RequestTimeout = 700 * time.Millisecond }
-	read := &script{steps: []http.HandlerFunc{hang, answer(200, cardBody)}}
+	read := &script{steps: []http.HandlerFunc{hang, respond(200, cardBody)}}
 	if _, err := newClient(t, read, brief).GetCard(t.Context(), "card_1"); err != nil || len(read.requests()) != 2 {
 		t.Errorf("%v after %d tries", err, len(read.requests()))
 	}
-	change := &script{steps: []http.HandlerFunc{hang, answer(200, strings.Replace(cardBody, "active", "frozen", 1))}}
+	change := &script{steps: []http.HandlerFunc{hang, respond(200, strings.Replace(cardBody, "active", "frozen", 1))}}
 	state, err := newClient(t, change, brief).FreezeCard(t.Context(), "card_1")
 	if got := change.requests(); err != nil || state.Status != api.StatusFrozen || len(got) != 2 || got[1].Method != http.MethodGet {
 		t.Errorf("%+v, %v after %d requests", state, err, len(got))

@@ -1,14 +1,11 @@
 package api
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-const redacted = "[redacted]"
 
 // scrubber takes out of foreign text what may be a secret.
 type scrubber struct {
@@ -45,6 +42,3 @@ func (s scrubber) excerpt(text string) string {
 	}
 	return text[:limit] + "…"
 }
-
-// jsonText is the JSON of a value that may not be marshalled.
-func jsonText(text string) ([]byte, error) { return json.Marshal(text) }

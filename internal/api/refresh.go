@@ -45,12 +45,12 @@ func (f *fleet) find(ctx context.Context, id string, last CardStatus) (CardListI
 	default:
 		return CardListItem{}, false
 	}
-	card, answer := first.find(ctx, id)
-	if answer == absent {
-		card, answer = second.find(ctx, id)
+	card, known := first.find(ctx, id)
+	if known == absent {
+		card, known = second.find(ctx, id)
 	}
-	return card, answer == present
+	return card, known == present
 }
 
-// asked counts the cards that were looked for as long as the listings live.
+// asked counts the cards that were looked for as long as the listings are kept.
 func (f *fleet) asked() int { return f.active.asked + f.frozen.asked }

@@ -29,7 +29,7 @@ type fleetService struct {
 	mu    sync.Mutex
 	lists int
 	gets  []string
-	hook  func(r *http.Request) // before each answer
+	hook  func(r *http.Request) // before each response
 	patch func(card *api.CardListItem, page int)
 }
 
@@ -107,11 +107,11 @@ func (s *fleetService) list(w http.ResponseWriter, r *http.Request) {
 			s.patch(&data[i], number)
 		}
 	}
-	answer := map[string]any{"data": data, "page": shown, "per_page": size, "total": len(found)}
+	body := map[string]any{"data": data, "page": shown, "per_page": size, "total": len(found)}
 	if s.noTotal {
-		delete(answer, "total")
+		delete(body, "total")
 	}
-	write(w, 200, answer)
+	write(w, 200, body)
 }
 
 // refresh reads cards by ten readers, as Terraform does.

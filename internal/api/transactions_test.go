@@ -154,7 +154,7 @@ func TestTransactionsOfServiceWithoutPages(t *testing.T) {
 
 func TestTransactionsEndWithTheFirstError(t *testing.T) {
 	t.Parallel()
-	service := &script{steps: []http.HandlerFunc{answer(200, `{"data":[{"id":"txn_1","type":"refund","amount":1}],"page":1}`), answer(403, "")}}
+	service := &script{steps: []http.HandlerFunc{respond(200, `{"data":[{"id":"txn_1","type":"refund","amount":1}],"page":1}`), respond(403, "")}}
 	var ids []string
 	var failed error
 	for transaction, err := range newClient(t, service).Transactions(t.Context(), api.TransactionFilter{CardID: "card_1"}) {

@@ -97,7 +97,7 @@ func (d *binsDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	}
 	catalogue, err := d.session.Bins(ctx)
 	if err != nil {
-		resp.Diagnostics.Append(session.Failure("read the BIN catalogue", err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("read the BIN catalogue", err))
 		return
 	}
 	m.IDs, m.Bins = []string{}, []bin{}

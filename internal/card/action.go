@@ -43,7 +43,7 @@ func (a *cardAction) live(ctx context.Context, id, try string, diags *diag.Diagn
 	card, err := a.session.Client.GetCard(ctx, id)
 	switch {
 	case err != nil:
-		diags.Append(session.Failure(fmt.Sprintf(try, "card "+id), err))
+		diags.Append(session.ErrorDiagnostic(fmt.Sprintf(try, "card "+id), err))
 	case card.Status == api.StatusTerminated:
 		name := nameOf(card.CardListItem)
 		diags.AddError("Could not "+fmt.Sprintf(try, name), capitalized(name)+" "+terminatedForGood)

@@ -121,7 +121,7 @@ func checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 
 // notMoved says why money did not move, moved too far, or may have moved.
 func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, try string, err error) diag.Diagnostic {
-	if open, ok := errors.AsType[*api.UndecidedTransferError](err); ok {
+	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
 		return undecided(open, try)
 	}
 	if over, ok := errors.AsType[*api.OverWithdrawalError](err); ok {
@@ -133,16 +133,12 @@ func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, try
 	return refusal(ctx, a.session.Client, card.ID, try, err)
 }
 
-func undecided(open *api.UndecidedTransferError, try string) diag.Diagnostic {
-	cause := error(open)
-	if unknown, ok := errors.AsType[*api.UnknownOutcomeError](open); ok {
-		cause = unknown.Err
-	}
+func undecided(open *api.UndecidedError, try string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+try,
 		fmt.Sprintf("The card held %s USD before and %s USD at the last look, which does not show whether the money has moved: %v.\n\n"+
 			"Look before you repeat: running the action again moves the money a second time if it has moved already. "+
 			"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard).",
-			open.Pending.BalanceBefore, open.Pending.BalanceAfter, cause))
+			open.Transfer.BalanceBefore, open.Transfer.BalanceAfter, open.Err))
 }
 
 // frozenByWithdrawal warns when the service froze the card because it holds too

@@ -65,7 +65,7 @@ func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	id := wanted.ID.ValueString()
 	summary, err := d.session.Client.GetCard(ctx, id)
 	if err != nil {
-		resp.Diagnostics.Append(session.Failure("read card "+id, err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("read card "+id, err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, summaryModel{

@@ -76,7 +76,7 @@ func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 	filter := api.CardFilter{Status: api.CardStatus(found.Status.ValueString()), BinID: found.BinID.ValueString()}
 	for card, err := range d.session.Client.Cards(ctx, filter) {
 		if err != nil {
-			resp.Diagnostics.Append(session.Failure("list the cards", err))
+			resp.Diagnostics.Append(session.ErrorDiagnostic("list the cards", err))
 			return
 		}
 		found.IDs = append(found.IDs, card.ID)

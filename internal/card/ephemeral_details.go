@@ -82,7 +82,7 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 		resp.Diagnostics.Append(refusal(ctx, e.session.Client, id, "read the details of card "+id, err))
 		return
 	}
-	opened.PAN, opened.CVV = types.StringValue(details.PAN), types.StringValue(details.CVV)
+	opened.PAN, opened.CVV = types.StringValue(details.PAN.Reveal()), types.StringValue(details.CVV.Reveal())
 	opened.ExpMonth, opened.ExpYear = types.Int64Value(int64(details.ExpMonth)), types.Int64Value(int64(details.ExpYear))
 	resp.Diagnostics.Append(resp.Result.Set(ctx, opened)...)
 }

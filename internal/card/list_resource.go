@@ -128,7 +128,7 @@ func first[V any](limit int64, all iter.Seq2[V, error]) iter.Seq2[V, error] {
 // found is one card as a result, or the error that ended the list.
 func found(ctx context.Context, req list.ListRequest, card api.CardListItem, err error) list.ListResult {
 	if err != nil {
-		return list.ListResult{Diagnostics: diag.Diagnostics{session.Failure("list the cards", err)}}
+		return list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}}
 	}
 	result := req.NewListResult(ctx)
 	result.DisplayName = card.Label
@@ -189,7 +189,7 @@ func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card 
 	summary, err := l.session.Client.GetCard(ctx, card.ID)
 	switch {
 	case err != nil:
-		return &list.ListResult{Diagnostics: diag.Diagnostics{session.Failure("read "+nameOf(card), err)}}
+		return &list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("read "+nameOf(card), err)}}
 	case summary.Status == api.StatusTerminated:
 		return nil
 	}

@@ -138,8 +138,8 @@ func stillUndecided(card model, pending *pendingMove) diag.Diagnostic {
 }
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
-	failure := session.Failure(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err)
-	unknown, ok := errors.AsType[*api.UnknownOutcomeError](err)
+	failure := session.ErrorDiagnostic(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err)
+	unknown, ok := errors.AsType[*api.UndecidedError](err)
 	if !ok || len(unknown.Candidates) == 0 {
 		return failure
 	}
@@ -151,7 +151,7 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 }
 
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {
-	failure := session.Failure("freeze the new "+card.name(), err)
+	failure := session.ErrorDiagnostic("freeze the new "+card.name(), err)
 	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+
 		"\n\nThe card exists, is loaded with "+card.Balance.Amount().String()+" USD and active. Terraform marks it as tainted, and the next apply would terminate it and issue another. "+
 		"To keep it, run terraform untaint on this resource, then apply again: that freezes it.")

@@ -10,10 +10,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-// refusal is session.Failure and, where the service refuses without a code that
+// refusal is session.ErrorDiagnostic and, where the service refuses without a code that
 // says why, the state of the card: it is the likely reason.
 func refusal(ctx context.Context, client *api.Client, id, try string, err error) diag.Diagnostic {
-	failure := session.Failure(try, err)
+	failure := session.ErrorDiagnostic(try, err)
 	if !namesNoReason(err) {
 		return failure
 	}
@@ -36,7 +36,7 @@ const terminatedForGood = "is terminated, which is final: it holds no money, has
 
 // namesNoReason reports a refusal that may be for the state of the card.
 func namesNoReason(err error) bool {
-	if _, unknown := errors.AsType[*api.UnknownOutcomeError](err); unknown {
+	if _, unknown := errors.AsType[*api.UndecidedError](err); unknown {
 		return false
 	}
 	refused, ok := errors.AsType[*api.Error](err)

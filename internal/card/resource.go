@@ -111,7 +111,7 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	case api.IsNotFound(err):
 		resp.Diagnostics.Append(r.explainMissing(ctx, state, kept)...)
 	default:
-		resp.Diagnostics.Append(session.Failure("terminate "+state.name(), err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("terminate "+state.name(), err))
 	}
 }
 
@@ -122,7 +122,7 @@ func (r *cardResource) explainMissing(ctx context.Context, state model, kept mem
 	account, err := r.session.Account(ctx)
 	switch {
 	case err != nil:
-		return diag.Diagnostics{session.Failure("find out whether "+state.name()+" is gone", err)}
+		return diag.Diagnostics{session.ErrorDiagnostic("find out whether "+state.name()+" is gone", err)}
 	case kept.Account == account:
 		return nil
 	}

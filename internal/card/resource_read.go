@@ -40,7 +40,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		}
 		return
 	case err != nil:
-		resp.Diagnostics.Append(session.Failure("read "+state.name(), err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("read "+state.name(), err))
 		return
 	case status == api.StatusTerminated:
 		resp.Diagnostics.Append(goneElsewhere(state, "was terminated outside Terraform"))
@@ -83,7 +83,7 @@ func (r *cardResource) settle(ctx context.Context, m *model, kept *memory, diags
 	if kept.Pending == nil {
 		return
 	}
-	outcome, err := r.session.Client.SettleTransfer(ctx, kept.Pending.Transfer)
+	outcome, err := r.session.Client.ReconcileTransfer(ctx, kept.Pending.Transfer)
 	switch {
 	case err != nil:
 		diags.Append(notSettled(*m, kept.Pending, err.Error()))
@@ -114,7 +114,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	summary, err := r.session.Client.GetCard(ctx, id.ValueString())
 	switch {
 	case err != nil:
-		resp.Diagnostics.Append(session.Failure("import card "+id.ValueString(), err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("import card "+id.ValueString(), err))
 		return
 	case summary.Status == api.StatusTerminated:
 		resp.Diagnostics.AddError("Could not import card "+summary.ID,

@@ -65,7 +65,7 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	state, err := u.sendUnfreeze(ctx)
 	if err != nil {
 		u.failed = true
-		return diag.Diagnostics{session.Failure("unfreeze "+u.before.name(), err)}
+		return diag.Diagnostics{session.ErrorDiagnostic("unfreeze "+u.before.name(), err)}
 	}
 	u.now.takeState(state.Status, state.Balance)
 	return nil
@@ -115,14 +115,14 @@ func (u *update) transfer(ctx context.Context, delta usd.Amount) (api.Transfer, 
 }
 
 func (u *update) notMoved(try string, err error) diag.Diagnostics {
-	if open, ok := errors.AsType[*api.UndecidedTransferError](err); ok {
-		u.pending = &pendingMove{Transfer: open.Pending, Amount: u.plan.Amount.Pointer(), ToppedUp: u.plan.ToppedUp.Amount()}
+	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
+		u.pending = &pendingMove{Transfer: *open.Transfer, Amount: u.plan.Amount.Pointer(), ToppedUp: u.plan.ToppedUp.Amount()}
 	}
 	if over, ok := errors.AsType[*api.OverWithdrawalError](err); ok {
 		u.now.Amount = usdtype.Of(max(0, u.before.Amount.Amount()-over.Moved))
 		u.now.Balance = usdtype.Of(over.Transfer.CardBalance)
 	}
-	return diag.Diagnostics{session.Failure(try, err)}
+	return diag.Diagnostics{session.ErrorDiagnostic(try, err)}
 }
 
 // followAutoFreeze looks whether a withdrawal made the service freeze the card,
@@ -133,7 +133,7 @@ func (u *update) followAutoFreeze(ctx context.Context) diag.Diagnostics {
 	}
 	summary, err := u.client.GetCard(ctx, u.id())
 	if err != nil {
-		return diag.Diagnostics{session.Failure("see whether the service froze "+u.before.name()+" after the withdrawal", err)}
+		return diag.Diagnostics{session.ErrorDiagnostic("see whether the service froze "+u.before.name()+" after the withdrawal", err)}
 	}
 	u.now.takeState(summary.Status, summary.Balance)
 	return u.unfreeze(ctx)
@@ -145,7 +145,7 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	}
 	state, err := u.client.FreezeCard(ctx, u.id())
 	if err != nil {
-		return diag.Diagnostics{session.Failure("freeze "+u.before.name(), err)}
+		return diag.Diagnostics{session.ErrorDiagnostic("freeze "+u.before.name(), err)}
 	}
 	u.now.takeState(state.Status, state.Balance)
 	return nil

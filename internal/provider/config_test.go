@@ -37,10 +37,12 @@ func TestBadConfigurations(t *testing.T) {
 		{`api_key = "sk_live_x"`, "api_key is set, but neither base_url nor VCARD_BASE_URL"},
 		{`api_key = "pk_test_1"
 		base_url = "https://cards.example.com/api/v1"`, "api_key must begin with sk_live_"},
+		{`api_key = "sk_live_x y"
+		base_url = "https://cards.example.com/api/v1"`, "api_key must hold no space"},
 		{`api_key = "sk_live_x"
-		base_url = "http://cards.example.com/api/v1"`, `base_url must be https: "cards.example.com" is not this machine`},
+		base_url = "http://cards.example.com/api/v1"`, "base_url must begin with https://: plain http would show the API key to the network, and is accepted for a loopback address only, which cards.example.com is not"},
 		{`api_key = "sk_live_x"
-		base_url = "cards.example.com"`, `base_url must be an address like https://host/api/v1`},
+		base_url = "cards.example.com"`, "base_url must be an address such as https://cards.example.com/api/v1"},
 		{`api_key = "sk_live_x"
 		base_url = "https://cards.example.com"`, `must end in /api/v1`},
 		{`api_key = "sk_live_sandbox_x"

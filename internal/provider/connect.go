@@ -2,8 +2,8 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -59,7 +59,7 @@ func (c config) connect(ctx context.Context, settings api.Config) (*api.Client, 
 	}
 	client, err := api.New(settings)
 	if err != nil {
-		diags.AddError("The provider cannot be configured like this", sentence(err))
+		diags.Append(misconfigured(err))
 	}
 	return client, diags
 }
@@ -102,33 +102,25 @@ func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 		diags.AddAttributeError(path.Root("base_url"), "No service address",
 			"api_key is set, but neither base_url nor "+envBaseURL+". Set the service's address with its version prefix, as in https://host/api/v1.")
 		return
-	case !strings.HasPrefix(key, "sk_live_"):
-		diags.AddAttributeError(path.Root("api_key"), "Not an API key of this service",
-			"api_key must begin with sk_live_. Keys are made in the dashboard under API access.")
-		return
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		diags.AddAttributeError(path.Root("base_url"), "Not a service address",
-			fmt.Sprintf("base_url must be an address like https://host/api/v1, got %q.", base))
-		return
+	if u, err := url.Parse(base); err == nil && strings.HasPrefix(key, sandboxKeyPrefix) && !api.IsLoopback(u.Hostname()) {
+		diags.AddAttributeError(path.Root("api_key"), "A sandbox key for a foreign host",
+			fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
 	}
-	if local := isLoopback(u.Hostname()); !local {
-		if u.Scheme == "http" {
-			diags.AddAttributeError(path.Root("base_url"), "The API key would travel in the clear",
-				fmt.Sprintf("base_url must be https: %q is not this machine, and whoever reads the key on the way can move the account's money. Plain http is allowed to a loopback address only.", u.Host))
-		}
-		if strings.HasPrefix(key, sandboxKeyPrefix) {
-			diags.AddAttributeError(path.Root("api_key"), "A sandbox key for a foreign host",
-				fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
-		}
-	}
-	settings.APIKey, settings.BaseURL = key, base
+	settings.APIKey, settings.BaseURL = api.Secret(key), base
 }
 
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+// misconfigured says which attribute breaks which rule of the client.
+func misconfigured(err error) diag.Diagnostic {
+	broken, ok := errors.AsType[*api.ConfigError](err)
+	switch {
+	case ok && broken.Field == api.FieldAPIKey:
+		return diag.NewAttributeErrorDiagnostic(path.Root("api_key"), "Not an API key of this service",
+			"api_key must "+broken.Rule+". Keys are made in the dashboard under API access; copy the whole key from there.")
+	case ok:
+		return diag.NewAttributeErrorDiagnostic(path.Root("base_url"), "Not the address of a service", "base_url must "+broken.Rule+".")
+	}
+	return diag.NewErrorDiagnostic("The provider cannot be configured like this", sentence(err))
 }
 
 // defaultInitialBalance is what a new embedded sandbox has in its wallet.
@@ -160,7 +152,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amoun
 			fmt.Sprintf("The sandbox file %s cannot be used: %s", where, sentence(err)))
 		return
 	}
-	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", service.APIKey()
+	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", api.Secret(service.APIKey())
 	settings.Transport = handlerTransport{service.Handler()}
 }
 

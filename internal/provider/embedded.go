@@ -17,22 +17,22 @@ func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	served, err := received(req)
+	received, err := receive(req)
 	if err != nil {
 		return nil, err
 	}
-	answered := make(chan *answerBuffer, 1)
-	go func() { answered <- t.serve(served) }()
+	served := make(chan *responseBuffer, 1)
+	go func() { served <- t.serve(received) }()
 	select {
-	case answer := <-answered:
-		return answer.response(req)
+	case response := <-served:
+		return response.toResponse(req)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// received is the request as a server gets it, with a body of its own.
-func received(req *http.Request) (*http.Request, error) {
+// receive makes the request as a server gets it, with a body of its own.
+func receive(req *http.Request) (*http.Request, error) {
 	served := req.Clone(req.Context())
 	served.RequestURI = req.URL.RequestURI()
 	served.RemoteAddr = "127.0.0.1:0"
@@ -48,24 +48,24 @@ func received(req *http.Request) (*http.Request, error) {
 	return served, errors.Join(err, req.Body.Close())
 }
 
-func (t handlerTransport) serve(req *http.Request) (answer *answerBuffer) {
-	answer = &answerBuffer{header: http.Header{}}
+func (t handlerTransport) serve(req *http.Request) (response *responseBuffer) {
+	response = &responseBuffer{header: http.Header{}}
 	defer func() {
 		switch reason := recover(); reason {
 		case nil:
-			answer.WriteHeader(http.StatusOK)
+			response.WriteHeader(http.StatusOK)
 		case http.ErrAbortHandler:
-			answer.aborted = true
+			response.aborted = true
 		default:
 			panic(reason)
 		}
 	}()
-	t.handler.ServeHTTP(answer, req)
-	return answer
+	t.handler.ServeHTTP(response, req)
+	return response
 }
 
-// answerBuffer is the http.ResponseWriter of one exchange.
-type answerBuffer struct {
+// responseBuffer is the http.ResponseWriter of one exchange.
+type responseBuffer struct {
 	header  http.Header
 	status  int
 	sent    http.Header
@@ -73,20 +73,20 @@ type answerBuffer struct {
 	aborted bool
 }
 
-func (b *answerBuffer) Header() http.Header { return b.header }
+func (b *responseBuffer) Header() http.Header { return b.header }
 
-func (b *answerBuffer) WriteHeader(status int) {
+func (b *responseBuffer) WriteHeader(status int) {
 	if b.status == 0 {
 		b.status, b.sent = status, b.header.Clone()
 	}
 }
 
-func (b *answerBuffer) Write(data []byte) (int, error) {
+func (b *responseBuffer) Write(data []byte) (int, error) {
 	b.WriteHeader(http.StatusOK)
 	return b.body.Write(data)
 }
 
-func (b *answerBuffer) response(req *http.Request) (*http.Response, error) {
+func (b *responseBuffer) toResponse(req *http.Request) (*http.Response, error) {
 	if b.aborted && b.status == 0 {
 		return nil, io.ErrUnexpectedEOF
 	}

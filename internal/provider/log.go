@@ -12,11 +12,11 @@ import (
 // it went, never a body, a query or a header.
 func logExchange(ctx context.Context, x api.Exchange) {
 	tflog.Debug(ctx, "service call", map[string]any{
-		"method": x.Method,
-		"path":   x.Path,
-		"status": x.Status,
-		"try":    x.Try,
-		"waited": x.Waited.String(),
-		"took":   x.Took.String(),
+		"method":  x.Method,
+		"path":    x.Path,
+		"status":  x.Status,
+		"attempt": x.Attempt,
+		"waited":  x.Waited.String(),
+		"took":    x.Took.String(),
 	})
 }

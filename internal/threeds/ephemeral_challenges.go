@@ -96,7 +96,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 	}
 	found, err := r.session.Client.Challenges(ctx, m.Status.ValueString())
 	if err != nil {
-		resp.Diagnostics.Append(session.Failure("read the 3D Secure challenges", err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("read the 3D Secure challenges", err))
 		return
 	}
 	m.Challenges = []challenge{}
@@ -104,7 +104,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 		if m.CardID.IsNull() || m.CardID.ValueString() == c.CardID {
 			m.Challenges = append(m.Challenges, challenge{
 				ID: c.ID, CardID: c.CardID, Merchant: c.Merchant, Amount: usdtype.Of(c.Amount).NumberValue,
-				OTP: c.OTP, Status: c.Status, ExpiresAt: c.ExpiresAt,
+				OTP: c.OTP.Reveal(), Status: c.Status, ExpiresAt: c.ExpiresAt,
 			})
 		}
 	}

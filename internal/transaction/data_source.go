@@ -56,7 +56,7 @@ func (d *transactionsDataSource) Read(ctx context.Context, req datasource.ReadRe
 		aside = &rows{}
 	}
 	if err := d.collect(ctx, &m, aside); err != nil {
-		resp.Diagnostics.Append(session.Failure("read the transactions", err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("read the transactions", err))
 		return
 	}
 	shown := aside

@@ -60,7 +60,7 @@ func (d *balanceDataSource) Read(ctx context.Context, _ datasource.ReadRequest, 
 	}
 	wallet, err := d.session.Client.WalletBalance(ctx)
 	if err != nil {
-		resp.Diagnostics.Append(session.Failure("read the wallet balance", err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("read the wallet balance", err))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, balanceModel{

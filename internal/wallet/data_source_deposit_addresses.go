@@ -86,7 +86,7 @@ func (d *addressesDataSource) Read(ctx context.Context, req datasource.ReadReque
 	}
 	found, err := d.session.Client.DepositAddresses(ctx, m.Currency.ValueString())
 	if err != nil {
-		resp.Diagnostics.Append(session.Failure("read the deposit addresses", err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("read the deposit addresses", err))
 		return
 	}
 	m.Addresses, m.ByCurrency = make([]depositAddress, len(found)), make(map[string]depositAddress, len(found))

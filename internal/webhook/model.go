@@ -23,11 +23,11 @@ type model struct {
 }
 
 // signingSecret is the configured one, "" to have one generated.
-func (m model) signingSecret() string {
+func (m model) signingSecret() api.Secret {
 	if !m.SecretWO.IsNull() {
-		return m.SecretWO.ValueString()
+		return api.Secret(m.SecretWO.ValueString())
 	}
-	return m.Secret.ValueString()
+	return api.Secret(m.Secret.ValueString())
 }
 
 // take fills in what the service decided. A write-only secret stays out.
@@ -37,7 +37,7 @@ func (m *model) take(w api.Webhook, secretIsWriteOnly bool) {
 	case secretIsWriteOnly:
 		m.Secret = types.StringNull()
 	case m.Secret.IsUnknown():
-		m.Secret = types.StringValue(w.Secret)
+		m.Secret = types.StringValue(w.Secret.Reveal())
 	}
 }
 

@@ -51,7 +51,7 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	}
 	registered, err := r.session.Client.RegisterWebhook(ctx, request)
 	if err != nil {
-		resp.Diagnostics.Append(session.Failure("register a webhook endpoint"+plan.where(), err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("register a webhook endpoint"+plan.where(), err))
 		return
 	}
 	state := plan

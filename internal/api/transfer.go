@@ -25,7 +25,7 @@ type Transfer struct {
 	CardID        string     `json:"card_id"`
 	CardBalance   usd.Amount `json:"card_balance"`
 	WalletBalance usd.Amount `json:"wallet_balance"`
-	// Recovered says that the answer was lost and the balances were read
+	// Recovered says that the response was lost and the balances were read
 	// afterwards.
 	Recovered bool `json:"-"`
 }
@@ -41,9 +41,9 @@ type OverWithdrawalError struct {
 	Err      error    // why spending could not be told apart from it; nil when it could
 }
 
-// Error names both amounts and what to do.
+// Error names both amounts.
 func (e *OverWithdrawalError) Error() string {
-	text := fmt.Sprintf("withdraw from card %s: %s USD were to be moved to the wallet, but the service moved %s USD and the card now holds %s USD; fund the card with the difference where it is needed",
+	text := fmt.Sprintf("withdraw from card %s: %s USD were to be moved to the wallet, but the service moved %s USD and the card now holds %s USD",
 		e.CardID, e.Asked, e.Moved, e.Transfer.CardBalance)
 	if e.Err != nil {
 		text += fmt.Sprintf(" (spending on the card may be part of this; its transactions could not be read: %v)", e.Err)
@@ -53,14 +53,14 @@ func (e *OverWithdrawalError) Error() string {
 
 // FundCard moves amount (USD, above 0) from the wallet to the card. When it
 // cannot be told whether the money has moved the error is an
-// *UndecidedTransferError.
+// *UndecidedError.
 func (c *Client) FundCard(ctx context.Context, id string, amount usd.Amount) (Transfer, error) {
 	return c.transfer(ctx, TransferFund, id, amount)
 }
 
 // WithdrawCard moves amount (USD, above 0) from the card to the wallet. When it
 // cannot be told whether the money has moved the error is an
-// *UndecidedTransferError; when the service moved more than amount it is an
+// *UndecidedError; when the service moved more than amount it is an
 // *OverWithdrawalError.
 func (c *Client) WithdrawCard(ctx context.Context, id string, amount usd.Amount) (Transfer, error) {
 	return c.transfer(ctx, TransferWithdraw, id, amount)
@@ -82,57 +82,58 @@ func (c *Client) transfer(ctx context.Context, kind TransferKind, id string, amo
 	if err != nil {
 		return Transfer{}, fmt.Errorf("%s: %w", operation, err)
 	}
-	release, err := c.cardLocks.acquire(ctx, id, whole)
+	release, err := c.cardLocks.acquire(ctx, id, exclusive)
 	if err != nil {
 		return Transfer{}, fmt.Errorf("%s: waiting for another call on this card: %w", operation, err)
 	}
 	defer release()
 
-	before, err := c.lookAtCard(ctx, id, nil)
+	before, err := c.snapshot(ctx, id, nil)
 	if err != nil {
 		return Transfer{}, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", operation, err)
 	}
-	var result Transfer
-	x := &call{
+	var moved Transfer
+	move := &call{
 		operation: operation, method: http.MethodPost, path: path, body: body,
 		accept: func(body []byte) error {
-			result = Transfer{}
-			if err := decodeObject(body, &result, "card_id", "card_balance", "wallet_balance"); err != nil {
+			moved = Transfer{}
+			if err := decodeObject(body, &moved, "card_id", "card_balance", "wallet_balance"); err != nil {
 				return err
 			}
-			return sameCard(id, result.CardID)
+			return sameCard(id, moved.CardID)
 		},
 	}
 	pending := PendingTransfer{CardID: id, Kind: kind, Amount: amount, BalanceBefore: before.balance, NewestTransaction: before.newest, Unsteady: !before.steady}
 	last := TransferOutcome{State: TransferUndecided, CardBalance: before.balance}
-	how, err := c.change(ctx, &change{call: x, look: func(ctx context.Context) (verdict, error) {
+	how, err := c.mutate(ctx, &mutation{kind: Move, call: move, verify: func(ctx context.Context) outcome {
 		var err error
-		last, err = c.settle(ctx, pending)
+		last, err = c.reconcile(ctx, pending)
 		switch {
-		case err == nil && last.State == TransferUndecided:
-			return notDone, errors.New(last.Reason)
+		case err != nil:
+			return outcome{undecided, err}
+		case last.State == TransferUndecided:
+			return outcome{undecided, errors.New(last.Reason)}
 		case last.State == TransferDone:
-			return done, nil
+			return outcome{state: applied}
 		}
-		return notDone, err
+		return outcome{state: notApplied}
 	}})
-	doubt, _ := errors.AsType[*doubtError](err)
+	if open, ok := errors.AsType[*UndecidedError](err); ok {
+		pending.Key, pending.BalanceAfter, pending.SentAt = open.Key, last.CardBalance, open.SentAt
+		open.Transfer = &pending
+	}
 	switch {
-	case doubt != nil:
-		pending.Key, pending.BalanceAfter, pending.SentAt = how.key, last.CardBalance, how.sent
-		return Transfer{}, &UndecidedTransferError{Pending: pending, err: unknownOutcome(x, how, err,
-			"the next read of this card settles it where that is possible; move no money on this card before")}
 	case err != nil:
 		return Transfer{}, err
-	case how.seen:
+	case how.verified:
 		return c.recoveredTransfer(ctx, id, last.CardBalance), nil
 	case kind == TransferWithdraw:
-		return result, c.checkWithdrawal(ctx, pending, result)
+		return moved, c.checkWithdrawal(ctx, pending, moved)
 	}
-	return result, nil
+	return moved, nil
 }
 
-// recoveredTransfer fills in what the lost answer would have said. The transfer
+// recoveredTransfer fills in what the lost response would have said. The transfer
 // has been made, so a wallet that cannot be read is no error.
 func (c *Client) recoveredTransfer(ctx context.Context, id string, balance usd.Amount) Transfer {
 	transfer := Transfer{CardID: id, CardBalance: balance, Recovered: true}

@@ -1,4 +1,4 @@
-package api
+package ratelimit
 
 import (
 	"context"
@@ -13,11 +13,14 @@ type Clock interface {
 	Wait(ctx context.Context, d time.Duration) error
 }
 
-type systemClock struct{}
+// SystemClock is the machine's clock.
+type SystemClock struct{}
 
-func (systemClock) Now() time.Time { return time.Now() }
+// Now returns the machine's time.
+func (SystemClock) Now() time.Time { return time.Now() }
 
-func (systemClock) Wait(ctx context.Context, d time.Duration) error {
+// Wait waits in real time.
+func (SystemClock) Wait(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

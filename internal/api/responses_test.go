@@ -13,7 +13,7 @@ import (
 )
 
 // Services differ in what API.md does not fix; none of it may matter.
-func TestAnswersMayDiffer(t *testing.T) {
+func TestResponsesMayDiffer(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"plain numbers":  `{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":50,"spending_limit":100.0,"label":"ads","created_at":"2026-03-01T12:00:00Z"}`,
@@ -22,7 +22,7 @@ func TestAnswersMayDiffer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			card, err := newClient(t, answer(200, body)).GetCard(t.Context(), "card_1")
+			card, err := newClient(t, respond(200, body)).GetCard(t.Context(), "card_1")
 			want := api.CardSummary{CreatedAt: "2026-03-01T12:00:00Z", CardListItem: api.CardListItem{
 				ID: "card_1", BinID: "bin_1", Network: "visa", Last4: "4242", Status: "active", Balance: 50 * usd.Dollar, SpendingLimit: 100 * usd.Dollar, Label: "ads",
 			}}
@@ -34,7 +34,7 @@ func TestAnswersMayDiffer(t *testing.T) {
 	t.Run("nulls and an unknown status", func(t *testing.T) {
 		t.Parallel()
 		body := `{"id":"card_1","status":"sleeping","balance":0,"spending_limit":null,"label":null,"bin_id":null}`
-		card, err := newClient(t, answer(200, body)).GetCard(t.Context(), "card_1")
+		card, err := newClient(t, respond(200, body)).GetCard(t.Context(), "card_1")
 		if want := (api.CardListItem{ID: "card_1", Status: "sleeping"}); err != nil || card.CardListItem != want {
 			t.Errorf("%+v, %v", card, err)
 		}
@@ -42,7 +42,7 @@ func TestAnswersMayDiffer(t *testing.T) {
 	t.Run("an issued card of nulls", func(t *testing.T) {
 		t.Parallel()
 		created := `{"id":"card_1","status":"active","balance":50,"allowed_categories":null,"metadata":{"n":12345678901234567890},"auto_freeze_at":null}`
-		service := &script{steps: []http.HandlerFunc{answer(200, `{"data":null}`), answer(201, created)}}
+		service := &script{steps: []http.HandlerFunc{respond(200, `{"data":null}`), respond(201, created)}}
 		issuance, err := newClient(t, service).IssueCard(t.Context(), request("ads"))
 		if err != nil || issuance.Card.AllowedCategories != nil || issuance.Card.AutoFreezeAt != nil || fmt.Sprint(issuance.Card.Metadata["n"]) != "12345678901234567890" {
 			t.Errorf("%+v, %v", issuance, err)
@@ -51,7 +51,7 @@ func TestAnswersMayDiffer(t *testing.T) {
 	t.Run("empty lists", func(t *testing.T) {
 		t.Parallel()
 		for _, body := range []string{`{"data":[]}`, `{"data":null}`, `{}`} {
-			client := newClient(t, answer(200, body))
+			client := newClient(t, respond(200, body))
 			bins, err := client.Bins(t.Context())
 			if len(bins) != 0 || err != nil {
 				t.Errorf("%s: %v, %v", body, bins, err)
@@ -64,7 +64,7 @@ func TestAnswersMayDiffer(t *testing.T) {
 	t.Run("no list", func(t *testing.T) {
 		t.Parallel()
 		for _, body := range []string{`null`, `[]`, `{"data":[null]}`, `{"data":{}}`, `{"data":[]}x`, ``} {
-			client := newClient(t, answer(200, body), func(c *api.Config) { c.MaxRetries = 0 })
+			client := newClient(t, respond(200, body), func(c *api.Config) { c.MaxRetries = 0 })
 			if bins, err := client.Bins(t.Context()); err == nil {
 				t.Errorf("%s: %v", body, bins)
 			}
@@ -73,7 +73,7 @@ func TestAnswersMayDiffer(t *testing.T) {
 	t.Run("mobile wallets", func(t *testing.T) {
 		t.Parallel()
 		body := `{"data":[{"id":"bin_1","network":"visa","category":"ads","3ds":true,"brand_pay":true,"other_pay":false,"repay":true,"fee_pay":1.5}],"total":1}`
-		bins, err := newClient(t, answer(200, body)).Bins(t.Context())
+		bins, err := newClient(t, respond(200, body)).Bins(t.Context())
 		if err != nil || len(bins) != 1 || !bins[0].ThreeDS || !maps.Equal(bins[0].Wallets, map[string]bool{"brand_pay": true, "other_pay": false}) {
 			t.Errorf("%+v, %v", bins, err)
 		}
@@ -81,7 +81,7 @@ func TestAnswersMayDiffer(t *testing.T) {
 	t.Run("challenges of other statuses", func(t *testing.T) {
 		t.Parallel()
 		body := `{"data":[{"id":"3ds_1","card_id":"card_1","amount":5,"otp":"1","status":"pending"},{"id":"3ds_2","card_id":"card_1","amount":5,"otp":"2","status":"approved"}]}`
-		client := newClient(t, answer(200, body))
+		client := newClient(t, respond(200, body))
 		pending, err := client.Challenges(t.Context(), "pending")
 		if err != nil || len(pending) != 1 || pending[0].OTP != "1" || pending[0].Amount != 5*usd.Dollar {
 			t.Errorf("%v, %v", pending, err)
@@ -97,7 +97,7 @@ func TestAnswersMayDiffer(t *testing.T) {
 			for _, id := range ids {
 				entries = append(entries, `{"id":"`+id+`","status":"active","balance":1}`)
 			}
-			return answer(200, `{"data":[`+strings.Join(entries, ",")+`],"page":1,"per_page":2}`)
+			return respond(200, `{"data":[`+strings.Join(entries, ",")+`],"page":1,"per_page":2}`)
 		}
 		service := &script{steps: []http.HandlerFunc{page("a", "b"), page("b", "c"), page("d"), page()}}
 		var got []string
@@ -134,7 +134,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := newClient(t, answer(test.status, test.body)).GetCard(t.Context(), "card_1")
+			_, err := newClient(t, respond(test.status, test.body)).GetCard(t.Context(), "card_1")
 			got, ok := errors.AsType[*api.Error](err)
 			if !ok || got.Status != test.status || got.Code != test.code || got.Message != test.message || got.Method != "GET" || got.Path != "/cards/card_1" {
 				t.Fatalf("%#v", err)
@@ -149,7 +149,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 	}
 }
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestResponsesAreBounded(t *testing.T) {
 	t.Parallel()
 	huge := func(w http.ResponseWriter, _ *http.Request) {
 		chunk := []byte(strings.Repeat(" ", 1<<20))

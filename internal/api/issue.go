@@ -3,11 +3,10 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -27,14 +26,14 @@ type IssueCardRequest struct {
 	AutoFreezeAt      *usd.Amount       `json:"auto_freeze_at,omitempty"`
 	Metadata          map[string]string `json:"metadata,omitzero"`
 	// GeneratedLabel says that no other card has this label, so that it alone
-	// tells the card after a lost answer.
+	// tells the card after a lost response.
 	GeneratedLabel bool `json:"-"`
 }
 
 // Issuance is a card that was issued.
 type Issuance struct {
 	Card Card
-	// Recovered says that the answer was lost and the card was found afterwards:
+	// Recovered says that the response was lost and the card was found afterwards:
 	// AllowedCategories, AutoFreezeAt, Metadata and ExpiresAt are not known.
 	Recovered bool
 	// PossibleDuplicates are further new cards that look like this one and that
@@ -42,9 +41,9 @@ type Issuance struct {
 	PossibleDuplicates []CardListItem
 }
 
-// IssueCard issues a card and loads it from the wallet. When an answer is lost
+// IssueCard issues a card and loads it from the wallet. When a response is lost
 // it finds the card that was issued, or issues it once more when there is none.
-// When it cannot tell, the error is an *UnknownOutcomeError with candidates.
+// When it cannot tell, the error is an *UndecidedError with candidates.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	operation := "issue a card on BIN " + request.BinID
 	if request.Label != "" {
@@ -54,43 +53,43 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	if err != nil {
 		return Issuance{}, fmt.Errorf("%s: %w", operation, err)
 	}
-	before, err := c.issued.before(ctx, c, request.BinID)
+	baseline, err := c.issues.baselineOf(ctx, c, request.BinID)
 	if err != nil {
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
 	}
-	search := &search{client: c, request: request, body: string(body), before: before}
-	if err := search.join(ctx); err != nil {
+	reconciliation := &issueReconciliation{client: c, request: request, body: string(body), baseline: baseline}
+	if err := reconciliation.join(ctx); err != nil {
 		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
 	}
-	defer search.leave()
+	defer reconciliation.leave()
 
 	for keys := 0; ; keys++ {
 		var card Card
-		x := &call{
-			operation: operation, method: http.MethodPost, path: "/cards", body: body, budget: createBudget,
+		issue := &call{
+			operation: operation, method: http.MethodPost, path: "/cards", body: body, budget: ratelimit.Creates,
 			accept: func(body []byte) error {
 				card = Card{}
 				return decodeObject(body, &card, "id", "status", "balance")
 			},
 		}
-		how, err := c.change(ctx, &change{call: x, look: search.look})
+		how, err := c.mutate(ctx, &mutation{kind: Issue, call: issue, verify: reconciliation.verify})
 		switch {
 		case err != nil:
-			return Issuance{}, search.giveUp(unknownOutcome(x, how, err, search.advice()))
-		case how.seen:
-			issuance := c.recoveredIssuance(ctx, search.found)
-			issuance.PossibleDuplicates = search.leftOver(ctx, how.tries)
+			return Issuance{}, reconciliation.giveUp(err)
+		case how.verified:
+			issuance := c.recoveredIssuance(ctx, reconciliation.found)
+			issuance.PossibleDuplicates = reconciliation.strays(ctx, how.attempts)
 			return issuance, nil
-		case c.issued.claim(card.ID):
+		case c.issues.claim(card.ID):
 			issuance := Issuance{Card: card}
-			if how.doubts {
-				issuance.PossibleDuplicates = search.leftOver(ctx, how.tries)
+			if how.uncertain {
+				issuance.PossibleDuplicates = reconciliation.strays(ctx, how.attempts)
 			}
 			return issuance, nil
 		case keys == c.maxRetries:
-			return Issuance{}, fmt.Errorf("%s: the service has answered with card %s, which was issued for another request, again and again; nothing else is known to be issued", operation, card.ID)
+			return Issuance{}, fmt.Errorf("%s: the service has responded with card %s, which was issued for another request, again and again; nothing else is known to be issued", operation, card.ID)
 		}
-		// The answer was for a card that another call has found and taken for its
+		// The response was for a card that another call has found and taken for its
 		// own, so this call has none yet and asks for it under a new key.
 	}
 }
@@ -102,24 +101,4 @@ func (c *Client) recoveredIssuance(ctx context.Context, found CardListItem) Issu
 		issuance.Card.CardSummary = summary
 	}
 	return issuance
-}
-
-// giveUp adds the candidates to an unknown outcome.
-func (s *search) giveUp(err error) error {
-	if unknown, ok := errors.AsType[*UnknownOutcomeError](err); ok {
-		unknown.Candidates = s.candidates
-		s.inDoubt = true
-	}
-	return err
-}
-
-func (s *search) advice() string {
-	if len(s.candidates) == 0 {
-		return "look for a new card on BIN " + s.request.BinID + " in the dashboard before issuing it again"
-	}
-	ids := make([]string, len(s.candidates))
-	for i, card := range s.candidates {
-		ids[i] = card.ID
-	}
-	return "these cards may be the one: " + strings.Join(ids, ", ") + "; import the right one, and terminate what nobody needs"
 }

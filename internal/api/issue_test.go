@@ -15,12 +15,12 @@ import (
 )
 
 var (
-	lostButDone   = fate{commit: now, answer: "drop"}
-	lostForGood   = fate{commit: never, answer: "drop"}
-	beforeTheWait = fate{commit: 10 * time.Second, answer: "drop"}
-	afterTheWait  = fate{commit: 45 * time.Second, answer: "drop"}
-	refusal       = fate{commit: never, answer: "400"}
-	works         = fate{}
+	lostButApplied = fault{commit: now, response: "drop"}
+	lostForGood    = fault{commit: never, response: "drop"}
+	beforeTheWait  = fault{commit: 10 * time.Second, response: "drop"}
+	afterTheWait   = fault{commit: 45 * time.Second, response: "drop"}
+	refusal        = fault{commit: never, response: "400"}
+	works          = fault{}
 )
 
 func request(label string) api.IssueCardRequest {
@@ -29,9 +29,9 @@ func request(label string) api.IssueCardRequest {
 
 func TestIssueCardAcrossFailures(t *testing.T) {
 	t.Parallel()
-	conflict := fate{commit: never, answer: "409"}
+	conflict := fault{commit: never, response: "409"}
 	tests := map[string]struct {
-		fates       []fate
+		faults      []fault
 		idempotency string // the default is both honoured and ignored
 		cards       int    // in the account afterwards
 		posts       int
@@ -40,28 +40,28 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 		fails       string // "refused" or "unknown"
 		candidates  int
 	}{
-		"it works":                          {fates: []fate{works}, cards: 1, posts: 1},
-		"done, answer lost":                 {fates: []fate{lostButDone}, cards: 1, posts: 1, recovered: true},
-		"done, answer cut off":              {fates: []fate{{answer: "truncate"}}, cards: 1, posts: 1, recovered: true},
-		"done, answered 500":                {fates: []fate{{answer: "500"}}, cards: 1, posts: 1, recovered: true},
-		"done, answered 307":                {fates: []fate{{answer: "307"}}, cards: 1, posts: 1, recovered: true},
-		"done a little later":               {fates: []fate{beforeTheWait}, cards: 1, posts: 1, recovered: true},
-		"not done, answer lost":             {fates: []fate{lostForGood, works}, cards: 1, posts: 2},
-		"not done, 500, 503, 408":           {fates: []fate{{commit: never, answer: "500"}, {commit: never, answer: "503"}, {commit: never, answer: "408"}, works}, cards: 1, posts: 4},
-		"not done, then done, answers lost": {fates: []fate{lostForGood, lostButDone}, cards: 1, posts: 2, recovered: true},
-		"never done":                        {fates: []fate{lostForGood, lostForGood, lostForGood, lostForGood, lostForGood}, posts: 5, fails: "unknown"},
-		"refused":                           {fates: []fate{refusal}, posts: 1, fails: "refused"},
-		"refused for pace":                  {fates: []fate{{commit: never, answer: "429"}, works}, cards: 1, posts: 2},
-		"lost, then refused for pace":       {fates: []fate{lostForGood, {commit: never, answer: "429"}, works}, cards: 1, posts: 3},
-		"lost, then refused":                {fates: []fate{lostForGood, refusal}, posts: 2, fails: "refused"},
-		"lost, then often for pace":         {fates: append([]fate{lostForGood}, slices.Repeat([]fate{{commit: never, answer: "429"}}, 9)...), cards: 1, posts: 11},
-		"late and lost, then refused":       {fates: []fate{afterTheWait, refusal}, cards: 1, posts: 2, recovered: true},
-		"conflict that passes":              {fates: []fate{conflict, works}, cards: 1, posts: 2},
-		"conflict that stays":               {fates: []fate{conflict, conflict}, posts: 2, fails: "refused"},
-		"late, key honoured":                {fates: []fate{afterTheWait, works}, idempotency: "honoured", cards: 1, posts: 2},
-		"late, conflict while in flight":    {fates: []fate{afterTheWait, works}, idempotency: "conflict", cards: 1, posts: 2, recovered: true},
-		"late, key ignored":                 {fates: []fate{afterTheWait, works}, idempotency: "ignored", cards: 2, posts: 2, duplicates: 1},
-		"late, key ignored, both lost":      {fates: []fate{afterTheWait, lostButDone}, idempotency: "ignored", cards: 2, posts: 2, fails: "unknown", candidates: 2},
+		"it works":                            {faults: []fault{works}, cards: 1, posts: 1},
+		"done, response lost":                 {faults: []fault{lostButApplied}, cards: 1, posts: 1, recovered: true},
+		"done, response cut off":              {faults: []fault{{response: "truncate"}}, cards: 1, posts: 1, recovered: true},
+		"done, answered 500":                  {faults: []fault{{response: "500"}}, cards: 1, posts: 1, recovered: true},
+		"done, answered 307":                  {faults: []fault{{response: "307"}}, cards: 1, posts: 1, recovered: true},
+		"done a little later":                 {faults: []fault{beforeTheWait}, cards: 1, posts: 1, recovered: true},
+		"not done, response lost":             {faults: []fault{lostForGood, works}, cards: 1, posts: 2},
+		"not done, 500, 503, 408":             {faults: []fault{{commit: never, response: "500"}, {commit: never, response: "503"}, {commit: never, response: "408"}, works}, cards: 1, posts: 4},
+		"not done, then done, responses lost": {faults: []fault{lostForGood, lostButApplied}, cards: 1, posts: 2, recovered: true},
+		"never done":                          {faults: []fault{lostForGood, lostForGood, lostForGood, lostForGood, lostForGood}, posts: 5, fails: "unknown"},
+		"refused":                             {faults: []fault{refusal}, posts: 1, fails: "refused"},
+		"refused for pace":                    {faults: []fault{{commit: never, response: "429"}, works}, cards: 1, posts: 2},
+		"lost, then refused for pace":         {faults: []fault{lostForGood, {commit: never, response: "429"}, works}, cards: 1, posts: 3},
+		"lost, then refused":                  {faults: []fault{lostForGood, refusal}, posts: 2, fails: "refused"},
+		"lost, then often for pace":           {faults: append([]fault{lostForGood}, slices.Repeat([]fault{{commit: never, response: "429"}}, 9)...), cards: 1, posts: 11},
+		"late and lost, then refused":         {faults: []fault{afterTheWait, refusal}, cards: 1, posts: 2, recovered: true},
+		"conflict that passes":                {faults: []fault{conflict, works}, cards: 1, posts: 2},
+		"conflict that stays":                 {faults: []fault{conflict, conflict}, posts: 2, fails: "refused"},
+		"late, key honoured":                  {faults: []fault{afterTheWait, works}, idempotency: "honoured", cards: 1, posts: 2},
+		"late, conflict while in flight":      {faults: []fault{afterTheWait, works}, idempotency: "conflict", cards: 1, posts: 2, recovered: true},
+		"late, key ignored":                   {faults: []fault{afterTheWait, works}, idempotency: "ignored", cards: 2, posts: 2, duplicates: 1},
+		"late, key ignored, both lost":        {faults: []fault{afterTheWait, lostButApplied}, idempotency: "ignored", cards: 2, posts: 2, fails: "unknown", candidates: 2},
 	}
 	for name, test := range tests {
 		modes := []string{"honoured", "ignored"}
@@ -72,25 +72,25 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 			for _, generated := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s, key %s, generated label %t", name, mode, generated), func(t *testing.T) {
 					t.Parallel()
-					bank := newBank(test.fates...)
-					bank.idempotency = mode
-					old := bank.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
-					bank.add(api.CardListItem{BinID: "bin_1", Label: "other", Balance: 50 * usd.Dollar})
+					service := newFakeService(test.faults...)
+					service.idempotency = mode
+					old := service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
+					service.add(api.CardListItem{BinID: "bin_1", Label: "other", Balance: 50 * usd.Dollar})
 					if generated {
 						old.Label = "of another time"
 					}
 					req := request("ads")
 					req.GeneratedLabel = generated
-					issuance, err := bank.client(t).IssueCard(t.Context(), req)
+					issuance, err := service.client(t).IssueCard(t.Context(), req)
 
-					if got := len(bank.balances()) - 2; got != test.cards {
+					if got := len(service.balances()) - 2; got != test.cards {
 						t.Errorf("%d cards were issued, want %d", got, test.cards)
 					}
-					keys := bank.keys()
+					keys := service.keys()
 					if len(keys) != test.posts || len(slices.Compact(keys)) != 1 || keys[0] == "" {
 						t.Errorf("requests with keys %q, want %d with one key", keys, test.posts)
 					}
-					var unknown *api.UnknownOutcomeError
+					var unknown *api.UndecidedError
 					var refused *api.Error
 					isUnknown := errors.As(err, &unknown)
 					switch {
@@ -117,20 +117,20 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 // Creates that look alike in a list end with a card each, whatever is lost.
 func TestIssueCardsThatLookAlike(t *testing.T) {
 	t.Parallel()
-	for name, fates := range map[string][]fate{
+	for name, faults := range map[string][]fault{
 		"none lost":        nil,
-		"one lost":         {works, works, works, lostButDone},
-		"many lost":        {lostButDone, lostForGood, lostButDone, lostForGood, lostButDone, works, beforeTheWait},
+		"one lost":         {works, works, works, lostButApplied},
+		"many lost":        {lostButApplied, lostForGood, lostButApplied, lostForGood, lostButApplied, works, beforeTheWait},
 		"the first, late":  {afterTheWait},
-		"all are lost":     {lostButDone, lostButDone, lostButDone, lostButDone, lostButDone, lostButDone, lostButDone, lostButDone},
+		"all are lost":     {lostButApplied, lostButApplied, lostButApplied, lostButApplied, lostButApplied, lostButApplied, lostButApplied, lostButApplied},
 		"half never comes": {lostForGood, works, lostForGood, works, lostForGood, works, lostForGood, works},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const cards = 8
-			bank := newBank(fates...)
-			bank.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
-			client := bank.client(t)
+			service := newFakeService(faults...)
+			service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
+			client := service.client(t)
 			ids := make([]string, cards)
 			var wg sync.WaitGroup
 			for i := range cards {
@@ -147,7 +147,7 @@ func TestIssueCardsThatLookAlike(t *testing.T) {
 			if len(slices.Compact(ids)) != cards || ids[0] == "card_1" {
 				t.Errorf("the creates ended with %q", ids)
 			}
-			if got := len(bank.balances()) - 1; got != cards {
+			if got := len(service.balances()) - 1; got != cards {
 				t.Errorf("%d cards were issued, want %d", got, cards)
 			}
 		})
@@ -161,38 +161,38 @@ func TestIssueCardStopsBetweenDifferentCardsThatLookAlike(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	together := func() { both.Done(); both.Wait() }
-	bank := newBank(fate{answer: "drop", before: together}, fate{commit: never, answer: "drop", before: together})
-	client := bank.client(t)
+	service := newFakeService(fault{response: "drop", before: together}, fault{commit: never, response: "drop", before: together})
+	client := service.client(t)
 	var wg sync.WaitGroup
 	for _, owner := range []string{"a", "b"} {
 		wg.Go(func() {
 			req := request("ads")
 			req.Metadata = map[string]string{"owner": owner}
 			_, err := client.IssueCard(t.Context(), req)
-			if unknown, ok := errors.AsType[*api.UnknownOutcomeError](err); !ok || len(unknown.Candidates) != 1 {
+			if unknown, ok := errors.AsType[*api.UndecidedError](err); !ok || len(unknown.Candidates) != 1 {
 				t.Errorf("error %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	if len(bank.keys()) != 2 || len(bank.balances()) != 1 {
-		t.Errorf("%d requests, %d cards", len(bank.keys()), len(bank.balances()))
+	if len(service.keys()) != 2 || len(service.balances()) != 1 {
+		t.Errorf("%d requests, %d cards", len(service.keys()), len(service.balances()))
 	}
 }
 
 func TestIssueCardFindsItsCardBehindManyOthers(t *testing.T) {
 	t.Parallel()
-	bank := newBank()
+	service := newFakeService()
 	for range 130 {
-		bank.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
+		service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
 	}
-	client := bank.client(t)
+	client := service.client(t)
 	if _, err := client.IssueCard(t.Context(), request("first")); err != nil {
 		t.Fatal(err)
 	}
-	bank.fates = []fate{{answer: "drop", before: func() {
+	service.faults = []fault{{response: "drop", before: func() {
 		for range 250 {
-			bank.add(api.CardListItem{BinID: "bin_1", Label: "of somebody else", Balance: 50 * usd.Dollar})
+			service.add(api.CardListItem{BinID: "bin_1", Label: "of somebody else", Balance: 50 * usd.Dollar})
 		}
 	}}}
 	issuance, err := client.IssueCard(t.Context(), request("ads"))
@@ -204,26 +204,26 @@ func TestIssueCardFindsItsCardBehindManyOthers(t *testing.T) {
 func TestIssueCardAndInterruption(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		fate             fate
+		fault            fault
 		cards            int
 		recovered, fails bool
 	}{
-		"the answer arrives":           {fate: works, cards: 1},
-		"the answer is lost":           {fate: lostButDone, cards: 1, recovered: true},
-		"nothing is issued":            {fate: lostForGood, fails: true},
-		"refused for pace, not issued": {fate: fate{commit: never, answer: "429"}, fails: true},
+		"the response arrives":         {fault: works, cards: 1},
+		"the response is lost":         {fault: lostButApplied, cards: 1, recovered: true},
+		"nothing is issued":            {fault: lostForGood, fails: true},
+		"refused for pace, not issued": {fault: fault{commit: never, response: "429"}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, interrupt := context.WithCancel(t.Context())
-			test.fate.before = interrupt
-			bank := newBank(test.fate)
-			issuance, err := bank.client(t).IssueCard(ctx, request("ads"))
+			test.fault.before = interrupt
+			service := newFakeService(test.fault)
+			issuance, err := service.client(t).IssueCard(ctx, request("ads"))
 			if (err != nil) != test.fails || issuance.Recovered != test.recovered {
 				t.Errorf("%+v, %v", issuance, err)
 			}
-			if len(bank.balances()) != test.cards || len(bank.keys()) != 1 {
-				t.Errorf("%d cards after %d requests", len(bank.balances()), len(bank.keys()))
+			if len(service.balances()) != test.cards || len(service.keys()) != 1 {
+				t.Errorf("%d cards after %d requests", len(service.balances()), len(service.keys()))
 			}
 		})
 	}
@@ -231,9 +231,9 @@ func TestIssueCardAndInterruption(t *testing.T) {
 		t.Parallel()
 		ctx, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		bank := newBank()
-		if _, err := bank.client(t).IssueCard(ctx, request("ads")); !errors.Is(err, context.Canceled) || len(bank.keys()) != 0 {
-			t.Errorf("%v after %d requests", err, len(bank.keys()))
+		service := newFakeService()
+		if _, err := service.client(t).IssueCard(ctx, request("ads")); !errors.Is(err, context.Canceled) || len(service.keys()) != 0 {
+			t.Errorf("%v after %d requests", err, len(service.keys()))
 		}
 	})
 }
@@ -254,22 +254,22 @@ func TestIssueCardTakesNobodyElsesCard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bank := newBank()
+			service := newFakeService()
 			for _, card := range test.before {
-				bank.add(card)
+				service.add(card)
 			}
 			lost := lostForGood
 			lost.before = func() {
 				for _, card := range test.meanwhile {
-					bank.add(card)
+					service.add(card)
 				}
 			}
-			bank.fates = []fate{lost, works}
+			service.faults = []fault{lost, works}
 			req := request("ads")
 			if test.limit > 0 {
 				req.SpendingLimit = &test.limit
 			}
-			issuance, err := bank.client(t).IssueCard(t.Context(), req)
+			issuance, err := service.client(t).IssueCard(t.Context(), req)
 			if err != nil || issuance.Recovered || issuance.Card.ID != "card_2" || len(issuance.PossibleDuplicates) > 0 {
 				t.Errorf("%+v, %v", issuance, err)
 			}
@@ -281,32 +281,32 @@ func TestIssueCardTakesNobodyElsesCard(t *testing.T) {
 // new ones, and a card with a written label could be an old one.
 func TestIssueCardStopsWhenItCannotTellNewFromOld(t *testing.T) {
 	t.Parallel()
-	bank := newBank()
+	service := newFakeService()
 	for range 130 {
-		bank.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
+		service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
 	}
 	lost := lostForGood
 	lost.before = func() {
-		bank.mu.Lock()
-		defer bank.mu.Unlock()
-		bank.cards = bank.cards[:1]
+		service.mu.Lock()
+		defer service.mu.Unlock()
+		service.cards = service.cards[:1]
 	}
-	bank.fates = []fate{lost, works}
-	_, err := bank.client(t).IssueCard(t.Context(), request("ads"))
-	if kindOf(err) != "unknown" || len(bank.keys()) != 1 {
-		t.Errorf("%v after %d requests", err, len(bank.keys()))
+	service.faults = []fault{lost, works}
+	_, err := service.client(t).IssueCard(t.Context(), request("ads"))
+	if kindOf(err) != "unknown" || len(service.keys()) != 1 {
+		t.Errorf("%v after %d requests", err, len(service.keys()))
 	}
 }
 
 func TestIssueCardReadsTheNewestCardsOnce(t *testing.T) {
 	t.Parallel()
-	bank := newBank()
+	service := newFakeService()
 	reads := 0
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			reads++
 		}
-		bank.ServeHTTP(w, r)
+		service.ServeHTTP(w, r)
 	})
 	client := newClient(t, handler)
 	for range 3 {

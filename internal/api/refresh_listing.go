@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	pageLife = time.Minute
+	pageLifetime = time.Minute
 	// Missing pages are fetched when all requests together then stay below about
 	// twice what the cards asked for would cost alone. The margin is small for a
 	// few cards, which may be all, and larger for many, which go on.
-	marginOfFew  = 2
-	marginOfMany = 20
-	many         = 10
+	smallMargin = 2
+	largeMargin = 20
+	many        = 10
 )
 
 // presence is what a listing says of a card.
@@ -32,12 +32,12 @@ type listing struct {
 	contents
 }
 
-// contents are forgotten together when a page's life is over.
+// contents are forgotten together when a page's lifetime is over.
 type contents struct {
-	born   time.Time
-	asked  int // cards looked for
-	spent  int // requests made for them: pages, and cards of their own
-	flight *flight
+	fetchedAt time.Time
+	asked     int // cards looked for
+	spent     int // requests made for them: pages, and cards of their own
+	fetch     *fetch
 
 	cards    map[string]CardListItem
 	disputed map[string]bool // seen twice, with different content
@@ -51,19 +51,19 @@ func (l *listing) find(ctx context.Context, id string) (CardListItem, presence) 
 	f := l.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now := f.client.clock.Now(); l.flight == nil && now.Sub(l.born) >= pageLife {
-		l.contents = contents{born: now, cards: map[string]CardListItem{}, disputed: map[string]bool{}}
+	if now := f.client.clock.Now(); l.fetch == nil && now.Sub(l.fetchedAt) >= pageLifetime {
+		l.contents = contents{fetchedAt: now, cards: map[string]CardListItem{}, disputed: map[string]bool{}}
 	}
 	l.asked++
 	for ctx.Err() == nil && !f.client.HasWritten() {
-		card, answer := l.lookup(id)
-		if answer != uncertain {
-			return card, answer
+		card, known := l.lookup(id)
+		if known != uncertain {
+			return card, known
 		}
-		if l.disputed[id] || l.flight == nil && !l.launch(ctx) {
+		if l.disputed[id] || l.fetch == nil && !l.fetchMore(ctx) {
 			break
 		}
-		if alone := l.flight.wait(ctx, &f.mu); alone {
+		if single := l.fetch.wait(ctx, &f.mu); single {
 			break
 		}
 	}
@@ -71,7 +71,7 @@ func (l *listing) find(ctx context.Context, id string) (CardListItem, presence) 
 	return CardListItem{}, uncertain
 }
 
-// lookup answers from what is known already. A status that is neither active
+// lookup decides from what is known already. A status that is neither active
 // nor frozen is for the card itself to tell.
 func (l *listing) lookup(id string) (CardListItem, presence) {
 	card, ok := l.cards[id]
@@ -84,31 +84,31 @@ func (l *listing) lookup(id string) (CardListItem, presence) {
 	return CardListItem{}, uncertain
 }
 
-// launch starts fetching the pages that are missing, unless that costs too much.
-func (l *listing) launch(ctx context.Context) bool {
+// fetchMore starts fetching the pages that are missing, unless that costs too much.
+func (l *listing) fetchMore(ctx context.Context) bool {
 	missing := l.pages - l.fetched
-	margin := marginOfFew
+	margin := smallMargin
 	if l.fleet.asked() >= many {
-		margin = marginOfMany
+		margin = largeMargin
 	}
 	switch {
 	case l.closed:
 		return false
 	case l.asked == 1:
-		l.takeOff(ctx, l.fetchInCompany)
+		l.start(ctx, l.fetchBatch)
 	case l.pages == 0:
-		l.takeOff(ctx, l.fetchFirst)
+		l.start(ctx, l.fetchFirst)
 	case missing > 0 && l.spent+missing <= 2*l.asked+margin:
-		l.takeOff(ctx, l.fetchRest(l.pages))
+		l.start(ctx, l.fetchRest(l.pages))
 	default:
 		return false
 	}
 	return true
 }
 
-// takeFirst keeps page 1 and learns from it how many pages there are. It reports
+// addFirst adds page 1 and learns from it how many pages there are. It reports
 // whether pages can be relied on at all.
-func (l *listing) takeFirst(page CardPage) bool {
+func (l *listing) addFirst(page CardPage) bool {
 	if page.Total == nil {
 		return false
 	}
@@ -120,12 +120,12 @@ func (l *listing) takeFirst(page CardPage) bool {
 		return false
 	}
 	l.pages = max(1, (*page.Total+size-1)/max(1, size))
-	return l.take(1, page)
+	return l.add(1, page)
 }
 
-// take keeps a page. It reports whether it is what was asked for: a service that
+// add adds a page. It reports whether it is what was asked for: a service that
 // does not know pages sends the same one again.
-func (l *listing) take(number int, page CardPage) bool {
+func (l *listing) add(number int, page CardPage) bool {
 	if page.Page != 0 && page.Page != number {
 		return false
 	}
@@ -143,8 +143,8 @@ func (l *listing) take(number int, page CardPage) bool {
 	return news
 }
 
-// distrust ends the use of pages and forgets what they said.
-func (l *listing) distrust() {
+// discard ends the use of pages and forgets what they said.
+func (l *listing) discard() {
 	l.closed, l.pages = true, 0
 	clear(l.cards)
 }

@@ -95,8 +95,8 @@ func (s *script) requests() []*http.Request {
 	return s.got
 }
 
-// answer is a step that writes a status and a body.
-func answer(status int, body string, headers ...string) http.HandlerFunc {
+// respond is a step that writes a status and a body.
+func respond(status int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(headers); i += 2 {
 			w.Header().Set(headers[i], headers[i+1])

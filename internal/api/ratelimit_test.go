@@ -15,8 +15,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// strict is a service in memory that answers 429 to what exceeds a limit.
-type strict struct {
+// limitedService is a service in memory that answers 429 to what exceeds a limit.
+type limitedService struct {
 	mu       sync.Mutex
 	seen     map[string][]time.Time // arrivals by window
 	sizes    map[string]int
@@ -25,7 +25,7 @@ type strict struct {
 	accepted int
 }
 
-func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *limitedService) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	names := []string{"minute", "hour"}
 	switch {
@@ -73,7 +73,7 @@ func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-func (s *strict) client(t *testing.T, options ...func(*api.Config)) *api.Client {
+func (s *limitedService) client(t *testing.T, options ...func(*api.Config)) *api.Client {
 	t.Helper()
 	s.seen = map[string][]time.Time{}
 	if s.sizes == nil {
@@ -119,7 +119,7 @@ func TestLimitsAreKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				service := &strict{latency: 100 * time.Millisecond, sizes: map[string]int{"minute": 1000, "hour": 10_000, "creates": 50, "details": 30}}
+				service := &limitedService{latency: 100 * time.Millisecond, sizes: map[string]int{"minute": 1000, "hour": 10_000, "creates": 50, "details": 30}}
 				for window, limit := range map[string]int{"minute": test.limits.RequestsPerMinute, "hour": test.limits.RequestsPerHour, "creates": test.limits.CreatesPerMinute, "details": test.limits.DetailsPerMinute} {
 					if limit > 0 {
 						service.sizes[window] = limit
@@ -158,7 +158,7 @@ func TestLimitsAreKept(t *testing.T) {
 func TestWaitingForDetailsHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &strict{}
+		service := &limitedService{}
 		client := service.client(t)
 		var wg sync.WaitGroup
 		for range 40 {
@@ -180,7 +180,7 @@ func TestWaitingForDetailsHoldsUpNobodyElse(t *testing.T) {
 func TestWaitingForLimitsEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &strict{}
+		service := &limitedService{}
 		client := service.client(t, func(c *api.Config) { c.Limits.RequestsPerMinute = 1 })
 		if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
 			t.Fatal(err)
@@ -200,7 +200,7 @@ func TestWaitingForLimitsEndsWithTheContext(t *testing.T) {
 func TestRefusalsForPacePauseEveryCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &strict{latency: 10 * time.Millisecond, sizes: map[string]int{"minute": 20, "hour": 10_000, "creates": 50, "details": 30}}
+		service := &limitedService{latency: 10 * time.Millisecond, sizes: map[string]int{"minute": 20, "hour": 10_000, "creates": 50, "details": 30}}
 		client := service.client(t, func(c *api.Config) { c.MaxRetries = 0 })
 		began := time.Now()
 		var wg sync.WaitGroup
@@ -223,7 +223,7 @@ func TestRefusalsForPacePauseEveryCaller(t *testing.T) {
 func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &strict{sizes: map[string]int{}}
+		service := &limitedService{sizes: map[string]int{}}
 		for name, call := range map[string]func(context.Context, *api.Client) error{
 			"read":   func(ctx context.Context, c *api.Client) error { _, err := c.GetCard(ctx, "card_1"); return err },
 			"change": func(ctx context.Context, c *api.Client) error { _, err := c.FreezeCard(ctx, "card_1"); return err },
@@ -242,7 +242,7 @@ func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 func TestRefusalsOfTheSameMomentCountOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &strict{latency: 10 * time.Millisecond, sizes: map[string]int{}}
+		service := &limitedService{latency: 10 * time.Millisecond, sizes: map[string]int{}}
 		client := service.client(t)
 		time.AfterFunc(5*time.Millisecond, func() {
 			service.mu.Lock()

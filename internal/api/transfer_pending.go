@@ -9,7 +9,7 @@ import (
 )
 
 // PendingTransfer remembers a transfer of which it is not known whether it took
-// effect, so that it can be settled later. It marshals to JSON and holds no
+// effect, so that it can be reconciled later. It marshals to JSON and holds no
 // secret. Amounts are in USD.
 type PendingTransfer struct {
 	Key               string       `json:"key"` // idempotency key
@@ -17,67 +17,56 @@ type PendingTransfer struct {
 	Kind              TransferKind `json:"kind"`
 	Amount            usd.Amount   `json:"amount"`
 	BalanceBefore     usd.Amount   `json:"balance_before"`
-	BalanceAfter      usd.Amount   `json:"balance_after"`      // at the last look
-	NewestTransaction string       `json:"newest_transaction"` // id, before the first try; empty for none
-	Unsteady          bool         `json:"unsteady,omitempty"` // the balance moved while it was read before the first try
-	SentAt            time.Time    `json:"sent_at"`            // the last try
+	BalanceAfter      usd.Amount   `json:"balance_after"`      // at the last reading
+	NewestTransaction string       `json:"newest_transaction"` // id, before the first attempt; empty for none
+	Unsteady          bool         `json:"unsteady,omitempty"` // the balance moved while it was read before the first attempt
+	SentAt            time.Time    `json:"sent_at"`            // the last attempt
 }
-
-// UndecidedTransferError says that money may or may not have moved. Keep Pending,
-// and hand it to SettleTransfer before moving money on this card again.
-type UndecidedTransferError struct {
-	Pending PendingTransfer
-	err     error
-}
-
-func (e *UndecidedTransferError) Error() string { return e.err.Error() }
-
-func (e *UndecidedTransferError) Unwrap() error { return e.err }
 
 // TransferState tells whether a transfer took effect.
 type TransferState string
 
-// The three answers.
+// The three states.
 const (
 	TransferDone      TransferState = "done"
 	TransferNotDone   TransferState = "not done"
 	TransferUndecided TransferState = "undecided"
 )
 
-// TransferOutcome is what a look at the card tells about a transfer.
+// TransferOutcome is what the card's balance and transactions tell about a transfer.
 type TransferOutcome struct {
 	State       TransferState
 	CardBalance usd.Amount // USD, now
 	Reason      string     // why it is undecided, for people; else empty
 }
 
-// SettleTransfer looks whether a pending transfer took effect. It moves nothing.
-func (c *Client) SettleTransfer(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
+// ReconcileTransfer finds out whether a pending transfer took effect. It moves nothing.
+func (c *Client) ReconcileTransfer(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
 	fail := func(err error) (TransferOutcome, error) {
-		return TransferOutcome{State: TransferUndecided}, fmt.Errorf("settle the pending transfer of %s USD (%s) on card %s: %w", p.Amount, p.Kind, p.CardID, err)
+		return TransferOutcome{State: TransferUndecided}, fmt.Errorf("reconcile the pending transfer of %s USD (%s) on card %s: %w", p.Amount, p.Kind, p.CardID, err)
 	}
-	release, err := c.cardLocks.acquire(ctx, p.CardID, whole)
+	release, err := c.cardLocks.acquire(ctx, p.CardID, exclusive)
 	if err != nil {
 		return fail(err)
 	}
 	defer release()
 	// A request that was sent a moment ago, perhaps by another process, gets its time.
-	if left := c.settleWait - c.clock.Now().Sub(p.SentAt); left > 0 {
-		if err := c.clock.Wait(ctx, min(left, c.settleWait)); err != nil {
+	if left := c.commitWait - c.clock.Now().Sub(p.SentAt); left > 0 {
+		if err := c.clock.Wait(ctx, min(left, c.commitWait)); err != nil {
 			return fail(err)
 		}
 	}
-	outcome, err := c.settle(ctx, p)
+	outcome, err := c.reconcile(ctx, p)
 	if err != nil {
 		return fail(err)
 	}
 	return outcome, nil
 }
 
-// settle compares the card's balance with what its transactions explain, with
+// reconcile compares the card's balance with what its transactions explain, with
 // and without the transfer. A fee may or may not have been taken from the card.
-func (c *Client) settle(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
-	now, err := c.lookAtCard(ctx, p.CardID, &p.NewestTransaction)
+func (c *Client) reconcile(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
+	now, err := c.snapshot(ctx, p.CardID, &p.NewestTransaction)
 	if err != nil {
 		return TransferOutcome{State: TransferUndecided, CardBalance: p.BalanceBefore}, err
 	}

@@ -22,7 +22,7 @@ type Termination struct {
 	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD
 	// AlreadyTerminated says that the card had been terminated before.
 	AlreadyTerminated bool `json:"-"`
-	// Recovered says that the answer was lost and the card read terminated
+	// Recovered says that the response was lost and the card read terminated
 	// afterwards; what was returned is not known.
 	Recovered bool `json:"-"`
 }
@@ -40,7 +40,7 @@ func (c *Client) UnfreezeCard(ctx context.Context, id string) (CardState, error)
 }
 
 // UnfreezeCardBelow is UnfreezeCard for a card that the service freezes by
-// itself when its balance is below autoFreezeAt (USD). After a lost answer, such
+// itself when its balance is below autoFreezeAt (USD). After a lost response, such
 // a card that reads frozen has been frozen again, and is returned so.
 func (c *Client) UnfreezeCardBelow(ctx context.Context, id string, autoFreezeAt usd.Amount) (CardState, error) {
 	return c.setFrozen(ctx, id, StatusActive, &autoFreezeAt)
@@ -56,34 +56,33 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 		return CardState{}, err
 	}
 	var state CardState
-	x := &call{
+	set := &call{
 		operation: verb + " card " + id, method: http.MethodPost, path: path,
 		accept: func(body []byte) error { return decodeCardState(body, id, &state) },
 	}
-	already := func(ctx context.Context) (verdict, error) {
+	alreadyApplied := func(ctx context.Context) outcome {
 		card, err := c.GetCard(ctx, id)
 		if err != nil {
-			return gone(err)
+			return notFoundOutcome(err)
 		}
 		state = CardState{ID: card.ID, Status: card.Status, Balance: card.Balance}
 		switch card.Status {
 		case wanted:
-			return done, nil
+			return outcome{state: applied}
 		case StatusTerminated:
-			return hopeless, fmt.Errorf("card %s is terminated, for good", id)
+			return outcome{rejected, fmt.Errorf("card %s is terminated, for good", id)}
 		}
-		return notDone, nil
+		return outcome{state: notApplied}
 	}
-	look := func(ctx context.Context) (verdict, error) {
-		v, err := already(ctx)
-		if v == notDone && err == nil && autoFreezeAt != nil && state.Status == StatusFrozen && state.Balance < *autoFreezeAt {
-			return done, nil
+	verify := func(ctx context.Context) outcome {
+		o := alreadyApplied(ctx)
+		if o.state == notApplied && autoFreezeAt != nil && state.Status == StatusFrozen && state.Balance < *autoFreezeAt {
+			return outcome{state: applied}
 		}
-		return v, err
+		return o
 	}
-	how, err := c.change(ctx, &change{call: x, already: already, look: look})
-	if err != nil {
-		return CardState{}, unknownOutcome(x, how, err, "read the card's status, and "+verb+" it again where that is still needed")
+	if _, err := c.mutate(ctx, &mutation{kind: SetFrozen, call: set, alreadyApplied: alreadyApplied, verify: verify}); err != nil {
+		return CardState{}, err
 	}
 	return state, nil
 }
@@ -97,13 +96,13 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	if err != nil {
 		return Termination{}, err
 	}
-	release, err := c.cardLocks.acquire(ctx, id, whole)
+	release, err := c.cardLocks.acquire(ctx, id, exclusive)
 	if err != nil {
 		return Termination{}, fmt.Errorf("terminate card %s: waiting for another call on it: %w", id, err)
 	}
 	defer release()
 	var result Termination
-	x := &call{
+	terminate := &call{
 		operation: "terminate card " + id, method: http.MethodDelete, path: path,
 		accept: func(body []byte) error {
 			result = Termination{}
@@ -113,33 +112,24 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 			return sameCard(id, result.ID)
 		},
 	}
-	look := func(ctx context.Context) (verdict, error) {
+	verify := func(ctx context.Context) outcome {
 		card, err := c.GetCard(ctx, id)
 		switch {
 		case err != nil:
-			return gone(err)
+			return notFoundOutcome(err)
 		case card.Status == StatusTerminated:
-			return done, nil
+			return outcome{state: applied}
 		}
-		return notDone, nil
+		return outcome{state: notApplied}
 	}
-	how, err := c.change(ctx, &change{call: x, already: look, look: look})
+	how, err := c.mutate(ctx, &mutation{kind: Terminate, call: terminate, alreadyApplied: verify, verify: verify})
 	switch {
 	case err != nil:
-		return Termination{}, unknownOutcome(x, how, err, "read the card's status, and terminate it again where that is still needed")
-	case how.seen:
-		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.doubts, Recovered: how.doubts}, nil
+		return Termination{}, err
+	case how.verified:
+		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, Recovered: how.uncertain}, nil
 	}
 	return result, nil
-}
-
-// gone makes a card that cannot be found the end of a change, and any other
-// failure to look a doubt.
-func gone(err error) (verdict, error) {
-	if IsNotFound(err) {
-		return hopeless, err
-	}
-	return notDone, err
 }
 
 func decodeCardState(body []byte, id string, into *CardState) error {

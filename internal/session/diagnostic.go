@@ -12,20 +12,22 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
 
-// Failure says in a diagnostic what was tried, on what, what the service
-// answered, and what to do. Try completes "Could not …", as in "fund card X".
-func Failure(try string, err error) diag.Diagnostic {
-	detail := answer(err)
+// ErrorDiagnostic says what was tried, on what, what the service answered, and
+// what to do. Try completes "Could not …", as in "fund card X".
+func ErrorDiagnostic(try string, err error) diag.Diagnostic {
+	detail := cause(err)
 	if todo := advice(err); todo != "" {
 		detail += "\n\n" + todo
 	}
 	return diag.NewErrorDiagnostic("Could not "+try, detail)
 }
 
-// answer tells what came back, in the service's words where it spoke last.
-func answer(err error) string {
+// cause tells what came back, in the service's words where it spoke last.
+func cause(err error) string {
 	refused, ok := errors.AsType[*api.Error](err)
-	if !ok || openOutcome(err) {
+	_, undecided := errors.AsType[*api.UndecidedError](err)
+	_, over := errors.AsType[*api.OverWithdrawalError](err)
+	if !ok || undecided || over { // these tell more than one response
 		return sentence(err.Error())
 	}
 	said := fmt.Sprintf("The service answered %d", refused.Status)
@@ -38,14 +40,6 @@ func answer(err error) string {
 	return sentence(said)
 }
 
-// openOutcome reports an error that tells more than one answer of the service.
-func openOutcome(err error) bool {
-	_, unknown := errors.AsType[*api.UnknownOutcomeError](err)
-	_, undecided := errors.AsType[*api.UndecidedTransferError](err)
-	_, over := errors.AsType[*api.OverWithdrawalError](err)
-	return unknown || undecided || over
-}
-
 func sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.HasSuffix(text, ".") {
@@ -56,18 +50,14 @@ func sentence(text string) string {
 
 // advice is what the reader can do about it.
 func advice(err error) string {
-	if _, undecided := errors.AsType[*api.UndecidedTransferError](err); undecided {
-		return "Money may or may not have moved. Where the card is managed by Terraform, this is remembered: run terraform plan, and the refresh settles it from the card's balance and transactions before any further money moves. " +
-			"Otherwise look at the card in the dashboard before you repeat the movement."
-	}
-	if _, unknown := errors.AsType[*api.UnknownOutcomeError](err); unknown {
-		return "" // it says itself what to do, call by call
+	if undecided, ok := errors.AsType[*api.UndecidedError](err); ok {
+		return adviceForUndecided(undecided)
 	}
 	if _, over := errors.AsType[*api.OverWithdrawalError](err); over {
 		return "Run terraform plan: it shows the difference as a fund, if amount still asks for it."
 	}
 	if refused, ok := errors.AsType[*api.Error](err); ok {
-		return adviceFor(refused)
+		return adviceForResponse(refused)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -78,15 +68,32 @@ func advice(err error) string {
 	return "Check base_url and the network between this machine and the service, then try again."
 }
 
-const readiness = "An account is ready for the API after three steps: the owner confirms the e-mail address, " +
-	"makes a first deposit, and asks support to switch API access on. "
+func adviceForUndecided(e *api.UndecidedError) string {
+	switch e.Kind {
+	case api.Issue:
+		if len(e.Candidates) > 0 {
+			return "" // the caller lists them
+		}
+		return "Look for a new card on that BIN in the dashboard before you issue it again."
+	case api.Move:
+		return "Money may or may not have moved. Where the card is managed by Terraform, this is remembered: run terraform plan, and the refresh decides it from the card's balance and transactions before any further money moves. " +
+			"Otherwise look at the card in the dashboard before you repeat the movement."
+	case api.Register:
+		return "Look for the endpoint in the dashboard, and remove it there before you register it again."
+	default:
+		return "Run terraform plan: it reads the card's state, and plans again what is still missing."
+	}
+}
 
-func adviceFor(refused *api.Error) string {
+const readiness = "An account is ready for the API after three steps: the owner confirms the e-mail address, " +
+	"makes a first deposit, and asks support to switch API access on."
+
+func adviceForResponse(refused *api.Error) string {
 	switch refused.Code {
 	case "onboarding_incomplete":
-		return readiness + "The first or the second step is still to be done."
+		return readiness + " The first or the second step is still to be done."
 	case "api_not_enabled":
-		return readiness + "The third step is still to be done."
+		return readiness + " The third step is still to be done."
 	case "insufficient_funds":
 		return "The wallet cannot pay for this. Deposit first (the data source vcard_deposit_addresses lists where), or use a smaller amount."
 	case "insufficient_card_balance":
@@ -100,15 +107,23 @@ func adviceFor(refused *api.Error) string {
 	case "idempotency_key_reused":
 		return "The service has seen this call's idempotency key with another content. Run the command again; a new key is used then."
 	}
-	switch refused.Status {
-	case http.StatusUnauthorized:
+	switch status := refused.Status; {
+	case status == http.StatusUnauthorized:
 		return "The service does not accept the API key. Check api_key in the provider configuration or VCARD_API_KEY: keys begin with sk_live_, are made in the dashboard under API access, and belong to the service at base_url."
-	case http.StatusForbidden:
+	case status == http.StatusForbidden:
 		return readiness
-	case http.StatusNotFound:
+	case status == http.StatusNotFound:
 		return "Either the id is wrong, or the API key belongs to another account."
-	case http.StatusTooManyRequests:
+	case status == http.StatusConflict:
+		return "Something else may be changing the same object at this moment. Try again; if it stays like this, look at the object in the dashboard."
+	case status == http.StatusTooManyRequests:
 		return "Other users of this API key leave too few requests for this run. Wait a minute and try again, or give each pipeline a share with rate_limits in the provider configuration."
+	case status >= 300 && status < 400:
+		return "Redirects are not followed, because they would carry the API key elsewhere. Set base_url to the service's own address."
+	case status == http.StatusServiceUnavailable:
+		return "The service is not available at the moment. Wait a few minutes and try again."
+	case status >= 500:
+		return "The service failed, or a gateway in front of it did; nothing in the configuration is known to be wrong. Try again later, and ask the service's support if it stays like this."
 	}
 	return ""
 }

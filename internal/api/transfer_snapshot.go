@@ -7,8 +7,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// snapshot is a card's balance together with its transactions at that moment.
-type snapshot struct {
+// cardSnapshot is a card's balance together with its transactions at that moment.
+type cardSnapshot struct {
 	balance usd.Amount
 	steady  bool // the balance was the same before and after the transactions were read
 	newest  string
@@ -22,12 +22,12 @@ type spending struct {
 	unclear string // why the sum cannot be relied on; empty when it can
 }
 
-// lookAtCard reads the balance, the transactions, and the balance again, until
+// snapshot reads the balance, the transactions, and the balance again, until
 // both agree. Given a transaction it sums up what came after it, else it only
 // notes which is the newest.
-func (c *Client) lookAtCard(ctx context.Context, id string, after *string) (snapshot, error) {
+func (c *Client) snapshot(ctx context.Context, id string, after *string) (cardSnapshot, error) {
 	const attempts = 3
-	var s snapshot
+	var s cardSnapshot
 	card, err := c.GetCard(ctx, id)
 	for range attempts {
 		if err != nil {

@@ -21,30 +21,30 @@ const (
 	never = time.Duration(-1)
 )
 
-// fate is what becomes of one changing request: when it takes effect, and what
-// the caller gets to see. A zero fate is a service that works.
-type fate struct {
-	commit time.Duration // now, never, or as much later
-	answer string        // "", "drop", "truncate", or a status
-	before func()        // runs first
+// fault is what becomes of one changing request: when it takes effect, and what
+// the caller gets to see. A zero fault is a service that works.
+type fault struct {
+	commit   time.Duration // now, never, or as much later
+	response string        // "", "drop", "truncate", or a status
+	before   func()        // runs first
 }
 
-type bankCard struct {
+type fakeCard struct {
 	api.CardListItem
 	CreatedAt string `json:"created_at"`
 }
 
-// bank is a small account of the service that breaks as it is told.
-type bank struct {
+// service is a small account of the service that breaks as it is told.
+type fakeService struct {
 	clock       *fakeClock
 	idempotency string // "honoured", "ignored" or "conflict"
 
 	mu       sync.Mutex
 	wallet   usd.Amount
-	cards    []*bankCard
+	cards    []*fakeCard
 	history  []map[string]any
 	webhooks int
-	fates    []fate
+	faults   []fault
 	stored   map[string]func(http.ResponseWriter)
 	late     []lateEffect
 	posts    []string // keys of changing requests, in order
@@ -57,35 +57,35 @@ type lateEffect struct {
 	run func() func(http.ResponseWriter)
 }
 
-func newBank(fates ...fate) *bank {
-	return &bank{
+func newFakeService(faults ...fault) *fakeService {
+	return &fakeService{
 		clock: newFakeClock(), idempotency: "honoured", wallet: 10_000 * usd.Dollar,
-		fates: fates, stored: map[string]func(http.ResponseWriter){}, hooks: map[string]http.HandlerFunc{},
+		faults: faults, stored: map[string]func(http.ResponseWriter){}, hooks: map[string]http.HandlerFunc{},
 	}
 }
 
-func (b *bank) client(t *testing.T, options ...func(*api.Config)) *api.Client {
+func (b *fakeService) client(t *testing.T, options ...func(*api.Config)) *api.Client {
 	t.Helper()
 	return newClient(t, b, append([]func(*api.Config){on(b.clock)}, options...)...)
 }
 
 // add puts a card into the account.
-func (b *bank) add(card api.CardListItem) *bankCard {
+func (b *fakeService) add(card api.CardListItem) *fakeCard {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.insert(card)
 }
 
-func (b *bank) insert(card api.CardListItem) *bankCard {
+func (b *fakeService) insert(card api.CardListItem) *fakeCard {
 	card.ID = fmt.Sprintf("card_%d", len(b.cards)+1)
 	card.Status = api.StatusActive
-	added := &bankCard{CardListItem: card, CreatedAt: "2026-03-01T12:00:00Z"}
+	added := &fakeCard{CardListItem: card, CreatedAt: "2026-03-01T12:00:00Z"}
 	b.cards = append(b.cards, added)
 	return added
 }
 
 // spend books a transaction on a card.
-func (b *bank) spend(card *bankCard, kind api.TransactionType, amount, fee usd.Amount) {
+func (b *fakeService) spend(card *fakeCard, kind api.TransactionType, amount, fee usd.Amount) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch kind {
@@ -100,10 +100,10 @@ func (b *bank) spend(card *bankCard, kind api.TransactionType, amount, fee usd.A
 	})
 }
 
-func (b *bank) balances() map[string]usd.Amount {
+func (b *fakeService) balances() map[string]usd.Amount {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.settleLate()
+	b.commitLate()
 	all := map[string]usd.Amount{}
 	for _, card := range b.cards {
 		all[card.ID] = card.Balance
@@ -111,14 +111,14 @@ func (b *bank) balances() map[string]usd.Amount {
 	return all
 }
 
-func (b *bank) keys() []string {
+func (b *fakeService) keys() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.posts)
 }
 
-// settleLate lets effects happen whose time has come.
-func (b *bank) settleLate() {
+// commitLate lets effects happen whose time has come.
+func (b *fakeService) commitLate() {
 	waiting := b.late[:0]
 	for _, effect := range b.late {
 		switch {
@@ -132,7 +132,7 @@ func (b *bank) settleLate() {
 }
 
 // once runs an effect unless its key has been answered and keys are honoured.
-func (b *bank) once(key string, run func() func(http.ResponseWriter)) func(http.ResponseWriter) {
+func (b *fakeService) once(key string, run func() func(http.ResponseWriter)) func(http.ResponseWriter) {
 	if reply, ok := b.stored[key]; ok && b.idempotency != "ignored" {
 		return reply
 	}
@@ -141,11 +141,11 @@ func (b *bank) once(key string, run func() func(http.ResponseWriter)) func(http.
 	return reply
 }
 
-func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
 	if r.Method == http.MethodGet {
 		b.mu.Lock()
-		b.settleLate()
+		b.commitLate()
 		hook := b.hooks[path]
 		b.mu.Unlock()
 		if hook != nil {
@@ -158,9 +158,9 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.mu.Lock()
-	var f fate
-	if len(b.fates) > 0 {
-		f, b.fates = b.fates[0], b.fates[1:]
+	var f fault
+	if len(b.faults) > 0 {
+		f, b.faults = b.faults[0], b.faults[1:]
 	}
 	key := r.Header.Get("X-Idempotency-Key")
 	b.posts = append(b.posts, key)
@@ -170,33 +170,33 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.settleLate()
+	b.commitLate()
 	effect := b.effect(r, path)
 	var reply func(http.ResponseWriter)
 	inFlight := slices.ContainsFunc(b.late, func(e lateEffect) bool { return e.key == key })
 	switch {
 	case b.idempotency == "conflict" && inFlight:
-		f.answer = "409"
+		f.response = "409"
 	case f.commit == now:
 		reply = b.once(key, effect)
 	case f.commit > 0:
 		b.late = append(b.late, lateEffect{b.clock.Now().Add(f.commit), key, effect})
 	}
-	switch status, err := strconv.Atoi(f.answer); {
+	switch status, err := strconv.Atoi(f.response); {
 	case err == nil:
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(`{"error":"planned","message":"as the test wants it"}`))
-	case f.answer == "truncate":
+	case f.response == "truncate":
 		truncate(`{"id":"card_1","status":"active"}`)(w, r)
-	case f.answer == "drop" || reply == nil:
+	case f.response == "drop" || reply == nil:
 		panic(http.ErrAbortHandler)
 	default:
 		reply(w)
 	}
 }
 
-func (b *bank) get(w http.ResponseWriter, r *http.Request, path string) {
+func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {
 	query := r.URL.Query()
 	switch {
 	case path == "/cards":
@@ -226,7 +226,7 @@ func (b *bank) get(w http.ResponseWriter, r *http.Request, path string) {
 	}
 }
 
-func (b *bank) card(path string) *bankCard {
+func (b *fakeService) card(path string) *fakeCard {
 	id := strings.Split(path, "/")[2]
 	for _, card := range b.cards {
 		if card.ID == id {
@@ -237,7 +237,7 @@ func (b *bank) card(path string) *bankCard {
 }
 
 // effect returns what a changing request does and answers.
-func (b *bank) effect(r *http.Request, path string) func() func(http.ResponseWriter) {
+func (b *fakeService) effect(r *http.Request, path string) func() func(http.ResponseWriter) {
 	var body struct {
 		BinID         string      `json:"bin_id"`
 		Label         string      `json:"label"`
@@ -302,9 +302,9 @@ func writePage(w http.ResponseWriter, r *http.Request, all []any, total bool) {
 		size = n
 	}
 	low := min((number-1)*size, len(all))
-	answer := map[string]any{"data": all[low:min(low+size, len(all))], "page": number}
+	body := map[string]any{"data": all[low:min(low+size, len(all))], "page": number}
 	if total {
-		answer["per_page"], answer["total"] = size, len(all)
+		body["per_page"], body["total"] = size, len(all)
 	}
-	write(w, 200, answer)
+	write(w, 200, body)
 }

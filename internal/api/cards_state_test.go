@@ -1,0 +1,196 @@
+package api_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func TestCardStateAcrossFailures(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		was    api.CardStatus
+		faults []fault
+		wanted api.CardStatus
+		below  usd.Amount // threshold of auto-freeze
+		posts  int
+		ends   api.CardStatus
+		fails  string // "refused", "unknown" or "not found"
+		waits  bool
+	}{
+		"freeze":                               {was: api.StatusActive, faults: []fault{works}, wanted: api.StatusFrozen, posts: 1, ends: api.StatusFrozen},
+		"freeze a frozen card":                 {was: api.StatusFrozen, faults: []fault{refusal}, wanted: api.StatusFrozen, posts: 1, ends: api.StatusFrozen},
+		"freeze a frozen card, 409":            {was: api.StatusFrozen, faults: []fault{{commit: never, response: "409"}}, wanted: api.StatusFrozen, posts: 1, ends: api.StatusFrozen},
+		"freeze refused":                       {was: api.StatusActive, faults: []fault{refusal}, wanted: api.StatusFrozen, posts: 1, ends: api.StatusActive, fails: "refused"},
+		"freeze, 409 that passes":              {was: api.StatusActive, faults: []fault{{commit: never, response: "409"}, works}, wanted: api.StatusFrozen, posts: 2, ends: api.StatusFrozen, waits: true},
+		"freeze a terminated card":             {was: api.StatusTerminated, faults: []fault{works}, wanted: api.StatusFrozen, posts: 1, ends: api.StatusTerminated, fails: "refused"},
+		"freeze a terminated card, 409":        {was: api.StatusTerminated, faults: []fault{{commit: never, response: "409"}}, wanted: api.StatusFrozen, posts: 1, ends: api.StatusTerminated, fails: "refused"},
+		"freeze done, response lost":           {was: api.StatusActive, faults: []fault{lostButApplied}, wanted: api.StatusFrozen, posts: 1, ends: api.StatusFrozen, waits: true},
+		"freeze not done, lost":                {was: api.StatusActive, faults: []fault{lostForGood, works}, wanted: api.StatusFrozen, posts: 2, ends: api.StatusFrozen, waits: true},
+		"freeze never done":                    {was: api.StatusActive, faults: []fault{lostForGood, lostForGood, lostForGood, lostForGood, lostForGood}, wanted: api.StatusFrozen, posts: 5, ends: api.StatusActive, fails: "unknown", waits: true},
+		"unfreeze":                             {was: api.StatusFrozen, faults: []fault{works}, wanted: api.StatusActive, posts: 1, ends: api.StatusActive},
+		"unfreeze an active card":              {was: api.StatusActive, faults: []fault{refusal}, wanted: api.StatusActive, posts: 1, ends: api.StatusActive},
+		"unfreeze done, response lost":         {was: api.StatusFrozen, faults: []fault{lostButApplied}, wanted: api.StatusActive, posts: 1, ends: api.StatusActive, waits: true},
+		"unfreeze lost, frozen by the service": {was: api.StatusFrozen, faults: []fault{lostForGood}, wanted: api.StatusActive, below: start + 1, posts: 1, ends: api.StatusFrozen, waits: true},
+		"unfreeze lost, balance suffices":      {was: api.StatusFrozen, faults: []fault{lostForGood, works}, wanted: api.StatusActive, below: start, posts: 2, ends: api.StatusActive, waits: true},
+		"unfreeze refused below the threshold": {was: api.StatusFrozen, faults: []fault{refusal}, wanted: api.StatusActive, below: start + 1, posts: 1, ends: api.StatusFrozen, fails: "refused"},
+		"terminate":                            {was: api.StatusActive, faults: []fault{works}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusTerminated},
+		"terminate again":                      {was: api.StatusTerminated, faults: []fault{works}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusTerminated},
+		"terminate again, 404":                 {was: api.StatusTerminated, faults: []fault{{commit: never, response: "404"}}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusTerminated},
+		"terminate again, 409":                 {was: api.StatusTerminated, faults: []fault{{commit: never, response: "409"}}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusTerminated},
+		"terminate again, 422":                 {was: api.StatusTerminated, faults: []fault{{commit: never, response: "422"}}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusTerminated},
+		"terminate done, lost":                 {was: api.StatusActive, faults: []fault{lostButApplied}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusTerminated, waits: true},
+		"terminate not done, lost":             {was: api.StatusFrozen, faults: []fault{{commit: never, response: "500"}, works}, wanted: api.StatusTerminated, posts: 2, ends: api.StatusTerminated, waits: true},
+		"terminate refused":                    {was: api.StatusActive, faults: []fault{refusal}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusActive, fails: "refused"},
+		"terminate what is not there":          {faults: []fault{works}, wanted: api.StatusTerminated, posts: 1, fails: "not found"},
+		"terminate what is not there, 500":     {faults: []fault{{commit: never, response: "500"}}, wanted: api.StatusTerminated, posts: 1, fails: "not found", waits: true},
+		"freeze what is not there":             {faults: []fault{works}, wanted: api.StatusFrozen, posts: 1, fails: "not found"},
+		"terminate with a bad key":             {was: api.StatusActive, faults: []fault{{commit: never, response: "401"}}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusActive, fails: "refused"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService(test.faults...)
+			id := "card_1"
+			if test.was != "" {
+				service.add(api.CardListItem{Balance: start}).Status = test.was
+			}
+			client := service.client(t)
+			status, err := change(t, client, id, test.wanted, test.below)
+
+			if n := len(service.keys()); n != test.posts {
+				t.Errorf("%d requests, want %d", n, test.posts)
+			}
+			if test.was != "" && service.cards[0].Status != test.ends {
+				t.Errorf("the card is %s, want %s", service.cards[0].Status, test.ends)
+			}
+			if waited := service.clock.total() > 0; waited != test.waits {
+				t.Errorf("waited %s, want waiting %t", service.clock.total(), test.waits)
+			}
+			if got := kindOf(err); got != test.fails || err == nil && status != test.ends {
+				t.Errorf("ended %s with %q (%v), want %s with %q", status, got, err, test.ends, test.fails)
+			}
+		})
+	}
+}
+
+// kindOf sorts the errors of a change.
+func kindOf(err error) string {
+	_, unknown := errors.AsType[*api.UndecidedError](err)
+	switch {
+	case err == nil:
+		return ""
+	case unknown:
+		return "unknown"
+	case api.IsNotFound(err):
+		return "not found"
+	}
+	return "refused"
+}
+
+func change(t *testing.T, client *api.Client, id string, wanted api.CardStatus, below usd.Amount) (api.CardStatus, error) {
+	t.Helper()
+	switch {
+	case wanted == api.StatusTerminated:
+		result, err := client.TerminateCard(t.Context(), id)
+		return result.Status, err
+	case wanted == api.StatusFrozen:
+		state, err := client.FreezeCard(t.Context(), id)
+		return state.Status, err
+	case below > 0:
+		state, err := client.UnfreezeCardBelow(t.Context(), id, below)
+		return state.Status, err
+	}
+	state, err := client.UnfreezeCard(t.Context(), id)
+	return state.Status, err
+}
+
+func TestTerminationTellsWhatItKnows(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault fault
+		was   api.CardStatus
+		want  api.Termination
+	}{
+		"the response came":    {works, api.StatusActive, api.Termination{ReturnedToWallet: start}},
+		"the response is lost": {lostButApplied, api.StatusActive, api.Termination{Recovered: true}},
+		"it was terminated":    {works, api.StatusTerminated, api.Termination{AlreadyTerminated: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService(test.fault)
+			service.add(api.CardListItem{Balance: start}).Status = test.was
+			test.want.ID, test.want.Status = "card_1", api.StatusTerminated
+			got, err := service.client(t).TerminateCard(t.Context(), "card_1")
+			if err != nil || got != test.want {
+				t.Errorf("got %+v, %v; want %+v", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestRegisterWebhookAcrossFailures(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		faults    []fault
+		posts     int
+		duplicate bool
+		fails     string
+	}{
+		"it works":             {faults: []fault{works}, posts: 1},
+		"done, response lost":  {faults: []fault{lostButApplied, works}, posts: 2, duplicate: true},
+		"not done, lost":       {faults: []fault{lostForGood, works}, posts: 2, duplicate: true},
+		"refused":              {faults: []fault{refusal}, posts: 1, fails: "refused"},
+		"lost, then refused":   {faults: []fault{lostButApplied, refusal}, posts: 2, fails: "unknown"},
+		"lost, then 404":       {faults: []fault{lostButApplied, {commit: never, response: "404"}}, posts: 2, fails: "unknown"},
+		"lost again and again": {faults: []fault{lostForGood, lostForGood, lostForGood, lostForGood, lostForGood}, posts: 5, fails: "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService(test.faults...)
+			registration, err := service.client(t).RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com/v?token=abc", Events: []string{"*"}})
+			if n := len(service.keys()); n != test.posts {
+				t.Errorf("%d requests, want %d", n, test.posts)
+			}
+			switch {
+			case test.fails == "":
+				if err != nil || registration.ID != "wh_1" || registration.Secret != "whsec_x" || registration.MayHaveDuplicate != test.duplicate {
+					t.Errorf("%v, %v", registration, err)
+				}
+			case kindOf(err) != test.fails, api.IsNotFound(err):
+				t.Errorf("error %v, want %s", err, test.fails)
+			case strings.Contains(err.Error(), "token"):
+				t.Errorf("the error repeats the query: %v", err)
+			}
+			for _, key := range service.keys() {
+				if key != service.keys()[0] {
+					t.Errorf("keys %q", service.keys())
+				}
+			}
+		})
+	}
+}
+
+// A connection that breaks when it is used again tempts net/http to repeat a
+// request on its own; only the client may, after it has looked.
+func TestNothingIsSentAgainBehindTheClient(t *testing.T) {
+	t.Parallel()
+	service := &script{steps: []http.HandlerFunc{
+		respond(200, cardBody), // leaves a connection to be used again
+		drop,
+		respond(200, strings.Replace(cardBody, "active", "frozen", 1)),
+	}}
+	client := newClient(t, service)
+	if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
+		t.Fatal(err)
+	}
+	state, err := client.FreezeCard(t.Context(), "card_1")
+	got := service.requests()
+	if err != nil || state.Status != api.StatusFrozen || len(got) != 3 || got[2].Method != http.MethodGet {
+		t.Errorf("%+v, %v after %d requests", state, err, len(got))
+	}
+}

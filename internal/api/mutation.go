@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// mutation is one logical operation that changes something.
+type mutation struct {
+	kind MutationKind
+	call *call
+	// verify finds out whether the call took effect; nil when nothing shows it.
+	verify func(context.Context) outcome
+	// alreadyApplied verifies at once after a refusal that may mean that the
+	// wanted state was there before the call; nil when there is no such state.
+	alreadyApplied func(context.Context) outcome
+}
+
+// result tells how a mutation was applied.
+type result struct {
+	attempts  int
+	verified  bool // by reading; there is no response
+	uncertain bool // at least one attempt had an unknown outcome
+}
+
+// mutate makes the call under one idempotency key. It never sends again after a
+// lost response without waiting and verifying first. Once something is on its
+// way the context's end does not keep it from learning the outcome, so that an
+// interruption loses nothing. Its error is an *UndecidedError when it could not
+// be learnt; every other error says that nothing was changed.
+func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
+	c.written.Store(true)
+	// After an interruption there is time for the attempt, the wait and the verification.
+	detached, end := withGrace(ctx, 2*c.requestTime+c.commitWait)
+	defer end()
+	r := &mutationRun{
+		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
+		deadline: c.deadline(ctx), key: uuid.NewString(),
+	}
+	for {
+		failure := r.attempt()
+		if failure == nil {
+			return r.result, nil
+		}
+		if again, err := r.follow(failure); !again {
+			return r.result, err
+		}
+	}
+}
+
+// mutationRun is a mutation on its way to its outcome.
+type mutationRun struct {
+	client   *Client
+	mutation *mutation
+	ctx      context.Context // the caller's
+	detached context.Context // ends a while after ctx
+	waiting  context.Context // for the limits: ctx until something may be on its way
+	deadline time.Time
+	key      string
+	sentAt   time.Time // the last attempt, by the client's clock
+	retries  int
+	conflict int // attempts that met a conflict
+	result
+}
+
+func (r *mutationRun) attempt() *failure {
+	r.attempts++
+	r.sentAt = r.client.clock.Now()
+	return r.client.do(r.waiting, attempt{
+		call: r.mutation.call, key: r.key, number: r.attempts, sending: r.detached, deadline: r.deadline,
+	})
+}
+
+// follow decides what follows from a failed attempt: another one, or the end.
+func (r *mutationRun) follow(f *failure) (again bool, err error) {
+	if f.status == http.StatusConflict {
+		r.conflict++
+	}
+	if r.mutation.alreadyApplied != nil && mayBeApplied(f.status) {
+		if o := r.mutation.alreadyApplied(r.detached); o.state == applied || o.state == rejected {
+			return false, r.end(o, f)
+		}
+	}
+	if !r.uncertain && f.class != unknown {
+		return r.followNotProcessed(f)
+	}
+	r.uncertain = true
+	r.waiting = r.detached
+	return r.followUnknown(f)
+}
+
+// followNotProcessed follows an attempt that certainly changed nothing, after
+// others of which the same is certain.
+func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
+	if f.class == rateLimited && !r.client.limits.PausedPast(r.deadline) {
+		return true, nil
+	}
+	if f.class != notSent || f.permanent || r.retries == r.client.maxRetries {
+		return false, f.err
+	}
+	r.retries++
+	if r.client.backOff(r.ctx, r.retries, 0) != nil {
+		return false, f.err
+	}
+	return true, nil
+}
+
+// followUnknown gives a lost request the time to take effect, or to be dropped,
+// and then verifies.
+func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
+	switch o := r.waitAndVerify(f); {
+	case o.state != notApplied:
+		return false, r.end(o, f)
+	// Nothing of ours was in flight when every attempt met a conflict, so the
+	// conflict is with the state of things and lasts.
+	case f.class == refused, r.conflict > 1 && r.conflict == r.attempts:
+		if r.mutation.verify != nil {
+			return false, f.err
+		}
+		return false, r.undecided(f.err)
+	case r.ctx.Err() != nil, r.retries == r.client.maxRetries, r.client.limits.PausedPast(r.deadline):
+		return false, r.undecided(f.err)
+	}
+	if f.class != rateLimited {
+		r.retries++
+	}
+	return true, nil
+}
+
+func (r *mutationRun) waitAndVerify(f *failure) outcome {
+	if f.class != rateLimited { // the pause waits too
+		if err := r.client.clock.Wait(r.detached, r.client.commitWait); err != nil {
+			return outcome{undecided, err}
+		}
+	}
+	if r.mutation.verify == nil {
+		return outcome{state: notApplied}
+	}
+	return r.mutation.verify(r.detached)
+}
+
+// end turns a verified outcome into the mutation's.
+func (r *mutationRun) end(o outcome, f *failure) error {
+	switch o.state {
+	case applied:
+		r.verified = true
+		return nil
+	case rejected:
+		return fmt.Errorf("%w; %w", o.reason, f.err)
+	default:
+		return r.undecided(fmt.Errorf("%w; verifying did not decide it: %w", f.err, o.reason))
+	}
+}
+
+func (r *mutationRun) undecided(err error) error {
+	return &UndecidedError{Kind: r.mutation.kind, Operation: r.mutation.call.operation, Key: r.key, Attempts: r.attempts, SentAt: r.sentAt, Err: err}
+}
+
+// mayBeApplied lists how services refuse to do again what is done.
+func mayBeApplied(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
+}
+
+// withGrace returns a context that lives on for a while after ctx has ended.
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(grace, cancel)
+		context.AfterFunc(detached, func() { timer.Stop() })
+	})
+	return detached, func() {
+		stop()
+		cancel()
+	}
+}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"fmt"
+	"time"
+)
+
+// outcome is what verifying tells about a mutation whose response was lost.
+type outcome struct {
+	state  outcomeState
+	reason error // why it was rejected, or is undecided
+}
+
+type outcomeState int
+
+const (
+	notApplied outcomeState = iota // it may be sent again
+	applied
+	rejected  // it was not applied, and cannot be
+	undecided // it cannot be told
+)
+
+// notFoundOutcome is the outcome of a mutation of an object that could not be
+// read: one that is not there rejects it.
+func notFoundOutcome(err error) outcome {
+	if IsNotFound(err) {
+		return outcome{rejected, err}
+	}
+	return outcome{undecided, err}
+}
+
+// MutationKind is what a mutation does.
+type MutationKind int
+
+// The kinds of mutation.
+const (
+	Issue MutationKind = iota
+	Move               // money, between the wallet and a card
+	SetFrozen
+	Terminate
+	Register // a webhook
+)
+
+// UndecidedError says that a call may or may not have taken effect, and that
+// verifying could not decide it.
+type UndecidedError struct {
+	Kind       MutationKind
+	Operation  string
+	Key        string // the idempotency key of every attempt; not a secret
+	Attempts   int
+	SentAt     time.Time        // the last attempt
+	Err        error            // the last failure
+	Candidates []CardListItem   // of an issuance: cards that may be the one that was asked for
+	Transfer   *PendingTransfer // of a transfer: hand it to ReconcileTransfer before moving money on this card again
+}
+
+// Error says what was tried and what went wrong.
+func (e *UndecidedError) Error() string {
+	return fmt.Sprintf("%s: it is not known whether this took effect (%d attempts, idempotency key %s): %v",
+		e.Operation, e.Attempts, e.Key, e.Err)
+}
+
+func (e *UndecidedError) Unwrap() error { return e.Err }

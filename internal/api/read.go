@@ -1,0 +1,47 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+)
+
+const (
+	firstDelay   = 500 * time.Millisecond
+	longestDelay = 30 * time.Second
+	// longestRetryAfter is how long one call follows the service's wish by itself.
+	longestRetryAfter = time.Minute
+)
+
+// read makes a call that changes nothing, again and again where that may help.
+// A 429 does not count as a retry.
+func (c *Client) read(ctx context.Context, x *call) error {
+	deadline := c.deadline(ctx)
+	for number, retries := 1, 0; ; number++ {
+		f := c.do(ctx, attempt{call: x, number: number, sending: ctx, deadline: deadline})
+		switch {
+		case f == nil:
+			return nil
+		case f.permanent, f.class == refused:
+			return f.err
+		case f.class == rateLimited:
+			if c.limits.PausedPast(deadline) {
+				return f.err
+			}
+			continue
+		case f.status >= 300 && f.status < 400, f.status == http.StatusConflict, retries == c.maxRetries:
+			return f.err
+		}
+		retries++
+		if err := c.backOff(ctx, retries, f.retryAfter); err != nil {
+			return f.err
+		}
+	}
+}
+
+// backOff waits before retry n, at least as long as the service asked.
+func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) error {
+	return c.clock.Wait(ctx, max(ratelimit.Backoff(firstDelay, longestDelay, n), min(retryAfter, longestRetryAfter)))
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// batchWindow is how long the first read waits for others to share a page with.
+	batchWindow = 20 * time.Millisecond
+	pagesAtOnce = 16
+)
+
+// fetch gets pages for several readers. It does not end with the reader who
+// happened to start it, but with the last one who waits for it.
+type fetch struct {
+	cancel  context.CancelFunc
+	done    chan struct{}
+	waiters int
+	single  bool // nobody joined the batch, so no page was fetched
+}
+
+// start runs a fetch on the side. The fleet is locked here, but not in run.
+func (l *listing) start(ctx context.Context, run func(context.Context, *fetch) error) {
+	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f := &fetch{cancel: cancel, done: make(chan struct{})}
+	l.fetch = f
+	go func() {
+		defer cancel()
+		err := run(detached, f)
+		l.fleet.mu.Lock()
+		defer l.fleet.mu.Unlock()
+		if err != nil && detached.Err() == nil {
+			l.closed = true
+		}
+		l.fetch = nil
+		close(f.done)
+	}()
+}
+
+// wait lets go of mu until the fetch is done or ctx ends.
+func (f *fetch) wait(ctx context.Context, mu *sync.Mutex) (single bool) {
+	f.waiters++
+	mu.Unlock()
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+	}
+	mu.Lock()
+	f.waiters--
+	if f.waiters == 0 {
+		f.cancel()
+	}
+	return f.single
+}
+
+func (l *listing) fetchBatch(ctx context.Context, f *fetch) error {
+	if err := l.fleet.client.clock.Wait(ctx, batchWindow); err != nil {
+		return err
+	}
+	l.fleet.mu.Lock()
+	f.single = l.asked == 1
+	l.fleet.mu.Unlock()
+	if f.single {
+		return nil
+	}
+	return l.fetchFirst(ctx, f)
+}
+
+func (l *listing) fetchFirst(ctx context.Context, _ *fetch) error {
+	return l.fetchPage(ctx, 1, l.addFirst)
+}
+
+func (l *listing) fetchRest(pages int) func(context.Context, *fetch) error {
+	return func(ctx context.Context, _ *fetch) error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(pagesAtOnce)
+		for number := 2; number <= pages; number++ {
+			group.Go(func() error {
+				return l.fetchPage(ctx, number, func(page CardPage) bool { return l.add(number, page) })
+			})
+		}
+		return group.Wait()
+	}
+}
+
+// fetchPage gets one page and adds it. After a write nobody looks at it any more.
+func (l *listing) fetchPage(ctx context.Context, number int, add func(CardPage) bool) error {
+	c := l.fleet.client
+	page, err := c.ListCards(ctx, CardFilter{Status: l.status}, Page{Number: number, PerPage: maxPerPage})
+	l.fleet.mu.Lock()
+	defer l.fleet.mu.Unlock()
+	l.spent++
+	if err == nil && !l.closed && !add(page) {
+		l.discard()
+	}
+	return err
+}

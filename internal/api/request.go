@@ -1,0 +1,206 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+)
+
+const maxBody = 8 << 20 // a page of 100 cards is far below
+
+// call is one request as its endpoint's method describes it.
+type call struct {
+	operation string // what a person would say is tried: "fund card card_1"
+	method    string
+	path      string
+	query     url.Values
+	body      []byte
+	budget    ratelimit.Budget
+	secret    bool               // the response carries secrets and is never quoted
+	accept    func([]byte) error // reads the body of a success
+}
+
+// class is what one attempt tells about its effect.
+type class int
+
+const (
+	refused     class = iota // the service says that it did nothing
+	rateLimited              // likewise, for pace
+	notSent                  // nothing has left this machine
+	unknown                  // it may have taken effect
+)
+
+// failure is an attempt that did not succeed.
+type failure struct {
+	class      class
+	permanent  bool // trying again cannot help
+	status     int
+	retryAfter time.Duration
+	err        error
+}
+
+// attempt is one try of a call.
+type attempt struct {
+	*call
+	key      string          // idempotency key; empty for a call that changes nothing
+	number   int             // from 1
+	sending  context.Context // ends the request once it is on its way
+	deadline time.Time       // of the whole call, by the client's clock
+}
+
+// do makes one attempt. Waiting for the limits ends with ctx; once the request
+// is on its way only its sending context and its own time end it.
+func (c *Client) do(ctx context.Context, a attempt) *failure {
+	began := c.clock.Now()
+	if err := c.limits.Acquire(ctx, a.budget, a.deadline); err != nil {
+		return &failure{class: notSent, permanent: true, err: a.requestError(false, err)}
+	}
+	sent := c.clock.Now()
+	status, header, body, err := c.send(a)
+	c.limits.Release(a.budget)
+	if c.observe != nil {
+		c.observe(ctx, Exchange{
+			Method: a.method, Path: a.path, Status: status, Attempt: a.number,
+			Waited: sent.Sub(began), Took: c.clock.Now().Sub(sent),
+		})
+	}
+	if err != nil {
+		return a.lost(err)
+	}
+	f := c.judge(a, status, body)
+	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
+	if status == http.StatusTooManyRequests {
+		c.limits.Rejected(sent, retryAfter)
+	} else {
+		c.limits.Accepted(sent)
+	}
+	if f != nil {
+		f.status, f.retryAfter = status, retryAfter
+	}
+	return f
+}
+
+// send returns an error when no whole response came.
+func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
+	ctx, cancel := context.WithTimeout(a.sending, c.requestTime)
+	defer cancel()
+	var dialing, connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { dialing.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
+	address := c.base + a.path
+	if len(a.query) > 0 {
+		address += "?" + a.query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, a.method, address, bytes.NewReader(a.body))
+	if err != nil {
+		return 0, nil, nil, &notSentError{err}
+	}
+	c.header(request.Header)
+	if len(a.body) > 0 {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if a.key != "" {
+		request.Header.Set(keyHeader, a.key)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // the address is named by our own error, without its query
+		}
+		if dialing.Load() && !connected.Load() || isDial(err) {
+			err = &notSentError{err}
+		}
+		return 0, nil, nil, err
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end or given up
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	if err != nil {
+		return response.StatusCode, nil, nil, fmt.Errorf("the response %d broke off: %w", response.StatusCode, err)
+	}
+	if len(body) > maxBody {
+		return response.StatusCode, nil, nil, fmt.Errorf("the response %d is larger than %d MiB", response.StatusCode, maxBody>>20)
+	}
+	return response.StatusCode, response.Header, body, nil
+}
+
+// notSentError marks that the request has not left this machine.
+type notSentError struct{ error }
+
+func (e *notSentError) Unwrap() error { return e.error }
+
+// lost judges an attempt without a response.
+func (a attempt) lost(err error) *failure {
+	unsent, ok := errors.AsType[*notSentError](err)
+	if !ok {
+		return &failure{class: unknown, err: a.requestError(true, err)}
+	}
+	return &failure{class: notSent, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
+}
+
+// isTransient tells whether a connection that could not be made may be made later: a
+// service that restarts refuses connections, a wrong name or certificate stays
+// wrong.
+func isTransient(err error) bool {
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
+		return name.IsTimeout || name.IsTemporary
+	}
+	return isDial(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func isDial(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// judge reads a response; nil is success.
+func (c *Client) judge(a attempt, status int, body []byte) *failure {
+	switch {
+	case status >= 200 && status < 300:
+		if err := a.accept(body); err != nil {
+			if a.secret {
+				err = errors.New("the response does not have the documented shape")
+			}
+			return &failure{class: unknown, err: a.requestError(true, err)}
+		}
+		return nil
+	case status == http.StatusTooManyRequests:
+		return &failure{class: rateLimited, err: c.statusError(a, status, body)}
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status < 400, status >= 500:
+		return &failure{class: unknown, err: c.statusError(a, status, body)}
+	default:
+		return &failure{class: refused, err: c.statusError(a, status, body)}
+	}
+}
+
+func (a attempt) requestError(sent bool, err error) error {
+	return &RequestError{Operation: a.operation, Method: a.method, Path: a.path, Sent: sent, Attempts: a.number, Err: err}
+}
+
+func (c *Client) statusError(a attempt, status int, body []byte) error {
+	e := &Error{Operation: a.operation, Method: a.method, Path: a.path, Status: status, Attempts: a.number}
+	var fields struct {
+		Error   string `json:"error"`
+		Message string `json:"message"`
+	}
+	switch err := json.Unmarshal(body, &fields); {
+	case err == nil && fields.Error+fields.Message != "":
+		e.Code = c.scrub.excerpt(fields.Error)
+		e.Message = c.scrub.excerpt(fields.Message)
+	case !a.secret:
+		e.Message = c.scrub.excerpt(string(body))
+	}
+	return e
+}

@@ -1,0 +1,324 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+const (
+	start = 100 * usd.Dollar
+	step  = 5 * usd.Dollar
+)
+
+func transferWith(client *api.Client, kind api.TransferKind) func(*testing.T, string, usd.Amount) (api.Transfer, error) {
+	return func(t *testing.T, id string, amount usd.Amount) (api.Transfer, error) {
+		t.Helper()
+		if kind == api.TransferFund {
+			return client.FundCard(t.Context(), id, amount)
+		}
+		return client.WithdrawCard(t.Context(), id, amount)
+	}
+}
+
+func TestTransferAcrossFailures(t *testing.T) {
+	t.Parallel()
+	type spends func(*fakeService, *fakeCard)
+	authorize := func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }
+	tests := map[string]struct {
+		faults      []fault
+		idempotency string
+		meanwhile   spends // while the first try is on its way
+		spent       usd.Amount
+		moved       bool
+		posts       int
+		recovered   bool
+		fails       string // "refused" or "undecided"
+		settles     api.TransferState
+	}{
+		"it works":                    {faults: []fault{works}, moved: true, posts: 1},
+		"done, response lost":         {faults: []fault{lostButApplied}, moved: true, posts: 1, recovered: true},
+		"done, response cut off":      {faults: []fault{{response: "truncate"}}, moved: true, posts: 1, recovered: true},
+		"done, answered 502":          {faults: []fault{{response: "502"}}, moved: true, posts: 1, recovered: true},
+		"done a little later":         {faults: []fault{beforeTheWait}, moved: true, posts: 1, recovered: true},
+		"not done, response lost":     {faults: []fault{lostForGood, works}, moved: true, posts: 2},
+		"not done, twice":             {faults: []fault{lostForGood, {commit: never, response: "503"}, works}, moved: true, posts: 3},
+		"not done, then done, lost":   {faults: []fault{lostForGood, lostButApplied}, moved: true, posts: 2, recovered: true},
+		"refused":                     {faults: []fault{refusal}, posts: 1, fails: "refused"},
+		"lost, then refused":          {faults: []fault{lostForGood, refusal}, posts: 2, fails: "refused"},
+		"conflict that passes":        {faults: []fault{{commit: never, response: "409"}, works}, moved: true, posts: 2},
+		"conflict that stays":         {faults: []fault{{commit: never, response: "409"}, {commit: never, response: "409"}}, posts: 2, fails: "refused"},
+		"after the wait, honoured":    {faults: []fault{afterTheWait, works}, idempotency: "honoured", moved: true, posts: 2},
+		"after the wait, conflict":    {faults: []fault{afterTheWait}, idempotency: "conflict", moved: true, posts: 2, recovered: true},
+		"never done":                  {faults: []fault{lostForGood, lostForGood, lostForGood, lostForGood, lostForGood}, posts: 5, fails: "undecided", settles: api.TransferNotDone},
+		"done, spent meanwhile":       {faults: []fault{lostButApplied}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, recovered: true},
+		"not done, spent meanwhile":   {faults: []fault{lostForGood, works}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 2},
+		"done, declined meanwhile":    {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 7*usd.Dollar, 0) }, moved: true, posts: 1, recovered: true},
+		"not done, refunded":          {faults: []fault{lostForGood, works}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionRefund, 5*usd.Dollar, 0) }, spent: -5 * usd.Dollar, moved: true, posts: 2},
+		"done, fee not from the card": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 20*usd.Cent) }, spent: 7 * usd.Dollar, moved: true, posts: 1, recovered: true},
+		"done, fee from the card": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 20*usd.Cent)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			c.Balance -= 20 * usd.Cent
+		}, spent: 7*usd.Dollar + 20*usd.Cent, moved: true, posts: 1, recovered: true},
+		"a settlement came between":    {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"an unknown type came between": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, "chargeback", 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"a transaction in other money": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionAuthorization, 0, 0)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.history[len(b.history)-1]["currency"] = "EUR"
+		}, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"the history was cut":             {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); b.history = nil }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"somebody else moved money":       {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); c.Balance -= 3 }, spent: 3, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"a fee as large as what is moved": {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 1, step) }, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+	}
+	for name, test := range tests {
+		modes := []string{"honoured", "ignored"}
+		if test.idempotency != "" {
+			modes = []string{test.idempotency}
+		}
+		for _, mode := range modes {
+			for _, kind := range []api.TransferKind{api.TransferFund, api.TransferWithdraw} {
+				if kind == api.TransferWithdraw && strings.HasPrefix(name, "a fee as large") {
+					continue // a fee and a withdrawal lower the balance alike only for funds less the fee
+				}
+				t.Run(fmt.Sprintf("%s, %s, key %s", name, kind, mode), func(t *testing.T) {
+					t.Parallel()
+					service := newFakeService(slices.Clone(test.faults)...)
+					service.idempotency = mode
+					card := service.add(api.CardListItem{BinID: "bin_1", Balance: start})
+					service.spend(card, api.TransactionSettlement, usd.Dollar, 0) // of before
+					if test.meanwhile != nil {
+						service.faults[0].before = func() { test.meanwhile(service, card) }
+					}
+					client := service.client(t)
+					transfer, err := transferWith(client, kind)(t, card.ID, step)
+
+					want := start - test.spent
+					switch {
+					case test.moved && kind == api.TransferFund:
+						want += step
+					case test.moved:
+						want -= step
+					}
+					if got := service.balances()[card.ID]; got != want {
+						t.Errorf("the card holds %s, want %s", got, want)
+					}
+					if keys := service.keys(); len(keys) != test.posts || len(slices.Compact(keys)) != 1 {
+						t.Errorf("requests with keys %q, want %d with one key", keys, test.posts)
+					}
+					undecided, isUndecided := errors.AsType[*api.UndecidedError](err)
+					switch {
+					case test.fails == "undecided":
+						if !isUndecided {
+							t.Fatalf("error %v, want an undecided transfer", err)
+						}
+						checkSettling(t, client, *undecided.Transfer, test.settles)
+					case test.fails == "refused":
+						if _, refused := errors.AsType[*api.Error](err); !refused || isUndecided {
+							t.Errorf("error %v, want a refusal", err)
+						}
+					case err != nil:
+						t.Error(err)
+					case transfer.CardBalance != want, transfer.CardID != card.ID, transfer.Recovered != test.recovered, transfer.WalletBalance != service.wallet:
+						t.Errorf("got %+v, want %s on the card and %s in the wallet", transfer, want, service.wallet)
+					}
+				})
+			}
+		}
+	}
+}
+
+// checkSettling settles a pending transfer after it went through JSON.
+func checkSettling(t *testing.T, client *api.Client, pending api.PendingTransfer, want api.TransferState) {
+	t.Helper()
+	data, err := json.Marshal(pending)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept api.PendingTransfer
+	if err := json.Unmarshal(data, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if kept.Key == "" || kept.Amount != step || kept.BalanceBefore != start || kept.NewestTransaction == "" {
+		t.Errorf("kept %s", data)
+	}
+	outcome, err := client.ReconcileTransfer(t.Context(), kept)
+	if err != nil || outcome.State != want || (want == api.TransferUndecided) != (outcome.Reason != "") {
+		t.Errorf("settled as %+v, %v; want %s", outcome, err, want)
+	}
+}
+
+// A transfer that takes effect after the client has given up is settled later,
+// by another process.
+func TestReconcileTransferThatCameLate(t *testing.T) {
+	t.Parallel()
+	service := newFakeService(fault{commit: 170 * time.Second, response: "drop"}, lostForGood, lostForGood, lostForGood, lostForGood)
+	card := service.add(api.CardListItem{Balance: start})
+	_, err := service.client(t).FundCard(t.Context(), card.ID, step)
+	undecided, ok := errors.AsType[*api.UndecidedError](err)
+	if !ok {
+		t.Fatalf("error %v", err)
+	}
+	if err := service.clock.Wait(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := service.client(t).ReconcileTransfer(t.Context(), *undecided.Transfer)
+	if err != nil || outcome.State != api.TransferDone || outcome.CardBalance != start+step {
+		t.Errorf("settled as %+v, %v", outcome, err)
+	}
+}
+
+func TestReconcileTransferGivesTheRequestItsTime(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	pending := api.PendingTransfer{CardID: card.ID, Kind: api.TransferFund, Amount: step, BalanceBefore: start, SentAt: service.clock.Now().Add(-10 * time.Second)}
+	outcome, err := service.client(t).ReconcileTransfer(t.Context(), pending)
+	if err != nil || outcome.State != api.TransferNotDone || service.clock.total() != 20*time.Second {
+		t.Errorf("settled as %+v, %v after %s", outcome, err, service.clock.total())
+	}
+}
+
+func TestWithdrawFromServiceThatIgnoresTheAmount(t *testing.T) {
+	t.Parallel()
+	emptied := fault{}
+	for name, test := range map[string]struct {
+		meanwhile func(*fakeService, *fakeCard)
+		empties   bool
+		moved     usd.Amount // 0 for no error
+	}{
+		"all is taken":                {empties: true, moved: start},
+		"all is taken after spending": {empties: true, moved: start - 7*usd.Dollar, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }},
+		"spending explains it":        {meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }},
+		"a settlement may explain it": {meanwhile: func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0)
+			c.Balance -= 2
+		}},
+		"a settlement does not explain nothing": {empties: true, moved: start, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := emptied
+			service := newFakeService()
+			card := service.add(api.CardListItem{Balance: start})
+			f.before = func() {
+				if test.meanwhile != nil {
+					test.meanwhile(service, card)
+				}
+				if test.empties {
+					service.mu.Lock()
+					defer service.mu.Unlock()
+					card.Balance = step // of which the withdrawal leaves nothing
+				}
+			}
+			service.faults = []fault{f}
+			transfer, err := service.client(t).WithdrawCard(t.Context(), card.ID, step)
+			over, isOver := errors.AsType[*api.OverWithdrawalError](err)
+			switch {
+			case test.moved == 0:
+				if err != nil {
+					t.Error(err)
+				}
+			case !isOver || over.Asked != step || over.Moved != test.moved || transfer.CardBalance != 0:
+				t.Errorf("error %v, want %s", err, test.moved)
+			case !strings.Contains(err.Error(), "5.00") || !strings.Contains(err.Error(), test.moved.String()):
+				t.Errorf("the error does not name both amounts: %v", err)
+			}
+		})
+	}
+}
+
+func TestTransfersOnOneCardWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	other := service.add(api.CardListItem{Balance: start})
+	var onCard, most atomic.Int32
+	entered := make(chan struct{})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, card.ID) {
+			most.Store(max(most.Load(), onCard.Add(1)))
+			defer onCard.Add(-1)
+			select { // the other card is not held up
+			case <-entered:
+			case <-time.After(10 * time.Second):
+				t.Error("the other card was held up")
+			}
+		}
+		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, other.ID) {
+			close(entered)
+		}
+		service.ServeHTTP(w, r)
+	})
+	client := newClient(t, handler)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			var err error
+			if i%2 == 0 {
+				_, err = client.FundCard(t.Context(), card.ID, step)
+			} else {
+				_, err = client.WithdrawCard(t.Context(), card.ID, step)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Go(func() {
+		if _, err := client.FundCard(t.Context(), other.ID, step); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+	if most.Load() != 1 || service.balances()[card.ID] != start {
+		t.Errorf("%d at once, %s on the card", most.Load(), service.balances()[card.ID])
+	}
+}
+
+func TestTransferRefusesWhatIsNoAmount(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	client := service.client(t)
+	for _, amount := range []usd.Amount{0, -1} {
+		if _, err := client.FundCard(t.Context(), card.ID, amount); err == nil {
+			t.Errorf("funded with %s", amount)
+		}
+	}
+	if client.HasWritten() || len(service.keys()) != 0 {
+		t.Error("something was sent")
+	}
+}
+
+// A balance that moves while it is read explains nothing.
+func TestTransferWhileTheBalanceMoves(t *testing.T) {
+	t.Parallel()
+	service := newFakeService(lostButApplied)
+	card := service.add(api.CardListItem{Balance: start})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		service.ServeHTTP(w, r)
+		if strings.HasSuffix(r.URL.Path, "/transactions") && len(service.keys()) == 1 {
+			service.mu.Lock()
+			defer service.mu.Unlock()
+			card.Balance ^= 1
+		}
+	})
+	_, err := newClient(t, handler).FundCard(t.Context(), card.ID, step)
+	if _, ok := errors.AsType[*api.UndecidedError](err); !ok || len(service.keys()) != 1 {
+		t.Errorf("%v after %d requests", err, len(service.keys()))
+	}
+}

@@ -1,0 +1,58 @@
+package session_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+)
+
+// Every response that is no success says what came back, and what to do.
+func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		says []string
+	}{
+		"redirect":      {&api.Error{Status: http.StatusMovedPermanently}, []string{"answered 301", "Redirects are not followed", "base_url"}},
+		"unauthorized":  {&api.Error{Status: http.StatusUnauthorized, Code: "unauthorized"}, []string{"answered 401 (unauthorized)", "VCARD_API_KEY"}},
+		"not ready":     {&api.Error{Status: http.StatusForbidden, Code: "api_not_enabled"}, []string{"answered 403 (api_not_enabled)", "The third step"}},
+		"forbidden":     {&api.Error{Status: http.StatusForbidden}, []string{"answered 403", "confirms the e-mail address"}},
+		"not found":     {&api.Error{Status: http.StatusNotFound, Message: "no such card"}, []string{"answered 404: no such card.", "belongs to another account"}},
+		"conflict":      {&api.Error{Status: http.StatusConflict}, []string{"answered 409", "Something else may be changing the same object"}},
+		"rate limited":  {&api.Error{Status: http.StatusTooManyRequests}, []string{"answered 429", "rate_limits"}},
+		"server error":  {&api.Error{Status: http.StatusInternalServerError}, []string{"answered 500", "Try again later"}},
+		"bad gateway":   {&api.Error{Status: http.StatusBadGateway, Message: "<html>"}, []string{"answered 502: <html>.", "a gateway in front of it"}},
+		"unavailable":   {&api.Error{Status: http.StatusServiceUnavailable}, []string{"answered 503", "not available at the moment"}},
+		"frozen":        {&api.Error{Status: http.StatusBadRequest, Code: "card_frozen"}, []string{"frozen = false"}},
+		"reused key":    {&api.Error{Status: http.StatusBadRequest, Code: "idempotency_key_reused"}, []string{"Run the command again"}},
+		"unknown BIN":   {&api.Error{Status: http.StatusBadRequest, Code: "bin_not_found"}, []string{"vcard_bins"}},
+		"no connection": {&api.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
+		"undecided transfer": {
+			&api.UndecidedError{Kind: api.Move, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: &api.Error{Status: 500}},
+			[]string{"not known whether this took effect (2 attempts, idempotency key k1)", "run terraform plan"},
+		},
+		"undecided issuance": {&api.UndecidedError{Kind: api.Issue, Err: errors.New("lost")}, []string{"Look for a new card"}},
+		"undecided webhook":  {&api.UndecidedError{Kind: api.Register, Err: errors.New("lost")}, []string{"remove it there before you register it again"}},
+		"undecided freeze":   {&api.UndecidedError{Kind: api.SetFrozen, Err: errors.New("lost")}, []string{"Run terraform plan: it reads the card's state"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := session.ErrorDiagnostic("fund card card_1", test.err)
+			if d.Summary() != "Could not fund card card_1" {
+				t.Errorf("the summary is %q", d.Summary())
+			}
+			for _, words := range test.says {
+				if !strings.Contains(d.Detail(), words) {
+					t.Errorf("%q lacks %q", d.Detail(), words)
+				}
+			}
+			if !strings.HasSuffix(d.Detail(), ".") || strings.Contains(d.Detail(), "..") {
+				t.Errorf("%q is no sentence", d.Detail())
+			}
+		})
+	}
+}
