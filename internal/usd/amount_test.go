@@ -104,6 +104,25 @@ func TestFromBigFloat(t *testing.T) {
 	}
 }
 
+// Noise lies on either side of the cent.
+func TestFromBigFloatRoundsToTheNearestCent(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]usd.Amount{
+		"7.4100000000000000000000001": 741, "7.4099999999999999999999999": 741,
+		"-7.4100000000000000000000001": -741, "-7.4099999999999999999999999": -741,
+		"-0.0000000000000000000000001": 0, "999999999999.9899999999999999": usd.Max,
+	} {
+		if got, err := usd.FromBigFloat(terraformNumber(t, text)); err != nil || got != want {
+			t.Errorf("FromBigFloat(%s) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"-1e12", "-1e300"} {
+		if got, err := usd.FromBigFloat(terraformNumber(t, text)); !errors.Is(err, usd.ErrRange) {
+			t.Errorf("FromBigFloat(%s) = %v, %v; want ErrRange", text, got, err)
+		}
+	}
+}
+
 func TestBigFloatRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, a := range []usd.Amount{0, 1, -1, 741, 5000, usd.Max, -usd.Max} {
