@@ -16,7 +16,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]usd.Amount{
 		"0": 0, "-0": 0, "0.00": 0, "0e300": 0,
 		"50": 5000, "50.0": 5000, "50.00": 5000, "50.000": 5000, "5e1": 5000, "5E+1": 5000,
-		"0.01": 1, "-0.05": -5, "1e-2": 1, "12.34": 1234, "999999999999.99": usd.Max,
+		"0.01": 1, "-0.05": -5, "1e-2": 1, "12.34": 1234, "999999999999.99": usd.Max, "-999999999999.99": -usd.Max,
 	} {
 		got, err := usd.Parse(text)
 		if err != nil || got != want {
@@ -31,7 +31,7 @@ func TestParseRefuses(t *testing.T) {
 		"": usd.ErrSyntax, "abc": usd.ErrSyntax, "NaN": usd.ErrSyntax, "Inf": usd.ErrSyntax, "1 ": usd.ErrSyntax,
 		"1_000": usd.ErrSyntax, "0x10": usd.ErrSyntax, "\u22125": usd.ErrSyntax, ".5": usd.ErrSyntax, "--1": usd.ErrSyntax, strings.Repeat("1", 1000): usd.ErrSyntax,
 		"0.001": usd.ErrFraction, "50.001": usd.ErrFraction, "1e-3": usd.ErrFraction, "1e-999999": usd.ErrFraction,
-		"1e400": usd.ErrRange, "1e2000000000": usd.ErrRange, "1000000000000": usd.ErrRange,
+		"1e400": usd.ErrRange, "1e2000000000": usd.ErrRange, "1000000000000": usd.ErrRange, "-1000000000000": usd.ErrRange,
 	} {
 		if got, err := usd.Parse(text); !errors.Is(err, want) {
 			t.Errorf("Parse(%.30q) = %d, %v; want %v", text, got, err, want)
