@@ -137,11 +137,23 @@ func TestBigFloatRoundTrip(t *testing.T) {
 
 func TestSum(t *testing.T) {
 	t.Parallel()
-	if got, err := usd.Sum(1, 2, -5); err != nil || got != -2 {
-		t.Errorf("Sum = %v, %v", got, err)
+	for _, c := range []struct {
+		amounts []usd.Amount
+		want    usd.Amount
+	}{
+		{nil, 0},
+		{[]usd.Amount{1, 2, -5}, -2},
+		{[]usd.Amount{math.MaxInt64 - 1, 1}, math.MaxInt64},
+		{[]usd.Amount{math.MinInt64 + 1, -1}, math.MinInt64},
+	} {
+		if got, err := usd.Sum(c.amounts...); err != nil || got != c.want {
+			t.Errorf("Sum(%v) = %v, %v; want %v", c.amounts, got, err, c.want)
+		}
 	}
-	if _, err := usd.Sum(math.MaxInt64, 1); !errors.Is(err, usd.ErrRange) {
-		t.Errorf("Sum past the end: %v", err)
+	for _, amounts := range [][]usd.Amount{{math.MaxInt64, 1}, {math.MinInt64, -1}, {-1, math.MinInt64}} {
+		if got, err := usd.Sum(amounts...); !errors.Is(err, usd.ErrRange) {
+			t.Errorf("Sum(%v) = %v, %v; want ErrRange", amounts, got, err)
+		}
 	}
 }
 
