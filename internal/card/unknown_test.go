@@ -77,3 +77,21 @@ func TestImportedAttributesAreAdoptedUnknown(t *testing.T) {
 	l.turnsOut(unknown, known)
 	l.apply(known)
 }
+
+func TestUnknownAmountWithATopUp(t *testing.T) {
+	t.Parallel()
+	topUp := object{"below": 10, "to": 50}
+	l := issued(t, object{"amount": 100, "top_up": topUp})
+	l.spend(9500)
+	l.refresh()
+	unknown := object{"amount": acctest.Unknown, "top_up": topUp}
+	for _, amount := range []any{100, 102, 130, nil} {
+		l.turnsOut(unknown, object{"amount": amount, "top_up": topUp})
+	}
+	change, diags := l.plan(unknown)
+	l.succeed(diags)
+	l.same("the plan", object{"topped_up": acctest.Unknown, "balance": acctest.Unknown}, change.Planned)
+	l.says("the warning", diags.Warnings(), "Whether the card is topped up is decided during apply", l.id())
+	l.apply(object{"amount": 130, "top_up": topUp}) // leaves 35.00: no top-up
+	l.holds("active", 3500, 1000000-10100+9500-3000)
+}
