@@ -244,6 +244,24 @@ func TestFreezing(t *testing.T) {
 	l.holds("active", 2000, 1000000-2100)
 }
 
+// The service freezes below the threshold, not at it.
+func TestWithdrawalToTheAutoFreezeThreshold(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 100, "auto_freeze_at": 30})
+	config := object{"amount": 30, "auto_freeze_at": 30}
+	change, diags := l.plan(config)
+	l.succeed(diags)
+	l.same("the plan", object{"frozen": false, "status": "active"}, change.Planned)
+	l.apply(config)
+	l.holds("active", 3000, 1000000-3100)
+
+	config["frozen"] = true
+	l.apply(config)
+	config["frozen"] = false
+	l.says("the warning", l.apply(config).Warnings())
+	l.holds("active", 3000, 1000000-3100)
+}
+
 func TestImportedCardMayHaveAThreshold(t *testing.T) {
 	t.Parallel()
 	l := imported(t, map[string]any{"amount": 100, "auto_freeze_at": 70})
