@@ -202,3 +202,36 @@ func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
 	l.apply(object{"amount": 90})
 	l.holds("active", 9000, 1000000-9100)
 }
+
+func TestUndecidedTopUpIsSettledByARefresh(t *testing.T) {
+	t.Parallel()
+	l := newLive(t)
+	l.s = acctest.Start(t, contract.RequestsOnly())
+	config := object{"amount": 100, "top_up": object{"below": 40, "to": 80}}
+	l.apply(config)
+	l.spend(7000)
+	l.refresh()
+	l.account = object{"max_retries": 0}
+	fault(l.s, "GET", "/transactions", "before", 1, "pass")
+	fault(l.s, "GET", "/transactions", "before", 0, down)
+	fault(l.s, "POST", "/cards/*/fund", "after", 1, "drop")
+	l.says("the error", l.tryApply(config).Errors(), "Could not fund card "+l.id(), "Money may or may not have moved")
+	l.same("the state", object{"topped_up": acctest.Number("0")}, l.card.Values)
+
+	l.s.Delete("/_sandbox/faults", nil)
+	l.says("the refresh", l.refresh().Warnings())
+	l.same("the state", object{"amount": acctest.Number("100"), "topped_up": acctest.Number("50"), "balance": acctest.Number("80")}, l.card.Values)
+	l.unchanged(config)
+}
+
+// The service freezes a card under its threshold by itself, so one that reads
+// frozen after a lost answer may have been unfrozen: it is not unfrozen twice.
+func TestLostUnfreezeUnderTheThreshold(t *testing.T) {
+	t.Parallel()
+	l := issued(t, object{"amount": 60, "auto_freeze_at": 70, "frozen": true})
+	fault(l.s, "POST", "/cards/*/unfreeze", "before", 1, "drop")
+	l.succeed(l.tryApply(object{"amount": 60, "auto_freeze_at": 70, "frozen": false}))
+	l.holds("frozen", 6000, 1000000-6100)
+	l.refresh()
+	l.same("the state", object{"frozen": true, "status": "frozen"}, l.card.Values)
+}
