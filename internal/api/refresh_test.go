@@ -23,6 +23,7 @@ type fleetService struct {
 	noTotal  bool
 	onePage  bool // knows no pages
 	cap      int  // of per_page
+	echoes   bool // per_page is answered as it was asked for
 	latency  time.Duration
 	failures atomic.Int32 // list requests from the second page on that fail
 
@@ -108,6 +109,9 @@ func (s *fleetService) list(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	body := map[string]any{"data": data, "page": shown, "per_page": size, "total": len(found)}
+	if s.echoes {
+		body["per_page"], _ = strconv.Atoi(query.Get("per_page"))
+	}
 	if s.noTotal {
 		delete(body, "total")
 	}
@@ -215,6 +219,7 @@ func TestRefreshTellsTheTruth(t *testing.T) {
 		"no total":                     {change: func(s *fleetService) { s.noTotal = true }, most: 402},
 		"a page that repeats":          {change: func(s *fleetService) { s.onePage = true }, most: 440},
 		"pages of 30":                  {change: func(s *fleetService) { s.cap = 30 }, most: 50},
+		"pages of 25, called 100":      {change: func(s *fleetService) { s.cap, s.echoes = 25, true }, most: 50},
 		"a page that fails":            {change: func(s *fleetService) { s.failures.Store(1000) }, most: 440},
 		"a page that fails for a time": {change: func(s *fleetService) { s.failures.Store(1) }, most: 20},
 	} {
