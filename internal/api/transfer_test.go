@@ -208,6 +208,15 @@ func TestWithdrawFromServiceThatIgnoresTheAmount(t *testing.T) {
 			c.Balance -= 2
 		}},
 		"a settlement does not explain nothing": {empties: true, moved: start, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }},
+		"all is taken after a fee":              {empties: true, moved: start - 20*usd.Cent, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 7*usd.Dollar, 20*usd.Cent) }},
+		"a fee explains it": {meanwhile: func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionDecline, 7*usd.Dollar, 20*usd.Cent)
+			c.Balance -= 20 * usd.Cent
+		}},
+		"spending and its fee explain it": {meanwhile: func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 20*usd.Cent)
+			c.Balance -= 20 * usd.Cent
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
