@@ -107,6 +107,53 @@ func TestRetryAfterIsFollowed(t *testing.T) {
 	}
 }
 
+// Dates have no fractions of a second: the moment that a service means may be
+// almost a second after the date that it gives.
+func TestRetryAfterADateIsNotTooSoon(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status int
+		ahead  time.Duration // the service's clock before ours
+		dated  bool          // the answer has a Date
+	}{
+		"429, clocks agree":  {429, 0, true},
+		"429, an hour ahead": {429, time.Hour, true},
+		"429, an hour late":  {429, -time.Hour, true},
+		"429, no Date":       {429, 0, false},
+		"503, an hour ahead": {503, time.Hour, true},
+		"503, no Date":       {503, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := newFakeClock()
+			if err := clock.Wait(t.Context(), 100*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			until := clock.Now().Add(40*time.Second + 800*time.Millisecond)
+			requests := 0
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				requests++
+				if !clock.Now().Before(until) {
+					_, _ = w.Write([]byte(cardBody))
+					return
+				}
+				w.Header().Set("Retry-After", until.Add(test.ahead).Format(http.TimeFormat))
+				w.Header()["Date"] = nil // net/http would add one
+				if test.dated {
+					w.Header().Set("Date", clock.Now().Add(test.ahead).Format(http.TimeFormat))
+				}
+				w.WriteHeader(test.status)
+			}), on(clock))
+			if _, err := client.GetCard(t.Context(), "card_1"); err != nil || requests != 2 {
+				t.Errorf("%v after %d requests, want 2", err, requests)
+			}
+			if late := clock.Now().Sub(until); late > 2*time.Second {
+				t.Errorf("came %s late", late)
+			}
+		})
+	}
+}
+
 func TestPauseThatOutlastsTheOperationEndsIt(t *testing.T) {
 	t.Parallel()
 	service := &script{steps: []http.HandlerFunc{respond(429, `{"error":"rate_limited","message":"slow down"}`, "Retry-After", "7200")}}
