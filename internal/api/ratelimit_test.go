@@ -115,6 +115,9 @@ func TestLimitsAreKept(t *testing.T) {
 		"a share of the creates":     {create, 7, api.Limits{CreatesPerMinute: 3}, 125 * time.Second},
 		"fewer requests than slots":  {get, 1000, api.Limits{}, 60 * time.Second},
 		"creates and their requests": {create, 20, api.Limits{RequestsPerMinute: 10}, 185 * time.Second},
+		"creates within the hour":    {create, 7, api.Limits{RequestsPerHour: 5}, time.Hour + 5*time.Second},
+		"details and their requests": {details, 20, api.Limits{RequestsPerMinute: 10}, 65 * time.Second},
+		"details within the hour":    {details, 7, api.Limits{RequestsPerHour: 5}, time.Hour + 5*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,6 +153,33 @@ func TestLimitsAreKept(t *testing.T) {
 					t.Errorf("took %s, want at most %s", took, test.most)
 				}
 			})
+		})
+	}
+}
+
+// A slot comes free a second later than the limits say, for a service whose
+// clock is slower or whose windows end on the second.
+func TestLimitsLeaveASecond(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limits api.Limits
+		window time.Duration
+	}{
+		"a minute": {api.Limits{RequestsPerMinute: 1}, time.Minute},
+		"an hour":  {api.Limits{RequestsPerHour: 1}, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := newFakeClock()
+			client := newClient(t, &script{steps: []http.HandlerFunc{respond(200, cardBody)}}, on(clock), func(c *api.Config) { c.Limits = test.limits })
+			for range 2 {
+				if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, want := clock.total(), test.window+time.Second; got != want {
+				t.Errorf("waited %s, want %s", got, want)
+			}
 		})
 	}
 }
