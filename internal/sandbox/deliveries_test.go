@@ -71,6 +71,19 @@ func TestDeliveryWithChosenSecret(t *testing.T) {
 	}
 }
 
+func TestAnySuccessIsADelivery(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{200, 201, 202, 204, 299} {
+		inbox := receive(t, status(code))
+		s := start(t, stopped, inbox.trusted)
+		hook := s.subscribe(inbox.url, `"*"`).text("id")
+		s.issue("50")
+		if d := s.tried(hook, 1)[0]; d["state"] != "delivered" || d["next_try_at"] != nil {
+			t.Errorf("after %d: %v", code, d)
+		}
+	}
+}
+
 // Events do not wait for a worker to look.
 func TestDeliveryIsPrompt(t *testing.T) {
 	t.Parallel()
