@@ -180,6 +180,53 @@ func TestIssueCardStopsBetweenDifferentCardsThatLookAlike(t *testing.T) {
 	}
 }
 
+// A card that comes late may be that of a create that still looks for its own,
+// so only the last of them names what is left over.
+func TestIssueCardNamesNoContendersCardAsDuplicate(t *testing.T) {
+	t.Parallel()
+	for name, owners := range map[string][]string{"alike": {"a", "a"}, "with other properties": {"a", "b"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// Both are on their way together, and the late one is lost before the other.
+			second, lost := make(chan struct{}), make(chan struct{})
+			late := fault{commit: 80 * time.Second, response: "drop", before: func() { <-second }}
+			other := fault{commit: never, response: "drop", before: func() { close(second); <-lost }}
+			service := newFakeService(late, other)
+			service.idempotency = "ignored"
+			var first sync.Once
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					defer first.Do(func() { close(lost) })
+				}
+				service.ServeHTTP(w, r)
+			}), on(service.clock))
+			issuances := make([]api.Issuance, 2)
+			var wg sync.WaitGroup
+			for i, owner := range owners {
+				wg.Go(func() {
+					req := request("ads")
+					req.Metadata = map[string]string{"owner": owner}
+					var err error
+					if issuances[i], err = client.IssueCard(t.Context(), req); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			ids := []string{issuances[0].Card.ID, issuances[1].Card.ID}
+			for _, issuance := range issuances {
+				for _, duplicate := range issuance.PossibleDuplicates {
+					ids = append(ids, duplicate.ID)
+				}
+			}
+			slices.Sort(ids)
+			if !slices.Equal(ids, []string{"card_1", "card_2", "card_3"}) {
+				t.Errorf("got %+v, want each of three cards once", issuances)
+			}
+		})
+	}
+}
+
 func TestIssueCardFindsItsCardBehindManyOthers(t *testing.T) {
 	t.Parallel()
 	service := newFakeService()
