@@ -1,10 +1,15 @@
 package api_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -173,6 +178,49 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowService answers each request after a time, and breaks off the answers to
+// those that change something.
+type slowService struct {
+	takes    time.Duration
+	requests int
+}
+
+func (s *slowService) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.requests++
+	select {
+	case <-time.After(s.takes):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	if r.Method == http.MethodPost {
+		return nil, io.ErrUnexpectedEOF
+	}
+	recorder := httptest.NewRecorder()
+	_, _ = recorder.WriteString(strings.Replace(cardBody, "active", "frozen", 1))
+	return recorder.Result(), nil
+}
+
+// Both the try and the look may take all the time that a request may take.
+func TestInterruptionLeavesTimeToLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &slowService{takes: 29 * time.Second}
+		client, err := api.New(api.Config{
+			BaseURL: "https://cards.example.com/api/v1", APIKey: testKey, Transport: service,
+			RequestTimeout: 30 * time.Second, CommitWait: 30 * time.Second,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, interrupt)
+		state, err := client.FreezeCard(ctx, "card_1")
+		if err != nil || state.Status != api.StatusFrozen || service.requests != 2 {
+			t.Errorf("%+v, %v after %d requests", state, err, service.requests)
+		}
+	})
 }
 
 // A connection that breaks when it is used again tempts net/http to repeat a
