@@ -223,6 +223,31 @@ func TestInterruptionLeavesTimeToLook(t *testing.T) {
 	})
 }
 
+func TestNothingIsSentAfterAnInterruption(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for name, call := range map[string]func(*api.Client) error{
+		"read":      func(c *api.Client) error { _, err := c.GetCard(ctx, "card_1"); return err },
+		"freeze":    func(c *api.Client) error { _, err := c.FreezeCard(ctx, "card_1"); return err },
+		"terminate": func(c *api.Client) error { _, err := c.TerminateCard(ctx, "card_1"); return err },
+		"fund":      func(c *api.Client) error { _, err := c.FundCard(ctx, "card_1", step); return err },
+		"register": func(c *api.Client) error {
+			_, err := c.RegisterWebhook(ctx, api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &script{steps: []http.HandlerFunc{respond(200, cardBody)}}
+			err := call(newClient(t, service))
+			if lost, ok := errors.AsType[*api.RequestError](err); !errors.Is(err, context.Canceled) || ok && lost.Sent || len(service.requests()) != 0 {
+				t.Errorf("%v after %d requests", err, len(service.requests()))
+			}
+		})
+	}
+}
+
 // A connection that breaks when it is used again tempts net/http to repeat a
 // request on its own; only the client may, after it has looked.
 func TestNothingIsSentAgainBehindTheClient(t *testing.T) {

@@ -75,6 +75,9 @@ func New(clock Clock, l Limits) *Limiter {
 // deadline is not waited for: the error is a *PausedError.
 func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) error {
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		wait, err := l.tryAcquire(b, deadline)
 		if wait == 0 || err != nil {
 			return err
