@@ -62,6 +62,8 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
 	}
 	defer reconciliation.leave()
+	detached, end := withGrace(ctx, 2*c.requestTime+c.commitWait)
+	defer end()
 
 	for keys := 0; ; keys++ {
 		var card Card
@@ -77,13 +79,13 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		case err != nil:
 			return Issuance{}, reconciliation.giveUp(err)
 		case how.verified:
-			issuance := c.recoveredIssuance(ctx, reconciliation.found)
-			issuance.PossibleDuplicates = reconciliation.strays(ctx, how.attempts)
+			issuance := c.recoveredIssuance(detached, reconciliation.found)
+			issuance.PossibleDuplicates = reconciliation.strays(detached, how.attempts)
 			return issuance, nil
 		case c.issues.claim(card.ID):
 			issuance := Issuance{Card: card}
 			if how.uncertain {
-				issuance.PossibleDuplicates = reconciliation.strays(ctx, how.attempts)
+				issuance.PossibleDuplicates = reconciliation.strays(detached, how.attempts)
 			}
 			return issuance, nil
 		case keys == c.maxRetries:

@@ -266,7 +266,7 @@ func TestIssueCardAndInterruption(t *testing.T) {
 			test.fault.before = interrupt
 			service := newFakeService(test.fault)
 			issuance, err := service.client(t).IssueCard(ctx, request("ads"))
-			if (err != nil) != test.fails || issuance.Recovered != test.recovered {
+			if (err != nil) != test.fails || issuance.Recovered != test.recovered || err == nil && issuance.Card.CreatedAt == "" {
 				t.Errorf("%+v, %v", issuance, err)
 			}
 			if len(service.balances()) != test.cards || len(service.keys()) != 1 {
@@ -274,6 +274,16 @@ func TestIssueCardAndInterruption(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a second card is left over", func(t *testing.T) {
+		t.Parallel()
+		ctx, interrupt := context.WithCancel(t.Context())
+		service := newFakeService(afterTheWait, fault{before: interrupt})
+		service.idempotency = "ignored"
+		issuance, err := service.client(t).IssueCard(ctx, request("ads"))
+		if err != nil || len(issuance.PossibleDuplicates) != 1 {
+			t.Errorf("%+v, %v", issuance, err)
+		}
+	})
 	t.Run("before anything is sent", func(t *testing.T) {
 		t.Parallel()
 		ctx, interrupt := context.WithCancel(t.Context())

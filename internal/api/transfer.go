@@ -122,13 +122,15 @@ func (c *Client) transfer(ctx context.Context, kind TransferKind, id string, amo
 		pending.Key, pending.BalanceAfter, pending.SentAt = open.Key, last.CardBalance, open.SentAt
 		open.Transfer = &pending
 	}
+	detached, end := withGrace(ctx, 2*c.requestTime+c.commitWait)
+	defer end()
 	switch {
 	case err != nil:
 		return Transfer{}, err
 	case how.verified:
-		return c.recoveredTransfer(ctx, id, last.CardBalance), nil
+		return c.recoveredTransfer(detached, id, last.CardBalance), nil
 	case kind == TransferWithdraw:
-		return moved, c.checkWithdrawal(ctx, pending, moved)
+		return moved, c.checkWithdrawal(detached, pending, moved)
 	}
 	return moved, nil
 }

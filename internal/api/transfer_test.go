@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,6 +139,45 @@ func TestTransferAcrossFailures(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+func TestTransferAndInterruption(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault     fault
+		spent     usd.Amount // meanwhile
+		balance   usd.Amount
+		recovered bool
+		undecided bool
+	}{
+		"the answer arrives": {fault: works, balance: start - step},
+		"after a purchase":   {fault: works, spent: 7 * usd.Dollar, balance: start - step - 7*usd.Dollar},
+		"the answer is lost": {fault: lostButApplied, balance: start - step, recovered: true},
+		"nothing is moved":   {fault: lostForGood, balance: start, undecided: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, interrupt := context.WithCancel(t.Context())
+			service := newFakeService()
+			card := service.add(api.CardListItem{Balance: start})
+			test.fault.before = func() {
+				interrupt()
+				service.spend(card, api.TransactionAuthorization, test.spent, 0)
+			}
+			service.faults = []fault{test.fault}
+			transfer, err := service.client(t).WithdrawCard(ctx, card.ID, step)
+			_, undecided := errors.AsType[*api.UndecidedError](err)
+			if undecided != test.undecided || err != nil && !undecided || transfer.Recovered != test.recovered {
+				t.Errorf("%+v, %v", transfer, err)
+			}
+			if err == nil && (transfer.CardBalance != test.balance || transfer.WalletBalance != service.wallet) {
+				t.Errorf("%+v, want %s on the card and %s in the wallet", transfer, test.balance, service.wallet)
+			}
+			if got := service.balances()[card.ID]; got != test.balance || len(service.keys()) != 1 {
+				t.Errorf("%s on the card after %d requests", got, len(service.keys()))
+			}
+		})
 	}
 }
 
