@@ -180,7 +180,7 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 	}
 }
 
-// slowService answers each request after a time, and breaks off the answers to
+// slowService answers each request after a time, and breaks off the responses to
 // those that change something.
 type slowService struct {
 	takes    time.Duration

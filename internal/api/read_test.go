@@ -114,7 +114,7 @@ func TestRetryAfterADateIsNotTooSoon(t *testing.T) {
 	for name, test := range map[string]struct {
 		status int
 		ahead  time.Duration // the service's clock before ours
-		dated  bool          // the answer has a Date
+		dated  bool          // the response has a Date
 	}{
 		"429, clocks agree":  {429, 0, true},
 		"429, an hour ahead": {429, time.Hour, true},

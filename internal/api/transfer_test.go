@@ -151,10 +151,10 @@ func TestTransferAndInterruption(t *testing.T) {
 		recovered bool
 		undecided bool
 	}{
-		"the answer arrives": {fault: works, balance: start - step},
-		"after a purchase":   {fault: works, spent: 7 * usd.Dollar, balance: start - step - 7*usd.Dollar},
-		"the answer is lost": {fault: lostButApplied, balance: start - step, recovered: true},
-		"nothing is moved":   {fault: lostForGood, balance: start, undecided: true},
+		"the response arrives": {fault: works, balance: start - step},
+		"after a purchase":     {fault: works, spent: 7 * usd.Dollar, balance: start - step - 7*usd.Dollar},
+		"the response is lost": {fault: lostButApplied, balance: start - step, recovered: true},
+		"nothing is moved":     {fault: lostForGood, balance: start, undecided: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
