@@ -78,7 +78,7 @@ func TestCompleteChallenge(t *testing.T) {
 	}
 	pending := s.challenge(card).text("id")
 	for body, text := range map[string]string{
-		``: "outcome is required", `{"outcome":"expired"}`: "approved or failed", `{"outcome":true}`: "must be a string",
+		``: "outcome is required", `{"outcome":"expired"}`: "approved, failed", `{"outcome":true}`: "must be a string",
 		`{"outcome":"approved","otp":"123456"}`: `unknown field "otp"`,
 	} {
 		s.post("/_sandbox/3ds-challenges/"+pending+"/complete", body).refused(400, "invalid_request", text)

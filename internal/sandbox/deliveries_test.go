@@ -221,13 +221,13 @@ func TestBadReceivers(t *testing.T) {
 		"fails":      {status(500), "answered 500 Internal Server Error", json.Number("500")},
 		"is gone":    {status(410), "answered 410 Gone", json.Number("410")},
 		"redirects":  {http.RedirectHandler(elsewhere.url, http.StatusTemporaryRedirect).ServeHTTP, "redirects are not followed", json.Number("307")},
-		"never ends": {hang, "no answer within 1s", nil},
+		"never ends": {hang, "no response within 1s", nil},
 		"is slow": {func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-time.After(3 * time.Second):
 			case <-r.Context().Done():
 			}
-		}, "no answer within 1s", nil},
+		}, "no response within 1s", nil},
 		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

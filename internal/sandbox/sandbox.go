@@ -13,18 +13,16 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/bin"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/delivery"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -48,8 +46,8 @@ type Sandbox struct {
 	keys     *vault.Keyring
 	apiKey   string
 	recorder *requestlog.Recorder
-	end      context.CancelFunc // of what waits in requests
-	worker   *delivery.Worker
+	cancel   context.CancelFunc // of what waits in requests
+	worker   *webhook.Worker
 	handler  http.Handler
 }
 
@@ -66,7 +64,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	roots, err := delivery.Roots(o.WebhookCA)
+	roots, err := webhook.Roots(o.WebhookCA)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +76,13 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err := db.Write(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	s.end = end
-	server := &wire.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Logger: o.Logger, Closing: life.Done()}
-	s.handler = server.Handler(slices.Concat(
-		card.Routes(), transaction.Routes(), wallet.Routes(), bin.Routes(), threeds.Routes(), webhook.Routes(),
-		delivery.Routes(), control.Routes(s.recorder)))
-	s.worker = delivery.Start(delivery.Options{
+	lifetime, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancel = cancel
+	srv := &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Logger: o.Logger, Closing: lifetime.Done()}
+	s.handler = srv.Handler(slices.Concat(
+		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(),
+		control.Routes(s.recorder)))
+	s.worker = webhook.StartWorker(webhook.WorkerOptions{
 		DB: db, Keys: s.keys, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout,
 	})
 	return s, nil
@@ -112,15 +110,15 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) error {
 		s.apiKey, err = account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
 		return err
 	}
-	s.apiKey, _, err = account.FirstKey(tx, s.keys)
+	s.apiKey, err = account.FirstKey(tx, s.keys)
 	if err == nil && o.APIKey != "" && o.APIKey != s.apiKey {
 		return errors.New("it was begun with another API key; leave the key out, or choose another path")
 	}
 	return err
 }
 
-// Handler answers the API under /api/v1 and the control calls under /_sandbox.
-// Where a fault was ordered that cuts an answer off, it panics with
+// Handler serves the API under /api/v1 and the control calls under /_sandbox.
+// Where a fault cuts a response off, it panics with
 // http.ErrAbortHandler after it wrote what the caller is to see, if anything.
 func (s *Sandbox) Handler() http.Handler { return s.handler }
 
@@ -130,7 +128,7 @@ func (s *Sandbox) APIKey() string { return s.apiKey }
 // Close ends the service. Requests should have ended before. Events that are
 // not delivered then are delivered when the file is opened again.
 func (s *Sandbox) Close() error {
-	s.end()
+	s.cancel()
 	s.worker.Close()
 	return errors.Join(s.recorder.Flush(context.Background()), s.db.Close())
 }

@@ -43,7 +43,7 @@ type New struct {
 	Balance  usd.Amount // deposited at once
 }
 
-// Create adds an account with its books and returns its API key.
+// Create adds an account with its ledger and returns its API key.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 	key = keys.APIKey(n.PublicID)
 	var sealed []byte
@@ -55,14 +55,15 @@ func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("creating an account: %w", err)
 	}
-	if err := ledger.OpenBooks(tx, id); err != nil {
-		return "", fmt.Errorf("creating an account: %w", err)
+	return key, openLedger(tx, id, n.Balance)
+}
+
+func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
+	if err := ledger.OpenAccounts(tx, accountID); err != nil || balance == 0 {
+		return err
 	}
-	if n.Balance == 0 {
-		return key, nil
-	}
-	return key, ledger.Post(tx, id, "opening balance",
-		ledger.On(ledger.Deposits, -n.Balance), ledger.On(ledger.Wallet, n.Balance))
+	return ledger.Post(tx, accountID, "opening balance",
+		ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 }
 
 // Deposited takes an account past its first deposit. What is left of its
@@ -79,16 +80,29 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 	return Create(tx, keys, New{PublicID: firstPublicID, State: Ready, Key: chosenKey, Balance: balance})
 }
 
-// FirstKey returns the API key of the first account, and whether it was chosen
-// rather than derived.
-func FirstKey(tx *store.Tx, keys *vault.Keyring) (key string, chosen bool, err error) {
+// ResetFirst removes every other account, and gives the first one its balance
+// back. Nothing else is left in the file. The account keeps its row, since calls
+// that are on their way may know it already.
+func ResetFirst(tx *store.Tx, balance usd.Amount) error {
+	if err := tx.Exec(`DELETE FROM accounts WHERE public_id <> ?`, firstPublicID); err != nil {
+		return err
+	}
+	var id int64
+	if _, err := tx.Get([]any{&id}, `SELECT id FROM accounts`); err != nil {
+		return err
+	}
+	return openLedger(tx, id, balance)
+}
+
+// FirstKey returns the API key of the first account.
+func FirstKey(tx *store.Tx, keys *vault.Keyring) (string, error) {
 	var sealed []byte
 	if _, err := tx.Get([]any{&sealed}, `SELECT key_sealed FROM accounts WHERE public_id = ?`, firstPublicID); err != nil {
-		return "", false, err
+		return "", err
 	}
 	if sealed == nil {
-		return keys.APIKey(firstPublicID), false, nil
+		return keys.APIKey(firstPublicID), nil
 	}
 	plain, err := keys.Open(sealed)
-	return string(plain), true, err
+	return string(plain), err
 }

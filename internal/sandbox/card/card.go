@@ -1,4 +1,5 @@
-// Package card issues cards and answers the nine card endpoints.
+// Package card issues cards, on the BINs of its catalogue, and moves them
+// through their life.
 package card
 
 import (
@@ -6,12 +7,29 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/bin"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
+
+// Routes is API §4.1 to §4.9 and §4.13.
+func Routes() []server.Route {
+	const cards, one = server.API + "/cards", server.API + "/cards/{card_id}"
+	return []server.Route{
+		{Method: http.MethodPost, Path: cards, Handle: issue, Class: behavior.Create},
+		{Method: http.MethodGet, Path: cards, Handle: list},
+		{Method: http.MethodGet, Path: one, Handle: summary},
+		{Method: http.MethodGet, Path: one + "/details", Handle: details, Class: behavior.Details},
+		{Method: http.MethodPost, Path: one + "/freeze", Handle: freeze},
+		{Method: http.MethodPost, Path: one + "/unfreeze", Handle: unfreeze},
+		{Method: http.MethodDelete, Path: one, Handle: terminate},
+		{Method: http.MethodPost, Path: one + "/fund", Handle: fund},
+		{Method: http.MethodPost, Path: one + "/withdraw", Handle: withdraw},
+		{Method: http.MethodGet, Path: server.API + "/bins", Handle: listBINs},
+	}
+}
 
 // Status is where a card is in its life.
 type Status string
@@ -43,8 +61,8 @@ type Card struct {
 
 // Network is the lower-case name of the card's network.
 func (c *Card) Network() string {
-	issuer, _ := bin.ByID(c.BINID)
-	return issuer.Network
+	b, _ := binByID(c.BINID)
+	return b.Network
 }
 
 const columns = `
@@ -86,14 +104,14 @@ func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
 	return found[0], nil
 }
 
-// of returns the card that a call's path names.
-func of(c *wire.Call) (*Card, error) {
+// find returns the card that a call's path names.
+func find(c *server.Call) (*Card, error) {
 	return ByPublicID(c.Tx, c.Account.ID, c.PathValue("card_id"))
 }
 
-// liveOf returns the card that a call's path names, unless it is terminated.
-func liveOf(c *wire.Call) (*Card, error) {
-	card, err := of(c)
+// findLive returns the card that a call's path names, unless it is terminated.
+func findLive(c *server.Call) (*Card, error) {
+	card, err := find(c)
 	if err != nil || card.Status != Terminated {
 		return card, err
 	}
@@ -106,10 +124,10 @@ func liveOf(c *wire.Call) (*Card, error) {
 	}
 }
 
-// usableOf is liveOf for calls that a service may refuse on a frozen card.
-func usableOf(c *wire.Call) (*Card, error) {
-	card, err := liveOf(c)
-	if err == nil && card.Status == Frozen && c.Quirks.FrozenMoney == quirk.Refused {
+// findUsable is findLive for calls that a service may refuse on a frozen card.
+func findUsable(c *server.Call) (*Card, error) {
+	card, err := findLive(c)
+	if err == nil && card.Status == Frozen && c.Quirks.FrozenMoney == behavior.Refused {
 		return nil, wire.Refuse(wire.CodeCardFrozen, "card %s is frozen; unfreeze it first", card.PublicID)
 	}
 	return card, err

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/bin"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/category"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -23,120 +22,98 @@ const (
 	validYears      = 3
 )
 
-// order is what a caller wants issued.
-type order struct {
-	bin          bin.BIN
-	load         usd.Amount
-	label        string
-	limit        usd.Amount
-	categories   []string
-	autoFreezeAt *usd.Amount
-	metadata     map[string]json.RawMessage
-}
-
-func issue(c *wire.Call) (wire.Reply, error) {
-	o, err := readOrder(c.Fields())
+func issue(c *server.Call) (wire.Response, error) {
+	card, err := readCard(c.Fields())
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	if cost := o.load + issuanceFee; wallet < cost {
-		return wire.Reply{}, wire.Refuse(wire.CodeInsufficientFunds,
+	cost := card.Balance + issuanceFee
+	if wallet < cost {
+		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
 			"the wallet holds %s USD; the load and the fee of %s USD need %s USD", wallet, issuanceFee, cost)
 	}
-	card, err := o.issue(c)
-	if err != nil {
-		return wire.Reply{}, err
+	if err := card.insert(c); err != nil {
+		return wire.Response{}, err
 	}
 	err = ledger.Post(c.Tx, c.Account.ID, "card issued",
-		ledger.On(ledger.Wallet, -o.load-issuanceFee), ledger.OnCard(card.LedgerAccountID, o.load), ledger.On(ledger.Fees, issuanceFee))
+		ledger.On(ledger.Wallet, -cost), ledger.OnCard(card.LedgerAccountID, card.Balance), ledger.On(ledger.Fees, issuanceFee))
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	card.Balance = o.load
-	return wire.Created(card.full()), event.Emit(c, event.CardCreated, card.full())
+	return wire.Created(card.full()), webhook.Emit(c, webhook.CardCreated, card.full())
 }
 
-func readOrder(f *wire.Fields) (o order, err error) {
-	binID := f.Text("bin_id")
-	o.load = f.Amount("amount")
-	o.label, _ = f.OptionalText("label", maxLabel)
+// readCard reads what a caller wants issued. Its load is the balance.
+func readCard(f *wire.Fields) (*Card, error) {
+	card := &Card{Status: Active, BINID: f.Text("bin_id"), Balance: f.Amount("amount")}
+	card.Label, _ = f.OptionalText("label", maxLabel)
 	limit, limited := f.OptionalAmount("spending_limit")
-	o.categories, _ = f.Texts("allowed_categories")
+	card.AllowedCategories, _ = f.Texts("allowed_categories")
 	if threshold, found := f.OptionalAmount("auto_freeze_at"); found {
-		o.autoFreezeAt = &threshold
+		card.AutoFreezeAt = &threshold
 	}
-	o.metadata = f.Pairs("metadata", maxMetadataKeys)
+	card.Metadata = f.Pairs("metadata", maxMetadataKeys)
 	if err := f.Done(); err != nil {
-		return order{}, err
+		return nil, err
 	}
-	var known bool
-	if o.bin, known = bin.ByID(binID); !known {
-		return order{}, wire.Refuse(wire.CodeBINNotFound, "bin_id: there is no BIN %.64q; GET /bins lists them", binID)
+	bin, known := binByID(card.BINID)
+	if !known {
+		return nil, wire.Refuse(wire.CodeBINNotFound, "bin_id: there is no BIN %.64q; GET /bins lists them", card.BINID)
 	}
-	if o.limit = o.bin.Maximum; limited {
-		o.limit = limit
+	if card.SpendingLimit = bin.Maximum; limited {
+		card.SpendingLimit = limit
 	}
-	return o, o.check()
+	return card, card.check(bin)
 }
 
-func (o order) check() error {
-	for _, name := range o.categories {
-		if known := category.Names(); !slices.Contains(known, name) {
+func (c *Card) check(on bin) error {
+	for _, name := range c.AllowedCategories {
+		if known := categoryNames(); !slices.Contains(known, name) {
 			return wire.Invalid("allowed_categories: %.64q is not a category; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	switch {
-	case o.load < minimumLoad:
+	case c.Balance < minimumLoad:
 		return wire.Invalid("amount must be at least %s USD", minimumLoad)
-	case o.limit <= 0 || o.limit > o.bin.Maximum:
-		return wire.Invalid("spending_limit must be above 0 and at most %s USD, the maximum of %s", o.bin.Maximum, o.bin.ID)
-	case o.autoFreezeAt != nil && *o.autoFreezeAt < 0:
+	case c.SpendingLimit <= 0 || c.SpendingLimit > on.Maximum:
+		return wire.Invalid("spending_limit must be above 0 and at most %s USD, the maximum of %s", on.Maximum, on.ID)
+	case c.AutoFreezeAt != nil && *c.AutoFreezeAt < 0:
 		return wire.Invalid("auto_freeze_at must not be negative")
 	}
 	return nil
 }
 
-// issue writes the card, still empty.
-func (o order) issue(c *wire.Call) (*Card, error) {
-	now, err := c.Tx.Now()
+// insert gives the card its number and writes it. What loads it is up to the caller.
+func (c *Card) insert(call *server.Call) error {
+	now, err := call.Tx.Now()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	publicID := vault.Token("card_")
-	pan := c.Keys.PAN(publicID)
-	card := &Card{
-		PublicID:          publicID,
-		BINID:             o.bin.ID,
-		Last4:             pan[len(pan)-4:],
-		Status:            Active,
-		SpendingLimit:     o.limit,
-		Label:             o.label,
-		AllowedCategories: o.categories,
-		AutoFreezeAt:      o.autoFreezeAt,
-		Metadata:          o.metadata,
-		CreatedAt:         now,
-		ExpiresAt:         time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC),
+	c.PublicID = vault.Token("card_")
+	pan := call.Keys.PAN(c.PublicID)
+	c.Last4 = pan[len(pan)-4:]
+	c.CreatedAt = now
+	c.ExpiresAt = time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC)
+	if c.LedgerAccountID, err = ledger.OpenCard(call.Tx, call.Account.ID); err != nil {
+		return err
 	}
-	if card.LedgerAccountID, err = ledger.OpenCard(c.Tx, c.Account.ID); err != nil {
-		return nil, err
-	}
-	categories, err := json.Marshal(card.AllowedCategories)
+	categories, err := json.Marshal(c.AllowedCategories)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	metadata, err := json.Marshal(card.Metadata)
+	metadata, err := json.Marshal(c.Metadata)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	card.ID, err = c.Tx.Insert(`
+	c.ID, err = call.Tx.Insert(`
 		INSERT INTO cards (public_id, account_id, ledger_account_id, bin_id, last4, status, spending_limit, label,
 		                   allowed_categories, auto_freeze_at, metadata, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		card.PublicID, c.Account.ID, card.LedgerAccountID, card.BINID, card.Last4, card.Status, card.SpendingLimit, card.Label,
-		string(categories), card.AutoFreezeAt, string(metadata), now.UnixMilli(), card.ExpiresAt.Format(time.DateOnly))
-	return card, err
+		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.SpendingLimit, c.Label,
+		string(categories), c.AutoFreezeAt, string(metadata), now.UnixMilli(), c.ExpiresAt.Format(time.DateOnly))
+	return err
 }

@@ -1,23 +1,24 @@
 package card
 
 import (
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-func summary(c *wire.Call) (wire.Reply, error) {
-	card, err := of(c)
+func summary(c *server.Call) (wire.Response, error) {
+	card, err := find(c)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	return wire.OK(card.summary()), nil
 }
 
-func details(c *wire.Call) (wire.Reply, error) {
-	card, err := usableOf(c)
+func details(c *server.Call) (wire.Response, error) {
+	card, err := findUsable(c)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	return wire.OK(detailsView{
 		ID:       card.PublicID,
@@ -28,14 +29,14 @@ func details(c *wire.Call) (wire.Reply, error) {
 	}), nil
 }
 
-func list(c *wire.Call) (wire.Reply, error) {
+func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	status := query.Choice("status", string(Active), string(Frozen), string(Terminated))
 	binID := query.Text("bin_id")
 	page := query.Page()
 	page.Size = min(page.Size, c.Quirks.CardsPerPage)
 	if err := query.Done(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	where, args := `WHERE c.account_id = ?`, []any{c.Account.ID}
 	for _, filter := range [][2]string{{"status", status}, {"bin_id", binID}} {
@@ -46,21 +47,21 @@ func list(c *wire.Call) (wire.Reply, error) {
 	}
 	var total int64
 	if _, err := c.Tx.Get([]any{&total}, `SELECT COUNT(*) FROM cards c `+where, args...); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	// The ids first, from an index alone: rows that the offset skips are never read.
 	ids := `SELECT c.id FROM cards c ` + where + ` ORDER BY c.id DESC LIMIT ? OFFSET ?`
 	cards, err := store.Select(c.Tx, scan, columns+`WHERE c.id IN (`+ids+`) ORDER BY c.id DESC`,
 		append(args, page.Size, page.Offset())...)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	items := make([]listItem, len(cards))
 	for i, card := range cards {
 		items[i] = card.item()
 	}
 	view := listView{Data: items, Page: page.Number, PerPage: page.Size}
-	if c.Quirks.CardsTotal == quirk.Present {
+	if c.Quirks.CardsTotal == behavior.Present {
 		view.Total = &total
 	}
 	return wire.OK(view), nil

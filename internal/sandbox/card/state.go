@@ -3,37 +3,42 @@ package card
 import (
 	"net/http"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-func freeze(c *wire.Call) (wire.Reply, error) { return switchTo(c, Frozen, event.CardFrozen) }
+func freeze(c *server.Call) (wire.Response, error) {
+	return changeStatus(c, Frozen, webhook.CardFrozen)
+}
 
-func unfreeze(c *wire.Call) (wire.Reply, error) { return switchTo(c, Active, event.CardUnfrozen) }
+func unfreeze(c *server.Call) (wire.Response, error) {
+	return changeStatus(c, Active, webhook.CardUnfrozen)
+}
 
-// switchTo answers the same for a card that is already there, without an event,
-// unless a quirk says otherwise.
-func switchTo(c *wire.Call, status Status, told event.Type) (wire.Reply, error) {
+// changeStatus responds the same for a card that has the status already, without
+// an event, unless a quirk says otherwise.
+func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	card, err := liveOf(c)
+	card, err := findLive(c)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	switch {
 	case card.Status != status:
-		err = card.become(c, status, told)
-	case c.Quirks.RepeatedState == quirk.Conflict:
-		err = card.alreadyThere()
+		err = card.setStatus(c, status, event)
+	case c.Quirks.RepeatedState == behavior.Conflict:
+		err = card.repeated()
 	}
 	return wire.OK(card.state()), err
 }
 
-// alreadyThere refuses a change to the state that the card is in.
-func (c *Card) alreadyThere() *wire.Error {
+// repeated refuses a change to the status that the card has.
+func (c *Card) repeated() *wire.Error {
 	code := wire.CodeCardActive
 	if c.Status == Frozen {
 		code = wire.CodeCardFrozen
@@ -44,42 +49,42 @@ func (c *Card) alreadyThere() *wire.Error {
 	}
 }
 
-func (c *Card) become(call *wire.Call, status Status, told event.Type) error {
+func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType) error {
 	c.Status = status
 	if err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID); err != nil {
 		return err
 	}
-	return event.Emit(call, told, c.full())
+	return webhook.Emit(call, event, c.full())
 }
 
 // AutoFreeze freezes an active card whose balance is below its threshold.
 // Whatever decreases a balance calls it afterwards, with Balance up to date.
-func (c *Card) AutoFreeze(call *wire.Call) error {
+func (c *Card) AutoFreeze(call *server.Call) error {
 	if c.Status != Active || c.AutoFreezeAt == nil || c.Balance >= *c.AutoFreezeAt {
 		return nil
 	}
-	return c.become(call, Frozen, event.CardFrozen)
+	return c.setStatus(call, Frozen, webhook.CardFrozen)
 }
 
-func terminate(c *wire.Call) (wire.Reply, error) {
+func terminate(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	card, err := liveOf(c)
+	card, err := findLive(c)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	rest := card.Balance
 	if rest != 0 {
 		err := ledger.Post(c.Tx, c.Account.ID, "card terminated",
 			ledger.OnCard(card.LedgerAccountID, -rest), ledger.On(ledger.Wallet, rest))
 		if err != nil {
-			return wire.Reply{}, err
+			return wire.Response{}, err
 		}
 	}
 	card.Balance = 0
-	if err := card.become(c, Terminated, event.CardTerminated); err != nil {
-		return wire.Reply{}, err
+	if err := card.setStatus(c, Terminated, webhook.CardTerminated); err != nil {
+		return wire.Response{}, err
 	}
 	return wire.OK(terminationView{card.PublicID, Terminated, rest}), nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -145,10 +145,10 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener, logg
 func baseURL(address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
-		return "http://" + address.String() + wire.API
+		return "http://" + address.String() + server.API
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port) + wire.API
+	return "http://" + net.JoinHostPort(host, port) + server.API
 }

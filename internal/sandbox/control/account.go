@@ -1,9 +1,8 @@
 package control
 
 import (
-	"slices"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -12,16 +11,13 @@ import (
 
 // createAccount adds an account in a state of onboarding; with initial_balance,
 // its wallet begins with that.
-func createAccount(c *wire.Call) (wire.Reply, error) {
+func createAccount(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
-	state := account.State(fields.Text("state"))
-	states := []account.State{account.Ready, account.EmailUnconfirmed, account.NoDeposit, account.APINotEnabled}
-	if !slices.Contains(states, state) {
-		fields.Refuse(wire.Invalid("state must be one of %s", states))
-	}
+	state := account.State(fields.Choice("state",
+		string(account.Ready), string(account.EmailUnconfirmed), string(account.NoDeposit), string(account.APINotEnabled)))
 	balance := fields.OptionalNotNegative("initial_balance")
 	if err := fields.Done(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	publicID := vault.Token("acct_")
 	key, err := account.Create(c.Tx, c.Keys, account.New{PublicID: publicID, State: state, Balance: balance})
@@ -33,34 +29,28 @@ func createAccount(c *wire.Call) (wire.Reply, error) {
 
 // reset empties the file down to a first account as it was at the start, with
 // the same API key. Other accounts and their keys are gone.
-func reset(c *wire.Call) (wire.Reply, error) {
+func reset(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
-		return wire.Reply{}, err
-	}
-	key, chosen, err := account.FirstKey(c.Tx, c.Keys)
-	if err != nil {
-		return wire.Reply{}, err
-	}
-	if !chosen {
-		key = ""
+		return wire.Response{}, err
 	}
 	var balance usd.Amount
 	if _, err := c.Tx.Get([]any{&balance}, `SELECT initial_balance FROM service`); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if err := empty(c.Tx); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	if _, err := account.CreateFirst(c.Tx, c.Keys, key, balance); err != nil {
-		return wire.Reply{}, err
+	if err := account.ResetFirst(c.Tx, balance); err != nil {
+		return wire.Response{}, err
 	}
 	return now(c)
 }
 
-// empty deletes every row but the file's own, and sets the clock right.
+// empty deletes every row but the file's own and the accounts', and sets the
+// clock right.
 func empty(tx *store.Tx) error {
 	tables, err := store.Select(tx, func(row store.Row) (name string, err error) { return name, row.Scan(&name) },
-		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'service'`)
+		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('service', 'accounts')`)
 	if err != nil {
 		return err
 	}

@@ -5,35 +5,36 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/quirk"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-func readQuirks(c *wire.Call) (wire.Reply, error) { return wire.OK(c.Quirks), nil }
+func readQuirks(c *server.Call) (wire.Response, error) { return wire.OK(c.Quirks), nil }
 
 // replaceQuirks sets all quirks; one that is left out is as by default.
-func replaceQuirks(c *wire.Call) (wire.Reply, error) {
-	f, q := c.Fields(), quirk.Default()
-	q.Idempotency = f.Choice("idempotency", q.Idempotency, quirk.Honoured, quirk.Ignored, quirk.Conflict)
+func replaceQuirks(c *server.Call) (wire.Response, error) {
+	f, q := c.Fields(), behavior.DefaultQuirks()
+	q.Idempotency = f.OptionalChoice("idempotency", q.Idempotency, behavior.Honoured, behavior.Ignored, behavior.Conflict)
 	q.CardsPerPage = f.Integer("cards_per_page", q.CardsPerPage, 1, q.CardsPerPage)
-	q.CardsTotal = f.Choice("cards_total", q.CardsTotal, quirk.Present, quirk.Absent)
-	q.WithdrawAmount = f.Choice("withdraw_amount", q.WithdrawAmount, quirk.Honoured, quirk.Ignored)
-	q.TransactionsPerPage = f.Choice("transactions_per_page", q.TransactionsPerPage, quirk.Honoured, quirk.Ignored)
-	q.RepeatedState = f.Choice("repeated_state", q.RepeatedState, quirk.OK, quirk.Conflict)
+	q.CardsTotal = f.OptionalChoice("cards_total", q.CardsTotal, behavior.Present, behavior.Absent)
+	q.WithdrawAmount = f.OptionalChoice("withdraw_amount", q.WithdrawAmount, behavior.Honoured, behavior.Ignored)
+	q.TransactionsPerPage = f.OptionalChoice("transactions_per_page", q.TransactionsPerPage, behavior.Honoured, behavior.Ignored)
+	q.RepeatedState = f.OptionalChoice("repeated_state", q.RepeatedState, behavior.OK, behavior.Conflict)
 	q.TerminatedStatus = readTerminatedStatus(f, q.TerminatedStatus)
-	q.FrozenMoney = f.Choice("frozen_money", q.FrozenMoney, quirk.Allowed, quirk.Refused)
-	q.ErrorBody = f.Choice("error_body", q.ErrorBody, quirk.JSON, quirk.Extended, quirk.Text)
-	q.RetryAfter = f.Choice("retry_after", q.RetryAfter, quirk.Seconds, quirk.Date, quirk.Absent)
+	q.FrozenMoney = f.OptionalChoice("frozen_money", q.FrozenMoney, behavior.Allowed, behavior.Refused)
+	q.ErrorBody = f.OptionalChoice("error_body", q.ErrorBody, behavior.JSON, behavior.Extended, behavior.Text)
+	q.RetryAfter = f.OptionalChoice("retry_after", q.RetryAfter, behavior.Seconds, behavior.Date, behavior.Absent)
 	q.WalletFields = readWalletFields(f, q.WalletFields)
-	q.Amounts = f.Choice("amounts", q.Amounts, quirk.Decimals, quirk.Plain, quirk.Strings)
+	q.Amounts = f.OptionalChoice("amounts", q.Amounts, behavior.Decimals, behavior.Plain, behavior.Strings)
 	if err := f.Done(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	return wire.OK(q), q.Write(c.Tx)
 }
 
-func readTerminatedStatus(f *wire.Fields, missing int64) int64 {
-	status := f.Integer("terminated_status", missing, http.StatusBadRequest, http.StatusUnprocessableEntity)
+func readTerminatedStatus(f *wire.Fields, fallback int64) int64 {
+	status := f.Integer("terminated_status", fallback, http.StatusBadRequest, http.StatusUnprocessableEntity)
 	known := []int64{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 	if !slices.Contains(known, status) {
 		f.Refuse(wire.Invalid("terminated_status must be one of %v", known))
@@ -45,14 +46,14 @@ var walletField = regexp.MustCompile(`^[a-z0-9_]{1,60}_pay$`)
 
 // readWalletFields reads two names of the only form that a reader can tell
 // from the other fields of a BIN.
-func readWalletFields(f *wire.Fields, missing [2]string) [2]string {
+func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 	names, found := f.Texts("wallet_fields")
 	if !found {
-		return missing
+		return fallback
 	}
 	if len(names) != 2 || !walletField.MatchString(names[0]) || !walletField.MatchString(names[1]) {
 		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case that end in _pay"))
-		return missing
+		return fallback
 	}
 	return [2]string(names)
 }

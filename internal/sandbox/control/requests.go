@@ -2,6 +2,7 @@ package control
 
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -15,10 +16,10 @@ type requestView struct {
 }
 
 // listRequests shows the API calls so far, the oldest first.
-func listRequests(c *wire.Call) (wire.Reply, error) {
+func listRequests(c *server.Call) (wire.Response, error) {
 	entries, err := requestlog.List(c.Tx, c.Account.ID)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	data := make([]requestView, len(entries))
 	for i, e := range entries {
@@ -32,9 +33,9 @@ func listRequests(c *wire.Call) (wire.Reply, error) {
 	}{data}), nil
 }
 
-func forgetRequests(c *wire.Call) (wire.Reply, error) {
+func forgetRequests(c *server.Call) (wire.Response, error) {
 	if err := requestlog.Forget(c.Tx, c.Account.ID); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	return wire.OK(struct {
 		Data []requestView `json:"data"`

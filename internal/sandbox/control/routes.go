@@ -1,5 +1,5 @@
 // Package control is the part of the sandbox that no real service has: its
-// clock, its accounts, its books, its memory, and how it behaves.
+// clock, its accounts, its ledger, its request log, and how it behaves.
 package control
 
 import (
@@ -7,23 +7,24 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 // Routes are the control calls.
-func Routes(recorder *requestlog.Recorder) []wire.Route {
+func Routes(recorder *requestlog.Recorder) []server.Route {
 	const (
-		clock    = wire.Control + "/clock"
-		faults   = wire.Control + "/faults"
-		limits   = wire.Control + "/limits"
-		quirks   = wire.Control + "/quirks"
-		requests = wire.Control + "/requests"
+		clock    = server.Control + "/clock"
+		faults   = server.Control + "/faults"
+		limits   = server.Control + "/limits"
+		quirks   = server.Control + "/quirks"
+		requests = server.Control + "/requests"
 	)
-	return []wire.Route{
+	return []server.Route{
 		{Method: http.MethodGet, Path: clock, Handle: readClock},
 		{Method: http.MethodPost, Path: clock, Handle: moveClock},
-		{Method: http.MethodPost, Path: wire.Control + "/accounts", Handle: createAccount},
-		{Method: http.MethodGet, Path: wire.Control + "/ledger", Handle: audit},
+		{Method: http.MethodPost, Path: server.Control + "/accounts", Handle: createAccount},
+		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: replaceLimits},
 		{Method: http.MethodGet, Path: quirks, Handle: readQuirks},
@@ -33,11 +34,11 @@ func Routes(recorder *requestlog.Recorder) []wire.Route {
 		{Method: http.MethodDelete, Path: faults, Handle: clearFaults},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
-		{Method: http.MethodPost, Path: wire.Control + "/reset", Handle: reset, Before: recorder.Flush},
+		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: reset, Before: recorder.Flush},
 	}
 }
 
-func audit(c *wire.Call) (wire.Reply, error) {
+func audit(c *server.Call) (wire.Response, error) {
 	report, err := ledger.Audit(c.Tx, c.Account.ID)
 	return wire.OK(report), err
 }

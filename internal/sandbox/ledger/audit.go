@@ -20,20 +20,20 @@ type Report struct {
 	Problems []string `json:"problems,omitempty"` // why it is not balanced
 }
 
-// book is a ledger account with all that its balance must agree with.
-type book struct {
+// account is a ledger account with all that its balance must agree with.
+type account struct {
 	Line
 	kind   Kind
 	posted usd.Amount
 	status string // of the card
 }
 
-// Audit works an account's books out again from their postings: every entry
+// Audit recomputes an account's ledger from its postings: every entry
 // adds up to zero, every balance is the sum of its postings, holds are what
 // open authorizations keep back, only deposits and loss are negative, and a
 // terminated card holds nothing.
 func Audit(tx *store.Tx, accountID int64) (Report, error) {
-	books, err := store.Select(tx, scanBook, `
+	accounts, err := store.Select(tx, scanAccount, `
 		WITH posted AS (
 			SELECT p.ledger_account_id AS id, SUM(p.amount) AS total
 			FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
@@ -46,12 +46,12 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Accounts: make([]Line, 0, len(books))}
-	for _, b := range books {
-		report.Accounts = append(report.Accounts, b.Line)
-		report.Problems = append(report.Problems, b.problems()...)
+	report := Report{Accounts: make([]Line, 0, len(accounts))}
+	for _, a := range accounts {
+		report.Accounts = append(report.Accounts, a.Line)
+		report.Problems = append(report.Problems, a.problems()...)
 	}
-	for _, check := range []func(*store.Tx, int64) ([]string, error){lopsidedEntries, wrongHolds} {
+	for _, check := range []func(*store.Tx, int64) ([]string, error){unbalancedEntries, wrongHolds} {
 		problems, err := check(tx, accountID)
 		if err != nil {
 			return Report{}, err
@@ -62,25 +62,25 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	return report, nil
 }
 
-func scanBook(row store.Row) (b book, err error) {
-	err = row.Scan(&b.kind, &b.Balance, &b.posted, &b.Name, &b.status)
-	return b, err
+func scanAccount(row store.Row) (a account, err error) {
+	err = row.Scan(&a.kind, &a.Balance, &a.posted, &a.Name, &a.status)
+	return a, err
 }
 
-func (b book) problems() (found []string) {
-	if b.Balance != b.posted {
-		found = append(found, fmt.Sprintf("%s holds %s USD, its postings add up to %s USD", b.Name, b.Balance, b.posted))
+func (a account) problems() (found []string) {
+	if a.Balance != a.posted {
+		found = append(found, fmt.Sprintf("%s holds %s USD, its postings add up to %s USD", a.Name, a.Balance, a.posted))
 	}
-	if b.Balance < 0 && !b.kind.mayOwe() {
-		found = append(found, fmt.Sprintf("%s is negative: %s USD", b.Name, b.Balance))
+	if a.Balance < 0 && !a.kind.mayOwe() {
+		found = append(found, fmt.Sprintf("%s is negative: %s USD", a.Name, a.Balance))
 	}
-	if b.status == "terminated" && b.Balance != 0 {
-		found = append(found, fmt.Sprintf("%s is terminated and holds %s USD", b.Name, b.Balance))
+	if a.status == "terminated" && a.Balance != 0 {
+		found = append(found, fmt.Sprintf("%s is terminated and holds %s USD", a.Name, a.Balance))
 	}
 	return found
 }
 
-func lopsidedEntries(tx *store.Tx, accountID int64) ([]string, error) {
+func unbalancedEntries(tx *store.Tx, accountID int64) ([]string, error) {
 	return store.Select(tx, func(row store.Row) (string, error) {
 		var (
 			id   int64
@@ -94,7 +94,7 @@ func lopsidedEntries(tx *store.Tx, accountID int64) ([]string, error) {
 }
 
 func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
-	booked, err := Balance(tx, accountID, Holds)
+	posted, err := Balance(tx, accountID, Holds)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if booked == open {
+	if posted == open {
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", booked, open)}, nil
+	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}, nil
 }

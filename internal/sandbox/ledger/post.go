@@ -1,4 +1,4 @@
-// Package ledger keeps the double-entry books of every account: no money moves
+// Package ledger keeps the double-entry journal of every account: no money moves
 // but by an entry whose legs add up to zero.
 package ledger
 
@@ -27,8 +27,8 @@ const (
 // mayOwe tells whether a balance below zero is right.
 func (k Kind) mayOwe() bool { return k == Deposits || k == Loss }
 
-// OpenBooks makes the ledger accounts of a new account.
-func OpenBooks(tx *store.Tx, accountID int64) error {
+// OpenAccounts makes the ledger accounts of a new account.
+func OpenAccounts(tx *store.Tx, accountID int64) error {
 	for _, kind := range []Kind{Wallet, Holds, Fees, Merchants, Deposits, Loss} {
 		if _, err := open(tx, accountID, kind); err != nil {
 			return err
@@ -66,7 +66,7 @@ type Leg struct {
 	amount usd.Amount
 }
 
-// On is a leg on the one ledger account of a kind; a negative amount takes away.
+// On is a leg on the one ledger account of a kind; a negative amount debits it.
 func On(kind Kind, amount usd.Amount) Leg { return Leg{kind: kind, amount: amount} }
 
 // OnCard is a leg on the ledger account that OpenCard made.

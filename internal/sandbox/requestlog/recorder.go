@@ -1,4 +1,4 @@
-// Package requestlog remembers the API calls that a sandbox has answered.
+// Package requestlog keeps the API calls that a sandbox has responded to.
 package requestlog
 
 import (

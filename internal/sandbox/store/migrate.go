@@ -23,11 +23,11 @@ func migrate(ctx context.Context, p *pool) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.take(ctx)
+	c, err := p.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.give(c)
+	defer p.release(c)
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
 	if err := tx.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -59,7 +59,7 @@ func newPool(source string, size int) *pool {
 	return p
 }
 
-func (p *pool) take(ctx context.Context) (*conn, error) {
+func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	select {
 	case c, open := <-p.idle:
 		if !open {
@@ -79,7 +79,7 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 	return &conn{raw: raw, statements: map[string]*sql.Stmt{}}, nil
 }
 
-func (p *pool) give(c *conn) { p.idle <- c }
+func (p *pool) release(c *conn) { p.idle <- c }
 
 // close waits until every connection is back.
 func (p *pool) close() error {

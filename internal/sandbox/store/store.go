@@ -79,11 +79,11 @@ func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 }
 
 func (db *DB) run(ctx context.Context, p *pool, begin string, f func(*Tx) error) (err error) {
-	c, err := p.take(ctx)
+	c, err := p.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("waiting for the database: %w", err)
 	}
-	defer p.give(c)
+	defer p.release(c)
 	tx := &Tx{conn: c, wall: db.wall, ctx: context.WithoutCancel(ctx)}
 	if err = tx.Exec(begin); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)

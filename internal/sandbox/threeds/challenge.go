@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -34,10 +35,10 @@ type Challenge struct {
 }
 
 // Routes is API §4.14, and what merchants and cardholders do.
-func Routes() []wire.Route {
-	const challenges = wire.Control + "/3ds-challenges"
-	return []wire.Route{
-		{Method: http.MethodGet, Path: wire.API + "/3ds", Handle: list},
+func Routes() []server.Route {
+	const challenges = server.Control + "/3ds-challenges"
+	return []server.Route{
+		{Method: http.MethodGet, Path: server.API + "/3ds", Handle: list},
 		{Method: http.MethodPost, Path: challenges, Handle: begin},
 		{Method: http.MethodPost, Path: challenges + "/{id}/complete", Handle: complete},
 	}

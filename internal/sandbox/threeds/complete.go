@@ -2,9 +2,10 @@ package threeds
 
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -13,7 +14,7 @@ const maxMerchant = 128
 
 // begin is a merchant asking for proof that the cardholder is the buyer. It
 // moves no money; what the merchant does with the outcome is up to it.
-func begin(c *wire.Call) (wire.Reply, error) {
+func begin(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	ch := Challenge{
 		ID:       vault.Token("3ds_"),
@@ -23,52 +24,49 @@ func begin(c *wire.Call) (wire.Reply, error) {
 		Status:   Pending,
 	}
 	if err := fields.Done(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	on, err := card.ByPublicID(c.Tx, c.Account.ID, ch.CardID)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if on.Status == card.Terminated {
-		return wire.Reply{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated; it gets no challenges", ch.CardID)
+		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated; it gets no challenges", ch.CardID)
 	}
 	now, err := c.Tx.Now()
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	expires := now.Add(lifetime)
 	err = c.Tx.Exec(`
 		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	ch.OTP, ch.ExpiresAt = c.Keys.OTP(ch.ID), wire.Timestamp(expires)
-	return wire.Created(ch), event.Emit(c, event.ThreeDSChallenge, ch)
+	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch)
 }
 
-// complete is the cardholder's answer to a challenge that is still pending.
-func complete(c *wire.Call) (wire.Reply, error) {
+// complete is what the cardholder makes of a challenge that is still pending.
+func complete(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
-	outcome := fields.Text("outcome")
-	if outcome != Approved && outcome != Failed {
-		fields.Refuse(wire.Invalid("outcome must be %s or %s", Approved, Failed))
-	}
+	outcome := fields.Choice("outcome", Approved, Failed)
 	if err := fields.Done(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	ch, err := byPublicID(c, c.PathValue("id"))
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if ch.Status != Pending {
-		return wire.Reply{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
+		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
 	}
 	ch.Status = outcome
 	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
 }
 
-func byPublicID(c *wire.Call, publicID string) (Challenge, error) {
+func byPublicID(c *server.Call, publicID string) (Challenge, error) {
 	now, err := c.Tx.Now()
 	if err != nil {
 		return Challenge{}, err

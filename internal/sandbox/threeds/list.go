@@ -1,23 +1,24 @@
 package threeds
 
 import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 // list shows the challenges of one status, the newest first.
-func list(c *wire.Call) (wire.Reply, error) {
+func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	status := query.Choice("status", Pending, Approved, Failed, Expired)
 	if err := query.Done(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if status == "" {
 		status = Pending
 	}
 	now, err := c.Tx.Now()
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	// Pending and expired are one stored status on two sides of now.
 	stored, after, until := status, int64(-1), int64(1<<62)

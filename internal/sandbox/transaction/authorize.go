@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/category"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -34,31 +34,31 @@ type attempt struct {
 	merchant Merchant
 }
 
-// authorize answers a merchant: a hold on the card's money, or a decline. Both
-// are recorded.
-func authorize(c *wire.Call) (wire.Reply, error) {
+// authorize responds to a merchant with a hold on the card's money, or a decline.
+// Both are recorded.
+func authorize(c *server.Call) (wire.Response, error) {
 	a, err := readAttempt(c)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	reason, err := a.decline(c.Tx)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	answer := struct {
+	body := struct {
 		Transaction   Transaction    `json:"transaction"`
 		DeclineReason *declineReason `json:"decline_reason"`
 	}{}
 	if reason == "" {
-		answer.Transaction, err = a.approve(c)
+		body.Transaction, err = a.approve(c)
 	} else {
-		answer.Transaction, err = a.refuse(c)
-		answer.DeclineReason = &reason
+		body.Transaction, err = a.refuse(c)
+		body.DeclineReason = &reason
 	}
-	return wire.Created(answer), err
+	return wire.Created(body), err
 }
 
-func readAttempt(c *wire.Call) (a attempt, err error) {
+func readAttempt(c *server.Call) (a attempt, err error) {
 	fields := c.Fields()
 	cardID := fields.Text("card_id")
 	a.amount = fields.Positive("amount")
@@ -90,7 +90,7 @@ func (a attempt) decline(tx *store.Tx) (declineReason, error) {
 		return cardFrozen, nil
 	case a.card.Balance < a.amount+a.fee:
 		return insufficientFunds, nil
-	case len(allowed) > 0 && !slices.Contains(allowed, category.Of(a.merchant.MCC)):
+	case len(allowed) > 0 && !slices.Contains(allowed, card.CategoryOf(a.merchant.MCC)):
 		return categoryNotAllowed, nil
 	}
 	spent, err := spentThisMonth(tx, a.card.ID)
@@ -100,7 +100,7 @@ func (a attempt) decline(tx *store.Tx) (declineReason, error) {
 	return "", err
 }
 
-func (a attempt) approve(c *wire.Call) (Transaction, error) {
+func (a attempt) approve(c *server.Call) (Transaction, error) {
 	shown, err := Record(c.Tx, c.Account.ID, New{
 		Card: a.card, Type: Authorization, Amount: a.amount, Fee: a.fee, Merchant: a.merchant,
 	})
@@ -108,20 +108,20 @@ func (a attempt) approve(c *wire.Call) (Transaction, error) {
 		return Transaction{}, err
 	}
 	balance := a.card.Balance
-	err = ledger.Post(c.Tx, c.Account.ID, "authorized", take(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
+	err = ledger.Post(c.Tx, c.Account.ID, "authorized", debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
 	if err != nil {
 		return Transaction{}, err
 	}
 	if err := addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt), a.amount); err != nil {
 		return Transaction{}, err
 	}
-	return shown, finish(c, a.card, balance, event.TransactionAuthorized, shown)
+	return shown, finish(c, a.card, balance, webhook.TransactionAuthorized, shown)
 }
 
-func (a attempt) refuse(c *wire.Call) (Transaction, error) {
+func (a attempt) refuse(c *server.Call) (Transaction, error) {
 	shown, err := Record(c.Tx, c.Account.ID, New{Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant})
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, event.Emit(c, event.TransactionDeclined, shown)
+	return shown, webhook.Emit(c, webhook.TransactionDeclined, shown)
 }

@@ -2,8 +2,9 @@ package transaction
 
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -11,46 +12,76 @@ import (
 // settle pays a merchant what an authorization holds, or less, or more. It is
 // final: the rest of the hold goes back to the card. Neither a freeze nor a
 // termination stops what was authorized before.
-func settle(c *wire.Call) (wire.Reply, error) {
-	p, err := readPlan(c)
+func settle(c *server.Call) (wire.Response, error) {
+	f, err := readFollowUp(c)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	authorized := p.of
+	authorized := f.parent
 	switch {
 	case authorized.Type != Authorization:
-		return wire.Reply{}, wire.Invalid("transaction_id: %s is of type %s; only an authorization can be settled", authorized.ID, authorized.Type)
-	case authorized.followers > 0:
-		return wire.Reply{}, wire.Invalid("transaction_id: %s is settled already", authorized.ID)
+		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only an authorization can be settled", authorized.ID, authorized.Type)
+	case authorized.children > 0:
+		return wire.Response{}, wire.Invalid("transaction_id: %s is settled already", authorized.ID)
 	}
-	if !p.partial {
-		p.amount = authorized.Amount
+	if !f.partial {
+		f.amount = authorized.Amount
 	}
-	shown, err := p.record(c, Settlement)
+	shown, err := f.record(c, Settlement)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	balance := authorized.card.Balance
-	legs, err := payMerchant(c, authorized.card, authorized.Amount, p.amount)
+	legs, err := payMerchant(c, authorized.card, authorized.Amount, f.amount)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if err := ledger.Post(c.Tx, c.Account.ID, "settled", legs...); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	// The month of the authorization, whenever it is settled.
-	if err := addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt), p.amount-authorized.Amount); err != nil {
-		return wire.Reply{}, err
+	if err := addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt), f.amount-authorized.Amount); err != nil {
+		return wire.Response{}, err
 	}
-	return wire.Created(followView{shown}), finish(c, authorized.card, balance, event.TransactionSettled, shown)
+	return wire.Created(followUpView{shown}), finish(c, authorized.card, balance, webhook.TransactionSettled, shown)
 }
 
 // payMerchant returns the legs of a settlement of an amount that was held.
-func payMerchant(c *wire.Call, on *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
+func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
 	legs := []ledger.Leg{ledger.On(ledger.Holds, -held), ledger.On(ledger.Merchants, amount)}
 	if amount <= held {
-		return append(legs, give(on, held-amount)), nil
+		return append(legs, credit(on, held-amount)), nil
 	}
 	excess, err := collect(c, on, amount-held)
 	return append(legs, excess...), err
+}
+
+// refund returns what was settled, or a part of it, to the card. Several
+// refunds may follow one settlement, up to its amount.
+func refund(c *server.Call) (wire.Response, error) {
+	f, err := readFollowUp(c)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	settled := f.parent
+	if settled.Type != Settlement {
+		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only a settlement can be refunded", settled.ID, settled.Type)
+	}
+	left := settled.Amount - settled.childTotal
+	if !f.partial {
+		f.amount = left
+	}
+	if f.amount == 0 || f.amount > left {
+		return wire.Response{}, wire.Invalid("amount: of %s, %s USD can still be refunded", settled.ID, left)
+	}
+	shown, err := f.record(c, Refund)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	balance := settled.card.Balance
+	err = ledger.Post(c.Tx, c.Account.ID, "refunded", ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount))
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(followUpView{shown}), finish(c, settled.card, balance, webhook.TransactionRefunded, shown)
 }

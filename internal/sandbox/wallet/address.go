@@ -3,6 +3,7 @@ package wallet
 import (
 	"slices"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
@@ -45,18 +46,18 @@ func currencies() []string {
 }
 
 // addressFor returns the account's address for one of the currencies.
-func addressFor(c *wire.Call, currency string) depositAddress {
+func addressFor(c *server.Call, currency string) depositAddress {
 	all := coins()
 	i := slices.IndexFunc(all, func(coin coin) bool { return coin.currency == currency })
 	return depositAddress{currency, all[i].network, c.Keys.DepositAddress(all[i].form, c.Account.PublicID, currency)}
 }
 
-func depositAddresses(c *wire.Call) (wire.Reply, error) {
+func depositAddresses(c *server.Call) (wire.Response, error) {
 	wanted := currencies()
 	query := c.Query()
 	currency := query.Choice("currency", wanted...)
 	if err := query.Done(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if currency != "" {
 		wanted = []string{currency}

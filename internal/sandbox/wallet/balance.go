@@ -6,16 +6,17 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Routes is API §4.11 and §4.12, and what the coins' networks do.
-func Routes() []wire.Route {
-	const deposits = wire.Control + "/deposits"
-	return []wire.Route{
-		{Method: http.MethodGet, Path: wire.API + "/wallet/balance", Handle: balance},
-		{Method: http.MethodGet, Path: wire.API + "/wallet/deposit-address", Handle: depositAddresses},
+func Routes() []server.Route {
+	const deposits = server.Control + "/deposits"
+	return []server.Route{
+		{Method: http.MethodGet, Path: server.API + "/wallet/balance", Handle: balance},
+		{Method: http.MethodGet, Path: server.API + "/wallet/deposit-address", Handle: depositAddresses},
 		{Method: http.MethodPost, Path: deposits, Handle: detect},
 		{Method: http.MethodPost, Path: deposits + "/{id}/confirm", Handle: confirm},
 	}
@@ -30,14 +31,14 @@ type summary struct {
 	CardsTotalBalance usd.Amount `json:"cards_total_balance"`
 }
 
-func balance(c *wire.Call) (wire.Reply, error) {
+func balance(c *server.Call) (wire.Response, error) {
 	s := summary{Currency: "USDT"}
 	var err error
 	if s.Balance, err = ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if s.CardsTotalBalance, err = ledger.CardsTotal(c.Tx, c.Account.ID); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	_, err = c.Tx.Get([]any{&s.PendingDeposits, &s.CardsActive}, `
 		SELECT (SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ?1 AND status = ?3),

@@ -1,14 +1,13 @@
 package wallet
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -30,56 +29,53 @@ type deposit struct {
 
 // detect is somebody sending coins to a deposit address. The wallet has them
 // once they are confirmed.
-func detect(c *wire.Call) (wire.Reply, error) {
+func detect(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
-	currency := fields.Text("currency")
-	if known := currencies(); !slices.Contains(known, currency) {
-		fields.Refuse(wire.Invalid("currency must be one of %s", strings.Join(known, ", ")))
-	}
+	currency := fields.Choice("currency", currencies()...)
 	amount := fields.Positive("amount")
 	if err := fields.Done(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	now, err := c.Tx.Now()
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	d := deposit{vault.Token("dep_"), addressFor(c, currency), amount, depositPending, wire.Timestamp(now)}
 	err = c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		d.ID, c.Account.ID, currency, d.Amount, d.Status, now.UnixMilli())
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	return wire.Created(d), event.Emit(c, event.DepositPending, d)
+	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d)
 }
 
 // confirm is the coin's network confirming a deposit.
-func confirm(c *wire.Call) (wire.Reply, error) {
+func confirm(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	d, err := depositByPublicID(c, c.PathValue("id"))
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if d.Status != depositPending {
-		return wire.Reply{}, wire.Invalid("deposit %s is confirmed already", d.ID)
+		return wire.Response{}, wire.Invalid("deposit %s is confirmed already", d.ID)
 	}
 	d.Status = depositConfirmed
 	if err := c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	err = ledger.Post(c.Tx, c.Account.ID, "deposit confirmed", ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	if err := account.Deposited(c.Tx, c.Account.ID); err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
-	return wire.OK(d), event.Emit(c, event.DepositConfirmed, d)
+	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d)
 }
 
-func depositByPublicID(c *wire.Call, publicID string) (d deposit, err error) {
+func depositByPublicID(c *server.Call, publicID string) (d deposit, err error) {
 	var (
 		currency string
 		created  int64

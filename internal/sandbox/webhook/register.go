@@ -1,4 +1,5 @@
-// Package webhook registers the endpoints that events are delivered to.
+// Package webhook tells endpoints what happened: it registers them, writes events
+// into an outbox, delivers them, and shows what became of each delivery.
 package webhook
 
 import (
@@ -8,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/event"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
@@ -18,10 +19,13 @@ const (
 	maxSecret = 256  // characters
 )
 
-// Routes is API §4.15.
-func Routes() []wire.Route {
-	return []wire.Route{
-		{Method: http.MethodPost, Path: wire.API + "/webhooks", Handle: register},
+// Routes is API §4.15, and the deliveries.
+func Routes() []server.Route {
+	const deliveries = server.Control + "/deliveries"
+	return []server.Route{
+		{Method: http.MethodPost, Path: server.API + "/webhooks", Handle: register},
+		{Method: http.MethodGet, Path: deliveries, Handle: listDeliveries},
+		{Method: http.MethodPost, Path: deliveries + "/{delivery_id}/redeliver", Handle: redeliver},
 	}
 }
 
@@ -34,19 +38,19 @@ type endpoint struct {
 	CreatedAt string   `json:"created_at"`
 }
 
-func register(c *wire.Call) (wire.Reply, error) {
+func register(c *server.Call) (wire.Response, error) {
 	e, err := readEndpoint(c.Fields())
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	now, err := c.Tx.Now()
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	e.ID, e.CreatedAt = vault.Token("wh_"), wire.Timestamp(now)
 	events, err := json.Marshal(e.Events)
 	if err != nil {
-		return wire.Reply{}, err
+		return wire.Response{}, err
 	}
 	err = c.Tx.Exec(`
 		INSERT INTO webhooks (public_id, account_id, url, events, secret_sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -89,12 +93,12 @@ func checkEvents(f *wire.Fields, events []string) {
 	if len(events) == 0 {
 		f.Refuse(wire.Invalid("events must name at least one event"))
 	}
-	known := event.Types()
+	known := eventTypes()
 	for _, name := range events {
 		switch {
-		case name == event.All && len(events) > 1:
+		case name == allEvents && len(events) > 1:
 			f.Refuse(wire.Invalid(`events: "*" stands alone`))
-		case name != event.All && !slices.Contains(known, name):
+		case name != allEvents && !slices.Contains(known, name):
 			f.Refuse(wire.Invalid(`events: %.64q is not an event; there are "*" and %s`, name, strings.Join(known, ", ")))
 		}
 	}

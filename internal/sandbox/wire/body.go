@@ -1,3 +1,5 @@
+// Package wire is the JSON of requests and responses: what a body and a query
+// hold, what is sent for them, and how the service words an error.
 package wire
 
 import (
@@ -14,31 +16,31 @@ import (
 // maxBody is in bytes.
 const maxBody = 1 << 20
 
-// body is what a request carried, and why it cannot be used.
-type body struct {
-	raw []byte
-	err error
+// Body is what a request carries. Err is why it cannot be used.
+type Body struct {
+	Raw []byte
+	Err error
 }
 
-// readBody reads all of it, ahead of the transaction: a slow caller must not
-// keep others from writing.
-func readBody(w http.ResponseWriter, r *http.Request) body {
+// ReadBody reads all of it.
+func ReadBody(w http.ResponseWriter, r *http.Request) Body {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return body{err: Invalid("the body is larger than 1 MiB")}
+		return Body{Err: Invalid("the body is larger than 1 MiB")}
 	case err != nil:
-		return body{err: Invalid("the body could not be read to its end")}
+		return Body{Err: Invalid("the body could not be read to its end")}
 	}
-	return body{raw: raw}
+	return Body{Raw: raw}
 }
 
-func (b body) fields(contentType string) *Fields {
-	if b.err != nil {
-		return &Fields{err: b.err}
+// Fields returns a reader of the body, which is a JSON object or nothing.
+func (b Body) Fields(contentType string) *Fields {
+	if b.Err != nil {
+		return &Fields{err: b.Err}
 	}
-	if len(bytes.TrimSpace(b.raw)) == 0 {
+	if len(bytes.TrimSpace(b.Raw)) == 0 {
 		return &Fields{}
 	}
 	media, params, err := mime.ParseMediaType(contentType)
@@ -46,11 +48,11 @@ func (b body) fields(contentType string) *Fields {
 	if err != nil || media != "application/json" || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
 		return &Fields{err: Invalid("a request with a body needs Content-Type: application/json")}
 	}
-	if err := checkStrict(b.raw); err != nil {
+	if err := checkStrict(b.Raw); err != nil {
 		return &Fields{err: err}
 	}
 	f := &Fields{}
-	if err := json.Unmarshal(b.raw, &f.values); err != nil || f.values == nil {
+	if err := json.Unmarshal(b.Raw, &f.values); err != nil || f.values == nil {
 		return &Fields{err: Invalid("the body must be a JSON object")}
 	}
 	return f

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The codes of error answers.
+// The codes of errors.
 const (
 	CodeInvalidRequest          = "invalid_request"
 	CodeUnauthorized            = "unauthorized"
@@ -21,19 +21,18 @@ const (
 	CodeCardTerminated          = "card_terminated"
 	CodeIdempotencyKeyInUse     = "idempotency_key_in_use"
 	CodeIdempotencyKeyReused    = "idempotency_key_reused"
-	codeInjectedFault           = "injected_fault"
-	codeRateLimited             = "rate_limited"
-	codeInternal                = "internal_error"
+	CodeInjectedFault           = "injected_fault"
+	CodeRateLimited             = "rate_limited"
+	CodeInternal                = "internal_error"
 )
 
-// Error is an answer that refuses a request. What the request would have
+// Error is a response that refuses a request. What the request would have
 // changed is not changed.
 type Error struct {
-	Status  int    `json:"-"`
-	Code    string `json:"error"`
-	Message string `json:"message"`
-
-	wait time.Duration // of a 429: until the call would be let through
+	Status  int           `json:"-"`
+	Wait    time.Duration `json:"-"` // of a 429: until the call would be let through
+	Code    string        `json:"error"`
+	Message string        `json:"message"`
 }
 
 // Error implements error.
@@ -53,25 +52,3 @@ func Invalid(format string, args ...any) *Error {
 func NotFound(kind, id string) *Error {
 	return &Error{Status: http.StatusNotFound, Code: CodeNotFound, Message: fmt.Sprintf("there is no %s %.64q on this account", kind, id)}
 }
-
-func unknownPath() *Error {
-	return &Error{Status: http.StatusNotFound, Code: CodeNotFound, Message: "there is no such method and path"}
-}
-
-func unauthorized() *Error {
-	return &Error{
-		Status: http.StatusUnauthorized, Code: CodeUnauthorized,
-		Message: "send a valid API key as Authorization: Bearer sk_live_…",
-	}
-}
-
-func rateLimited(wait time.Duration) *Error {
-	return &Error{
-		Status: http.StatusTooManyRequests, Code: codeRateLimited,
-		Message: fmt.Sprintf("the API key has used up a limit; it may go on in %d s", seconds(wait)),
-		wait:    wait,
-	}
-}
-
-// seconds rounds up.
-func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

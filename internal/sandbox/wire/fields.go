@@ -1,10 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -34,15 +36,15 @@ func (f *Fields) Refuse(err *Error) {
 	}
 }
 
-// take removes a member. null counts as absent.
-func (f *Fields) take(name string) (json.RawMessage, bool) {
+// pop removes a member. null counts as absent.
+func (f *Fields) pop(name string) (json.RawMessage, bool) {
 	raw, found := f.values[name]
 	delete(f.values, name)
 	return raw, found && string(raw) != "null" && f.err == nil
 }
 
 func (f *Fields) require(name string) (json.RawMessage, bool) {
-	raw, found := f.take(name)
+	raw, found := f.pop(name)
 	if !found {
 		f.Refuse(Invalid("%s is required", name))
 	}
@@ -77,7 +79,7 @@ func (f *Fields) ShortText(name string, maxLength int) string {
 
 // OptionalText reads a string of at most maxLength characters.
 func (f *Fields) OptionalText(name string, maxLength int) (text string, found bool) {
-	raw, found := f.take(name)
+	raw, found := f.pop(name)
 	if !found {
 		return "", false
 	}
@@ -110,7 +112,7 @@ func (f *Fields) Amount(name string) usd.Amount {
 
 // OptionalAmount reads a number of USD.
 func (f *Fields) OptionalAmount(name string) (amount usd.Amount, found bool) {
-	raw, found := f.take(name)
+	raw, found := f.pop(name)
 	if !found {
 		return 0, false
 	}
@@ -152,7 +154,7 @@ func (f *Fields) amount(name string, raw json.RawMessage) usd.Amount {
 
 // Texts reads an array of strings; each once, in the order of the request.
 func (f *Fields) Texts(name string) (texts []string, found bool) {
-	raw, found := f.take(name)
+	raw, found := f.pop(name)
 	if !found {
 		return []string{}, false
 	}
@@ -192,7 +194,7 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 
 // Pairs reads an object of at most maxKeys strings, numbers and booleans.
 func (f *Fields) Pairs(name string, maxKeys int) map[string]json.RawMessage {
-	raw, found := f.take(name)
+	raw, found := f.pop(name)
 	if !found {
 		return map[string]json.RawMessage{}
 	}
@@ -210,3 +212,55 @@ func (f *Fields) Pairs(name string, maxKeys int) map[string]json.RawMessage {
 	}
 	return pairs
 }
+
+// Choice reads a required string that is one of a few words.
+func (f *Fields) Choice(name string, words ...string) string {
+	raw, found := f.require(name)
+	if !found {
+		return ""
+	}
+	return f.choice(name, raw, words)
+}
+
+// OptionalChoice reads a string that is one of a few words, fallback when it is
+// absent.
+func (f *Fields) OptionalChoice(name, fallback string, words ...string) string {
+	raw, found := f.pop(name)
+	if !found {
+		return fallback
+	}
+	return f.choice(name, raw, words)
+}
+
+func (f *Fields) choice(name string, raw json.RawMessage, words []string) string {
+	word := f.text(name, raw)
+	if !slices.Contains(words, word) {
+		f.Refuse(Invalid("%s must be one of %s", name, strings.Join(words, ", ")))
+	}
+	return word
+}
+
+// Integer reads a number between two bounds, fallback when it is absent.
+func (f *Fields) Integer(name string, fallback, minimum, maximum int64) int64 {
+	raw, found := f.pop(name)
+	if !found {
+		return fallback
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || n < minimum || n > maximum {
+		f.Refuse(Invalid("%s must be an integer from %d to %d", name, minimum, maximum))
+	}
+	return n
+}
+
+// Value reads a member of any type, nil when it is absent.
+func (f *Fields) Value(name string) json.RawMessage {
+	raw, _ := f.pop(name)
+	return raw
+}
+
+// Skip makes a member count as absent.
+func (f *Fields) Skip(name string) { delete(f.values, name) }
+
+// HasObject tells whether a member is an object.
+func (f *Fields) HasObject(name string) bool { return bytes.HasPrefix(f.values[name], []byte("{")) }

@@ -16,7 +16,8 @@ type Query struct {
 	err    error
 }
 
-func newQuery(raw string) *Query {
+// ReadQuery returns a reader of a query string.
+func ReadQuery(raw string) *Query {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return &Query{err: Invalid("the query string is malformed")}
@@ -85,10 +86,10 @@ func (q *Query) Page() Page {
 }
 
 // integer reads a parameter between 1 and maximum.
-func (q *Query) integer(name string, missing, maximum int64) int64 {
+func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	text := q.Text(name)
 	if text == "" {
-		return missing
+		return fallback
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > maximum {
@@ -96,7 +97,7 @@ func (q *Query) integer(name string, missing, maximum int64) int64 {
 			q.refuse(Invalid("%s must be an integer of at least 1", name))
 		}
 		q.refuse(Invalid("%s must be an integer from 1 to %d", name, maximum))
-		return missing
+		return fallback
 	}
 	return n
 }

@@ -1,12 +1,18 @@
-// Package bin is the catalogue of BINs that cards can be issued on.
-package bin
+package card
 
-import "github.com/vcard/terraform-provider-vcard/internal/usd"
+import (
+	"encoding/json"
+	"fmt"
 
-// BIN is a range of card numbers, as the API shows it, its support of two mobile
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// bin is a range of card numbers, as the API shows it, its support of two mobile
 // wallets, whose fields have no certain names, and its maximum, which the API
 // does not show.
-type BIN struct {
+type bin struct {
 	ID         string     `json:"id"`
 	Network    string     `json:"network"`
 	Category   string     `json:"category"`
@@ -16,9 +22,9 @@ type BIN struct {
 	Maximum    usd.Amount `json:"-"` // of a card's monthly spending limit
 }
 
-// Catalogue returns the nine BINs. Cards of all of them are enrolled in 3DS.
-func Catalogue() []BIN {
-	return []BIN{
+// bins returns the catalogue of the nine BINs. Cards of all of them are enrolled in 3DS.
+func bins() []bin {
+	return []bin{
 		{ID: "bin_ads_visa_us", Network: "visa", Category: "ads", ThreeDS: true, WalletAPay: true, WalletBPay: true, Maximum: 50_000 * usd.Dollar},
 		{ID: "bin_ads_visa_eu", Network: "visa", Category: "ads", ThreeDS: true, WalletAPay: true, Maximum: 30_000 * usd.Dollar},
 		{ID: "bin_ads_mastercard_us", Network: "mastercard", Category: "ads", ThreeDS: true, WalletBPay: true, Maximum: 50_000 * usd.Dollar},
@@ -31,12 +37,40 @@ func Catalogue() []BIN {
 	}
 }
 
-// ByID returns a BIN of the catalogue.
-func ByID(id string) (BIN, bool) {
-	for _, b := range Catalogue() {
+// binByID returns a BIN of the catalogue.
+func binByID(id string) (bin, bool) {
+	for _, b := range bins() {
 		if b.ID == id {
 			return b, true
 		}
 	}
-	return BIN{}, false
+	return bin{}, false
+}
+
+func listBINs(c *server.Call) (wire.Response, error) {
+	catalogue := bins()
+	shown := make([]binView, len(catalogue))
+	for i, b := range catalogue {
+		shown[i] = binView{b, c.Quirks.WalletFields}
+	}
+	return wire.OK(struct {
+		Data  []binView `json:"data"`
+		Total int       `json:"total"`
+	}{shown, len(shown)}), nil
+}
+
+// binView is a BIN with the service's names for its two wallet fields.
+type binView struct {
+	bin
+
+	walletFields [2]string
+}
+
+// MarshalJSON adds the wallet fields.
+func (v binView) MarshalJSON() ([]byte, error) {
+	base, err := json.Marshal(v.bin)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(base[:len(base)-1], `,%q:%t,%q:%t}`, v.walletFields[0], v.WalletAPay, v.walletFields[1], v.WalletBPay), nil
 }

@@ -1,17 +1,13 @@
-// Package setting keeps what the control calls change about the service, for
-// every process that shares the file.
-package setting
+package store
 
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
-// Read fills value with what was written under a name, and leaves it as it is
-// when nothing was.
-func Read(tx *store.Tx, name string, value any) error {
+// ReadSetting fills value with what was written under a name, and leaves it as
+// it is when nothing was.
+func (tx *Tx) ReadSetting(name string, value any) error {
 	var text []byte
 	found, err := tx.Get([]any{&text}, `SELECT value FROM settings WHERE name = ?`, name)
 	if err != nil || !found {
@@ -23,8 +19,9 @@ func Read(tx *store.Tx, name string, value any) error {
 	return nil
 }
 
-// Write replaces what is kept under a name.
-func Write(tx *store.Tx, name string, value any) error {
+// WriteSetting replaces what is kept under a name, for every process that
+// shares the file.
+func (tx *Tx) WriteSetting(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("writing the setting %s: %w", name, err)

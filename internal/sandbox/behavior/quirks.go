@@ -1,11 +1,11 @@
-// Package quirk holds the ways in which the service may differ from what the
-// sandbox does by default, where its document leaves room.
-package quirk
+// Package behavior holds how the service behaves for the time being: the limits
+// of its keys, the quirks in which it may differ where its document leaves room,
+// and the faults that a test has set for its calls.
+package behavior
 
 import (
 	"net/http"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/setting"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
@@ -36,7 +36,7 @@ const (
 	Strings  = "strings"
 )
 
-// Quirks is how the service behaves for the time being.
+// Quirks are the alternatives that the service may take.
 type Quirks struct {
 	// Idempotency: Honoured, Ignored, or Conflict while the first call with a
 	// key is in flight.
@@ -49,15 +49,15 @@ type Quirks struct {
 	WithdrawAmount string `json:"withdraw_amount"`
 	// TransactionsPerPage: Honoured, or Ignored.
 	TransactionsPerPage string `json:"transactions_per_page"`
-	// RepeatedState: what freezing a frozen card and unfreezing an active one
-	// answer, OK or Conflict.
+	// RepeatedState: the response to freezing a frozen card and unfreezing an
+	// active one, OK or Conflict.
 	RepeatedState string `json:"repeated_state"`
-	// TerminatedStatus answers changes and details of a terminated card.
+	// TerminatedStatus is the response to changes and details of a terminated card.
 	TerminatedStatus int64 `json:"terminated_status"`
 	// FrozenMoney: whether fund, withdraw and details of a frozen card are
 	// Allowed or Refused.
 	FrozenMoney string `json:"frozen_money"`
-	// ErrorBody: JSON of two fields, Extended by more, or Text.
+	// ErrorBody of an error: JSON of two fields, Extended by more, or Text.
 	ErrorBody string `json:"error_body"`
 	// RetryAfter of a 429: Seconds, a Date, or Absent.
 	RetryAfter string `json:"retry_after"`
@@ -68,8 +68,8 @@ type Quirks struct {
 	Amounts string `json:"amounts"`
 }
 
-// Default returns the sandbox as it is when nobody asked for anything else.
-func Default() Quirks {
+// DefaultQuirks returns the sandbox as it is when nobody asked for anything else.
+func DefaultQuirks() Quirks {
 	return Quirks{
 		Idempotency:         Honoured,
 		CardsPerPage:        100,
@@ -86,13 +86,13 @@ func Default() Quirks {
 	}
 }
 
-const name = "quirks"
+const quirksSetting = "quirks"
 
-// Read returns the quirks of the file.
-func Read(tx *store.Tx) (Quirks, error) {
-	q := Default()
-	return q, setting.Read(tx, name, &q)
+// ReadQuirks returns the quirks of the file.
+func ReadQuirks(tx *store.Tx) (Quirks, error) {
+	q := DefaultQuirks()
+	return q, tx.ReadSetting(quirksSetting, &q)
 }
 
 // Write replaces the quirks of the file.
-func (q Quirks) Write(tx *store.Tx) error { return setting.Write(tx, name, q) }
+func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting, q) }

@@ -1,4 +1,4 @@
-package delivery_test
+package webhook_test
 
 import (
 	"encoding/pem"
@@ -49,7 +49,7 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 	}
 	<-arrived
 	<-arrived
-	if of := running(); !strings.Contains(of, "delivery.(*Worker)") || !strings.Contains(of, "http.(*persistConn)") {
+	if of := running(); !strings.Contains(of, "webhook.(*Worker)") || !strings.Contains(of, "http.(*persistConn)") {
 		t.Fatalf("the search does not see the worker in %s", of)
 	}
 	begun := time.Now()
@@ -59,7 +59,7 @@ func TestCloseLeavesNothingRunning(t *testing.T) {
 	if took := time.Since(begun); took > 3*time.Second {
 		t.Errorf("closing took %v", took)
 	}
-	if strings.Contains(running(), "delivery.(*Worker)") {
+	if strings.Contains(running(), "webhook.(*Worker)") {
 		t.Errorf("the worker still runs:\n%s", running())
 	}
 	for range 100 { // connections end by themselves, a moment later

@@ -1,5 +1,4 @@
-// Package fault holds the failures that a test has ordered for API calls.
-package fault
+package behavior
 
 import (
 	"encoding/json"
@@ -11,44 +10,44 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
-// When a fault strikes.
+// When a fault is applied.
 const (
 	Before = "before" // the call is not processed
 	After  = "after"  // what the call does is committed first
 )
 
-// What may become of an answer, beside another one in its place.
+// What may become of a response, beside another one in its place.
 const (
-	Drop     = "drop"     // the connection is closed without an answer
+	Drop     = "drop"     // the connection is closed without a response
 	Truncate = "truncate" // the body breaks off in the middle
-	Pass     = "pass"     // the answer is sent; for faults that only delay
+	Pass     = "pass"     // the response is sent; for faults that only delay
 )
 
 // AnyMethod stands for all methods.
 const AnyMethod = "*"
 
-// Fault is an order for the next calls that match it.
+// Fault is a failure that a test has set for the next calls that match it.
 type Fault struct {
 	ID      int64  `json:"id"`
 	Method  string `json:"method"`
 	Path    string `json:"path"`  // a glob on the path below the base address
-	Times   int64  `json:"times"` // how often it will strike; 0: until it is deleted
+	Times   int64  `json:"times"` // how often it will be applied; 0: until it is deleted
 	When    string `json:"when"`
-	DelayMS int64  `json:"delay_ms"` // before it strikes
+	DelayMS int64  `json:"delay_ms"` // before it is applied
 	Then    Then   `json:"then"`
 }
 
-// Delay is how long a call waits before the fault strikes.
+// Delay is how long a call waits before the fault is applied.
 func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
-// Then is what happens: Drop, Truncate, Pass, or an answer of the fault's own.
+// Then is what happens: Drop, Truncate, Pass, or a response of the fault's own.
 type Then struct {
-	Word   string          // empty: an answer
-	Status int             // of the answer
-	Body   json.RawMessage // of the answer; nil: an error as the service words it
+	Word   string          // empty: a response
+	Status int             // of the response
+	Body   json.RawMessage // of the response; nil: an error as the service words it
 }
 
-type answer struct {
+type faultResponse struct {
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body,omitempty"`
 }
@@ -58,7 +57,7 @@ func (t Then) MarshalJSON() ([]byte, error) {
 	if t.Word != "" {
 		return json.Marshal(t.Word)
 	}
-	return json.Marshal(answer{t.Status, t.Body})
+	return json.Marshal(faultResponse{t.Status, t.Body})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -66,11 +65,11 @@ func (t *Then) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &t.Word); err == nil {
 		return nil
 	}
-	var a answer
-	if err := json.Unmarshal(data, &a); err != nil {
+	var r faultResponse
+	if err := json.Unmarshal(data, &r); err != nil {
 		return err
 	}
-	t.Status, t.Body = a.Status, a.Body
+	t.Status, t.Body = r.Status, r.Body
 	return nil
 }
 
@@ -83,8 +82,8 @@ func (f *Fault) matches(method, path string) bool {
 	return err == nil && (f.Method == AnyMethod || f.Method == method) && pattern.Match(path)
 }
 
-// List returns the faults that will still strike, the oldest first.
-func List(tx *store.Tx) ([]Fault, error) {
+// Faults returns the faults that will still be applied, the oldest first.
+func Faults(tx *store.Tx) ([]Fault, error) {
 	return store.Select(tx, func(row store.Row) (f Fault, err error) {
 		var definition []byte
 		if err := row.Scan(&f.ID, &f.Times, &definition); err != nil {
@@ -99,10 +98,10 @@ func List(tx *store.Tx) ([]Fault, error) {
 	}, `SELECT id, COALESCE(times_left, 0), definition FROM faults ORDER BY id`)
 }
 
-// Find returns the oldest fault for a call to a path below the base address,
-// nil when there is none.
-func Find(tx *store.Tx, method, path string) (*Fault, error) {
-	all, err := List(tx)
+// FindFault returns the oldest fault for a call to a path below the base
+// address, nil when there is none.
+func FindFault(tx *store.Tx, method, path string) (*Fault, error) {
+	all, err := Faults(tx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +113,9 @@ func Find(tx *store.Tx, method, path string) (*Fault, error) {
 	return nil, nil //nolint:nilnil // most calls have no fault
 }
 
-// Take is Find for a call that the fault will strike: it counts.
-func Take(tx *store.Tx, method, path string) (*Fault, error) {
-	f, err := Find(tx, method, path)
+// TakeFault is FindFault for a call that the fault is applied to: it counts.
+func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
+	f, err := FindFault(tx, method, path)
 	if err != nil || f == nil {
 		return nil, err
 	}
@@ -126,8 +125,8 @@ func Take(tx *store.Tx, method, path string) (*Fault, error) {
 	return f, tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
 }
 
-// Add orders a fault and gives it an id.
-func Add(tx *store.Tx, f *Fault) error {
+// AddFault sets a fault and gives it an id.
+func AddFault(tx *store.Tx, f *Fault) error {
 	definition, err := json.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("writing a fault: %w", err)
@@ -136,5 +135,5 @@ func Add(tx *store.Tx, f *Fault) error {
 	return err
 }
 
-// Clear removes all faults.
-func Clear(tx *store.Tx) error { return tx.Exec(`DELETE FROM faults`) }
+// ClearFaults removes all faults.
+func ClearFaults(tx *store.Tx) error { return tx.Exec(`DELETE FROM faults`) }

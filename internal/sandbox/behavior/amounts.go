@@ -1,4 +1,4 @@
-package quirk
+package behavior
 
 import (
 	"bytes"
@@ -9,38 +9,38 @@ import (
 	"strings"
 )
 
-// WriteAmounts puts the amounts in an answer into their notation. The answer is
+// WriteAmounts puts the amounts of a response into their notation. The response is
 // JSON as this service encodes it: compact, amounts with two decimals, and no
 // other number with a decimal point. Metadata is the caller's own and stays.
-func (q Quirks) WriteAmounts(answer []byte) ([]byte, error) {
+func (q Quirks) WriteAmounts(response []byte) ([]byte, error) {
 	if q.Amounts == Decimals {
-		return answer, nil
+		return response, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(answer))
+	decoder := json.NewDecoder(bytes.NewReader(response))
 	decoder.UseNumber()
 	var (
 		out  []byte
-		done int64 // how much of the answer is in out
+		done int64 // how much of the response is in out
 	)
 	for {
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) {
-			return append(out, answer[done:]...), nil
+			return append(out, response[done:]...), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("rewriting the amounts of an answer: %w", err)
+			return nil, fmt.Errorf("rewriting the amounts of an response: %w", err)
 		}
 		end := decoder.InputOffset()
-		if token == "metadata" && answer[end] == ':' {
+		if token == "metadata" && response[end] == ':' {
 			var own json.RawMessage
 			if err := decoder.Decode(&own); err != nil {
-				return nil, fmt.Errorf("rewriting the amounts of an answer: %w", err)
+				return nil, fmt.Errorf("rewriting the amounts of an response: %w", err)
 			}
 			continue
 		}
 		number, _ := token.(json.Number)
 		if text := number.String(); strings.Contains(text, ".") {
-			out = append(out, answer[done:end-int64(len(text))]...)
+			out = append(out, response[done:end-int64(len(text))]...)
 			out = append(out, q.amount(text)...)
 			done = end
 		}

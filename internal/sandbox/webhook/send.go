@@ -1,4 +1,4 @@
-package delivery
+package webhook
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ const (
 
 // outcome is what became of one try.
 type outcome struct {
-	status      int    // 0: there was no answer
+	status      int    // 0: there was no response
 	failure     string // why it does not count, in words; "" is success
 	took        time.Duration
 	interrupted bool // by Close: it was no try
@@ -42,7 +42,7 @@ type sender struct {
 	timeout time.Duration
 }
 
-func newSender(o Options) sender {
+func newSender(o WorkerOptions) sender {
 	return sender{
 		keys:    o.Keys,
 		timeout: cmp.Or(o.Timeout, defaultTimeout),
@@ -59,11 +59,11 @@ func newSender(o Options) sender {
 	}
 }
 
-func (s sender) send(ctx context.Context, f flight) outcome {
+func (s sender) send(ctx context.Context, d delivery) outcome {
 	begun := time.Now()
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	status, err := s.post(limited, f)
+	status, err := s.post(limited, d)
 	o := outcome{status: status, took: time.Since(begun)}
 	switch {
 	case status == 0 && ctx.Err() != nil:
@@ -78,24 +78,24 @@ func (s sender) send(ctx context.Context, f flight) outcome {
 	return o
 }
 
-// post returns the status of the answer.
-func (s sender) post(ctx context.Context, f flight) (int, error) {
-	payload, err := s.keys.Open(f.payload)
+// post returns the status of the response.
+func (s sender) post(ctx context.Context, d delivery) (int, error) {
+	payload, err := s.keys.Open(d.payload)
 	if err != nil {
 		return 0, err
 	}
-	secret, err := s.keys.Open(f.secret)
+	secret, err := s.keys.Open(d.secret)
 	if err != nil {
 		return 0, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(payload))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(payload))
 	if err != nil {
 		return 0, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "vcard-sandbox")
 	request.Header.Set(signatureHeader, sign(secret, payload))
-	request.Header.Set(idHeader, f.eventID)
+	request.Header.Set(idHeader, d.eventID)
 	// Never sent, being empty; it allows the transport to try again when a
 	// kept connection turns out to be closed.
 	request.Header["Idempotency-Key"] = []string{}
@@ -116,17 +116,33 @@ func sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain says in words why there was no answer, without the URL, which may
+// explain says in words why there was no response, without the URL, which may
 // hold a token.
 func (s sender) explain(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Sprintf("no answer within %v", s.timeout)
+		return fmt.Sprintf("no response within %v", s.timeout)
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "its certificate comes from an authority that is not trusted here; name that authority's file with --webhook-ca"
 	}
 	return requestlog.Clean(err.Error())
+}
+
+// Roots returns the system's certificate authorities and those in extra, which
+// is PEM. Without extra ones it returns nil, which stands for the system's.
+func Roots(extra []byte) (*x509.CertPool, error) {
+	if len(extra) == 0 {
+		return nil, nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // a machine without any; the extra ones still serve
+	}
+	if !pool.AppendCertsFromPEM(extra) {
+		return nil, errors.New("the webhook CA holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
+	}
+	return pool, nil
 }

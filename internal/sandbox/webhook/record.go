@@ -1,4 +1,4 @@
-package delivery
+package webhook
 
 import (
 	"database/sql"
@@ -20,16 +20,16 @@ func retryDelay(failures int) (delay time.Duration, again bool) {
 	return schedule[failures-1], true
 }
 
-// book writes down the tries that have ended, and what follows from them.
-func (w *Worker) book(tx *store.Tx) error {
-	for _, l := range w.unbooked {
-		if !l.interrupted {
-			if err := l.book(tx); err != nil {
+// record writes the results, and what follows from them, to the file.
+func (w *Worker) record(tx *store.Tx) error {
+	for _, r := range w.unrecorded {
+		if !r.interrupted {
+			if err := r.record(tx); err != nil {
 				return err
 			}
 		}
 		err := tx.Exec(`UPDATE deliveries SET leased_by = NULL, leased_until = 0 WHERE public_id = ? AND leased_by = ?`,
-			l.deliveryID, w.name)
+			r.id, w.name)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (w *Worker) book(tx *store.Tx) error {
 	return nil
 }
 
-func (l landing) book(tx *store.Tx) error {
+func (r result) record(tx *store.Tx) error {
 	now, err := tx.Now()
 	if err != nil {
 		return err
@@ -48,24 +48,24 @@ func (l landing) book(tx *store.Tx) error {
 		due        sql.NullInt64
 	)
 	found, err := tx.Get([]any{&row, &round, &failures, &due},
-		`SELECT id, round, failures, due_at FROM deliveries WHERE public_id = ?`, l.deliveryID)
+		`SELECT id, round, failures, due_at FROM deliveries WHERE public_id = ?`, r.id)
 	if err != nil || !found { // not found: the service was reset meanwhile
 		return err
 	}
 	err = tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?)`,
-		row, l.begun.UnixMilli(), l.status, l.failure, l.took.Milliseconds())
+		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds())
 	if err != nil {
 		return err
 	}
 	// A try of an earlier round decides nothing; nor does a failure when
 	// another worker, after the lease ran out, has delivered.
-	if round != l.round || !due.Valid {
+	if round != r.round || !due.Valid {
 		return nil
 	}
 	due = sql.NullInt64{}
-	if l.failure != "" {
+	if r.failure != "" {
 		failures++
 		if delay, again := retryDelay(failures); again {
 			due = sql.NullInt64{Int64: now.Add(delay).UnixMilli(), Valid: true}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+func unknownPath() *wire.Error {
+	return &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: "there is no such method and path"}
+}
+
+func unauthorized() *wire.Error {
+	return &wire.Error{
+		Status: http.StatusUnauthorized, Code: wire.CodeUnauthorized,
+		Message: "send a valid API key as Authorization: Bearer sk_live_…",
+	}
+}
+
+func rateLimited(wait time.Duration) *wire.Error {
+	return &wire.Error{
+		Status: http.StatusTooManyRequests, Code: wire.CodeRateLimited, Wait: wait,
+		Message: fmt.Sprintf("the API key has used up a limit; it may go on in %d s", seconds(wait)),
+	}
+}
+
+func internalError(requestID string) *wire.Error {
+	return &wire.Error{
+		Status: http.StatusInternalServerError, Code: wire.CodeInternal,
+		Message: fmt.Sprintf("the sandbox failed; its log says why, under request %s", requestID),
+	}
+}
+
+// readiness refuses the calls of an account that is not ready.
+func readiness(state account.State) error {
+	switch state {
+	case account.Ready:
+		return nil
+	case account.APINotEnabled:
+		return &wire.Error{
+			Status: http.StatusForbidden, Code: wire.CodeAPINotEnabled,
+			Message: "API access is not switched on for this account yet; ask support to enable it",
+		}
+	case account.EmailUnconfirmed, account.NoDeposit:
+		return &wire.Error{
+			Status: http.StatusForbidden, Code: wire.CodeOnboardingIncomplete,
+			Message: "confirm the account's e-mail address and make a first deposit",
+		}
+	}
+	return fmt.Errorf("account state %q is unknown", state)
+}
+
+// extendedError is the body of a refusal that says more than it has to.
+type extendedError struct {
+	Code      string         `json:"error"`
+	Message   string         `json:"message"`
+	Status    int            `json:"status"`
+	RequestID string         `json:"request_id"`
+	Details   map[string]any `json:"details"`
+}
+
+// errorResponse writes an error in the format that the quirks ask for.
+func (x *exchange) errorResponse(e *wire.Error) wire.Response {
+	res := wire.Response{Status: e.Status, Header: http.Header{}}
+	if e.Wait > 0 {
+		switch x.quirks.RetryAfter {
+		case behavior.Seconds:
+			res.Header.Set("Retry-After", strconv.FormatInt(seconds(e.Wait), 10))
+		case behavior.Date: // by the clock that the Date header shows
+			at := time.Now().Add(time.Duration(seconds(e.Wait)+1) * time.Second)
+			res.Header.Set("Retry-After", at.UTC().Format(http.TimeFormat))
+		}
+	}
+	switch {
+	case x.isAPI() && x.quirks.ErrorBody == behavior.Extended:
+		res.Body = wire.Encode(extendedError{e.Code, e.Message, e.Status, x.id, map[string]any{}})
+	case x.isAPI() && x.quirks.ErrorBody == behavior.Text:
+		res.Body, res.ContentType = []byte(e.Message+"\n"), textType
+	default:
+		res.Body = wire.Encode(e)
+	}
+	return res
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -1,0 +1,213 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// exchange is a request on its way to its response.
+type exchange struct {
+	id      string
+	route   Route
+	request *http.Request
+	body    wire.Body
+
+	// What prepare finds.
+	now     time.Time       // the service's time
+	account account.Account // of the key; its ID is 0 when the key is not valid
+	quirks  behavior.Quirks
+	limits  behavior.Limits // of an API call
+	fault   *behavior.Fault // of an API call; nil: none
+}
+
+func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, API+"/") }
+
+// path is relative to the base address.
+func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
+
+// serve is the way of every request. Its steps follow in the order in which
+// they are taken.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
+	start := time.Now()
+	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start}
+	if route.writes() { // ahead of the transaction: a slow caller must not keep others from writing
+		x.body = wire.ReadBody(w, r)
+	}
+	res := s.respond(r.Context(), x)
+	s.record(x, res) //nolint:contextcheck // the log is written before the response
+	s.Logger.Info("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
+		"status", res.sentStatus(), "duration", time.Since(start))
+	if err := res.send(w, x.id); err != nil {
+		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
+	}
+}
+
+// respond never fails: what goes wrong in a way of its own is a 500.
+func (s *Server) respond(ctx context.Context, x *exchange) (res response) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.Logger.Error("a handler panicked", "request", x.id, "panic", p, "stack", string(debug.Stack()))
+			res = response{Response: x.errorResponse(internalError(x.id))}
+		}
+	}()
+	if err := s.prepare(ctx, x); err != nil {
+		return response{Response: s.refuse(x, err)}
+	}
+	release, err := s.claim(x)
+	if err != nil {
+		return response{Response: s.refuse(x, err)}
+	}
+	defer release()
+	if x.fault != nil {
+		return s.applyFault(ctx, x)
+	}
+	return response{Response: s.process(ctx, x)}
+}
+
+// prepare finds the account of the key and how the service is to behave, and
+// takes the fault that is meant for the call. It is the one look at the key.
+func (s *Server) prepare(ctx context.Context, x *exchange) error {
+	err := s.DB.Read(ctx, func(tx *store.Tx) (err error) {
+		if x.now, err = tx.Now(); err != nil {
+			return err
+		}
+		if x.quirks, err = behavior.ReadQuirks(tx); err != nil {
+			return err
+		}
+		scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
+		if strings.EqualFold(scheme, "Bearer") {
+			if x.account, _, err = account.ByKey(tx, key); err != nil {
+				return err
+			}
+		}
+		if !x.isAPI() {
+			return nil
+		}
+		if x.limits, err = behavior.ReadLimits(tx); err != nil {
+			return err
+		}
+		x.fault, err = behavior.FindFault(tx, x.request.Method, x.path())
+		return err
+	})
+	if err != nil || x.fault == nil {
+		return err
+	}
+	return s.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		x.fault, err = behavior.TakeFault(tx, x.request.Method, x.path())
+		return err
+	})
+}
+
+// process is the way of a call that no fault is in the way of.
+func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
+	if err := s.authorize(ctx, x); err != nil {
+		return s.refuse(x, err)
+	}
+	if x.route.Before != nil {
+		if err := x.route.Before(ctx); err != nil {
+			return s.refuse(x, err)
+		}
+	}
+	begin := s.DB.Read
+	if x.route.writes() {
+		begin = s.DB.Write
+	}
+	var res wire.Response
+	err := begin(ctx, func(tx *store.Tx) (err error) {
+		res, err = s.handle(tx, x)
+		return err
+	})
+	if err != nil {
+		return s.refuse(x, err)
+	}
+	return res
+}
+
+// authorize checks that the account may make the call. A call of a valid key
+// counts towards its limits, whatever becomes of it.
+func (s *Server) authorize(ctx context.Context, x *exchange) error {
+	if x.account.ID == 0 {
+		return unauthorized()
+	}
+	if !x.isAPI() {
+		return nil
+	}
+	if x.limits.Apply(x.route.Class) {
+		err := s.DB.Write(ctx, func(tx *store.Tx) error {
+			wait, err := x.limits.Admit(tx, x.account.ID, x.route.Class)
+			if err == nil && wait > 0 {
+				return rateLimited(wait)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return readiness(x.account.State)
+}
+
+// handle runs the handler in its transaction.
+func (s *Server) handle(tx *store.Tx, x *exchange) (res wire.Response, err error) {
+	c := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body}
+	if !x.isAPI() {
+		return x.route.Handle(c)
+	}
+	if x.route.writes() && x.quirks.Idempotency != behavior.Ignored {
+		res, err = c.idempotent(x.route.Handle)
+	} else {
+		res, err = x.route.Handle(c)
+	}
+	if err != nil {
+		return wire.Response{}, err
+	}
+	res.Body, err = x.quirks.WriteAmounts(res.Body)
+	return res, err
+}
+
+// refuse responds to what went wrong: a refusal in its own words, anything else
+// with a 500. A caller that went away while it waited for its turn has had
+// nothing done: that is the only thing which a context ends.
+func (s *Server) refuse(x *exchange, err error) wire.Response {
+	if refused, ok := errors.AsType[*wire.Error](err); ok {
+		return x.errorResponse(refused)
+	}
+	if x.request.Context().Err() != nil {
+		return x.errorResponse(wire.Invalid("the request was given up before it was processed"))
+	}
+	s.Logger.Error("a request failed", "request", x.id, "error", err)
+	return x.errorResponse(internalError(x.id))
+}
+
+// record notes API calls before their responses are sent, so that whoever has a
+// response finds its call in the log.
+func (s *Server) record(x *exchange, res response) {
+	select {
+	case <-s.Closing:
+		return // the log is closed
+	default:
+	}
+	if !x.isAPI() {
+		return
+	}
+	s.Recorder.Record(requestlog.Entry{
+		AccountID:      x.account.ID,
+		Method:         x.request.Method,
+		Path:           x.path(),
+		Query:          x.request.URL.RawQuery,
+		Status:         res.sentStatus(),
+		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
+		Time:           x.now,
+	})
+}

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"strconv"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+const (
+	jsonType = "application/json"
+	textType = "text/plain; charset=utf-8"
+)
+
+// response is a response, and how much of it is sent.
+type response struct {
+	wire.Response
+
+	extent extent
+}
+
+type extent int
+
+const (
+	whole extent = iota
+	truncated
+	dropped
+)
+
+// sentStatus is what the caller sees; 0 is nothing.
+func (r response) sentStatus() int {
+	if r.extent == dropped {
+		return 0
+	}
+	return r.Status
+}
+
+// send writes the response. One that is cut off ends in http.ErrAbortHandler,
+// by which an http.Server closes the connection.
+func (r response) send(w http.ResponseWriter, requestID string) error {
+	if r.extent == dropped {
+		panic(http.ErrAbortHandler)
+	}
+	h := w.Header()
+	maps.Copy(h, r.Header)
+	h.Set("Content-Type", cmp.Or(r.ContentType, jsonType))
+	h.Set("Content-Length", strconv.Itoa(len(r.Body)))
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Request-Id", requestID)
+	if r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
+		h.Del("Content-Length")
+		r.Body = nil
+	}
+	w.WriteHeader(r.Status)
+	if r.extent == truncated {
+		_, _ = w.Write(r.Body[:len(r.Body)/2])    // the caller is to see it break off
+		_ = http.NewResponseController(w).Flush() // where there is a connection
+		panic(http.ErrAbortHandler)
+	}
+	_, err := w.Write(r.Body)
+	return err
+}

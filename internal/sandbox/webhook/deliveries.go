@@ -1,0 +1,174 @@
+package webhook
+
+import (
+	"database/sql"
+	"net/url"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// listDeliveries shows every delivery with its tries, the oldest first.
+func listDeliveries(c *server.Call) (wire.Response, error) {
+	deliveries, err := readDeliveries(c.Tx, ofAccount, c.Account.ID)
+	return wire.OK(struct {
+		Data []*deliveryView `json:"data"`
+	}{deliveries}), err
+}
+
+// redeliver makes a delivery due at once, at the start of the schedule, also
+// one that has arrived already or is in flight.
+func redeliver(c *server.Call) (wire.Response, error) {
+	if err := c.NoFields(); err != nil {
+		return wire.Response{}, err
+	}
+	id := c.PathValue("delivery_id")
+	deliveries, err := readDeliveries(c.Tx, ofID, c.Account.ID, id)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if len(deliveries) == 0 {
+		return wire.Response{}, wire.NotFound("delivery", id)
+	}
+	now, err := c.Tx.Now()
+	if err != nil {
+		return wire.Response{}, err
+	}
+	err = c.Tx.Exec(`UPDATE deliveries SET round = round + 1, failures = 0, due_at = ? WHERE public_id = ?`, now.UnixMilli(), id)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	c.Tx.Signal()
+	deliveries[0].setDue(now)
+	return wire.OK(deliveries[0]), nil
+}
+
+// deliveryState is where a delivery stands.
+type deliveryState string
+
+const (
+	pending   deliveryState = "pending"
+	delivered deliveryState = "delivered"
+	failed    deliveryState = "failed" // the schedule is at its end
+)
+
+// deliveryView is a delivery as it is shown. The payload is not part of it: it may
+// hold a one-time code.
+type deliveryView struct {
+	ID        string        `json:"id"`
+	EventID   string        `json:"event_id"`
+	Type      string        `json:"type"`
+	WebhookID string        `json:"webhook_id"`
+	URL       string        `json:"url"` // without its query, where tokens are
+	State     deliveryState `json:"state"`
+	CreatedAt string        `json:"created_at"`
+	NextTryAt *string       `json:"next_try_at"` // null: there will be none
+	Tries     []tryView     `json:"tries"`
+
+	row int64
+}
+
+type tryView struct {
+	Time       string  `json:"time"`
+	Status     *int    `json:"status"` // null: there was no response
+	Error      *string `json:"error"`  // null: it was delivered
+	DurationMS int64   `json:"duration_ms"`
+
+	row int64 // of the delivery
+}
+
+// setDue makes the delivery one that is tried at a time.
+func (v *deliveryView) setDue(at time.Time) {
+	text := wire.Timestamp(at)
+	v.State, v.NextTryAt = pending, &text
+}
+
+// Which deliveries to read.
+const (
+	ofAccount = `e.account_id = ?`
+	ofID      = `e.account_id = ? AND d.public_id = ?`
+)
+
+// readDeliveries returns deliveries with their tries, the oldest first.
+func readDeliveries(tx *store.Tx, which string, args ...any) ([]*deliveryView, error) {
+	deliveries, err := store.Select(tx, scanDelivery, `
+		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url, e.created_at, d.due_at
+		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
+		WHERE `+which+` ORDER BY d.id`, args...)
+	if err != nil {
+		return nil, err
+	}
+	byRow := make(map[int64]*deliveryView, len(deliveries))
+	for _, v := range deliveries {
+		byRow[v.row] = v
+	}
+	tries, err := store.Select(tx, scanTry, `
+		SELECT t.delivery_id, t.time, t.status, t.error, t.duration_ms
+		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN delivery_tries t ON t.delivery_id = d.id
+		WHERE `+which+` ORDER BY t.id`, args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tries {
+		byRow[t.row].add(t)
+	}
+	return deliveries, nil
+}
+
+// add takes the next try, which decides unless there will be another.
+func (v *deliveryView) add(t tryView) {
+	v.Tries = append(v.Tries, t)
+	switch {
+	case v.NextTryAt != nil:
+	case t.Error == nil:
+		v.State = delivered
+	default:
+		v.State = failed
+	}
+}
+
+func scanDelivery(row store.Row) (*deliveryView, error) {
+	v := &deliveryView{Tries: []tryView{}}
+	var (
+		address string
+		created int64
+		due     sql.NullInt64
+	)
+	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &address, &created, &due)
+	v.URL, v.CreatedAt = withoutQuery(address), wire.Timestamp(time.UnixMilli(created))
+	if due.Valid {
+		v.setDue(time.UnixMilli(due.Int64))
+	}
+	return v, err
+}
+
+func withoutQuery(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.RawQuery, u.Fragment = "", ""
+	return requestlog.Clean(u.String())
+}
+
+func scanTry(row store.Row) (tryView, error) {
+	var (
+		t       tryView
+		at      int64
+		status  sql.NullInt64
+		failure sql.NullString
+	)
+	err := row.Scan(&t.row, &at, &status, &failure, &t.DurationMS)
+	t.Time = wire.Timestamp(time.UnixMilli(at))
+	if status.Valid {
+		code := int(status.Int64)
+		t.Status = &code
+	}
+	if failure.Valid {
+		t.Error = &failure.String
+	}
+	return t, err
+}

@@ -1,0 +1,162 @@
+package webhook
+
+import (
+	"context"
+	"crypto/x509"
+	"log/slog"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+)
+
+const (
+	// perEndpoint is how many deliveries to one endpoint run side by side.
+	// Endpoints do not share this room, so none waits for another.
+	perEndpoint = 8
+	// pollInterval is how late a worker may notice that a time has come, or
+	// what another process did.
+	pollInterval = 250 * time.Millisecond
+	// shutdownTime is how long running deliveries may take once Close is called.
+	shutdownTime = 500 * time.Millisecond
+)
+
+// WorkerOptions says how to deliver.
+type WorkerOptions struct {
+	DB      *store.DB
+	Keys    *vault.Keyring
+	Logger  *slog.Logger
+	Roots   *x509.CertPool // the authorities that endpoints' certificates may come from; nil: the system's
+	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
+}
+
+// Worker brings the events of the outbox to their endpoints while it runs.
+// Several may work on one file, in one process or many: each delivery is leased
+// by one of them at a time.
+type Worker struct {
+	db      *store.DB
+	logger  *slog.Logger
+	sender  sender
+	name    string // of the leases
+	results chan result
+	stop    chan struct{}
+	stopped chan struct{}
+	cancel  context.CancelFunc // of all that is in flight
+
+	// What follows belongs to the goroutine of run.
+	inFlight   map[string]string // deliveries by id: their endpoints' ids
+	unrecorded []result          // not in the file yet
+	renewed    int64             // when the leases were, in Unix milliseconds
+}
+
+// result is a delivery that was tried.
+type result struct {
+	delivery
+	outcome
+}
+
+// StartWorker begins to deliver. Close the worker before the file.
+func StartWorker(o WorkerOptions) *Worker {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &Worker{
+		db: o.DB, logger: o.Logger, sender: newSender(o), name: vault.Token("lease_"),
+		results: make(chan result), stop: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
+		inFlight: map[string]string{},
+	}
+	go w.run(ctx)
+	return w
+}
+
+// Close stops the worker and returns when no goroutine of it is left. What is
+// in flight then, and not answered soon, is delivered again another time.
+func (w *Worker) Close() {
+	close(w.stop)
+	<-w.stopped
+}
+
+func (w *Worker) run(ctx context.Context) {
+	defer close(w.stopped)
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		w.poll(ctx)
+		select {
+		case <-w.stop:
+			w.shutDown()
+			return
+		case <-ticker.C:
+		case <-w.db.Signals():
+		case r := <-w.results:
+			w.complete(r)
+		}
+	}
+}
+
+// poll records the results so far and sends what is due, in one transaction.
+// When that fails, the next poll tries again.
+func (w *Worker) poll(ctx context.Context) {
+	w.completeReady()
+	var due []delivery
+	err := w.db.Write(ctx, func(tx *store.Tx) (err error) {
+		if err := w.record(tx); err != nil {
+			return err
+		}
+		if err := w.renew(tx); err != nil {
+			return err
+		}
+		due, err = w.lease(tx)
+		return err
+	})
+	if err != nil {
+		w.logger.Error("the outbox could not be worked on", "error", err)
+		return
+	}
+	w.unrecorded = nil
+	for _, d := range due {
+		w.inFlight[d.id] = d.webhookID
+		go func() { w.results <- result{d, w.sender.send(ctx, d)} }()
+	}
+}
+
+// completeReady completes all results that are there, so that one transaction
+// serves many.
+func (w *Worker) completeReady() {
+	for {
+		select {
+		case r := <-w.results:
+			w.complete(r)
+		default:
+			return
+		}
+	}
+}
+
+func (w *Worker) complete(r result) {
+	delete(w.inFlight, r.id)
+	w.unrecorded = append(w.unrecorded, r)
+	attributes := []any{
+		"delivery", r.id, "event", r.eventID, "type", r.event, "webhook", r.webhookID,
+		"status", r.status, "duration", r.took,
+	}
+	switch {
+	case r.interrupted:
+	case r.failure == "":
+		w.logger.Info("an event was delivered", attributes...)
+	default:
+		w.logger.Warn("an event was not delivered", append(attributes, "error", r.failure)...)
+	}
+}
+
+// shutDown lets running deliveries end and records them.
+func (w *Worker) shutDown() {
+	defer w.cancel()
+	timer := time.AfterFunc(shutdownTime, w.cancel)
+	defer timer.Stop()
+	for len(w.inFlight) > 0 {
+		w.complete(<-w.results)
+	}
+	if err := w.db.Write(context.Background(), w.record); err != nil {
+		w.logger.Error("the last deliveries could not be recorded and will be repeated", "error", err)
+	}
+	w.sender.client.CloseIdleConnections()
+}

@@ -1,0 +1,38 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// Response is what a request is answered with.
+type Response struct {
+	Status      int
+	Body        []byte
+	ContentType string      // empty: JSON
+	Header      http.Header // what not every response has; may be nil
+}
+
+// OK is a 200.
+func OK(body any) Response { return Response{Status: http.StatusOK, Body: Encode(body)} }
+
+// Created is a 201.
+func Created(body any) Response { return Response{Status: http.StatusCreated, Body: Encode(body)} }
+
+// Encode writes JSON. It panics over what has no JSON form, which is a mistake
+// in the program.
+func Encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("wire: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+// Timestamp writes a time as the API does: UTC, one width, so that the order
+// of the texts is the order of the times.
+func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
