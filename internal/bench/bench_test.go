@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
 )
 
 func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
@@ -54,12 +56,12 @@ func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
 func TestHighestPeakIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "peaks")
-	for _, size := range []int64{20_000_000_000, 50_000_000_000, 30_000_000_000} {
+	for _, size := range []process.Megabytes{20_000, 50_000, 30_000} {
 		if err := addPeak(path, size); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if peak, err := takePeak(path); err != nil || peak < 50_000 {
+	if peak, err := takePeak(path); err != nil || peak != 50_000 {
 		t.Errorf("got %d MB, %v", peak, err)
 	}
 	if _, err := takePeak(path); err == nil {

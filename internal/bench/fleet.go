@@ -40,7 +40,7 @@ func (b *bench) newFleet(ctx context.Context, cards int, latency time.Duration) 
 	f.active = f.cards - f.frozen
 	f.variables = []string{fmt.Sprintf("-var=fleet=%d", cards)}
 	if err := f.populate(ctx); err != nil {
-		w.service.kill()
+		w.service.Kill()
 		return nil, err
 	}
 	return f, nil
@@ -86,11 +86,11 @@ func (s *service) issue(ctx context.Context, count, frozen int) ([]card, error) 
 	for i := range cards {
 		group.Go(func() error {
 			body := fmt.Sprintf(`{"bin_id": "bin_ads_visa_us", "amount": 60, "label": "campaign %d", "allowed_categories": ["advertising"], "metadata": {"team": "ads"}}`, 1+i)
-			if err := s.call(ctx, http.MethodPost, "/cards", body, &cards[i]); err != nil {
+			if err := s.Call(ctx, http.MethodPost, "/cards", body, &cards[i]); err != nil {
 				return err
 			}
 			if cards[i].frozen = i >= count-frozen; cards[i].frozen {
-				return s.call(ctx, http.MethodPost, "/cards/"+cards[i].ID+"/freeze", "", nil)
+				return s.Call(ctx, http.MethodPost, "/cards/"+cards[i].ID+"/freeze", "", nil)
 			}
 			return nil
 		})

@@ -19,6 +19,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
 )
 
 func main() {
@@ -73,7 +75,7 @@ type bench struct {
 }
 
 // measureIdle returns the peak of memory of a provider that has no card to care for.
-func (b *bench) measureIdle(ctx context.Context) (megabytes, error) {
+func (b *bench) measureIdle(ctx context.Context) (process.Megabytes, error) {
 	w, err := b.workspace("idle", fleetConfig)
 	if err != nil {
 		return 0, err
@@ -82,7 +84,7 @@ func (b *bench) measureIdle(ctx context.Context) (megabytes, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer s.kill()
+	defer s.Kill()
 	w.service = s
 	ran, err := w.run(ctx, "plan", "-var=fleet=0")
 	return ran.peak, err

@@ -39,7 +39,7 @@ func (b *bench) measureFleet(ctx context.Context, cards int) error {
 			return fmt.Errorf("making the fleet: %w", err)
 		}
 		err = f.measureAll(ctx, least)
-		f.service.kill()
+		f.service.Kill()
 		if err != nil {
 			return err
 		}

@@ -9,9 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
-	"syscall"
+
+	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
 )
 
 // In the environment of the stand-in, that is, of this program started by the
@@ -32,16 +32,14 @@ func standIn(program, peaks string) int {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1
 	}
-	if usage, ok := provider.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		if err := addPeak(peaks, usage.Maxrss); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			return 1
-		}
+	if err := addPeak(peaks, process.PeakMemory(provider.ProcessState)); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 1
 	}
 	return provider.ProcessState.ExitCode()
 }
 
-func addPeak(path string, size int64) error {
+func addPeak(path string, size process.Megabytes) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // named by the bench itself
 	if err != nil {
 		return err
@@ -50,25 +48,19 @@ func addPeak(path string, size int64) error {
 	return errors.Join(err, file.Close())
 }
 
-// megabytes are a million bytes each.
-type megabytes int64
-
 // takePeak returns the highest peak that stand-ins have noted, and forgets them.
-func takePeak(path string) (megabytes, error) {
+func takePeak(path string) (process.Megabytes, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // named by the bench itself
 	if err != nil {
 		return 0, fmt.Errorf("no provider has ended: %w", err)
 	}
-	var highest int64
+	var highest process.Megabytes
 	for line := range strings.Lines(string(content)) {
-		var size int64
+		var size process.Megabytes
 		if _, err := fmt.Sscan(line, &size); err != nil {
 			return 0, fmt.Errorf("reading a peak of memory: %w", err)
 		}
 		highest = max(highest, size)
 	}
-	if runtime.GOOS != "darwin" {
-		highest *= 1024 // others count in KiB
-	}
-	return megabytes(highest / 1_000_000), os.Remove(path)
+	return highest, os.Remove(path)
 }

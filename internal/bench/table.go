@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
 )
 
 const legend = `Each apply changes %d cards of a fleet, one in ten of which is frozen at first; %d processors.
@@ -34,7 +36,7 @@ type row struct {
 	leastCalls int
 	wall       time.Duration
 	leastWall  time.Duration
-	peak       megabytes // of the provider's processes
+	peak       process.Megabytes // of the provider's processes
 }
 
 func (r row) print(to io.Writer) {

@@ -1,7 +1,9 @@
-// Command benchmark measures a sandbox process that holds a lot of data, and
+//go:build unix
+
+// Command sandbox measures a sandbox process that holds a lot of data, and
 // prints each figure beside its target. It fails when one is missed.
 //
-//	benchmark path/to/terraform-provider-vcard
+//	sandbox path/to/terraform-provider-vcard
 package main
 
 import (

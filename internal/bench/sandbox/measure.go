@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -8,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -16,12 +19,12 @@ func (b *bench) measure(ctx context.Context) error {
 	if err := b.starts(ctx); err != nil {
 		return err
 	}
-	s, err := start(ctx, b.program, b.file)
+	s, err := b.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.kill()
-	for _, step := range []func(context.Context, *server) error{b.pages, b.reads, b.funds, b.memory, b.survival} {
+	defer s.Kill()
+	for _, step := range []func(context.Context, *process.Sandbox) error{b.pages, b.reads, b.funds, b.survival, b.memory} {
 		if err := step(ctx, s); err != nil {
 			return err
 		}
@@ -34,31 +37,34 @@ func (b *bench) starts(ctx context.Context) error {
 	var took []time.Duration
 	for range 5 {
 		began := time.Now()
-		s, err := start(ctx, b.program, b.file)
+		s, err := b.start(ctx)
 		if err != nil {
 			return err
 		}
 		took = append(took, time.Since(began))
-		s.kill()
+		s.Kill()
 	}
 	b.within(300*time.Millisecond, "from start to listening", median(took))
 	return nil
 }
 
-func (b *bench) pages(ctx context.Context, s *server) error {
+func (b *bench) pages(ctx context.Context, s *process.Sandbox) error {
 	for _, page := range []struct{ figure, path string }{
 		{"100 cards of 10,000, first page", "/cards?per_page=100"},
 		{"100 cards of 10,000, last page", fmt.Sprintf("/cards?per_page=100&page=%d", cards/100)},
 		{"100 active cards, last page", fmt.Sprintf("/cards?per_page=100&status=active&page=%d", cards*9/10/100)},
-		{"100 transactions of 1,000,000, first page", "/transactions?per_page=100"},
-		{"100 transactions of 1,000,000, last page", fmt.Sprintf("/transactions?per_page=100&page=%d", transactions/100)},
-		{"100 transactions of a day in the middle", "/transactions?per_page=100&from=2026-04-20&to=2026-04-20"},
+		{"100 transactions of 100,000, first page", "/transactions?per_page=100"},
+		{"100 transactions of 100,000, last page", fmt.Sprintf("/transactions?per_page=100&page=%d", transactions/100)},
+		{"100 declines of 100,000, last page", fmt.Sprintf("/transactions?per_page=100&type=decline&page=%d", transactions/100)},
+		{"100 settlements of none", "/transactions?per_page=100&type=settlement"},
+		{"100 transactions of a day in the middle", "/transactions?per_page=100&from=2026-01-12&to=2026-01-12"},
+		{"100 transactions of the first day, last page", "/transactions?per_page=100&to=2026-01-01&page=43"},
 		{"100 transactions of one card", "/transactions?per_page=100&card_id=" + cardID(cards/2)},
 	} {
 		var took []time.Duration
 		for range 51 {
 			began := time.Now()
-			if err := s.call(ctx, http.MethodGet, "/api/v1"+page.path, "", nil); err != nil {
+			if err := s.Call(ctx, http.MethodGet, page.path, "", nil); err != nil {
 				return err
 			}
 			took = append(took, time.Since(began))
@@ -70,7 +76,7 @@ func (b *bench) pages(ctx context.Context, s *server) error {
 
 // reads measures reading with the limits away, and with limits too high to be
 // reached: then every read is counted, which is a write.
-func (b *bench) reads(ctx context.Context, s *server) error {
+func (b *bench) reads(ctx context.Context, s *process.Sandbox) error {
 	for _, limits := range []struct {
 		figure string
 		most   int64
@@ -78,11 +84,11 @@ func (b *bench) reads(ctx context.Context, s *server) error {
 		{"GET /cards/{id}, counted", 1_000_000_000},
 		{"GET /cards/{id}", 0},
 	} {
-		if err := s.limit(ctx, limits.most); err != nil {
+		if err := s.LimitRequests(ctx, limits.most); err != nil {
 			return err
 		}
 		answered, err := load(ctx, func(ctx context.Context) error {
-			return s.call(ctx, http.MethodGet, "/api/v1/cards/"+anyCard(), "", nil)
+			return s.Call(ctx, http.MethodGet, "/cards/"+anyCard(), "", nil)
 		})
 		if err != nil {
 			return err
@@ -92,40 +98,31 @@ func (b *bench) reads(ctx context.Context, s *server) error {
 	return nil
 }
 
-func (b *bench) funds(ctx context.Context, s *server) error {
-	answered, err := load(ctx, s.fund)
+func (b *bench) funds(ctx context.Context, s *process.Sandbox) error {
+	answered, err := load(ctx, fund(s))
 	b.atLeast(300, "POST /cards/{id}/fund", rate(answered))
 	return err
 }
 
-func (b *bench) memory(_ context.Context, s *server) error {
-	const most = 150
-	peak, known, err := s.peakMemory()
-	if known {
-		b.report("memory at its peak", fmt.Sprintf("%d MB", peak), fmt.Sprintf("at most %d MB", most), peak <= most)
-	}
-	return err
-}
-
-// survival kills the process amid funds, and counts them in the books of the
+// survival kills the process amid funds, and counts them in the wallet of the
 // next one: those that were answered are there, beside at most those under way.
-func (b *bench) survival(ctx context.Context, s *server) error {
-	before, err := s.wallet(ctx)
+func (b *bench) survival(ctx context.Context, s *process.Sandbox) error {
+	before, err := s.WalletBalance(ctx)
 	if err != nil {
 		return err
 	}
-	timer := time.AfterFunc(loaded/2, s.kill)
+	timer := time.AfterFunc(loaded/2, s.Kill)
 	defer timer.Stop()
-	answered, err := load(ctx, s.fund)
+	answered, err := load(ctx, fund(s))
 	if err == nil {
 		return errors.New("the killed process went on")
 	}
-	next, err := start(ctx, b.program, b.file)
+	next, err := b.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer next.kill()
-	after, err := next.wallet(ctx)
+	defer next.Kill()
+	after, err := next.WalletBalance(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,7 +132,24 @@ func (b *bench) survival(ctx context.Context, s *server) error {
 	return nil
 }
 
-// anyCard is one of the seeded cards.
-func anyCard() string { return cardID(1 + rand.IntN(cards)) }
+func (b *bench) memory(_ context.Context, s *process.Sandbox) error {
+	const limit = 150
+	peak := s.PeakMemory()
+	b.report("memory at its peak", fmt.Sprintf("%d MB", peak), fmt.Sprintf("at most %d MB", limit), peak <= limit)
+	return nil
+}
+
+func (b *bench) start(ctx context.Context) (*process.Sandbox, error) {
+	return process.Start(ctx, b.program, "--data="+b.file)
+}
 
 const fundAmount = 1 * usd.Cent
+
+// fund returns a call that funds one of the seeded cards.
+func fund(s *process.Sandbox) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return s.Call(ctx, http.MethodPost, "/cards/"+anyCard()+"/fund", `{"amount":`+fundAmount.String()+`}`, nil)
+	}
+}
+
+func anyCard() string { return cardID(1 + rand.IntN(cards)) }
