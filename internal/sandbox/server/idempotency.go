@@ -38,7 +38,7 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if err := c.Tx.Exec(`DELETE FROM idempotent_answers WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli()); err != nil {
+	if err := c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli()); err != nil {
 		return wire.Response{}, err
 	}
 	hash := sha256.Sum256(c.body.Raw)
@@ -51,7 +51,7 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 		return wire.Response{}, err
 	}
 	return res, c.Tx.Exec(`
-		INSERT INTO idempotent_answers (account_id, key, method, path, body_hash, status, answer, created_at)
+		INSERT INTO idempotent_responses (account_id, key, method, path, body_hash, status, response, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status, c.Keys.Seal(res.Body), now.UnixMilli())
 }
@@ -60,7 +60,7 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found bool, err error) {
 	var storedHash, sealed []byte
 	found, err = c.Tx.Get([]any{&storedHash, &res.Status, &sealed}, `
-		SELECT body_hash, status, answer FROM idempotent_answers
+		SELECT body_hash, status, response FROM idempotent_responses
 		WHERE account_id = ? AND key = ? AND method = ? AND path = ?`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path)
 	if err != nil || !found {

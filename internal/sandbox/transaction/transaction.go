@@ -53,23 +53,19 @@ type New struct {
 }
 
 // Record writes a transaction and returns what the API shows of it. It moves no
-// money. Times never go back, even when a clock does: the listing finds dates
-// by their place.
+// money. Times never go back, even when a clock does: the order of an account's
+// transactions is the order of their times.
 func Record(tx *store.Tx, accountID int64, n New) (shown Transaction, err error) {
 	now, err := tx.Now()
 	if err != nil {
 		return Transaction{}, err
 	}
-	created := now.UnixMilli()
-	places := make([]any, 0, len(listings()))
-	for _, listing := range listings() {
-		last, at, err := listing.last(tx, scope{accountID: accountID, cardID: n.Card.ID, kind: n.Type})
-		if err != nil {
-			return Transaction{}, err
-		}
-		places = append(places, last+1)
-		created = max(created, at)
+	var last int64
+	_, err = tx.Get([]any{&last}, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
+	if err != nil {
+		return Transaction{}, err
 	}
+	created := max(last, now.UnixMilli())
 	shown = Transaction{
 		ID:        vault.Token("txn_"),
 		CardID:    n.Card.PublicID,
@@ -81,13 +77,9 @@ func Record(tx *store.Tx, accountID int64, n New) (shown Transaction, err error)
 		CreatedAt: wire.Timestamp(time.UnixMilli(created)),
 	}
 	err = tx.Exec(`
-		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
-		                          created_at, number, type_number, card_number, card_type_number)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append([]any{
-			shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC,
-			created,
-		}, places...)...)
+		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, created)
 	return shown, err
 }
 

@@ -1,0 +1,57 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+)
+
+// A file of the version that still numbered transactions in four ways, and whose
+// faults had other patterns for paths.
+func TestOldFileOpens(t *testing.T) {
+	t.Parallel()
+	const numbered = 6 // migrations
+	path := filepath.Join(t.TempDir(), "old.db")
+	scripts, err := filepath.Glob("store/schema/*.sql")
+	if err != nil || len(scripts) <= numbered {
+		t.Fatalf("%d migrations, %v", len(scripts), err)
+	}
+	for _, script := range scripts[:numbered] {
+		content, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, path, string(content))
+	}
+	master := bytes.Repeat([]byte{7}, 32)
+	keys, err := vault.New(master)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, path, fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d;
+		INSERT INTO service (id, master_key, initial_balance) VALUES (1, x'%x', 0);
+		INSERT INTO accounts (id, public_id, key_hash, state) VALUES (1, 'acct_first', x'%x', 'ready');
+		INSERT INTO ledger_accounts (id, account_id, kind) VALUES (1, 1, 'wallet'), (2, 1, 'holds'), (3, 1, 'card');
+		INSERT INTO cards VALUES (1, 'card_a', 1, 3, 'bin_ads_visa_us', '0000', 'active', 100, '', '[]', NULL, '{}', 0, '2029-01-31');
+		INSERT INTO transactions VALUES
+			(1, 'txn_a', 1, 1, NULL, 'decline', 100, 0, 'Ads', '7311', 1000, 1, 1, 1, 1),
+			(2, 'txn_b', 1, 1, NULL, 'decline', 200, 0, 'Ads', '7311', 2000, 2, 2, 2, 2);
+		INSERT INTO faults (definition) VALUES ('{"method":"*","path":"**","when":"before","then":"drop"}');
+		INSERT INTO idempotent_answers VALUES (1, 'k', 'POST', '/api/v1/webhooks', x'%x', 201, x'%x', %d)`,
+		0x76637264, numbered, master, vault.HashAPIKey(keys.APIKey("acct_first")), vault.HashAPIKey("{}"), keys.Seal([]byte(`{"id":"wh_a"}`)), int64(1)<<50))
+	s, stop := serveFile(t, sandbox.Options{Path: path})
+	defer stop()
+	if got := s.get("/api/v1/transactions").ok(200).raw; strings.Index(got, "txn_b") > strings.Index(got, "txn_a") || !strings.Contains(got, "1970-01-01T00:00:01.000Z") {
+		t.Errorf("the transactions are %s", got)
+	}
+	if got := s.post("/api/v1/webhooks", "{}", idempotencyKey, "k").ok(201).text("id"); got != "wh_a" {
+		t.Errorf("the stored response has the id %s", got)
+	}
+	s.balanced()
+}
