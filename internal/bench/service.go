@@ -33,8 +33,13 @@ func (s *service) delay(ctx context.Context, latency time.Duration) error {
 	if latency == 0 {
 		return nil
 	}
-	order := fmt.Sprintf(`{"method": "*", "path": "/**", "times": 0, "when": "before", "delay_ms": %d, "then": "pass"}`, latency.Milliseconds())
-	return s.Call(ctx, http.MethodPost, "/_sandbox/faults", order, nil)
+	for _, path := range []string{"/*", "/*/*", "/*/*/*"} { // no path of the API is longer
+		fault := fmt.Sprintf(`{"method": "*", "path": %q, "times": 0, "when": "before", "delay_ms": %d, "then": "pass"}`, path, latency.Milliseconds())
+		if err := s.Call(ctx, http.MethodPost, "/_sandbox/faults", fault, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeRequests returns how often each endpoint was called, and forgets it.

@@ -119,10 +119,10 @@ func TestFaultTargets(t *testing.T) {
 	for order, c := range map[string]struct{ hit, missed string }{
 		`"method":"GET","path":"/cards"`:           {"GET /cards", "POST /cards, GET /cards/card_x, GET /bins"},
 		`"method":"GET","path":"/cards/*"`:         {"GET /cards/card_x", "GET /cards, GET /cards/card_x/details"},
-		`"method":"GET","path":"/cards/**"`:        {"GET /cards/card_x, GET /cards/card_x/details", "GET /cards, GET /bins"},
-		`"method":"*","path":"/cards{,/**}"`:       {"GET /cards, POST /cards, DELETE /cards/card_x, POST /cards/card_x/fund", "GET /bins"},
-		`"method":"*","path":"**"`:                 {"GET /bins, POST /webhooks, GET /nothing", ""},
-		`"method":"POST","path":"/cards/card_?/*"`: {"POST /cards/card_x/freeze", "POST /cards/card_xy/freeze, GET /cards/card_x/details"},
+		`"method":"*","path":"/cards/*/*"`:         {"GET /cards/card_x/details, POST /cards/card_x/fund", "GET /cards, GET /cards/card_x, GET /bins"},
+		`"method":"*","path":"/*"`:                 {"GET /bins, POST /webhooks, GET /nothing", "GET /cards/card_x, GET /wallet/balance, GET /"},
+		`"method":"*","path":"/*/balance"`:         {"GET /wallet/balance", "GET /wallet/deposit-address, GET /balance"},
+		`"method":"POST","path":"/cards/card_x/*"`: {"POST /cards/card_x/freeze", "POST /cards/card_xy/freeze, GET /cards/card_x/details"},
 	} {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +153,7 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 	for _, order := range []string{
 		`{"method":"GET","path":"/bins","times":2,"when":"after","delay_ms":1,"then":"pass"}`,
 		`{"method":"GET","path":"/bins","then":{"status":500,"body":{"a":null}}}`,
-		`{"method":"*","path":"**","times":0,"when":"before","then":{"status":429}}`,
+		`{"method":"*","path":"/*","times":0,"when":"before","then":{"status":429}}`,
 	} {
 		added := s.fault(order)
 		fields(t, added.body, "id", "method", "path", "times", "when", "delay_ms", "then")
@@ -176,7 +176,7 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 	}
 	const (
 		second = `"times":1,"when":"before","delay_ms":0,"then":{"status":500,"body":{"a":null}}}`
-		third  = `"method":"*","path":"**","times":0,"when":"before","delay_ms":0,"then":{"status":429}}`
+		third  = `"method":"*","path":"/*","times":0,"when":"before","delay_ms":0,"then":{"status":429}}`
 	)
 	list(`"times":2,"when":"after","delay_ms":1,"then":"pass"}`, second, third)
 	s.get("/api/v1/bins").ok(200)
@@ -192,7 +192,7 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 	list()
 	s.get("/api/v1/bins").ok(200)
 
-	s.fault(`{"method":"*","path":"**","times":0,"when":"before","then":"drop"}`)
+	s.fault(`{"method":"*","path":"/*","times":0,"when":"before","then":"drop"}`)
 	s.post("/_sandbox/reset", "").ok(200)
 	s.get("/api/v1/bins").ok(200)
 }
@@ -204,7 +204,7 @@ func TestFaultsRefuse(t *testing.T) {
 		`{}`: "method is required", `{"method":"PUT","path":"/cards","then":"drop"}`: "method must be one of",
 		`{"method":"get","path":"/cards","then":"drop"}`: "method must be one of", `{"method":"GET","then":"drop"}`: "path is required",
 		`{"method":"GET","path":"/api/v1/cards","then":"drop"}`: "/cards/*/fund", `{"method":"GET","path":"/_sandbox/clock","then":"drop"}`: "what follows /api/v1",
-		`{"method":"GET","path":"/cards/[","then":"drop"}`: "not a pattern", `{"method":"GET","path":"` + strings.Repeat("*", 257) + `","then":"drop"}`: "at most 256",
+		`{"method":"GET","path":"/cards/[","then":"drop"}`: "* for a segment", `{"method":"GET","path":"/cards/card_*","then":"drop"}`: "* for a segment", `{"method":"GET","path":"/**","then":"drop"}`: "* for a segment", `{"method":"GET","path":"cards","then":"drop"}`: "* for a segment", `{"method":"GET","path":"` + strings.Repeat("*", 257) + `","then":"drop"}`: "at most 256",
 		`{"method":"GET","path":"/cards"}`: "then is required", `{"method":"GET","path":"/cards","then":"explode"}`: "drop, truncate, pass",
 		`{"method":"GET","path":"/cards","then":{}}`: "status is required", `{"method":"GET","path":"/cards","then":{"status":99}}`: "200 to 599",
 		`{"method":"GET","path":"/cards","then":{"status":500,"header":{}}}`: `"header"`, `{"method":"GET","path":"/cards","then":7}`: "then must be a string",
@@ -322,3 +322,15 @@ func (w *abortable) Header() http.Header { return w.header }
 func (w *abortable) WriteHeader(status int) { w.status = status }
 
 func (w *abortable) Write(data []byte) (int, error) { return w.body.Write(data) }
+
+func TestFaultsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	const fault = `{"method":"GET","path":"/bins","then":"pass"}`
+	for range 100 {
+		s.fault(fault)
+	}
+	s.post("/_sandbox/faults", fault).refused(400, "invalid_request", "100 faults already")
+	s.call(http.MethodDelete, "/_sandbox/faults", "").ok(200)
+	s.fault(fault)
+}

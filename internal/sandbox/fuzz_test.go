@@ -130,7 +130,7 @@ func FuzzQuirksBody(f *testing.F) {
 // Whatever faults are accepted, calls are answered by them or in the usual way.
 func FuzzFaultsBody(f *testing.F) {
 	for _, seed := range []string{
-		`{"method":"GET","path":"/bins","times":1,"when":"before","then":{"status":503,"body":{"a":1}}}`, `{"method":"*","path":"**","then":{"status":200,"body":"x"}}`,
+		`{"method":"GET","path":"/bins","times":1,"when":"before","then":{"status":503,"body":{"a":1}}}`, `{"method":"*","path":"/*/*","then":{"status":200,"body":"x"}}`,
 		`{"method":"GET","path":"/b{ins,","then":{"status":503}}`, `{"method":"GET","path":"[!-/]*","then":"pass"}`, `{"method":"GET","path":"\\","then":"pass"}`,
 		`{"method":"GET","path":"{{{{{*","then":"pass"}`, `{"method":"GET","path":"/bi?s","times":0,"then":{"status":599,"body":null}}`, `{"then":{"status":{}}}`,
 		`{"method":"GET","path":"/bins","then":{"status":100}}`, `{"method":"GET","path":"/bins","delay_ms":-1,"then":"pass"}`, `{"method":"GET","path":"\u0000","then":"pass"}`,

@@ -50,6 +50,9 @@ func TestOldFileOpens(t *testing.T) {
 	if got := s.get("/api/v1/transactions").ok(200).raw; strings.Index(got, "txn_b") > strings.Index(got, "txn_a") || !strings.Contains(got, "1970-01-01T00:00:01.000Z") {
 		t.Errorf("the transactions are %s", got)
 	}
+	if got := s.get("/_sandbox/faults").data(); len(got) != 0 {
+		t.Errorf("the faults are %v", got)
+	}
 	if got := s.post("/api/v1/webhooks", "{}", idempotencyKey, "k").ok(201).text("id"); got != "wh_a" {
 		t.Errorf("the stored response has the id %s", got)
 	}

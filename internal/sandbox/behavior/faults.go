@@ -3,9 +3,9 @@ package behavior
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
-
-	"github.com/gobwas/glob"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
@@ -30,7 +30,7 @@ const AnyMethod = "*"
 type Fault struct {
 	ID      int64  `json:"id"`
 	Method  string `json:"method"`
-	Path    string `json:"path"`  // a glob on the path below the base address
+	Path    string `json:"path"`  // below the base address, with AnySegment
 	Times   int64  `json:"times"` // how often it will be applied; 0: until it is deleted
 	When    string `json:"when"`
 	DelayMS int64  `json:"delay_ms"` // before it is applied
@@ -73,13 +73,17 @@ func (t *Then) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Compile reads a path's glob, in which * stays within a segment and ** does not.
-func Compile(path string) (*glob.Pattern, error) { return glob.Compile(path, '/') }
+// AnySegment stands for one segment of a path, whatever it is.
+const AnySegment = "*"
 
 // matches tells whether the fault is meant for a call.
 func (f *Fault) matches(method, path string) bool {
-	pattern, err := Compile(f.Path)
-	return err == nil && (f.Method == AnyMethod || f.Method == method) && pattern.Match(path)
+	if f.Method != AnyMethod && f.Method != method {
+		return false
+	}
+	return slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
+		return pattern == segment || (pattern == AnySegment && segment != "")
+	})
 }
 
 // Faults returns the faults that will still be applied, the oldest first.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
@@ -10,9 +11,10 @@ import (
 )
 
 const (
-	maxPath  = 256 // characters
-	maxTimes = 1_000_000
-	maxDelay = 100_000 // milliseconds; the server gives up on a response after two minutes
+	maxFaults = 100 // each call looks through all of them
+	maxPath   = 256 // characters
+	maxTimes  = 1_000_000
+	maxDelay  = 100_000 // milliseconds; the server gives up on a response after two minutes
 )
 
 type faultList struct {
@@ -42,7 +44,14 @@ func addFault(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	err := behavior.AddFault(c.Tx, &f)
+	set, err := behavior.Faults(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if len(set) >= maxFaults {
+		return wire.Response{}, wire.Invalid("there are %d faults already; delete them first", maxFaults)
+	}
+	err = behavior.AddFault(c.Tx, &f)
 	return wire.Created(f), err
 }
 
@@ -64,12 +73,12 @@ func readThen(fields *wire.Fields) (then behavior.Then) {
 	return then
 }
 
+// faultPath matches segments that are words or, for any one, a star.
+var faultPath = regexp.MustCompile(`^(/(\*|[\w.~-]+))+$`)
+
 // checkPath refuses one that no call would ever match.
 func checkPath(fields *wire.Fields, path string) {
-	if strings.HasPrefix(path, server.API) || strings.HasPrefix(path, server.Control) {
-		fields.Refuse(wire.Invalid("path is a pattern for what follows %s, as in /cards/*/fund", server.API))
-	}
-	if _, err := behavior.Compile(path); err != nil {
-		fields.Refuse(wire.Invalid("path is not a pattern: %v", err))
+	if !faultPath.MatchString(path) || strings.HasPrefix(path, server.API) || strings.HasPrefix(path, server.Control) {
+		fields.Refuse(wire.Invalid("path is what follows %s, with * for a segment, as in /cards/*/fund", server.API))
 	}
 }
