@@ -111,7 +111,7 @@ func resourceChapters() []chapter {
 			{"it_has_its_3_fields", lists("GET /wallet/deposit-address", "data", "/", "currency", "network", "address")},
 			{"currency_is_a_code", shows("GET /wallet/deposit-address?currency=eth", "", "currency", "eth")},
 			{"network_is_a_label", shows("GET /wallet/deposit-address?currency=eth", "", "network", "Ethereum")},
-			{"address_is_that_networks", shows("GET /wallet/deposit-address?currency=eth", "", "address", "0x[0-9a-fA-F]{40}")},
+			{"address_is_that_networks", shows("GET /wallet/deposit-address?currency=eth", "", "address", "sandbox-eth-[0-9a-f]{32}")},
 			{"address_stays_the_same", repeats("GET /wallet/deposit-address")},
 		}},
 		{"2.5_bin", []rule{

@@ -1,8 +1,6 @@
 package vault
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"math/big"
 	"strconv"
 )
@@ -39,40 +37,4 @@ func luhnDigit(digits string) int {
 		sum += d
 	}
 	return (10 - sum%10) % 10
-}
-
-// stream yields derived bytes without end, for values of any length.
-type stream struct {
-	seed    []byte
-	block   [sha256.Size]byte
-	counter uint64
-	left    int
-}
-
-func (k *Keyring) stream(purpose, id string) *stream {
-	return &stream{seed: k.bytes(purpose, id)}
-}
-
-// below returns a number in [0, n), n at most 256, each equally likely.
-func (s *stream) below(n int) byte {
-	for {
-		if s.left == 0 {
-			s.block = sha256.Sum256(binary.BigEndian.AppendUint64(s.seed, s.counter))
-			s.counter++
-			s.left = len(s.block)
-		}
-		s.left--
-		if b := int(s.block[s.left]); b < 256-256%n {
-			return byte(b % n) //nolint:gosec // below 256
-		}
-	}
-}
-
-// text returns n characters of an alphabet.
-func (s *stream) text(alphabet string, n int) string {
-	out := make([]byte, n)
-	for i := range out {
-		out[i] = alphabet[s.below(len(alphabet))]
-	}
-	return string(out)
 }

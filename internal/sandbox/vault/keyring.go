@@ -70,6 +70,13 @@ func (k *Keyring) APIKey(accountID string) string {
 	return KeyPrefix + hex.EncodeToString(k.bytes("api key", accountID)[:20])
 }
 
+// DepositAddress returns an account's address for a currency, such as
+// "sandbox-btc-…" and 32 hexadecimal digits. It is plainly no real address:
+// nobody can send coins to it.
+func (k *Keyring) DepositAddress(accountID, currency string) string {
+	return "sandbox-" + currency + "-" + hex.EncodeToString(k.bytes("deposit address", accountID+"/"+currency)[:16])
+}
+
 // HashAPIKey is what the file keeps of a key. Keys are long and random, so a
 // plain hash cannot be searched.
 func HashAPIKey(key string) []byte {

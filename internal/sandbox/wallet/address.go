@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -12,21 +11,20 @@ import (
 type coin struct {
 	currency string
 	network  string
-	form     vault.AddressForm
 }
 
 func coins() []coin {
 	return []coin{
-		{"btc", "Bitcoin", vault.FormSegwitBitcoin},
-		{"eth", "Ethereum", vault.FormEVM},
-		{"sol", "Solana", vault.FormSolana},
-		{"usdt", "Tron (TRC-20)", vault.FormTron},
-		{"bnb", "BNB Smart Chain", vault.FormEVM},
-		{"trx", "Tron", vault.FormTron},
-		{"pol", "Polygon", vault.FormEVM},
-		{"ltc", "Litecoin", vault.FormSegwitLitecoin},
-		{"avax", "Avalanche C-Chain", vault.FormEVM},
-		{"arb", "Arbitrum One", vault.FormEVM},
+		{"btc", "Bitcoin"},
+		{"eth", "Ethereum"},
+		{"sol", "Solana"},
+		{"usdt", "Tron (TRC-20)"},
+		{"bnb", "BNB Smart Chain"},
+		{"trx", "Tron"},
+		{"pol", "Polygon"},
+		{"ltc", "Litecoin"},
+		{"avax", "Avalanche C-Chain"},
+		{"arb", "Arbitrum One"},
 	}
 }
 
@@ -49,7 +47,7 @@ func currencies() []string {
 func addressFor(c *server.Call, currency string) depositAddress {
 	all := coins()
 	i := slices.IndexFunc(all, func(coin coin) bool { return coin.currency == currency })
-	return depositAddress{currency, all[i].network, c.Keys.DepositAddress(all[i].form, c.Account.PublicID, currency)}
+	return depositAddress{currency, all[i].network, c.Keys.DepositAddress(c.Account.PublicID, currency)}
 }
 
 func depositAddresses(c *server.Call) (wire.Response, error) {
