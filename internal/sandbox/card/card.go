@@ -31,6 +31,9 @@ func Routes() []server.Route {
 	}
 }
 
+// MaxMerchantName is how many characters the name of a merchant that uses a card may have.
+const MaxMerchantName = 128
+
 // Status is where a card is in its life.
 type Status string
 

@@ -17,17 +17,13 @@ const (
 	maxDelay  = 100_000 // milliseconds; the server gives up on a response after two minutes
 )
 
-type faultList struct {
-	Data []behavior.Fault `json:"data"`
-}
-
 func listFaults(c *server.Call) (wire.Response, error) {
 	faults, err := behavior.Faults(c.Tx)
-	return wire.OK(faultList{faults}), err
+	return wire.OK(wire.List[behavior.Fault]{Data: faults}), err
 }
 
 func clearFaults(c *server.Call) (wire.Response, error) {
-	return wire.OK(faultList{[]behavior.Fault{}}), behavior.ClearFaults(c.Tx)
+	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), behavior.ClearFaults(c.Tx)
 }
 
 func addFault(c *server.Call) (wire.Response, error) {

@@ -28,16 +28,9 @@ func listRequests(c *server.Call) (wire.Response, error) {
 			data[i].IdempotencyKey = &e.IdempotencyKey
 		}
 	}
-	return wire.OK(struct {
-		Data []requestView `json:"data"`
-	}{data}), nil
+	return wire.OK(wire.List[requestView]{Data: data}), nil
 }
 
 func forgetRequests(c *server.Call) (wire.Response, error) {
-	if err := requestlog.Forget(c.Tx, c.Account.ID); err != nil {
-		return wire.Response{}, err
-	}
-	return wire.OK(struct {
-		Data []requestView `json:"data"`
-	}{[]requestView{}}), nil
+	return wire.OK(wire.List[requestView]{Data: []requestView{}}), requestlog.Forget(c.Tx, c.Account.ID)
 }

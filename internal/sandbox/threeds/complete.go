@@ -9,9 +9,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// maxMerchant is in characters.
-const maxMerchant = 128
-
 // begin is a merchant asking for proof that the cardholder is the buyer. It
 // moves no money; what the merchant does with the outcome is up to it.
 func begin(c *server.Call) (wire.Response, error) {
@@ -19,7 +16,7 @@ func begin(c *server.Call) (wire.Response, error) {
 	ch := Challenge{
 		ID:       vault.Token("3ds_"),
 		CardID:   fields.Text("card_id"),
-		Merchant: fields.ShortText("merchant", maxMerchant),
+		Merchant: fields.ShortText("merchant", card.MaxMerchantName),
 		Amount:   fields.Positive("amount"),
 		Status:   Pending,
 	}

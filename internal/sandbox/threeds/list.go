@@ -31,7 +31,5 @@ func list(c *server.Call) (wire.Response, error) {
 	data, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
 		columns+`WHERE h.account_id = ? AND h.status = ? AND h.expires_at > ? AND h.expires_at <= ? ORDER BY h.expires_at DESC, h.id DESC`,
 		c.Account.ID, stored, after, until)
-	return wire.OK(struct {
-		Data []Challenge `json:"data"`
-	}{data}), err
+	return wire.OK(wire.List[Challenge]{Data: data}), err
 }

@@ -23,9 +23,6 @@ const (
 	spendingLimitExceeded declineReason = "spending_limit_exceeded"
 )
 
-// maxMerchantName is in characters.
-const maxMerchantName = 128
-
 // attempt is a merchant's request to use a card.
 type attempt struct {
 	card     *card.Card
@@ -64,7 +61,7 @@ func readAttempt(c *server.Call) (a attempt, err error) {
 	a.amount = fields.Positive("amount")
 	a.fee = fields.OptionalNotNegative("fee")
 	fields.Object("merchant", func(f *wire.Fields) {
-		a.merchant = Merchant{Name: f.ShortText("name", maxMerchantName), MCC: f.Text("mcc")}
+		a.merchant = Merchant{Name: f.ShortText("name", card.MaxMerchantName), MCC: f.Text("mcc")}
 		if !isMCC(a.merchant.MCC) {
 			f.Refuse(wire.Invalid("mcc must be four digits"))
 		}

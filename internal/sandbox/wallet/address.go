@@ -64,7 +64,5 @@ func depositAddresses(c *server.Call) (wire.Response, error) {
 	for i, currency := range wanted {
 		data[i] = addressFor(c, currency)
 	}
-	return wire.OK(struct {
-		Data []depositAddress `json:"data"`
-	}{data}), nil
+	return wire.OK(wire.List[depositAddress]{Data: data}), nil
 }

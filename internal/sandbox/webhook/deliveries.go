@@ -14,9 +14,7 @@ import (
 // listDeliveries shows every delivery with its tries, the oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
 	deliveries, err := readDeliveries(c.Tx, ofAccount, c.Account.ID)
-	return wire.OK(struct {
-		Data []*deliveryView `json:"data"`
-	}{deliveries}), err
+	return wire.OK(wire.List[*deliveryView]{Data: deliveries}), err
 }
 
 // redeliver makes a delivery due at once, at the start of the schedule, also

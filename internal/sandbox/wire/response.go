@@ -21,6 +21,11 @@ func OK(body any) Response { return Response{Status: http.StatusOK, Body: Encode
 // Created is a 201.
 func Created(body any) Response { return Response{Status: http.StatusCreated, Body: Encode(body)} }
 
+// List is a list without pages.
+type List[T any] struct {
+	Data []T `json:"data"`
+}
+
 // Encode writes JSON. It panics over what has no JSON form, which is a mistake
 // in the program.
 func Encode(v any) []byte {
