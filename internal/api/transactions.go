@@ -51,10 +51,11 @@ type TransactionFilter struct {
 
 // Transactions returns the transactions that the filter selects, newest first,
 // each once, and ends with the first error. Transactions that arrive while it
-// reads neither repeat nor hide another.
+// reads neither repeat nor hide another. However many there are, it holds some
+// thousands of them at a time.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
-		r := &transactionReader{client: c, filter: filter, seen: map[string]bool{}, ahead: 2}
+		r := &transactionReader{client: c, filter: filter, ahead: 2}
 		for next := 1; ; {
 			pages, err := r.read(ctx, next)
 			if err != nil {
@@ -62,17 +63,13 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 				return
 			}
 			for _, page := range pages {
-				news := false
-				for _, transaction := range page {
-					if r.seen[transaction.ID] {
-						continue
-					}
-					r.seen[transaction.ID], news = true, true
+				unseen := r.seen.addPage(page)
+				for _, transaction := range unseen {
 					if !yield(transaction, nil) {
 						return
 					}
 				}
-				if len(page) == 0 || !news && !r.moving {
+				if len(page) == 0 || len(unseen) == 0 && !r.moving {
 					return
 				}
 			}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -17,7 +18,7 @@ const maxAhead = 16
 type transactionReader struct {
 	client *Client
 	filter TransactionFilter
-	seen   map[string]bool
+	seen   seenIDs
 	newest string
 	moving bool // the front moved during the last read
 	full   bool // pages are as long as the service makes them
@@ -85,4 +86,36 @@ func newestOf(page []Transaction) string {
 		return ""
 	}
 	return page[0].ID
+}
+
+// seenIDs tells which transactions were read before. A page repeats the last
+// that were read, as many as arrived meanwhile; or, where the service does not
+// know the page, all of the page before it or of the first one. So the ids of
+// the first page and the newest of the others suffice, however long the list is.
+type seenIDs struct {
+	firstPage, older, newer map[string]bool
+}
+
+// minSeenIDs is more than arrive between two pages, a wait for the limits included.
+const minSeenIDs = 10_000
+
+// addPage returns what is new in a page.
+func (s *seenIDs) addPage(page []Transaction) []Transaction {
+	if len(s.newer) >= minSeenIDs {
+		s.older, s.newer = s.newer, nil
+	}
+	if s.newer == nil {
+		s.newer = make(map[string]bool, len(page))
+	}
+	unseen := slices.DeleteFunc(page, func(t Transaction) bool {
+		repeated := s.firstPage[t.ID] || s.older[t.ID] || s.newer[t.ID]
+		if !repeated {
+			s.newer[t.ID] = true
+		}
+		return repeated
+	})
+	if s.firstPage == nil {
+		s.firstPage, s.newer = s.newer, nil
+	}
+	return unseen
 }

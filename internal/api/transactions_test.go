@@ -15,9 +15,10 @@ import (
 
 // journal lists transactions, newest first, and may grow while it is read.
 type journal struct {
-	size    int  // of a page; 0 honours per_page
-	onePage bool // knows no pages
-	pastEnd int  // status past the end; 0 is an empty page
+	size    int                  // of a page; 0 honours per_page
+	onePage bool                 // knows no pages
+	shown   func(number int) int // the page that is shown for a number; nil is that one
+	pastEnd int                  // status past the end; 0 is an empty page
 
 	mu       sync.Mutex
 	count    int
@@ -45,6 +46,9 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if j.onePage {
 		number = 1
+	}
+	if j.shown != nil {
+		number = j.shown(number)
 	}
 	newest := j.count - (number-1)*size
 	data := []map[string]any{}
@@ -149,6 +153,47 @@ func TestTransactionsOfServiceWithoutPages(t *testing.T) {
 	}
 	if n != 100 {
 		t.Errorf("%d transactions, want the 100 that there are to see", n)
+	}
+}
+
+// A long history is read with few ids in memory; what a service may repeat is
+// dropped all the same.
+func TestLongHistoryIsReadOnce(t *testing.T) {
+	t.Parallel()
+	const count, size = 45_000, 1000
+	const pages = count / size
+	for name, change := range map[string]func(*journal){
+		"nothing repeats":            func(*journal) {},
+		"last page past the end":     func(j *journal) { j.shown = func(n int) int { return min(n, pages) } },
+		"first page past the end":    func(j *journal) { j.shown = func(n int) int { return map[bool]int{true: n, false: 1}[n <= pages] } },
+		"begins again at the end":    func(j *journal) { j.shown = func(n int) int { return (n-1)%pages + 1 } },
+		"all of it on each page":     func(j *journal) { j.size, j.onePage = count, true },
+		"thousands arrive at once":   func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 9000}[n == 40] } },
+		"hundreds arrive repeatedly": func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 700}[n > 1 && n%5 == 0] } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &journal{count: count, size: size}
+			change(service)
+			next := count
+			for transaction, err := range newClient(t, service, unlimited).Transactions(t.Context(), api.TransactionFilter{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				var n int
+				_, _ = fmt.Sscanf(transaction.ID, "txn_%d", &n)
+				if n > count {
+					continue // arrived meanwhile
+				}
+				if n != next {
+					t.Fatalf("read txn_%d, want txn_%d", n, next)
+				}
+				next--
+			}
+			if next != 0 {
+				t.Errorf("%d transactions were not read", next)
+			}
+		})
 	}
 }
 

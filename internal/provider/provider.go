@@ -11,7 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/bins"
@@ -55,6 +57,11 @@ func New(version string, options ...Option) func() provider.Provider {
 		}
 		return p
 	}
+}
+
+// NewServer returns what makes a protocol server of this version ("dev" outside releases).
+func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
+	return providerserver.NewProtocol6(New(version, options...)())
 }
 
 func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {

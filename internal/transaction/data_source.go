@@ -2,18 +2,15 @@
 package transaction
 
 import (
-	"bytes"
 	"context"
+	"iter"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 type transactionsDataSource struct {
@@ -28,8 +25,8 @@ var (
 // NewDataSource makes the data source vcard_transactions.
 func NewDataSource() datasource.DataSource { return &transactionsDataSource{} }
 
-func (d *transactionsDataSource) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = typeName
+func (d *transactionsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_transactions"
 }
 
 func (d *transactionsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
@@ -45,82 +42,98 @@ func (d *transactionsDataSource) ValidateConfig(ctx context.Context, req datasou
 	}
 }
 
+type model struct {
+	CardID       types.String                  `tfsdk:"card_id"`
+	Type         types.String                  `tfsdk:"type"`
+	From         types.String                  `tfsdk:"from"`
+	To           types.String                  `tfsdk:"to"`
+	MaxResults   types.Int64                   `tfsdk:"max_results"`
+	Transactions []transaction                 `tfsdk:"transactions"`
+	Truncated    types.Bool                    `tfsdk:"truncated"`
+	Summary      map[string]summary            `tfsdk:"summary"`
+	ByCard       map[string]map[string]summary `tfsdk:"by_card"`
+}
+
+type transaction struct {
+	ID        string       `tfsdk:"id"`
+	CardID    string       `tfsdk:"card_id"`
+	Type      string       `tfsdk:"type"`
+	Amount    types.Number `tfsdk:"amount"`
+	Currency  string       `tfsdk:"currency"`
+	Fee       types.Number `tfsdk:"fee"`
+	Merchant  merchant     `tfsdk:"merchant"`
+	CreatedAt string       `tfsdk:"created_at"`
+}
+
+type merchant struct {
+	Name string `tfsdk:"name"`
+	MCC  string `tfsdk:"mcc"`
+}
+
 func (d *transactionsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
 	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the transactions") {
 		return
 	}
-	aside, lean := ctx.Value(rowsKey{}).(*rows)
-	if !lean {
-		aside = &rows{}
-	}
-	if err := d.collect(ctx, &m, aside); err != nil {
+	if err := m.read(d.session.Client.Transactions(ctx, m.filter())); err != nil {
 		resp.Diagnostics.Append(session.ErrorDiagnostic("read the transactions", err))
 		return
 	}
-	shown := aside
-	if lean {
-		shown = &rows{} // the server sets in what is put aside
-	}
-	m.Transactions = shown.list(ctx, resp.State, &resp.Diagnostics)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
-	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
 }
 
-// collect reads the transactions that m selects, and sums them up.
-func (d *transactionsDataSource) collect(ctx context.Context, m *model, into *rows) error {
-	sums := totals{}
-	m.Truncated = types.BoolValue(false)
-	for t, err := range d.session.Client.Transactions(ctx, m.filter()) {
-		if err != nil {
-			return err
-		}
-		if !m.MaxResults.IsNull() && int64(into.count) == m.MaxResults.ValueInt64() {
-			m.Truncated = types.BoolValue(true)
-			break
-		}
-		if err := into.add(t); err != nil {
-			return err
-		}
-		if err := sums.add(t); err != nil {
-			return err
-		}
-	}
-	m.Summary = sums.summaries()
-	return nil
-}
-
-func (m model) filter() api.TransactionFilter {
+func (m *model) filter() api.TransactionFilter {
 	return api.TransactionFilter{
 		CardID: m.CardID.ValueString(),
 		Type:   api.TransactionType(m.Type.ValueString()),
-		From:   onWire(m.From),
-		To:     onWire(m.To),
+		From:   apiTime(m.From),
+		To:     apiTime(m.To),
 	}
 }
 
-// list makes the rows a value of the framework.
-func (r *rows) list(ctx context.Context, state tfsdk.State, diags *diag.Diagnostics) types.List {
-	bug := func(err error) types.List {
-		diags.AddAttributeError(path.Root(listAttribute), "The transactions cannot be listed",
-			"Putting them into the form that Terraform wants failed: "+err.Error()+". This is a bug in the provider; please report it.")
-		return types.List{}
+// read lists the first transactions, up to max_results, and sums up all of them.
+func (m *model) read(found iter.Seq2[api.Transaction, error]) error {
+	limit := int64(defaultMaxResults)
+	if !m.MaxResults.IsNull() {
+		limit = m.MaxResults.ValueInt64()
 	}
-	attribute := state.Schema.GetAttributes()[listAttribute].GetType()
-	var encoded bytes.Buffer
-	if err := r.writeTo(&encoded); err != nil {
-		return bug(err)
+	var count int64
+	all, byCard := totals{}, map[string]totals{}
+	m.Transactions = []transaction{}
+	for t, err := range found {
+		if err != nil {
+			return err
+		}
+		if count++; count <= limit {
+			m.Transactions = append(m.Transactions, transactionFromAPI(t))
+		}
+		if byCard[t.CardID] == nil {
+			byCard[t.CardID] = totals{}
+		}
+		for _, sums := range []totals{all, byCard[t.CardID]} {
+			if err := sums.add(t); err != nil {
+				return err
+			}
+		}
 	}
-	decoded, err := tfprotov6.DynamicValue{MsgPack: encoded.Bytes()}.Unmarshal(attribute.TerraformType(ctx))
-	if err != nil {
-		return bug(err)
+	m.Truncated = types.BoolValue(count > limit)
+	m.Summary, m.ByCard = all.summaries(), make(map[string]map[string]summary, len(byCard))
+	for card, sums := range byCard {
+		m.ByCard[card] = sums.summaries()
 	}
-	value, err := attribute.ValueFromTerraform(ctx, decoded)
-	if err != nil {
-		return bug(err)
+	return nil
+}
+
+func transactionFromAPI(t api.Transaction) transaction {
+	return transaction{
+		ID:        t.ID,
+		CardID:    t.CardID,
+		Type:      string(t.Type),
+		Amount:    usdtype.Of(t.Amount).NumberValue,
+		Currency:  t.Currency,
+		Fee:       usdtype.Of(t.Fee).NumberValue,
+		Merchant:  merchant(t.Merchant),
+		CreatedAt: t.CreatedAt,
 	}
-	list, _ := value.(types.List)
-	return list
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -169,9 +170,78 @@ func TestFilters(t *testing.T) {
 			}
 		}
 	}
-	got, _ := read(t, p, object{"max_results": 2})
-	if sum := summaryOf(got, "USD"); sum["authorized"] != acctest.Number("5") || sum["declined"] != acctest.Number("30.01") || sum["settled"] != acctest.Number("0") {
-		t.Errorf("the summary of two transactions is %v", sum)
+	whole, _ := read(t, p, object{})
+	short, _ := read(t, p, object{"max_results": 2})
+	for _, sums := range []string{"summary", "by_card"} {
+		if fmt.Sprint(short[sums]) != fmt.Sprint(whole[sums]) {
+			t.Errorf("with a short list %s is %v, want %v", sums, short[sums], whole[sums])
+		}
+	}
+}
+
+func TestSumsByCard(t *testing.T) {
+	t.Parallel()
+	s, cards, _ := spent(t)
+	unused := newCard(s, 50_00)
+	p := s.Protocol(nil)
+	first := "authorized:40.1 counts:map[authorization:1 decline:0 refund:1 settlement:1] declined:0 fees:0 net_spend:25.04 refunded:10.01 settled:35.05"
+	second := "authorized:20 counts:map[authorization:1 decline:1 refund:0 settlement:0] declined:30.01 fees:0 net_spend:0 refunded:0 settled:0"
+	declined := "authorized:0 counts:map[authorization:0 decline:1 refund:0 settlement:0] declined:30.01 fees:0 net_spend:0 refunded:0 settled:0"
+	for _, c := range []struct {
+		filters object
+		want    map[string]string
+	}{
+		{object{}, map[string]string{cards[0]: first, cards[1]: second}},
+		{object{"max_results": 1}, map[string]string{cards[0]: first, cards[1]: second}},
+		{object{"card_id": cards[1]}, map[string]string{cards[1]: second}},
+		{object{"type": "decline"}, map[string]string{cards[1]: declined}},
+		{object{"card_id": unused}, map[string]string{}},
+	} {
+		got, _ := read(t, p, c.filters)
+		byCard, _ := got["by_card"].(object)
+		if len(byCard) != len(c.want) {
+			t.Errorf("%v: there are sums of %d cards, want %d: %v", c.filters, len(byCard), len(c.want), byCard)
+		}
+		for card, want := range c.want {
+			if sums := fmt.Sprint(byCard[card]); sums != "map[USD:map["+want+"]]" {
+				t.Errorf("%v: card %s adds up to\n%s, want\n%s", c.filters, card, sums, want)
+			}
+		}
+	}
+}
+
+func TestListIsBoundedUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	const count = 1500
+	p := acctest.Configure(t, object{"base_url": history(t, count), "api_key": "sk_live_test"})
+	for _, c := range []struct {
+		config    object
+		listed    int
+		truncated bool
+	}{
+		{object{}, 1000, true},
+		{object{"max_results": 1499}, 1499, true},
+		{object{"max_results": 1500}, 1500, false},
+		{object{"max_results": 10_000}, 1500, false},
+	} {
+		got, ids := read(t, p, c.config)
+		if len(ids) != c.listed || got["truncated"] != c.truncated {
+			t.Errorf("%v: %d are listed, truncated %v; want %d, %v", c.config, len(ids), got["truncated"], c.listed, c.truncated)
+		}
+		if len(ids) > 0 && ids[0] != fmt.Sprintf("txn_%024d", count) {
+			t.Errorf("%v: the list begins with %s", c.config, ids[0])
+		}
+		counted := 0
+		for _, currency := range []string{"USD", "EUR"} {
+			counts, _ := summaryOf(got, currency)["counts"].(object)
+			for _, n := range counts {
+				one, _ := strconv.Atoi(fmt.Sprint(n))
+				counted += one
+			}
+		}
+		if counted != count {
+			t.Errorf("%v: %d transactions are summed, want %d", c.config, counted, count)
+		}
 	}
 }
 
@@ -218,6 +288,9 @@ func TestSummaryByCurrency(t *testing.T) {
 			t.Errorf("%s adds up to\n%s, want\n%s", currency, sum, want)
 		}
 	}
+	if byCard := fmt.Sprint(got["by_card"]); byCard != fmt.Sprint(object{"card_1": got["summary"]}) {
+		t.Errorf("the only card adds up to %s", byCard)
+	}
 }
 
 func TestNegativeNetSpend(t *testing.T) {
@@ -250,7 +323,8 @@ func TestBadInput(t *testing.T) {
 		"empty":               {object{"to": ""}, []string{"to", "which is neither"}},
 		"type":                {object{"type": "chargeback"}, []string{"type", `"settlement"`, "chargeback"}},
 		"card id":             {object{"card_id": "txn_1"}, []string{"card_id", "must be a card id", "txn_1"}},
-		"no results":          {object{"max_results": 0}, []string{"max_results", "at least 1"}},
+		"no results":          {object{"max_results": 0}, []string{"max_results", "between 1 and 10000"}},
+		"too many results":    {object{"max_results": 10_001}, []string{"max_results", "between 1 and 10000"}},
 	} {
 		_, diags := p.ReadDataSource(typeName, c.config)
 		if len(diags) != 1 {

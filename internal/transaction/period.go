@@ -56,8 +56,8 @@ func span(text string) (first, last time.Time, err error) {
 	return at, at, err
 }
 
-// onWire writes a time in UTC, as the service does, and a bare date as it is.
-func onWire(value types.String) string {
+// apiTime writes a time in UTC, as the service does, and a bare date as it is.
+func apiTime(value types.String) string {
 	if at, err := time.Parse(time.RFC3339, value.ValueString()); err == nil {
 		return at.UTC().Format(time.RFC3339Nano)
 	}

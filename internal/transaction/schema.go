@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -15,6 +16,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
 
+const (
+	defaultMaxResults = 1_000
+	// highestMaxResults bounds the memory of the list: Terraform and the provider
+	// take some kilobytes for each entry.
+	highestMaxResults = 10_000
+)
+
 // transactionTypes are the types of API §2.2.
 func transactionTypes() []string {
 	return []string{
@@ -25,7 +33,8 @@ func transactionTypes() []string {
 
 func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "What was spent on the account's cards, newest first, with totals exact to the cent. All pages are read, 100 transactions in a call where the service allows it.",
+		MarkdownDescription: "What was spent on the account's cards, newest first, with sums exact to the cent. " +
+			"The sums cover all transactions that the filters select, whatever `max_results` is; so all pages are read, 100 transactions in a call where the service allows it.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional:            true,
@@ -46,20 +55,25 @@ func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRe
 				MarkdownDescription: "Only transactions up to here: an RFC 3339 time with its zone, or a date, which includes that whole day in UTC. Inclusive; not before `from`. Default: up to now.",
 			},
 			"max_results": schema.Int64Attribute{
-				Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
-				MarkdownDescription: "Read the newest transactions up to this many, at least 1. It bounds the calls made and the size of the state. Default: all.",
+				Optional: true, Validators: []validator.Int64{int64validator.Between(1, highestMaxResults)},
+				MarkdownDescription: fmt.Sprintf("How many transactions to list at most, the newest ones, from 1 to %d. Default: %d. It bounds the size of `transactions` alone: `summary` and `by_card` cover the others too.",
+					highestMaxResults, defaultMaxResults),
 			},
 			"transactions": schema.ListNestedAttribute{
 				Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: transactionAttributes()},
-				MarkdownDescription: "The transactions that pass the filters, newest first, each once.",
+				MarkdownDescription: "The transactions that pass the filters, newest first, each once, up to `max_results`.",
 			},
 			"truncated": schema.BoolAttribute{
 				Computed:            true,
-				MarkdownDescription: "Whether there are more transactions than `max_results`. `summary` does not cover those either.",
+				MarkdownDescription: "Whether more transactions pass the filters than `max_results` lets into `transactions`.",
 			},
 			"summary": schema.MapNestedAttribute{
-				Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: summaryAttributes()},
-				MarkdownDescription: "What `transactions` add up to, by currency code. A currency without transactions has no entry.",
+				Computed: true, NestedObject: summaryObject(),
+				MarkdownDescription: "What all transactions that pass the filters add up to, by currency code. A currency without transactions has no entry.",
+			},
+			"by_card": schema.MapAttribute{
+				Computed: true, ElementType: types.MapType{ElemType: summaryObject().Type()},
+				MarkdownDescription: "The same sums by card id and then by currency code, as in `by_card[\"card_…\"][\"USD\"].net_spend`. A card without transactions has no entry.",
 			},
 		},
 	}
@@ -85,8 +99,8 @@ func transactionAttributes() map[string]schema.Attribute {
 	}
 }
 
-func summaryAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+func summaryObject() schema.NestedAttributeObject {
+	return schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 		"counts": schema.MapAttribute{
 			Computed: true, ElementType: types.Int64Type,
 			MarkdownDescription: "Number of transactions by type. The documented types are always there, with 0 where there is none.",
@@ -97,7 +111,7 @@ func summaryAttributes() map[string]schema.Attribute {
 		"declined":   amount("Sum of what was declined. It was not spent."),
 		"fees":       amount("Sum of the fees of all transactions."),
 		"net_spend":  amount("What the cards have cost: `settled`, less `refunded`, plus `fees`. Negative when more came back than went out."),
-	}
+	}}
 }
 
 func text(description string) schema.StringAttribute {

@@ -8,6 +8,11 @@ output "net_spend_march" {
   value       = try(data.vcard_transactions.march.summary["USD"].net_spend, 0)
 }
 
+output "net_spend_march_by_card" {
+  description = "What each card cost in March, in USD."
+  value       = { for card, sums in data.vcard_transactions.march.by_card : card => try(sums["USD"].net_spend, 0) }
+}
+
 data "vcard_transactions" "declines" {
   type        = "decline"
   max_results = 20

@@ -11,12 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
-	"github.com/vcard/terraform-provider-vcard/internal/transaction"
 )
 
 // history serves this many transactions in pages of a thousand, in two
@@ -91,45 +89,13 @@ func (c client) read(t testing.TB, attributes map[string]any) *tfprotov6.Dynamic
 	return resp.State
 }
 
-// TestLeanAnswersAreTheSame compares the answers with those of the framework.
-func TestLeanAnswersAreTheSame(t *testing.T) {
-	t.Parallel()
-	for _, count := range []int{0, 1, 15, 16, 3210} {
-		address := history(t, count)
-		plain := connect(t, providerserver.NewProtocol6(provider.New("test")())(), address)
-		lean := connect(t, transaction.Lean(providerserver.NewProtocol6(provider.New("test")())()), address)
-		for _, config := range []map[string]any{nil, {"from": "2026-03-01", "max_results": 7}} {
-			want, err := plain.read(t, config).Unmarshal(plain.shape)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := lean.read(t, config).Unmarshal(lean.shape)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !got.Equal(want) {
-				t.Errorf("of %d transactions with %v the lean answer is %.2000s, want %.2000s", count, config, got, want)
-			}
-		}
-	}
-}
-
-// TestMemory reads ten thousand transactions; BenchmarkMemory ten times as many.
+// TestMemory sums up a hundred thousand transactions, of which a thousand are listed.
 func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
-	const transactions, limit = 10_000, 40
-	if peak := peakOf(t, transactions); peak > limit {
-		t.Errorf("reading %d transactions took %d MB, want at most %d", transactions, peak, limit)
-	}
-}
-
-// BenchmarkMemory fails when 100,000 transactions take more than 150 MB.
-func BenchmarkMemory(b *testing.B) {
-	const transactions, limit = 100_000, 150
-	for b.Loop() {
-		peak := peakOf(b, transactions)
-		if b.ReportMetric(float64(peak), "peak-MB"); peak > limit {
-			b.Errorf("reading %d transactions took %d MB, want at most %d", transactions, peak, limit)
-		}
+	const transactions, limit = 100_000, 40
+	peak := peakOf(t, transactions)
+	t.Logf("%d MB", peak)
+	if peak > limit {
+		t.Errorf("summing %d transactions took %d MB, want at most %d", transactions, peak, limit)
 	}
 }
 
@@ -152,12 +118,9 @@ func peakOf(t testing.TB, count int) uint64 {
 			}
 		}
 	}()
-	state := c.read(t, nil)
+	c.read(t, nil)
 	close(done)
 	<-stopped
-	if len(state.MsgPack) < 150*count {
-		t.Errorf("%d transactions take %d bytes only", count, len(state.MsgPack))
-	}
 	return (max(peak.Load(), before) - before) >> 20
 }
 
