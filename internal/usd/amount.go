@@ -83,11 +83,9 @@ func FromBigFloat(f *big.Float) (Amount, error) {
 
 // BigFloat returns the amount in dollars at the precision of Terraform's numbers.
 func (a Amount) BigFloat() *big.Float {
-	f, _, err := big.ParseFloat(a.String(), 10, 512, big.ToNearestEven)
-	if err != nil {
-		panic("usd: " + err.Error()) // String writes a decimal number
-	}
-	return f
+	const precision = 512
+	cents := new(big.Float).SetPrec(precision).SetInt64(int64(a))
+	return cents.Quo(cents, big.NewFloat(100))
 }
 
 // String returns dollars with exactly two decimals, as in "-0.05".

@@ -17,6 +17,8 @@ import (
 // equal when their cents agree, so the noise of computed numbers is no change.
 type Value struct {
 	basetypes.NumberValue
+	amount usd.Amount // of the number, zero for null, unknown and what is no amount
+	err    error      // why a known number is no amount
 }
 
 var (
@@ -25,13 +27,15 @@ var (
 )
 
 // Null returns the null amount.
-func Null() Value { return Value{NumberValue: basetypes.NewNumberNull()} }
+func Null() Value { return parse(basetypes.NewNumberNull()) }
 
 // Unknown returns an amount that is not known yet.
-func Unknown() Value { return Value{NumberValue: basetypes.NewNumberUnknown()} }
+func Unknown() Value { return parse(basetypes.NewNumberUnknown()) }
 
 // Of returns a known amount.
-func Of(a usd.Amount) Value { return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat())} }
+func Of(a usd.Amount) Value {
+	return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat()), amount: a}
+}
 
 // OfPointer returns a known amount, or null for nil.
 func OfPointer(a *usd.Amount) Value {
@@ -41,28 +45,26 @@ func OfPointer(a *usd.Amount) Value {
 	return Of(*a)
 }
 
+func parse(number basetypes.NumberValue) Value {
+	v := Value{NumberValue: number}
+	if v.IsKnown() {
+		v.amount, v.err = usd.FromBigFloat(number.ValueBigFloat())
+	}
+	return v
+}
+
 // IsKnown reports whether v holds an amount: neither null nor unknown.
 func (v Value) IsKnown() bool { return !v.IsNull() && !v.IsUnknown() }
 
 // Amount returns the cents of a validated value, and zero for null and unknown.
-func (v Value) Amount() usd.Amount {
-	if !v.IsKnown() {
-		return 0
-	}
-	a, err := usd.FromBigFloat(v.ValueBigFloat())
-	if err != nil {
-		return 0 // ValidateAttribute has refused it before
-	}
-	return a
-}
+func (v Value) Amount() usd.Amount { return v.amount }
 
 // Pointer returns the cents, or nil for null and unknown.
 func (v Value) Pointer() *usd.Amount {
 	if !v.IsKnown() {
 		return nil
 	}
-	a := v.Amount()
-	return &a
+	return &v.amount
 }
 
 // Type returns Type.
@@ -77,7 +79,7 @@ func (v Value) Equal(o attr.Value) bool {
 // SameCents reports whether both are null, both unknown, or both the same amount.
 func (v Value) SameCents(o Value) bool {
 	if v.IsKnown() && o.IsKnown() {
-		return v.Amount() == o.Amount()
+		return v.amount == o.amount
 	}
 	return v.IsNull() == o.IsNull() && v.IsUnknown() == o.IsUnknown()
 }
@@ -92,16 +94,15 @@ func (v Value) NumberSemanticEquals(_ context.Context, o basetypes.NumberValuabl
 // sees what the service reports, such as a balance below zero, so what only a
 // configuration must not say is for validators.
 func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
-	if !v.IsKnown() {
+	if v.err == nil {
 		return
 	}
 	written := v.ValueBigFloat().Text('g', 17)
-	switch _, err := usd.FromBigFloat(v.ValueBigFloat()); {
-	case errors.Is(err, usd.ErrFraction):
+	if errors.Is(v.err, usd.ErrFraction) {
 		resp.Diagnostics.AddAttributeError(req.Path, "Amount finer than a cent",
 			fmt.Sprintf("%s must be an amount in USD with at most two decimals, got %s. Round it, for example with floor(x * 100 + 0.5) / 100.", req.Path, written))
-	case err != nil:
-		resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range",
-			fmt.Sprintf("%s must be an amount in USD of at most %s, got %s.", req.Path, usd.Max, written))
+		return
 	}
+	resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range",
+		fmt.Sprintf("%s must be an amount in USD of at most %s, got %s.", req.Path, usd.Max, written))
 }
