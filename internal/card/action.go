@@ -31,7 +31,7 @@ func (a *cardAction) Configure(_ context.Context, req action.ConfigureRequest, r
 func actedOn() schema.StringAttribute {
 	return schema.StringAttribute{
 		Required:            true,
-		Validators:          []validator.String{cardID()},
+		Validators:          []validator.String{session.CardID()},
 		MarkdownDescription: "Id of the card, of the form `card_…`.",
 	}
 }

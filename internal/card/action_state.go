@@ -25,7 +25,7 @@ func NewFreezeAction() action.Action {
 	return &stateAction{
 		cardAction: cardAction{
 			typeName: "card_freeze",
-			description: "Freezes a card at once: all its transactions are suspended, and its balance is kept. Moves no money; freezing a frozen card changes nothing. " +
+			description: "Freezes a card at once: all its transactions are suspended, and its balance is private. Moves no money; freezing a frozen card changes nothing. " +
 				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = false`, the next plan unfreezes it again. Needs Terraform 1.14.",
 		},
 		try: "freeze %s", doing: "Freezing %s",

@@ -35,7 +35,7 @@ func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 	attributes := listedAttributes()
 	attributes["id"] = schema.StringAttribute{
 		Required:            true,
-		Validators:          []validator.String{cardID()},
+		Validators:          []validator.String{session.CardID()},
 		MarkdownDescription: "Id of the card to read, of the form `card_…`.",
 	}
 	attributes["created_at"] = schema.StringAttribute{
@@ -70,7 +70,7 @@ func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, summaryModel{
 		listedModel: listed(summary.CardListItem),
-		CreatedAt:   createdAt(summary.CreatedAt, nameOf(summary.CardListItem), &resp.Diagnostics),
+		CreatedAt:   session.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), &resp.Diagnostics),
 	})...)
 }
 

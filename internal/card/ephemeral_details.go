@@ -36,7 +36,7 @@ func (e *cardDetails) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Required:            true,
-				Validators:          []validator.String{cardID()},
+				Validators:          []validator.String{session.CardID()},
 				MarkdownDescription: "Id of the card, of the form `card_…`. A terminated card has no details any more.",
 			},
 			"pan": schema.StringAttribute{

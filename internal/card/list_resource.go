@@ -195,7 +195,7 @@ func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card 
 	}
 	result := found(ctx, req, card, nil)
 	m := importedModel(summary)
-	m.takeCreatedAt(summary.CreatedAt, &result.Diagnostics)
+	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), &result.Diagnostics)
 	result.Diagnostics.Append(result.Resource.Set(ctx, m)...)
 	return &result
 }

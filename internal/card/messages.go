@@ -64,37 +64,15 @@ func unfreezesUnderThreshold(card model, balance, threshold usd.Amount) diag.Dia
 			capitalized(card.name()), balance, threshold))
 }
 
-func replacement(card, next model, reasons path.Paths) diag.Diagnostic {
-	names := make([]string, len(reasons))
-	for i, reason := range reasons {
-		names[i] = reason.String()
-	}
+func replaced(card, next model, reasons *session.Replacement) diag.Diagnostic {
 	load := "the new load, known after apply"
 	if next.Amount.IsKnown() {
 		load = next.Amount.Amount().String() + " USD"
 	}
 	text := fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
 		"A new card with another number is issued and loaded with %s, for a fee of %s USD. The service cannot change %s on a live card.",
-		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee, strings.Join(names, ", "))
-	if unknown := next.unknownAmong(names); len(unknown) > 0 {
-		text += fmt.Sprintf(" %s is known only after apply and may turn out the same; the card is replaced even then. Apply what it depends on first to avoid that.", strings.Join(unknown, ", "))
-	}
-	return diag.NewWarningDiagnostic("This plan replaces "+card.name(), text)
-}
-
-// unknownAmong returns which of the named attributes are not known yet.
-func (m model) unknownAmong(names []string) []string {
-	unknown := map[string]bool{
-		"bin_id": m.BinID.IsUnknown(), "label": m.Label.IsUnknown(), "spending_limit": m.SpendingLimit.IsUnknown(),
-		"allowed_categories": m.AllowedCategories.IsUnknown(), "metadata": m.Metadata.IsUnknown(), "auto_freeze_at": m.AutoFreezeAt.IsUnknown(),
-	}
-	var among []string
-	for _, name := range names {
-		if unknown[name] {
-			among = append(among, name)
-		}
-	}
-	return among
+		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee, reasons.Attributes())
+	return diag.NewWarningDiagnostic("This plan replaces "+card.name(), text+reasons.UnknownAdvice("card"))
 }
 
 func protected(name string) diag.Diagnostic {
@@ -108,9 +86,9 @@ func goneElsewhere(card model, what string) diag.Diagnostic {
 		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
 }
 
-func foreignAccount(card model, kept memory) diag.Diagnostic {
+func foreignAccount(card model, private privateState) diag.Diagnostic {
 	why := "The API key belongs to another account than the one that owned the card when Terraform last saw it"
-	if kept.Account == "" {
+	if private.Account == "" {
 		why = "Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account"
 	}
 	return diag.NewErrorDiagnostic("This API key cannot see "+card.name(),
@@ -125,13 +103,13 @@ func notRefreshed(card model) diag.Diagnostic {
 
 const settleByHand = "Run terraform plan again: each refresh looks anew. If it stays open, find the movement in the dashboard, then take the card out of the state with terraform state rm and import it again: amount starts from a new baseline then, and moves no money."
 
-func notSettled(card model, pending *pendingMove, reason string) diag.Diagnostic {
+func notSettled(card model, pending *pendingTransfer, reason string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("A movement of money on "+card.name()+" is still undecided",
 		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the answer. Whether it took effect cannot be told yet: %s. No further money moves on this card until it can. %s",
 			pending.Transfer.Kind, pending.Transfer.Amount, strings.TrimSuffix(reason, "."), settleByHand))
 }
 
-func stillUndecided(card model, pending *pendingMove) diag.Diagnostic {
+func stillUndecided(card model, pending *pendingTransfer) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("An earlier movement of money on "+card.name()+" is undecided",
 		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the answer. Until it is known whether that took effect, no further money moves on this card. %s",
 			pending.Transfer.Kind, pending.Transfer.Amount, settleByHand))

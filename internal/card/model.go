@@ -63,8 +63,8 @@ func (m model) readTopUp(ctx context.Context) (rule *topUp, known bool) {
 	return rule, true
 }
 
-// issueRequest is what the service needs to issue the planned card.
-func (m model) issueRequest(ctx context.Context, diags *diag.Diagnostics) api.IssueCardRequest {
+// toAPI is what the service needs to issue the planned card.
+func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCardRequest {
 	req := api.IssueCardRequest{
 		BinID:         m.BinID.ValueString(),
 		Amount:        m.Amount.Amount(),
@@ -81,28 +81,27 @@ func (m model) issueRequest(ctx context.Context, diags *diag.Diagnostics) api.Is
 	return req
 }
 
-// take fills in what a list of cards says of this one. Numbers keep the form
-// that they are written in while the cents agree.
-func (m *model) take(c api.CardListItem) {
+// fromAPI fills in what a list of cards says of this one.
+func (m *model) fromAPI(c api.CardListItem) {
 	m.ID = types.StringValue(c.ID)
 	m.BinID = types.StringValue(c.BinID)
 	m.Network = types.StringValue(c.Network)
 	m.Last4 = types.StringValue(c.Last4)
 	m.Label = stringOrNull(c.Label)
-	m.SpendingLimit = keepForm(m.SpendingLimit, usdtype.Of(c.SpendingLimit))
-	m.takeState(c.Status, c.Balance)
+	m.SpendingLimit = usdtype.Of(c.SpendingLimit)
+	m.setState(c.Status, c.Balance)
 }
 
-func (m *model) takeState(status api.CardStatus, balance usd.Amount) {
+func (m *model) setState(status api.CardStatus, balance usd.Amount) {
 	m.Status = types.StringValue(string(status))
 	m.Frozen = types.BoolValue(status == api.StatusFrozen)
-	m.Balance = keepForm(m.Balance, usdtype.Of(balance))
+	m.Balance = usdtype.Of(balance)
 }
 
-// keepAsked keeps what the plan asked a new card to be and warns where the
+// keepRequested keeps what the plan asked a new card to be and warns where the
 // service made it otherwise: Terraform takes any other answer for a bug of the
 // provider, and taints the card.
-func (m *model) keepAsked(plan model) diag.Diagnostics {
+func (m *model) keepRequested(plan model) diag.Diagnostics {
 	var has []string
 	if !plan.Label.IsUnknown() && !plan.Label.Equal(m.Label) {
 		has = append(has, fmt.Sprintf("label %q", m.Label.ValueString()))
@@ -130,28 +129,6 @@ func (m *model) keepPlanned(plan model) {
 	if !plan.Balance.IsUnknown() {
 		m.Balance = plan.Balance
 	}
-}
-
-func (m *model) takeCreatedAt(text string, diags *diag.Diagnostics) {
-	m.CreatedAt = createdAt(text, m.name(), diags)
-}
-
-// createdAt is null, with a warning, when the service's time cannot be read.
-func createdAt(text, card string, diags *diag.Diagnostics) timetypes.RFC3339 {
-	created, problems := timetypes.NewRFC3339Value(text)
-	if problems.HasError() {
-		diags.AddWarning("Unreadable creation time",
-			fmt.Sprintf("The service says that %s was created at %q, which is not an RFC 3339 time. created_at stays empty.", card, text))
-		return timetypes.NewRFC3339Null()
-	}
-	return created
-}
-
-func keepForm(old, now usdtype.Value) usdtype.Value {
-	if old.SameCents(now) {
-		return old
-	}
-	return now
 }
 
 func stringOrNull(s string) types.String {

@@ -45,7 +45,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "issue a card") {
 		return
 	}
-	request := plan.issueRequest(ctx, &resp.Diagnostics)
+	request := plan.toAPI(ctx, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -61,17 +61,17 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	// From here on the card exists and has been paid: its id is saved before
 	// anything else can fail.
 	state := plan
-	state.take(issued.Card.CardListItem)
-	state.takeCreatedAt(issued.Card.CreatedAt, &resp.Diagnostics)
+	state.fromAPI(issued.Card.CardListItem)
+	state.CreatedAt = session.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
 	state.ExpiresAt = stringOrNull(issued.Card.ExpiresAt)
 	state.ToppedUp = usdtype.Of(0)
-	resp.Diagnostics.Append(state.keepAsked(plan)...)
+	resp.Diagnostics.Append(state.keepRequested(plan)...)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	kept := memory{}
+	private := privateState{}
 	if account, err := r.session.Account(ctx); err == nil {
-		kept.Account = account
+		private.Account = account
 	}
-	kept.keep(ctx, resp.Private, &resp.Diagnostics)
+	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
 
 	if plan.Frozen.ValueBool() {
@@ -80,7 +80,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 			resp.Diagnostics.Append(issuedButNotFrozen(state, err))
 			return
 		}
-		state.takeState(frozen.Status, frozen.Balance)
+		state.setState(frozen.Status, frozen.Balance)
 	}
 	state.keepPlanned(plan)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -93,7 +93,7 @@ func generatedLabel() string { return "tf-" + uuid.NewString() }
 func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	kept := recall(ctx, req.Private, &resp.Diagnostics)
+	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "terminate "+state.name()) {
 		return
 	}
@@ -109,7 +109,7 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 			"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.AlreadyTerminated,
 		})
 	case api.IsNotFound(err):
-		resp.Diagnostics.Append(r.explainMissing(ctx, state, kept)...)
+		resp.Diagnostics.Append(r.explainMissing(ctx, state, private)...)
 	default:
 		resp.Diagnostics.Append(session.ErrorDiagnostic("terminate "+state.name(), err))
 	}
@@ -118,15 +118,15 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 // explainMissing tells apart the two meanings of a 404: the card is gone, which
 // is no problem, or the API key is another account's, to which every card is
 // missing. Taking the second for the first would issue a whole fleet twice.
-func (r *cardResource) explainMissing(ctx context.Context, state model, kept memory) diag.Diagnostics {
+func (r *cardResource) explainMissing(ctx context.Context, state model, private privateState) diag.Diagnostics {
 	account, err := r.session.Account(ctx)
 	switch {
 	case err != nil:
 		return diag.Diagnostics{session.ErrorDiagnostic("find out whether "+state.name()+" is gone", err)}
-	case kept.Account == account:
+	case private.Account == account:
 		return nil
 	}
-	return diag.Diagnostics{foreignAccount(state, kept)}
+	return diag.Diagnostics{foreignAccount(state, private)}
 }
 
 // save writes state and identity together.

@@ -2,6 +2,9 @@ package card
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -9,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -19,7 +23,7 @@ import (
 func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	p := planner{resource: r, diags: &resp.Diagnostics}
 	if req.Private != nil {
-		p.kept = recall(ctx, req.Private, p.diags)
+		p.private = readPrivateState(ctx, req.Private, p.diags)
 	}
 	if !req.State.Raw.IsNull() {
 		p.diags.Append(req.State.Get(ctx, &p.state)...)
@@ -39,8 +43,8 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		p.issue(ctx)
 	default:
 		p.change(ctx)
-		resp.RequiresReplace = append(resp.RequiresReplace, p.replace...)
-		p.kept.keep(ctx, resp.Private, p.diags)
+		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
+		p.private.write(ctx, resp.Private, p.diags)
 	}
 	if !p.diags.HasError() {
 		p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
@@ -51,8 +55,8 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 type planner struct {
 	resource            *cardResource
 	config, state, plan model
-	kept                memory
-	replace             path.Paths
+	private             privateState
+	replacement         session.Replacement
 	diags               *diag.Diagnostics
 }
 
@@ -62,7 +66,7 @@ func (p *planner) destroy(ctx context.Context) {
 		p.diags.Append(protected(p.state.name()))
 		return
 	}
-	p.spend(ctx, -p.state.Balance.Amount(), true)
+	p.spend(ctx, -p.state.Balance.Amount())
 }
 
 // isProtected reports whether the card must not be terminated: it was applied
@@ -71,17 +75,17 @@ func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
-// spend counts what the plan takes from the wallet. Heard says whether
-// Terraform shows a warning that comes of it.
-func (p *planner) spend(ctx context.Context, delta usd.Amount, heard bool) {
-	p.diags.Append(p.resource.session.PlanSpend(ctx, delta, heard)...)
+// spend counts what the plan takes from the wallet, and warns when that is too much.
+func (p *planner) spend(ctx context.Context, delta usd.Amount) {
+	p.diags.Append(p.resource.session.AddPlannedSpend(delta)...)
+	p.diags.Append(p.resource.session.WalletWarning(ctx)...)
 }
 
 // issue plans a new card. It is also core's second look at a replacement,
 // where only the private state still knows the card that is replaced, and
 // where core drops every warning.
 func (p *planner) issue(ctx context.Context) {
-	replaced := p.kept.Prior
+	replaced := p.private.Prior
 	if replaced != nil && replaced.Protected {
 		p.diags.Append(protected(replaced.Name))
 		return
@@ -96,10 +100,10 @@ func (p *planner) issue(ctx context.Context) {
 	}
 	if replaced == nil {
 		p.warnSharedLabel()
-		p.spend(ctx, p.issueCost(), true)
+		p.spend(ctx, p.issueCost())
 		return
 	}
-	p.spend(ctx, p.issueCost()-replaced.Balance-replaced.Planned, false)
+	p.diags.Append(p.resource.session.AddPlannedSpend(p.issueCost() - replaced.Balance - replaced.Planned)...)
 }
 
 // checkIssue refuses a card that the service would refuse.
@@ -124,26 +128,48 @@ func (p *planner) issueCost() usd.Amount {
 
 // change plans an update of a live card, or its replacement.
 func (p *planner) change(ctx context.Context) {
-	p.kept.Prior = &priorCard{
+	p.private.Prior = &priorCard{
 		Name:      p.state.name(),
 		Protected: p.isProtected(),
 		Balance:   p.state.Balance.Amount(),
 	}
-	p.planWritten()
-	if len(p.replace) > 0 {
+	p.planImmutable()
+	if len(p.replacement.Paths) > 0 {
 		p.planReplacement(ctx)
 		return
 	}
-	p.planMoves(ctx)
+	p.planTransfer(ctx)
 }
 
-func (p *planner) planReplacement(ctx context.Context) {
-	if p.isProtected() {
-		p.diags.Append(protected(p.state.name()))
+// checkBIN refuses a BIN that the catalogue does not have.
+func (p *planner) checkBIN(ctx context.Context) {
+	bin := p.plan.BinID
+	if bin.IsUnknown() || !p.resource.session.Known() {
 		return
 	}
-	p.diags.Append(replacement(p.state, p.plan, p.replace))
-	p.warnSharedLabel()
-	p.kept.Prior.Planned = p.issueCost() - p.state.Balance.Amount()
-	p.spend(ctx, p.kept.Prior.Planned, true)
+	bins, err := p.resource.session.Bins(ctx)
+	if err != nil {
+		p.diags.Append(session.ErrorDiagnostic("read the BIN catalogue to check bin_id", err))
+		return
+	}
+	if slices.ContainsFunc(bins, func(b api.Bin) bool { return b.ID == bin.ValueString() }) {
+		return
+	}
+	lines := make([]string, len(bins))
+	for i, b := range bins {
+		lines[i] = fmt.Sprintf("  %s (%s, %s)", b.ID, b.Network, b.Category)
+	}
+	slices.Sort(lines)
+	p.diags.AddAttributeError(path.Root("bin_id"), "No such BIN",
+		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
+}
+
+// warnSharedLabel warns of a second planned card with the same written label.
+func (p *planner) warnSharedLabel() {
+	label := p.config.Label
+	if label.IsNull() || label.IsUnknown() || p.resource.session == nil || p.resource.session.FirstUse(label.ValueString()) {
+		return
+	}
+	p.diags.AddAttributeWarning(path.Root("label"), fmt.Sprintf("Several new cards are labelled %q", label.ValueString()),
+		"If the answer to the creation of one of them is lost, it cannot be told from the others by its label. Give each card a label of its own, or leave label out.")
 }

@@ -18,7 +18,7 @@ import (
 func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	kept := recall(ctx, req.Private, &resp.Diagnostics)
+	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -32,7 +32,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	status, err := r.refresh(ctx, &state, &resp.Diagnostics)
 	switch {
 	case api.IsNotFound(err):
-		problems := r.explainMissing(ctx, state, kept)
+		problems := r.explainMissing(ctx, state, private)
 		resp.Diagnostics.Append(problems...)
 		if !problems.HasError() {
 			resp.Diagnostics.Append(goneElsewhere(state, "is no longer known to the service"))
@@ -47,13 +47,13 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	r.settle(ctx, &state, &kept, &resp.Diagnostics)
-	if kept.Account == "" {
+	r.settle(ctx, &state, &private, &resp.Diagnostics)
+	if private.Account == "" {
 		if account, err := r.session.Account(ctx); err == nil {
-			kept.Account = account
+			private.Account = account
 		}
 	}
-	kept.keep(ctx, resp.Private, &resp.Diagnostics)
+	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 }
 
@@ -66,55 +66,52 @@ func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagno
 		if err != nil {
 			return "", err
 		}
-		m.take(item)
+		m.fromAPI(item)
 		return item.Status, nil
 	}
 	summary, err := r.session.Client.GetCard(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	m.take(summary.CardListItem)
-	m.takeCreatedAt(summary.CreatedAt, diags)
+	m.fromAPI(summary.CardListItem)
+	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), diags)
 	return summary.Status, nil
 }
 
 // settle closes a movement of money whose outcome an earlier apply could not learn.
-func (r *cardResource) settle(ctx context.Context, m *model, kept *memory, diags *diag.Diagnostics) {
-	if kept.Pending == nil {
+func (r *cardResource) settle(ctx context.Context, m *model, private *privateState, diags *diag.Diagnostics) {
+	if private.Pending == nil {
 		return
 	}
-	outcome, err := r.session.Client.ReconcileTransfer(ctx, kept.Pending.Transfer)
+	outcome, err := r.session.Client.ReconcileTransfer(ctx, private.Pending.Transfer)
 	switch {
 	case err != nil:
-		diags.Append(notSettled(*m, kept.Pending, err.Error()))
+		diags.Append(notSettled(*m, private.Pending, err.Error()))
 		return
 	case outcome.State == api.TransferUndecided:
-		diags.Append(notSettled(*m, kept.Pending, outcome.Reason))
+		diags.Append(notSettled(*m, private.Pending, outcome.Reason))
 		return
 	case outcome.State == api.TransferDone:
-		m.Amount = usdtype.OfPointer(kept.Pending.Amount)
-		m.ToppedUp = usdtype.Of(kept.Pending.ToppedUp)
+		m.Amount = usdtype.OfPointer(private.Pending.Amount)
+		m.ToppedUp = usdtype.Of(private.Pending.ToppedUp)
 	}
-	kept.Pending = nil
+	private.Pending = nil
 }
 
 func (r *cardResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	id := types.StringValue(req.ID)
-	if req.ID == "" && req.Identity != nil {
-		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, path.Root("id"), &id)...)
-	}
+	id := session.ImportID(ctx, req, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "import a card") {
 		return
 	}
-	if !strings.HasPrefix(id.ValueString(), "card_") {
+	if !strings.HasPrefix(id, "card_") {
 		resp.Diagnostics.AddError("Not a card id",
-			fmt.Sprintf("A card is imported by its id, which has the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id.ValueString()))
+			fmt.Sprintf("A card is imported by its id, which has the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id))
 		return
 	}
-	summary, err := r.session.Client.GetCard(ctx, id.ValueString())
+	summary, err := r.session.Client.GetCard(ctx, id)
 	switch {
 	case err != nil:
-		resp.Diagnostics.Append(session.ErrorDiagnostic("import card "+id.ValueString(), err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic("import card "+id, err))
 		return
 	case summary.Status == api.StatusTerminated:
 		resp.Diagnostics.AddError("Could not import card "+summary.ID,
@@ -123,7 +120,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	}
 	state := importedModel(summary)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	memory{Imported: true}.keep(ctx, resp.Private, &resp.Diagnostics)
+	privateState{Imported: true}.write(ctx, resp.Private, &resp.Diagnostics)
 }
 
 // importedModel is a card that Terraform did not issue: what it was loaded
@@ -136,6 +133,6 @@ func importedModel(c api.CardSummary) model {
 		DeletionProtection: types.BoolValue(false),
 		ToppedUp:           usdtype.Of(0),
 	}
-	m.take(c.CardListItem)
+	m.fromAPI(c.CardListItem)
 	return m
 }

@@ -19,11 +19,11 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	var u update
 	resp.Diagnostics.Append(req.State.Get(ctx, &u.before)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &u.plan)...)
-	kept := recall(ctx, req.Private, &resp.Diagnostics)
+	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+u.before.name()) {
 		return
 	}
-	u.client, u.imported = r.session.Client, kept.Imported
+	u.client, u.imported = r.session.Client, private.Imported
 	u.begin()
 	for _, step := range []func(context.Context) diag.Diagnostics{u.unfreeze, u.move, u.followAutoFreeze, u.freeze} {
 		resp.Diagnostics.Append(step(ctx)...)
@@ -33,10 +33,10 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		u.now.keepPlanned(u.plan)
 		save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
-	if kept.Prior = nil; u.pending != nil {
-		kept.Pending = u.pending
+	if private.Prior = nil; u.pending != nil {
+		private.Pending = u.pending
 	}
-	kept.keep(ctx, resp.Private, &resp.Diagnostics)
+	private.write(ctx, resp.Private, &resp.Diagnostics)
 }
 
 // update is one change of a live card on its way from before to plan.
@@ -46,7 +46,7 @@ type update struct {
 	imported          bool
 	withdrew          bool
 	failed            bool
-	pending           *pendingMove
+	pending           *pendingTransfer
 }
 
 // begin takes from the plan what needs no call, and from the state the rest.
@@ -67,7 +67,7 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 		u.failed = true
 		return diag.Diagnostics{session.ErrorDiagnostic("unfreeze "+u.before.name(), err)}
 	}
-	u.now.takeState(state.Status, state.Balance)
+	u.now.setState(state.Status, state.Balance)
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (u *update) transfer(ctx context.Context, delta usd.Amount) (api.Transfer, 
 
 func (u *update) notMoved(try string, err error) diag.Diagnostics {
 	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
-		u.pending = &pendingMove{Transfer: *open.Transfer, Amount: u.plan.Amount.Pointer(), ToppedUp: u.plan.ToppedUp.Amount()}
+		u.pending = &pendingTransfer{Transfer: *open.Transfer, Amount: u.plan.Amount.Pointer(), ToppedUp: u.plan.ToppedUp.Amount()}
 	}
 	if over, ok := errors.AsType[*api.OverWithdrawalError](err); ok {
 		u.now.Amount = usdtype.Of(max(0, u.before.Amount.Amount()-over.Moved))
@@ -135,7 +135,7 @@ func (u *update) followAutoFreeze(ctx context.Context) diag.Diagnostics {
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("see whether the service froze "+u.before.name()+" after the withdrawal", err)}
 	}
-	u.now.takeState(summary.Status, summary.Balance)
+	u.now.setState(summary.Status, summary.Balance)
 	return u.unfreeze(ctx)
 }
 
@@ -147,6 +147,6 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("freeze "+u.before.name(), err)}
 	}
-	u.now.takeState(state.Status, state.Balance)
+	u.now.setState(state.Status, state.Balance)
 	return nil
 }

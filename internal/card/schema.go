@@ -2,12 +2,14 @@ package card
 
 import (
 	"context"
+	"fmt"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -31,7 +33,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of 1 USD; destroying it terminates the card for good and returns what it holds to the wallet. " +
 			"The card's number and code are never in the state; the ephemeral resource `vcard_card_details` reads them.",
-		Attributes: merge(writtenAttributes(), movingAttributes(), reportedAttributes()),
+		Attributes: merge(immutableAttributes(), mutableAttributes(), computedAttributes()),
 	}
 }
 
@@ -46,8 +48,8 @@ func (r *cardResource) IdentitySchema(_ context.Context, _ resource.IdentitySche
 	}
 }
 
-// writtenAttributes are fixed when the card is issued.
-func writtenAttributes() map[string]schema.Attribute {
+// immutableAttributes are fixed when the card is issued.
+func immutableAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"bin_id": schema.StringAttribute{
 			Required:            true,
@@ -99,8 +101,8 @@ func writtenAttributes() map[string]schema.Attribute {
 
 const notReadable = " The service does not report it back: on an imported card the first value set is taken over without replacing the card."
 
-// movingAttributes change a live card.
-func movingAttributes() map[string]schema.Attribute {
+// mutableAttributes change a live card.
+func mutableAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"amount": schema.NumberAttribute{
 			Optional:   true,
@@ -143,8 +145,8 @@ func movingAttributes() map[string]schema.Attribute {
 	}
 }
 
-// reportedAttributes are what the service says of the card.
-func reportedAttributes() map[string]schema.Attribute {
+// computedAttributes are what the service says of the card.
+func computedAttributes() map[string]schema.Attribute {
 	computed := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
@@ -175,4 +177,26 @@ func merge(groups ...map[string]schema.Attribute) map[string]schema.Attribute {
 		maps.Copy(all, group)
 	}
 	return all
+}
+
+// ValidateConfig checks what attributes say together.
+func (r *cardResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config model
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	rule, _ := config.readTopUp(ctx)
+	if rule == nil {
+		return
+	}
+	below, to := rule.Below.Amount(), rule.To.Amount()
+	if to >= 0 && to < below {
+		resp.Diagnostics.AddAttributeError(path.Root("top_up").AtName("to"), "Top-up ends under its start",
+			fmt.Sprintf("top_up.to must be at least top_up.below (%s USD), got %s USD.", below, to))
+	}
+	if at := config.AutoFreezeAt; at.IsKnown() && at.Amount() >= below {
+		resp.Diagnostics.AddAttributeWarning(path.Root("auto_freeze_at"), "The card freezes before it is topped up",
+			fmt.Sprintf("auto_freeze_at (%s USD) is not under top_up.below (%s USD): a card that is spent down is frozen by the service before a plan tops it up, and stays frozen after that unless frozen = false is set.", at.Amount(), below))
+	}
 }

@@ -23,8 +23,8 @@ type Session struct {
 	// Client is nil while the provider's configuration is not known yet.
 	Client *api.Client
 
-	bins    remembered[[]api.Bin]
-	account remembered[string]
+	bins    fetchedOnce[[]api.Bin]
+	account fetchedOnce[string]
 	spend   spend
 	labels  sync.Map
 }

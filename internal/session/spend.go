@@ -13,52 +13,58 @@ import (
 
 // spend is the running sum of what a plan takes from the wallet.
 type spend struct {
-	mu     sync.Mutex
-	taken  usd.Amount
-	said   atomic.Bool
-	wallet remembered[usd.Amount]
+	mu      sync.Mutex
+	planned usd.Amount
+	warned  atomic.Bool
+	wallet  fetchedOnce[usd.Amount]
 }
 
-// add returns the new sum.
-func (s *spend) add(delta usd.Amount) (usd.Amount, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	taken, err := usd.Sum(s.taken, delta)
-	if err == nil {
-		s.taken = taken
-	}
-	return taken, err
-}
-
-// PlanSpend adds to what this plan takes from the wallet (USD; negative for
-// what it gives back) and returns a warning the first time that the sum passes
-// the wallet's balance. Heard is false when Terraform will drop the warning; it
-// is then given at the next call. After the session's first write it says
-// nothing, because apply plans again from a wallet that is being spent.
-func (s *Session) PlanSpend(ctx context.Context, delta usd.Amount, heard bool) diag.Diagnostics {
-	if !s.Known() || s.Client.HasWritten() {
+// AddPlannedSpend adds to what this plan takes from the wallet, in USD; negative
+// for what it gives back. After the session's first write it adds nothing,
+// because apply plans again what was counted before.
+func (s *Session) AddPlannedSpend(delta usd.Amount) diag.Diagnostics {
+	if !s.isPlanning() {
 		return nil
 	}
-	taken, err := s.spend.add(delta)
+	s.spend.mu.Lock()
+	defer s.spend.mu.Unlock()
+	planned, err := usd.Sum(s.spend.planned, delta)
 	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
 	}
-	if taken <= 0 || !heard || s.spend.said.Load() {
+	s.spend.planned = planned
+	return nil
+}
+
+// WalletWarning returns a warning the first time that it finds the planned spend
+// above the wallet's balance. After the session's first write it returns
+// nothing, because apply plans again from a wallet that is being spent.
+func (s *Session) WalletWarning(ctx context.Context) diag.Diagnostics {
+	if !s.isPlanning() || s.spend.warned.Load() {
+		return nil
+	}
+	s.spend.mu.Lock()
+	planned := s.spend.planned
+	s.spend.mu.Unlock()
+	if planned <= 0 {
 		return nil
 	}
 	wallet, err := s.spend.wallet.get(ctx, func(ctx context.Context) (usd.Amount, error) {
 		w, err := s.Client.WalletBalance(ctx)
 		return w.Balance, err
 	})
-	if err == nil && taken <= wallet {
+	if err == nil && planned <= wallet {
 		return nil
 	}
-	if s.spend.said.Swap(true) || err != nil {
-		return nil // a failed look is no reason to stop a plan: apply will say what is wrong
+	if s.spend.warned.Swap(true) || err != nil {
+		return nil // an error is no reason to stop a plan: apply will say what is wrong
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(
-		fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", taken, wallet),
+		fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", planned, wallet),
 		fmt.Sprintf("Loads, issuance fees, funds and top-ups of this plan, less what it returns to the wallet, pass the wallet's balance by at least %s USD. "+
 			"The service refuses what the wallet cannot pay, so part of the plan would fail at apply, unless what is planned after this gives enough back. "+
-			"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.", taken-wallet))}
+			"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.", planned-wallet))}
 }
+
+// isPlanning reports that calls can be made and none has changed anything yet.
+func (s *Session) isPlanning() bool { return s.Known() && !s.Client.HasWritten() }

@@ -3,7 +3,6 @@ package threeds
 
 import (
 	"context"
-	"regexp"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
@@ -44,7 +43,7 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^card_[^\s/]+$`), "must be a card id, of the form card_…")},
+				Validators:          []validator.String{session.CardID()},
 				MarkdownDescription: "Only challenges of this card. Default: of all cards.",
 			},
 			"status": schema.StringAttribute{

@@ -3,7 +3,6 @@ package transaction
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -14,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 const (
@@ -38,7 +38,7 @@ func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRe
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^card_[^\s/]+$`), "must be a card id, of the form card_…")},
+				Validators:          []validator.String{session.CardID()},
 				MarkdownDescription: "Only transactions of this card. Default: of all cards, terminated ones included.",
 			},
 			"type": schema.StringAttribute{

@@ -2,11 +2,10 @@ package webhook
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 // What a person reads about an endpoint. Each text names the endpoint and says
@@ -18,36 +17,16 @@ func staysRegistered(endpoint model) diag.Diagnostic {
 			endpoint.where(), endpoint.ID.ValueString()))
 }
 
-func replacement(old, next model, reasons path.Paths) diag.Diagnostic {
-	names := make([]string, len(reasons))
-	for i, reason := range reasons {
-		names[i] = reason.String()
-	}
+func replaced(old, next model, reasons *session.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, and %s changed. A new endpoint is registered. The old one goes on receiving events%s until it is removed in the dashboard: remove %s there after apply, or events arrive twice.",
-		strings.Join(names, ", "), old.where(), old.ID.ValueString())
+		reasons.Attributes(), old.where(), old.ID.ValueString())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {
 		text += " The new endpoint signs with a newly generated secret."
 	}
-	if unknown := next.unknownAmong(names); len(unknown) > 0 {
-		text += fmt.Sprintf(" %s is known only after apply and may turn out the same; the endpoint is replaced even then. Apply what it depends on first to avoid that.",
-			strings.Join(unknown, ", "))
-	}
-	return diag.NewWarningDiagnostic(fmt.Sprintf("Webhook endpoint %s is replaced and stays registered", old.ID.ValueString()), text)
+	return diag.NewWarningDiagnostic(fmt.Sprintf("Webhook endpoint %s is replaced and stays registered", old.ID.ValueString()), text+reasons.UnknownAdvice("endpoint"))
 }
 
-// unknownAmong returns which of the named attributes are not known yet.
-func (m model) unknownAmong(names []string) []string {
-	values := map[string]attr.Value{"url": m.URL, "events": m.Events, "secret": m.Secret, "secret_wo_version": m.SecretWOVersion}
-	var among []string
-	for _, name := range names {
-		if values[name].IsUnknown() {
-			among = append(among, name)
-		}
-	}
-	return among
-}
-
-func takenOver(endpoint model) diag.Diagnostic {
+func adopted(endpoint model) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(fmt.Sprintf("The configuration of %s is taken over without proof", endpoint.name()),
 		"The endpoint was imported, and the service cannot show what it is registered with. The configured url, events and secret go into the state as they are, and nothing is sent: "+
 			"a secret that is set has to be the one that the endpoint has. Later changes register a new endpoint.")

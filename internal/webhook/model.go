@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"fmt"
 	"net/url"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
@@ -9,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 // model is a vcard_webhook in configuration, plan and state.
@@ -30,8 +30,8 @@ func (m model) signingSecret() api.Secret {
 	return api.Secret(m.Secret.ValueString())
 }
 
-// take fills in what the service decided. A write-only secret stays out.
-func (m *model) take(w api.Webhook, secretIsWriteOnly bool) {
+// fromAPI fills in what the service decided. A write-only secret stays out.
+func (m *model) fromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagnostics) {
 	m.ID = types.StringValue(w.ID)
 	switch {
 	case secretIsWriteOnly:
@@ -39,17 +39,7 @@ func (m *model) take(w api.Webhook, secretIsWriteOnly bool) {
 	case m.Secret.IsUnknown():
 		m.Secret = types.StringValue(w.Secret.Reveal())
 	}
-}
-
-func (m *model) takeCreatedAt(text string) diag.Diagnostics {
-	created, problems := timetypes.NewRFC3339Value(text)
-	if !problems.HasError() {
-		m.CreatedAt = created
-		return nil
-	}
-	m.CreatedAt = timetypes.NewRFC3339Null()
-	return diag.Diagnostics{diag.NewWarningDiagnostic("Unreadable creation time",
-		fmt.Sprintf("The service says that %s was created at %q, which is not an RFC 3339 time. created_at stays empty.", m.name(), text))}
+	m.CreatedAt = session.CreatedAt(w.CreatedAt, m.name(), diags)
 }
 
 func (m model) name() string { return "webhook endpoint " + m.ID.ValueString() }

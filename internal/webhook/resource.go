@@ -14,6 +14,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
+// importedKey marks, in Terraform's private state, an endpoint that was
+// imported and whose configuration has not been adopted yet.
+const importedKey = "imported"
+
 type webhookResource struct {
 	session *session.Session
 }
@@ -55,8 +59,7 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 		return
 	}
 	state := plan
-	state.take(registered.Webhook, !config.SecretWO.IsNull())
-	resp.Diagnostics.Append(state.takeCreatedAt(registered.CreatedAt)...)
+	state.fromAPI(registered.Webhook, !config.SecretWO.IsNull(), &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if registered.MayHaveDuplicate {
@@ -81,7 +84,7 @@ func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), plan.ID)...)
-	resp.Diagnostics.Append(markImported(ctx, resp.Private, false)...)
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("false"))...)
 }
 
 // Delete takes the endpoint out of the state. It warns although the plan has,
@@ -96,20 +99,17 @@ func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest
 
 // ImportState believes the id, since there is no way to look it up.
 func (r *webhookResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	id := types.StringValue(req.ID)
-	if req.ID == "" && req.Identity != nil {
-		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, path.Root("id"), &id)...)
-	}
+	id := session.ImportID(ctx, req, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	const prefix = "wh_"
-	if text := id.ValueString(); !strings.HasPrefix(text, prefix) || text == prefix {
+	if !strings.HasPrefix(id, prefix) || id == prefix {
 		resp.Diagnostics.AddError("Not a webhook endpoint id",
-			fmt.Sprintf("A webhook endpoint is imported by its id, which has the form wh_…, got %q. The dashboard shows the ids.", text))
+			fmt.Sprintf("A webhook endpoint is imported by its id, which has the form wh_…, got %q. The dashboard shows the ids.", id))
 		return
 	}
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), id)...)
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), id)...)
-	resp.Diagnostics.Append(markImported(ctx, resp.Private, true)...)
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("true"))...)
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 // ModifyPlan decides what replaces, and says at plan time which endpoint stays
@@ -38,7 +39,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		} else {
 			p.change()
 		}
-		resp.RequiresReplace = append(resp.RequiresReplace, p.replace...)
+		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 	}
 	p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
 }
@@ -46,7 +47,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 // planner works out the plan of one endpoint.
 type planner struct {
 	config, state, plan model
-	replace             path.Paths
+	replacement         session.Replacement
 	diags               *diag.Diagnostics
 }
 
@@ -62,31 +63,27 @@ func (p *planner) register() {
 func (p *planner) adopt() {
 	p.plan.ID, p.plan.CreatedAt = p.state.ID, p.state.CreatedAt
 	p.plan.Secret = p.config.Secret
-	p.diags.Append(takenOver(p.state))
+	p.diags.Append(adopted(p.state))
 }
 
 // change plans no change, or a replacement.
 func (p *planner) change() {
 	c, s := p.config, p.state
 	if !c.URL.Equal(s.URL) {
-		p.replaceFor("url")
+		p.replacement.Add("url", c.URL)
 	}
 	if !c.Events.Equal(s.Events) {
-		p.replaceFor("events")
+		p.replacement.Add("events", c.Events)
 	}
 	if !c.Secret.IsNull() && !c.Secret.Equal(s.Secret) {
-		p.replaceFor("secret")
+		p.replacement.Add("secret", c.Secret)
 	}
 	if !c.SecretWOVersion.Equal(s.SecretWOVersion) {
-		p.replaceFor("secret_wo_version")
+		p.replacement.Add("secret_wo_version", c.SecretWOVersion)
 	}
-	if len(p.replace) > 0 {
-		p.diags.Append(replacement(s, c, p.replace))
+	if len(p.replacement.Paths) > 0 {
+		p.diags.Append(replaced(s, c, &p.replacement))
 		return
 	}
 	p.plan = s
-}
-
-func (p *planner) replaceFor(attribute string) {
-	p.replace = append(p.replace, path.Root(attribute))
 }

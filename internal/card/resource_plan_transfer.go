@@ -11,39 +11,39 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// moves is the money that a plan moves on a live card, in USD.
-type moves struct {
+// plannedTransfer is the money that a plan moves on a live card, in USD.
+type plannedTransfer struct {
 	amount  usd.Amount // funded when above zero, withdrawn when below
 	topUp   usd.Amount // funded besides
 	unknown bool       // some of it is known only during apply
 }
 
-// planMoves plans money and freezing of a card that stays.
-func (p *planner) planMoves(ctx context.Context) {
-	m := p.planAmount()
-	m = p.planTopUp(ctx, m)
+// planTransfer plans money and freezing of a card that stays.
+func (p *planner) planTransfer(ctx context.Context) {
+	t := p.planAmount()
+	t = p.planTopUp(ctx, t)
 	if p.diags.HasError() {
 		return
 	}
 	p.plan.Balance = p.state.Balance
-	if m.unknown || m.amount != 0 || m.topUp != 0 {
+	if t.unknown || t.amount != 0 || t.topUp != 0 {
 		p.plan.Balance = usdtype.Unknown()
-		if p.kept.Pending != nil {
-			p.diags.Append(stillUndecided(p.state, p.kept.Pending))
+		if p.private.Pending != nil {
+			p.diags.Append(stillUndecided(p.state, p.private.Pending))
 			return
 		}
 	}
-	p.planFrozen(m)
-	p.kept.Prior.Planned = m.amount + m.topUp
-	p.spend(ctx, p.kept.Prior.Planned, true)
+	p.planFrozen(t)
+	p.private.Prior.Planned = t.amount + t.topUp
+	p.spend(ctx, p.private.Prior.Planned)
 }
 
 // planAmount compares by cents, so that computed numbers make no perpetual diff.
-func (p *planner) planAmount() moves {
+func (p *planner) planAmount() plannedTransfer {
 	before, after := p.state.Amount, p.config.Amount
 	switch {
 	case after.IsUnknown():
-		return moves{unknown: true}
+		return plannedTransfer{unknown: true}
 	case before.SameCents(after):
 		p.plan.Amount = before
 	case before.IsNull():
@@ -55,48 +55,48 @@ func (p *planner) planAmount() moves {
 		if -delta > p.state.Balance.Amount() {
 			p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that", withdrawsTooMuch(p.state, before.Amount(), after.Amount()))
 		}
-		return moves{amount: delta}
+		return plannedTransfer{amount: delta}
 	}
-	return moves{}
+	return plannedTransfer{}
 }
 
-func (p *planner) planTopUp(ctx context.Context, m moves) moves {
+func (p *planner) planTopUp(ctx context.Context, t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)
 	switch {
-	case !known || (rule != nil && m.unknown):
+	case !known || (rule != nil && t.unknown):
 		p.plan.ToppedUp = usdtype.Unknown()
 		p.diags.Append(topUpNotKnown(p.state))
-		m.unknown = true
-		return m
+		t.unknown = true
+		return t
 	case rule == nil:
-		return m
+		return t
 	}
 	if old, _ := p.state.readTopUp(ctx); old != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
 		p.plan.TopUp = p.state.TopUp
 	}
-	after := p.state.Balance.Amount() + m.amount
+	after := p.state.Balance.Amount() + t.amount
 	switch {
 	case after >= rule.Below.Amount():
-	case m.amount < 0:
+	case t.amount < 0:
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule))
 	default:
-		m.topUp = rule.To.Amount() - after
-		p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + m.topUp)
+		t.topUp = rule.To.Amount() - after
+		p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
 	}
-	return m
+	return t
 }
 
 // planFrozen plans frozen and status. A withdrawal under the auto-freeze
 // threshold leaves both open, unless the configuration decides.
-func (p *planner) planFrozen(m moves) {
+func (p *planner) planFrozen(t plannedTransfer) {
 	p.plan.Status = p.state.Status
 	wanted := p.config.Frozen
-	after := p.state.Balance.Amount() + m.amount + m.topUp
+	after := p.state.Balance.Amount() + t.amount + t.topUp
 	switch {
 	case wanted.IsUnknown():
 		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()
-	case wanted.IsNull() && !p.state.Frozen.ValueBool() && p.mayAutoFreeze(m, after):
+	case wanted.IsNull() && !p.state.Frozen.ValueBool() && p.mayAutoFreeze(t, after):
 		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()
 	case wanted.IsNull():
 		p.plan.Frozen = p.state.Frozen
@@ -105,7 +105,7 @@ func (p *planner) planFrozen(m moves) {
 		p.plan.Status = types.StringValue(string(api.StatusFrozen))
 	default:
 		p.plan.Status = types.StringValue(string(api.StatusActive))
-		if threshold := p.plan.AutoFreezeAt; threshold.IsKnown() && after < threshold.Amount() && !m.unknown {
+		if threshold := p.plan.AutoFreezeAt; threshold.IsKnown() && after < threshold.Amount() && !t.unknown {
 			p.diags.Append(unfreezesUnderThreshold(p.state, after, threshold.Amount()))
 		}
 	}
@@ -113,11 +113,11 @@ func (p *planner) planFrozen(m moves) {
 
 // mayAutoFreeze reports whether what amount turns out to be may make the service
 // freeze the card. One that is not known yet may withdraw everything.
-func (p *planner) mayAutoFreeze(m moves, after usd.Amount) bool {
+func (p *planner) mayAutoFreeze(t plannedTransfer, after usd.Amount) bool {
 	if p.config.Amount.IsUnknown() {
-		return mayAutoFreeze(p.state, 0, p.kept.Imported)
+		return mayAutoFreeze(p.state, 0, p.private.Imported)
 	}
-	return m.amount < 0 && mayAutoFreeze(p.state, after, p.kept.Imported)
+	return t.amount < 0 && mayAutoFreeze(p.state, after, p.private.Imported)
 }
 
 // mayAutoFreeze reports whether the service may freeze the card when a decrease

@@ -1,50 +1,50 @@
 package card
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 )
 
-// planWritten plans what is fixed when a card is issued: unchanged, adopted
+// planImmutable plans what is fixed when a card is issued: unchanged, adopted
 // from the configuration of an imported card, or a reason to replace it.
-func (p *planner) planWritten() {
+func (p *planner) planImmutable() {
 	s, c := &p.state, &p.config
 	p.plan.ID, p.plan.Network, p.plan.Last4 = s.ID, s.Network, s.Last4
 	p.plan.CreatedAt, p.plan.ExpiresAt = s.CreatedAt, s.ExpiresAt
 
 	if !c.BinID.Equal(s.BinID) {
-		p.replaceFor("bin_id")
+		p.replacement.Add("bin_id", c.BinID)
 	}
 	switch {
 	case c.Label.IsNull():
 		p.plan.Label = s.Label
 	case !c.Label.Equal(s.Label):
-		p.replaceFor("label")
+		p.replacement.Add("label", c.Label)
 	}
 	switch {
 	case c.SpendingLimit.IsNull() || c.SpendingLimit.SameCents(s.SpendingLimit):
 		p.plan.SpendingLimit = s.SpendingLimit
 	default:
-		p.replaceFor("spending_limit")
+		p.replacement.Add("spending_limit", c.SpendingLimit)
 	}
 
 	var adopted []string
-	unreadable := func(name string, known attr.Value, same bool) {
+	unreadable := func(name string, before, after attr.Value, same bool) {
 		switch {
 		case same:
-		case p.kept.Imported && known.IsNull():
+		case p.private.Imported && before.IsNull():
 			adopted = append(adopted, name)
 		default:
-			p.replaceFor(name)
+			p.replacement.Add(name, after)
 		}
 	}
-	unreadable("allowed_categories", s.AllowedCategories, c.AllowedCategories.Equal(s.AllowedCategories))
-	unreadable("metadata", s.Metadata,
+	unreadable("allowed_categories", s.AllowedCategories, c.AllowedCategories, c.AllowedCategories.Equal(s.AllowedCategories))
+	unreadable("metadata", s.Metadata, c.Metadata,
 		c.Metadata.Equal(s.Metadata) || !c.Metadata.IsUnknown() && len(c.Metadata.Elements()) == 0 && len(s.Metadata.Elements()) == 0)
-	unreadable("auto_freeze_at", s.AutoFreezeAt, c.AutoFreezeAt.SameCents(s.AutoFreezeAt))
+	unreadable("auto_freeze_at", s.AutoFreezeAt, c.AutoFreezeAt, c.AutoFreezeAt.SameCents(s.AutoFreezeAt))
 	if c.AutoFreezeAt.SameCents(s.AutoFreezeAt) {
 		p.plan.AutoFreezeAt = s.AutoFreezeAt
 	}
@@ -55,6 +55,13 @@ func (p *planner) planWritten() {
 	}
 }
 
-func (p *planner) replaceFor(attribute string) {
-	p.replace = append(p.replace, path.Root(attribute))
+func (p *planner) planReplacement(ctx context.Context) {
+	if p.isProtected() {
+		p.diags.Append(protected(p.state.name()))
+		return
+	}
+	p.diags.Append(replaced(p.state, p.plan, &p.replacement))
+	p.warnSharedLabel()
+	p.private.Prior.Planned = p.issueCost() - p.state.Balance.Amount()
+	p.spend(ctx, p.private.Prior.Planned)
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// memory is what Terraform's private state keeps of a card. It holds no secret.
-type memory struct {
+// privateState is what Terraform's private state holds of a card, no secret among it.
+type privateState struct {
 	// Account is the fingerprint of the account that owns the card.
 	Account string `json:"account,omitempty"`
 	// Imported cards have attributes whose values nobody but the service knows.
 	Imported bool `json:"imported,omitempty"`
 	// Pending is a movement of money whose outcome is not known.
-	Pending *pendingMove `json:"pending,omitempty"`
+	Pending *pendingTransfer `json:"pending,omitempty"`
 	// Prior is the card as it was planned: core plans a replacement a second
 	// time as a creation, and this is all which that creation knows of it.
 	Prior *priorCard `json:"prior,omitempty"`
 }
 
-// pendingMove is a transfer and what the state says once it has happened.
-type pendingMove struct {
+// pendingTransfer is a transfer and what the state says once it has happened.
+type pendingTransfer struct {
 	Transfer api.PendingTransfer `json:"transfer"`
 	Amount   *usd.Amount         `json:"amount"`
 	ToppedUp usd.Amount          `json:"topped_up"`
@@ -39,7 +39,7 @@ type priorCard struct {
 	Planned usd.Amount `json:"planned"`
 }
 
-const memoryKey = "card"
+const privateStateKey = "card"
 
 type keyGetter interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
@@ -49,27 +49,27 @@ type keySetter interface {
 	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
 }
 
-// recall reads the private state; what was never kept is the zero memory.
-func recall(ctx context.Context, private keyGetter, diags *diag.Diagnostics) memory {
-	var m memory
-	data, problems := private.GetKey(ctx, memoryKey)
+// readPrivateState returns the zero privateState where none was written.
+func readPrivateState(ctx context.Context, from keyGetter, diags *diag.Diagnostics) privateState {
+	var s privateState
+	data, problems := from.GetKey(ctx, privateStateKey)
 	diags.Append(problems...)
 	if len(data) == 0 {
-		return m
+		return s
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := json.Unmarshal(data, &s); err != nil {
 		diags.AddError("Unreadable private state",
 			"What the provider keeps beside the state of this card cannot be read: "+err.Error()+
 				". Restore the state from a backup, or remove the card from the state with terraform state rm and import it again.")
 	}
-	return m
+	return s
 }
 
-func (m memory) keep(ctx context.Context, private keySetter, diags *diag.Diagnostics) {
-	data, err := json.Marshal(m)
+func (s privateState) write(ctx context.Context, to keySetter, diags *diag.Diagnostics) {
+	data, err := json.Marshal(s)
 	if err != nil {
 		diags.AddError("Private state cannot be written", err.Error())
 		return
 	}
-	diags.Append(private.SetKey(ctx, memoryKey, data)...)
+	diags.Append(to.SetKey(ctx, privateStateKey, data)...)
 }
