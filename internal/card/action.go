@@ -28,7 +28,7 @@ func (a *cardAction) Configure(_ context.Context, req action.ConfigureRequest, r
 	a.session = session.From(req.ProviderData, &resp.Diagnostics)
 }
 
-func actedOn() schema.StringAttribute {
+func cardIDAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		Required:            true,
 		Validators:          []validator.String{session.CardID()},
@@ -36,10 +36,10 @@ func actedOn() schema.StringAttribute {
 	}
 }
 
-// live reads the card that an action is about. It returns false, with an error,
+// readCard reads the card that an action is about. It returns false, with an error,
 // for a card on which nothing can be done. Try is what is to be done to the
 // named card, with %s for its name.
-func (a *cardAction) live(ctx context.Context, id, try string, diags *diag.Diagnostics) (api.CardSummary, bool) {
+func (a *cardAction) readCard(ctx context.Context, id, try string, diags *diag.Diagnostics) (api.CardSummary, bool) {
 	card, err := a.session.Client.GetCard(ctx, id)
 	switch {
 	case err != nil:

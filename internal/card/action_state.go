@@ -25,7 +25,7 @@ func NewFreezeAction() action.Action {
 	return &stateAction{
 		cardAction: cardAction{
 			typeName: "card_freeze",
-			description: "Freezes a card at once: all its transactions are suspended, and its balance is private. Moves no money; freezing a frozen card changes nothing. " +
+			description: "Freezes a card at once: all its transactions are suspended, and its balance is kept. Moves no money; freezing a frozen card changes nothing. " +
 				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = false`, the next plan unfreezes it again. Needs Terraform 1.14.",
 		},
 		try: "freeze %s", doing: "Freezing %s",
@@ -50,7 +50,7 @@ func NewUnfreezeAction() action.Action {
 func (a *stateAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
 		MarkdownDescription: a.description,
-		Attributes:          map[string]schema.Attribute{"card_id": actedOn()},
+		Attributes:          map[string]schema.Attribute{"card_id": cardIDAttribute()},
 	}
 }
 
@@ -62,7 +62,7 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(a.try, "a card")) {
 		return
 	}
-	card, ok := a.live(ctx, config.CardID.ValueString(), a.try, &resp.Diagnostics)
+	card, ok := a.readCard(ctx, config.CardID.ValueString(), a.try, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -70,7 +70,7 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	progress(resp, a.doing+", which is %s and holds %s USD.", name, card.Status, card.Balance)
 	state, err := a.change(a.session.Client, ctx, card.ID)
 	if err != nil {
-		resp.Diagnostics.Append(refusal(ctx, a.session.Client, card.ID, fmt.Sprintf(a.try, name), err))
+		resp.Diagnostics.Append(rejection(ctx, a.session.Client, card.ID, fmt.Sprintf(a.try, name), err))
 		return
 	}
 	progress(resp, "%s is %s now and holds %s USD.", capitalized(name), state.Status, state.Balance)

@@ -64,7 +64,7 @@ func (a *transferAction) Schema(_ context.Context, _ action.SchemaRequest, resp 
 	resp.Schema = schema.Schema{
 		MarkdownDescription: a.description,
 		Attributes: map[string]schema.Attribute{
-			"card_id": actedOn(),
+			"card_id": cardIDAttribute(),
 			"amount": schema.NumberAttribute{
 				Required:            true,
 				CustomType:          usdtype.Type{},
@@ -87,7 +87,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(try, "a card")) {
 		return
 	}
-	card, ok := a.live(ctx, config.CardID.ValueString(), try, &resp.Diagnostics)
+	card, ok := a.readCard(ctx, config.CardID.ValueString(), try, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -130,7 +130,7 @@ func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, try
 				"Fund the card with %s USD where it is needed, for example with the action vcard_card_fund. This service may not support partial withdrawals.",
 				over.Asked, over.Moved, over.Transfer.CardBalance, over.Moved-over.Asked))
 	}
-	return refusal(ctx, a.session.Client, card.ID, try, err)
+	return rejection(ctx, a.session.Client, card.ID, try, err)
 }
 
 func undecided(open *api.UndecidedError, try string) diag.Diagnostic {
@@ -146,7 +146,7 @@ func undecided(open *api.UndecidedError, try string) diag.Diagnostic {
 func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
 	after, err := a.session.Client.GetCard(ctx, before.ID)
 	if err != nil || after.Status != api.StatusFrozen {
-		return nil // the money has moved, so a look that fails is no error
+		return nil // the money has moved, so a read that fails is no error
 	}
 	name := nameOf(before.CardListItem)
 	return diag.Diagnostics{diag.NewWarningDiagnostic(capitalized(name)+" is frozen now",

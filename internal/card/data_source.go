@@ -32,7 +32,7 @@ func (d *cardDataSource) Configure(_ context.Context, req datasource.ConfigureRe
 }
 
 func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	attributes := listedAttributes()
+	attributes := listItemAttributes()
 	attributes["id"] = schema.StringAttribute{
 		Required:            true,
 		Validators:          []validator.String{session.CardID()},
@@ -52,7 +52,7 @@ func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 
 // summaryModel is a card as the data source vcard_card shows it.
 type summaryModel struct {
-	listedModel
+	listItemModel
 	CreatedAt timetypes.RFC3339 `tfsdk:"created_at"`
 }
 
@@ -69,13 +69,13 @@ func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, summaryModel{
-		listedModel: listed(summary.CardListItem),
-		CreatedAt:   session.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), &resp.Diagnostics),
+		listItemModel: listItemFromAPI(summary.CardListItem),
+		CreatedAt:     session.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), &resp.Diagnostics),
 	})...)
 }
 
-// listedModel is what lists and summaries of cards have in common.
-type listedModel struct {
+// listItemModel is what lists and summaries of cards have in common.
+type listItemModel struct {
 	ID            types.String  `tfsdk:"id"`
 	BinID         types.String  `tfsdk:"bin_id"`
 	Network       types.String  `tfsdk:"network"`
@@ -86,8 +86,8 @@ type listedModel struct {
 	Label         types.String  `tfsdk:"label"`
 }
 
-func listed(c api.CardListItem) listedModel {
-	return listedModel{
+func listItemFromAPI(c api.CardListItem) listItemModel {
+	return listItemModel{
 		ID:            types.StringValue(c.ID),
 		BinID:         types.StringValue(c.BinID),
 		Network:       types.StringValue(c.Network),
@@ -99,7 +99,7 @@ func listed(c api.CardListItem) listedModel {
 	}
 }
 
-func listedAttributes() map[string]schema.Attribute {
+func listItemAttributes() map[string]schema.Attribute {
 	text := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}

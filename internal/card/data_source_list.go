@@ -51,7 +51,7 @@ func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, 
 			},
 			"cards": schema.ListNestedAttribute{
 				Computed:            true,
-				NestedObject:        schema.NestedAttributeObject{Attributes: listedAttributes()},
+				NestedObject:        schema.NestedAttributeObject{Attributes: listItemAttributes()},
 				MarkdownDescription: "The cards, newest first. Empty when the filters select none.",
 			},
 		},
@@ -60,10 +60,10 @@ func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, 
 
 // cardsModel is the data source vcard_cards.
 type cardsModel struct {
-	Status types.String  `tfsdk:"status"`
-	BinID  types.String  `tfsdk:"bin_id"`
-	IDs    []string      `tfsdk:"ids"`
-	Cards  []listedModel `tfsdk:"cards"`
+	Status types.String    `tfsdk:"status"`
+	BinID  types.String    `tfsdk:"bin_id"`
+	IDs    []string        `tfsdk:"ids"`
+	Cards  []listItemModel `tfsdk:"cards"`
 }
 
 func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
@@ -72,7 +72,7 @@ func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "list cards") {
 		return
 	}
-	found.IDs, found.Cards = []string{}, []listedModel{}
+	found.IDs, found.Cards = []string{}, []listItemModel{}
 	filter := api.CardFilter{Status: api.CardStatus(found.Status.ValueString()), BinID: found.BinID.ValueString()}
 	for card, err := range d.session.Client.Cards(ctx, filter) {
 		if err != nil {
@@ -80,7 +80,7 @@ func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 			return
 		}
 		found.IDs = append(found.IDs, card.ID)
-		found.Cards = append(found.Cards, listed(card))
+		found.Cards = append(found.Cards, listItemFromAPI(card))
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, found)...)
 }

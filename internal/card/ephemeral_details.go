@@ -79,7 +79,7 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	id := opened.CardID.ValueString()
 	details, err := e.session.Client.CardDetails(ctx, id)
 	if err != nil {
-		resp.Diagnostics.Append(refusal(ctx, e.session.Client, id, "read the details of card "+id, err))
+		resp.Diagnostics.Append(rejection(ctx, e.session.Client, id, "read the details of card "+id, err))
 		return
 	}
 	opened.PAN, opened.CVV = types.StringValue(details.PAN.Reveal()), types.StringValue(details.CVV.Reveal())

@@ -80,7 +80,7 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 	}
 	stream.Results = func(push func(list.ListResult) bool) {
 		for card, err := range cards {
-			if !push(found(ctx, req, card, err)) {
+			if !push(listResult(ctx, req, card, err)) {
 				return
 			}
 		}
@@ -125,8 +125,8 @@ func first[V any](limit int64, all iter.Seq2[V, error]) iter.Seq2[V, error] {
 	}
 }
 
-// found is one card as a result, or the error that ended the list.
-func found(ctx context.Context, req list.ListRequest, card api.CardListItem, err error) list.ListResult {
+// listResult is one card as a result, or the error that ended the list.
+func listResult(ctx context.Context, req list.ListRequest, card api.CardListItem, err error) list.ListResult {
 	if err != nil {
 		return list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}}
 	}
@@ -161,7 +161,7 @@ func (l *cardListResource) withResources(ctx context.Context, req list.ListReque
 		for card, err := range cards {
 			if err != nil {
 				if flush() {
-					push(found(ctx, req, card, err))
+					push(listResult(ctx, req, card, err))
 				}
 				return
 			}
@@ -193,7 +193,7 @@ func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card 
 	case summary.Status == api.StatusTerminated:
 		return nil
 	}
-	result := found(ctx, req, card, nil)
+	result := listResult(ctx, req, card, nil)
 	m := importedModel(summary)
 	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), &result.Diagnostics)
 	result.Diagnostics.Append(result.Resource.Set(ctx, m)...)

@@ -18,8 +18,10 @@ import (
 
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-const noAmount = "amount must be set to issue a card: it is the initial load in USD, at least 50. " +
-	"Only a card that is imported can go without, which leaves its load to others."
+func noAmount() string {
+	return fmt.Sprintf("amount must be set to issue a card: it is the initial load in USD, at least %s. "+
+		"Only a card that is imported can go without, which leaves its load to others.", api.MinimumLoad)
+}
 
 func loadTooSmall(amount usd.Amount) string {
 	return fmt.Sprintf("amount must be at least %s USD to issue a card, got %s. Once the card is issued, amount may be lowered under that.", api.MinimumLoad, amount)
@@ -81,7 +83,7 @@ func protected(name string) diag.Diagnostic {
 			"To terminate it, set deletion_protection = false, apply that alone, then try again. A tainted card is not updated: run terraform untaint on it first.")
 }
 
-func goneElsewhere(card model, what string) diag.Diagnostic {
+func removedFromState(card model, what string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(capitalized(card.name())+" "+what,
 		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
 }
@@ -101,18 +103,18 @@ func notRefreshed(card model) diag.Diagnostic {
 		"The provider's configuration depends on values that are known only after apply, so the state of "+card.name()+" is kept as it is.")
 }
 
-const settleByHand = "Run terraform plan again: each refresh looks anew. If it stays open, find the movement in the dashboard, then take the card out of the state with terraform state rm and import it again: amount starts from a new baseline then, and moves no money."
+const reconcileByHand = "Run terraform plan again: each refresh looks anew. If it stays open, find the movement in the dashboard, then take the card out of the state with terraform state rm and import it again: amount starts from a new baseline then, and moves no money."
 
-func notSettled(card model, pending *pendingTransfer, reason string) diag.Diagnostic {
+func notReconciled(card model, pending *pendingTransfer, reason string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("A movement of money on "+card.name()+" is still undecided",
 		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the answer. Whether it took effect cannot be told yet: %s. No further money moves on this card until it can. %s",
-			pending.Transfer.Kind, pending.Transfer.Amount, strings.TrimSuffix(reason, "."), settleByHand))
+			pending.Transfer.Kind, pending.Transfer.Amount, strings.TrimSuffix(reason, "."), reconcileByHand))
 }
 
 func stillUndecided(card model, pending *pendingTransfer) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("An earlier movement of money on "+card.name()+" is undecided",
 		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the answer. Until it is known whether that took effect, no further money moves on this card. %s",
-			pending.Transfer.Kind, pending.Transfer.Amount, settleByHand))
+			pending.Transfer.Kind, pending.Transfer.Amount, reconcileByHand))
 }
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
@@ -135,7 +137,7 @@ func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 		"To keep it, run terraform untaint on this resource, then apply again: that freezes it.")
 }
 
-func issuedOtherwise(card model, has []string) diag.Diagnostic {
+func issuedDifferently(card model, has []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service issued "+card.name()+" otherwise than asked",
 		fmt.Sprintf("The new card has %s. The next plan shows this, and would replace the card to change it, likely with the same result. To keep the card, write what it has into the configuration.",
 			strings.Join(has, " and ")))

@@ -114,11 +114,11 @@ func (m *model) keepRequested(plan model) diag.Diagnostics {
 	if len(has) == 0 {
 		return nil
 	}
-	return diag.Diagnostics{issuedOtherwise(*m, has)}
+	return diag.Diagnostics{issuedDifferently(*m, has)}
 }
 
-// keepPlanned answers what the plan knew as planned, though the world may have
-// moved on meanwhile: Terraform insists, and the next refresh shows it.
+// keepPlanned sets what the plan knew to what was planned, though the card may
+// have changed meanwhile: Terraform insists, and the next refresh shows it.
 func (m *model) keepPlanned(plan model) {
 	if !plan.Frozen.IsUnknown() {
 		m.Frozen = plan.Frozen

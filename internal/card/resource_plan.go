@@ -81,7 +81,7 @@ func (p *planner) spend(ctx context.Context, delta usd.Amount) {
 	p.diags.Append(p.resource.session.WalletWarning(ctx)...)
 }
 
-// issue plans a new card. It is also core's second look at a replacement,
+// issue plans a new card. It is also core's second plan of a replacement,
 // where only the private state still knows the card that is replaced, and
 // where core drops every warning.
 func (p *planner) issue(ctx context.Context) {
@@ -111,7 +111,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 	amount := p.plan.Amount
 	switch {
 	case amount.IsNull():
-		p.diags.AddAttributeError(path.Root("amount"), "A new card needs a load", noAmount)
+		p.diags.AddAttributeError(path.Root("amount"), "A new card needs a load", noAmount())
 	case amount.IsKnown() && amount.Amount() < api.MinimumLoad:
 		p.diags.AddAttributeError(path.Root("amount"), "Initial load too small", loadTooSmall(amount.Amount()))
 	}
@@ -164,7 +164,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
 }
 
-// warnSharedLabel warns of a second planned card with the same written label.
+// warnSharedLabel warns of a second planned card with the same configured label.
 func (p *planner) warnSharedLabel() {
 	label := p.config.Label
 	if label.IsNull() || label.IsUnknown() || p.resource.session == nil || p.resource.session.FirstUse(label.ValueString()) {

@@ -35,7 +35,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		problems := r.explainMissing(ctx, state, private)
 		resp.Diagnostics.Append(problems...)
 		if !problems.HasError() {
-			resp.Diagnostics.Append(goneElsewhere(state, "is no longer known to the service"))
+			resp.Diagnostics.Append(removedFromState(state, "is no longer known to the service"))
 			resp.State.RemoveResource(ctx)
 		}
 		return
@@ -43,11 +43,11 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.Diagnostics.Append(session.ErrorDiagnostic("read "+state.name(), err))
 		return
 	case status == api.StatusTerminated:
-		resp.Diagnostics.Append(goneElsewhere(state, "was terminated outside Terraform"))
+		resp.Diagnostics.Append(removedFromState(state, "was terminated outside Terraform"))
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	r.settle(ctx, &state, &private, &resp.Diagnostics)
+	r.reconcile(ctx, &state, &private, &resp.Diagnostics)
 	if private.Account == "" {
 		if account, err := r.session.Account(ctx); err == nil {
 			private.Account = account
@@ -78,18 +78,18 @@ func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagno
 	return summary.Status, nil
 }
 
-// settle closes a movement of money whose outcome an earlier apply could not learn.
-func (r *cardResource) settle(ctx context.Context, m *model, private *privateState, diags *diag.Diagnostics) {
+// reconcile closes a movement of money whose outcome an earlier apply could not learn.
+func (r *cardResource) reconcile(ctx context.Context, m *model, private *privateState, diags *diag.Diagnostics) {
 	if private.Pending == nil {
 		return
 	}
 	outcome, err := r.session.Client.ReconcileTransfer(ctx, private.Pending.Transfer)
 	switch {
 	case err != nil:
-		diags.Append(notSettled(*m, private.Pending, err.Error()))
+		diags.Append(notReconciled(*m, private.Pending, err.Error()))
 		return
 	case outcome.State == api.TransferUndecided:
-		diags.Append(notSettled(*m, private.Pending, outcome.Reason))
+		diags.Append(notReconciled(*m, private.Pending, outcome.Reason))
 		return
 	case outcome.State == api.TransferDone:
 		m.Amount = usdtype.OfPointer(private.Pending.Amount)

@@ -25,7 +25,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	}
 	u.client, u.imported = r.session.Client, private.Imported
 	u.begin()
-	for _, step := range []func(context.Context) diag.Diagnostics{u.unfreeze, u.move, u.followAutoFreeze, u.freeze} {
+	for _, step := range []func(context.Context) diag.Diagnostics{u.unfreeze, u.move, u.checkAutoFreeze, u.freeze} {
 		resp.Diagnostics.Append(step(ctx)...)
 		save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
@@ -39,7 +39,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 }
 
-// update is one change of a live card on its way from before to plan.
+// update is the change of a card from its state before to the plan, and its state now.
 type update struct {
 	client            *api.Client
 	before, plan, now model
@@ -125,9 +125,9 @@ func (u *update) notMoved(try string, err error) diag.Diagnostics {
 	return diag.Diagnostics{session.ErrorDiagnostic(try, err)}
 }
 
-// followAutoFreeze looks whether a withdrawal made the service freeze the card,
+// checkAutoFreeze reads whether a withdrawal made the service freeze the card,
 // and undoes that where the configuration says frozen = false.
-func (u *update) followAutoFreeze(ctx context.Context) diag.Diagnostics {
+func (u *update) checkAutoFreeze(ctx context.Context) diag.Diagnostics {
 	if !u.plan.Frozen.IsUnknown() && !(u.withdrew && mayAutoFreeze(u.now, u.now.Balance.Amount(), u.imported)) {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -31,7 +32,7 @@ const replaces = " The service cannot change this on a live card: a change termi
 
 func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of 1 USD; destroying it terminates the card for good and returns what it holds to the wallet. " +
+		MarkdownDescription: fmt.Sprintf("A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of %s USD; destroying it terminates the card for good and returns what it holds to the wallet. ", api.IssuanceFee) +
 			"The card's number and code are never in the state; the ephemeral resource `vcard_card_details` reads them.",
 		Attributes: merge(immutableAttributes(), mutableAttributes(), computedAttributes()),
 	}
@@ -60,7 +61,7 @@ func immutableAttributes() map[string]schema.Attribute {
 			Optional:   true,
 			Computed:   true,
 			Validators: []validator.String{stringvalidator.UTF8LengthBetween(1, maxLabelLength)},
-			MarkdownDescription: "Name of the card, 1 to 64 characters. Not set: `tf-` and a random token, so that a card whose creation lost its answer can be told from every other. " +
+			MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its answer can be told from every other. ", maxLabelLength) +
 				"Taken out of the configuration, the card keeps its label." + replaces,
 		},
 		"spending_limit": schema.NumberAttribute{
@@ -94,7 +95,7 @@ func immutableAttributes() map[string]schema.Attribute {
 				mapvalidator.NoNullValues(),
 				mapvalidator.KeysAre(stringvalidator.LengthAtLeast(1)),
 			},
-			MarkdownDescription: "Key-value pairs kept with the card, at most 20 keys." + replaces + notReadable,
+			MarkdownDescription: fmt.Sprintf("Key-value pairs kept with the card, at most %d keys.", maxMetadataCount) + replaces + notReadable,
 		},
 	}
 }
@@ -108,7 +109,7 @@ func mutableAttributes() map[string]schema.Attribute {
 			Optional:   true,
 			CustomType: usdtype.Type{},
 			Validators: []validator.Number{usdtype.AtLeast(0)},
-			MarkdownDescription: "What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least 50. " +
+			MarkdownDescription: fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least %s. ", api.MinimumLoad) +
 				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
 				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
 				"Round what you compute, as in `floor(x * 100 + 0.5) / 100`: a plan shows every digit of a product.",

@@ -48,7 +48,7 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 			resp.Error = resp.Result.Set(ctx, types.NumberUnknown())
 			return
 		}
-		a, err := initialLoad(load)
+		a, err := initialLoad(usdtype.FromNumber(load))
 		if err == nil {
 			total, err = usd.Sum(total, a, api.IssuanceFee)
 			if err != nil {
@@ -64,21 +64,17 @@ func (issuanceCost) Run(ctx context.Context, req function.RunRequest, resp *func
 }
 
 // initialLoad refuses what no card can be issued with. The error completes "amounts[0] …".
-func initialLoad(load types.Number) (usd.Amount, error) {
-	if load.IsNull() {
+func initialLoad(load usdtype.Value) (usd.Amount, error) {
+	switch amount := load.Amount(); {
+	case load.IsNull():
 		return 0, errors.New("must not be null")
-	}
-	written := load.ValueBigFloat().Text('g', 17)
-	switch a, err := usd.FromBigFloat(load.ValueBigFloat()); {
-	case errors.Is(err, usd.ErrFraction):
-		return 0, fmt.Errorf("must be an amount in USD with at most two decimals, got %s", written)
-	case err != nil:
-		return 0, fmt.Errorf("must be an amount in USD of at most %s, got %s", usd.Max, written)
-	case a < 0:
-		return 0, fmt.Errorf("must not be negative, got %s", written)
-	case a < api.MinimumLoad:
-		return 0, fmt.Errorf("must be at least %s USD, the least that a card is issued with, got %s", api.MinimumLoad, written)
+	case load.Err() != nil:
+		return 0, load.Err()
+	case amount < 0:
+		return 0, fmt.Errorf("must not be negative, got %s", load.ValueBigFloat().Text('g', 17))
+	case amount < api.MinimumLoad:
+		return 0, fmt.Errorf("must be at least %s USD, the least that a card is issued with, got %s", api.MinimumLoad, amount)
 	default:
-		return a, nil
+		return amount, nil
 	}
 }

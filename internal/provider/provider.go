@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-log/tflog"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/bins"
@@ -95,6 +96,19 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	}
 	resp.ResourceData, resp.DataSourceData = s, s
 	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s
+}
+
+// logExchange is the one place where calls are logged: what was asked and how
+// it went, never a body, a query or a header.
+func logExchange(ctx context.Context, x api.Exchange) {
+	tflog.Debug(ctx, "service call", map[string]any{
+		"method":  x.Method,
+		"path":    x.Path,
+		"status":  x.Status,
+		"attempt": x.Attempt,
+		"waited":  x.Waited.String(),
+		"took":    x.Took.String(),
+	})
 }
 
 func (p *vcardProvider) Resources(context.Context) []func() resource.Resource {

@@ -84,15 +84,15 @@ func (d *addressesDataSource) Read(ctx context.Context, req datasource.ReadReque
 	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the deposit addresses") {
 		return
 	}
-	found, err := d.session.Client.DepositAddresses(ctx, m.Currency.ValueString())
+	addresses, err := d.session.Client.DepositAddresses(ctx, m.Currency.ValueString())
 	if err != nil {
 		resp.Diagnostics.Append(session.ErrorDiagnostic("read the deposit addresses", err))
 		return
 	}
-	m.Addresses, m.ByCurrency = make([]depositAddress, len(found)), make(map[string]depositAddress, len(found))
-	for i, a := range found {
+	m.Addresses, m.ByCurrency = make([]depositAddress, len(addresses)), make(map[string]depositAddress, len(addresses))
+	for i, a := range addresses {
 		m.Addresses[i] = depositAddress(a)
-		if _, taken := m.ByCurrency[a.Currency]; !taken {
+		if _, found := m.ByCurrency[a.Currency]; !found {
 			m.ByCurrency[a.Currency] = depositAddress(a)
 		}
 	}

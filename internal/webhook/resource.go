@@ -74,7 +74,7 @@ func (r *webhookResource) Read(ctx context.Context, req resource.ReadRequest, re
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), id)...)
 }
 
-// Update takes over the configuration of an imported endpoint: every other
+// Update adopts the configuration of an imported endpoint: every other
 // change replaces.
 func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan model
@@ -97,7 +97,7 @@ func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest
 	}
 }
 
-// ImportState believes the id, since there is no way to look it up.
+// ImportState accepts any id, since there is no way to look it up.
 func (r *webhookResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	id := session.ImportID(ctx, req, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {

@@ -54,12 +54,12 @@ type planner struct {
 // register plans a new endpoint. Its secret is in the state unless it is
 // write-only; while it is unknown whether it is, so is the secret.
 func (p *planner) register() {
-	if p.config.Secret.IsNull() && written(p.config.SecretWO) {
+	if p.config.Secret.IsNull() && isSet(p.config.SecretWO) {
 		p.plan.Secret = types.StringNull()
 	}
 }
 
-// adopt takes the configuration of an imported endpoint for what is registered.
+// adopt plans the configuration of an imported endpoint as what is registered.
 func (p *planner) adopt() {
 	p.plan.ID, p.plan.CreatedAt = p.state.ID, p.state.CreatedAt
 	p.plan.Secret = p.config.Secret

@@ -36,7 +36,7 @@ func (v eventNames) ValidateSet(_ context.Context, req validator.SetRequest, res
 		return
 	}
 	refuse := func(summary, detail string) { resp.Diagnostics.AddAttributeError(req.Path, summary, detail) }
-	var written, wrong []string
+	var names, wrong []string
 	for _, element := range req.ConfigValue.Elements() {
 		name, ok := element.(types.String)
 		switch {
@@ -46,7 +46,7 @@ func (v eventNames) ValidateSet(_ context.Context, req validator.SetRequest, res
 			refuse("Null event", fmt.Sprintf("%s must not contain null.", req.Path))
 			return
 		}
-		written = append(written, name.ValueString())
+		names = append(names, name.ValueString())
 		if name.ValueString() != allEvents && !slices.Contains(events(), name.ValueString()) {
 			wrong = append(wrong, fmt.Sprintf("%q", name.ValueString()))
 		}
@@ -57,7 +57,7 @@ func (v eventNames) ValidateSet(_ context.Context, req validator.SetRequest, res
 	case len(wrong) > 0:
 		refuse("Unknown event", fmt.Sprintf(`%s: there is no event %s. There are %s; or ["*"], alone, for all of them.`,
 			req.Path, strings.Join(wrong, " and no "), strings.Join(events(), ", ")))
-	case len(written) > 1 && slices.Contains(written, allEvents):
+	case len(names) > 1 && slices.Contains(names, allEvents):
 		refuse("All events and single ones", fmt.Sprintf(`%s: "*" subscribes to all events and stands alone. Write ["*"], or the events by name.`, req.Path))
 	}
 }

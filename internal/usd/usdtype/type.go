@@ -33,7 +33,7 @@ func (t Type) String() string { return "usdtype.Type" }
 
 // ValueFromNumber parses a number; validation says what is wrong with it.
 func (t Type) ValueFromNumber(_ context.Context, in basetypes.NumberValue) (basetypes.NumberValuable, diag.Diagnostics) {
-	return parse(in), nil
+	return FromNumber(in), nil
 }
 
 // ValueFromTerraform parses a wire value.
@@ -46,7 +46,7 @@ func (t Type) ValueFromTerraform(ctx context.Context, in tftypes.Value) (attr.Va
 	if !ok {
 		return nil, fmt.Errorf("a number came as %T", v)
 	}
-	return parse(number), nil
+	return FromNumber(number), nil
 }
 
 // ValueType returns the Go type of this type's values.
@@ -64,7 +64,7 @@ func (v atLeast) Description(context.Context) string {
 func (v atLeast) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
 func (v atLeast) ValidateNumber(_ context.Context, req validator.NumberRequest, resp *validator.NumberResponse) {
-	value := parse(req.ConfigValue)
+	value := FromNumber(req.ConfigValue)
 	if !value.IsKnown() || value.err != nil || value.amount >= v.minimum {
 		return // what is no amount at all is the type's to refuse, once
 	}

@@ -27,10 +27,10 @@ var (
 )
 
 // Null returns the null amount.
-func Null() Value { return parse(basetypes.NewNumberNull()) }
+func Null() Value { return FromNumber(basetypes.NewNumberNull()) }
 
 // Unknown returns an amount that is not known yet.
-func Unknown() Value { return parse(basetypes.NewNumberUnknown()) }
+func Unknown() Value { return FromNumber(basetypes.NewNumberUnknown()) }
 
 // Of returns a known amount.
 func Of(a usd.Amount) Value {
@@ -45,7 +45,8 @@ func OfPointer(a *usd.Amount) Value {
 	return Of(*a)
 }
 
-func parse(number basetypes.NumberValue) Value {
+// FromNumber parses a number; Err says what is wrong with it.
+func FromNumber(number basetypes.NumberValue) Value {
 	v := Value{NumberValue: number}
 	if v.IsKnown() {
 		v.amount, v.err = usd.FromBigFloat(number.ValueBigFloat())
@@ -65,6 +66,18 @@ func (v Value) Pointer() *usd.Amount {
 		return nil
 	}
 	return &v.amount
+}
+
+// Err says why a known value is no amount, in words that complete "amount …".
+func (v Value) Err() error {
+	if v.err == nil {
+		return nil
+	}
+	bound := fmt.Sprintf("of at most %s", usd.Max)
+	if errors.Is(v.err, usd.ErrFraction) {
+		bound = "with at most two decimals"
+	}
+	return fmt.Errorf("must be an amount in USD %s, got %s", bound, v.ValueBigFloat().Text('g', 17))
 }
 
 // Type returns Type.
@@ -94,15 +107,12 @@ func (v Value) NumberSemanticEquals(_ context.Context, o basetypes.NumberValuabl
 // sees what the service reports, such as a balance below zero, so what only a
 // configuration must not say is for validators.
 func (v Value) ValidateAttribute(_ context.Context, req xattr.ValidateAttributeRequest, resp *xattr.ValidateAttributeResponse) {
-	if v.err == nil {
-		return
-	}
-	written := v.ValueBigFloat().Text('g', 17)
-	if errors.Is(v.err, usd.ErrFraction) {
+	switch {
+	case v.err == nil:
+	case errors.Is(v.err, usd.ErrFraction):
 		resp.Diagnostics.AddAttributeError(req.Path, "Amount finer than a cent",
-			fmt.Sprintf("%s must be an amount in USD with at most two decimals, got %s. Round it, for example with floor(x * 100 + 0.5) / 100.", req.Path, written))
-		return
+			fmt.Sprintf("%s %s. Round it, for example with floor(x * 100 + 0.5) / 100.", req.Path, v.Err()))
+	default:
+		resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range", fmt.Sprintf("%s %s.", req.Path, v.Err()))
 	}
-	resp.Diagnostics.AddAttributeError(req.Path, "Amount out of range",
-		fmt.Sprintf("%s must be an amount in USD of at most %s, got %s.", req.Path, usd.Max, written))
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-// refusal is session.ErrorDiagnostic and, where the service refuses without a code that
+// rejection is session.ErrorDiagnostic and, where the service rejects a call without a code that
 // says why, the state of the card: it is the likely reason.
-func refusal(ctx context.Context, client *api.Client, id, try string, err error) diag.Diagnostic {
+func rejection(ctx context.Context, client *api.Client, id, try string, err error) diag.Diagnostic {
 	failure := session.ErrorDiagnostic(try, err)
-	if !namesNoReason(err) {
+	if !lacksReason(err) {
 		return failure
 	}
 	card, err := client.GetCard(ctx, id)
 	if err != nil {
-		return failure // the first answer says more than a failed look
+		return failure // the first answer says more than a failed read
 	}
 	name := capitalized(nameOf(card.CardListItem))
 	switch card.Status {
@@ -34,16 +34,16 @@ func refusal(ctx context.Context, client *api.Client, id, try string, err error)
 
 const terminatedForGood = "is terminated, which is final: it holds no money, has no details, and its state cannot change any more."
 
-// namesNoReason reports a refusal that may be for the state of the card.
-func namesNoReason(err error) bool {
+// lacksReason reports a rejection that may be for the state of the card.
+func lacksReason(err error) bool {
 	if _, unknown := errors.AsType[*api.UndecidedError](err); unknown {
 		return false
 	}
-	refused, ok := errors.AsType[*api.Error](err)
-	if !ok || refused.Code == "card_frozen" || refused.Code == "card_terminated" {
+	rejected, ok := errors.AsType[*api.Error](err)
+	if !ok || rejected.Code == "card_frozen" || rejected.Code == "card_terminated" {
 		return false
 	}
-	switch refused.Status {
+	switch rejected.Status {
 	case 400, 404, 409, 422:
 		return true
 	}
