@@ -135,7 +135,7 @@ func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, try
 
 func undecided(open *api.UndecidedError, try string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+try,
-		fmt.Sprintf("The card held %s USD before and %s USD at the last look, which does not show whether the money has moved: %v.\n\n"+
+		fmt.Sprintf("The card held %s USD before and %s USD at the last reading, which does not show whether the money has moved: %v.\n\n"+
 			"Look before you repeat: running the action again moves the money a second time if it has moved already. "+
 			"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard).",
 			open.Transfer.BalanceBefore, open.Transfer.BalanceAfter, open.Err))

@@ -103,7 +103,7 @@ func notRefreshed(card model) diag.Diagnostic {
 		"The provider's configuration depends on values that are known only after apply, so the state of "+card.name()+" is kept as it is.")
 }
 
-const reconcileByHand = "Run terraform plan again: each refresh looks anew. If it stays open, find the movement in the dashboard, then take the card out of the state with terraform state rm and import it again: amount starts from a new baseline then, and moves no money."
+const reconcileByHand = "Run terraform plan again: each refresh checks it again. If it stays open, find the movement in the dashboard, then take the card out of the state with terraform state rm and import it again: amount starts from a new baseline then, and moves no money."
 
 func notReconciled(card model, pending *pendingTransfer, reason string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("A movement of money on "+card.name()+" is still undecided",
