@@ -3,9 +3,11 @@ package sandbox_test
 import (
 	"fmt"
 	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func cardChapters() []chapter {
+func cardSections() []section {
 	keys := func(n int) string {
 		pairs := make([]string, n)
 		for i := range pairs {
@@ -13,14 +15,14 @@ func cardChapters() []chapter {
 		}
 		return `"metadata":{` + strings.Join(pairs, ",") + `}`
 	}
-	return []chapter{
+	return []section{
 		{"4.1_issue_a_card", []rule{
 			{"it_answers_201", answers("POST /cards", order(`"label":"x"`), 201,
 				strings.Fields(`id bin_id network last4 status balance spending_limit label allowed_categories auto_freeze_at metadata created_at expires_at`)...)},
 			{"bin_id_is_required", invalid("POST /cards", `{"amount":50}`, "bin_id is required")},
 			{"bin_id_is_a_string", invalid("POST /cards", `{"bin_id":1,"amount":50}`, "bin_id must be a string")},
 			{"bin_id_is_in_the_catalogue", refuses("POST /cards", `{"bin_id":"bin_x","amount":50}`, 400, "bin_not_found", "bin_x")},
-			{"amount_is_required", invalid("POST /cards", `{"bin_id":"`+adsBIN+`"}`, "amount is required")},
+			{"amount_is_required", invalid("POST /cards", `{"bin_id":"`+sandboxtest.BIN+`"}`, "amount is required")},
 			{"amount_is_a_number", invalid("POST /cards", order(`"amount":"50"`), "amount must be a number")},
 			{"amount_has_at_most_two_decimals", invalid("POST /cards", order(`"amount":50.001`), "two decimals")},
 			{"amount_50_is_enough", accepts("POST /cards", order(`"amount":50`))},
@@ -38,7 +40,7 @@ func cardChapters() []chapter {
 			{"spending_limit_is_monthly", spendingLimitIsMonthly},
 			{"allowed_categories_are_optional", contains("POST /cards", order(`"amount":50`), `"allowed_categories":[]`)},
 			{"allowed_categories_decline_everything_else", categoriesDeclineEverythingElse},
-			{"allowed_categories_unset_allow_everything", func(s *scene) { s.authorizeAt(s.card, "1", "5411").ok(201) }},
+			{"allowed_categories_unset_allow_everything", func(s *fixture) { s.Authorize(s.card, "1", "5411").OK(201) }},
 			{"allowed_categories_are_strings", invalid("POST /cards", order(`"allowed_categories":[1]`), "array of strings")},
 			{"auto_freeze_at_is_optional", contains("POST /cards", order(`"amount":50`), `"auto_freeze_at":null`)},
 			{"auto_freeze_at_is_a_number", invalid("POST /cards", order(`"auto_freeze_at":"5"`), "auto_freeze_at must be a number")},
@@ -59,7 +61,7 @@ func cardChapters() []chapter {
 			{"another_status_is_refused", invalid("GET /cards?status=open", "", "status must be one of active, frozen, terminated")},
 			{"bin_id_filters", after(shows("GET /cards?bin_id=bin_general_visa_eu", "", "total", "1"), `POST /cards {"bin_id":"bin_general_visa_eu","amount":50}`)},
 			{"bin_id_without_cards_lists_none", shows("GET /cards?bin_id=bin_x", "", "total", "0")},
-			{"filters_combine", shows("GET /cards?status=frozen&bin_id="+adsBIN, "", "total", "0")},
+			{"filters_combine", shows("GET /cards?status=frozen&bin_id="+sandboxtest.BIN, "", "total", "0")},
 			{"page_defaults_to_1", shows("GET /cards", "", "page", "1")},
 			{"page_2_goes_on_where_page_1_ends", after(shows("GET /cards?per_page=1&page=2", "", "label", "one"), creates)},
 			{"page_past_the_end_is_empty", contains("GET /cards?page=9", "", `"data":[]`)},
@@ -78,11 +80,11 @@ func cardChapters() []chapter {
 		}},
 		{"4.3_card_summary", []rule{
 			{"it_answers_200", accepts("GET /cards/CARD", "")},
-			{"it_shows_no_number_and_no_cvv", func(s *scene) {
+			{"it_shows_no_number_and_no_cvv", func(s *fixture) {
 				details := s.do("GET /cards/CARD/details", "")
-				for field := range s.do("GET /cards/CARD", "").body {
-					if details.body[field] != nil && field != "id" {
-						s.t.Errorf("the summary shows %s", field)
+				for field := range s.do("GET /cards/CARD", "").Body {
+					if details.Body[field] != nil && field != "id" {
+						s.T.Errorf("the summary shows %s", field)
 					}
 				}
 			}},
@@ -131,7 +133,7 @@ func cardChapters() []chapter {
 			{"amount_is_above_0", invalid("POST /cards/CARD/fund", `{"amount":-0}`, "amount must be above 0")},
 			{"amount_has_at_most_two_decimals", invalid("POST /cards/CARD/fund", `{"amount":0.001}`, "two decimals")},
 			{"amount_is_in_the_wallet", refuses("POST /cards/CARD/fund", `{"amount":9899.01}`, 400, "insufficient_funds", "9899.00")},
-			{"amount_is_spendable_at_once", after(func(s *scene) { s.authorized(s.card, "150") }, `POST /cards/CARD/fund {"amount":50}`)},
+			{"amount_is_spendable_at_once", after(func(s *fixture) { s.authorized(s.card, "150") }, `POST /cards/CARD/fund {"amount":50}`)},
 			{"an_unknown_card_is_a_404", refuses("POST /cards/card_x/fund", `{"amount":1}`, 404, "not_found", "card_x")},
 			{"a_terminated_card_is_refused", after(refuses("POST /cards/CARD/fund", `{"amount":1}`, 400, "card_terminated", ""), terminates)},
 		}},
@@ -149,54 +151,54 @@ func cardChapters() []chapter {
 	}
 }
 
-func spendingLimitIsMonthly(s *scene) {
-	card := s.issue("500", `"spending_limit":100`)
+func spendingLimitIsMonthly(s *fixture) {
+	card := s.Issue("500", `"spending_limit":100`)
 	s.authorized(card, "100")
-	if got := s.authorize(card, "0.01").ok(201).body["decline_reason"]; got != "spending_limit_exceeded" {
-		s.t.Errorf("declined for %v", got)
+	if got := s.authorize(card, "0.01").OK(201).Body["decline_reason"]; got != "spending_limit_exceeded" {
+		s.T.Errorf("declined for %v", got)
 	}
-	s.advance("396h") // 1 April, 00:00 UTC
+	s.Advance("396h") // 1 April, 00:00 UTC
 	s.authorized(card, "100")
 }
 
-func categoriesDeclineEverythingElse(s *scene) {
-	card := s.issue("100", `"allowed_categories":["advertising"]`)
+func categoriesDeclineEverythingElse(s *fixture) {
+	card := s.Issue("100", `"allowed_categories":["advertising"]`)
 	s.authorized(card, "1")
-	if got := s.authorizeAt(card, "1", "5411").ok(201).body["decline_reason"]; got != "category_not_allowed" {
-		s.t.Errorf("declined for %v", got)
+	if got := s.Authorize(card, "1", "5411").OK(201).Body["decline_reason"]; got != "category_not_allowed" {
+		s.T.Errorf("declined for %v", got)
 	}
 }
 
-func newestFirst(s *scene) {
+func newestFirst(s *fixture) {
 	want := []string{"one"}
 	for i := range 30 {
 		label := fmt.Sprint("card ", i)
-		s.issue("50", `"label":"`+label+`"`)
+		s.Issue("50", `"label":"`+label+`"`)
 		want = append([]string{label}, want...)
 	}
 	var got []string
 	for page := 1; page <= 4; page++ {
-		for _, card := range s.do(fmt.Sprintf("GET /cards?per_page=10&page=%d", page), "").data() {
+		for _, card := range s.do(fmt.Sprintf("GET /cards?per_page=10&page=%d", page), "").Data() {
 			got = append(got, card["label"].(string))
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		s.t.Errorf("listed %v", got)
+		s.T.Errorf("listed %v", got)
 	}
 }
 
 // cardsWith lists a card in each status by their labels.
-func cardsWith(query, want string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
-		s.freeze(s.issue("50", `"label":"frozen"`))
-		s.terminate(s.issue("50", `"label":"ended"`))
+func cardsWith(query, want string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
+		s.Freeze(s.Issue("50", `"label":"frozen"`))
+		s.Terminate(s.Issue("50", `"label":"ended"`))
 		var labels []string
-		for _, card := range s.do("GET /cards?"+query, "").data() {
+		for _, card := range s.do("GET /cards?"+query, "").Data() {
 			labels = append(labels, card["label"].(string))
 		}
 		if got := strings.Join(labels, " "); got != want {
-			s.t.Errorf("%s lists %s, want %s", query, got, want)
+			s.T.Errorf("%s lists %s, want %s", query, got, want)
 		}
 	}
 }

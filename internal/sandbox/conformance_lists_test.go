@@ -3,19 +3,21 @@ package sandbox_test
 import (
 	"fmt"
 	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func listChapters() []chapter {
+func listSections() []section {
 	currencies := strings.Fields(`btc eth sol usdt bnb trx pol ltc avax arb`)
 	addresses := make([]rule, 0, len(currencies))
 	for _, currency := range currencies {
-		addresses = append(addresses, rule{currency + "_has_an_address", func(s *scene) {
-			if data := s.do("GET /wallet/deposit-address?currency="+currency, "").ok(200).data(); len(data) != 1 || data[0]["currency"] != currency {
-				s.t.Errorf("%s has %v", currency, data)
+		addresses = append(addresses, rule{currency + "_has_an_address", func(s *fixture) {
+			if data := s.do("GET /wallet/deposit-address?currency="+currency, "").OK(200).Data(); len(data) != 1 || data[0]["currency"] != currency {
+				s.T.Errorf("%s has %v", currency, data)
 			}
 		}})
 	}
-	return []chapter{
+	return []section{
 		{"4.10_transactions", []rule{
 			{"it_answers_data_and_page", answers("GET /transactions", "", 200, "data", "page")},
 			{"newest_first", newestTransactionFirst},
@@ -43,20 +45,20 @@ func listChapters() []chapter {
 		{"4.11_wallet_balance", []rule{
 			{"it_answers_200", accepts("GET /wallet/balance", "")},
 			{"it_follows_funds", after(shows("GET /wallet/balance", "", "balance", "9889.00"), `POST /cards/CARD/fund {"amount":10}`)},
-			{"it_follows_confirmed_deposits", func(s *scene) {
-				s.confirm(s.deposit("btc", "25").ok(201).text("id")).ok(200)
+			{"it_follows_confirmed_deposits", func(s *fixture) {
+				s.confirm(s.deposit("btc", "25").OK(201).Text("id")).OK(200)
 				shows("GET /wallet/balance", "", "balance", "9924.00")(s)
 				shows("GET /wallet/balance", "", "pending_deposits", "0.00")(s)
 			}},
 		}},
 		{"4.12_deposit_address", append(addresses,
-			rule{"without_currency_all_ten_are_listed", func(s *scene) {
+			rule{"without_currency_all_ten_are_listed", func(s *fixture) {
 				var got []string
-				for _, address := range s.do("GET /wallet/deposit-address", "").ok(200).data() {
+				for _, address := range s.do("GET /wallet/deposit-address", "").OK(200).Data() {
 					got = append(got, address["currency"].(string))
 				}
 				if strings.Join(got, " ") != strings.Join(currencies, " ") {
-					s.t.Errorf("listed %v", got)
+					s.T.Errorf("listed %v", got)
 				}
 			}},
 			rule{"it_answers_data", answers("GET /wallet/deposit-address?currency=btc", "", 200, "data")},
@@ -70,32 +72,34 @@ func listChapters() []chapter {
 			{"it_answers_data", answers("GET /3ds", "", 200, "data")},
 			{"pending_challenges_are_listed", after(shows("GET /3ds", "", "merchant", "Big Ads"), challenges)},
 			{"status_pending_is_the_default", after(shows("GET /3ds?status=pending", "", "merchant", "Big Ads"), challenges)},
-			{"completed_challenges_are_not_pending", func(s *scene) {
-				s.complete(s.challenge(s.card).ok(201).text("id"), "approved").ok(200)
+			{"completed_challenges_are_not_pending", func(s *fixture) {
+				s.complete(s.challenge(s.card).OK(201).Text("id"), "approved").OK(200)
 				contains("GET /3ds", "", `"data":[]`)(s)
 			}},
-			{"expired_challenges_are_not_pending", func(s *scene) {
-				s.challenge(s.card).ok(201)
-				s.advance("5m")
+			{"expired_challenges_are_not_pending", func(s *fixture) {
+				s.challenge(s.card).OK(201)
+				s.Advance("5m")
 				contains("GET /3ds", "", `"data":[]`)(s)
 			}},
 			{"another_status_is_refused", invalid("GET /3ds?status=open", "", "status must be one of")},
 		}},
 		{"4.15_webhooks", webhookRules()},
 		{"4.16_idempotency_header", []rule{
-			{"it_may_be_sent", func(s *scene) { s.do("POST /cards/CARD/fund", `{"amount":1}`, idempotencyKey, "k").ok(200) }},
-			{"again_has_no_second_effect", func(s *scene) {
-				first := s.do("POST /cards/CARD/fund", `{"amount":1}`, idempotencyKey, "k").ok(200)
-				if s.do("POST /cards/CARD/fund", `{"amount":1}`, idempotencyKey, "k").ok(200).raw != first.raw {
-					s.t.Error("the second answer differs")
+			{"it_may_be_sent", func(s *fixture) {
+				s.do("POST /cards/CARD/fund", `{"amount":1}`, sandboxtest.IdempotencyKey, "k").OK(200)
+			}},
+			{"again_has_no_second_effect", func(s *fixture) {
+				first := s.do("POST /cards/CARD/fund", `{"amount":1}`, sandboxtest.IdempotencyKey, "k").OK(200)
+				if s.do("POST /cards/CARD/fund", `{"amount":1}`, sandboxtest.IdempotencyKey, "k").OK(200).Raw != first.Raw {
+					s.T.Error("the second answer differs")
 				}
 				shows("GET /cards/CARD", "", "balance", "101.00")(s)
 			}},
-			{"another_body_is_refused", func(s *scene) {
-				s.do("POST /cards/CARD/fund", `{"amount":1}`, idempotencyKey, "k").ok(200)
-				s.do("POST /cards/CARD/fund", `{"amount":2}`, idempotencyKey, "k").refused(400, "idempotency_key_reused", "")
+			{"another_body_is_refused", func(s *fixture) {
+				s.do("POST /cards/CARD/fund", `{"amount":1}`, sandboxtest.IdempotencyKey, "k").OK(200)
+				s.do("POST /cards/CARD/fund", `{"amount":2}`, sandboxtest.IdempotencyKey, "k").Refused(400, "idempotency_key_reused", "")
 			}},
-			{"reads_do_not_mind_it", func(s *scene) { s.do("GET /cards/CARD", "", idempotencyKey, "k").ok(200) }},
+			{"reads_do_not_mind_it", func(s *fixture) { s.do("GET /cards/CARD", "", sandboxtest.IdempotencyKey, "k").OK(200) }},
 		}},
 	}
 }
@@ -114,10 +118,10 @@ func webhookRules() []rule {
 		{"a_star_stands_for_all", accepts("POST /webhooks", to+`["*"]}`)},
 		{"a_star_stands_alone", invalid("POST /webhooks", to+`["*","card.created"]}`, "stands alone")},
 		{"secret_is_a_string", invalid("POST /webhooks", to+`["*"],"secret":1}`, "secret must be a string")},
-		{"secrets_differ", func(s *scene) {
-			first := s.do("POST /webhooks", hook("")).text("secret")
-			if s.do("POST /webhooks", hook("")).text("secret") == first {
-				s.t.Error("two endpoints have one secret")
+		{"secrets_differ", func(s *fixture) {
+			first := s.do("POST /webhooks", hook("")).Text("secret")
+			if s.do("POST /webhooks", hook("")).Text("secret") == first {
+				s.T.Error("two endpoints have one secret")
 			}
 		}},
 	}
@@ -127,51 +131,51 @@ func webhookRules() []rule {
 	return rules
 }
 
-func newestTransactionFirst(s *scene) {
+func newestTransactionFirst(s *fixture) {
 	var want []string
 	for i := range 6 {
 		want = append([]string{s.authorized(s.card, fmt.Sprint(i+1))}, want...)
 		if i%2 == 0 { // some at one moment
-			s.advance("1h")
+			s.Advance("1h")
 		}
 	}
 	var got []string
-	for _, shown := range s.do("GET /transactions", "").data() {
+	for _, shown := range s.do("GET /transactions", "").Data() {
 		got = append(got, shown["id"].(string))
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		s.t.Errorf("listed %v, want %v", got, want)
+		s.T.Errorf("listed %v, want %v", got, want)
 	}
 }
 
 // counts checks how many are listed.
-func counts(query string, want int) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
-		if a := s.do("GET /transactions"+query, "").ok(200); len(a.data()) != want {
-			s.t.Errorf("%s lists %d, want %d: %s", query, len(a.data()), want, a.raw)
+func counts(query string, want int) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
+		if a := s.do("GET /transactions"+query, "").OK(200); len(a.Data()) != want {
+			s.T.Errorf("%s lists %d, want %d: %s", query, len(a.Data()), want, a.Raw)
 		}
 	}
 }
 
-func ofTwoCards(query string, want int) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
+func ofTwoCards(query string, want int) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
 		s.authorized(s.card, "1")
-		s.authorized(s.issue("50"), "1")
+		s.authorized(s.Issue("50"), "1")
 		counts(query, want)(s)
 	}
 }
 
-func ofEachType(kind string, want int) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
+func ofEachType(kind string, want int) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
 		s.refunded(s.settled(s.authorized(s.card, "5"), "5"), "5")
 		s.authorized(s.card, "5")
-		s.authorize(s.card, "5000").ok(201)
-		for _, shown := range s.do("GET /transactions?type="+kind, "").data() {
+		s.authorize(s.card, "5000").OK(201)
+		for _, shown := range s.do("GET /transactions?type="+kind, "").Data() {
 			if shown["type"] != kind {
-				s.t.Errorf("listed %v", shown)
+				s.T.Errorf("listed %v", shown)
 			}
 		}
 		counts("?type="+kind, want)(s)
@@ -179,18 +183,18 @@ func ofEachType(kind string, want int) func(*scene) {
 }
 
 // onThreeDays spends at noon of 15, 16 and 17 March.
-func onThreeDays(query string, want int) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
+func onThreeDays(query string, want int) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
 		for range 3 {
 			s.authorized(s.card, "1")
-			s.advance("24h")
+			s.Advance("24h")
 		}
 		counts(query, want)(s)
 	}
 }
 
-func pagesOfTransactions(s *scene) {
+func pagesOfTransactions(s *fixture) {
 	for range 30 {
 		s.authorized(s.card, "1")
 	}

@@ -1,6 +1,8 @@
 package sandbox_test
 
-import "strings"
+import (
+	"strings"
+)
 
 const (
 	token  = `[a-z0-9]{20,}`
@@ -8,22 +10,22 @@ const (
 	moment = `2026-03-15T12:00:00\.000Z`
 )
 
-func resourceChapters() []chapter {
+func resourceSections() []section {
 	item := strings.Fields(`id bin_id network last4 status balance spending_limit label`)
-	return []chapter{
+	return []section{
 		{"1_conventions", []rule{
-			{"paths_are_below_api_v1", func(s *scene) {
-				s.get("/api/v1/bins").ok(200)
-				s.get("/bins").refused(404, "not_found", "")
+			{"paths_are_below_api_v1", func(s *fixture) {
+				s.Get("/api/v1/bins").OK(200)
+				s.atRoot().Get("/bins").Refused(404, "not_found", "")
 			}},
 			{"there_are_15_endpoints", fifteenEndpoints},
-			{"a_body_needs_its_content_type", func(s *scene) {
-				s.do("POST /cards/CARD/fund", `{"amount":1}`, "Content-Type", "text/plain").refused(400, "invalid_request", "application/json")
+			{"a_body_needs_its_content_type", func(s *fixture) {
+				s.do("POST /cards/CARD/fund", `{"amount":1}`, "Content-Type", "text/plain").Refused(400, "invalid_request", "application/json")
 			}},
-			{"answers_are_json", func(s *scene) {
+			{"answers_are_json", func(s *fixture) {
 				for _, call := range []string{"GET /cards", "GET /nothing", "POST /cards"} {
-					if got := s.do(call, "").header.Get("Content-Type"); got != "application/json" {
-						s.t.Errorf("%s answers %s", call, got)
+					if got := s.do(call, "").Header.Get("Content-Type"); got != "application/json" {
+						s.T.Errorf("%s answers %s", call, got)
 					}
 				}
 			}},
@@ -38,9 +40,9 @@ func resourceChapters() []chapter {
 			{"bin_id_is_the_one_asked_for", shows("POST /cards", `{"bin_id":"bin_general_visa_eu","amount":50}`, "bin_id", "bin_general_visa_eu")},
 			{"network_is_the_bins", shows("POST /cards", `{"bin_id":"bin_general_mastercard_us","amount":50}`, "network", "mastercard")},
 			{"last4_is_four_digits", shows("POST /cards", order(`"label":"x"`), "last4", `\d{4}`)},
-			{"last4_ends_the_number", func(s *scene) {
-				if pan := s.do("GET /cards/CARD/details", "").text("pan"); !strings.HasSuffix(pan, s.do("GET /cards/CARD", "").text("last4")) {
-					s.t.Error("the number ends otherwise")
+			{"last4_ends_the_number", func(s *fixture) {
+				if pan := s.do("GET /cards/CARD/details", "").Text("pan"); !strings.HasSuffix(pan, s.do("GET /cards/CARD", "").Text("last4")) {
+					s.T.Error("the number ends otherwise")
 				}
 			}},
 			{"status_is_active_at_first", shows("POST /cards", order(`"label":"x"`), "status", "active")},
@@ -59,17 +61,17 @@ func resourceChapters() []chapter {
 			{"the_unfreeze_response_has_3_fields", after(answers("POST /cards/CARD/unfreeze", "", 200, "id", "status", "balance"), freezes)},
 			{"the_termination_response_has_3_fields", answers("DELETE /cards/CARD", "", 200, "id", "status", "returned_to_wallet")},
 			{"the_details_have_5_fields", answers("GET /cards/CARD/details", "", 200, "id", "pan", "cvv", "exp_month", "exp_year")},
-			{"pan_is_a_full_number", func(s *scene) {
-				if pan := s.do("GET /cards/CARD/details", "").text("pan"); len(pan) != 16 || !luhn(pan) || pan[0] != '0' {
-					s.t.Error("not 16 digits from 0 that pass the Luhn check")
+			{"pan_is_a_full_number", func(s *fixture) {
+				if pan := s.do("GET /cards/CARD/details", "").Text("pan"); len(pan) != 16 || !luhn(pan) || pan[0] != '0' {
+					s.T.Error("not 16 digits from 0 that pass the Luhn check")
 				}
 			}},
 			{"cvv_is_three_digits", shows("GET /cards/CARD/details", "", "cvv", `\d{3}`)},
 			{"exp_month_agrees_with_expires_at", shows("GET /cards/CARD/details", "", "exp_month", "3")},
 			{"exp_year_agrees_with_expires_at", shows("GET /cards/CARD/details", "", "exp_year", "2029")},
-			{"details_are_not_cached", func(s *scene) {
-				if got := s.do("GET /cards/CARD/details", "").header.Get("Cache-Control"); got != "no-store" {
-					s.t.Errorf("Cache-Control is %q", got)
+			{"details_are_not_cached", func(s *fixture) {
+				if got := s.do("GET /cards/CARD/details", "").Header.Get("Cache-Control"); got != "no-store" {
+					s.T.Errorf("Cache-Control is %q", got)
 				}
 			}},
 			{"the_fund_response_has_3_fields", answers("POST /cards/CARD/fund", `{"amount":1}`, 200, "card_id", "card_balance", "wallet_balance")},
@@ -83,14 +85,14 @@ func resourceChapters() []chapter {
 			{"card_id_is_the_cards", after(shows("GET /transactions", "", "card_id", "CARD"), authorizes)},
 			{"type_is_authorization", after(shows("GET /transactions", "", "type", "authorization"), authorizes)},
 			{"type_is_decline", after(shows("GET /transactions", "", "type", "decline"), declines)},
-			{"type_is_settlement_then_refund", func(s *scene) {
+			{"type_is_settlement_then_refund", func(s *fixture) {
 				settled := s.settled(s.authorized(s.card, "30"), "30")
 				if got := value(s.do("GET /transactions", ""), "type"); got != "settlement" {
-					s.t.Errorf("a settlement is shown as %s", got)
+					s.T.Errorf("a settlement is shown as %s", got)
 				}
 				s.refunded(settled, "30")
 				if got := value(s.do("GET /transactions", ""), "type"); got != "refund" {
-					s.t.Errorf("a refund is shown as %s", got)
+					s.T.Errorf("a refund is shown as %s", got)
 				}
 			}},
 			{"amount_is_what_was_asked_for", after(shows("GET /transactions", "", "amount", "30.00"), authorizes)},
@@ -116,23 +118,23 @@ func resourceChapters() []chapter {
 		}},
 		{"2.5_bin", []rule{
 			{"it_has_its_6_fields", lists("GET /bins", "data", "total", "/", "id", "network", "category", "3ds", "wallet_a_pay", "wallet_b_pay")},
-			{"there_are_9", func(s *scene) {
-				if n := len(s.do("GET /bins", "").data()); n != 9 {
-					s.t.Errorf("%d BINs", n)
+			{"there_are_9", func(s *fixture) {
+				if n := len(s.do("GET /bins", "").Data()); n != 9 {
+					s.T.Errorf("%d BINs", n)
 				}
 			}},
 			{"total_counts_them", shows("GET /bins", "", "total", "9")},
 			{"ads_is_a_category", contains("GET /bins", "", `"category":"ads"`)},
-			{"cards_of_every_bin_are_in_3ds", func(s *scene) {
-				for _, b := range s.do("GET /bins", "").data() {
+			{"cards_of_every_bin_are_in_3ds", func(s *fixture) {
+				for _, b := range s.do("GET /bins", "").Data() {
 					if b["3ds"] != true {
-						s.t.Errorf("%v", b)
+						s.T.Errorf("%v", b)
 					}
 				}
 			}},
-			{"every_bin_issues_cards", func(s *scene) {
-				for _, b := range s.do("GET /bins", "").data() {
-					s.do("POST /cards", `{"bin_id":"`+b["id"].(string)+`","amount":50}`).ok(201)
+			{"every_bin_issues_cards", func(s *fixture) {
+				for _, b := range s.do("GET /bins", "").Data() {
+					s.do("POST /cards", `{"bin_id":"`+b["id"].(string)+`","amount":50}`).OK(201)
 				}
 			}},
 		}},
@@ -164,63 +166,63 @@ func hook(more string) string {
 }
 
 // contains checks that a call succeeds with a text in its answer.
-func contains(call, body, text string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
-		if a := s.do(call, body); a.status > 201 || !strings.Contains(a.raw, text) {
-			s.t.Errorf("answered %d without %s: %s", a.status, text, a.raw)
+func contains(call, body, text string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
+		if a := s.do(call, body); a.Status > 201 || !strings.Contains(a.Raw, text) {
+			s.T.Errorf("answered %d without %s: %s", a.Status, text, a.Raw)
 		}
 	}
 }
 
 // fifteenEndpoints finds each by an answer that is not that of an unknown path.
-func fifteenEndpoints(s *scene) {
+func fifteenEndpoints(s *fixture) {
 	known := strings.Split(`POST /cards, GET /cards, GET /cards/CARD, GET /cards/CARD/details, POST /cards/CARD/freeze, POST /cards/CARD/unfreeze,
 		POST /cards/CARD/fund, POST /cards/CARD/withdraw, DELETE /cards/CARD, GET /transactions, GET /wallet/balance, GET /wallet/deposit-address,
 		GET /bins, GET /3ds, POST /webhooks`, ",")
 	if len(known) != 15 {
-		s.t.Errorf("the test knows %d", len(known))
+		s.T.Errorf("the test knows %d", len(known))
 	}
 	for _, call := range known {
-		if a := s.do(strings.TrimSpace(call), ""); a.status == 404 {
-			s.t.Errorf("%s answered %s", call, a.raw)
+		if a := s.do(strings.TrimSpace(call), ""); a.Status == 404 {
+			s.T.Errorf("%s answered %s", call, a.Raw)
 		}
 	}
 	for _, call := range []string{"PUT /cards/CARD", "PATCH /cards/CARD", "GET /webhooks", "DELETE /webhooks/wh_x", "POST /bins", "GET /wallet", "GET /transactions/txn_x"} {
-		s.do(call, "").refused(404, "not_found", "")
+		s.do(call, "").Refused(404, "not_found", "")
 	}
 }
 
-func stateChapters() []chapter {
-	status := func(want string) func(*scene) {
+func stateSections() []section {
+	status := func(want string) func(*fixture) {
 		return shows("GET /cards/CARD", "", "status", want)
 	}
-	decline := func(want string) func(*scene) {
-		return func(s *scene) {
-			s.t.Helper()
-			if got := s.authorize(s.card, "30").ok(201).body["decline_reason"]; got != want {
-				s.t.Errorf("declined for %v, want %s", got, want)
+	decline := func(want string) func(*fixture) {
+		return func(s *fixture) {
+			s.T.Helper()
+			if got := s.authorize(s.card, "30").OK(201).Body["decline_reason"]; got != want {
+				s.T.Errorf("declined for %v, want %s", got, want)
 			}
 		}
 	}
-	guarded := func(check func(*scene)) func(*scene) {
-		return func(s *scene) {
-			s.t.Helper()
-			s.card = s.issue("100", `"auto_freeze_at":70`)
+	guarded := func(check func(*fixture)) func(*fixture) {
+		return func(s *fixture) {
+			s.T.Helper()
+			s.card = s.Issue("100", `"auto_freeze_at":70`)
 			check(s)
 		}
 	}
-	return []chapter{{"3_states", []rule{
+	return []section{{"3_states", []rule{
 		{"none_to_active_by_create", shows("POST /cards", order(`"label":"x"`), "status", "active")},
 		{"create_takes_load_and_fee_from_the_wallet", after(shows("GET /wallet/balance", "", "balance", "9848.00"), creates)},
 		{"active_to_frozen_by_freeze", after(status("frozen"), freezes)},
 		{"freeze_keeps_the_balance", after(shows("GET /cards/CARD", "", "balance", "100.00"), freezes)},
 		{"freeze_suspends_transactions", after(decline("card_frozen"), freezes)},
 		{"frozen_to_active_by_unfreeze", after(status("active"), freezes, "POST /cards/CARD/unfreeze")},
-		{"unfreeze_enables_transactions", after(func(s *scene) { s.authorized(s.card, "30") }, freezes, "POST /cards/CARD/unfreeze")},
+		{"unfreeze_enables_transactions", after(func(s *fixture) { s.authorized(s.card, "30") }, freezes, "POST /cards/CARD/unfreeze")},
 		{"active_to_frozen_below_auto_freeze_at", guarded(after(status("frozen"), `POST /cards/CARD/withdraw {"amount":30.01}`))},
 		{"still_active_at_auto_freeze_at", guarded(after(status("active"), `POST /cards/CARD/withdraw {"amount":30}`))},
-		{"spending_freezes_too", guarded(func(s *scene) {
+		{"spending_freezes_too", guarded(func(s *fixture) {
 			s.authorized(s.card, "30.01")
 			status("frozen")(s)
 		})},
@@ -228,10 +230,10 @@ func stateChapters() []chapter {
 		{"active_to_terminated_by_delete", after(status("terminated"), terminates)},
 		{"frozen_to_terminated_by_delete", after(status("terminated"), freezes, terminates)},
 		{"delete_returns_the_balance_at_once", after(shows("GET /wallet/balance", "", "balance", "9999.00"), terminates)},
-		{"terminated_is_permanent", func(s *scene) {
-			s.terminate(s.card)
+		{"terminated_is_permanent", func(s *fixture) {
+			s.Terminate(s.card)
 			for _, call := range []string{"POST /cards/CARD/freeze", "POST /cards/CARD/unfreeze", "DELETE /cards/CARD"} {
-				s.do(call, "").refused(400, "card_terminated", "")
+				s.do(call, "").Refused(400, "card_terminated", "")
 			}
 			status("terminated")(s)
 		}},

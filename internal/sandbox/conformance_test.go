@@ -7,25 +7,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // rule is one rule of the API, and how to see that the service keeps it.
 type rule struct {
 	name  string
-	check func(*scene)
+	check func(*fixture)
 }
 
-// chapter is a section of the API's document.
-type chapter struct {
+// section is a section of the API's document.
+type section struct {
 	name  string
 	rules []rule
 }
 
-// scene is what a rule is checked on: a service of its own, whose clock stands
+// fixture is what a rule is checked on: a service of its own, whose clock stands
 // still, with every exchange held to the contract, and one active card of 100
 // USD beside 9,899 USD in the wallet.
-type scene struct {
+type fixture struct {
 	*service
 
 	card string
@@ -35,126 +35,125 @@ type scene struct {
 // that leave something open are in the tests beside; here is what it says.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	chapters := slices.Concat(resourceChapters(), stateChapters(), cardChapters(), listChapters(), accessChapters())
-	for _, c := range chapters {
+	sections := slices.Concat(resourceSections(), stateSections(), cardSections(), listSections(), accessSections())
+	for _, c := range sections {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, r := range c.rules {
 				t.Run(r.name, func(t *testing.T) {
 					t.Parallel()
-					r.check(newScene(t))
+					r.check(newFixture(t))
 				})
 			}
 		})
 	}
 }
 
-func newScene(t *testing.T, change ...func(*sandbox.Options)) *scene {
+func newFixture(t testing.TB, change ...func(*sandboxtest.Options)) *fixture {
 	t.Helper()
-	inMemory := func(o *sandbox.Options) { o.Path = ":memory:" }
-	s := conforming(t, append([]func(*sandbox.Options){inMemory, stopped}, change...)...)
-	return &scene{s, s.issue("100", `"label":"one"`)}
+	s := startWithContract(t, append([]func(*sandboxtest.Options){on(":memory:"), stopped}, change...)...)
+	return &fixture{s, s.Issue("100", `"label":"one"`)}
 }
 
 // fill puts the card's id where a text says CARD.
-func (s *scene) fill(text string) string { return strings.ReplaceAll(text, "CARD", s.card) }
+func (s *fixture) fill(text string) string { return strings.ReplaceAll(text, "CARD", s.card) }
 
 // do makes a call as in "GET /cards/CARD", below the base address.
-func (s *scene) do(call, body string, headers ...string) answer {
-	s.t.Helper()
+func (s *fixture) do(call, body string, headers ...string) sandboxtest.Response {
+	s.T.Helper()
 	method, path, _ := strings.Cut(s.fill(call), " ")
-	return s.call(method, "/api/v1"+path, s.fill(body), headers...)
+	return s.Call(method, "/api/v1"+path, s.fill(body), headers...)
 }
 
 // value is the field of an answer, or of the first object of its list, as text.
-func value(a answer, field string) string {
-	a.t.Helper()
-	if list, found := a.body["data"].([]any); found && a.body[field] == nil {
+func value(a sandboxtest.Response, field string) string {
+	a.T.Helper()
+	if list, found := a.Body["data"].([]any); found && a.Body[field] == nil {
 		if len(list) == 0 {
-			a.t.Fatalf("nothing is listed: %s", a.raw)
+			a.T.Fatalf("nothing is listed: %s", a.Raw)
 		}
-		a.body = list[0].(map[string]any)
+		a.Body = list[0].(map[string]any)
 	}
-	return a.text(field)
+	return a.Text(field)
 }
 
 // answers checks a status and the fields of the answer, all of them.
-func answers(call, body string, status int, names ...string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
-		fields(s.t, s.do(call, body).ok(status).body, names...)
+func answers(call, body string, status int, names ...string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
+		fields(s.T, s.do(call, body).OK(status).Body, names...)
 	}
 }
 
 // lists checks the fields of a list, after a slash those of its objects.
-func lists(call string, names ...string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
+func lists(call string, names ...string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
 		of := slices.Index(names, "/")
-		a := s.do(call, "").ok(http.StatusOK)
-		fields(s.t, a.body, names[:of]...)
-		for _, object := range a.data() {
-			fields(s.t, object, names[of+1:]...)
+		a := s.do(call, "").OK(http.StatusOK)
+		fields(s.T, a.Body, names[:of]...)
+		for _, object := range a.Data() {
+			fields(s.T, object, names[of+1:]...)
 		}
-		if len(a.data()) == 0 {
-			s.t.Errorf("nothing is listed: %s", a.raw)
+		if len(a.Data()) == 0 {
+			s.T.Errorf("nothing is listed: %s", a.Raw)
 		}
 	}
 }
 
 // shows checks one field of an answer against a pattern for all of it.
-func shows(call, body, field, pattern string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
+func shows(call, body, field, pattern string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
 		a := s.do(call, body)
-		if got := value(a, field); a.status > 201 || !regexp.MustCompile(`^(?:`+s.fill(pattern)+`)$`).MatchString(got) {
-			s.t.Errorf("%s answered %d, %s is %q, want %s", call, a.status, field, got, pattern)
+		if got := value(a, field); a.Status > 201 || !regexp.MustCompile(`^(?:`+s.fill(pattern)+`)$`).MatchString(got) {
+			s.T.Errorf("%s answered %d, %s is %q, want %s", call, a.Status, field, got, pattern)
 		}
 	}
 }
 
 // repeats checks that a call answers the same twice.
-func repeats(call string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
-		first := s.do(call, "").ok(http.StatusOK)
-		if again := s.do(call, ""); again.raw != first.raw {
-			s.t.Errorf("%s answered two ways", call)
+func repeats(call string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
+		first := s.do(call, "").OK(http.StatusOK)
+		if again := s.do(call, ""); again.Raw != first.Raw {
+			s.T.Errorf("%s answered two ways", call)
 		}
 	}
 }
 
 // accepts checks that a call succeeds.
-func accepts(call, body string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
-		if a := s.do(call, body); a.status != 200 && a.status != 201 {
-			s.t.Errorf("%s answered %d %s", call, a.status, a.raw)
+func accepts(call, body string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
+		if a := s.do(call, body); a.Status != 200 && a.Status != 201 {
+			s.T.Errorf("%s answered %d %s", call, a.Status, a.Raw)
 		}
 	}
 }
 
 // refuses checks an error, and that the call moved no money.
-func refuses(call, body string, status int, code, text string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
-		before := s.get("/_sandbox/ledger").raw
-		s.do(call, body).refused(status, code, s.fill(text))
-		if after := s.get("/_sandbox/ledger").raw; after != before {
-			s.t.Errorf("a refused call moved money:\n%s%s", before, after)
+func refuses(call, body string, status int, code, text string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
+		before := s.Get("/_sandbox/ledger").Raw
+		s.do(call, body).Refused(status, code, s.fill(text))
+		if after := s.Get("/_sandbox/ledger").Raw; after != before {
+			s.T.Errorf("a refused call moved money:\n%s%s", before, after)
 		}
 	}
 }
 
 // invalid is refuses for a broken rule.
-func invalid(call, body, text string) func(*scene) {
+func invalid(call, body, text string) func(*fixture) {
 	return refuses(call, body, http.StatusBadRequest, "invalid_request", text)
 }
 
 // after makes calls that succeed before a check.
-func after(check func(*scene), calls ...string) func(*scene) {
-	return func(s *scene) {
-		s.t.Helper()
+func after(check func(*fixture), calls ...string) func(*fixture) {
+	return func(s *fixture) {
+		s.T.Helper()
 		for _, call := range calls {
 			target, body, _ := strings.Cut(call, " {")
 			if body != "" {
@@ -162,7 +161,7 @@ func after(check func(*scene), calls ...string) func(*scene) {
 			}
 			if strings.Contains(target, " /_sandbox/") {
 				method, path, _ := strings.Cut(target, " ")
-				s.call(method, path, s.fill(body)).ok(http.StatusCreated)
+				s.Call(method, path, s.fill(body)).OK(http.StatusCreated)
 				continue
 			}
 			accepts(target, body)(s)
@@ -173,7 +172,7 @@ func after(check func(*scene), calls ...string) func(*scene) {
 
 // Calls that rules have in common.
 const (
-	creates    = `POST /cards {"bin_id":"` + adsBIN + `","amount":50,"label":"two"}`
+	creates    = `POST /cards {"bin_id":"` + sandboxtest.BIN + `","amount":50,"label":"two"}`
 	freezes    = `POST /cards/CARD/freeze`
 	terminates = `DELETE /cards/CARD`
 	authorizes = `POST /_sandbox/authorizations {"card_id":"CARD","amount":30,"merchant":{"name":"Big Ads","mcc":"7311"}}`
@@ -184,9 +183,9 @@ const (
 
 // order is the body of a card's issue with one member changed or added.
 func order(members string) string {
-	body := `{"bin_id":"` + adsBIN + `","amount":50`
+	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":50`
 	if strings.HasPrefix(members, `"amount"`) {
-		body = `{"bin_id":"` + adsBIN + `"`
+		body = `{"bin_id":"` + sandboxtest.BIN + `"`
 	}
 	return body + `,` + members + `}`
 }

@@ -6,28 +6,28 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 func TestClock(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
-	if got := s.get("/_sandbox/clock").ok(200).text("now"); got != "2026-03-15T12:00:00.000Z" {
+	if got := s.Get("/_sandbox/clock").OK(200).Text("now"); got != "2026-03-15T12:00:00.000Z" {
 		t.Errorf("the clock begins at %s", got)
 	}
-	if got := s.post("/_sandbox/clock", `{"advance":"720h"}`).ok(200).text("now"); got != "2026-04-14T12:00:00.000Z" {
+	if got := s.Post("/_sandbox/clock", `{"advance":"720h"}`).OK(200).Text("now"); got != "2026-04-14T12:00:00.000Z" {
 		t.Errorf("the clock was moved to %s", got)
 	}
-	if got := s.get("/api/v1/cards/" + s.issue("50")).text("created_at"); got != "2026-04-14T12:00:00.000Z" {
+	if got := s.Get("/api/v1/cards/" + s.Issue("50")).Text("created_at"); got != "2026-04-14T12:00:00.000Z" {
 		t.Errorf("a card was created at %s", got)
 	}
 	for _, advance := range []string{`"-1h"`, `"0s"`, `"soon"`, `5`, `"2562047h"`} {
-		a := s.post("/_sandbox/clock", `{"advance":`+advance+`}`)
+		a := s.Post("/_sandbox/clock", `{"advance":`+advance+`}`)
 		if advance == `"2562047h"` { // 292 years
-			a.ok(200)
+			a.OK(200)
 			continue
 		}
-		a.refused(400, "invalid_request", "advance")
+		a.Refused(400, "invalid_request", "advance")
 	}
 }
 
@@ -45,12 +45,12 @@ func TestLedgerNoticesEveryError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
-			s.issue("100")
-			s.balanced()
-			run(t, s.path, harm)
-			report := s.get("/_sandbox/ledger").ok(200)
-			if report.body["balanced"] != false || report.body["problems"] == nil {
-				t.Errorf("not noticed: %s", report.raw)
+			s.Issue("100")
+			s.Balanced()
+			execSQL(t, s.path, harm)
+			report := s.Get("/_sandbox/ledger").OK(200)
+			if report.Body["balanced"] != false || report.Body["problems"] == nil {
+				t.Errorf("not noticed: %s", report.Raw)
 			}
 		})
 	}
@@ -58,28 +58,28 @@ func TestLedgerNoticesEveryError(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	s := start(t, func(o *sandbox.Options) { o.APIKey = "sk_live_sandbox_chosen" }, stopped)
-	addresses := s.get("/api/v1/wallet/deposit-address").raw
-	id := s.issue("100")
-	s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, idempotencyKey, "k").ok(201)
-	s.post("/api/v1/cards/"+id+"/freeze", "").ok(200)
-	s.post("/_sandbox/clock", `{"advance":"1h"}`).ok(200)
-	other := s.as(s.post("/_sandbox/accounts", `{"state":"ready"}`).text("api_key"))
+	s := start(t, func(o *sandboxtest.Options) { o.APIKey = "sk_live_sandbox_chosen" }, stopped)
+	addresses := s.Get("/api/v1/wallet/deposit-address").Raw
+	id := s.Issue("100")
+	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, sandboxtest.IdempotencyKey, "k").OK(201)
+	s.Post("/api/v1/cards/"+id+"/freeze", "").OK(200)
+	s.Post("/_sandbox/clock", `{"advance":"1h"}`).OK(200)
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
 
-	if got := s.post("/_sandbox/reset", "").ok(200).text("now"); got != "2026-03-15T12:00:00.000Z" {
+	if got := s.Post("/_sandbox/reset", "").OK(200).Text("now"); got != "2026-03-15T12:00:00.000Z" {
 		t.Errorf("the clock is at %s", got)
 	}
-	if got := s.wallet(); got != "10000.00" {
+	if got := s.Wallet(); got != "10000.00" {
 		t.Errorf("the wallet holds %s", got)
 	}
-	s.get("/api/v1/cards/"+id).refused(404, "not_found", id)
-	other.get("/api/v1/bins").refused(401, "unauthorized", "")
-	if s.get("/api/v1/wallet/deposit-address").raw != addresses {
+	s.Get("/api/v1/cards/"+id).Refused(404, "not_found", id)
+	other.Get("/api/v1/bins").Refused(401, "unauthorized", "")
+	if s.Get("/api/v1/wallet/deposit-address").Raw != addresses {
 		t.Error("the account has other deposit addresses")
 	}
-	s.issue("100")
-	s.balanced()
-	requests := s.get("/_sandbox/requests").ok(200).data()
+	s.Issue("100")
+	s.Balanced()
+	requests := s.Get("/_sandbox/requests").OK(200).Data()
 	if len(requests) == 0 || requests[0]["path"] != "/wallet/balance" {
 		t.Errorf("the first request after the reset is %v", requests)
 	}
@@ -88,15 +88,15 @@ func TestReset(t *testing.T) {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
-	s.get("/api/v1/bins").ok(200)
-	id := s.post("/api/v1/cards", `{"bin_id":"`+adsBIN+`","amount":50}`, idempotencyKey, "k1").text("id")
-	s.get("/api/v1/cards?status=active&page=1").ok(200)
-	s.get("/api/v1/cards/card_x")
-	s.as("sk_live_sandbox_wrong").get("/api/v1/bins?key=" + s.key)
-	s.get("/_sandbox/clock")
-	list := s.get("/_sandbox/requests").ok(200)
+	s.Get("/api/v1/bins").OK(200)
+	id := s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`, sandboxtest.IdempotencyKey, "k1").Text("id")
+	s.Get("/api/v1/cards?status=active&page=1").OK(200)
+	s.Get("/api/v1/cards/card_x")
+	s.as("sk_live_sandbox_wrong").Get("/api/v1/bins?key=" + s.Key)
+	s.Get("/_sandbox/clock")
+	list := s.Get("/_sandbox/requests").OK(200)
 	var got []string
-	for _, r := range list.data() {
+	for _, r := range list.Data() {
 		fields(t, r, "method", "path", "query", "status", "idempotency_key", "time")
 		got = append(got, fmt.Sprintf("%v %v %v %v %v", r["method"], r["path"], r["query"], r["status"], r["idempotency_key"]))
 	}
@@ -107,12 +107,12 @@ func TestRequests(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if strings.Contains(list.raw, s.key) {
+	if strings.Contains(list.Raw, s.Key) {
 		t.Error("the list shows a key")
 	}
-	s.call(http.MethodDelete, "/_sandbox/requests", "").ok(200)
-	s.get("/api/v1/cards/" + id).ok(200)
-	if left := s.get("/_sandbox/requests").data(); len(left) != 1 {
+	s.Call(http.MethodDelete, "/_sandbox/requests", "").OK(200)
+	s.Get("/api/v1/cards/" + id).OK(200)
+	if left := s.Get("/_sandbox/requests").Data(); len(left) != 1 {
 		t.Errorf("after the deletion there are %v", left)
 	}
 }

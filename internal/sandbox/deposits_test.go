@@ -4,64 +4,66 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func (s *service) deposit(currency, amount string) answer {
-	s.t.Helper()
-	return s.post("/_sandbox/deposits", fmt.Sprintf(`{"currency":%q,"amount":%s}`, currency, amount))
+func (s *service) deposit(currency, amount string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Post("/_sandbox/deposits", fmt.Sprintf(`{"currency":%q,"amount":%s}`, currency, amount))
 }
 
-func (s *service) confirm(deposit string) answer {
-	s.t.Helper()
-	return s.post("/_sandbox/deposits/"+deposit+"/confirm", "")
+func (s *service) confirm(deposit string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Post("/_sandbox/deposits/"+deposit+"/confirm", "")
 }
 
-// purse fails the test unless the wallet shows these amounts.
-func (s *service) purse(balance, pending string) {
-	s.t.Helper()
-	if got := s.get("/api/v1/wallet/balance").ok(200); got.text("balance") != balance || got.text("pending_deposits") != pending {
-		s.t.Errorf("the wallet is %s, want %s with %s pending", got.raw, balance, pending)
+// expectWallet fails the test unless the wallet shows these amounts.
+func (s *service) expectWallet(balance, pending string) {
+	s.T.Helper()
+	if got := s.Get("/api/v1/wallet/balance").OK(200); got.Text("balance") != balance || got.Text("pending_deposits") != pending {
+		s.T.Errorf("the wallet is %s, want %s with %s pending", got.Raw, balance, pending)
 	}
 }
 
 func TestDeposits(t *testing.T) {
 	t.Parallel()
-	s := conforming(t, stopped, wallet(0))
-	addresses := s.get("/api/v1/wallet/deposit-address").ok(200).data()
+	s := startWithContract(t, stopped, wallet(0))
+	addresses := s.Get("/api/v1/wallet/deposit-address").OK(200).Data()
 	if len(addresses) != 10 {
 		t.Fatalf("%d currencies", len(addresses))
 	}
 	var ids []string
 	for i, address := range addresses {
-		d := s.deposit(address["currency"].(string), "10.01").ok(http.StatusCreated)
-		fields(t, d.body, "id", "currency", "network", "address", "amount", "status", "created_at")
+		d := s.deposit(address["currency"].(string), "10.01").OK(http.StatusCreated)
+		fields(t, d.Body, "id", "currency", "network", "address", "amount", "status", "created_at")
 		for _, field := range []string{"currency", "network", "address"} {
-			if d.body[field] != address[field] {
-				t.Errorf("%s of a deposit is %v, of its address %v", field, d.body[field], address[field])
+			if d.Body[field] != address[field] {
+				t.Errorf("%s of a deposit is %v, of its address %v", field, d.Body[field], address[field])
 			}
 		}
-		if d.text("amount") != "10.01" || d.text("status") != "pending" || d.text("created_at") != "2026-03-15T12:00:00.000Z" {
-			t.Errorf("answered %s", d.raw)
+		if d.Text("amount") != "10.01" || d.Text("status") != "pending" || d.Text("created_at") != "2026-03-15T12:00:00.000Z" {
+			t.Errorf("answered %s", d.Raw)
 		}
-		ids = append(ids, d.text("id"))
-		s.purse("0.00", fmt.Sprintf("%d.%02d", 10*(i+1), i+1))
+		ids = append(ids, d.Text("id"))
+		s.expectWallet("0.00", fmt.Sprintf("%d.%02d", 10*(i+1), i+1))
 	}
 	for i, id := range ids {
-		d := s.confirm(id).ok(200)
-		fields(t, d.body, "id", "currency", "network", "address", "amount", "status", "created_at")
-		if d.text("id") != id || d.text("status") != "confirmed" || d.text("amount") != "10.01" {
-			t.Errorf("answered %s", d.raw)
+		d := s.confirm(id).OK(200)
+		fields(t, d.Body, "id", "currency", "network", "address", "amount", "status", "created_at")
+		if d.Text("id") != id || d.Text("status") != "confirmed" || d.Text("amount") != "10.01" {
+			t.Errorf("answered %s", d.Raw)
 		}
-		s.confirm(id).refused(400, "invalid_request", "confirmed already")
+		s.confirm(id).Refused(400, "invalid_request", "confirmed already")
 		left := len(ids) - i - 1
-		s.purse(fmt.Sprintf("%d.%02d", 10*(i+1), i+1), fmt.Sprintf("%d.%02d", 10*left, left))
+		s.expectWallet(fmt.Sprintf("%d.%02d", 10*(i+1), i+1), fmt.Sprintf("%d.%02d", 10*left, left))
 	}
-	s.books(map[string]string{"wallet": "100.10", "deposits": "-100.10"})
+	s.expectBalances(map[string]string{"wallet": "100.10", "deposits": "-100.10"})
 }
 
 func TestDepositsRefuse(t *testing.T) {
 	t.Parallel()
-	s := conforming(t)
+	s := startWithContract(t)
 	for body, text := range map[string]string{
 		``:                                "currency is required",
 		`{"currency":"btc"}`:              "amount is required",
@@ -73,25 +75,25 @@ func TestDepositsRefuse(t *testing.T) {
 
 		`{"currency":"btc","amount":1,"status":"confirmed"}`: `"status"`,
 	} {
-		s.post("/_sandbox/deposits", body).refused(400, "invalid_request", text)
+		s.Post("/_sandbox/deposits", body).Refused(400, "invalid_request", text)
 	}
-	id := s.deposit("btc", "1").text("id")
-	s.post("/_sandbox/deposits/"+id+"/confirm", `{"amount":2}`).refused(400, "invalid_request", `"amount"`)
-	s.confirm("dep_x").refused(404, "not_found", "dep_x")
-	foreign := s.as(s.post("/_sandbox/accounts", `{"state":"ready"}`).text("api_key"))
-	foreign.confirm(id).refused(404, "not_found", id)
-	foreign.purse("0.00", "0.00")
-	s.purse("10000.00", "1.00")
-	s.balanced()
+	id := s.deposit("btc", "1").Text("id")
+	s.Post("/_sandbox/deposits/"+id+"/confirm", `{"amount":2}`).Refused(400, "invalid_request", `"amount"`)
+	s.confirm("dep_x").Refused(404, "not_found", "dep_x")
+	foreign := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
+	foreign.confirm(id).Refused(404, "not_found", id)
+	foreign.expectWallet("0.00", "0.00")
+	s.expectWallet("10000.00", "1.00")
+	s.Balanced()
 }
 
 func TestDepositEvents(t *testing.T) {
 	t.Parallel()
-	s := conforming(t)
-	hook := s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).text("id")
-	id := s.deposit("sol", "5").text("id")
-	s.confirm(id).ok(200)
-	s.confirm(id).refused(400, "invalid_request", "")
+	s := startWithContract(t)
+	hook := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).Text("id")
+	id := s.deposit("sol", "5").Text("id")
+	s.confirm(id).OK(200)
+	s.confirm(id).Refused(400, "invalid_request", "")
 	var got []string
 	for _, payload := range outbox(t, s, hook) {
 		data := payload["data"].(map[string]any)
@@ -105,21 +107,21 @@ func TestDepositEvents(t *testing.T) {
 
 func TestFirstDepositEndsOnboarding(t *testing.T) {
 	t.Parallel()
-	s := conforming(t)
+	s := startWithContract(t)
 	for state, code := range map[string]string{
 		"no_deposit": "api_not_enabled", "email_unconfirmed": "onboarding_incomplete", "api_not_enabled": "api_not_enabled", "ready": "",
 	} {
-		newcomer := s.as(s.post("/_sandbox/accounts", `{"state":"`+state+`"}`).ok(201).text("api_key"))
-		id := newcomer.deposit("usdt", "100").ok(201).text("id")
+		newcomer := s.as(s.Post("/_sandbox/accounts", `{"state":"`+state+`"}`).OK(201).Text("api_key"))
+		id := newcomer.deposit("usdt", "100").OK(201).Text("id")
 		if state == "no_deposit" {
-			newcomer.get("/api/v1/bins").refused(403, "onboarding_incomplete", "")
+			newcomer.Get("/api/v1/bins").Refused(403, "onboarding_incomplete", "")
 		}
-		newcomer.confirm(id).ok(200)
-		if answer := newcomer.get("/api/v1/bins"); code == "" {
-			answer.ok(200)
+		newcomer.confirm(id).OK(200)
+		if answer := newcomer.Get("/api/v1/bins"); code == "" {
+			answer.OK(200)
 		} else {
-			answer.refused(403, code, "")
+			answer.Refused(403, code, "")
 		}
-		newcomer.balanced()
+		newcomer.Balanced()
 	}
 }

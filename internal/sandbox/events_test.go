@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
@@ -57,23 +58,23 @@ func outbox(t *testing.T, s *service, webhookID string) (payloads []map[string]a
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	all := s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).text("id")
-	some := s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["card.frozen","card.terminated"]}`).text("id")
-	other := s.as(s.post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).text("api_key"))
-	foreign := other.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).text("id")
+	all := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).Text("id")
+	some := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["card.frozen","card.terminated"]}`).Text("id")
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).Text("api_key"))
+	foreign := other.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).Text("id")
 
-	id := s.issue("100", `"auto_freeze_at":60`)
+	id := s.Issue("100", `"auto_freeze_at":60`)
 	cardPath := "/api/v1/cards/" + id
-	s.post(cardPath+"/freeze", "").ok(200)
-	s.post(cardPath+"/freeze", "").ok(200) // again: no event
-	s.post(cardPath+"/unfreeze", "").ok(200)
-	s.post(cardPath+"/unfreeze", "").ok(200)
-	s.post(cardPath+"/fund", `{"amount":5}`, idempotencyKey, "k").ok(200)
-	s.post(cardPath+"/fund", `{"amount":5}`, idempotencyKey, "k").ok(200) // replayed: no event
-	s.post(cardPath+"/fund", `{"amount":5e9}`).refused(400, "insufficient_funds", "")
-	s.post(cardPath+"/withdraw", `{"amount":5}`).ok(200)  // no event
-	s.post(cardPath+"/withdraw", `{"amount":50}`).ok(200) // freezes
-	s.call(http.MethodDelete, cardPath, "").ok(200)
+	s.Post(cardPath+"/freeze", "").OK(200)
+	s.Post(cardPath+"/freeze", "").OK(200) // again: no event
+	s.Post(cardPath+"/unfreeze", "").OK(200)
+	s.Post(cardPath+"/unfreeze", "").OK(200)
+	s.Post(cardPath+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "k").OK(200)
+	s.Post(cardPath+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "k").OK(200) // replayed: no event
+	s.Post(cardPath+"/fund", `{"amount":5e9}`).Refused(400, "insufficient_funds", "")
+	s.Post(cardPath+"/withdraw", `{"amount":5}`).OK(200)  // no event
+	s.Post(cardPath+"/withdraw", `{"amount":50}`).OK(200) // freezes
+	s.Call(http.MethodDelete, cardPath, "").OK(200)
 
 	var got []string
 	for _, payload := range outbox(t, s, all) {

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // fault orders a fault as it is in a JSON object.
-func (s *service) fault(order string) answer {
-	s.t.Helper()
-	return s.post("/_sandbox/faults", order).ok(http.StatusCreated)
+func (s *service) fault(order string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Post("/_sandbox/faults", order).OK(http.StatusCreated)
 }
 
 // each kind of fault, before and after a fund of 5 USD on a card of 50 USD.
@@ -27,49 +28,49 @@ func TestFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		then   string
 		status int
-		answer func(t *testing.T, o outcome, committed bool)
+		answer func(t *testing.T, o sandboxtest.Response, committed bool)
 	}{
-		"drop": {`"drop"`, 0, func(t *testing.T, o outcome, _ bool) {
+		"drop": {`"drop"`, 0, func(t *testing.T, o sandboxtest.Response, _ bool) {
 			t.Helper()
-			if o.status != 0 || !errors.Is(o.err, io.EOF) {
-				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			if o.Status != 0 || !errors.Is(o.Err, io.EOF) {
+				t.Errorf("answered %d %q, error %v", o.Status, o.Raw, o.Err)
 			}
 		}},
-		"truncate": {`"truncate"`, 200, func(t *testing.T, o outcome, committed bool) {
+		"truncate": {`"truncate"`, 200, func(t *testing.T, o sandboxtest.Response, committed bool) {
 			t.Helper()
-			if o.status != 200 || !errors.Is(o.err, io.ErrUnexpectedEOF) || len(o.raw) == 0 || !strings.HasPrefix(o.raw, `{"`) ||
-				strings.Contains(o.raw, `{"card_id":"card_`) != committed {
-				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			if o.Status != 200 || !errors.Is(o.Err, io.ErrUnexpectedEOF) || len(o.Raw) == 0 || !strings.HasPrefix(o.Raw, `{"`) ||
+				strings.Contains(o.Raw, `{"card_id":"card_`) != committed {
+				t.Errorf("answered %d %q, error %v", o.Status, o.Raw, o.Err)
 			}
 		}},
-		"pass": {`"pass"`, 200, func(t *testing.T, o outcome, _ bool) {
+		"pass": {`"pass"`, 200, func(t *testing.T, o sandboxtest.Response, _ bool) {
 			t.Helper()
-			if o.status != 200 || o.err != nil || !strings.Contains(o.raw, `"card_balance":55.00`) {
-				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			if o.Status != 200 || o.Err != nil || !strings.Contains(o.Raw, `"card_balance":55.00`) {
+				t.Errorf("answered %d %q, error %v", o.Status, o.Raw, o.Err)
 			}
 		}},
-		"status": {`{"status":503}`, 503, func(t *testing.T, o outcome, _ bool) {
+		"status": {`{"status":503}`, 503, func(t *testing.T, o sandboxtest.Response, _ bool) {
 			t.Helper()
-			if o.status != 503 || !strings.HasPrefix(o.raw, `{"error":"injected_fault","message":"`) {
-				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			if o.Status != 503 || !strings.HasPrefix(o.Raw, `{"error":"injected_fault","message":"`) {
+				t.Errorf("answered %d %q, error %v", o.Status, o.Raw, o.Err)
 			}
 		}},
-		"body": {`{"status":418,"body":{"tea":[1.50]}}`, 418, func(t *testing.T, o outcome, _ bool) {
+		"body": {`{"status":418,"body":{"tea":[1.50]}}`, 418, func(t *testing.T, o sandboxtest.Response, _ bool) {
 			t.Helper()
-			if o.status != 418 || o.raw != `{"tea":[1.50]}` || o.header.Get("Content-Type") != "application/json" {
-				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			if o.Status != 418 || o.Raw != `{"tea":[1.50]}` || o.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("answered %d %q, error %v", o.Status, o.Raw, o.Err)
 			}
 		}},
-		"text": {`{"status":502,"body":"<html>Bad gateway"}`, 502, func(t *testing.T, o outcome, _ bool) {
+		"text": {`{"status":502,"body":"<html>Bad gateway"}`, 502, func(t *testing.T, o sandboxtest.Response, _ bool) {
 			t.Helper()
-			if o.status != 502 || o.raw != "<html>Bad gateway" || !strings.HasPrefix(o.header.Get("Content-Type"), "text/plain") {
-				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			if o.Status != 502 || o.Raw != "<html>Bad gateway" || !strings.HasPrefix(o.Header.Get("Content-Type"), "text/plain") {
+				t.Errorf("answered %d %q, error %v", o.Status, o.Raw, o.Err)
 			}
 		}},
-		"no content": {`{"status":204}`, 204, func(t *testing.T, o outcome, _ bool) {
+		"no content": {`{"status":204}`, 204, func(t *testing.T, o sandboxtest.Response, _ bool) {
 			t.Helper()
-			if o.status != 204 || o.raw != "" || o.err != nil {
-				t.Errorf("answered %d %q, error %v", o.status, o.raw, o.err)
+			if o.Status != 204 || o.Raw != "" || o.Err != nil {
+				t.Errorf("answered %d %q, error %v", o.Status, o.Raw, o.Err)
 			}
 		}},
 	} {
@@ -77,22 +78,22 @@ func TestFaults(t *testing.T) {
 			t.Run(name+" "+when, func(t *testing.T) {
 				t.Parallel()
 				s := start(t)
-				id := s.issue("50")
-				s.call(http.MethodDelete, "/_sandbox/requests", "").ok(200)
-				s.fault(`{"method":"POST","path":"/cards/*/fund","times":1,"when":"` + when + `","then":` + c.then + `}`)
+				id := s.Issue("50")
+				s.Call(http.MethodDelete, "/_sandbox/requests", "").OK(200)
+				s.Fault(`{"method":"POST","path":"/cards/*/fund","times":1,"when":"` + when + `","then":` + c.then + `}`)
 				committed := when == "after" || name == "pass"
 
-				o := s.attempt(t.Context(), http.MethodPost, "/api/v1/cards/"+id+"/fund", `{"amount":5}`)
+				o := s.Unrepeated().Send(t.Context(), http.MethodPost, "/api/v1/cards/"+id+"/fund", `{"amount":5}`)
 				c.answer(t, o, committed)
-				if got, want := s.get("/api/v1/cards/"+id).text("balance"), map[bool]string{true: "55.00", false: "50.00"}[committed]; got != want {
+				if got, want := s.Get("/api/v1/cards/"+id).Text("balance"), map[bool]string{true: "55.00", false: "50.00"}[committed]; got != want {
 					t.Errorf("the card holds %s, want %s", got, want)
 				}
-				logged := s.get("/_sandbox/requests").data()[0]
+				logged := s.Get("/_sandbox/requests").Data()[0]
 				if got := fmt.Sprint(logged["path"], logged["status"]); got != fmt.Sprint("/cards/"+id+"/fund", c.status) {
 					t.Errorf("the request is logged as %s", got)
 				}
-				s.post("/api/v1/cards/"+id+"/fund", `{"amount":5}`).ok(200) // one time, and no more
-				s.balanced()
+				s.Post("/api/v1/cards/"+id+"/fund", `{"amount":5}`).OK(200) // one time, and no more
+				s.Balanced()
 			})
 		}
 	}
@@ -101,16 +102,16 @@ func TestFaults(t *testing.T) {
 func TestFaultAfterCommitIsReplayed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.issue("50")
-	s.fault(`{"method":"POST","path":"/cards/*/fund","times":2,"when":"after","then":"drop"}`)
+	id := s.Issue("50")
+	s.Fault(`{"method":"POST","path":"/cards/*/fund","times":2,"when":"after","then":"drop"}`)
 	path := "/api/v1/cards/" + id + "/fund"
 	for range 2 {
-		if o := s.attempt(t.Context(), http.MethodPost, path, `{"amount":5}`, idempotencyKey, "k"); o.status != 0 {
-			t.Errorf("answered %d", o.status)
+		if o := s.Unrepeated().Send(t.Context(), http.MethodPost, path, `{"amount":5}`, sandboxtest.IdempotencyKey, "k"); o.Status != 0 {
+			t.Errorf("answered %d", o.Status)
 		}
 	}
-	if a := s.post(path, `{"amount":5}`, idempotencyKey, "k").ok(200); a.header.Get("Idempotent-Replayed") != "true" || a.text("card_balance") != "55.00" {
-		t.Errorf("answered %s with %v", a.raw, a.header)
+	if a := s.Post(path, `{"amount":5}`, sandboxtest.IdempotencyKey, "k").OK(200); a.Header.Get("Idempotent-Replayed") != "true" || a.Text("card_balance") != "55.00" {
+		t.Errorf("answered %s with %v", a.Raw, a.Header)
 	}
 }
 
@@ -127,20 +128,20 @@ func TestFaultTargets(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
-			s.fault(`{` + order + `,"times":0,"when":"before","then":{"status":555}}`)
+			s.Fault(`{` + order + `,"times":0,"when":"before","then":{"status":555}}`)
 			for calls, want := range map[string]bool{c.hit: true, c.missed: false} {
 				for call := range strings.SplitSeq(calls, ", ") {
 					method, path, _ := strings.Cut(call, " ")
 					if method == "" {
 						continue
 					}
-					if got := s.call(method, "/api/v1"+path, "").status == 555; got != want {
+					if got := s.Call(method, "/api/v1"+path, "").Status == 555; got != want {
 						t.Errorf("%s: struck is %v", call, got)
 					}
 				}
 			}
-			if a := s.as("sk_live_x").call(http.MethodGet, "/_sandbox/clock", ""); a.status != 401 {
-				t.Errorf("a control call answered %d", a.status)
+			if a := s.as("sk_live_x").Call(http.MethodGet, "/_sandbox/clock", ""); a.Status != 401 {
+				t.Errorf("a control call answered %d", a.Status)
 			}
 		})
 	}
@@ -155,23 +156,23 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 		`{"method":"GET","path":"/bins","then":{"status":500,"body":{"a":null}}}`,
 		`{"method":"*","path":"/*","times":0,"when":"before","then":{"status":429}}`,
 	} {
-		added := s.fault(order)
-		fields(t, added.body, "id", "method", "path", "times", "when", "delay_ms", "then")
-		ids[added.text("id")] = true
+		added := s.Fault(order)
+		fields(t, added.Body, "id", "method", "path", "times", "when", "delay_ms", "then")
+		ids[added.Text("id")] = true
 	}
 	if len(ids) != 3 {
 		t.Errorf("three faults have the ids %v", ids)
 	}
 	list := func(wants ...string) {
 		t.Helper()
-		a := s.get("/_sandbox/faults").ok(200)
+		a := s.Get("/_sandbox/faults").OK(200)
 		for _, want := range wants {
-			if !strings.Contains(a.raw, want) {
-				t.Errorf("no %s in %s", want, a.raw)
+			if !strings.Contains(a.Raw, want) {
+				t.Errorf("no %s in %s", want, a.Raw)
 			}
 		}
-		if len(a.data()) != len(wants) {
-			t.Errorf("%d faults, want %d: %s", len(a.data()), len(wants), a.raw)
+		if len(a.Data()) != len(wants) {
+			t.Errorf("%d faults, want %d: %s", len(a.Data()), len(wants), a.Raw)
 		}
 	}
 	const (
@@ -179,22 +180,22 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 		third  = `"method":"*","path":"/*","times":0,"when":"before","delay_ms":0,"then":{"status":429}}`
 	)
 	list(`"times":2,"when":"after","delay_ms":1,"then":"pass"}`, second, third)
-	s.get("/api/v1/bins").ok(200)
+	s.Get("/api/v1/bins").OK(200)
 	list(`"times":1,"when":"after"`, second, third)
-	s.get("/api/v1/bins").ok(200)
+	s.Get("/api/v1/bins").OK(200)
 	list(second, third)
-	s.get("/api/v1/bins").ok(500)
+	s.Get("/api/v1/bins").OK(500)
 	for range 3 {
-		s.get("/api/v1/bins").ok(429)
+		s.Get("/api/v1/bins").OK(429)
 	}
 	list(third)
-	s.call(http.MethodDelete, "/_sandbox/faults", "").ok(200)
+	s.Call(http.MethodDelete, "/_sandbox/faults", "").OK(200)
 	list()
-	s.get("/api/v1/bins").ok(200)
+	s.Get("/api/v1/bins").OK(200)
 
-	s.fault(`{"method":"*","path":"/*","times":0,"when":"before","then":"drop"}`)
-	s.post("/_sandbox/reset", "").ok(200)
-	s.get("/api/v1/bins").ok(200)
+	s.Fault(`{"method":"*","path":"/*","times":0,"when":"before","then":"drop"}`)
+	s.Post("/_sandbox/reset", "").OK(200)
+	s.Get("/api/v1/bins").OK(200)
 }
 
 func TestFaultsRefuse(t *testing.T) {
@@ -211,9 +212,9 @@ func TestFaultsRefuse(t *testing.T) {
 		`{"method":"GET","path":"/cards","then":"drop","times":-1}`: "times", `{"method":"GET","path":"/cards","then":"drop","when":"later"}`: "before, after",
 		`{"method":"GET","path":"/cards","then":"drop","delay_ms":100001}`: "delay_ms", `{"method":"GET","path":"/cards","then":"drop","speed":1}`: `"speed"`,
 	} {
-		s.post("/_sandbox/faults", order).refused(400, "invalid_request", text)
+		s.Post("/_sandbox/faults", order).Refused(400, "invalid_request", text)
 	}
-	if got := s.get("/_sandbox/faults").data(); len(got) != 0 {
+	if got := s.Get("/_sandbox/faults").Data(); len(got) != 0 {
 		t.Errorf("refused orders left %v", got)
 	}
 }
@@ -222,23 +223,22 @@ func TestFaultsRefuse(t *testing.T) {
 func TestFaultDelays(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.issue("50")
-	s.fault(`{"method":"POST","path":"/cards/*/fund","times":1,"when":"before","delay_ms":300,"then":"pass"}`)
-	impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	begun := time.Now()
-	if o := s.attempt(impatient, http.MethodPost, "/api/v1/cards/"+id+"/fund", `{"amount":5}`); o.err == nil {
-		t.Errorf("answered %d within 50 ms", o.status)
+	id := s.Issue("50")
+	s.Fault(`{"method":"POST","path":"/cards/*/fund","times":1,"when":"before","delay_ms":300,"then":"pass"}`)
+	impatient, giveUp := context.WithCancel(t.Context())
+	begun, answered := time.Now(), make(chan sandboxtest.Response, 1)
+	go func() {
+		answered <- s.Unrepeated().Send(impatient, http.MethodPost, "/api/v1/cards/"+id+"/fund", `{"amount":5}`)
+	}()
+	sandboxtest.Eventually(t, func() bool { return len(s.Get("/_sandbox/faults").Data()) == 0 }) // it has begun
+	giveUp()
+	if a := <-answered; a.Err == nil && time.Since(begun) < 300*time.Millisecond {
+		t.Errorf("answered %d before the delay", a.Status)
 	}
-	if got := s.get("/api/v1/cards/" + id).text("balance"); got != "50.00" && time.Since(begun) < 300*time.Millisecond {
+	if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "50.00" && time.Since(begun) < 300*time.Millisecond {
 		t.Errorf("committed before the delay: %s", got)
 	}
-	for s.get("/api/v1/cards/"+id).text("balance") != "55.00" {
-		if time.Since(begun) > 10*time.Second {
-			t.Fatal("never committed")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	sandboxtest.Eventually(t, func() bool { return s.Get("/api/v1/cards/"+id).Text("balance") == "55.00" })
 	if took := time.Since(begun); took < 300*time.Millisecond {
 		t.Errorf("committed after %v", took)
 	}
@@ -256,7 +256,9 @@ func TestFaultDelayEndsWithTheService(t *testing.T) {
 	}
 	ended := make(chan *abortable)
 	go func() { ended <- direct(t, box, http.MethodGet, "/api/v1/bins", "") }()
-	time.Sleep(50 * time.Millisecond)
+	sandboxtest.Eventually(t, func() bool { // it has begun
+		return strings.Contains(direct(t, box, http.MethodGet, "/_sandbox/faults", "").body.String(), `"data":[]`)
+	})
 	if err := box.Close(); err != nil {
 		t.Error(err)
 	}

@@ -4,20 +4,22 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // Each target's seeds are run by a plain go test as well. To look further:
 // go test -fuzz '^FuzzFundBody$' ./internal/sandbox
 
 func FuzzIssueBody(f *testing.F) {
-	const bin = `{"bin_id":"` + adsBIN + `"`
+	const bin = `{"bin_id":"` + sandboxtest.BIN + `"`
 	fuzzBody(f, http.MethodPost, "/api/v1/cards",
 		bin+`,"amount":‹amount›}`, bin+`,"amount":50,"spending_limit":‹amount›}`, bin+`,"amount":50,"auto_freeze_at":‹amount›}`,
 		bin+`,"amount":50,"label":"x","allowed_categories":["software"],"metadata":{"a":"b","c":1.5,"d":true}}`,
 		bin+`,"amount":50,"metadata":{"a":{"b":[1]}}}`, bin+`,"amount":50,"metadata":{"a":1,"a":2}}`, bin+`,"amount":50,"metadata":[]}`,
 		bin+`,"amount":50,"label":"`+strings.Repeat("ü", 64)+`"}`, bin+`,"amount":50,"label":"`+strings.Repeat("ü", 65)+`"}`,
 		bin+`,"amount":50,"label":"\ud800"}`, bin+`,"amount":50,"label":"\u0000"}`, bin+`,"amount":50,"allowed_categories":[null,1,"x"]}`,
-		`{"bin_id":["`+adsBIN+`"],"amount":50}`, `{"bin_id":"","amount":50}`, `{"BIN_ID":"`+adsBIN+`","amount":50}`)
+		`{"bin_id":["`+sandboxtest.BIN+`"],"amount":50}`, `{"bin_id":"","amount":50}`, `{"BIN_ID":"`+sandboxtest.BIN+`","amount":50}`)
 }
 
 func FuzzFundBody(f *testing.F) {
@@ -120,8 +122,8 @@ func FuzzQuirksBody(f *testing.F) {
 		s.ready(t)
 		s.survives(t, http.MethodPut, "/_sandbox/quirks", "", string(body), nil)
 		for path, status := range map[string]int{"/cards": 200, "/bins": 200, "/cards/card_x": 404, "/wallet/balance": 200, "/transactions": 200} {
-			if w := s.call(t, http.MethodGet, "/api/v1"+path, "", "", nil); w.Code != status {
-				t.Errorf("%s answered %d %s", path, w.Code, w.Body)
+			if w := s.request(t, http.MethodGet, "/api/v1"+path, "", "", nil); w.Status != status {
+				t.Errorf("%s answered %d %s", path, w.Status, w.Raw)
 			}
 		}
 	})
@@ -141,20 +143,20 @@ func FuzzFaultsBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s.ready(t)
 		w := s.survives(t, http.MethodPost, "/_sandbox/faults", "", string(body), nil)
-		ordered := w.Body.String()
-		if w.Code != http.StatusCreated || !strings.Contains(ordered, `"delay_ms":0,"then":{`) {
-			s.call(t, http.MethodDelete, "/_sandbox/faults", "", "", nil)
+		ordered := w.Raw
+		if w.Status != http.StatusCreated || !strings.Contains(ordered, `"delay_ms":0,"then":{`) {
+			s.request(t, http.MethodDelete, "/_sandbox/faults", "", "", nil)
 			return
 		}
-		if w := s.call(t, http.MethodGet, "/api/v1/bins", "", "", nil); strings.Contains(w.Body.String(), "internal_error") {
-			t.Errorf("after %s: answered %d %s", ordered, w.Code, w.Body)
+		if w := s.request(t, http.MethodGet, "/api/v1/bins", "", "", nil); strings.Contains(w.Raw, "internal_error") {
+			t.Errorf("after %s: answered %d %s", ordered, w.Status, w.Raw)
 		}
-		s.call(t, http.MethodDelete, "/_sandbox/faults", "", "", nil)
+		s.request(t, http.MethodDelete, "/_sandbox/faults", "", "", nil)
 	})
 }
 
 func FuzzCardsQuery(f *testing.F) {
-	fuzzQuery(f, "/api/v1/cards", append(pages(), "status=active", "status=gone", "status=", "bin_id="+adsBIN, "bin_id=%ff", "status=active&status=frozen")...)
+	fuzzQuery(f, "/api/v1/cards", append(pages(), "status=active", "status=gone", "status=", "bin_id="+sandboxtest.BIN, "bin_id=%ff", "status=active&status=frozen")...)
 }
 
 func FuzzTransactionsQuery(f *testing.F) {
@@ -223,12 +225,12 @@ func FuzzHeaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, authorization, kind, key string) {
 		s.ready(t)
 		header := http.Header{
-			"Authorization": {strings.ReplaceAll(authorization, "KEY", s.box.APIKey())}, "Content-Type": {kind}, "X-Idempotency-Key": {key},
+			"Authorization": {strings.ReplaceAll(authorization, "KEY", s.Key)}, "Content-Type": {kind}, "X-Idempotency-Key": {key},
 		}
 		first := s.survives(t, http.MethodPost, "/api/v1/cards/"+s.card+"/fund", "", `{"amount":0.01}`, header)
 		again := s.survives(t, http.MethodPost, "/api/v1/cards/"+s.card+"/fund", "", `{"amount":0.01}`, header)
-		if key != "" && first.Code == http.StatusOK && again.Body.String() != first.Body.String() {
-			t.Errorf("one key was answered %s and %s", first.Body, again.Body)
+		if key != "" && first.Status == http.StatusOK && again.Raw != first.Raw {
+			t.Errorf("one key was answered %s and %s", first.Raw, again.Raw)
 		}
 	})
 }

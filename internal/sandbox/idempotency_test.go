@@ -8,50 +8,48 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
-
-const idempotencyKey = "X-Idempotency-Key"
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	body := `{"bin_id":"` + adsBIN + `","amount":100}`
-	first := s.post("/api/v1/cards", body, idempotencyKey, "k1").ok(201)
-	if first.header.Get("Idempotent-Replayed") != "" {
+	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
+	first := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k1").OK(201)
+	if first.Header.Get("Idempotent-Replayed") != "" {
 		t.Error("the first answer says that it is a replay")
 	}
-	again := s.post("/api/v1/cards", body, idempotencyKey, "k1").ok(201)
-	if again.raw != first.raw || again.header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("the second answer is %s with %v", again.raw, again.header)
+	again := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k1").OK(201)
+	if again.Raw != first.Raw || again.Header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("the second answer is %s with %v", again.Raw, again.Header)
 	}
-	s.post("/api/v1/cards", `{"bin_id":"`+adsBIN+`","amount":101}`, idempotencyKey, "k1").refused(400, "idempotency_key_reused", "")
-	if got := s.wallet(); got != "9899.00" {
+	s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":101}`, sandboxtest.IdempotencyKey, "k1").Refused(400, "idempotency_key_reused", "")
+	if got := s.Wallet(); got != "9899.00" {
 		t.Errorf("the wallet holds %s: one card was to be issued", got)
 	}
 
-	id := first.text("id")
-	s.post("/api/v1/cards/"+id+"/fund", `{"amount":5}`, idempotencyKey, "k1").ok(200) // another path
-	s.post("/api/v1/cards/"+id+"/fund", `{"amount":5}`, idempotencyKey, "k2").ok(200) // another key
-	if got := s.get("/api/v1/cards/" + id).text("balance"); got != "110.00" {
+	id := first.Text("id")
+	s.Post("/api/v1/cards/"+id+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "k1").OK(200) // another path
+	s.Post("/api/v1/cards/"+id+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "k2").OK(200) // another key
+	if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "110.00" {
 		t.Errorf("the card holds %s", got)
 	}
-	ended := s.call(http.MethodDelete, "/api/v1/cards/"+id, "", idempotencyKey, "k3").ok(200)
-	if s.call(http.MethodDelete, "/api/v1/cards/"+id, "", idempotencyKey, "k3").ok(200).raw != ended.raw {
+	ended := s.Call(http.MethodDelete, "/api/v1/cards/"+id, "", sandboxtest.IdempotencyKey, "k3").OK(200)
+	if s.Call(http.MethodDelete, "/api/v1/cards/"+id, "", sandboxtest.IdempotencyKey, "k3").OK(200).Raw != ended.Raw {
 		t.Error("the termination was not replayed")
 	}
-	s.post("/api/v1/cards", body, idempotencyKey, strings.Repeat("k", 256)).refused(400, "invalid_request", idempotencyKey)
-	s.balanced()
+	s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, strings.Repeat("k", 256)).Refused(400, "invalid_request", sandboxtest.IdempotencyKey)
+	s.Balanced()
 }
 
 func TestIdempotencyKeyForgetsRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.issue("50")
+	id := s.Issue("50")
 	path := "/api/v1/cards/" + id + "/withdraw"
-	s.post(path, `{"amount":60}`, idempotencyKey, "k").refused(400, "insufficient_card_balance", "")
-	s.post("/api/v1/cards/"+id+"/fund", `{"amount":10}`).ok(200)
-	if a := s.post(path, `{"amount":60}`, idempotencyKey, "k").ok(200); a.header.Get("Idempotent-Replayed") != "" {
+	s.Post(path, `{"amount":60}`, sandboxtest.IdempotencyKey, "k").Refused(400, "insufficient_card_balance", "")
+	s.Post("/api/v1/cards/"+id+"/fund", `{"amount":10}`).OK(200)
+	if a := s.Post(path, `{"amount":60}`, sandboxtest.IdempotencyKey, "k").OK(200); a.Header.Get("Idempotent-Replayed") != "" {
 		t.Error("a refusal was stored")
 	}
 }
@@ -59,10 +57,10 @@ func TestIdempotencyKeyForgetsRefusals(t *testing.T) {
 func TestIdempotencyKeyOfAnotherAccount(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	other := s.as(s.post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).text("api_key"))
-	body := `{"bin_id":"` + adsBIN + `","amount":100}`
-	mine := s.post("/api/v1/cards", body, idempotencyKey, "k").ok(201)
-	if theirs := other.post("/api/v1/cards", body, idempotencyKey, "k").ok(201); theirs.text("id") == mine.text("id") {
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).Text("api_key"))
+	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
+	mine := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
+	if theirs := other.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201); theirs.Text("id") == mine.Text("id") {
 		t.Error("another account's answer was replayed")
 	}
 }
@@ -70,14 +68,14 @@ func TestIdempotencyKeyOfAnotherAccount(t *testing.T) {
 func TestIdempotencyKeyExpires(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
-	body := `{"bin_id":"` + adsBIN + `","amount":100}`
-	first := s.post("/api/v1/cards", body, idempotencyKey, "k").ok(201)
-	s.post("/_sandbox/clock", `{"advance":"23h59m59s"}`).ok(200)
-	if s.post("/api/v1/cards", body, idempotencyKey, "k").ok(201).text("id") != first.text("id") {
+	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
+	first := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
+	s.Post("/_sandbox/clock", `{"advance":"23h59m59s"}`).OK(200)
+	if s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201).Text("id") != first.Text("id") {
 		t.Error("forgotten within 24 hours")
 	}
-	s.post("/_sandbox/clock", `{"advance":"1s"}`).ok(200)
-	if s.post("/api/v1/cards", body, idempotencyKey, "k").ok(201).text("id") == first.text("id") {
+	s.Post("/_sandbox/clock", `{"advance":"1s"}`).OK(200)
+	if s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201).Text("id") == first.Text("id") {
 		t.Error("replayed after 24 hours")
 	}
 }
@@ -86,18 +84,16 @@ func TestIdempotencyKeyExpires(t *testing.T) {
 // file: one effect, and one answer for all.
 func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 	t.Parallel()
-	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "s.db"), InitialBalance: sandbox.DefaultInitialBalance}
-	one, stopOne := serveFile(t, o)
-	defer stopOne()
-	two, stopTwo := serveFile(t, o)
-	defer stopTwo()
-	one.unlimited()
-	id := one.issue("50")
-	one.post("/api/v1/cards/"+id+"/freeze", "").ok(200)
-	ended := one.issue("50")
+	file := on(filepath.Join(t.TempDir(), "s.db"))
+	one := open(t, file)
+	two := open(t, file)
+	one.Unlimited()
+	id := one.Issue("50")
+	one.Post("/api/v1/cards/"+id+"/freeze", "").OK(200)
+	ended := one.Issue("50")
 	for services, list := range map[string][]*service{"one": {one, one}, "two": {one, two}} {
 		for name, c := range map[string][3]string{
-			"create":    {"POST", "/cards", `{"bin_id":"` + adsBIN + `","amount":60}`},
+			"create":    {"POST", "/cards", `{"bin_id":"` + sandboxtest.BIN + `","amount":60}`},
 			"fund":      {"POST", "/cards/" + id + "/fund", `{"amount":7}`},
 			"withdraw":  {"POST", "/cards/" + id + "/withdraw", `{"amount":3}`},
 			"unfreeze":  {"POST", "/cards/" + id + "/unfreeze", ``},
@@ -115,11 +111,11 @@ func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 			)
 			for i := range 30 {
 				group.Go(func() {
-					a := list[i%2].call(c[0], "/api/v1"+c[1], c[2], idempotencyKey, services+name)
+					a := list[i%2].Call(c[0], "/api/v1"+c[1], c[2], sandboxtest.IdempotencyKey, services+name)
 					mu.Lock()
 					defer mu.Unlock()
-					answers[fmt.Sprint(a.status, a.raw)]++
-					if a.header.Get("Idempotent-Replayed") == "" {
+					answers[fmt.Sprint(a.Status, a.Raw)]++
+					if a.Header.Get("Idempotent-Replayed") == "" {
 						fresh++
 					}
 				})
@@ -130,11 +126,11 @@ func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 			}
 		}
 	}
-	if got := two.get("/api/v1/cards/" + id).text("balance"); got != "58.00" {
+	if got := two.Get("/api/v1/cards/" + id).Text("balance"); got != "58.00" {
 		t.Errorf("the card holds %s after two funds of 7 and two withdrawals of 3", got)
 	}
-	if got := two.get("/api/v1/cards").text("total"); got != "4" {
+	if got := two.Get("/api/v1/cards").Text("total"); got != "4" {
 		t.Errorf("%s cards, want four", got)
 	}
-	two.balanced()
+	two.Balanced()
 }

@@ -1,131 +1,122 @@
 package sandbox_test
 
 import (
-	"database/sql"
 	"net/http"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // limited begins a sandbox whose clock stands still, with limits as they are in
 // a JSON object.
-func limited(t *testing.T, limits string) *service {
+func withLimits(t *testing.T, limits string) *service {
 	t.Helper()
-	s := conforming(t, stopped)
-	s.call(http.MethodPut, "/_sandbox/limits", limits).ok(200)
+	s := startWithContract(t, stopped)
+	s.Call(http.MethodPut, "/_sandbox/limits", limits).OK(200)
 	return s
 }
 
 // overLimit fails the test unless the answer is a 429 that asks for a pause.
-func (a answer) overLimit(seconds string) {
-	a.t.Helper()
-	a.refused(http.StatusTooManyRequests, "rate_limited", seconds+" s")
-	if got := a.header.Get("Retry-After"); got != seconds {
-		a.t.Errorf("Retry-After is %q, want %s", got, seconds)
+func overLimit(a sandboxtest.Response, seconds string) {
+	a.T.Helper()
+	a.Refused(http.StatusTooManyRequests, "rate_limited", seconds+" s")
+	if got := a.Header.Get("Retry-After"); got != seconds {
+		a.T.Errorf("Retry-After is %q, want %s", got, seconds)
 	}
 }
 
 func TestLimitsSlide(t *testing.T) {
 	t.Parallel()
-	s := limited(t, `{"requests_per_minute":3}`)
+	s := withLimits(t, `{"requests_per_minute":3}`)
 	for range 3 { // at 0 s, 16.5 s and 33 s
-		s.get("/api/v1/bins").ok(200)
-		s.advance("16500ms")
+		s.Get("/api/v1/bins").OK(200)
+		s.Advance("16500ms")
 	}
-	s.get("/api/v1/bins").overLimit("11") // 10.5 s, rounded up
-	s.advance("10499ms")
-	s.get("/api/v1/bins").overLimit("1")
-	s.advance("1ms")
-	s.get("/api/v1/bins").ok(200) // the first one has left the window
-	s.get("/api/v1/bins").overLimit("17")
-	s.advance("16500ms")
-	s.get("/api/v1/bins").ok(200)
+	overLimit(s.Get("/api/v1/bins"), "11") // 10.5 s, rounded up
+	s.Advance("10499ms")
+	overLimit(s.Get("/api/v1/bins"), "1")
+	s.Advance("1ms")
+	s.Get("/api/v1/bins").OK(200) // the first one has left the window
+	overLimit(s.Get("/api/v1/bins"), "17")
+	s.Advance("16500ms")
+	s.Get("/api/v1/bins").OK(200)
 }
 
 func TestLimitsCount(t *testing.T) {
 	t.Parallel()
-	s := limited(t, `{"requests_per_minute":4,"creates_per_minute":2,"details_per_minute":1}`)
-	s.post("/api/v1/cards", `{}`).refused(400, "invalid_request", "") // a refusal counts
-	id := s.issue("50")
-	s.post("/api/v1/cards", `{}`).overLimit("60") // of creates: not counted
-	s.get("/api/v1/cards/" + id + "/details").ok(200)
-	s.get("/api/v1/cards/" + id + "/details").overLimit("60")
-	s.get("/api/v1/nothing").refused(404, "not_found", "") // the fourth
-	s.get("/api/v1/bins").overLimit("60")
+	s := withLimits(t, `{"requests_per_minute":4,"creates_per_minute":2,"details_per_minute":1}`)
+	s.Post("/api/v1/cards", `{}`).Refused(400, "invalid_request", "") // a refusal counts
+	id := s.Issue("50")
+	overLimit(s.Post("/api/v1/cards", `{}`), "60") // of creates: not counted
+	s.Get("/api/v1/cards/" + id + "/details").OK(200)
+	overLimit(s.Get("/api/v1/cards/"+id+"/details"), "60")
+	s.Get("/api/v1/nothing").Refused(404, "not_found", "") // the fourth
+	overLimit(s.Get("/api/v1/bins"), "60")
 	for range 5 {
-		s.get("/_sandbox/clock").ok(200) // never counts
+		s.Get("/_sandbox/clock").OK(200) // never counts
 	}
 
-	other := s.as(s.post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).ok(201).text("api_key"))
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).OK(201).Text("api_key"))
 	for range 4 {
-		other.get("/api/v1/bins").ok(200) // counts for its own key
+		other.Get("/api/v1/bins").OK(200) // counts for its own key
 	}
-	other.get("/api/v1/bins").overLimit("60")
+	overLimit(other.Get("/api/v1/bins"), "60")
 	for range 5 {
-		s.as("sk_live_sandbox_wrong").get("/api/v1/bins").refused(401, "unauthorized", "")
+		s.as("sk_live_sandbox_wrong").Get("/api/v1/bins").Refused(401, "unauthorized", "")
 	}
-	s.advance("1m")
-	s.get("/api/v1/bins").ok(200)
-	other.get("/api/v1/bins").ok(200)
+	s.Advance("1m")
+	s.Get("/api/v1/bins").OK(200)
+	other.Get("/api/v1/bins").OK(200)
 }
 
 func TestLimitsAreSettings(t *testing.T) {
 	t.Parallel()
-	s := limited(t, `{}`)
+	s := withLimits(t, `{}`)
 	const documented = `{"requests_per_minute":1000,"creates_per_minute":50,"requests_per_hour":10000,"details_per_minute":30}`
-	if got := s.get("/_sandbox/limits").ok(200).raw; got != documented+"\n" {
+	if got := s.Get("/_sandbox/limits").OK(200).Raw; got != documented+"\n" {
 		t.Errorf("the limits are %s", got)
 	}
-	s.call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":0,"details_per_minute":7}`).ok(200)
-	if got := s.get("/_sandbox/limits").text("details_per_minute"); got != "7" {
+	s.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":0,"details_per_minute":7}`).OK(200)
+	if got := s.Get("/_sandbox/limits").Text("details_per_minute"); got != "7" {
 		t.Errorf("details_per_minute is %s", got)
 	}
 	for body, text := range map[string]string{
 		`{"requests_per_minute":-1}`: "from 0", `{"requests_per_minute":1.5}`: "integer", `{"requests_per_minute":"5"}`: "integer",
 		`{"requests_per_day":5}`: `"requests_per_day"`, `[]`: "object",
 	} {
-		s.call(http.MethodPut, "/_sandbox/limits", body).refused(400, "invalid_request", text)
+		s.Call(http.MethodPut, "/_sandbox/limits", body).Refused(400, "invalid_request", text)
 	}
-	if got := s.get("/_sandbox/limits").text("details_per_minute"); got != "7" {
+	if got := s.Get("/_sandbox/limits").Text("details_per_minute"); got != "7" {
 		t.Errorf("a refused change left details_per_minute at %s", got)
 	}
 	for range 1100 {
-		s.get("/api/v1/bins").ok(200) // 0 is no limit
+		s.Get("/api/v1/bins").OK(200) // 0 is no limit
 	}
-	s.post("/_sandbox/reset", "").ok(200)
-	if got := s.get("/_sandbox/limits").raw; got != documented+"\n" {
+	s.Post("/_sandbox/reset", "").OK(200)
+	if got := s.Get("/_sandbox/limits").Raw; got != documented+"\n" {
 		t.Errorf("after a reset the limits are %s", got)
 	}
 }
 
 func TestLimitsForgetOldCalls(t *testing.T) {
 	t.Parallel()
-	s := limited(t, `{}`)
-	counted := func() (n int) {
+	s := withLimits(t, `{}`)
+	counted := func() int {
 		t.Helper()
-		db, err := sql.Open("sqlite", s.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
-		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM counted_calls`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return queryInt(t, s.path, `SELECT COUNT(*) FROM counted_calls`)
 	}
 	for range 20 {
-		s.get("/api/v1/bins").ok(200)
+		s.Get("/api/v1/bins").OK(200)
 	}
 	if n := counted(); n != 20 {
 		t.Errorf("%d calls are counted, want 20", n)
 	}
-	s.advance("1h")
+	s.Advance("1h")
 	for range 15 {
-		s.get("/api/v1/bins").ok(200)
+		s.Get("/api/v1/bins").OK(200)
 	}
 	if n := counted(); n != 15 {
 		t.Errorf("an hour later %d calls are counted, want 15", n)
@@ -136,39 +127,38 @@ func TestLimitsForgetOldCalls(t *testing.T) {
 // services on one file.
 func TestLimitsHoldAcrossServices(t *testing.T) {
 	t.Parallel()
-	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "s.db"), InitialBalance: sandbox.DefaultInitialBalance}
-	stopped(&o)
-	one, stopOne := serveFile(t, o)
-	defer stopOne()
-	two, stopTwo := serveFile(t, o)
-	defer stopTwo()
-	one.call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":60,"creates_per_minute":20}`).ok(200)
-	together := func(n int, call func(*service) answer) (admitted int64) {
+	file := on(filepath.Join(t.TempDir(), "s.db"))
+	one := open(t, file, stopped)
+	two := open(t, file, stopped)
+	one.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":60,"creates_per_minute":20}`).OK(200)
+	together := func(n int, call func(*service) sandboxtest.Response) (admitted int64) {
 		var (
 			group sync.WaitGroup
 			count atomic.Int64
 		)
 		for i := range n {
 			group.Go(func() {
-				switch a := call([]*service{one, two}[i%2]); a.status {
+				switch a := call([]*service{one, two}[i%2]); a.Status {
 				case 200, 201:
 					count.Add(1)
 				case 429:
 				default:
-					t.Errorf("answered %d: %s", a.status, a.raw)
+					t.Errorf("answered %d: %s", a.Status, a.Raw)
 				}
 			})
 		}
 		group.Wait()
 		return count.Load()
 	}
-	created := together(50, func(s *service) answer { return s.post("/api/v1/cards", `{"bin_id":"`+adsBIN+`","amount":50}`) })
-	read := together(80, func(s *service) answer { return s.get("/api/v1/bins") })
+	created := together(50, func(s *service) sandboxtest.Response {
+		return s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
+	})
+	read := together(80, func(s *service) sandboxtest.Response { return s.Get("/api/v1/bins") })
 	if created != 20 || read != 40 {
 		t.Errorf("%d creates and %d reads were let through, want 20 and 40", created, read)
 	}
-	one.post("/_sandbox/clock", `{"advance":"1m"}`).ok(200)
-	if total := two.get("/api/v1/cards").text("total"); total != "20" {
+	one.Post("/_sandbox/clock", `{"advance":"1m"}`).OK(200)
+	if total := two.Get("/api/v1/cards").Text("total"); total != "20" {
 		t.Errorf("%s cards", total)
 	}
 }

@@ -10,16 +10,16 @@ import (
 func TestWalletBalance(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.issue("100")
-	frozen, ended := s.issue("50"), s.issue("70")
-	s.post("/api/v1/cards/"+frozen+"/freeze", "").ok(200)
-	s.call(http.MethodDelete, "/api/v1/cards/"+ended, "").ok(200)
-	balance := s.get("/api/v1/wallet/balance").ok(200)
-	fields(t, balance.body, "balance", "currency", "pending_deposits", "cards_active", "cards_total_balance")
+	s.Issue("100")
+	frozen, ended := s.Issue("50"), s.Issue("70")
+	s.Post("/api/v1/cards/"+frozen+"/freeze", "").OK(200)
+	s.Call(http.MethodDelete, "/api/v1/cards/"+ended, "").OK(200)
+	balance := s.Get("/api/v1/wallet/balance").OK(200)
+	fields(t, balance.Body, "balance", "currency", "pending_deposits", "cards_active", "cards_total_balance")
 	for field, want := range map[string]string{
 		"balance": "9847.00", "currency": "USDT", "pending_deposits": "0.00", "cards_active": "1", "cards_total_balance": "150.00",
 	} {
-		if got := balance.text(field); got != want {
+		if got := balance.Text(field); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
@@ -28,10 +28,10 @@ func TestWalletBalance(t *testing.T) {
 func TestDepositAddresses(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	all := s.get("/api/v1/wallet/deposit-address").ok(200)
+	all := s.Get("/api/v1/wallet/deposit-address").OK(200)
 	currencies := []string{"btc", "eth", "sol", "usdt", "bnb", "trx", "pol", "ltc", "avax", "arb"}
 	seen := map[any]bool{}
-	for _, address := range all.data() {
+	for _, address := range all.Data() {
 		fields(t, address, "currency", "network", "address")
 		currency, text := address["currency"].(string), address["address"].(string)
 		if !slices.Contains(currencies, currency) || !strings.HasPrefix(text, "sandbox-"+currency+"-") {
@@ -41,7 +41,7 @@ func TestDepositAddresses(t *testing.T) {
 			t.Errorf("%s: an address of another currency", currency)
 		}
 		seen[text] = true
-		one := s.get("/api/v1/wallet/deposit-address?currency=" + currency).ok(200).data()
+		one := s.Get("/api/v1/wallet/deposit-address?currency=" + currency).OK(200).Data()
 		if len(one) != 1 || one[0]["address"] != text {
 			t.Errorf("%s: asked alone, the answer is %v", currency, one)
 		}
@@ -50,19 +50,19 @@ func TestDepositAddresses(t *testing.T) {
 		t.Errorf("%d currencies, want %d", len(seen), len(currencies))
 	}
 	for _, currency := range []string{"doge", "BTC", ""} {
-		s.get("/api/v1/wallet/deposit-address?currency="+currency).refused(400, "invalid_request", "currency")
+		s.Get("/api/v1/wallet/deposit-address?currency="+currency).Refused(400, "invalid_request", "currency")
 	}
 }
 
 func TestBINs(t *testing.T) {
 	t.Parallel()
-	catalogue := start(t).get("/api/v1/bins").ok(200)
-	fields(t, catalogue.body, "data", "total")
-	if len(catalogue.data()) != 9 || catalogue.text("total") != "9" {
-		t.Errorf("%d BINs, total %s", len(catalogue.data()), catalogue.text("total"))
+	catalogue := start(t).Get("/api/v1/bins").OK(200)
+	fields(t, catalogue.Body, "data", "total")
+	if len(catalogue.Data()) != 9 || catalogue.Text("total") != "9" {
+		t.Errorf("%d BINs, total %s", len(catalogue.Data()), catalogue.Text("total"))
 	}
 	ids, categories := map[any]bool{}, map[any]bool{}
-	for _, b := range catalogue.data() {
+	for _, b := range catalogue.Data() {
 		fields(t, b, "id", "network", "category", "3ds", "wallet_a_pay", "wallet_b_pay")
 		ids[b["id"]], categories[b["category"]] = true, true
 		if b["network"] != strings.ToLower(b["network"].(string)) {
@@ -77,44 +77,44 @@ func TestBINs(t *testing.T) {
 func TestEmptyLists(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.issue("50")
+	id := s.Issue("50")
 	for _, query := range []string{
 		"", "?page=3&per_page=100", "?card_id=" + id, "?card_id=card_x", "?type=refund", "?from=2026-01-01&to=2026-01-01",
 		"?from=2026-01-01T00:00:00%2B02:00&to=2026-01-01T00:00:00.5Z",
 	} {
-		page := s.get("/api/v1/transactions" + query).ok(200)
-		fields(t, page.body, "data", "page")
-		if len(page.data()) != 0 {
-			t.Errorf("%s: not empty: %s", query, page.raw)
+		page := s.Get("/api/v1/transactions" + query).OK(200)
+		fields(t, page.Body, "data", "page")
+		if len(page.Data()) != 0 {
+			t.Errorf("%s: not empty: %s", query, page.Raw)
 		}
 	}
 	for query, text := range map[string]string{
 		"type=gift": "type", "from=2026-02-30": "from", "to=yesterday": "to", "from=2026-01-01T00:00:00": "zone",
 		"from=2026-02-02&to=2026-02-01": "from is after to", "page=0": "page", "per_page=101": "per_page", "card_id=": "card_id",
 	} {
-		s.get("/api/v1/transactions?"+query).refused(400, "invalid_request", text)
+		s.Get("/api/v1/transactions?"+query).Refused(400, "invalid_request", text)
 	}
 	for _, query := range []string{"", "?status=pending", "?status=approved", "?status=failed", "?status=expired"} {
-		challenges := s.get("/api/v1/3ds" + query).ok(200)
-		fields(t, challenges.body, "data")
-		if len(challenges.data()) != 0 {
-			t.Errorf("%s: not empty: %s", query, challenges.raw)
+		challenges := s.Get("/api/v1/3ds" + query).OK(200)
+		fields(t, challenges.Body, "data")
+		if len(challenges.Data()) != 0 {
+			t.Errorf("%s: not empty: %s", query, challenges.Raw)
 		}
 	}
-	s.get("/api/v1/3ds?status=maybe").refused(400, "invalid_request", "status")
+	s.Get("/api/v1/3ds?status=maybe").Refused(400, "invalid_request", "status")
 }
 
 func TestRegisterWebhook(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
-	generated := s.post("/api/v1/webhooks", `{"url":"https://example.com/a?b=1&c=2","events":["card.created","deposit.confirmed"]}`).ok(201)
-	fields(t, generated.body, "id", "url", "events", "secret", "created_at")
-	if !strings.HasPrefix(generated.text("id"), "wh_") || !strings.HasPrefix(generated.text("secret"), "whsec_") ||
-		generated.text("url") != "https://example.com/a?b=1&c=2" || generated.text("created_at") != "2026-03-15T12:00:00.000Z" {
-		t.Errorf("answered %s", generated.raw)
+	generated := s.Post("/api/v1/webhooks", `{"url":"https://example.com/a?b=1&c=2","events":["card.created","deposit.confirmed"]}`).OK(201)
+	fields(t, generated.Body, "id", "url", "events", "secret", "created_at")
+	if !strings.HasPrefix(generated.Text("id"), "wh_") || !strings.HasPrefix(generated.Text("secret"), "whsec_") ||
+		generated.Text("url") != "https://example.com/a?b=1&c=2" || generated.Text("created_at") != "2026-03-15T12:00:00.000Z" {
+		t.Errorf("answered %s", generated.Raw)
 	}
-	own := s.post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"],"secret":"my own"}`).ok(201)
-	if own.text("secret") != "my own" {
+	own := s.Post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"],"secret":"my own"}`).OK(201)
+	if own.Text("secret") != "my own" {
 		t.Error("the caller's secret was not taken")
 	}
 	for body, text := range map[string]string{
@@ -132,6 +132,6 @@ func TestRegisterWebhook(t *testing.T) {
 		`{"url":"https://example.com","events":["*"],"active":true}`:                     `"active"`,
 		`{"url":"https://example.com/` + strings.Repeat("x", 2048) + `","events":["*"]}`: "2048",
 	} {
-		s.post("/api/v1/webhooks", body).refused(400, "invalid_request", text)
+		s.Post("/api/v1/webhooks", body).Refused(400, "invalid_request", text)
 	}
 }

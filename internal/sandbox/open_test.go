@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -23,12 +23,12 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := filepath.Join(folder, "foreign.db")
-	run(t, foreign, `CREATE TABLE t (a)`)
+	execSQL(t, foreign, `CREATE TABLE t (a)`)
 	newer := filepath.Join(folder, "newer.db")
-	open(t, newer)
-	run(t, newer, `PRAGMA user_version = 1000`)
+	open(t, on(newer)).close()
+	execSQL(t, newer, `PRAGMA user_version = 1000`)
 	keyed := filepath.Join(folder, "keyed.db")
-	open(t, keyed)
+	open(t, on(keyed)).close()
 	for name, c := range map[string]struct {
 		options sandbox.Options
 		text    string
@@ -71,137 +71,104 @@ func TestOpenReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// open makes or opens a file and closes it at once.
-func open(t *testing.T, path string) {
-	t.Helper()
-	box, err := sandbox.Open(t.Context(), sandbox.Options{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := box.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// serveFile serves a file until the returned function is called.
-func serveFile(t *testing.T, o sandbox.Options) (*service, func()) {
-	t.Helper()
-	box, err := sandbox.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(box.Handler())
-	return &service{t: t, url: server.URL, key: box.APIKey(), path: o.Path}, func() {
-		server.Close()
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestReopen(t *testing.T) {
 	t.Parallel()
-	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "a b?c#d%e.db"), InitialBalance: 50000}
-	before, stop := serveFile(t, o)
-	id := before.issue("100")
-	details := before.get("/api/v1/cards/" + id + "/details").raw
-	addresses := before.get("/api/v1/wallet/deposit-address").raw
+	path := filepath.Join(t.TempDir(), "a b?c#d%e.db")
+	before := open(t, on(path), wallet(50000))
+	id := before.Issue("100")
+	details := before.Get("/api/v1/cards/" + id + "/details").Raw
+	addresses := before.Get("/api/v1/wallet/deposit-address").Raw
 	hook := `{"url":"https://127.0.0.1:1","events":["*"]}`
-	registered := before.post("/api/v1/webhooks", hook, idempotencyKey, "k").raw
-	before.post("/_sandbox/clock", `{"advance":"23h"}`).ok(200)
-	stop()
-	if _, err := os.Stat(o.Path); err != nil {
+	registered := before.Post("/api/v1/webhooks", hook, sandboxtest.IdempotencyKey, "k").Raw
+	before.Post("/_sandbox/clock", `{"advance":"23h"}`).OK(200)
+	before.close()
+	if _, err := os.Stat(path); err != nil {
 		t.Errorf("the file has another name: %v", err)
 	}
 
-	o.InitialBalance = 7 // of no account for an old file
-	after, stop := serveFile(t, o)
-	defer stop()
-	if after.key != before.key {
+	after := open(t, on(path), wallet(7)) // of no account for an old file
+	if after.Key != before.Key {
 		t.Error("the key changed")
 	}
-	if after.get("/api/v1/cards/"+id+"/details").raw != details || after.get("/api/v1/wallet/deposit-address").raw != addresses {
+	if after.Get("/api/v1/cards/"+id+"/details").Raw != details || after.Get("/api/v1/wallet/deposit-address").Raw != addresses {
 		t.Error("derived values changed")
 	}
-	if got := after.wallet(); got != "399.00" {
+	if got := after.Wallet(); got != "399.00" {
 		t.Errorf("the wallet holds %s", got)
 	}
-	if after.post("/api/v1/webhooks", hook, idempotencyKey, "k").raw != registered {
+	if after.Post("/api/v1/webhooks", hook, sandboxtest.IdempotencyKey, "k").Raw != registered {
 		t.Error("the idempotent answer was lost")
 	}
-	after.balanced()
+	after.Balanced()
 }
 
 func TestChosenKey(t *testing.T) {
 	t.Parallel()
-	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "s.db"), APIKey: "sk_live_sandbox_mine"}
-	s, stop := serveFile(t, o)
-	s.get("/api/v1/bins").ok(200)
-	stop()
-	for _, key := range []string{"", o.APIKey} {
-		o.APIKey = key
-		s, stop = serveFile(t, o)
-		if s.key != "sk_live_sandbox_mine" {
-			t.Errorf("the key is %q", s.key)
+	file := on(filepath.Join(t.TempDir(), "s.db"))
+	s := open(t, file, withKey("sk_live_sandbox_mine"))
+	s.Get("/api/v1/bins").OK(200)
+	s.close()
+	for _, key := range []string{"", s.Key} {
+		s = open(t, file, withKey(key))
+		if s.Key != "sk_live_sandbox_mine" {
+			t.Errorf("the key is %q", s.Key)
 		}
-		stop()
+		s.close()
 	}
 }
 
 func TestInMemory(t *testing.T) {
 	t.Parallel()
-	s := start(t, func(o *sandbox.Options) { o.Path = ":memory:" })
+	s := start(t, on(":memory:"))
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			id := s.issue("50")
-			s.get("/api/v1/cards/" + id).ok(200)
+			id := s.Issue("50")
+			s.Get("/api/v1/cards/" + id).OK(200)
 		})
 	}
 	group.Wait()
-	if got := s.wallet(); got != "9592.00" {
+	if got := s.Wallet(); got != "9592.00" {
 		t.Errorf("the wallet holds %s", got)
 	}
-	s.balanced()
+	s.Balanced()
 }
 
 // Two services on one file, as two processes would be: each has its own
 // connections, and SQLite's locks are between those.
 func TestTwoServicesOnOneFile(t *testing.T) {
 	t.Parallel()
-	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "s.db"), InitialBalance: sandbox.DefaultInitialBalance}
-	one, stopOne := serveFile(t, o)
-	defer stopOne()
-	two, stopTwo := serveFile(t, o)
-	defer stopTwo()
-	if one.key != two.key {
+	file := on(filepath.Join(t.TempDir(), "s.db"))
+	one := open(t, file)
+	two := open(t, file)
+	if one.Key != two.Key {
 		t.Fatal("the keys differ")
 	}
-	card := one.issue("100")
-	if got := two.get("/api/v1/cards/" + card).ok(200).text("balance"); got != "100.00" {
+	card := one.Issue("100")
+	if got := two.Get("/api/v1/cards/" + card).OK(200).Text("balance"); got != "100.00" {
 		t.Errorf("the other service sees %s", got)
 	}
 	var group sync.WaitGroup
 	for i := range 40 {
 		s := []*service{one, two}[i%2]
 		group.Go(func() {
-			s.post("/api/v1/cards/"+card+"/fund", `{"amount":1}`, idempotencyKey, fmt.Sprint(i/4)).ok(200) // each key twice on both
-			s.issue("50")
+			s.Post("/api/v1/cards/"+card+"/fund", `{"amount":1}`, sandboxtest.IdempotencyKey, fmt.Sprint(i/4)).OK(200) // each key twice on both
+			s.Issue("50")
 		})
 	}
 	group.Wait()
-	if got := two.get("/api/v1/cards/" + card).text("balance"); got != "110.00" {
+	if got := two.Get("/api/v1/cards/" + card).Text("balance"); got != "110.00" {
 		t.Errorf("the card holds %s after ten different funds of 1", got)
 	}
-	if got := one.get("/api/v1/cards").text("total"); got != "41" {
+	if got := one.Get("/api/v1/cards").Text("total"); got != "41" {
 		t.Errorf("%s cards", got)
 	}
-	one.post("/_sandbox/clock", `{"advance":"24h"}`).ok(200)
-	if one.get("/_sandbox/clock").text("now")[:10] != two.get("/_sandbox/clock").text("now")[:10] {
+	one.Post("/_sandbox/clock", `{"advance":"24h"}`).OK(200)
+	if one.Get("/_sandbox/clock").Text("now")[:10] != two.Get("/_sandbox/clock").Text("now")[:10] {
 		t.Error("the clocks differ")
 	}
-	one.balanced()
-	two.balanced()
+	one.Balanced()
+	two.Balanced()
 }
 
 func TestBeginTogether(t *testing.T) {
@@ -234,19 +201,15 @@ func TestNoSecretAtRest(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	folder := t.TempDir()
-	o := sandbox.Options{
-		Path: filepath.Join(folder, "s.db"), InitialBalance: 100000,
-		APIKey: "sk_live_sandbox_planted", Logger: slog.New(slog.NewTextHandler(&log, nil)),
-	}
-	s, stop := serveFile(t, o)
-	secrets := []string{s.key, "planted-webhook-secret"}
-	s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"],"secret":"planted-webhook-secret"}`, idempotencyKey, "k").ok(201)
-	secrets = append(secrets, s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, idempotencyKey, "l").text("secret"))
-	secrets = append(secrets, s.post("/_sandbox/accounts", `{"state":"ready"}`).text("api_key"))
-	details := s.get("/api/v1/cards/" + s.issue("50") + "/details")
-	secrets = append(secrets, details.text("pan"))
-	s.call(http.MethodGet, "/api/v1/cards/"+s.key, "")
-	stop()
+	s := open(t, on(filepath.Join(folder, "s.db")), withKey("sk_live_sandbox_planted"), logTo(slog.NewTextHandler(&log, nil)))
+	secrets := []string{s.Key, "planted-webhook-secret"}
+	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"],"secret":"planted-webhook-secret"}`, sandboxtest.IdempotencyKey, "k").OK(201)
+	secrets = append(secrets, s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, sandboxtest.IdempotencyKey, "l").Text("secret"))
+	secrets = append(secrets, s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
+	details := s.Get("/api/v1/cards/" + s.Issue("50") + "/details")
+	secrets = append(secrets, details.Text("pan"))
+	s.Call(http.MethodGet, "/api/v1/cards/"+s.Key, "")
+	s.close()
 	written := log.String()
 	files, err := filepath.Glob(filepath.Join(folder, "*"))
 	if err != nil {
@@ -267,7 +230,7 @@ func TestNoSecretAtRest(t *testing.T) {
 			t.Errorf("secret %d is in the log or the file", i)
 		}
 	}
-	if info, err := os.Stat(o.Path); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(s.path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file can be read by others: %v %v", info.Mode(), err)
 	}
 }

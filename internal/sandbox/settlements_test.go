@@ -8,108 +8,108 @@ import (
 
 func TestSettlements(t *testing.T) {
 	t.Parallel()
-	tell(t, []scenario{
+	runScenarios(t, []scenario{
 		{
 			name: "without an amount the whole hold is paid", want: map[string]string{"card": "60.00", "holds": "0.00", "merchants": "40.00"},
-			tell: func(s *service, card string) {
-				a := s.follow("settlements", s.authorized(card, "40"), "").ok(http.StatusCreated)
-				fields(s.t, a.body, "transaction")
+			run: func(s *service, card string) {
+				a := s.Settle(s.authorized(card, "40"), "").OK(http.StatusCreated)
+				fields(s.T, a.Body, "transaction")
 				want := fmt.Sprintf("map[amount:40.00 card_id:%s created_at:2026-03-15T12:00:00.000Z currency:USD fee:0.00 id:%s "+
-					"merchant:map[mcc:7311 name:Big Ads] type:settlement]", card, a.transaction())
-				if got := fmt.Sprint(a.body["transaction"]); got != want {
-					s.t.Errorf("answered %s, want %s", got, want)
+					"merchant:map[mcc:7311 name:Big Ads] type:settlement]", card, a.Transaction())
+				if got := fmt.Sprint(a.Body["transaction"]); got != want {
+					s.T.Errorf("answered %s, want %s", got, want)
 				}
 			},
 		},
 		{
 			name: "a part is final: the rest returns to the card", want: map[string]string{"card": "89.99", "holds": "0.00", "merchants": "10.01"},
-			tell: func(s *service, card string) { s.settled(s.authorized(card, "40"), "10.01") },
+			run: func(s *service, card string) { s.settled(s.authorized(card, "40"), "10.01") },
 		},
 		{
 			name: "other holds stay", want: map[string]string{"card": "55.00", "holds": "25.00", "merchants": "20.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "25")
 				s.settled(s.authorized(card, "40"), "20")
 			},
 		},
 		{
 			name: "the excess comes from the card", want: map[string]string{"card": "40.00", "holds": "0.00", "merchants": "60.00", "wallet": "1000.00"},
-			tell: func(s *service, card string) { s.settled(s.authorized(card, "40"), "60") },
+			run: func(s *service, card string) { s.settled(s.authorized(card, "40"), "60") },
 		},
 		{
 			name: "then from the wallet", want: map[string]string{"card": "0.00", "merchants": "140.00", "wallet": "960.00", "loss": "0.00"},
-			tell: func(s *service, card string) { s.settled(s.authorized(card, "40"), "140") },
+			run: func(s *service, card string) { s.settled(s.authorized(card, "40"), "140") },
 		},
 		{
 			name: "and what is left is a loss", want: map[string]string{"card": "0.00", "merchants": "1100.01", "wallet": "0.00", "loss": "-0.01"},
-			tell: func(s *service, card string) { s.settled(s.authorized(card, "40"), "1100.01") },
+			run: func(s *service, card string) { s.settled(s.authorized(card, "40"), "1100.01") },
 		},
 		{
 			name: "a frozen card pays what was authorized", want: map[string]string{"card": "90.00", "holds": "0.00", "merchants": "10.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "40")
-				s.freeze(card)
+				s.Freeze(card)
 				s.settled(authorization, "10")
-				s.status(card, "frozen")
+				s.expectStatus(card, "frozen")
 			},
 		},
 		{
 			name: "a termination keeps open holds", want: map[string]string{"card": "0.00", "holds": "40.00", "wallet": "1060.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "40")
-				s.terminate(card)
+				s.Terminate(card)
 			},
 		},
 		{
 			name: "after a termination the rest returns to the wallet", want: map[string]string{"card": "0.00", "holds": "0.00", "merchants": "10.00", "wallet": "1090.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "40")
-				s.terminate(card)
+				s.Terminate(card)
 				s.settled(authorization, "10")
 			},
 		},
 		{
 			name: "after a termination the excess comes from the wallet", want: map[string]string{"card": "0.00", "merchants": "50.00", "wallet": "1050.00", "loss": "0.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "40")
-				s.terminate(card)
+				s.Terminate(card)
 				s.settled(authorization, "50")
 			},
 		},
 		{
 			name: "settled once", want: map[string]string{"card": "60.00", "merchants": "40.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "40")
 				s.settled(authorization, "")
-				s.follow("settlements", authorization, "").refused(400, "invalid_request", "settled already")
-				s.follow("settlements", authorization, "1").refused(400, "invalid_request", "settled already")
+				s.Settle(authorization, "").Refused(400, "invalid_request", "settled already")
+				s.Settle(authorization, "1").Refused(400, "invalid_request", "settled already")
 			},
 		},
 		{
 			name: "only authorizations are settled", want: map[string]string{"card": "60.00", "merchants": "40.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				settlement := s.settled(s.authorized(card, "40"), "")
-				s.follow("settlements", settlement, "").refused(400, "invalid_request", "of type settlement")
-				s.follow("settlements", s.authorize(card, "1000").transaction(), "").refused(400, "invalid_request", "of type decline")
+				s.Settle(settlement, "").Refused(400, "invalid_request", "of type settlement")
+				s.Settle(s.authorize(card, "1000").Transaction(), "").Refused(400, "invalid_request", "of type decline")
 			},
 		},
 		{
 			name: "nothing is no settlement", want: map[string]string{"card": "60.00", "holds": "40.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "40")
 				for _, amount := range []string{"0", "-1", "0.001", `"5"`, "null"} {
-					s.follow("settlements", authorization, amount).refused(400, "invalid_request", "amount")
+					s.Settle(authorization, amount).Refused(400, "invalid_request", "amount")
 				}
 			},
 		},
 		{
 			name: "of this account's transactions", want: map[string]string{"card": "60.00", "holds": "40.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "40")
-				foreign := s.as(s.post("/_sandbox/accounts", `{"state":"ready"}`).text("api_key"))
-				foreign.follow("settlements", authorization, "").refused(404, "not_found", authorization)
-				s.follow("settlements", "txn_x", "").refused(404, "not_found", "txn_x")
-				s.post("/_sandbox/settlements", "").refused(400, "invalid_request", "transaction_id is required")
+				foreign := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
+				foreign.Settle(authorization, "").Refused(404, "not_found", authorization)
+				s.Settle("txn_x", "").Refused(404, "not_found", "txn_x")
+				s.Post("/_sandbox/settlements", "").Refused(400, "invalid_request", "transaction_id is required")
 			},
 		},
 	})
@@ -117,72 +117,72 @@ func TestSettlements(t *testing.T) {
 
 func TestRefunds(t *testing.T) {
 	t.Parallel()
-	tell(t, []scenario{
+	runScenarios(t, []scenario{
 		{
 			name: "without an amount all is returned", want: map[string]string{"card": "100.00", "merchants": "0.00"},
-			tell: func(s *service, card string) {
-				a := s.follow("refunds", s.settled(s.authorized(card, "40"), ""), "").ok(http.StatusCreated)
-				fields(s.t, a.body, "transaction")
-				shown := a.body["transaction"].(map[string]any)
+			run: func(s *service, card string) {
+				a := s.Refund(s.settled(s.authorized(card, "40"), ""), "").OK(http.StatusCreated)
+				fields(s.T, a.Body, "transaction")
+				shown := a.Body["transaction"].(map[string]any)
 				if got := fmt.Sprintf("%v %v %v", shown["type"], shown["amount"], shown["merchant"]); got != "refund 40.00 map[mcc:7311 name:Big Ads]" {
-					s.t.Errorf("answered %s", a.raw)
+					s.T.Errorf("answered %s", a.Raw)
 				}
 			},
 		},
 		{
 			name: "in parts, up to what was settled", want: map[string]string{"card": "100.00", "merchants": "0.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				settlement := s.settled(s.authorized(card, "40"), "")
 				s.refunded(settlement, "15.50")
-				s.follow("refunds", settlement, "24.51").refused(400, "invalid_request", "24.50 USD can still be refunded")
+				s.Refund(settlement, "24.51").Refused(400, "invalid_request", "24.50 USD can still be refunded")
 				s.refunded(settlement, "4.50")
 				s.refunded(settlement, "") // the rest
-				s.follow("refunds", settlement, "").refused(400, "invalid_request", "0.00 USD can still be refunded")
-				s.follow("refunds", settlement, "0.01").refused(400, "invalid_request", "0.00 USD can still be refunded")
+				s.Refund(settlement, "").Refused(400, "invalid_request", "0.00 USD can still be refunded")
+				s.Refund(settlement, "0.01").Refused(400, "invalid_request", "0.00 USD can still be refunded")
 			},
 		},
 		{
 			name: "as much as was settled, not as was held", want: map[string]string{"card": "100.00", "wallet": "1000.00", "merchants": "0.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				settlement := s.settled(s.authorized(card, "40"), "50")
-				s.follow("refunds", settlement, "50.01").refused(400, "invalid_request", "50.00 USD")
+				s.Refund(settlement, "50.01").Refused(400, "invalid_request", "50.00 USD")
 				s.refunded(settlement, "50")
 			},
 		},
 		{
 			name: "to a frozen card, which stays frozen", want: map[string]string{"card": "100.00", "merchants": "0.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				settlement := s.settled(s.authorized(card, "40"), "")
-				s.freeze(card)
+				s.Freeze(card)
 				s.refunded(settlement, "")
-				s.status(card, "frozen")
+				s.expectStatus(card, "frozen")
 			},
 		},
 		{
 			name: "after a termination to the wallet", want: map[string]string{"card": "0.00", "merchants": "30.00", "wallet": "1070.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				settlement := s.settled(s.authorized(card, "40"), "")
-				s.terminate(card)
+				s.Terminate(card)
 				s.refunded(settlement, "10")
 			},
 		},
 		{
 			name: "only settlements are refunded", want: map[string]string{"card": "70.00", "holds": "10.00", "merchants": "20.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				refund := s.refunded(s.settled(s.authorized(card, "40"), ""), "20")
-				s.follow("refunds", refund, "").refused(400, "invalid_request", "of type refund")
-				s.follow("refunds", s.authorized(card, "10"), "").refused(400, "invalid_request", "of type authorization")
-				s.follow("refunds", s.authorize(card, "1000").transaction(), "").refused(400, "invalid_request", "of type decline")
+				s.Refund(refund, "").Refused(400, "invalid_request", "of type refund")
+				s.Refund(s.authorized(card, "10"), "").Refused(400, "invalid_request", "of type authorization")
+				s.Refund(s.authorize(card, "1000").Transaction(), "").Refused(400, "invalid_request", "of type decline")
 			},
 		},
 		{
 			name: "nothing is no refund", want: map[string]string{"card": "60.00", "merchants": "40.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				settlement := s.settled(s.authorized(card, "40"), "")
 				for _, amount := range []string{"0", "-1", "0.001", `"5"`, "null"} {
-					s.follow("refunds", settlement, amount).refused(400, "invalid_request", "amount")
+					s.Refund(settlement, amount).Refused(400, "invalid_request", "amount")
 				}
-				s.follow("refunds", "txn_x", "").refused(404, "not_found", "txn_x")
+				s.Refund("txn_x", "").Refused(404, "not_found", "txn_x")
 			},
 		},
 	})
@@ -191,37 +191,37 @@ func TestRefunds(t *testing.T) {
 func TestFees(t *testing.T) {
 	t.Parallel()
 	// The issue of the card has cost 1 USD already.
-	tell(t, []scenario{
+	runScenarios(t, []scenario{
 		{
 			name: "of an authorization, beside the hold", want: map[string]string{"card": "59.75", "holds": "40.00", "fees": "1.25"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "40", `"fee":0.25`)
-				if shown := s.get("/api/v1/transactions").ok(200).data()[0]; fmt.Sprintf("%v %v", shown["amount"], shown["fee"]) != "40.00 0.25" {
-					s.t.Errorf("listed %v", shown)
+				if shown := s.Get("/api/v1/transactions").OK(200).Data()[0]; fmt.Sprintf("%v %v", shown["amount"], shown["fee"]) != "40.00 0.25" {
+					s.T.Errorf("listed %v", shown)
 				}
 			},
 		},
 		{
 			name: "of a settlement", want: map[string]string{"card": "59.50", "merchants": "40.00", "fees": "1.50"},
-			tell: func(s *service, card string) { s.settled(s.authorized(card, "40"), "", `"fee":0.5`) },
+			run: func(s *service, card string) { s.settled(s.authorized(card, "40"), "", `"fee":0.5`) },
 		},
 		{
 			name: "of a settlement that returns money first", want: map[string]string{"card": "79.00", "merchants": "20.00", "fees": "2.00"},
-			tell: func(s *service, card string) { s.settled(s.authorized(card, "100"), "20", `"fee":1`) },
+			run: func(s *service, card string) { s.settled(s.authorized(card, "100"), "20", `"fee":1`) },
 		},
 		{
 			name: "of a refund", want: map[string]string{"card": "98.00", "merchants": "0.00", "fees": "3.00"},
-			tell: func(s *service, card string) { s.refunded(s.settled(s.authorized(card, "40"), ""), "", `"fee":2`) },
+			run: func(s *service, card string) { s.refunded(s.settled(s.authorized(card, "40"), ""), "", `"fee":2`) },
 		},
 		{
 			name: "from the wallet when the card is empty", want: map[string]string{"card": "0.00", "wallet": "997.00", "fees": "4.00"},
-			tell: func(s *service, card string) { s.settled(s.authorized(card, "100"), "", `"fee":3`) },
+			run: func(s *service, card string) { s.settled(s.authorized(card, "100"), "", `"fee":3`) },
 		},
 		{
 			name: "from the wallet once the card is terminated", want: map[string]string{"card": "0.00", "wallet": "1087.00", "fees": "4.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "40")
-				s.terminate(card)
+				s.Terminate(card)
 				s.settled(authorization, "10", `"fee":3`)
 			},
 		},
@@ -231,95 +231,95 @@ func TestFees(t *testing.T) {
 func TestAutoFreezeOnSpending(t *testing.T) {
 	t.Parallel()
 	const threshold = `"auto_freeze_at":60`
-	tell(t, []scenario{
+	runScenarios(t, []scenario{
 		{
 			name: "an authorization down to the threshold", card: threshold, want: map[string]string{"card": "60.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "40")
-				s.status(card, "active")
+				s.expectStatus(card, "active")
 			},
 		},
 		{
 			name: "an authorization below it", card: threshold, want: map[string]string{"card": "59.99"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "40.01")
-				s.status(card, "frozen")
+				s.expectStatus(card, "frozen")
 			},
 		},
 		{
 			name: "a fee below it", card: threshold, want: map[string]string{"card": "59.99"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "40", `"fee":0.01`)
-				s.status(card, "frozen")
+				s.expectStatus(card, "frozen")
 			},
 		},
 		{
 			name: "a settlement above the hold", card: threshold, want: map[string]string{"card": "59.99"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "40")
-				s.status(card, "active")
+				s.expectStatus(card, "active")
 				s.settled(authorization, "40.01")
-				s.status(card, "frozen")
+				s.expectStatus(card, "frozen")
 			},
 		},
 		{
 			name: "a settlement of the hold decreases nothing", card: threshold, want: map[string]string{"card": "50.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "50")
-				s.post("/api/v1/cards/"+card+"/unfreeze", "").ok(200)
+				s.Post("/api/v1/cards/"+card+"/unfreeze", "").OK(200)
 				s.settled(authorization, "")
-				s.status(card, "active")
+				s.expectStatus(card, "active")
 			},
 		},
 		{
 			name: "an increase below the threshold", card: threshold, want: map[string]string{"card": "55.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "50")
-				s.post("/api/v1/cards/"+card+"/unfreeze", "").ok(200)
+				s.Post("/api/v1/cards/"+card+"/unfreeze", "").OK(200)
 				s.settled(authorization, "48")
-				s.refunded(s.get("/api/v1/transactions?type=settlement").data()[0]["id"].(string), "3")
-				s.status(card, "active")
+				s.refunded(s.Get("/api/v1/transactions?type=settlement").Data()[0]["id"].(string), "3")
+				s.expectStatus(card, "active")
 			},
 		},
 		{
 			name: "a settlement that returns more than its fee", card: threshold, want: map[string]string{"card": "59.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				authorization := s.authorized(card, "50")
-				s.post("/api/v1/cards/"+card+"/unfreeze", "").ok(200)
+				s.Post("/api/v1/cards/"+card+"/unfreeze", "").OK(200)
 				s.settled(authorization, "40", `"fee":1`)
-				s.status(card, "active")
+				s.expectStatus(card, "active")
 			},
 		},
 		{
 			name: "a decline", card: threshold, want: map[string]string{"card": "50.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "50")
-				s.post("/api/v1/cards/"+card+"/unfreeze", "").ok(200)
+				s.Post("/api/v1/cards/"+card+"/unfreeze", "").OK(200)
 				s.declined("insufficient_funds", s.authorize(card, "51"))
-				s.status(card, "active")
+				s.expectStatus(card, "active")
 			},
 		},
 		{
 			name: "once more after a thaw", card: threshold, want: map[string]string{"card": "49.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "50")
-				s.post("/api/v1/cards/"+card+"/unfreeze", "").ok(200)
+				s.Post("/api/v1/cards/"+card+"/unfreeze", "").OK(200)
 				s.authorized(card, "1")
-				s.status(card, "frozen")
+				s.expectStatus(card, "frozen")
 			},
 		},
 		{
 			name: "a threshold of nothing never freezes", card: `"auto_freeze_at":0`, want: map[string]string{"card": "0.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "100")
-				s.status(card, "active")
+				s.expectStatus(card, "active")
 			},
 		},
 		{
 			name: "no threshold never freezes", want: map[string]string{"card": "0.00"},
-			tell: func(s *service, card string) {
+			run: func(s *service, card string) {
 				s.authorized(card, "100")
-				s.status(card, "active")
+				s.expectStatus(card, "active")
 			},
 		},
 	})
@@ -327,15 +327,15 @@ func TestAutoFreezeOnSpending(t *testing.T) {
 
 func TestSpendingEvents(t *testing.T) {
 	t.Parallel()
-	s := conforming(t, stopped)
-	hook := s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).text("id")
-	card := s.issue("100", `"auto_freeze_at":60`)
+	s := startWithContract(t, stopped)
+	hook := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).Text("id")
+	card := s.Issue("100", `"auto_freeze_at":60`)
 	authorization := s.authorized(card, "40")
-	s.authorize(card, "1000").ok(201)
+	s.authorize(card, "1000").OK(201)
 	settlement := s.settled(authorization, "50") // freezes
 	s.refunded(settlement, "5")
 	s.refunded(settlement, "")
-	s.follow("refunds", settlement, "").refused(400, "invalid_request", "")
+	s.Refund(settlement, "").Refused(400, "invalid_request", "")
 	var got []string
 	for _, payload := range outbox(t, s, hook)[1:] {
 		data := payload["data"].(map[string]any)
@@ -355,7 +355,7 @@ func TestSpendingEvents(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	s.balanced()
+	s.Balanced()
 }
 
 func TestLedgerNoticesOneCent(t *testing.T) {
@@ -372,15 +372,15 @@ func TestLedgerNoticesOneCent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := conforming(t)
-			card := s.issue("100")
+			s := startWithContract(t)
+			card := s.Issue("100")
 			s.settled(s.authorized(card, "40"), "")
 			s.authorized(card, "30")
-			s.balanced()
-			run(t, s.path, harm)
-			report := s.get("/_sandbox/ledger").ok(200)
-			if report.body["balanced"] != false || report.body["problems"] == nil {
-				t.Errorf("not noticed: %s", report.raw)
+			s.Balanced()
+			execSQL(t, s.path, harm)
+			report := s.Get("/_sandbox/ledger").OK(200)
+			if report.Body["balanced"] != false || report.Body["problems"] == nil {
+				t.Errorf("not noticed: %s", report.Raw)
 			}
 		})
 	}

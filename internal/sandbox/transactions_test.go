@@ -31,7 +31,7 @@ func record(t *testing.T, s *service, n int) []happened {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cards := []string{s.issue("50"), s.issue("50")}
+	cards := []string{s.Issue("50"), s.Issue("50")}
 	kinds := []transaction.Type{transaction.Authorization, transaction.Settlement, transaction.Authorization, transaction.Decline, transaction.Refund}
 	var all []happened
 	for i := range n {
@@ -42,7 +42,7 @@ func record(t *testing.T, s *service, n int) []happened {
 			want = all[i-1].at // time stands still instead
 		}
 		err := db.Write(t.Context(), func(tx *store.Tx) error {
-			owner, _, err := account.ByKey(tx, s.key)
+			owner, _, err := account.ByKey(tx, s.Key)
 			if err != nil {
 				return err
 			}
@@ -70,10 +70,10 @@ func TestListTransactions(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	all := record(t, s, 300)
-	first := s.get("/api/v1/transactions?per_page=1").ok(200)
-	fields(t, first.data()[0], "id", "card_id", "type", "amount", "currency", "fee", "merchant", "created_at")
+	first := s.Get("/api/v1/transactions?per_page=1").OK(200)
+	fields(t, first.Data()[0], "id", "card_id", "type", "amount", "currency", "fee", "merchant", "created_at")
 	for _, part := range []string{"12.34", "USD", "0.05", "map[mcc:7311 name:Ads]", "2026-03-03T01:50:00.000Z"} {
-		if got := fmt.Sprint(first.data()[0]); !strings.Contains(got, part) {
+		if got := fmt.Sprint(first.Data()[0]); !strings.Contains(got, part) {
 			t.Errorf("%s is missing in %s", part, got)
 		}
 	}
@@ -115,7 +115,7 @@ func checkPages(t *testing.T, s *service, all []happened, cardID string, kind tr
 	for page := 1; page == 1 || (page-2)*40 < len(want); page += 1 + len(want)/80 {
 		query.Set("page", fmt.Sprint(page))
 		var got []string
-		for _, shown := range s.get("/api/v1/transactions?" + query.Encode()).ok(200).data() {
+		for _, shown := range s.Get("/api/v1/transactions?" + query.Encode()).OK(200).Data() {
 			got = append(got, shown["id"].(string))
 		}
 		begin := min((page-1)*40, len(want))

@@ -1,24 +1,21 @@
 package sandbox_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // target is a sandbox without a server before it: the fuzzer wants speed. It
 // begins again now and then, lest it grows.
 type target struct {
-	box  *sandbox.Sandbox
+	*sandboxtest.Client
+
 	left int // calls before it begins again
 	// Ids that fuzzed calls may use.
 	card, authorization, settlement, challenge, deposit string
@@ -26,49 +23,26 @@ type target struct {
 
 func newTarget(f *testing.F) *target {
 	f.Helper()
-	box, err := sandbox.Open(f.Context(), sandbox.Options{Path: ":memory:", InitialBalance: 1_000 * usd.Dollar})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			f.Error(err)
-		}
-	})
-	return &target{box: box}
+	s := sandboxtest.Start(f, on(":memory:"), wallet(1_000*dollar), func(o *sandboxtest.Options) { o.Direct = true })
+	return &target{Client: s.Client}
 }
 
 // ready begins again when it is time: one card with 90 USD, one transaction of
 // each kind, a challenge and a deposit.
 func (s *target) ready(t *testing.T) {
 	t.Helper()
+	s.T = t
 	if s.left--; s.left > 0 {
 		return
 	}
 	s.left = 200
-	do := func(method, path, body, member string) string {
-		t.Helper()
-		w := s.call(t, method, path, "", strings.ReplaceAll(body, "CARD", s.card), nil)
-		var answer struct {
-			ID          string `json:"id"`
-			Transaction struct {
-				ID string `json:"id"`
-			} `json:"transaction"`
-		}
-		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code > 201 {
-			t.Fatalf("%s %s answered %d %s", method, path, w.Code, w.Body)
-		}
-		return map[string]string{"id": answer.ID, "transaction": answer.Transaction.ID}[member]
-	}
-	do(http.MethodPost, "/_sandbox/reset", "", "")
-	do(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":0,"requests_per_hour":0,"creates_per_minute":0,"details_per_minute":0}`, "")
-	s.card = do(http.MethodPost, "/api/v1/cards", `{"bin_id":"`+adsBIN+`","amount":120,"auto_freeze_at":20}`, "id")
-	const merchant = `,"merchant":{"name":"Ads","mcc":"7311"}}`
-	settled := do(http.MethodPost, "/_sandbox/authorizations", `{"card_id":"CARD","amount":20`+merchant, "transaction")
-	s.settlement = do(http.MethodPost, "/_sandbox/settlements", `{"transaction_id":"`+settled+`"}`, "transaction")
-	s.authorization = do(http.MethodPost, "/_sandbox/authorizations", `{"card_id":"CARD","amount":10`+merchant, "transaction")
-	s.challenge = do(http.MethodPost, "/_sandbox/3ds-challenges", `{"card_id":"CARD","merchant":"Ads","amount":5}`, "id")
-	s.deposit = do(http.MethodPost, "/_sandbox/deposits", `{"currency":"btc","amount":5}`, "id")
+	s.Post("/_sandbox/reset", "").OK(200)
+	s.Unlimited()
+	s.card = s.Issue("120", `"auto_freeze_at":20`)
+	s.settlement = s.Settle(s.Authorize(s.card, "20", adsMCC).Transaction(), "").Transaction()
+	s.authorization = s.Authorize(s.card, "10", adsMCC).Transaction()
+	s.challenge = s.Post("/_sandbox/3ds-challenges", `{"card_id":"`+s.card+`","merchant":"Ads","amount":5}`).OK(201).Text("id")
+	s.deposit = s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201).Text("id")
 }
 
 // fill puts the ids of this target into a text that names them, and what is
@@ -86,56 +60,42 @@ func (s *target) fill(text string) string {
 		"‹digits›", strings.Repeat("0", 5_000), "‹10 KiB›", strings.Repeat("x", 10<<10)).Replace(text)
 }
 
-func (s *target) call(t *testing.T, method, path, query, body string, header http.Header) *httptest.ResponseRecorder {
+// request makes a call that net/http might refuse to make.
+func (s *target) request(t *testing.T, method, path, query, body string, header http.Header) sandboxtest.Response {
 	t.Helper()
-	r := (&http.Request{
+	if header == nil {
+		header = http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": {"application/json"}}
+	}
+	return s.Do((&http.Request{
 		Method: method, URL: &url.URL{Path: path, RawQuery: query}, Header: header, Host: "sandbox",
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: io.NopCloser(strings.NewReader(body)),
-	}).WithContext(t.Context())
-	if header == nil {
-		r.Header = http.Header{"Authorization": {"Bearer " + s.box.APIKey()}, "Content-Type": {"application/json"}}
-	}
-	w := httptest.NewRecorder()
-	s.box.Handler().ServeHTTP(w, r)
-	return w
+	}).WithContext(t.Context()))
 }
 
-func (s *target) ledger(t *testing.T) string {
+// survives makes a call and fails the test when it breaks the service: a 5xx, a
+// response that is not JSON, an error that is not in its form or moved money, a
+// ledger that is not in order.
+func (s *target) survives(t *testing.T, method, path, query, body string, header http.Header) sandboxtest.Response {
 	t.Helper()
-	w := s.call(t, http.MethodGet, "/_sandbox/ledger", "", "", nil)
-	if w.Code != http.StatusOK {
-		t.Fatalf("the ledger answered %d %s", w.Code, w.Body)
-	}
-	return w.Body.String()
-}
-
-// survives makes a call and fails the test when it breaks the service: a 5xx,
-// an answer that is not JSON, an error that is not in its form or moved money,
-// books that are not in order.
-func (s *target) survives(t *testing.T, method, path, query, body string, header http.Header) *httptest.ResponseRecorder {
-	t.Helper()
-	before := s.ledger(t)
-	w := s.call(t, method, path, query, body, header)
-	after := s.ledger(t)
-	var answer map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
-	if err := decoder.Decode(&answer); err != nil {
-		t.Fatalf("answered %d with no JSON object: %q", w.Code, w.Body)
-	}
+	before := s.Get("/_sandbox/ledger").OK(200).Raw
+	a := s.request(t, method, path, query, body, header)
+	after := s.Get("/_sandbox/ledger").OK(200).Raw
 	switch {
-	case w.Code == http.StatusOK || w.Code == http.StatusCreated:
+	case a.Body == nil:
+		t.Fatalf("answered %d with no JSON object: %q", a.Status, a.Raw)
+	case a.Status == http.StatusOK || a.Status == http.StatusCreated:
 		if !strings.Contains(after, `"balanced":true`) {
-			t.Errorf("answered %d %s, and the books are %s", w.Code, w.Body, after)
+			t.Errorf("answered %d %s, and the ledger is %s", a.Status, a.Raw, after)
 		}
-	case w.Code < 400 || w.Code >= 500:
-		t.Errorf("answered %d %s", w.Code, w.Body)
-	case len(answer) != 2 || answer["error"] == "" || fmt.Sprint(answer["message"]) == "":
-		t.Errorf("answered %d in another form: %s", w.Code, w.Body)
+	case a.Status < 400 || a.Status >= 500:
+		t.Errorf("answered %d %s", a.Status, a.Raw)
+	case len(a.Body) != 2 || a.Body["error"] == "" || fmt.Sprint(a.Body["message"]) == "":
+		t.Errorf("answered %d in another form: %s", a.Status, a.Raw)
 	case after != before:
-		t.Errorf("answered %d %s, and moved money:\n%s%s", w.Code, w.Body, before, after)
+		t.Errorf("answered %d %s, and moved money:\n%s%s", a.Status, a.Raw, before, after)
 	}
-	return w
+	return a
 }
 
 // fuzzBody fuzzes the body of a call. Seeds name ids as fill does; ‹amount› in

@@ -8,35 +8,33 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.issue("50")
+	id := s.Issue("50")
 	path := "/api/v1/cards/" + id + "/fund"
 	const most = 1 << 20
 	padded := func(size int) string { return `{"amount":1}` + strings.Repeat(" ", size-12) }
-	s.post(path, padded(most)).ok(200)
-	s.post(path, padded(most+1)).refused(400, "invalid_request", "1 MiB")
-	s.call(http.MethodPost, path, padded(2*most), idempotencyKey, "k").refused(400, "invalid_request", "1 MiB")
+	s.Post(path, padded(most)).OK(200)
+	s.Post(path, padded(most+1)).Refused(400, "invalid_request", "1 MiB")
+	s.Call(http.MethodPost, path, padded(2*most), sandboxtest.IdempotencyKey, "k").Refused(400, "invalid_request", "1 MiB")
 
 	// Without a Content-Length that would say so beforehand.
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, io.MultiReader(strings.NewReader(padded(most)), strings.NewReader(" ")))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Root()+path, io.MultiReader(strings.NewReader(padded(most)), strings.NewReader(" ")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+s.key)
+	request.Header.Set("Authorization", "Bearer "+s.Key)
 	request.Header.Set("Content-Type", "application/json")
-	send(t, request).refused(400, "invalid_request", "1 MiB")
+	s.Do(request).Refused(400, "invalid_request", "1 MiB")
 
-	if got := s.get("/api/v1/cards/" + id).text("balance"); got != "51.00" {
+	if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "51.00" {
 		t.Errorf("the card holds %s", got)
 	}
 }
@@ -45,8 +43,8 @@ func TestBodyLimit(t *testing.T) {
 func TestBrokenRequests(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.issue("50")
-	head := "POST /api/v1/cards/" + id + "/fund HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.key + "\r\nContent-Type: application/json\r\n"
+	id := s.Issue("50")
+	head := "POST /api/v1/cards/" + id + "/fund HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.Key + "\r\nContent-Type: application/json\r\n"
 	for name, text := range map[string]string{
 		"a body that ends early":      head + "Content-Length: 100\r\n\r\n" + `{"amount":1}`,
 		"a chunk that ends early":     head + "Transfer-Encoding: chunked\r\n\r\nff\r\n" + `{"amount":1}`,
@@ -61,16 +59,16 @@ func TestBrokenRequests(t *testing.T) {
 		"bytes that are not HTTP":     "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1",
 		"a request for another proxy": "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n",
 	} {
-		answered := exchangeBytes(t, s.url, text)
+		answered := exchangeBytes(t, s.Root(), text)
 		status, _, _ := strings.Cut(strings.TrimPrefix(answered, "HTTP/1.1 "), " ")
 		if answered != "" && !strings.HasPrefix(status, "4") && status != "505" {
 			t.Errorf("%s: answered %.80q", name, answered)
 		}
 	}
-	if got := s.get("/api/v1/cards/" + id).text("balance"); got != "50.00" {
+	if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "50.00" {
 		t.Errorf("the card holds %s", got)
 	}
-	s.balanced()
+	s.Balanced()
 }
 
 // exchangeBytes sends a text, ends its side of the connection, and returns what
@@ -98,17 +96,16 @@ func exchangeBytes(t *testing.T, url, text string) string {
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "s.db"), Logger: slog.New(slog.NewJSONHandler(&log, nil))}
-	s, stop := serveFile(t, o)
+	s := open(t, logTo(slog.NewJSONHandler(&log, nil)))
 	seen := map[string]bool{}
 	for path, status := range map[string]int{"/api/v1/bins": 200, "/api/v1/cards/x": 404, "/api/v1/nothing": 404, "/_sandbox/clock": 200} {
-		id := s.get(path).ok(status).header.Get("X-Request-Id")
+		id := s.Get(path).OK(status).Header.Get("X-Request-Id")
 		if !strings.HasPrefix(id, "req_") || seen[id] {
 			t.Errorf("%s: the request has the id %q", path, id)
 		}
 		seen[id] = true
 	}
-	stop()
+	s.close()
 	for id := range seen {
 		if !strings.Contains(log.String(), `"request":"`+id+`"`) {
 			t.Errorf("%s is not in the log", id)
@@ -121,16 +118,15 @@ func TestRequestIDs(t *testing.T) {
 func TestInternalError(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	o := sandbox.Options{Path: filepath.Join(t.TempDir(), "s.db"), Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	s, stop := serveFile(t, o)
-	run(t, o.Path, `ALTER TABLE challenges RENAME TO lost`)
-	a := s.get("/api/v1/3ds")
-	id := a.header.Get("X-Request-Id")
-	a.refused(500, "internal_error", id)
-	if strings.Contains(a.raw, "challenges") {
-		t.Errorf("the answer shows its cause: %s", a.raw)
+	s := open(t, logTo(slog.NewTextHandler(&log, nil)))
+	execSQL(t, s.path, `ALTER TABLE challenges RENAME TO lost`)
+	a := s.Get("/api/v1/3ds")
+	id := a.Header.Get("X-Request-Id")
+	a.Refused(500, "internal_error", id)
+	if strings.Contains(a.Raw, "challenges") {
+		t.Errorf("the answer shows its cause: %s", a.Raw)
 	}
-	stop()
+	s.close()
 	if !strings.Contains(log.String(), "no such table") || !strings.Contains(log.String(), id) {
 		t.Errorf("the log does not say why:\n%s", log.String())
 	}
@@ -142,53 +138,41 @@ func TestNoSecretInTheLog(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	handler := slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})
-	box, err := sandbox.Open(t.Context(), sandbox.Options{
-		Path: filepath.Join(t.TempDir(), "s.db"), InitialBalance: sandbox.DefaultInitialBalance, Logger: slog.New(handler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewUnstartedServer(box.Handler())
-	server.Config.ErrorLog = slog.NewLogLogger(handler, slog.LevelDebug)
-	server.Start()
-	s := &service{t: t, url: server.URL, key: box.APIKey()}
+	s := open(t, logTo(handler))
 
-	hook := s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, idempotencyKey, "k").ok(201)
-	own := s.post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"],"secret":"planted-secret"}`).ok(201)
-	other := s.post("/_sandbox/accounts", `{"state":"no_deposit"}`).ok(201)
-	card := s.issue("100")
-	details := s.get("/api/v1/cards/" + card + "/details").ok(200)
-	challenge := s.post("/_sandbox/3ds-challenges", `{"card_id":"`+card+`","merchant":"Ads","amount":5}`).ok(201)
+	hook := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, sandboxtest.IdempotencyKey, "k").OK(201)
+	own := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"],"secret":"planted-secret"}`).OK(201)
+	other := s.Post("/_sandbox/accounts", `{"state":"no_deposit"}`).OK(201)
+	card := s.Issue("100")
+	details := s.Get("/api/v1/cards/" + card + "/details").OK(200)
+	challenge := s.Post("/_sandbox/3ds-challenges", `{"card_id":"`+card+`","merchant":"Ads","amount":5}`).OK(201)
 	secrets := map[string]string{
-		"the key": s.key, "another key": other.text("api_key"), "the number": details.text("pan"), "the one-time code": challenge.text("otp"),
-		"a signing secret": hook.text("secret"), "an own signing secret": own.text("secret"), "an unknown key": "sk_live_planted",
+		"the key": s.Key, "another key": other.Text("api_key"), "the number": details.Text("pan"), "the one-time code": challenge.Text("otp"),
+		"a signing secret": hook.Text("secret"), "an own signing secret": own.Text("secret"), "an unknown key": "sk_live_planted",
 	}
-	for _, secret := range []string{s.key, other.text("api_key"), hook.text("secret"), "sk_live_planted"} {
-		s.get("/api/v1/cards/" + secret)
-		s.get("/api/v1/" + secret)
-		s.get("/api/v1/cards?bin_id=" + secret)
-		s.get("/_sandbox/clock?" + secret)
-		s.get("/" + secret)
-		s.as(secret).get("/api/v1/3ds")
-		s.post("/api/v1/cards", `{"bin_id":"`+secret+`","amount":50}`, idempotencyKey, secret)
-		s.post("/_sandbox/faults", `{"method":"GET","path":"/bins","then":{"status":500,"body":"`+secret+`"}}`).ok(201)
-		s.attempt(t.Context(), http.MethodGet, "/api/v1/bins", "")
+	for _, secret := range []string{s.Key, other.Text("api_key"), hook.Text("secret"), "sk_live_planted"} {
+		s.Get("/api/v1/cards/" + secret)
+		s.Get("/api/v1/" + secret)
+		s.Get("/api/v1/cards?bin_id=" + secret)
+		s.Get("/_sandbox/clock?" + secret)
+		s.atRoot().Get("/" + secret)
+		s.as(secret).Get("/api/v1/3ds")
+		s.Post("/api/v1/cards", `{"bin_id":"`+secret+`","amount":50}`, sandboxtest.IdempotencyKey, secret)
+		s.Post("/_sandbox/faults", `{"method":"GET","path":"/bins","then":{"status":500,"body":"`+secret+`"}}`).OK(201)
+		s.Unrepeated().Send(t.Context(), http.MethodGet, "/api/v1/bins", "")
 	}
 	for _, word := range []string{"drop", "truncate"} {
-		s.post("/_sandbox/faults", `{"method":"GET","path":"/cards/*/details","when":"after","then":"`+word+`"}`).ok(201)
-		s.attempt(t.Context(), http.MethodGet, "/api/v1/cards/"+card+"/details", "")
+		s.Post("/_sandbox/faults", `{"method":"GET","path":"/cards/*/details","when":"after","then":"`+word+`"}`).OK(201)
+		s.Unrepeated().Send(t.Context(), http.MethodGet, "/api/v1/cards/"+card+"/details", "")
 	}
-	requests := s.get("/_sandbox/requests").ok(200)
-	server.Close()
-	if err := box.Close(); err != nil {
-		t.Error(err)
-	}
+	requests := s.Get("/_sandbox/requests").OK(200)
+	s.close()
 
 	if n := strings.Count(log.String(), "msg=answered"); n < 40 {
 		t.Errorf("%d calls are in the log", n)
 	}
 	for name, secret := range secrets {
-		for place, text := range map[string]string{"log": log.String(), "list of requests": requests.raw} {
+		for place, text := range map[string]string{"log": log.String(), "list of requests": requests.Raw} {
 			if i := strings.Index(text, secret); i >= 0 {
 				t.Errorf("%s is in the %s: %s", name, place, strings.ReplaceAll(fmt.Sprintf("%.200s", text[max(0, i-100):]), secret, "…"))
 			}

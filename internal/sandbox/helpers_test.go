@@ -1,0 +1,251 @@
+package sandbox_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+const adsMCC = "7311"
+
+// service is a client of a running sandbox.
+type service struct {
+	*sandboxtest.Client
+
+	path  string // of the sandbox's file
+	close func()
+}
+
+// open serves a sandbox with the documented limits.
+func open(t testing.TB, options ...func(*sandboxtest.Options)) *service {
+	t.Helper()
+	s := sandboxtest.Start(t, options...)
+	return &service{s.Client, s.Path, s.Close}
+}
+
+// start serves a sandbox without the limits, which most tests would run into.
+func start(t testing.TB, options ...func(*sandboxtest.Options)) *service {
+	t.Helper()
+	s := open(t, options...)
+	s.Unlimited()
+	return s
+}
+
+// startWithContract is start with every exchange held to the contract.
+func startWithContract(t testing.TB, options ...func(*sandboxtest.Options)) *service {
+	t.Helper()
+	return start(t, append(options, func(o *sandboxtest.Options) {
+		o.Wrap = func(h http.Handler) http.Handler { return contract.Handler(t, h, contract.TolerateBadRequests()) }
+	})...)
+}
+
+// on is an option: a sandbox on this file.
+func on(path string) func(*sandboxtest.Options) {
+	return func(o *sandboxtest.Options) { o.Path = path }
+}
+
+// stopped is an option: a clock that only control calls move.
+func stopped(o *sandboxtest.Options) {
+	sandboxtest.Stopped(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))(o)
+}
+
+func wallet(balance usd.Amount) func(*sandboxtest.Options) {
+	return func(o *sandboxtest.Options) { o.InitialBalance = balance }
+}
+
+func withKey(key string) func(*sandboxtest.Options) {
+	return func(o *sandboxtest.Options) { o.APIKey = key }
+}
+
+func logTo(handler slog.Handler) func(*sandboxtest.Options) {
+	return func(o *sandboxtest.Options) { o.Logger = slog.New(handler) }
+}
+
+// as speaks to the same sandbox with another key.
+func (s *service) as(key string) *service {
+	other := *s
+	other.Client = s.As(key)
+	return &other
+}
+
+// atRoot is a client whose paths begin where the server's do.
+func (s *service) atRoot() *sandboxtest.Client {
+	root := *s.Client
+	root.URL = s.Root()
+	return &root
+}
+
+// fields fails the test unless the object has just these fields.
+func fields(t testing.TB, object map[string]any, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, found := object[name]; !found {
+			t.Errorf("%s is missing in %v", name, object)
+		}
+	}
+	if len(object) != len(names) {
+		t.Errorf("got %d fields, want just %v: %v", len(object), names, object)
+	}
+}
+
+// accountBalance is that of a ledger account.
+func (s *service) accountBalance(name string) string {
+	s.T.Helper()
+	for _, line := range s.Get("/_sandbox/ledger").OK(200).Body["accounts"].([]any) {
+		if entry, _ := line.(map[string]any); entry["name"] == name {
+			return entry["balance"].(json.Number).String()
+		}
+	}
+	return "no account " + name
+}
+
+// expectBalances fails the test unless the ledger is in order and its accounts
+// hold what is wanted. "card" stands for the one card.
+func (s *service) expectBalances(want map[string]string) {
+	s.T.Helper()
+	s.Balanced()
+	for name, balance := range want {
+		if name == "card" {
+			name = s.Get("/api/v1/cards").OK(200).Data()[0]["id"].(string)
+		}
+		if got := s.accountBalance(name); got != balance {
+			s.T.Errorf("%s holds %s, want %s", name, got, balance)
+		}
+	}
+}
+
+func (s *service) expectStatus(card, want string) {
+	s.T.Helper()
+	if got := s.Get("/api/v1/cards/" + card).OK(200).Text("status"); got != want {
+		s.T.Errorf("the card is %s, want %s", got, want)
+	}
+}
+
+// authorize uses a card at a merchant of advertising.
+func (s *service) authorize(card, amount string, more ...string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Authorize(card, amount, adsMCC, more...)
+}
+
+// authorized fails the test unless the card is accepted, and returns the
+// transaction's id.
+func (s *service) authorized(card, amount string, more ...string) string {
+	s.T.Helper()
+	a := s.authorize(card, amount, more...)
+	if a.OK(http.StatusCreated).Body["decline_reason"] != nil {
+		s.T.Fatalf("declined: %s", a.Raw)
+	}
+	return a.Transaction()
+}
+
+func (s *service) settled(authorization, amount string, more ...string) string {
+	s.T.Helper()
+	return s.Settle(authorization, amount, more...).Transaction()
+}
+
+func (s *service) refunded(settlement, amount string, more ...string) string {
+	s.T.Helper()
+	return s.Refund(settlement, amount, more...).Transaction()
+}
+
+// scenario is a named case of a rule of money, on one card of 100 USD in a
+// wallet of 1,000 USD.
+type scenario struct {
+	name string
+	card string // further members of the card's body
+	run  func(s *service, card string)
+	want map[string]string // the ledger's balances at the end
+}
+
+func runScenarios(t *testing.T, scenarios []scenario) {
+	t.Helper()
+	for _, c := range scenarios {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := startWithContract(t, stopped, wallet(1101*dollar))
+			var more []string
+			if c.card != "" {
+				more = []string{c.card}
+			}
+			c.run(s, s.Issue("100", more...))
+			s.expectBalances(c.want)
+		})
+	}
+}
+
+// subscribe registers an endpoint and returns the response.
+func (s *service) subscribe(url string, events string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Post("/api/v1/webhooks", `{"url":"`+url+`","events":[`+events+`]}`).OK(http.StatusCreated)
+}
+
+// deliveries lists what there is to deliver to an endpoint, "" for all.
+func (s *service) deliveries(webhookID string) (of []map[string]any) {
+	s.T.Helper()
+	for _, d := range s.Get("/_sandbox/deliveries").OK(http.StatusOK).Data() {
+		if webhookID == "" || d["webhook_id"] == webhookID {
+			of = append(of, d)
+		}
+	}
+	return of
+}
+
+func tries(delivery map[string]any) []any { return delivery["tries"].([]any) }
+
+// tried waits until every delivery of an endpoint has been tried so often.
+func (s *service) tried(webhookID string, n int) []map[string]any {
+	s.T.Helper()
+	sandboxtest.Eventually(s.T, func() bool {
+		for _, d := range s.deliveries(webhookID) {
+			if len(tries(d)) < n {
+				return false
+			}
+		}
+		return true
+	})
+	return s.deliveries(webhookID)
+}
+
+// respondWith is a receiver that answers with a status.
+func respondWith(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// hang answers when the caller has gone away.
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// execSQL changes a file behind the service's back.
+func execSQL(t testing.TB, path, script string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; "+script); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// queryInt looks into a file behind the service's back.
+func queryInt(t testing.TB, path, query string) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

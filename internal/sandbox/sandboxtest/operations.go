@@ -1,0 +1,90 @@
+package sandboxtest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// BIN is a BIN that cards of every amount can be issued on.
+const BIN = "bin_ads_visa_us"
+
+// members is a JSON object with further members, each as its text.
+func members(begin string, more []string) string {
+	return "{" + strings.Join(append([]string{begin}, more...), ",") + "}"
+}
+
+// Issue issues a card and returns its id. More are members of the body.
+func (c *Client) Issue(amount string, more ...string) string {
+	c.T.Helper()
+	return c.Post("/cards", members(fmt.Sprintf(`"bin_id":%q,"amount":%s`, BIN, amount), more)).OK(http.StatusCreated).Text("id")
+}
+
+// Freeze freezes a card.
+func (c *Client) Freeze(card string) {
+	c.T.Helper()
+	c.Post("/cards/"+card+"/freeze", nil).OK(http.StatusOK)
+}
+
+// Terminate terminates a card.
+func (c *Client) Terminate(card string) { c.T.Helper(); c.Delete("/cards/" + card).OK(http.StatusOK) }
+
+// Wallet returns the wallet's balance.
+func (c *Client) Wallet() string {
+	c.T.Helper()
+	return c.Get("/wallet/balance").OK(http.StatusOK).Text("balance")
+}
+
+// Authorize uses a card at a merchant of a category. More are members of the body.
+func (c *Client) Authorize(card, amount, mcc string, more ...string) Response {
+	c.T.Helper()
+	begin := fmt.Sprintf(`"card_id":%q,"amount":%s,"merchant":{"name":"Big Ads","mcc":%q}`, card, amount, mcc)
+	return c.Post("/_sandbox/authorizations", members(begin, more))
+}
+
+// Settle settles an authorization, of "" its whole amount.
+func (c *Client) Settle(authorization, amount string, more ...string) Response {
+	c.T.Helper()
+	return c.followUp("/_sandbox/settlements", authorization, amount, more)
+}
+
+// Refund refunds a settlement, of "" its whole amount.
+func (c *Client) Refund(settlement, amount string, more ...string) Response {
+	c.T.Helper()
+	return c.followUp("/_sandbox/refunds", settlement, amount, more)
+}
+
+func (c *Client) followUp(path, transaction, amount string, more []string) Response {
+	c.T.Helper()
+	if amount != "" {
+		more = append(more, `"amount":`+amount)
+	}
+	return c.Post(path, members(fmt.Sprintf(`"transaction_id":%q`, transaction), more))
+}
+
+// Advance moves the service's clock, by as much as "720h".
+func (c *Client) Advance(by string) {
+	c.T.Helper()
+	c.Post("/_sandbox/clock", map[string]string{"advance": by}).OK(http.StatusOK)
+}
+
+// Unlimited takes the limits of calls away.
+func (c *Client) Unlimited() {
+	c.T.Helper()
+	none := map[string]int{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}
+	c.Put("/_sandbox/limits", none).OK(http.StatusOK)
+}
+
+// Fault orders a fault, which the control call takes as it is.
+func (c *Client) Fault(order any) Response {
+	c.T.Helper()
+	return c.Post("/_sandbox/faults", order).OK(http.StatusCreated)
+}
+
+// Balanced fails the test when the ledger is not in order.
+func (c *Client) Balanced() {
+	c.T.Helper()
+	if report := c.Get("/_sandbox/ledger").OK(http.StatusOK); report.Body["balanced"] != true {
+		c.T.Errorf("the ledger is not balanced: %s", report.Raw)
+	}
+}

@@ -1,0 +1,88 @@
+// Package sandboxtest runs a sandbox for a test, as net/http/httptest runs a
+// server, with a client and a receiver of webhooks. Only tests and their kits
+// import it.
+package sandboxtest
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+)
+
+// Options of a Server. By default it is a new file with 10,000 USD in the wallet.
+type Options struct {
+	sandbox.Options
+
+	Wrap   func(http.Handler) http.Handler // put around the service, such as contract.Handler
+	Direct bool                            // no network: the client calls the handler itself
+}
+
+// Stopped is an option: a clock that only Advance moves.
+func Stopped(at time.Time) func(*Options) {
+	return func(o *Options) { o.Clock = func() time.Time { return at } }
+}
+
+// Server is a running sandbox, and a client with its first account's key.
+type Server struct {
+	*Client
+
+	Path string // of its file
+	stop func()
+}
+
+// Start serves a sandbox until the test ends or Close.
+func Start(t testing.TB, options ...func(*Options)) *Server {
+	t.Helper()
+	o := Options{Options: sandbox.Options{InitialBalance: sandbox.DefaultInitialBalance}}
+	for _, option := range options {
+		option(&o)
+	}
+	if o.Path == "" {
+		o.Path = filepath.Join(t.TempDir(), "sandbox.db")
+	}
+	box, err := sandbox.Open(t.Context(), o.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := box.Handler()
+	if o.Wrap != nil {
+		handler = o.Wrap(handler)
+	}
+	s := &Server{Path: o.Path}
+	disconnect := func() {}
+	if o.Direct {
+		s.Client = &Client{URL: "http://sandbox" + basePath, Key: box.APIKey(), T: t, Transport: direct{handler}}
+	} else {
+		server := httptest.NewUnstartedServer(handler)
+		if o.Logger != nil {
+			server.Config.ErrorLog = slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)
+		}
+		server.Start()
+		s.Client, disconnect = NewClient(t, server.URL+basePath, box.APIKey()), server.Close
+	}
+	s.stop = sync.OnceFunc(func() {
+		disconnect()
+		if err := box.Close(); err != nil {
+			t.Errorf("closing the sandbox: %v", err)
+		}
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+// Close ends the service; its file can be opened again.
+func (s *Server) Close() { s.stop() }
+
+type direct struct{ handler http.Handler }
+
+func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {
+	recorder := httptest.NewRecorder()
+	d.handler.ServeHTTP(recorder, request)
+	return recorder.Result(), nil
+}
