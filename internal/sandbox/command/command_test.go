@@ -1,11 +1,7 @@
 package command_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
-	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,48 +15,20 @@ func TestMainServesUntilTheContextEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	var keys [2]string
 	for i := range keys {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		out, in := io.Pipe()
-		var log bytes.Buffer
-		ended := make(chan int, 1)
 		begun := time.Now()
-		go func() {
-			ended <- command.Main(ctx, []string{"--listen", "127.0.0.1:0", "--data", path, "--initial-balance", "12.5"}, in, &log)
-			_ = in.Close()
-		}()
-		lines := bufio.NewScanner(out)
-		values := map[string]string{}
-		for range 2 {
-			if !lines.Scan() {
-				t.Fatalf("standard output ended: %s", log.String())
-			}
-			name, value, _ := strings.Cut(lines.Text(), "=")
-			values[name] = value
-		}
-		if took := time.Since(begun); took > 2*time.Second { // 300 ms on a quiet machine
+		r := runMain(t, "--data", path, "--initial-balance", "12.5")
+		if took := time.Since(begun); took > 20*time.Second { // 300 ms on a quiet machine
 			t.Errorf("took %v to listen", took)
 		}
-		keys[i] = values["VCARD_API_KEY"]
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, values["VCARD_BASE_URL"]+"/wallet/balance", nil)
-		if err != nil {
-			t.Fatal(err)
+		keys[i] = r.Key
+		if got := r.Wallet(); got != "12.50" {
+			t.Errorf("the wallet holds %s", got)
 		}
-		request.Header.Set("Authorization", "Bearer "+keys[i])
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
+		r.stop()
+		if code := <-r.ended; code != 0 {
+			t.Errorf("ended with %d: %s", code, r.log)
 		}
-		body, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), `"balance":12.50`) {
-			t.Errorf("answered %d %s %v", response.StatusCode, body, err)
-		}
-		_ = response.Body.Close()
-		stop()
-		if code := <-ended; code != 0 {
-			t.Errorf("ended with %d: %s", code, log.String())
-		}
-		if strings.Contains(log.String(), keys[i]) {
+		if strings.Contains(r.log.String(), keys[i]) {
 			t.Error("the log shows the key")
 		}
 	}

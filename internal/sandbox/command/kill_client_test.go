@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -45,20 +46,20 @@ func newClient(name int) *client {
 }
 
 // work changes cards until the server is gone.
-func (c *client) work(t *testing.T, server *process) {
+func (c *client) work(t *testing.T, server *sandbox) {
 	t.Helper()
 	for {
 		next := c.choose()
-		a := server.call(next.method, next.path, next.body, next.key)
-		if a.err != nil {
+		a := server.send(next)
+		if a.Err != nil {
 			c.unknown = &next
 			return
 		}
-		if a.status != next.status {
-			t.Errorf("%s %s answered %d %s", next.method, next.path, a.status, a.raw)
+		if a.Status != next.status {
+			t.Errorf("%s %s answered %d %s", next.method, next.path, a.Status, a.Raw)
 			return
 		}
-		c.take(t, next, a)
+		c.record(next, a)
 	}
 }
 
@@ -97,17 +98,13 @@ func (c *client) choose() change {
 	return ch
 }
 
-// take books a change that was answered.
-func (c *client) take(t *testing.T, ch change, a reply) {
-	t.Helper()
+// record notes a change that was answered.
+func (c *client) record(ch change, a sandboxtest.Response) {
+	a.T.Helper()
 	if ch.id == "" {
-		var issued struct {
-			ID string `json:"id"`
-		}
-		a.decode(t, &issued)
-		ch.id = issued.ID
+		ch.id = a.Text("id")
 	}
-	ch.answer = a.raw
+	ch.answer = a.Raw
 	c.cards[ch.id] = &ch.after
 	c.taken += ch.taken
 	if ch.event != "" {
@@ -119,11 +116,11 @@ func (c *client) take(t *testing.T, ch change, a reply) {
 // settle finds the card as it was before the change that was cut off, or as it
 // is after it, and sends it again with the same key: it is replayed just when
 // it had been committed.
-func (c *client) settle(t *testing.T, server *process) (committed bool) {
+func (c *client) settle(t *testing.T, server *sandbox) (committed bool) {
 	t.Helper()
 	ch := *c.unknown
 	c.unknown = nil
-	cards := server.cards(t)
+	cards := server.cards()
 	if ch.id == "" {
 		for _, got := range cards {
 			committed = committed || got == ch.after
@@ -138,23 +135,23 @@ func (c *client) settle(t *testing.T, server *process) (committed bool) {
 				ch.method, ch.path, ch.body, *c.cards[ch.id], ch.after, cards[ch.id])
 		}
 	}
-	a := server.call(ch.method, ch.path, ch.body, ch.key).want(t, ch.status)
-	if a.replayed != committed {
-		t.Errorf("%s %s: committed %v, replayed %v", ch.method, ch.path, committed, a.replayed)
+	a := server.send(ch).OK(ch.status)
+	if a.Replayed() != committed {
+		t.Errorf("%s %s: committed %v, replayed %v", ch.method, ch.path, committed, a.Replayed())
 	}
-	c.take(t, ch, a)
+	c.record(ch, a)
 	return committed
 }
 
 // replayOne sends some change again, and must get the answer that it got.
-func (c *client) replayOne(t *testing.T, server *process) {
+func (c *client) replayOne(t *testing.T, server *sandbox) {
 	t.Helper()
 	if len(c.done) == 0 {
 		return
 	}
 	ch := c.done[rand.IntN(len(c.done))]
-	a := server.call(ch.method, ch.path, ch.body, ch.key).want(t, ch.status)
-	if !a.replayed || a.raw != ch.answer {
-		t.Errorf("%s %s was answered %s, and now (replayed: %v) %s", ch.method, ch.path, ch.answer, a.replayed, a.raw)
+	a := server.send(ch).OK(ch.status)
+	if !a.Replayed() || a.Raw != ch.answer {
+		t.Errorf("%s %s was answered %s, and now (replayed: %v) %s", ch.method, ch.path, ch.answer, a.Replayed(), a.Raw)
 	}
 }

@@ -2,14 +2,21 @@ package command_test
 
 import (
 	"math/rand/v2"
-	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	sandboxtest.RemoveProgram()
+	os.Exit(code)
+}
 
 // The sandbox is killed at random moments while clients change cards. After
 // each restart, what was answered is there, what was not is there as a whole or
@@ -24,16 +31,18 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		rounds = 5
 	}
-	inbox := receiveEvents(t)
-	program := build(t)
+	receiver := sandboxtest.NewReceiver(t, nil)
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authority, receiver.CA(), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	arguments := []string{
-		"--data", filepath.Join(t.TempDir(), "s.db"), "--initial-balance", initial.String(), "--webhook-ca", inbox.authority(t),
+		"--data", filepath.Join(t.TempDir(), "s.db"), "--initial-balance", initial.String(), "--webhook-ca", authority,
 	}
 
-	server := program.start(t, arguments)
-	server.call(http.MethodPut, "/_sandbox/limits",
-		`{"requests_per_minute":0,"requests_per_hour":0,"creates_per_minute":0,"details_per_minute":0}`, "").want(t, 200)
-	server.call(http.MethodPost, "/api/v1/webhooks", `{"url":"`+inbox.url+`","events":["*"]}`, "").want(t, 201)
+	server := startSandbox(t, arguments)
+	server.Unlimited()
+	server.Post("/webhooks", `{"url":"`+receiver.URL+`","events":["*"]}`).OK(201)
 	all := make([]*client, clients)
 	for i := range all {
 		all[i] = newClient(i)
@@ -45,10 +54,10 @@ func TestKill(t *testing.T) {
 			group.Go(func() { c.work(t, server) })
 		}
 		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
-		server.kill(t)
+		server.kill()
 		group.Wait()
 
-		server = program.start(t, arguments)
+		server = startSandbox(t, arguments)
 		for _, c := range all {
 			if c.unknown == nil {
 				continue
@@ -66,16 +75,16 @@ func TestKill(t *testing.T) {
 	for _, c := range all {
 		changes += len(c.done)
 	}
-	server.awaitDeliveries(t)
-	inbox.compare(t, all, rounds)
-	server.kill(t)
+	server.awaitDeliveries()
+	compare(t, receiver.Events(), all, rounds)
+	server.kill()
 	t.Logf("%d changes; of %d that were cut off, %d had been committed", changes, unanswered, committed)
 }
 
 // audit compares all cards and the wallet with what the clients know.
-func audit(t *testing.T, server *process, all []*client, initial usd.Amount) {
+func audit(t *testing.T, server *sandbox, all []*client, initial usd.Amount) {
 	t.Helper()
-	cards := server.cards(t)
+	cards := server.cards()
 	wallet, known := initial, 0
 	for _, c := range all {
 		c.replayOne(t, server)
@@ -93,16 +102,9 @@ func audit(t *testing.T, server *process, all []*client, initial usd.Amount) {
 	var balance struct {
 		Balance usd.Amount `json:"balance"`
 	}
-	server.call(http.MethodGet, "/api/v1/wallet/balance", "", "").want(t, 200).decode(t, &balance)
+	server.Get("/wallet/balance").Into(&balance)
 	if balance.Balance != wallet {
 		t.Errorf("the wallet holds %s, want %s", balance.Balance, wallet)
 	}
-	var books struct {
-		Balanced bool     `json:"balanced"`
-		Problems []string `json:"problems"`
-	}
-	server.call(http.MethodGet, "/_sandbox/ledger", "", "").want(t, 200).decode(t, &books)
-	if !books.Balanced {
-		t.Errorf("the ledger is not balanced: %v", books.Problems)
-	}
+	server.Balanced()
 }
