@@ -36,7 +36,7 @@ func catalogue() map[string]struct {
 
 func networkOf(bin string) string { return catalogue()[bin].network }
 
-func (a *account) issue(w *world, owner int, o order) outcome {
+func (a *account) issue(m *model, owner int, o order) outcome {
 	switch {
 	case o.flaw != "":
 		return refused(o.flaw)
@@ -46,10 +46,10 @@ func (a *account) issue(w *world, owner int, o order) outcome {
 	if o.limit == 0 {
 		o.limit = catalogue()[o.bin].maximum
 	}
-	year, month, _ := w.now.Date()
+	year, month, _ := m.now.Date()
 	c := &card{
 		owner: owner, bin: o.bin, label: o.label, status: "active", balance: o.load, limit: o.limit,
-		categories: o.categories, freezeAt: o.freezeAt, metadata: o.metadata, created: stamp(w.now),
+		categories: o.categories, freezeAt: o.freezeAt, metadata: o.metadata, created: stamp(m.now),
 		expires: time.Date(year+3, month+1, 0, 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
 	}
 	body := c.full()
@@ -60,13 +60,13 @@ func (a *account) issue(w *world, owner int, o order) outcome {
 		a.wallet -= o.load + 100
 		a.fees += 100
 		a.cards = append(a.cards, c)
-		a.emit(w, owner, "card.created", c.full())
+		a.emit(m, owner, "card.created", c.full())
 	}}
 }
 
 // dead is how calls that a terminated card does not take should end.
-func (w *world) dead() outcome {
-	o := outcome{status: w.quirks.TerminatedStatus, code: "card_terminated"}
+func (m *model) dead() outcome {
+	o := outcome{status: m.quirks.TerminatedStatus, code: "card_terminated"}
 	if o.status == http.StatusNotFound {
 		o.code = "not_found"
 	}
@@ -75,21 +75,21 @@ func (w *world) dead() outcome {
 
 // unusable tells how calls for money and details should end when the card's
 // state forbids them.
-func (c *card) unusable(w *world) (outcome, bool) {
+func (c *card) unusable(m *model) (outcome, bool) {
 	switch {
 	case c.status == "terminated":
-		return w.dead(), true
-	case c.status == "frozen" && w.quirks.FrozenMoney == "refused":
+		return m.dead(), true
+	case c.status == "frozen" && m.quirks.FrozenMoney == "refused":
 		return refused("card_frozen"), true
 	}
 	return outcome{}, false
 }
 
-func (a *account) switchTo(w *world, c *card, status string) outcome {
+func (a *account) switchTo(m *model, c *card, status string) outcome {
 	switch {
 	case c.status == "terminated":
-		return w.dead()
-	case c.status == status && w.quirks.RepeatedState == "conflict":
+		return m.dead()
+	case c.status == status && m.quirks.RepeatedState == "conflict":
 		return outcome{status: http.StatusConflict, code: "card_" + status}
 	case c.status == status:
 		return found(c.state())
@@ -97,20 +97,20 @@ func (a *account) switchTo(w *world, c *card, status string) outcome {
 	return outcome{
 		status: http.StatusOK,
 		body:   object{"id": c.id, "status": status, "balance": c.held()},
-		commit: func(object) { a.become(w, c, status) },
+		commit: func(object) { a.become(m, c, status) },
 	}
 }
 
-func (a *account) become(w *world, c *card, status string) {
+func (a *account) become(m *model, c *card, status string) {
 	c.status = status
-	a.emit(w, c.owner, map[string]string{
+	a.emit(m, c.owner, map[string]string{
 		"active": "card.unfrozen", "frozen": "card.frozen", "terminated": "card.terminated",
 	}[status], c.full())
 }
 
-func (a *account) terminate(w *world, c *card) outcome {
+func (a *account) terminate(m *model, c *card) outcome {
 	if c.status == "terminated" {
-		return w.dead()
+		return m.dead()
 	}
 	return outcome{
 		status: http.StatusOK,
@@ -118,14 +118,14 @@ func (a *account) terminate(w *world, c *card) outcome {
 		commit: func(object) {
 			a.wallet += c.balance
 			c.balance = 0
-			a.become(w, c, "terminated")
+			a.become(m, c, "terminated")
 		},
 	}
 }
 
 // move takes an amount from the wallet to a card; a negative one, back.
-func (a *account) move(w *world, c *card, amount cents) outcome {
-	if o, unusable := c.unusable(w); unusable {
+func (a *account) move(m *model, c *card, amount cents) outcome {
+	if o, unusable := c.unusable(m); unusable {
 		return o
 	}
 	body := object{"card_id": c.id, "card_balance": c.held(), "wallet_balance": any(a.wallet - amount)}
@@ -139,35 +139,35 @@ func (a *account) move(w *world, c *card, amount cents) outcome {
 		a.wallet -= amount
 		c.balance += amount
 		if amount > 0 {
-			a.emit(w, c.owner, "card.funded", c.full())
+			a.emit(m, c.owner, "card.funded", c.full())
 			return
 		}
-		a.autoFreeze(w, c)
+		a.autoFreeze(m, c)
 	}}
 }
 
-func (a *account) fund(w *world, c *card, amount cents) outcome {
-	if o, unusable := c.unusable(w); unusable {
+func (a *account) fund(m *model, c *card, amount cents) outcome {
+	if o, unusable := c.unusable(m); unusable {
 		return o
 	}
 	if amount > a.wallet {
 		return refused("insufficient_funds")
 	}
-	return a.move(w, c, amount)
+	return a.move(m, c, amount)
 }
 
 // withdraw takes everything when all is set.
-func (a *account) withdraw(w *world, c *card, amount cents, all bool) outcome {
-	if o, unusable := c.unusable(w); unusable {
+func (a *account) withdraw(m *model, c *card, amount cents, all bool) outcome {
+	if o, unusable := c.unusable(m); unusable {
 		return o
 	}
-	if all || w.quirks.WithdrawAmount == "ignored" {
+	if all || m.quirks.WithdrawAmount == "ignored" {
 		amount = c.balance
 	}
 	if amount == 0 || amount > c.balance {
 		return refused("insufficient_card_balance")
 	}
-	return a.move(w, c, -amount)
+	return a.move(m, c, -amount)
 }
 
 // aboveThreshold is how much a card may lose before it freezes.
@@ -177,9 +177,9 @@ func (c *card) aboveThreshold() cents {
 }
 
 // autoFreeze follows every decrease of a balance.
-func (a *account) autoFreeze(w *world, c *card) {
+func (a *account) autoFreeze(m *model, c *card) {
 	if threshold, set := c.freezeAt.(cents); set && c.status == "active" && c.balance < threshold {
-		a.become(w, c, "frozen")
+		a.become(m, c, "frozen")
 		a.seen.add("auto-freeze")
 	}
 }

@@ -21,13 +21,13 @@ type cardFilter struct {
 	number, size int
 }
 
-func (a *account) listCards(w *world, f cardFilter) object {
+func (a *account) listCards(m *model, f cardFilter) object {
 	all := backward(a.cards, func(c *card) bool {
 		return (f.status == "" || c.status == f.status) && (f.bin == "" || c.bin == f.bin)
 	})
-	size := min(f.size, w.quirks.CardsPerPage)
+	size := min(f.size, m.quirks.CardsPerPage)
 	o := object{"data": objects(page(all, f.number, size), (*card).item), "page": f.number, "per_page": size, "total": len(all)}
-	if w.quirks.CardsTotal == "absent" {
+	if m.quirks.CardsTotal == "absent" {
 		delete(o, "total")
 	}
 	return o
@@ -40,7 +40,7 @@ type transactionFilter struct {
 	number, size         int
 }
 
-func (a *account) listTransactions(w *world, f transactionFilter) object {
+func (a *account) listTransactions(m *model, f transactionFilter) object {
 	to := f.to
 	if len(to) == len(time.DateOnly) {
 		to += "T23:59:59.999Z"
@@ -50,16 +50,16 @@ func (a *account) listTransactions(w *world, f transactionFilter) object {
 			t.created >= f.from && (to == "" || t.created <= to)
 	})
 	size := f.size
-	if w.quirks.TransactionsPerPage == "ignored" {
+	if m.quirks.TransactionsPerPage == "ignored" {
 		size = 25
 	}
 	return object{"data": objects(page(all, f.number, size), (*transaction).view), "page": f.number}
 }
 
 // listChallenges returns those of one status on some cards.
-func listChallenges(w *world, challenges []*challenge, status string) list {
-	all := backward(challenges, func(ch *challenge) bool { return ch.statusAt(w.now) == status })
-	return objects(all, func(ch *challenge) object { return ch.view(w.now) })
+func listChallenges(m *model, challenges []*challenge, status string) list {
+	all := backward(challenges, func(ch *challenge) bool { return ch.statusAt(m.now) == status })
+	return objects(all, func(ch *challenge) object { return ch.view(m.now) })
 }
 
 func (a *account) balanceView() object {
@@ -83,11 +83,11 @@ func (a *account) balanceView() object {
 
 // ledger returns every ledger account by its name.
 func (a *account) ledger() map[string]cents {
-	books := map[string]cents{
+	ledger := map[string]cents{
 		"wallet": a.wallet, "holds": a.holds, "fees": a.fees, "merchants": a.merchants, "deposits": a.deposited, "loss": a.loss,
 	}
 	for _, c := range a.cards {
-		books[c.id] = c.balance
+		ledger[c.id] = c.balance
 	}
-	return books
+	return ledger
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// merchants is a code of each category that the players buy in.
+// merchants is a code of each category that the clients buy in.
 func merchants() map[string]string {
 	return map[string]string{
 		"7311": "advertising", "5734": "software", "3001": "travel", "5311": "retail", "5812": "food", "0742": "other",
@@ -28,7 +28,7 @@ func (c *card) spent(month string) (total cents) {
 	return total
 }
 
-func (c *card) declineReason(w *world, amount, fee cents, mcc string) any {
+func (c *card) declineReason(m *model, amount, fee cents, mcc string) any {
 	switch {
 	case c.status == "terminated":
 		return "card_terminated"
@@ -38,16 +38,16 @@ func (c *card) declineReason(w *world, amount, fee cents, mcc string) any {
 		return "insufficient_funds"
 	case len(c.categories) > 0 && !slices.Contains(c.categories, any(merchants()[mcc])):
 		return "category_not_allowed"
-	case c.spent(stamp(w.now)[:7])+amount > c.limit:
+	case c.spent(stamp(m.now)[:7])+amount > c.limit:
 		return "spending_limit_exceeded"
 	}
 	return nil
 }
 
-func (a *account) authorize(w *world, c *card, amount, fee cents, mcc string) outcome {
-	reason := c.declineReason(w, amount, fee, mcc)
+func (a *account) authorize(m *model, c *card, amount, fee cents, mcc string) outcome {
+	reason := c.declineReason(m, amount, fee, mcc)
 	t := &transaction{
-		card: c, kind: "authorization", amount: amount, fee: fee, created: stamp(w.now),
+		card: c, kind: "authorization", amount: amount, fee: fee, created: stamp(m.now),
 		merchant: object{"name": "Big Ads", "mcc": mcc},
 	}
 	if reason != nil {
@@ -59,15 +59,15 @@ func (a *account) authorize(w *world, c *card, amount, fee cents, mcc string) ou
 		commit: func(got object) {
 			a.record(t, got)
 			if reason != nil {
-				a.emit(w, c.owner, "transaction.declined", t.view())
+				a.emit(m, c.owner, "transaction.declined", t.view())
 				return
 			}
 			c.authorizations = append(c.authorizations, t)
 			c.balance -= amount
 			a.holds += amount
 			a.charge(c, fee)
-			a.emit(w, c.owner, "transaction.authorized", t.view())
-			a.autoFreeze(w, c)
+			a.emit(m, c.owner, "transaction.authorized", t.view())
+			a.autoFreeze(m, c)
 		},
 	}
 }
@@ -114,15 +114,15 @@ func (a *account) give(c *card, amount cents) {
 }
 
 // settle pays an authorization; amount is 0 for the held one.
-func (a *account) settle(w *world, of *transaction, amount, fee cents) outcome {
+func (a *account) settle(m *model, of *transaction, amount, fee cents) outcome {
 	if of.kind != "authorization" || of.settlement != nil {
 		return refused("invalid_request")
 	}
 	if amount == 0 {
 		amount = of.amount
 	}
-	t := &transaction{card: of.card, kind: "settlement", amount: amount, fee: fee, merchant: of.merchant, created: stamp(w.now)}
-	return a.follow(w, t, "transaction.settled", func() {
+	t := &transaction{card: of.card, kind: "settlement", amount: amount, fee: fee, merchant: of.merchant, created: stamp(m.now)}
+	return a.follow(m, t, "transaction.settled", func() {
 		of.settlement = t
 		of.card.settlements = append(of.card.settlements, t)
 		a.holds -= of.amount
@@ -136,7 +136,7 @@ func (a *account) settle(w *world, of *transaction, amount, fee cents) outcome {
 }
 
 // refund gives back a settlement; amount is 0 for all that is left.
-func (a *account) refund(w *world, of *transaction, amount, fee cents) outcome {
+func (a *account) refund(m *model, of *transaction, amount, fee cents) outcome {
 	if of.kind != "settlement" {
 		return refused("invalid_request")
 	}
@@ -147,8 +147,8 @@ func (a *account) refund(w *world, of *transaction, amount, fee cents) outcome {
 	if amount == 0 || amount > left {
 		return refused("invalid_request")
 	}
-	t := &transaction{card: of.card, kind: "refund", amount: amount, fee: fee, merchant: of.merchant, created: stamp(w.now)}
-	return a.follow(w, t, "transaction.refunded", func() {
+	t := &transaction{card: of.card, kind: "refund", amount: amount, fee: fee, merchant: of.merchant, created: stamp(m.now)}
+	return a.follow(m, t, "transaction.refunded", func() {
 		of.refunded += amount
 		a.merchants -= amount
 		a.give(of.card, amount)
@@ -156,7 +156,7 @@ func (a *account) refund(w *world, of *transaction, amount, fee cents) outcome {
 }
 
 // follow is the way of a settlement or refund; pay moves its money.
-func (a *account) follow(w *world, t *transaction, told string, pay func()) outcome {
+func (a *account) follow(m *model, t *transaction, told string, pay func()) outcome {
 	return outcome{
 		status: http.StatusCreated,
 		body:   object{"transaction": t.unnamed()},
@@ -165,41 +165,41 @@ func (a *account) follow(w *world, t *transaction, told string, pay func()) outc
 			before := t.card.balance
 			pay()
 			a.charge(t.card, t.fee)
-			a.emit(w, t.card.owner, told, t.view())
+			a.emit(m, t.card.owner, told, t.view())
 			if t.card.balance < before {
-				a.autoFreeze(w, t.card)
+				a.autoFreeze(m, t.card)
 			}
 		},
 	}
 }
 
-func (a *account) challenge(w *world, c *card, amount cents) outcome {
+func (a *account) challenge(m *model, c *card, amount cents) outcome {
 	if c.status == "terminated" {
 		return refused("card_terminated")
 	}
-	ch := &challenge{card: c, amount: amount, status: "pending", expires: w.now.Add(5 * time.Minute)}
-	body := ch.view(w.now)
+	ch := &challenge{card: c, amount: amount, status: "pending", expires: m.now.Add(5 * time.Minute)}
+	body := ch.view(m.now)
 	body["id"], body["otp"] = like("3ds_"), anything{}
 	return outcome{status: http.StatusCreated, body: body, commit: func(got object) {
 		ch.id, _ = got["id"].(string)
 		ch.otp, _ = got["otp"].(string)
 		a.challenges = append(a.challenges, ch)
 		c.challenges = append(c.challenges, ch)
-		a.emit(w, c.owner, "3ds.challenge", ch.view(w.now))
+		a.emit(m, c.owner, "3ds.challenge", ch.view(m.now))
 	}}
 }
 
-func (a *account) complete(w *world, ch *challenge, result string) outcome {
-	if ch.statusAt(w.now) != "pending" {
+func (a *account) complete(m *model, ch *challenge, result string) outcome {
+	if ch.statusAt(m.now) != "pending" {
 		return refused("invalid_request")
 	}
-	body := ch.view(w.now)
+	body := ch.view(m.now)
 	body["status"] = result
 	return outcome{status: http.StatusOK, body: body, commit: func(object) { ch.status = result }}
 }
 
-func (a *account) detect(w *world, owner int, currency string, amount cents) outcome {
-	d := &deposit{owner: owner, currency: currency, amount: amount, status: "pending", created: stamp(w.now)}
+func (a *account) detect(m *model, owner int, currency string, amount cents) outcome {
+	d := &deposit{owner: owner, currency: currency, amount: amount, status: "pending", created: stamp(m.now)}
 	for _, address := range a.addresses {
 		if o, _ := address.(object); o["currency"] == currency {
 			d.network, d.addressed = o["network"], o["address"]
@@ -210,11 +210,11 @@ func (a *account) detect(w *world, owner int, currency string, amount cents) out
 	return outcome{status: http.StatusCreated, body: body, commit: func(got object) {
 		d.id, _ = got["id"].(string)
 		a.deposits = append(a.deposits, d)
-		a.emit(w, owner, "deposit.pending", d.view())
+		a.emit(m, owner, "deposit.pending", d.view())
 	}}
 }
 
-func (a *account) confirm(w *world, d *deposit) outcome {
+func (a *account) confirm(m *model, d *deposit) outcome {
 	if d.status == "confirmed" {
 		return refused("invalid_request")
 	}
@@ -224,6 +224,6 @@ func (a *account) confirm(w *world, d *deposit) outcome {
 		d.status = "confirmed"
 		a.deposited -= d.amount
 		a.wallet += d.amount
-		a.emit(w, d.owner, "deposit.confirmed", d.view())
+		a.emit(m, d.owner, "deposit.confirmed", d.view())
 	}}
 }

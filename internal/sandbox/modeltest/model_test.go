@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// world is what all accounts of a file share. It changes only while no player
+// model is what all accounts of a file share. It changes only while no client
 // is at work.
-type world struct {
+type model struct {
 	now    time.Time
 	quirks quirks
 }
@@ -29,21 +29,21 @@ type quirks struct {
 
 // notation is that of the amounts in an answer. The control calls' is always
 // the same.
-func (w *world) notation(path string) string {
+func (m *model) notation(path string) string {
 	if strings.HasPrefix(path, control) {
 		return "decimals"
 	}
-	return w.quirks.Amounts
+	return m.quirks.Amounts
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // account is a customer as it should be. In a shared account the lock guards
-// everything but the cards, which belong to one player each.
+// everything but the cards, which belong to one client each.
 type account struct {
 	key    string
 	shared bool
-	seen   *sightings
+	seen   *coverage
 
 	mu                                              sync.Mutex
 	wallet, holds, merchants, fees, deposited, loss cents
@@ -56,7 +56,7 @@ type account struct {
 	addresses                                       list     // as first seen
 }
 
-// nobody owns what all players of a shared account use.
+// nobody owns what all clients of a shared account use.
 const nobody = -1
 
 type card struct {
@@ -129,10 +129,10 @@ func refused(code string) outcome { return outcome{status: 400, code: code} }
 func found(body any) outcome { return outcome{status: 200, body: body} }
 
 // emit tells an event to the endpoints that want it.
-func (a *account) emit(w *world, owner int, kind string, data object) {
+func (a *account) emit(m *model, owner int, kind string, data object) {
 	for _, h := range a.hooks {
 		if slices.Contains(h.events, any("*")) || slices.Contains(h.events, any(kind)) {
-			h.expected = append(h.expected, event{owner, kind, stamp(w.now), data, w.quirks.Amounts})
+			h.expected = append(h.expected, event{owner, kind, stamp(m.now), data, m.quirks.Amounts})
 		}
 	}
 }

@@ -16,20 +16,20 @@ const (
 )
 
 const (
-	movesPerAct   = 20 // of each player
-	actsPerPart   = 4  // between which the clock moves and everything is compared
-	movesPerRound = 2 * actsPerPart * players * movesPerAct
+	movesPerRound = 20 // of each client
+	roundsPerPart = 4  // between which the clock moves and everything is compared
+	movesPerTrial = 2 * roundsPerPart * clients * movesPerRound
 	enoughMoves   = 10_000 // to see everything
 )
 
 // TestSandboxAgainstModel has eight clients make 10,000 random moves: all calls
 // of the API and of the control surface, with faults, repetitions, quirks and
 // moves of the clock. After each, the client compares the answer with the
-// model, and sees that the ledger adds up to what the model says. Between acts
+// model, and sees that the ledger adds up to what the model says. Between rounds
 // everything is compared: balances, every list, the log of requests; at the end
 // of a part the events, as they arrived at an HTTPS endpoint.
 //
-// A round is a new file. In its first part each client has an account of its
+// A trial is a new file. In its first part each client has an account of its
 // own, of which the model knows everything; then, after a reset, all share one,
 // with cards of their own and one card for all: there the model says each card,
 // and the sums once everybody rests.
@@ -42,7 +42,7 @@ func TestSandboxAgainstModel(t *testing.T) {
 	t.Parallel()
 	moves, seed := usualMoves, rand.Uint64()
 	if testing.Short() {
-		moves = movesPerRound
+		moves = movesPerTrial
 	}
 	if text := os.Getenv(movesVariable); text != "" {
 		moves = int(parse(t, movesVariable, text))
@@ -52,10 +52,10 @@ func TestSandboxAgainstModel(t *testing.T) {
 	}
 	t.Logf("%s=%d", seedVariable, seed)
 	var calls atomic.Int64
-	seen := &sightings{counts: map[string]int{}}
-	for round := range (moves + movesPerRound - 1) / movesPerRound {
-		quirky := round%2 == 1
-		s := openStage(t, seed, round, quirky, &calls, seen)
+	seen := &coverage{counts: map[string]int{}}
+	for trial := range (moves + movesPerTrial - 1) / movesPerTrial {
+		quirky := trial%2 == 1
+		s := newFixture(t, seed, trial, quirky, &calls, seen)
 		for _, part := range []string{"own", "shared"} {
 			s.run(part, quirky)
 		}
@@ -70,23 +70,23 @@ func TestSandboxAgainstModel(t *testing.T) {
 }
 
 // run plays one part and ends it with an empty file.
-func (s *stage) run(part string, quirky bool) {
+func (s *fixture) run(part string, quirky bool) {
 	all := s.begin(part)
 	accounts := all
 	if part == "shared" {
 		accounts = all[:1]
 	}
-	for range actsPerPart {
+	for range roundsPerPart {
 		if s.broken.Load() {
 			return
 		}
 		if quirky {
-			s.turn(all)
+			s.changeQuirks(all)
 		}
-		s.act(all, movesPerAct)
-		s.pass(all[0])
+		s.round(all, movesPerRound)
+		s.letTimePass(all[0])
 		for _, p := range accounts {
-			p.interlude()
+			p.exclusiveCalls()
 			p.review()
 		}
 	}

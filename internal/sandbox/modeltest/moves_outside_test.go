@@ -13,8 +13,8 @@ func outside(call string, body object, want func() outcome) (step, bool) {
 
 func number(c cents) json.Number { return json.Number(c.String()) }
 
-// keep notes the transaction that a call brings about.
-func (p *player) keep(o outcome) outcome {
+// noting adds to an outcome that it notes the transaction that a call brings about.
+func (p *client) noting(o outcome) outcome {
 	commit := o.commit
 	if commit != nil {
 		o.commit = func(got object) {
@@ -26,14 +26,14 @@ func (p *player) keep(o outcome) outcome {
 }
 
 // fee is mostly none.
-func (p *player) fee() cents {
+func (p *client) fee() cents {
 	if p.rng.IntN(6) > 0 {
 		return 0
 	}
 	return cents(p.rng.Int64N(3_00))
 }
 
-func (p *player) authorize() (step, bool) {
+func (p *client) authorize() (step, bool) {
 	c, found := p.onCard(true)
 	if !found {
 		return step{}, false
@@ -41,18 +41,18 @@ func (p *player) authorize() (step, bool) {
 	mcc := oneOf(p, "7311", "7311", "7311", "5734", "3001", "5311", "5812", "0742")
 	amount, fee := cents(1+p.rng.Int64N(3_00)), cents(0)
 	if c.owner != nobody {
-		amount, fee = p.amount(oneOf(p, c.balance, c.limit-c.spent(stamp(p.world.now)[:7]), c.aboveThreshold())), p.fee()
+		amount, fee = p.amount(oneOf(p, c.balance, c.limit-c.spent(stamp(p.model.now)[:7]), c.aboveThreshold())), p.fee()
 	}
 	body := object{"card_id": c.id, "amount": number(amount), "merchant": object{"name": "Big Ads", "mcc": mcc}}
 	if fee > 0 {
 		body["fee"] = number(fee)
 	}
-	return outside("authorizations", body, func() outcome { return p.keep(p.account.authorize(p.world, c, amount, fee, mcc)) })
+	return outside("authorizations", body, func() outcome { return p.noting(p.account.authorize(p.model, c, amount, fee, mcc)) })
 }
 
-// past draws a transaction, mostly of the type that is asked for. What happens
+// earlier draws a transaction, mostly of the type that is asked for. What happens
 // on everybody's card stays small.
-func (p *player) past(kind string) (*transaction, bool) {
+func (p *client) earlier(kind string) (*transaction, bool) {
 	var fitting []*transaction
 	for _, t := range p.transactions {
 		if t.kind == kind && t.settlement == nil && t.refunded < t.amount {
@@ -68,8 +68,8 @@ func (p *player) past(kind string) (*transaction, bool) {
 	return nil, false
 }
 
-func (p *player) settle() (step, bool) {
-	of, found := p.past("authorization")
+func (p *client) settle() (step, bool) {
+	of, found := p.earlier("authorization")
 	if !found {
 		return step{}, false
 	}
@@ -80,20 +80,20 @@ func (p *player) settle() (step, bool) {
 	if p.rng.IntN(20) == 0 && !p.account.shared {
 		amount = of.amount + of.card.balance + p.account.wallet + cents(p.rng.Int64N(50_00)) // mostly a loss
 	}
-	return p.follow("settlements", of, amount, func(fee cents) outcome { return p.account.settle(p.world, of, amount, fee) })
+	return p.follow("settlements", of, amount, func(fee cents) outcome { return p.account.settle(p.model, of, amount, fee) })
 }
 
-func (p *player) refund() (step, bool) {
-	of, found := p.past("settlement")
+func (p *client) refund() (step, bool) {
+	of, found := p.earlier("settlement")
 	if !found {
 		return step{}, false
 	}
 	left := of.amount - of.refunded
 	amount := oneOf(p, 0, max(1, left), left+1, 1+cents(p.rng.Int64N(max(1, int64(left)))))
-	return p.follow("refunds", of, amount, func(fee cents) outcome { return p.account.refund(p.world, of, amount, fee) })
+	return p.follow("refunds", of, amount, func(fee cents) outcome { return p.account.refund(p.model, of, amount, fee) })
 }
 
-func (p *player) follow(call string, of *transaction, amount cents, want func(fee cents) outcome) (step, bool) {
+func (p *client) follow(call string, of *transaction, amount cents, want func(fee cents) outcome) (step, bool) {
 	body, fee := object{"transaction_id": of.id}, p.fee()
 	if amount != 0 {
 		body["amount"] = number(amount)
@@ -101,33 +101,33 @@ func (p *player) follow(call string, of *transaction, amount cents, want func(fe
 	if fee > 0 {
 		body["fee"] = number(fee)
 	}
-	return outside(call, body, func() outcome { return p.keep(want(fee)) })
+	return outside(call, body, func() outcome { return p.noting(want(fee)) })
 }
 
-func (p *player) challenge() (step, bool) {
+func (p *client) challenge() (step, bool) {
 	c, found := p.onCard(false)
 	if !found {
 		return step{}, false
 	}
 	amount := p.amount(10_00)
 	return outside("3ds-challenges", object{"card_id": c.id, "merchant": "Big Ads", "amount": number(amount)},
-		func() outcome { return p.account.challenge(p.world, c, amount) })
+		func() outcome { return p.account.challenge(p.model, c, amount) })
 }
 
-func (p *player) complete() (step, bool) {
+func (p *client) complete() (step, bool) {
 	c, found := p.onCard(false)
 	if !found || len(c.challenges) == 0 {
 		return step{}, false
 	}
 	ch, result := oneOf(p, c.challenges...), oneOf(p, "approved", "failed")
 	return outside("3ds-challenges/"+ch.id+"/complete", object{"outcome": result},
-		func() outcome { return p.account.complete(p.world, ch, result) })
+		func() outcome { return p.account.complete(p.model, ch, result) })
 }
 
-func (p *player) detect() (step, bool) {
+func (p *client) detect() (step, bool) {
 	currency, amount := oneOf(p, "btc", "eth", "sol", "usdt", "bnb", "trx", "pol", "ltc", "avax", "arb"), p.amount(200_00)
 	return outside("deposits", object{"currency": currency, "amount": number(amount)}, func() outcome {
-		o := p.account.detect(p.world, p.id, currency, amount)
+		o := p.account.detect(p.model, p.id, currency, amount)
 		commit := o.commit
 		o.commit = func(got object) {
 			commit(got)
@@ -137,19 +137,19 @@ func (p *player) detect() (step, bool) {
 	})
 }
 
-func (p *player) confirm() (step, bool) {
+func (p *client) confirm() (step, bool) {
 	if len(p.deposits) == 0 {
 		return step{}, false
 	}
 	d := oneOf(p, p.deposits...)
 	return step{
 		method: http.MethodPost, path: control + "/deposits/" + d.id + "/confirm",
-		want: func() outcome { return p.account.confirm(p.world, d) },
+		want: func() outcome { return p.account.confirm(p.model, d) },
 	}, true
 }
 
 // openAccount adds an account that nobody will use again.
-func (p *player) openAccount() (step, bool) {
+func (p *client) openAccount() (step, bool) {
 	state := oneOf(p, "ready", "email_unconfirmed", "no_deposit", "api_not_enabled")
 	code := map[string]string{"email_unconfirmed": "onboarding_incomplete", "no_deposit": "onboarding_incomplete", "api_not_enabled": "api_not_enabled"}[state]
 	return outside("accounts", object{"state": state, "initial_balance": number(5)}, func() outcome {
@@ -157,13 +157,12 @@ func (p *player) openAccount() (step, bool) {
 			status: http.StatusCreated,
 			body:   object{"account_id": like("acct_"), "api_key": like("sk_live_sandbox_")},
 			commit: func(got object) {
-				stranger := p.caller
-				stranger.key, _ = got["api_key"].(string)
+				key, _ := got["api_key"].(string)
 				want := outcome{status: http.StatusForbidden, code: code}
 				if code == "" {
 					want = found(object{"data": list{}, "page": 1})
 				}
-				if d := stranger.send(p.ctx, http.MethodGet, api+"/transactions", "", "").judge(want, ""); len(d) > 0 {
+				if d := judge(p.caller.As(key).Send(p.ctx, http.MethodGet, api+"/transactions", nil), want, ""); len(d) > 0 {
 					p.fail(d...)
 				}
 			},
@@ -172,7 +171,7 @@ func (p *player) openAccount() (step, bool) {
 }
 
 // unknown asks for something that this account does not have.
-func (p *player) unknown() (step, bool) {
+func (p *client) unknown() (step, bool) {
 	notFound := func() outcome { return outcome{status: http.StatusNotFound, code: "not_found"} }
 	switch p.rng.IntN(4) {
 	case 0:

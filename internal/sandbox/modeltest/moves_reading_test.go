@@ -25,7 +25,7 @@ func withQuery(path string, pairs ...string) string {
 }
 
 // paging draws a page, and how the query asks for it.
-func (p *player) paging(total int) (number, size int, asked [2]string) {
+func (p *client) paging(total int) (number, size int, asked [2]string) {
 	number, size = 1, 25
 	if p.rng.IntN(2) == 0 {
 		size = 1 + p.rng.IntN(100)
@@ -39,29 +39,29 @@ func (p *player) paging(total int) (number, size int, asked [2]string) {
 }
 
 // listCards and its kin know what comes only where nobody else is at work.
-func (p *player) listCards() (step, bool) {
+func (p *client) listCards() (step, bool) {
 	if p.account.shared {
 		return step{}, false
 	}
 	return p.anyCards()
 }
 
-func (p *player) anyCards() (step, bool) {
+func (p *client) anyCards() (step, bool) {
 	f := cardFilter{status: oneOf(p, "", "", "active", "frozen", "terminated"), bin: oneOf(p, "", "", "bin_ads_visa_us", "bin_x")}
 	var asked [2]string
 	f.number, f.size, asked = p.paging(len(p.account.cards))
 	path := withQuery(api+"/cards", "status", f.status, "bin_id", f.bin, "page", asked[0], "per_page", asked[1])
-	return read(path, func() outcome { return found(p.account.listCards(p.world, f)) })
+	return read(path, func() outcome { return found(p.account.listCards(p.model, f)) })
 }
 
-func (p *player) listTransactions() (step, bool) {
+func (p *client) listTransactions() (step, bool) {
 	if p.account.shared {
 		return step{}, false
 	}
 	return p.anyTransactions()
 }
 
-func (p *player) anyTransactions() (step, bool) {
+func (p *client) anyTransactions() (step, bool) {
 	f := transactionFilter{kind: oneOf(p, "", "", "authorization", "settlement", "refund", "decline")}
 	if c, drawn := p.onCard(true); drawn && p.rng.IntN(2) == 0 {
 		f.card = c.id
@@ -76,45 +76,45 @@ func (p *player) anyTransactions() (step, bool) {
 	var asked [2]string
 	f.number, f.size, asked = p.paging(len(p.account.transactions))
 	path := withQuery(api+"/transactions", "card_id", f.card, "type", f.kind, "from", f.from, "to", f.to, "page", asked[0], "per_page", asked[1])
-	return read(path, func() outcome { return found(p.account.listTransactions(p.world, f)) })
+	return read(path, func() outcome { return found(p.account.listTransactions(p.model, f)) })
 }
 
-func (p *player) listChallenges() (step, bool) {
+func (p *client) listChallenges() (step, bool) {
 	if p.account.shared {
 		return step{}, false
 	}
 	return p.anyChallenges()
 }
 
-func (p *player) anyChallenges() (step, bool) {
+func (p *client) anyChallenges() (step, bool) {
 	status := oneOf(p, "", "pending", "approved", "failed", "expired")
 	path := withQuery(api+"/3ds", "status", status)
 	if status == "" {
 		status = "pending"
 	}
-	return read(path, func() outcome { return found(object{"data": listChallenges(p.world, p.account.challenges, status)}) })
+	return read(path, func() outcome { return found(object{"data": listChallenges(p.model, p.account.challenges, status)}) })
 }
 
-func (p *player) readWallet() (step, bool) {
+func (p *client) readWallet() (step, bool) {
 	if p.account.shared {
 		return step{}, false
 	}
 	return p.anyWallet()
 }
 
-func (p *player) anyWallet() (step, bool) {
+func (p *client) anyWallet() (step, bool) {
 	return read(api+"/wallet/balance", func() outcome { return found(p.account.balanceView()) })
 }
 
-func (p *player) readAddress() (step, bool) {
+func (p *client) readAddress() (step, bool) {
 	want := oneOf(p, p.account.addresses...).(object)
 	return read(api+"/wallet/deposit-address?currency="+want["currency"].(string), func() outcome {
 		return found(object{"data": list{want}})
 	})
 }
 
-// readBINs looks for the ones that the players use.
-func (p *player) readBINs() (step, bool) {
+// readBINs looks for the ones that the clients use.
+func (p *client) readBINs() (step, bool) {
 	return read(api+"/bins", func() outcome {
 		o := found(object{"data": anything{}, "total": 9})
 		o.commit = func(got object) {
@@ -137,23 +137,23 @@ func (p *player) readBINs() (step, bool) {
 
 // subscribe registers an endpoint; in a shared account only while the others
 // rest, since it decides who hears of what they do.
-func (p *player) subscribe() (step, bool) {
+func (p *client) subscribe() (step, bool) {
 	if p.account.shared || len(p.account.hooks) > 3 {
 		return step{}, false
 	}
 	return p.newEndpoint()
 }
 
-func (p *player) newEndpoint() (step, bool) {
+func (p *client) newEndpoint() (step, bool) {
 	events := oneOf(p, `"*"`, `"*"`, `"transaction.authorized","transaction.declined","card.frozen"`, `"card.created","deposit.confirmed","3ds.challenge"`)
 	path := fmt.Sprintf("/%s-%d-%d", p.part, p.id, p.calls)
-	body := fmt.Sprintf(`{"url":%q,"events":[%s]}`, p.receiver.server.URL+path, events)
+	body := fmt.Sprintf(`{"url":%q,"events":[%s]}`, p.receiver.URL+path, events)
 	return step{method: http.MethodPost, path: api + "/webhooks", body: body, want: func() outcome {
 		h := &hook{path: path}
 		return outcome{
 			status: http.StatusCreated,
 			body: object{
-				"id": like("wh_"), "url": p.receiver.server.URL + path, "events": anything{}, "secret": like("whsec_"), "created_at": stamp(p.world.now),
+				"id": like("wh_"), "url": p.receiver.URL + path, "events": anything{}, "secret": like("whsec_"), "created_at": stamp(p.model.now),
 			},
 			commit: func(got object) {
 				h.id, _ = got["id"].(string)
@@ -165,14 +165,14 @@ func (p *player) newEndpoint() (step, bool) {
 	}}, true
 }
 
-func (p *player) readClock() (step, bool) {
-	return read(control+"/clock", func() outcome { return found(object{"now": stamp(p.world.now)}) })
+func (p *client) readClock() (step, bool) {
+	return read(control+"/clock", func() outcome { return found(object{"now": stamp(p.model.now)}) })
 }
 
 // readConditions reads what the stage has set.
-func (p *player) readConditions() (step, bool) {
+func (p *client) readConditions() (step, bool) {
 	if p.rng.IntN(2) == 0 {
-		return read(control+"/quirks", func() outcome { return found(p.world.quirks.view()) })
+		return read(control+"/quirks", func() outcome { return found(p.model.quirks.view()) })
 	}
 	return read(control+"/limits", func() outcome { return found(noLimits()) })
 }
@@ -181,7 +181,7 @@ func noLimits() object {
 	return object{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}
 }
 
-func (p *player) readRequests() (step, bool) {
+func (p *client) readRequests() (step, bool) {
 	if p.account.shared {
 		return step{}, false
 	}
@@ -190,7 +190,7 @@ func (p *player) readRequests() (step, bool) {
 	})
 }
 
-func (p *player) forgetRequests() (step, bool) {
+func (p *client) forgetRequests() (step, bool) {
 	if p.account.shared {
 		return step{}, false
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // pick draws a random move; not every one is possible at any time.
-func (p *player) pick() (step, bool) {
+func (p *client) pick() (step, bool) {
 	type move struct {
 		weight int
 		make   func() (step, bool)
@@ -58,10 +58,10 @@ func (p *player) pick() (step, bool) {
 }
 
 // oneOf draws an element.
-func oneOf[T any](p *player, all ...T) T { return all[p.rng.IntN(len(all))] }
+func oneOf[T any](p *client, all ...T) T { return all[p.rng.IntN(len(all))] }
 
-// onCard draws one of the player's cards, sometimes everybody's.
-func (p *player) onCard(commonToo bool) (*card, bool) {
+// onCard draws one of the client's cards, sometimes everybody's.
+func (p *client) onCard(commonToo bool) (*card, bool) {
 	if commonToo && p.common != nil && p.rng.IntN(4) == 0 {
 		return p.common, true
 	}
@@ -76,7 +76,7 @@ func (p *player) onCard(commonToo bool) (*card, bool) {
 }
 
 // amount draws an amount near to what would be too much.
-func (p *player) amount(limit cents) cents {
+func (p *client) amount(limit cents) cents {
 	switch p.rng.IntN(8) {
 	case 0:
 		return max(1, limit)
@@ -89,14 +89,14 @@ func (p *player) amount(limit cents) cents {
 }
 
 // wrong draws an amount that is refused whatever the state.
-func (p *player) wrong() (text string, drawn bool) {
+func (p *client) wrong() (text string, drawn bool) {
 	if p.rng.IntN(15) > 0 {
 		return "", false
 	}
 	return oneOf(p, "0", "-1", "0.001", `"5"`, "1e400", "null", "[]", "{}"), true
 }
 
-func (p *player) issue() (step, bool) {
+func (p *client) issue() (step, bool) {
 	o := p.randomOrder()
 	if p.rng.IntN(8) == 0 {
 		o = p.spoil(o)
@@ -104,11 +104,11 @@ func (p *player) issue() (step, bool) {
 	return p.place(o), len(p.cards) < 12
 }
 
-func (p *player) place(o order) step {
+func (p *client) place(o order) step {
 	return step{
 		method: http.MethodPost, path: api + "/cards", body: o.json(),
 		want: func() outcome {
-			made := p.account.issue(p.world, p.id, o)
+			made := p.account.issue(p.model, p.id, o)
 			commit := made.commit
 			if commit != nil {
 				made.commit = func(got object) {
@@ -121,7 +121,7 @@ func (p *player) place(o order) step {
 	}
 }
 
-func (p *player) randomOrder() order {
+func (p *client) randomOrder() order {
 	o := order{
 		bin:  oneOf(p, "bin_ads_visa_us", "bin_ads_mastercard_eu", "bin_software_mastercard_us", "bin_general_visa_eu"),
 		load: cents(50_00 + p.rng.Int64N(150_00)), categories: list{}, metadata: object{},
@@ -145,7 +145,7 @@ func (p *player) randomOrder() order {
 }
 
 // spoil makes an order one that is refused.
-func (p *player) spoil(o order) order {
+func (p *client) spoil(o order) order {
 	o.flaw = "invalid_request"
 	switch p.rng.IntN(4) {
 	case 0:
@@ -203,7 +203,7 @@ func wrongMoney(c *card, call, text string) step {
 	return s
 }
 
-func (p *player) fund() (step, bool) {
+func (p *client) fund() (step, bool) {
 	c, found := p.onCard(true)
 	if !found {
 		return step{}, false
@@ -215,11 +215,11 @@ func (p *player) fund() (step, bool) {
 	if p.rng.IntN(15) == 0 {
 		amount = 999_999_999_999_99
 	}
-	return money(c, "fund", amount, func() outcome { return p.account.fund(p.world, c, amount) }), true
+	return money(c, "fund", amount, func() outcome { return p.account.fund(p.model, c, amount) }), true
 }
 
-func (p *player) withdraw() (step, bool) {
-	all := p.world.quirks.WithdrawAmount == "ignored"
+func (p *client) withdraw() (step, bool) {
+	all := p.model.quirks.WithdrawAmount == "ignored"
 	c, found := p.onCard(!all)
 	if !found {
 		return step{}, false
@@ -228,7 +228,7 @@ func (p *player) withdraw() (step, bool) {
 		return wrongMoney(c, "withdraw", text), true
 	}
 	if c.owner != nobody && p.rng.IntN(5) == 0 {
-		s := money(c, "withdraw", 0, func() outcome { return p.account.withdraw(p.world, c, 0, true) })
+		s := money(c, "withdraw", 0, func() outcome { return p.account.withdraw(p.model, c, 0, true) })
 		s.body = ""
 		return s, true
 	}
@@ -236,11 +236,11 @@ func (p *player) withdraw() (step, bool) {
 	if c.owner != nobody {
 		amount = p.amount(oneOf(p, c.balance, c.aboveThreshold()))
 	}
-	return money(c, "withdraw", amount, func() outcome { return p.account.withdraw(p.world, c, amount, false) }), true
+	return money(c, "withdraw", amount, func() outcome { return p.account.withdraw(p.model, c, amount, false) }), true
 }
 
-// change makes a call without a body on one of the player's cards.
-func (p *player) change(method, call string, want func(*card) outcome) (step, bool) {
+// change makes a call without a body on one of the client's cards.
+func (p *client) change(method, call string, want func(*card) outcome) (step, bool) {
 	c, found := p.onCard(false)
 	if !found {
 		return step{}, false
@@ -248,26 +248,26 @@ func (p *player) change(method, call string, want func(*card) outcome) (step, bo
 	return step{method: method, path: api + "/cards/" + c.id + call, want: func() outcome { return want(c) }, faults: sometimes}, true
 }
 
-func (p *player) freeze() (step, bool) {
-	return p.change(http.MethodPost, "/freeze", func(c *card) outcome { return p.account.switchTo(p.world, c, "frozen") })
+func (p *client) freeze() (step, bool) {
+	return p.change(http.MethodPost, "/freeze", func(c *card) outcome { return p.account.switchTo(p.model, c, "frozen") })
 }
 
-func (p *player) unfreeze() (step, bool) {
-	return p.change(http.MethodPost, "/unfreeze", func(c *card) outcome { return p.account.switchTo(p.world, c, "active") })
+func (p *client) unfreeze() (step, bool) {
+	return p.change(http.MethodPost, "/unfreeze", func(c *card) outcome { return p.account.switchTo(p.model, c, "active") })
 }
 
-func (p *player) terminate() (step, bool) {
-	return p.change(http.MethodDelete, "", func(c *card) outcome { return p.account.terminate(p.world, c) })
+func (p *client) terminate() (step, bool) {
+	return p.change(http.MethodDelete, "", func(c *card) outcome { return p.account.terminate(p.model, c) })
 }
 
-func (p *player) summary() (step, bool) {
+func (p *client) summary() (step, bool) {
 	return p.change(http.MethodGet, "", func(c *card) outcome { return found(c.summary()) })
 }
 
 // details are the same each time.
-func (p *player) details() (step, bool) {
+func (p *client) details() (step, bool) {
 	return p.change(http.MethodGet, "/details", func(c *card) outcome {
-		if o, unusable := c.unusable(p.world); unusable {
+		if o, unusable := c.unusable(p.model); unusable {
 			return o
 		}
 		if c.details != nil {

@@ -3,4 +3,4 @@
 package modeltest_test
 
 // usualMoves is less where every move takes many times as long.
-const usualMoves = 2 * movesPerRound
+const usualMoves = 2 * movesPerTrial

@@ -1,27 +1,27 @@
 package modeltest_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // review compares an account with the model while everybody rests.
-func (p *player) review() {
+func (p *client) review() {
 	if p.account.shared {
 		p.adoptOrder()
 	}
-	books := p.send(step{method: http.MethodGet, path: control + "/ledger"}, "")
-	p.compareBooks(books, p.account.ledger())
+	ledger := p.send(step{method: http.MethodGet, path: control + "/ledger"}, "")
+	p.compareLedger(ledger, p.account.ledger())
 	p.walk(api+"/cards?per_page=100", func(number int) object {
-		return p.account.listCards(p.world, cardFilter{number: number, size: 100})
+		return p.account.listCards(p.model, cardFilter{number: number, size: 100})
 	})
 	p.walk(api+"/transactions?per_page=100", func(number int) object {
-		return p.account.listTransactions(p.world, transactionFilter{number: number, size: 100})
+		return p.account.listTransactions(p.model, transactionFilter{number: number, size: 100})
 	})
 	reads := []func() (step, bool){p.anyWallet, p.anyChallenges, p.anyChallenges, p.summary, p.summary}
 	for range 6 {
@@ -36,10 +36,10 @@ func (p *player) review() {
 }
 
 // walk reads a list page by page until one is empty.
-func (p *player) walk(path string, want func(number int) object) (all []object) {
+func (p *client) walk(path string, want func(number int) object) (all []object) {
 	for number := 1; !p.broken.Load(); number++ {
 		r := p.must(http.MethodGet, fmt.Sprintf("%s&page=%d", path, number), "", found(want(number)))
-		data, _ := r.body["data"].(list)
+		data, _ := r.Body["data"].(list)
 		if len(data) == 0 {
 			break
 		}
@@ -53,11 +53,11 @@ func (p *player) walk(path string, want func(number int) object) (all []object) 
 
 // adoptOrder puts the cards and transactions of a shared account, which no
 // model can foresee the order of, into the order of the service, after seeing
-// that it has just these, and each player's own in that player's order.
-func (p *player) adoptOrder() {
+// that it has just these, and each client's own in that client's order.
+func (p *client) adoptOrder() {
 	anyPage := func(int) object {
 		o := object{"data": anything{}, "page": anything{}, "per_page": anything{}, "total": anything{}}
-		if p.world.quirks.CardsTotal == "absent" {
+		if p.model.quirks.CardsTotal == "absent" {
 			delete(o, "total")
 		}
 		return o
@@ -71,11 +71,11 @@ func (p *player) adoptOrder() {
 }
 
 // adoptChallenges orders what one list does not show as a whole.
-func (p *player) adoptChallenges() {
+func (p *client) adoptChallenges() {
 	var shown []object
 	for _, status := range []string{"pending", "expired", "approved", "failed"} {
 		r := p.must(http.MethodGet, api+"/3ds?status="+status, "", found(object{"data": anything{}}))
-		data, _ := r.body["data"].(list)
+		data, _ := r.Body["data"].(list)
 		for _, one := range data {
 			o, _ := one.(object)
 			shown = append(shown, o)
@@ -85,7 +85,7 @@ func (p *player) adoptChallenges() {
 	p.account.challenges = adopt(p, "challenges", shown, p.account.challenges, func(ch *challenge) (string, int) { return ch.id, nobody })
 }
 
-func adopt[T any](p *player, what string, shown []object, all []T, of func(T) (id string, owner int)) []T {
+func adopt[T any](p *client, what string, shown []object, all []T, of func(T) (id string, owner int)) []T {
 	known := map[string]T{}
 	orders := map[int][]string{}
 	for _, one := range all {
@@ -113,16 +113,16 @@ func adopt[T any](p *player, what string, shown []object, all []T, of func(T) (i
 			got = slices.Sorted(slices.Values(got))
 		}
 		if !slices.Equal(got, ids) {
-			p.fail(fmt.Sprintf("player %d's %s are listed as %v, want %v", owner, what, got, ids))
+			p.fail(fmt.Sprintf("client %d's %s are listed as %v, want %v", owner, what, got, ids))
 		}
 	}
 	return adopted
 }
 
 // reviewRequests compares the log of a shared account without its order.
-func (p *player) reviewRequests() {
+func (p *client) reviewRequests() {
 	r := p.send(step{method: http.MethodGet, path: control + "/requests"}, "")
-	data, _ := r.body["data"].(list)
+	data, _ := r.Body["data"].(list)
 	if len(data) != len(p.account.requests) {
 		p.fail(fmt.Sprintf("%d requests are logged, %d were made", len(data), len(p.account.requests)))
 		return
@@ -145,12 +145,12 @@ func (p *player) reviewRequests() {
 
 // settleDeliveries waits until all events have arrived, and moves the clock for
 // those that were turned away at first.
-func (s *stage) settleDeliveries(p *player) {
+func (s *fixture) settleDeliveries(p *client) {
 	patience := time.Now().Add(time.Minute)
 	for !s.broken.Load() {
 		waiting, next := 0, ""
 		for _, d := range p.deliveries() {
-			if at, waits := d["next_try_at"].(string); waits && at <= stamp(s.world.now) {
+			if at, waits := d["next_try_at"].(string); waits && at <= stamp(s.model.now) {
 				waiting++
 			} else if waits {
 				next = max(next, at)
@@ -169,14 +169,14 @@ func (s *stage) settleDeliveries(p *player) {
 				p.fail(err.Error())
 				return
 			}
-			s.advance(p, at.Sub(s.world.now))
+			s.advance(p, at.Sub(s.model.now))
 		}
 	}
 }
 
-func (p *player) deliveries() (all []object) {
+func (p *client) deliveries() (all []object) {
 	r := p.send(step{method: http.MethodGet, path: control + "/deliveries"}, "")
-	data, _ := r.body["data"].(list)
+	data, _ := r.Body["data"].(list)
 	for _, one := range data {
 		o, _ := one.(object)
 		all = append(all, o)
@@ -185,8 +185,12 @@ func (p *player) deliveries() (all []object) {
 }
 
 // reviewEvents compares what arrived at each endpoint with what should have
-// happened: in order, as far as one player alone brought it about.
-func (p *player) reviewEvents() {
+// happened: in order, as far as one client alone brought it about.
+func (p *client) reviewEvents() {
+	events := map[string]sandboxtest.Event{}
+	for _, e := range p.receiver.Events() {
+		events[e.Path+" "+e.ID()] = e
+	}
 	told := map[string][]object{}
 	for _, d := range p.deliveries() {
 		id, _ := d["webhook_id"].(string)
@@ -199,7 +203,7 @@ func (p *player) reviewEvents() {
 		}
 		arrived := map[int][]object{}
 		for _, d := range told[h.id] {
-			payload := p.arrived(h, d)
+			payload := p.arrived(events, h, d)
 			arrived[p.ownerOf(payload)] = append(arrived[p.ownerOf(payload)], payload)
 		}
 		for owner, payloads := range arrived {
@@ -209,19 +213,17 @@ func (p *player) reviewEvents() {
 }
 
 // arrived returns the payload of a delivery, whose signature it checks.
-func (p *player) arrived(h *hook, delivery object) (payload object) {
+func (p *client) arrived(events map[string]sandboxtest.Event, h *hook, delivery object) (payload object) {
 	eventID, _ := delivery["event_id"].(string)
-	a := p.receiver.arrival(h.path, eventID)
-	decoder := json.NewDecoder(bytes.NewReader(a.body))
-	decoder.UseNumber()
-	if err := decoder.Decode(&payload); err != nil || !a.signedWith(h.secret) || payload["id"] != eventID || payload["type"] != delivery["type"] {
+	e := events[h.path+" "+eventID]
+	if payload = e.Payload(); !e.SignedWith(h.secret) || payload["id"] != eventID || payload["type"] != delivery["type"] {
 		p.fail(fmt.Sprintf("delivery %v did not arrive as it should", delivery))
 	}
 	return payload
 }
 
 // ownerOf returns whose card or deposit an event is about.
-func (p *player) ownerOf(payload object) int {
+func (p *client) ownerOf(payload object) int {
 	data, _ := payload["data"].(object)
 	for _, c := range p.account.cards {
 		if c.id == data["id"] || c.id == data["card_id"] {
@@ -237,7 +239,7 @@ func (p *player) ownerOf(payload object) int {
 	return nobody
 }
 
-func (p *player) compareEvents(owner int, got []object, want []event) {
+func (p *client) compareEvents(owner int, got []object, want []event) {
 	if len(got) != len(want) {
 		p.fail(fmt.Sprintf("%d events about the things of %d, want %d", len(got), owner, len(want)))
 		return

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // cents is the model's own idea of money.
@@ -100,6 +102,21 @@ func compareObjects(path string, want object, got any, notation string) (differe
 		differences = append(differences, compare(path+"."+name, want[name], have[name], notation)...)
 	}
 	return differences
+}
+
+// judge returns what is different between a response and an outcome.
+func judge(r sandboxtest.Response, o outcome, notation string) []string {
+	switch {
+	case r.Err != nil:
+		return []string{r.Err.Error()}
+	case r.Body == nil:
+		return []string{fmt.Sprintf("answered %d with something that is not a JSON object: %q", r.Status, r.Raw)}
+	case r.Status != o.status:
+		return []string{fmt.Sprintf("answered %d %s, want %d %s", r.Status, r.Raw, o.status, o.code)}
+	case o.code != "":
+		return compare("body", object{"error": o.code, "message": like("")}, r.Body, notation)
+	}
+	return compare("body", o.body, r.Body, notation)
 }
 
 // objects makes a list of what is expected of each element.

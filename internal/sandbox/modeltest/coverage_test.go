@@ -3,32 +3,34 @@ package modeltest_test
 import (
 	"sync"
 	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// sightings counts what the players have come across. A run that never sees a
+// coverage counts what the clients have come across. A run that never sees a
 // rule at work has not tested it.
-type sightings struct {
+type coverage struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-func (s *sightings) add(what string) {
+func (s *coverage) add(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[what]++
 }
 
 // note looks for what sets an answer apart.
-func (s *sightings) note(r reply) {
+func (s *coverage) note(r sandboxtest.Response) {
 	for _, field := range []string{"error", "decline_reason"} {
-		if text, ok := r.body[field].(string); ok {
+		if text, ok := r.Body[field].(string); ok {
 			s.add(field + " " + text)
 		}
 	}
 }
 
 // complete fails unless everything was seen that 10,000 moves cannot miss.
-func (s *sightings) complete(t *testing.T) {
+func (s *coverage) complete(t *testing.T) {
 	t.Helper()
 	for _, what := range []string{
 		"card.created", "card.frozen", "card.unfrozen", "card.terminated", "card.funded", "transaction.authorized", "transaction.settled",

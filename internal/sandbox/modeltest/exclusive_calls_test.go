@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// interlude makes the calls that would get in the way of others.
-func (p *player) interlude() {
+// exclusiveCalls makes the calls that would get in the way of others.
+func (p *client) exclusiveCalls() {
 	if p.broken.Load() {
 		return
 	}
@@ -24,10 +24,10 @@ func (p *player) interlude() {
 }
 
 // arrangeFaults orders a fault for nobody, and takes it back.
-func (p *player) arrangeFaults() {
+func (p *client) arrangeFaults() {
 	order := object{"method": "GET", "path": "/cards/nobody", "times": 0, "when": "before", "delay_ms": 5, "then": "pass"}
 	made := p.must(http.MethodPost, control+"/faults", mustJSON(order), outcome{status: http.StatusCreated, body: with(order, "id", anything{})})
-	listed := found(object{"data": list{with(order, "id", made.body["id"])}})
+	listed := found(object{"data": list{with(order, "id", made.Body["id"])}})
 	p.must(http.MethodGet, control+"/faults", "", listed)
 	p.must(http.MethodDelete, control+"/faults", "", found(object{"data": list{}}))
 	p.must(http.MethodGet, control+"/faults", "", found(object{"data": list{}}))
@@ -40,13 +40,13 @@ func with(o object, name string, value any) object {
 }
 
 // redeliver asks for an event once more, whether it has arrived or not.
-func (p *player) redeliver() {
+func (p *client) redeliver() {
 	all := p.deliveries()
 	if len(all) == 0 {
 		return
 	}
 	d := oneOf(p, all...)
 	id, _ := d["id"].(string)
-	want := with(with(with(d, "state", "pending"), "next_try_at", stamp(p.world.now)), "tries", anything{})
+	want := with(with(with(d, "state", "pending"), "next_try_at", stamp(p.model.now)), "tries", anything{})
 	p.must(http.MethodPost, control+"/deliveries/"+id+"/redeliver", "", found(want))
 }
