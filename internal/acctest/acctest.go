@@ -3,15 +3,12 @@
 package acctest
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -21,41 +18,29 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// Service is a sandbox of its own, served on loopback for one test.
-type Service struct {
-	URL string // with /api/v1
-	Key string // API key of the first account
-	t   testing.TB
-}
+// Service is a sandbox of its own, served on loopback for one test, and a client of it.
+type Service struct{ *sandboxtest.Client }
 
 // InitialBalance is what the wallet of a Service holds at first.
-const InitialBalance = 10_000 * usd.Dollar
+const InitialBalance = sandbox.DefaultInitialBalance
 
 // Start serves a sandbox until the test ends. The options relax the contract
 // checker for services that are told to misbehave.
 func Start(t testing.TB, options ...contract.Option) *Service {
 	t.Helper()
-	service, err := sandbox.Open(context.Background(), sandbox.Options{Path: ":memory:", InitialBalance: InitialBalance})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(contract.Handler(t, service.Handler(), options...))
-	t.Cleanup(func() {
-		server.Close()
-		if err := service.Close(); err != nil {
-			t.Errorf("closing the sandbox: %v", err)
-		}
-	})
-	return &Service{URL: server.URL + "/api/v1", Key: service.APIKey(), t: t}
+	return &Service{sandboxtest.Start(t, InMemory(t, options...)).Client}
 }
 
-// Remote is a sandbox that runs elsewhere.
-func Remote(t testing.TB, url, key string) *Service {
-	t.Helper()
-	return &Service{URL: url, Key: key, t: t}
+// InMemory is an option of Start's sandbox: it keeps nothing, and is held to the
+// contract.
+func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Options) {
+	return func(o *sandboxtest.Options) {
+		o.Path = ":memory:"
+		o.Wrap = func(h http.Handler) http.Handler { return contract.Handler(t, h, options...) }
+	}
 }
 
 // Provider is the provider block for this service, to begin a configuration with.
@@ -73,73 +58,22 @@ func (s *Service) Test(t *testing.T, steps ...resource.TestStep) {
 	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: Factories(), Steps: steps})
 }
 
-// Get asks the API or, for a path that begins with /_sandbox, the control surface.
-func (s *Service) Get(path string, into any) { s.t.Helper(); s.call(http.MethodGet, path, nil, into) }
-
-// Post likewise sends a body, which may be nil.
-func (s *Service) Post(path string, body, into any) {
-	s.t.Helper()
-	s.call(http.MethodPost, path, body, into)
-}
-
-// Put likewise.
-func (s *Service) Put(path string, body any) { s.t.Helper(); s.call(http.MethodPut, path, body, nil) }
-
-// Delete likewise.
-func (s *Service) Delete(path string, into any) {
-	s.t.Helper()
-	s.call(http.MethodDelete, path, nil, into)
-}
-
-func (s *Service) call(method, path string, body, into any) {
-	s.t.Helper()
-	address := s.URL + path
-	if strings.HasPrefix(path, "/_sandbox/") {
-		address = strings.TrimSuffix(s.URL, "/api/v1") + path
+// Proxy returns this service as seen through a proxy. Intercept may change a
+// request, or answer it and return true.
+func (s *Service) Proxy(intercept func(w http.ResponseWriter, r *http.Request) bool) *Service {
+	s.T.Helper()
+	target, err := url.Parse(s.Root())
+	if err != nil {
+		s.T.Fatal(err)
 	}
-	var sent io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			s.t.Fatal(err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !intercept(w, r) {
+			proxy.ServeHTTP(w, r)
 		}
-		sent = bytes.NewReader(text)
-	}
-	req, err := http.NewRequestWithContext(context.Background(), method, address, sent)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+s.Key)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if resp.StatusCode/100 != 2 {
-		s.t.Fatalf("%s %s answered %d: %s", method, path, resp.StatusCode, answer)
-	}
-	if into != nil {
-		if err := json.Unmarshal(answer, into); err != nil {
-			s.t.Fatalf("%s %s: %v in %s", method, path, err, answer)
-		}
-	}
-}
-
-// Wallet returns the wallet's balance.
-func (s *Service) Wallet() usd.Amount {
-	s.t.Helper()
-	var wallet struct {
-		Balance usd.Amount `json:"balance"`
-	}
-	s.Get("/wallet/balance", &wallet)
-	return wallet.Balance
+	}))
+	s.T.Cleanup(server.Close)
+	return &Service{sandboxtest.NewClient(s.T, server.URL+"/api/v1", s.Key)}
 }
 
 // Factories serve the provider in this process.

@@ -38,10 +38,10 @@ type protocolServer interface {
 // Protocol configures a provider for this service; more adds to its provider
 // block, such as rate_limits.
 func (s *Service) Protocol(more Object) *Protocol {
-	s.t.Helper()
+	s.T.Helper()
 	config := Object{"base_url": s.URL, "api_key": s.Key}
 	maps.Copy(config, more)
-	return Configure(s.t, config)
+	return Configure(s.T, config)
 }
 
 // Configure configures a provider with this provider block, which may hold

@@ -11,7 +11,7 @@ func TestProtocolLifeOfAResource(t *testing.T) {
 	t.Parallel()
 	service := acctest.Start(t)
 	var bins struct{ Data []struct{ ID string } }
-	service.Get("/bins", &bins)
+	service.Get("/bins").Into(&bins)
 	p := service.Protocol(nil)
 	config := acctest.Object{"bin_id": bins.Data[0].ID, "amount": acctest.Unknown, "metadata": acctest.Object{"team": "ads"}}
 

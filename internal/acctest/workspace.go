@@ -7,36 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
-
-// Program builds the provider once for all tests of a package and returns the
-// path of the binary.
-func Program(t testing.TB) string {
-	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-var program = sync.OnceValues(func() (string, error) {
-	folder := filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid()))
-	path := filepath.Join(folder, "terraform-provider-vcard")
-	output, err := exec.Command("go", "build", "-o", path, "github.com/vcard/terraform-provider-vcard").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the provider: %w: %s", err, output)
-	}
-	return path, nil
-})
-
-// RemoveProgram removes what Program built; a package that uses it calls this
-// when its tests have run.
-func RemoveProgram() {
-	_ = os.RemoveAll(filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid())))
-}
 
 // Workspace is a folder in which the real CLI runs the built provider.
 type Workspace struct {
@@ -52,7 +26,7 @@ func NewWorkspace(t testing.TB) *Workspace {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
 	w := &Workspace{Dir: t.TempDir(), t: t}
-	settings := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", filepath.Dir(Program(t)))
+	settings := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", filepath.Dir(sandboxtest.Program(t)))
 	w.Write("cli.tfrc", settings)
 	w.Env = []string{"TF_CLI_CONFIG_FILE=" + filepath.Join(w.Dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"}
 	return w

@@ -29,7 +29,7 @@ type bin struct {
 
 func catalogue(s *acctest.Service) []bin {
 	var answer struct{ Data []bin }
-	s.Get("/bins", &answer)
+	s.Get("/bins").Into(&answer)
 	return answer.Data
 }
 
@@ -101,7 +101,7 @@ func TestFilters(t *testing.T) {
 func TestWalletsHaveTheServicesNames(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t, contract.RequestsOnly())
-	s.Put("/_sandbox/quirks", object{"wallet_fields": []string{"orchard_pay", "robot_pay"}})
+	s.Put("/_sandbox/quirks", object{"wallet_fields": []string{"orchard_pay", "robot_pay"}}).Must()
 	got, diags := s.Protocol(nil).ReadDataSource("vcard_bins", object{"category": "software", "network": "mastercard"})
 	if text := diags.Errors(); text != "" {
 		t.Fatal(text)

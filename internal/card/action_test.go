@@ -23,7 +23,7 @@ type shown struct {
 
 func read(s *acctest.Service, id string) shown {
 	var now shown
-	s.Get("/cards/"+id, &now)
+	s.Get("/cards/" + id).Into(&now)
 	return now
 }
 
@@ -75,10 +75,10 @@ func TestActionRefusals(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card, terminated := issue(s, map[string]any{"amount": 50, "label": "search"}).ID, issue(s, map[string]any{"amount": 50}).ID
-	s.Delete("/cards/"+terminated, nil)
+	s.Terminate(terminated)
 	frozen := issue(s, map[string]any{"amount": 50}).ID
-	s.Post("/cards/"+frozen+"/freeze", nil, nil)
-	refusing := s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+	s.Freeze(frozen)
+	refusing := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		return r.Method == http.MethodPost && refuse(w, http.StatusUnprocessableEntity, "", "not now")
 	})
 	wallet := s.Wallet()
@@ -133,11 +133,11 @@ func TestWithdrawActionOfAServiceThatIgnoresTheAmount(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card := issue(s, map[string]any{"amount": 50})
-	emptying := s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+	emptying := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/withdraw") {
 			return false
 		}
-		s.Post("/cards/"+card.ID+"/withdraw", map[string]any{"amount": 50}, nil)
+		s.Post("/cards/"+card.ID+"/withdraw", map[string]any{"amount": 50}).Must()
 		_, _ = fmt.Fprintf(w, `{"card_id": %q, "card_balance": 0, "wallet_balance": %s}`, card.ID, s.Wallet())
 		return true
 	})
@@ -150,12 +150,12 @@ func TestWithdrawActionOfAServiceThatIgnoresTheAmount(t *testing.T) {
 func losingAnswers(s *acctest.Service, id string, blind bool) *acctest.Service {
 	var mu sync.Mutex
 	lost := false
-	return s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+	return s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Method == http.MethodPost {
 			lost = true
-			s.Post("/cards/"+id+"/fund", map[string]any{"amount": 25}, nil)
+			s.Post("/cards/"+id+"/fund", map[string]any{"amount": 25}).Must()
 			panic(http.ErrAbortHandler)
 		}
 		return lost && blind && refuse(w, http.StatusNotFound, "not_found", "no such card")
@@ -193,7 +193,7 @@ func TestTransferActionsCheckTheAmountAgain(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card := issue(s, map[string]any{"amount": 50})
-	s.Delete("/_sandbox/requests", nil)
+	s.Delete("/_sandbox/requests").Must()
 	p := s.Protocol(nil)
 	for amount, words := range map[string]string{"0": "at least 0.01 USD", "-3": "at least 0.01 USD", "0.005": "two decimals", "1e30": "at most"} {
 		for _, name := range []string{"vcard_card_fund", "vcard_card_withdraw"} {
@@ -226,7 +226,7 @@ func TestActionsThroughTheCLI(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
 			card := issue(s, map[string]any{"amount": 50})
-			s.Post("/cards/"+card.ID+"/freeze", nil, nil)
+			s.Freeze(card.ID)
 			s.Test(t, resource.TestStep{
 				Config:          s.Provider() + test.config,
 				ConfigVariables: config.Variables{"card_id": config.StringVariable(card.ID)},

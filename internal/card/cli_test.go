@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	acctest.RemoveProgram()
+	sandboxtest.RemoveProgram()
 	os.Exit(code)
 }
 

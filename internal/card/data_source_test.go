@@ -60,7 +60,7 @@ func TestCardDataSourceStatesAndErrors(t *testing.T) {
 	s := acctest.Start(t)
 	p := s.Protocol(nil)
 	unlabelled := issue(s, map[string]any{"amount": 50})
-	s.Delete("/cards/"+unlabelled.ID, nil)
+	s.Terminate(unlabelled.ID)
 	read, diags := p.ReadDataSource("vcard_card", object{"id": unlabelled.ID})
 	if diags.Errors() != "" || read["status"] != "terminated" || read["label"] != nil || read["balance"] != acctest.Number("0") {
 		t.Errorf("a terminated card without a label reads %v, %s", read, diags.Errors())
@@ -125,14 +125,14 @@ func issueFleet(s *acctest.Service) map[string]string {
 	ids := map[string]string{}
 	add := func(label string, amount int, on string) {
 		var issued service
-		s.Post("/cards", map[string]any{"bin_id": on, "label": label, "amount": amount}, &issued)
+		s.Post("/cards", map[string]any{"bin_id": on, "label": label, "amount": amount}).Into(&issued)
 		ids[label] = issued.ID
 	}
 	add("oldest", 50, bin)
 	add("frozen", 51, bin)
-	s.Post("/cards/"+ids["frozen"]+"/freeze", nil, nil)
+	s.Freeze(ids["frozen"])
 	add("terminated", 52, bin)
-	s.Delete("/cards/"+ids["terminated"], nil)
+	s.Terminate(ids["terminated"])
 	add("other bin", 53, "bin_ads_mastercard_us")
 	add("newest", 54, bin)
 	return ids
@@ -140,7 +140,7 @@ func issueFleet(s *acctest.Service) map[string]string {
 
 // capped is s with pages of at most so many cards, whatever is asked for.
 func capped(s *acctest.Service, size string) *acctest.Service {
-	return s.Rigged(func(_ http.ResponseWriter, r *http.Request) bool {
+	return s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
 		if query := r.URL.Query(); query.Has("per_page") {
 			query.Set("per_page", size)
 			r.URL.RawQuery = query.Encode()
@@ -200,7 +200,7 @@ func TestCardsDataSourceIsNeverCutShort(t *testing.T) {
 
 // failingPage is s with pages of two cards, of which one is refused.
 func failingPage(s *acctest.Service, number string) *acctest.Service {
-	return capped(s, "2").Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+	return capped(s, "2").Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		return r.URL.Query().Get("page") == number && refuse(w, http.StatusBadRequest, "invalid_request", "no such page today")
 	})
 }
@@ -218,7 +218,7 @@ type request struct{ Method, Path, Query string }
 
 func requests(s *acctest.Service) []request {
 	var log struct{ Data []request }
-	s.Get("/_sandbox/requests", &log)
+	s.Get("/_sandbox/requests").Into(&log)
 	return log.Data
 }
 

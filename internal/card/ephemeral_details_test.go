@@ -30,7 +30,7 @@ type secrets struct {
 
 func secretsOf(s *acctest.Service, id string) secrets {
 	var known secrets
-	s.Get("/cards/"+id+"/details", &known)
+	s.Get("/cards/" + id + "/details").Into(&known)
 	return known
 }
 
@@ -49,7 +49,7 @@ func TestCardDetails(t *testing.T) {
 			opened["exp_month"] != acctest.Number(fmt.Sprint(known.ExpMonth)) || opened["exp_year"] != acctest.Number(fmt.Sprint(known.ExpYear)) {
 			t.Errorf("the details of an %s card are not the service's", state)
 		}
-		s.Post("/cards/"+card.ID+"/freeze", nil, nil)
+		s.Freeze(card.ID)
 	}
 	log := p.Log()
 	if !strings.Contains(log, "/cards/"+card.ID+"/details") {
@@ -67,14 +67,14 @@ func TestCardDetailsRefusals(t *testing.T) {
 	s := acctest.Start(t)
 	active, frozen, terminated := issue(s, map[string]any{"amount": 50}).ID, issue(s, map[string]any{"amount": 50}).ID, issue(s, map[string]any{"amount": 50}).ID
 	known := secretsOf(s, active)
-	s.Post("/cards/"+frozen+"/freeze", nil, nil)
-	s.Delete("/cards/"+terminated, nil)
+	s.Freeze(frozen)
+	s.Terminate(terminated)
 	answers := func(status int, code, message string) *acctest.Service {
-		return s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+		return s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.HasSuffix(r.URL.Path, "/details") && refuse(w, status, code, message)
 		})
 	}
-	malformed := s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+	malformed := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/details") {
 			return false
 		}
@@ -196,7 +196,7 @@ func TestCardDetailsKeepToTheLimit(t *testing.T) {
 				if asked := detailsAsked(s); asked != granted || int(opened.Load()) != granted {
 					t.Errorf("%d reads were sent and %d answered at the end of the minute, want %d", asked, opened.Load(), granted)
 				}
-				s.Post("/_sandbox/clock", map[string]string{"advance": "61s"}, nil)
+				s.Advance("61s")
 				clock.advance(time.Second + time.Nanosecond)
 			}
 			readers.Wait()

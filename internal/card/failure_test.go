@@ -11,7 +11,7 @@ import (
 
 // fault makes the service misbehave at one kind of call.
 func fault(s *acctest.Service, method, path, when string, times int, then any) {
-	s.Post("/_sandbox/faults", map[string]any{"method": method, "path": path, "when": when, "times": times, "then": then}, nil)
+	s.Fault(map[string]any{"method": method, "path": path, "when": when, "times": times, "then": then})
 }
 
 func refusal(status int, code, message string) any {
@@ -81,7 +81,7 @@ func TestTheWorldMovesBetweenPlanAndApply(t *testing.T) {
 		words   []string
 	}{
 		"card terminated": {
-			func(l *live) { l.s.Delete("/cards/"+l.id(), nil) }, 100,
+			func(l *live) { l.s.Terminate(l.id()) }, 100,
 			[]string{"Could not fund card", "(card_terminated)", "the next apply issues a new card"},
 		},
 		"wallet emptied": {
@@ -113,7 +113,7 @@ func TestTheWorldMovesBetweenPlanAndApply(t *testing.T) {
 func TestServiceThatIgnoresTheAmountOfAWithdrawal(t *testing.T) {
 	t.Parallel()
 	l := issued(t, object{"amount": 60})
-	l.s.Put("/_sandbox/quirks", map[string]string{"withdraw_amount": "ignored"})
+	l.s.Put("/_sandbox/quirks", map[string]string{"withdraw_amount": "ignored"}).Must()
 	l.says("the error", l.tryApply(object{"amount": 50}).Errors(), l.id(), "10.00 USD", "60.00 USD", "terraform plan")
 	l.refresh()
 	l.apply(object{"amount": 50}) // the difference is planned and funded
@@ -128,8 +128,8 @@ func TestTerminatedWhileDestroying(t *testing.T) {
 			l := newLive(t)
 			l.s = acctest.Start(t, contract.RequestsOnly())
 			l.apply(object{"amount": 60})
-			l.s.Put("/_sandbox/quirks", map[string]int{"terminated_status": status})
-			l.s.Delete("/cards/"+l.id(), nil)
+			l.s.Put("/_sandbox/quirks", map[string]int{"terminated_status": status}).Must()
+			l.s.Terminate(l.id())
 			l.apply(nil)
 		})
 	}
@@ -195,7 +195,7 @@ func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
 	l.failsToPlan(object{"amount": 90}, "An earlier movement of money on card "+l.id(), "40.00 USD")
 	l.unchanged(object{"amount": 60})
 
-	l.s.Delete("/_sandbox/faults", nil)
+	l.s.Delete("/_sandbox/faults").Must()
 	l.says("the refresh", l.refresh().Warnings())
 	l.same("the state", object{"amount": acctest.Number("100"), "balance": acctest.Number("100")}, l.card.Values)
 	l.unchanged(object{"amount": 100})
@@ -218,7 +218,7 @@ func TestUndecidedTopUpIsSettledByARefresh(t *testing.T) {
 	l.says("the error", l.tryApply(config).Errors(), "Could not fund card "+l.id(), "Money may or may not have moved")
 	l.same("the state", object{"topped_up": acctest.Number("0")}, l.card.Values)
 
-	l.s.Delete("/_sandbox/faults", nil)
+	l.s.Delete("/_sandbox/faults").Must()
 	l.says("the refresh", l.refresh().Warnings())
 	l.same("the state", object{"amount": acctest.Number("100"), "topped_up": acctest.Number("50"), "balance": acctest.Number("80")}, l.card.Values)
 	l.unchanged(config)

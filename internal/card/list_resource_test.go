@@ -75,7 +75,7 @@ func TestListedCardIsWhatImportGives(t *testing.T) {
 		issue(s, map[string]any{"amount": 60, "auto_freeze_at": 5, "metadata": map[string]string{"team": "ads"}})
 	}
 	frozen := issue(s, map[string]any{"amount": 70, "label": "search", "spending_limit": 500})
-	s.Post("/cards/"+frozen.ID+"/freeze", nil, nil)
+	s.Freeze(frozen.ID)
 
 	listed, diags := p.List("vcard_card", object{}, 100, true)
 	if text := diags.Errors() + diags.Warnings(); text != "" || len(listed) != 12 {
@@ -106,7 +106,7 @@ func TestListAsksNoMoreThanItNeeds(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	issueFleet(s)
-	s.Delete("/_sandbox/requests", nil)
+	s.Delete("/_sandbox/requests").Must()
 	if listed, _ := capped(s, "2").Protocol(nil).List("vcard_card", object{}, 2, false); len(listed) != 2 {
 		t.Fatalf("%d cards are listed", len(listed))
 	}
@@ -126,7 +126,7 @@ func TestListIsNeverCutShort(t *testing.T) {
 			t.Errorf("before the error come %v", got)
 		}
 	}
-	unreadable := s.Rigged(func(w http.ResponseWriter, r *http.Request) bool {
+	unreadable := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		return strings.HasSuffix(r.URL.Path, "/cards/"+ids["other bin"]) && refuse(w, http.StatusNotFound, "not_found", "there is no such card")
 	})
 	listed, diags := unreadable.Protocol(nil).List("vcard_card", object{}, 100, true)
@@ -141,9 +141,9 @@ func TestListWhileCardsChange(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	ids := issueFleet(s)
-	frozenMeanwhile := s.Rigged(func(_ http.ResponseWriter, r *http.Request) bool {
+	frozenMeanwhile := s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Query().Get("status") == "frozen" {
-			s.Post("/cards/"+ids["newest"]+"/freeze", nil, nil)
+			s.Freeze(ids["newest"])
 		}
 		return false
 	})
@@ -152,9 +152,9 @@ func TestListWhileCardsChange(t *testing.T) {
 		t.Errorf("with a card that is frozen meanwhile, %v is listed, %s", got, diags.Errors())
 	}
 
-	terminatedMeanwhile := s.Rigged(func(_ http.ResponseWriter, r *http.Request) bool {
+	terminatedMeanwhile := s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/cards/"+ids["oldest"]) {
-			s.Delete("/cards/"+ids["oldest"], nil)
+			s.Terminate(ids["oldest"])
 		}
 		return false
 	})

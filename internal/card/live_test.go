@@ -186,7 +186,7 @@ func (l *live) id() string {
 // service asks the service about the card.
 func (l *live) service() service {
 	var now service
-	l.s.Get("/cards/"+l.id(), &now)
+	l.s.Get("/cards/" + l.id()).Into(&now)
 	return now
 }
 
@@ -204,5 +204,5 @@ func (l *live) holds(status string, balance, wallet usd.Amount) {
 // spend takes money from the card as a merchant does.
 func (l *live) spend(amount usd.Amount) {
 	l.t.Helper()
-	l.s.Post("/cards/"+l.id()+"/withdraw", map[string]usd.Amount{"amount": amount}, nil)
+	l.s.Post("/cards/"+l.id()+"/withdraw", map[string]usd.Amount{"amount": amount}).Must()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestRandomLives(t *testing.T) {
 	}
 	t.Logf("repeat with -card.seed=%d", seed)
 	w := &randomWorld{t: t, s: acctest.Start(t), r: rand.New(rand.NewPCG(seed, 1))}
-	w.s.Put("/_sandbox/limits", map[string]int{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0})
+	w.s.Unlimited()
 	for range 3 {
 		w.lives = append(w.lives, &randomLife{card: acctest.Instance{Type: "vcard_card"}, config: w.newConfig()})
 	}
@@ -85,8 +86,8 @@ func (w *randomWorld) deposit() {
 	var deposit struct {
 		ID string `json:"id"`
 	}
-	w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}, &deposit)
-	w.s.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil, nil)
+	w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).Into(&deposit)
+	w.s.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil).Must()
 }
 
 func (w *randomWorld) cents(from, to int) string {
@@ -126,11 +127,11 @@ func (w *randomWorld) change(l *randomLife) string {
 		return w.outside(l, "unfreeze")
 	case 10:
 		if l.id() != "" && w.r.IntN(3) == 0 {
-			w.s.Delete("/cards/"+l.id(), nil)
+			w.s.Terminate(l.id())
 			return "terminated outside"
 		}
 	case 11:
-		w.s.Post("/_sandbox/clock", map[string]string{"advance": fmt.Sprintf("%dh", 1+w.r.IntN(400))}, nil)
+		w.s.Advance(fmt.Sprintf("%dh", 1+w.r.IntN(400)))
 		return "time passes"
 	}
 	return w.spend(l)
@@ -138,7 +139,7 @@ func (w *randomWorld) change(l *randomLife) string {
 
 func (w *randomWorld) outside(l *randomLife, verb string) string {
 	if l.id() != "" {
-		w.s.Post("/cards/"+l.id()+"/"+verb, nil, nil)
+		w.s.Post("/cards/"+l.id()+"/"+verb, nil).Must()
 	}
 	return verb + " outside"
 }
@@ -149,9 +150,7 @@ func (w *randomWorld) spend(l *randomLife) string {
 		return "nothing"
 	}
 	amount := w.cents(1, 20000)
-	w.s.Post("/_sandbox/authorizations", map[string]any{
-		"card_id": l.id(), "amount": usdNumber(amount), "merchant": map[string]string{"name": "Ads", "mcc": "7311"},
-	}, nil)
+	w.s.Authorize(l.id(), amount, "7311").OK(http.StatusCreated)
 	return "spend " + amount
 }
 
@@ -248,7 +247,7 @@ func (w *randomWorld) checkState(l *randomLife, change acctest.Change) {
 	w.succeed(diags)
 	l.card = now
 	var there service
-	w.s.Get("/cards/"+l.id(), &there)
+	w.s.Get("/cards/" + l.id()).Into(&there)
 	if there.Status != plain(now.Values["status"]) || there.Balance != cents(now.Values["balance"]) {
 		w.t.Errorf("the state says %s with %s USD, the service %s with %s", plain(now.Values["status"]), plain(now.Values["balance"]), there.Status, there.Balance)
 	}
@@ -266,12 +265,7 @@ func (w *randomWorld) checkState(l *randomLife, change acctest.Change) {
 
 func (w *randomWorld) audit() {
 	w.t.Helper()
-	var ledger struct {
-		Balanced bool `json:"balanced"`
-	}
-	if w.s.Get("/_sandbox/ledger", &ledger); !ledger.Balanced {
-		w.t.Error("the ledger does not balance")
-	}
+	w.s.Balanced()
 }
 
 func (w *randomWorld) succeed(diags acctest.Diagnostics) {

@@ -11,7 +11,7 @@ func TestMissingCardOfNoRecordedAccountStays(t *testing.T) {
 	l := newLive(t)
 	fault(l.s, "GET", "/wallet/deposit-address", "before", 0, refusal(400, "invalid_request", "not today"))
 	l.succeed(l.tryApply(object{"amount": 60}))
-	l.s.Delete("/_sandbox/faults", nil)
+	l.s.Delete("/_sandbox/faults").Must()
 	fault(l.s, "GET", "/cards/*", "before", 0, refusal(404, "not_found", "no such card"))
 	fault(l.s, "DELETE", "/cards/*", "before", 0, refusal(404, "not_found", "no such card"))
 
@@ -30,8 +30,8 @@ func TestMissingCardOfNoRecordedAccountStays(t *testing.T) {
 func TestMissingCardThatWasImportedIsRemoved(t *testing.T) {
 	t.Parallel()
 	l := imported(t, map[string]any{"amount": 60})
-	l.s.Delete("/cards/"+l.id(), nil)
-	l.s.Post("/_sandbox/clock", map[string]string{"advance": "1h"}, nil)
+	l.s.Terminate(l.id())
+	l.s.Advance("1h")
 	fault(l.s, "GET", "/cards/*", "before", 0, refusal(404, "not_found", "no such card"))
 	gone, diags := l.protocol().Refresh(l.card)
 	l.succeed(diags)

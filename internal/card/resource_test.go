@@ -38,7 +38,7 @@ type service struct {
 func serviceCheck(s *acctest.Service, status string, balance, wallet usd.Amount) resource.TestCheckFunc {
 	return func(state *terraform.State) error {
 		var got service
-		s.Get("/cards/"+state.RootModule().Resources[address].Primary.ID, &got)
+		s.Get("/cards/" + state.RootModule().Resources[address].Primary.ID).Into(&got)
 		if got.Status != status || got.Balance != balance {
 			return fmt.Errorf("the card is %s with %s USD, want %s with %s", got.Status, got.Balance, status, balance)
 		}
@@ -205,7 +205,7 @@ func TestWithdrawingMoreThanTheCardHolds(t *testing.T) {
 	s.Test(t,
 		resource.TestStep{Config: card(s, `amount = 100`)},
 		resource.TestStep{
-			PreConfig: func() { s.Post("/cards/"+onlyCard(s).ID+"/withdraw", map[string]usd.Amount{"amount": 6000}, nil) },
+			PreConfig: func() { s.Post("/cards/"+onlyCard(s).ID+"/withdraw", map[string]usd.Amount{"amount": 6000}).Must() },
 			Config:    card(s, `amount = 50`),
 			ExpectError: wrapped("Lowering amount from 100.00 to 50.00 USD withdraws 50.00 USD, but card " +
 				"card_"),
@@ -219,7 +219,7 @@ func onlyCard(s *acctest.Service) service {
 	var page struct {
 		Data []service `json:"data"`
 	}
-	s.Get("/cards", &page)
+	s.Get("/cards").Into(&page)
 	var only service
 	for _, c := range page.Data {
 		if c.Status != "terminated" {
@@ -248,7 +248,7 @@ func TestTerminatedElsewhere(t *testing.T) {
 	s.Test(t,
 		resource.TestStep{Config: card(s, `amount = 50`), Check: func(*terraform.State) error { first = onlyCard(s).ID; return nil }},
 		resource.TestStep{
-			PreConfig:        func() { s.Delete("/cards/"+first, nil) },
+			PreConfig:        func() { s.Terminate(first) },
 			Config:           card(s, `amount = 50`),
 			ConfigPlanChecks: does(plancheck.ResourceActionCreate),
 			Check: func(*terraform.State) error {
@@ -267,7 +267,7 @@ func TestForeignKeyRemovesNothing(t *testing.T) {
 	var other struct {
 		Key string `json:"api_key"`
 	}
-	s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}, &other)
+	s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).Into(&other)
 	own, lines := card(s, `amount = 50`), fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  amount = 50\n}\n", bin)
 	s.Test(t,
 		resource.TestStep{Config: own},
@@ -281,7 +281,7 @@ func TestForeignKeyRemovesNothing(t *testing.T) {
 func issue(s *acctest.Service, body map[string]any) service {
 	var issued service
 	body["bin_id"] = bin
-	s.Post("/cards", body, &issued)
+	s.Post("/cards", body).Into(&issued)
 	return issued
 }
 

@@ -79,7 +79,7 @@ func TestAccountsThatAreNotReady(t *testing.T) {
 		var account struct {
 			Key string `json:"api_key"`
 		}
-		s.Post("/_sandbox/accounts", map[string]string{"state": state}, &account)
+		s.Post("/_sandbox/accounts", map[string]string{"state": state}).Into(&account)
 		steps = append(steps, resource.TestStep{Config: s.ProviderWithKey(account.Key) + card, ExpectError: wrapped(want)})
 	}
 	s.Test(t, steps...)

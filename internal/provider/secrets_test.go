@@ -2,23 +2,21 @@ package provider_test
 
 import (
 	"archive/zip"
-	"bufio"
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	acctest.RemoveProgram()
+	sandboxtest.RemoveProgram()
 	os.Exit(code)
 }
 
@@ -126,12 +124,12 @@ func TestNoSecretRests(t *testing.T) {
 	var cards struct {
 		Data []struct{ ID string }
 	}
-	service.Get("/cards", &cards)
+	service.Get("/cards").Into(&cards)
 	card := cards.Data[0].ID
 	var details struct{ PAN, CVV string }
-	service.Get("/cards/"+card+"/details", &details)
+	service.Get("/cards/" + card + "/details").Into(&details)
 	var challenge struct{ OTP string }
-	service.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Ads", "amount": 5}, &challenge)
+	service.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Ads", "amount": 5}).Into(&challenge)
 
 	write("2")
 	keep("plan.out", func() string { return w.Must("plan", "-no-color", "-out=plan.bin") })
@@ -186,35 +184,15 @@ func TestNoSecretRests(t *testing.T) {
 
 // startSandbox runs the built program's sandbox and returns it with the folder
 // that holds its database and its log.
-func startSandbox(t *testing.T) (*acctest.Service, string) {
+func startSandbox(t *testing.T) (*sandboxtest.Process, string) {
 	t.Helper()
 	folder := t.TempDir()
 	log, err := os.Create(filepath.Join(folder, "sandbox.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	command := exec.CommandContext(ctx, acctest.Program(t), "sandbox", "--listen", "127.0.0.1:0", "--data", filepath.Join(folder, "sandbox.db"))
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	command.Stderr = log
-	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		_ = command.Wait()
-		_ = log.Close()
-	})
-	said := map[string]string{}
-	for lines := bufio.NewScanner(output); len(said) < 2 && lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), "=")
-		said[name] = value
-	}
-	return acctest.Remote(t, said["VCARD_BASE_URL"], said["VCARD_API_KEY"]), folder
+	t.Cleanup(func() { _ = log.Close() })
+	return sandboxtest.StartProcess(t, log, "--data", filepath.Join(folder, "sandbox.db")), folder
 }
 
 // readUnpacked reads a file, and of an archive (a plan) what is packed in it.

@@ -49,7 +49,7 @@ func TestAccountsAreApart(t *testing.T) {
 	s := start(t)
 	id := s.Issue("100")
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).OK(201).Text("api_key"))
-	if got := other.Wallet(); got != "500.00" {
+	if got := other.Wallet().String(); got != "500.00" {
 		t.Errorf("the other wallet holds %s", got)
 	}
 	for _, c := range [][3]string{
@@ -72,7 +72,7 @@ func TestAccountsAreApart(t *testing.T) {
 	other.Issue("100")
 	other.Balanced()
 	s.Balanced()
-	if got := s.Wallet(); got != "9899.00" {
+	if got := s.Wallet().String(); got != "9899.00" {
 		t.Errorf("the first wallet holds %s", got)
 	}
 }

@@ -36,7 +36,7 @@ func TestIssueCard(t *testing.T) {
 	if !strings.HasPrefix(card.Text("id"), "card_") || len(card.Text("last4")) != 4 {
 		t.Errorf("id or last4 of the wrong form: %s", card.Raw)
 	}
-	if got := s.Wallet(); got != "9899.00" {
+	if got := s.Wallet().String(); got != "9899.00" {
 		t.Errorf("the wallet holds %s after a load of 100 and a fee of 1", got)
 	}
 	if got := s.accountBalance("fees"); got != "1.00" {
@@ -107,7 +107,7 @@ func TestIssueCardRefuses(t *testing.T) {
 			t.Parallel()
 			s := start(t, wallet(101*usd.Dollar-1))
 			s.Post("/api/v1/cards", c.body, "Content-Type", "application/json").Refused(400, c.code, c.text)
-			if got, cards := s.Wallet(), s.Get("/api/v1/cards").Text("total"); got != "100.99" || cards != "0" {
+			if got, cards := s.Wallet().String(), s.Get("/api/v1/cards").Text("total"); got != "100.99" || cards != "0" {
 				t.Errorf("a refused call left %s USD and %s cards", got, cards)
 			}
 		})
@@ -118,7 +118,7 @@ func TestIssueCardWithTheWholeWallet(t *testing.T) {
 	t.Parallel()
 	s := start(t, wallet(101*usd.Dollar))
 	s.Issue("100")
-	if got := s.Wallet(); got != "0.00" {
+	if got := s.Wallet().String(); got != "0.00" {
 		t.Errorf("the wallet holds %s", got)
 	}
 	s.Balanced()
@@ -220,7 +220,7 @@ func TestFundAndWithdrawRefuse(t *testing.T) {
 		"withdraw unknown fields": {"withdraw", `{"all":true}`, "invalid_request", `"all"`},
 	} {
 		s.Post("/api/v1/cards/"+id+"/"+c.call, c.body).Refused(400, c.code, c.text)
-		if card, purse := s.Get("/api/v1/cards/"+id).Text("balance"), s.Wallet(); card != "100.00" || purse != "9899.00" {
+		if card, purse := s.Get("/api/v1/cards/"+id).Text("balance"), s.Wallet().String(); card != "100.00" || purse != "9899.00" {
 			t.Errorf("%s: moved money: card %s, wallet %s", name, card, purse)
 		}
 	}
@@ -277,7 +277,7 @@ func TestTerminate(t *testing.T) {
 			if ended.Text("status") != "terminated" || ended.Text("returned_to_wallet") != "100.00" {
 				t.Errorf("answered %s", ended.Raw)
 			}
-			if got := s.Wallet(); got != "9999.00" {
+			if got := s.Wallet().String(); got != "9999.00" {
 				t.Errorf("the wallet holds %s", got)
 			}
 			s.Call(http.MethodDelete, "/api/v1/cards/"+id, "").Refused(400, "card_terminated", id)

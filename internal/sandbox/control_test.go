@@ -69,7 +69,7 @@ func TestReset(t *testing.T) {
 	if got := s.Post("/_sandbox/reset", "").OK(200).Text("now"); got != "2026-03-15T12:00:00.000Z" {
 		t.Errorf("the clock is at %s", got)
 	}
-	if got := s.Wallet(); got != "10000.00" {
+	if got := s.Wallet().String(); got != "10000.00" {
 		t.Errorf("the wallet holds %s", got)
 	}
 	s.Get("/api/v1/cards/"+id).Refused(404, "not_found", id)

@@ -24,7 +24,7 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("the second answer is %s with %v", again.Raw, again.Header)
 	}
 	s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":101}`, sandboxtest.IdempotencyKey, "k1").Refused(400, "idempotency_key_reused", "")
-	if got := s.Wallet(); got != "9899.00" {
+	if got := s.Wallet().String(); got != "9899.00" {
 		t.Errorf("the wallet holds %s: one card was to be issued", got)
 	}
 

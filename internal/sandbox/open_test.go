@@ -93,7 +93,7 @@ func TestReopen(t *testing.T) {
 	if after.Get("/api/v1/cards/"+id+"/details").Raw != details || after.Get("/api/v1/wallet/deposit-address").Raw != addresses {
 		t.Error("derived values changed")
 	}
-	if got := after.Wallet(); got != "399.00" {
+	if got := after.Wallet().String(); got != "399.00" {
 		t.Errorf("the wallet holds %s", got)
 	}
 	if after.Post("/api/v1/webhooks", hook, sandboxtest.IdempotencyKey, "k").Raw != registered {
@@ -128,7 +128,7 @@ func TestInMemory(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if got := s.Wallet(); got != "9592.00" {
+	if got := s.Wallet().String(); got != "9592.00" {
 		t.Errorf("the wallet holds %s", got)
 	}
 	s.Balanced()

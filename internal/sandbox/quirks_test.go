@@ -128,7 +128,7 @@ func TestQuirkWithdrawAmount(t *testing.T) {
 	s := withQuirks(t, `{"withdraw_amount":"ignored"}`)
 	id := s.Issue("50")
 	moved := s.Post("/api/v1/cards/"+id+"/withdraw", `{"amount":5}`).OK(200)
-	if moved.Text("card_balance") != "0.00" || s.Wallet() != "9999.00" {
+	if moved.Text("card_balance") != "0.00" || s.Wallet().String() != "9999.00" {
 		t.Errorf("a withdrawal of 5 answered %s", moved.Raw)
 	}
 	s.Balanced()
@@ -186,11 +186,11 @@ func TestQuirkFrozenMoney(t *testing.T) {
 	s := withQuirks(t, `{"frozen_money":"refused"}`)
 	path := "/api/v1/cards/" + s.Issue("50")
 	s.Post(path+"/freeze", "").OK(200)
-	before := s.Wallet()
+	before := s.Wallet().String()
 	s.Post(path+"/fund", `{"amount":1}`).Refused(400, "card_frozen", "unfreeze")
 	s.Post(path+"/withdraw", "").Refused(400, "card_frozen", "unfreeze")
 	s.Get(path+"/details").Refused(400, "card_frozen", "unfreeze")
-	if after := s.Wallet(); after != before {
+	if after := s.Wallet().String(); after != before {
 		t.Errorf("refused calls moved %s to %s", before, after)
 	}
 	s.Post(path+"/freeze", "").OK(200)

@@ -32,13 +32,13 @@ type challenge struct {
 
 func newCard(s *acctest.Service) string {
 	var card struct{ ID string }
-	s.Post("/cards", object{"bin_id": "bin_ads_visa_us", "amount": 50}, &card)
+	s.Post("/cards", object{"bin_id": "bin_ads_visa_us", "amount": 50}).Into(&card)
 	return card.ID
 }
 
 func newChallenge(s *acctest.Service, card, merchant string) challenge {
 	var made challenge
-	s.Post("/_sandbox/3ds-challenges", object{"card_id": card, "merchant": merchant, "amount": 12.34}, &made)
+	s.Post("/_sandbox/3ds-challenges", object{"card_id": card, "merchant": merchant, "amount": 12.34}).Into(&made)
 	return made
 }
 
@@ -70,7 +70,7 @@ func TestFilters(t *testing.T) {
 	}
 	of := map[string]challenge{first: newChallenge(s, first, "Search Ads"), second: newChallenge(s, second, "Social Ads")}
 	approved := newChallenge(s, first, "Display Ads")
-	s.Post("/_sandbox/3ds-challenges/"+approved.ID+"/complete", object{"outcome": "approved"}, nil)
+	s.Post("/_sandbox/3ds-challenges/"+approved.ID+"/complete", object{"outcome": "approved"}).Must()
 
 	result, pending := opened(t, p, object{})
 	if result["status"] != "pending" || len(pending) != 2 {
@@ -93,7 +93,7 @@ func TestFilters(t *testing.T) {
 		t.Errorf("%d challenges pass both filters, want none", len(none))
 	}
 
-	s.Post("/_sandbox/clock", object{"advance": "6m"}, nil)
+	s.Advance("6m")
 	if _, none := opened(t, p, object{}); len(none) != 0 {
 		t.Errorf("%d challenges outlive their time", len(none))
 	}

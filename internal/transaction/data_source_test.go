@@ -41,19 +41,19 @@ type happened struct{ Transaction event }
 
 func newCard(s *acctest.Service, load usd.Amount) string {
 	var card struct{ ID string }
-	s.Post("/cards", object{"bin_id": "bin_ads_visa_us", "amount": load}, &card)
+	s.Post("/cards", object{"bin_id": "bin_ads_visa_us", "amount": load}).Into(&card)
 	return card.ID
 }
 
 func authorize(s *acctest.Service, card string, amount usd.Amount) event {
 	var made happened
-	s.Post("/_sandbox/authorizations", object{"card_id": card, "amount": amount, "merchant": object{"name": "Search Ads", "mcc": "7311"}}, &made)
+	s.Post("/_sandbox/authorizations", object{"card_id": card, "amount": amount, "merchant": object{"name": "Search Ads", "mcc": "7311"}}).Into(&made)
 	return made.Transaction
 }
 
 func follow(s *acctest.Service, what string, of event, amount usd.Amount) event {
 	var made happened
-	s.Post("/_sandbox/"+what, object{"transaction_id": of.ID, "amount": amount}, &made)
+	s.Post("/_sandbox/"+what, object{"transaction_id": of.ID, "amount": amount}).Into(&made)
 	return made.Transaction
 }
 
@@ -99,7 +99,7 @@ func TestTransactions(t *testing.T) {
 	t.Parallel()
 	s, _, ids := spent(t)
 	var want struct{ Data []event }
-	s.Get("/transactions", &want)
+	s.Get("/transactions").Into(&want)
 	got, found := read(t, s.Protocol(nil), object{})
 	if !slices.Equal(found, ids) || len(want.Data) != len(ids) {
 		t.Fatalf("read %v, want %v", found, ids)
@@ -137,7 +137,7 @@ func TestFilters(t *testing.T) {
 	s, cards, ids := spent(t)
 	p := s.Protocol(nil)
 	var clock struct{ Now string }
-	s.Post("/_sandbox/clock", object{"advance": "48h"}, &clock)
+	s.Post("/_sandbox/clock", object{"advance": "48h"}).Into(&clock)
 	late := authorize(s, cards[0], 5_00).ID
 	today := clock.Now[:len("2006-01-02")]
 	for name, c := range map[string]struct {
@@ -250,7 +250,7 @@ func TestTimesTravelInUTC(t *testing.T) {
 	s := acctest.Start(t)
 	read(t, s.Protocol(nil), object{"from": "2026-03-01T01:30:00.5+02:00", "to": "2026-03-02"})
 	var log struct{ Data []struct{ Query string } }
-	s.Get("/_sandbox/requests", &log)
+	s.Get("/_sandbox/requests").Into(&log)
 	if len(log.Data) != 1 {
 		t.Fatalf("%d requests were made, want 1", len(log.Data))
 	}
@@ -337,7 +337,7 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	var log struct{ Data []any }
-	if s.Get("/_sandbox/requests", &log); len(log.Data) != 0 {
+	if s.Get("/_sandbox/requests").Into(&log); len(log.Data) != 0 {
 		t.Errorf("bad input was sent to the service: %v", log.Data)
 	}
 }
@@ -353,7 +353,7 @@ func TestUnknownProvider(t *testing.T) {
 func TestFailedPage(t *testing.T) {
 	t.Parallel()
 	s, _, _ := spent(t)
-	s.Post("/_sandbox/faults", object{"method": "GET", "path": "/transactions", "times": 0, "when": "before", "then": object{"status": 401}}, nil)
+	s.Fault(object{"method": "GET", "path": "/transactions", "times": 0, "when": "before", "then": object{"status": 401}})
 	if _, diags := s.Protocol(nil).ReadDataSource(typeName, object{}); !strings.Contains(diags.Errors(), "Could not read the transactions: The service answered 401") {
 		t.Errorf("a refusal says %q", diags.Errors())
 	}

@@ -38,9 +38,9 @@ func TestBalance(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	for _, amount := range []usd.Amount{50_05, 70_10} {
-		s.Post("/cards", object{"bin_id": "bin_ads_visa_us", "amount": amount}, nil)
+		s.Post("/cards", object{"bin_id": "bin_ads_visa_us", "amount": amount}).Must()
 	}
-	s.Post("/_sandbox/deposits", object{"currency": "btc", "amount": 12.34}, nil)
+	s.Post("/_sandbox/deposits", object{"currency": "btc", "amount": 12.34}).Must()
 	got, diags := s.Protocol(nil).ReadDataSource("vcard_wallet_balance", object{})
 	if text := diags.Errors(); text != "" {
 		t.Fatal(text)
@@ -78,7 +78,7 @@ type depositAddress struct{ Currency, Network, Address string }
 // address asks the service for the address of one coin.
 func address(s *acctest.Service, currency string) depositAddress {
 	var answer struct{ Data []depositAddress }
-	s.Get("/wallet/deposit-address?currency="+currency, &answer)
+	s.Get("/wallet/deposit-address?currency=" + currency).Into(&answer)
 	return answer.Data[0]
 }
 

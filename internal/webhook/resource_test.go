@@ -48,7 +48,7 @@ func registrations(s *acctest.Service, want int) resource.TestCheckFunc {
 		var log struct {
 			Requests []struct{ Method, Path string } `json:"data"`
 		}
-		s.Get("/_sandbox/requests", &log)
+		s.Get("/_sandbox/requests").Into(&log)
 		count := 0
 		for _, r := range log.Requests {
 			if r.Method == "POST" && r.Path == "/webhooks" {
@@ -215,7 +215,7 @@ func TestExample(t *testing.T) {
 func TestFailedRegistrationNamesTheHostOnly(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t, contract.RequestsOnly())
-	s.Post("/_sandbox/faults", map[string]any{"method": "POST", "path": "/webhooks", "when": "before", "times": 0, "then": "drop"}, nil)
+	s.Fault(map[string]any{"method": "POST", "path": "/webhooks", "when": "before", "times": 0, "then": "drop"})
 	p := s.Protocol(object{"max_retries": 0})
 	change, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(object{"url": "https://" + host + "/t/hush"}))
 	mustSucceed(t, diags)

@@ -21,7 +21,7 @@ func TestMainServesUntilTheContextEnds(t *testing.T) {
 			t.Errorf("took %v to listen", took)
 		}
 		keys[i] = r.Key
-		if got := r.Wallet(); got != "12.50" {
+		if got := r.Wallet().String(); got != "12.50" {
 			t.Errorf("the wallet holds %s", got)
 		}
 		r.stop()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // BIN is a BIN that cards of every amount can be issued on.
@@ -30,9 +32,13 @@ func (c *Client) Freeze(card string) {
 func (c *Client) Terminate(card string) { c.T.Helper(); c.Delete("/cards/" + card).OK(http.StatusOK) }
 
 // Wallet returns the wallet's balance.
-func (c *Client) Wallet() string {
+func (c *Client) Wallet() usd.Amount {
 	c.T.Helper()
-	return c.Get("/wallet/balance").OK(http.StatusOK).Text("balance")
+	var wallet struct {
+		Balance usd.Amount `json:"balance"`
+	}
+	c.Get("/wallet/balance").Into(&wallet)
+	return wallet.Balance
 }
 
 // Authorize uses a card at a merchant of a category. More are members of the body.

@@ -46,15 +46,19 @@ func (r Response) Refused(status int, code, text string) {
 	}
 }
 
-// Into decodes the response to a call that succeeded; nil only looks that it did.
-func (r Response) Into(target any) {
+// Must fails the test unless the call succeeded.
+func (r Response) Must() Response {
 	r.T.Helper()
 	if r.Status/100 != 2 {
-		r.T.Fatalf("answered %d: %s", r.Status, r.Raw)
+		r.T.Fatalf("answered %d: %s %v", r.Status, r.Raw, r.Err)
 	}
-	if target == nil {
-		return
-	}
+	return r
+}
+
+// Into decodes the response to a call that must succeed.
+func (r Response) Into(target any) {
+	r.T.Helper()
+	r.Must()
 	if err := json.Unmarshal([]byte(r.Raw), target); err != nil {
 		r.T.Fatalf("%v in %s", err, r.Raw)
 	}

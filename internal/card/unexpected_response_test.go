@@ -1,43 +1,36 @@
 package card_test
 
 import (
-	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // rewritten is the service as seen through a proxy that replaces fields in the
 // answers about single cards.
 func rewritten(t *testing.T, s *acctest.Service, fields map[string]any) *acctest.Protocol {
 	t.Helper()
-	target, err := url.Parse(strings.TrimSuffix(s.URL, "/api/v1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := httptest.NewRecorder()
-		proxy.ServeHTTP(answer, r)
-		body := answer.Body.Bytes()
-		var card map[string]any
-		if json.Unmarshal(body, &card) == nil && card["last4"] != nil {
-			maps.Copy(card, fields)
-			body, _ = json.Marshal(card)
+	return s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		a := s.Send(r.Context(), r.Method, r.URL.RequestURI(), string(body), sandboxtest.IdempotencyKey, r.Header.Get(sandboxtest.IdempotencyKey))
+		raw := []byte(a.Raw)
+		if a.Body["last4"] != nil {
+			maps.Copy(a.Body, fields)
+			raw, _ = json.Marshal(a.Body)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(answer.Code)
-		_, _ = bytes.NewReader(body).WriteTo(w)
-	}))
-	t.Cleanup(server.Close)
-	return acctest.Configure(t, object{"base_url": server.URL + "/api/v1", "api_key": s.Key})
+		w.WriteHeader(a.Status)
+		_, _ = w.Write(raw)
+		return true
+	}).Protocol(nil)
 }
 
 // A settlement above what was authorized can take a card below zero.
