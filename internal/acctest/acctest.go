@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -34,10 +35,11 @@ func Start(t testing.TB, options ...contract.Option) *Service {
 	return &Service{sandboxtest.Start(t, InMemory(t, options...)).Client}
 }
 
-// InMemory is an option of Start's sandbox: it keeps nothing, and is held to the
-// contract.
+// InMemory is an option of Start's sandbox: it keeps nothing, is held to the
+// contract, and begins at noon of a day in the middle of a month.
 func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Options) {
 	return func(o *sandboxtest.Options) {
+		sandboxtest.StartingAt(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))(o)
 		o.Path = ":memory:"
 		o.Wrap = func(h http.Handler) http.Handler { return contract.Handler(t, h, options...) }
 	}

@@ -22,88 +22,88 @@ func refusal(status int, code, message string) any {
 var down = map[string]any{"status": 500, "body": map[string]string{"error": "down", "message": "down"}}
 
 // tryApply plans and applies and returns what apply says; the plan must succeed.
-func (l *live) tryApply(config object) acctest.Diagnostics {
-	l.t.Helper()
-	p := l.protocol()
-	change, diags := p.Plan(l.card, complete(config))
-	l.succeed(diags)
-	return l.tryChange(p, change)
+func (f *fixture) tryApply(config object) acctest.Diagnostics {
+	f.t.Helper()
+	p := f.protocol()
+	change, diags := p.Plan(f.card, complete(config))
+	f.succeed(diags)
+	return f.tryChange(p, change)
 }
 
-func (l *live) tryChange(p *acctest.Protocol, change acctest.Change) acctest.Diagnostics {
-	l.t.Helper()
+func (f *fixture) tryChange(p *acctest.Protocol, change acctest.Change) acctest.Diagnostics {
+	f.t.Helper()
 	now, diags := p.Apply(change, nil)
-	l.card = now
+	f.card = now
 	return diags
 }
 
 func TestIssuedButNotFrozen(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
-	fault(l.s, "POST", "/cards/*/freeze", "before", 1, refusal(400, "invalid_request", "not today"))
-	diags := l.tryApply(object{"amount": 60, "frozen": true})
-	if l.id() == "" {
+	f := newFixture(t)
+	fault(f.s, "POST", "/cards/*/freeze", "before", 1, refusal(400, "invalid_request", "not today"))
+	diags := f.tryApply(object{"amount": 60, "frozen": true})
+	if f.id() == "" {
 		t.Fatal("the card's id is not in the state")
 	}
-	l.says("the error", diags.Errors(), l.id(), "not today", "loaded with 60.00 USD", "terraform untaint")
-	l.holds("active", 6000, 1000000-6100)
-	l.apply(object{"amount": 60, "frozen": true}) // untainted
-	l.holds("frozen", 6000, 1000000-6100)
+	f.says("the error", diags.Errors(), f.id(), "not today", "loaded with 60.00 USD", "terraform untaint")
+	f.holds("active", 6000, 1000000-6100)
+	f.apply(object{"amount": 60, "frozen": true}) // untainted
+	f.holds("frozen", 6000, 1000000-6100)
 }
 
 func TestFreezesThoughTheMoneyFailed(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 60})
-	fault(l.s, "POST", "/cards/*/fund", "before", 1, refusal(400, "invalid_request", "not today"))
-	diags := l.tryApply(object{"amount": 100, "frozen": true})
-	l.says("the error", diags.Errors(), "Could not fund card "+l.id(), "with 40.00 USD", "not today")
-	l.holds("frozen", 6000, 1000000-6100)
-	l.same("the state", object{"amount": acctest.Number("60"), "frozen": true, "status": "frozen", "balance": acctest.Number("60")}, l.card.Values)
-	l.apply(object{"amount": 100, "frozen": true})
-	l.holds("frozen", 10000, 1000000-10100)
+	f := issued(t, object{"amount": 60})
+	fault(f.s, "POST", "/cards/*/fund", "before", 1, refusal(400, "invalid_request", "not today"))
+	diags := f.tryApply(object{"amount": 100, "frozen": true})
+	f.says("the error", diags.Errors(), "Could not fund card "+f.id(), "with 40.00 USD", "not today")
+	f.holds("frozen", 6000, 1000000-6100)
+	f.same("the state", object{"amount": acctest.Number("60"), "frozen": true, "status": "frozen", "balance": acctest.Number("60")}, f.card.Values)
+	f.apply(object{"amount": 100, "frozen": true})
+	f.holds("frozen", 10000, 1000000-10100)
 }
 
 func TestNoMoneyMovesWhenUnfreezingFails(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 60, "frozen": true})
-	fault(l.s, "POST", "/cards/*/unfreeze", "before", 1, refusal(400, "invalid_request", "not today"))
-	diags := l.tryApply(object{"amount": 100, "frozen": false})
-	l.says("the error", diags.Errors(), "Could not unfreeze card "+l.id(), "not today")
-	l.holds("frozen", 6000, 1000000-6100)
-	l.same("the state", object{"amount": acctest.Number("60"), "frozen": true}, l.card.Values)
+	f := issued(t, object{"amount": 60, "frozen": true})
+	fault(f.s, "POST", "/cards/*/unfreeze", "before", 1, refusal(400, "invalid_request", "not today"))
+	diags := f.tryApply(object{"amount": 100, "frozen": false})
+	f.says("the error", diags.Errors(), "Could not unfreeze card "+f.id(), "not today")
+	f.holds("frozen", 6000, 1000000-6100)
+	f.same("the state", object{"amount": acctest.Number("60"), "frozen": true}, f.card.Values)
 }
 
 func TestTheWorldMovesBetweenPlanAndApply(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		happens func(l *live)
+		happens func(f *fixture)
 		amount  int
 		words   []string
 	}{
 		"card terminated": {
-			func(l *live) { l.s.Terminate(l.id()) }, 100,
+			func(f *fixture) { f.s.Terminate(f.id()) }, 100,
 			[]string{"Could not fund card", "(card_terminated)", "the next apply issues a new card"},
 		},
 		"wallet emptied": {
-			func(l *live) { issue(l.s, map[string]any{"amount": usd.Amount(993800)}) }, 100,
+			func(f *fixture) { issue(f.s, map[string]any{"amount": usd.Amount(993800)}) }, 100,
 			[]string{"Could not fund card", "(insufficient_funds)", "vcard_deposit_addresses"},
 		},
 		"card spent": {
-			func(l *live) { l.spend(5000) }, 20,
+			func(f *fixture) { f.spend(5000) }, 20,
 			[]string{"Could not withdraw 40.00 USD from card", "(insufficient_card_balance)", "Run terraform plan again"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := issued(t, object{"amount": 60})
-			p := l.protocol()
-			change, diags := p.Plan(l.card, complete(object{"amount": c.amount}))
-			l.succeed(diags)
-			c.happens(l)
-			wallet := l.s.Wallet()
-			l.says("the error", l.tryChange(p, change).Errors(), append(c.words, l.id())...)
-			l.same("the state", object{"amount": acctest.Number("60")}, l.card.Values)
-			if now := l.s.Wallet(); now != wallet {
+			f := issued(t, object{"amount": 60})
+			p := f.protocol()
+			change, diags := p.Plan(f.card, complete(object{"amount": c.amount}))
+			f.succeed(diags)
+			c.happens(f)
+			wallet := f.s.Wallet()
+			f.says("the error", f.tryChange(p, change).Errors(), append(c.words, f.id())...)
+			f.same("the state", object{"amount": acctest.Number("60")}, f.card.Values)
+			if now := f.s.Wallet(); now != wallet {
 				t.Errorf("the wallet went from %s to %s", wallet, now)
 			}
 		})
@@ -112,12 +112,12 @@ func TestTheWorldMovesBetweenPlanAndApply(t *testing.T) {
 
 func TestServiceThatIgnoresTheAmountOfAWithdrawal(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 60})
-	l.s.Put("/_sandbox/quirks", map[string]string{"withdraw_amount": "ignored"}).Must()
-	l.says("the error", l.tryApply(object{"amount": 50}).Errors(), l.id(), "10.00 USD", "60.00 USD", "terraform plan")
-	l.refresh()
-	l.apply(object{"amount": 50}) // the difference is planned and funded
-	l.holds("active", 5000, 1000000-5100)
+	f := issued(t, object{"amount": 60})
+	f.s.Put("/_sandbox/quirks", map[string]string{"withdraw_amount": "ignored"}).Must()
+	f.says("the error", f.tryApply(object{"amount": 50}).Errors(), f.id(), "10.00 USD", "60.00 USD", "terraform plan")
+	f.refresh()
+	f.apply(object{"amount": 50}) // the difference is planned and funded
+	f.holds("active", 5000, 1000000-5100)
 }
 
 func TestTerminatedWhileDestroying(t *testing.T) {
@@ -125,12 +125,12 @@ func TestTerminatedWhileDestroying(t *testing.T) {
 	for _, status := range []int{400, 404, 409, 422} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
-			l := newLive(t)
-			l.s = acctest.Start(t, contract.RequestsOnly())
-			l.apply(object{"amount": 60})
-			l.s.Put("/_sandbox/quirks", map[string]int{"terminated_status": status}).Must()
-			l.s.Terminate(l.id())
-			l.apply(nil)
+			f := newFixture(t)
+			f.s = acctest.Start(t, contract.RequestsOnly())
+			f.apply(object{"amount": 60})
+			f.s.Put("/_sandbox/quirks", map[string]int{"terminated_status": status}).Must()
+			f.s.Terminate(f.id())
+			f.apply(nil)
 		})
 	}
 }
@@ -152,14 +152,14 @@ func TestLostAnswers(t *testing.T) {
 		for _, when := range []string{"before", "after"} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				t.Parallel()
-				l := issued(t, object{"amount": 60})
-				id := l.id()
-				fault(l.s, c.method, c.path, when, 1, "drop")
-				l.apply(c.config)
+				f := issued(t, object{"amount": 60})
+				id := f.id()
+				fault(f.s, c.method, c.path, when, 1, "drop")
+				f.apply(c.config)
 				if c.config == nil {
-					l.card.Values = object{"id": id}
+					f.card.Values = object{"id": id}
 				}
-				l.holds(c.status, c.balance, c.wallet)
+				f.holds(c.status, c.balance, c.wallet)
 			})
 		}
 	}
@@ -168,70 +168,70 @@ func TestLostAnswers(t *testing.T) {
 func TestLostAnswerOfACreation(t *testing.T) {
 	t.Parallel()
 	for _, config := range []object{{"amount": 60}, {"amount": 60, "label": "mine"}} {
-		l := newLive(t)
-		fault(l.s, "POST", "/cards", "after", 1, "drop")
+		f := newFixture(t)
+		fault(f.s, "POST", "/cards", "after", 1, "drop")
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			l.apply(config)
-			l.holds("active", 6000, 1000000-6100)
+			f.apply(config)
+			f.holds("active", 6000, 1000000-6100)
 		})
 	}
 }
 
 func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
-	l.s = acctest.Start(t, contract.RequestsOnly())
-	l.apply(object{"amount": 60})
-	l.account = object{"max_retries": 0}
+	f := newFixture(t)
+	f.s = acctest.Start(t, contract.RequestsOnly())
+	f.apply(object{"amount": 60})
+	f.account = object{"max_retries": 0}
 	// The look before the transfer succeeds, those after it fail.
-	fault(l.s, "GET", "/transactions", "before", 1, "pass")
-	fault(l.s, "GET", "/transactions", "before", 0, down)
-	fault(l.s, "POST", "/cards/*/fund", "after", 1, "drop")
-	l.says("the error", l.tryApply(object{"amount": 100}).Errors(), "Could not fund card "+l.id(), "Money may or may not have moved", "terraform plan")
-	l.same("the state", object{"amount": acctest.Number("60")}, l.card.Values)
+	fault(f.s, "GET", "/transactions", "before", 1, "pass")
+	fault(f.s, "GET", "/transactions", "before", 0, down)
+	fault(f.s, "POST", "/cards/*/fund", "after", 1, "drop")
+	f.says("the error", f.tryApply(object{"amount": 100}).Errors(), "Could not fund card "+f.id(), "Money may or may not have moved", "terraform plan")
+	f.same("the state", object{"amount": acctest.Number("60")}, f.card.Values)
 
-	l.says("the warning", l.refresh().Warnings(), "still undecided", "40.00", l.id())
-	l.failsToPlan(object{"amount": 90}, "An earlier movement of money on card "+l.id(), "40.00 USD")
-	l.unchanged(object{"amount": 60})
+	f.says("the warning", f.refresh().Warnings(), "still undecided", "40.00", f.id())
+	f.failsToPlan(object{"amount": 90}, "An earlier movement of money on card "+f.id(), "40.00 USD")
+	f.unchanged(object{"amount": 60})
 
-	l.s.Delete("/_sandbox/faults").Must()
-	l.says("the refresh", l.refresh().Warnings())
-	l.same("the state", object{"amount": acctest.Number("100"), "balance": acctest.Number("100")}, l.card.Values)
-	l.unchanged(object{"amount": 100})
-	l.apply(object{"amount": 90})
-	l.holds("active", 9000, 1000000-9100)
+	f.s.Delete("/_sandbox/faults").Must()
+	f.says("the refresh", f.refresh().Warnings())
+	f.same("the state", object{"amount": acctest.Number("100"), "balance": acctest.Number("100")}, f.card.Values)
+	f.unchanged(object{"amount": 100})
+	f.apply(object{"amount": 90})
+	f.holds("active", 9000, 1000000-9100)
 }
 
 func TestUndecidedTopUpIsSettledByARefresh(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
-	l.s = acctest.Start(t, contract.RequestsOnly())
+	f := newFixture(t)
+	f.s = acctest.Start(t, contract.RequestsOnly())
 	config := object{"amount": 100, "top_up": object{"below": 40, "to": 80}}
-	l.apply(config)
-	l.spend(7000)
-	l.refresh()
-	l.account = object{"max_retries": 0}
-	fault(l.s, "GET", "/transactions", "before", 1, "pass")
-	fault(l.s, "GET", "/transactions", "before", 0, down)
-	fault(l.s, "POST", "/cards/*/fund", "after", 1, "drop")
-	l.says("the error", l.tryApply(config).Errors(), "Could not fund card "+l.id(), "Money may or may not have moved")
-	l.same("the state", object{"topped_up": acctest.Number("0")}, l.card.Values)
+	f.apply(config)
+	f.spend(7000)
+	f.refresh()
+	f.account = object{"max_retries": 0}
+	fault(f.s, "GET", "/transactions", "before", 1, "pass")
+	fault(f.s, "GET", "/transactions", "before", 0, down)
+	fault(f.s, "POST", "/cards/*/fund", "after", 1, "drop")
+	f.says("the error", f.tryApply(config).Errors(), "Could not fund card "+f.id(), "Money may or may not have moved")
+	f.same("the state", object{"topped_up": acctest.Number("0")}, f.card.Values)
 
-	l.s.Delete("/_sandbox/faults").Must()
-	l.says("the refresh", l.refresh().Warnings())
-	l.same("the state", object{"amount": acctest.Number("100"), "topped_up": acctest.Number("50"), "balance": acctest.Number("80")}, l.card.Values)
-	l.unchanged(config)
+	f.s.Delete("/_sandbox/faults").Must()
+	f.says("the refresh", f.refresh().Warnings())
+	f.same("the state", object{"amount": acctest.Number("100"), "topped_up": acctest.Number("50"), "balance": acctest.Number("80")}, f.card.Values)
+	f.unchanged(config)
 }
 
 // The service freezes a card under its threshold by itself, so one that reads
 // frozen after a lost answer may have been unfrozen: it is not unfrozen twice.
 func TestLostUnfreezeUnderTheThreshold(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 60, "auto_freeze_at": 70, "frozen": true})
-	fault(l.s, "POST", "/cards/*/unfreeze", "before", 1, "drop")
-	l.succeed(l.tryApply(object{"amount": 60, "auto_freeze_at": 70, "frozen": false}))
-	l.holds("frozen", 6000, 1000000-6100)
-	l.refresh()
-	l.same("the state", object{"frozen": true, "status": "frozen"}, l.card.Values)
+	f := issued(t, object{"amount": 60, "auto_freeze_at": 70, "frozen": true})
+	fault(f.s, "POST", "/cards/*/unfreeze", "before", 1, "drop")
+	f.succeed(f.tryApply(object{"amount": 60, "auto_freeze_at": 70, "frozen": false}))
+	f.holds("frozen", 6000, 1000000-6100)
+	f.refresh()
+	f.same("the state", object{"frozen": true, "status": "frozen"}, f.card.Values)
 }

@@ -20,137 +20,137 @@ var (
 	randomSeed  = flag.Uint64("card.seed", 0, "its seed; 0 takes the time")
 )
 
-// TestRandomLives changes configurations and the world outside Terraform at
+// TestRandomChanges changes configurations, and cards outside Terraform, at
 // random. After each step it refreshes, plans and applies, and checks that the
 // wallet moved by exactly what the plan said and that the next plan is empty.
-func TestRandomLives(t *testing.T) {
+func TestRandomChanges(t *testing.T) {
 	t.Parallel()
 	seed := *randomSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("repeat with -card.seed=%d", seed)
-	w := &randomWorld{t: t, s: acctest.Start(t), r: rand.New(rand.NewPCG(seed, 1))}
-	w.s.Unlimited()
+	test := &randomTest{t: t, s: acctest.Start(t), r: rand.New(rand.NewPCG(seed, 1))}
+	test.s.Unlimited()
 	for range 3 {
-		w.lives = append(w.lives, &randomLife{card: acctest.Instance{Type: "vcard_card"}, config: w.newConfig()})
+		test.cards = append(test.cards, &randomCard{card: acctest.Instance{Type: "vcard_card"}, config: test.newConfig()})
 	}
 	for step := range *randomSteps {
-		l := w.lives[w.r.IntN(len(w.lives))]
-		before := maps.Clone(l.config)
-		w.deposit()
-		what := w.change(l)
-		w.where = fmt.Sprintf("step %d, seed %d, %s, from %v to %v", step, seed, what, before, l.config)
-		if !w.apply(l) {
-			l.config = before // the plan was refused: the user takes the change back
-			if !w.apply(l) {
-				l.config = w.newConfig()
-				l.config["amount"] = l.card.Values["amount"]
+		one := test.cards[test.r.IntN(len(test.cards))]
+		before := maps.Clone(one.config)
+		test.deposit()
+		what := test.change(one)
+		test.where = fmt.Sprintf("step %d, seed %d, %s, from %v to %v", step, seed, what, before, one.config)
+		if !test.apply(one) {
+			one.config = before // the plan was refused: the user takes the change back
+			if !test.apply(one) {
+				one.config = test.newConfig()
+				one.config["amount"] = one.card.Values["amount"]
 			}
 		}
-		w.audit()
+		test.audit()
 		if t.Failed() {
-			t.Fatal(w.where)
+			t.Fatal(test.where)
 		}
 	}
-	t.Logf("%d plans applied, %d refused, %d replaced, %d top-ups", w.applied, w.refused, w.replaced, w.toppedUp)
-	if w.applied < *randomSteps/2 || w.toppedUp == 0 || w.replaced == 0 || w.refused == 0 {
+	t.Logf("%d plans applied, %d refused, %d replaced, %d top-ups", test.applied, test.refused, test.replaced, test.toppedUp)
+	if test.applied < *randomSteps/2 || test.toppedUp == 0 || test.replaced == 0 || test.refused == 0 {
 		t.Error("the steps did not reach what they should test")
 	}
 }
 
-type randomWorld struct {
+type randomTest struct {
 	t                                    *testing.T
 	s                                    *acctest.Service
 	r                                    *rand.Rand
-	lives                                []*randomLife
+	cards                                []*randomCard
 	where                                string
 	applied, refused, replaced, toppedUp int
 }
 
-type randomLife struct {
+type randomCard struct {
 	card   acctest.Instance
 	config object
 }
 
-func (l *randomLife) id() string {
-	id, _ := l.card.Values["id"].(string)
+func (one *randomCard) id() string {
+	id, _ := one.card.Values["id"].(string)
 	return id
 }
 
 // deposit fills the wallet up before it runs dry.
-func (w *randomWorld) deposit() {
-	if w.s.Wallet() >= 2000*usd.Dollar {
+func (test *randomTest) deposit() {
+	if test.s.Wallet() >= 2000*usd.Dollar {
 		return
 	}
 	var deposit struct {
 		ID string `json:"id"`
 	}
-	w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).Into(&deposit)
-	w.s.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil).Must()
+	test.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).Into(&deposit)
+	test.s.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil).Must()
 }
 
-func (w *randomWorld) cents(from, to int) string {
-	return usd.Cents(int64(from + w.r.IntN(to-from))).String()
+func (test *randomTest) cents(from, to int) string {
+	return usd.Cents(int64(from + test.r.IntN(to-from))).String()
 }
 
-func (w *randomWorld) newConfig() object {
-	return object{"bin_id": bin, "amount": w.cents(5000, 30000)}
+func (test *randomTest) newConfig() object {
+	return object{"bin_id": bin, "amount": test.cents(5000, 30000)}
 }
 
-// change makes one change to the configuration or to the world.
-func (w *randomWorld) change(l *randomLife) string {
-	c := l.config
-	switch w.r.IntN(15) {
+// change makes one change to the configuration, or to the card outside Terraform.
+func (test *randomTest) change(one *randomCard) string {
+	c := one.config
+	switch test.r.IntN(15) {
 	case 0, 1, 2:
-		c["amount"] = w.cents(0, 40000)
+		c["amount"] = test.cents(0, 40000)
 		return "amount"
 	case 3:
-		c["frozen"] = []any{true, false, nil}[w.r.IntN(3)]
+		c["frozen"] = []any{true, false, nil}[test.r.IntN(3)]
 		return "frozen"
 	case 4:
-		below := 100 + w.r.IntN(15000)
-		c["top_up"] = []any{nil, object{"below": usd.Cents(int64(below)).String(), "to": w.cents(below, below+10000)}}[w.r.IntN(2)]
+		below := 100 + test.r.IntN(15000)
+		c["top_up"] = []any{nil, object{"below": usd.Cents(int64(below)).String(), "to": test.cents(below, below+10000)}}[test.r.IntN(2)]
 		return "top_up"
 	case 5:
-		c["auto_freeze_at"] = []any{nil, w.cents(100, 10000)}[w.r.IntN(2)]
+		c["auto_freeze_at"] = []any{nil, test.cents(100, 10000)}[test.r.IntN(2)]
 		return "auto_freeze_at"
 	case 6:
-		c["label"] = []any{nil, "a", "b"}[w.r.IntN(3)]
+		c["label"] = []any{nil, "a", "b"}[test.r.IntN(3)]
 		return "label"
 	case 7:
-		c["metadata"] = []any{nil, object{}, object{"k": fmt.Sprint(w.r.IntN(3))}}[w.r.IntN(3)]
+		c["metadata"] = []any{nil, object{}, object{"k": fmt.Sprint(test.r.IntN(3))}}[test.r.IntN(3)]
 		return "metadata"
 	case 8:
-		return w.outside(l, "freeze")
+		return test.outside(one, "freeze")
 	case 9:
-		return w.outside(l, "unfreeze")
+		return test.outside(one, "unfreeze")
 	case 10:
-		if l.id() != "" && w.r.IntN(3) == 0 {
-			w.s.Terminate(l.id())
+		if one.id() != "" && test.r.IntN(3) == 0 {
+			test.s.Terminate(one.id())
 			return "terminated outside"
 		}
 	case 11:
-		w.s.Advance(fmt.Sprintf("%dh", 1+w.r.IntN(400)))
+		test.s.Advance(fmt.Sprintf("%dh", 1+test.r.IntN(400)))
 		return "time passes"
 	}
-	return w.spend(l)
+	return test.spend(one)
 }
 
-func (w *randomWorld) outside(l *randomLife, verb string) string {
-	if l.id() != "" {
-		w.s.Post("/cards/"+l.id()+"/"+verb, nil).Must()
+func (test *randomTest) outside(one *randomCard, verb string) string {
+	if one.id() != "" {
+		test.s.Post("/cards/"+one.id()+"/"+verb, nil).Must()
 	}
 	return verb + " outside"
 }
 
 // spend authorizes a purchase, which the service may decline.
-func (w *randomWorld) spend(l *randomLife) string {
-	if l.id() == "" {
+func (test *randomTest) spend(one *randomCard) string {
+	if one.id() == "" {
 		return "nothing"
 	}
-	amount := w.cents(1, 20000)
-	w.s.Authorize(l.id(), amount, "7311").OK(http.StatusCreated)
+	amount := test.cents(1, 20000)
+	test.s.Authorize(one.id(), amount, "7311").OK(http.StatusCreated)
 	return "spend " + amount
 }
 
@@ -165,53 +165,53 @@ func usdNumber(text string) usd.Amount {
 
 // apply does what terraform apply does for one card, and reports whether the
 // plan was accepted.
-func (w *randomWorld) apply(l *randomLife) bool {
-	w.t.Helper()
-	p := w.s.Protocol(nil)
-	if l.card.Values != nil {
-		now, diags := p.Refresh(l.card)
-		w.succeed(diags)
-		l.card = now
+func (test *randomTest) apply(one *randomCard) bool {
+	test.t.Helper()
+	p := test.s.Protocol(nil)
+	if one.card.Values != nil {
+		now, diags := p.Refresh(one.card)
+		test.succeed(diags)
+		one.card = now
 	}
-	wallet := w.s.Wallet()
-	change, diags := p.Plan(l.card, l.config)
+	wallet := test.s.Wallet()
+	change, diags := p.Plan(one.card, one.config)
 	if diags.Errors() != "" {
-		w.refused++
-		if w.s.Wallet() != wallet {
-			w.t.Errorf("money moved in a refused plan: %s", w.where)
+		test.refused++
+		if test.s.Wallet() != wallet {
+			test.t.Errorf("money moved in a refused plan: %s", test.where)
 		}
 		return false
 	}
-	takes := w.takes(change)
+	takes := test.takes(change)
 	if len(change.Replaces) > 0 {
-		w.replaced++
+		test.replaced++
 		if !strings.Contains(diags.Warnings(), "This plan replaces") {
-			w.t.Errorf("no warning of a replacement: %s", w.where)
+			test.t.Errorf("no warning of a replacement: %s", test.where)
 		}
-		created, diags := p.Plan(change.After(), l.config)
+		created, diags := p.Plan(change.After(), one.config)
 		if diags.Errors() != "" {
-			w.refused++
+			test.refused++
 			return false
 		}
-		takes = w.takes(created) - cents(l.card.Values["balance"])
-		_, diags = p.Apply(acctest.Change{Prior: l.card, Planned: nil}, nil)
-		w.succeed(diags)
-		change, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, l.config)
-		w.succeed(diags)
+		takes = test.takes(created) - cents(one.card.Values["balance"])
+		_, diags = p.Apply(acctest.Change{Prior: one.card, Planned: nil}, nil)
+		test.succeed(diags)
+		change, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, one.config)
+		test.succeed(diags)
 	}
 	now, diags := p.Apply(change, nil)
-	w.succeed(diags)
-	l.card = now
-	w.applied++
-	if spent := wallet - w.s.Wallet(); spent != takes {
-		w.t.Errorf("the plan takes %s USD, apply took %s", takes, spent)
+	test.succeed(diags)
+	one.card = now
+	test.applied++
+	if spent := wallet - test.s.Wallet(); spent != takes {
+		test.t.Errorf("the plan takes %s USD, apply took %s", takes, spent)
 	}
-	w.checkState(l, change)
+	test.checkState(one, change)
 	return true
 }
 
 // takes is what a person reads in the plan: what leaves the wallet.
-func (w *randomWorld) takes(change acctest.Change) usd.Amount {
+func (test *randomTest) takes(change acctest.Change) usd.Amount {
 	if change.Prior.Values == nil {
 		return cents(change.Planned["amount"]) + usd.Dollar
 	}
@@ -224,10 +224,10 @@ func (w *randomWorld) takes(change acctest.Change) usd.Amount {
 	}
 	topUp := cents(change.Planned["topped_up"]) - cents(change.Prior.Values["topped_up"])
 	if topUp > 0 {
-		w.toppedUp++
+		test.toppedUp++
 	}
 	if moves := takes+topUp != 0; moves != (change.Planned["balance"] == acctest.Unknown) {
-		w.t.Errorf("moves money: %v, but balance is planned as %v", moves, change.Planned["balance"])
+		test.t.Errorf("moves money: %v, but balance is planned as %v", moves, change.Planned["balance"])
 	}
 	return takes + topUp
 }
@@ -235,42 +235,42 @@ func (w *randomWorld) takes(change acctest.Change) usd.Amount {
 func cents(value any) usd.Amount { return usdNumber(plain(value)) }
 
 // checkState compares the state with the service, and plans once more.
-func (w *randomWorld) checkState(l *randomLife, change acctest.Change) {
-	w.t.Helper()
+func (test *randomTest) checkState(one *randomCard, change acctest.Change) {
+	test.t.Helper()
 	for name, value := range change.Planned {
-		if value != acctest.Unknown && plain(value) != plain(l.card.Values[name]) {
-			w.t.Errorf("%s was planned as %s and came as %s", name, plain(value), plain(l.card.Values[name]))
+		if value != acctest.Unknown && plain(value) != plain(one.card.Values[name]) {
+			test.t.Errorf("%s was planned as %s and came as %s", name, plain(value), plain(one.card.Values[name]))
 		}
 	}
-	p := w.s.Protocol(nil)
-	now, diags := p.Refresh(l.card)
-	w.succeed(diags)
-	l.card = now
+	p := test.s.Protocol(nil)
+	now, diags := p.Refresh(one.card)
+	test.succeed(diags)
+	one.card = now
 	var there service
-	w.s.Get("/cards/" + l.id()).Into(&there)
+	test.s.Get("/cards/" + one.id()).Into(&there)
 	if there.Status != plain(now.Values["status"]) || there.Balance != cents(now.Values["balance"]) {
-		w.t.Errorf("the state says %s with %s USD, the service %s with %s", plain(now.Values["status"]), plain(now.Values["balance"]), there.Status, there.Balance)
+		test.t.Errorf("the state says %s with %s USD, the service %s with %s", plain(now.Values["status"]), plain(now.Values["balance"]), there.Status, there.Balance)
 	}
-	again, diags := p.Plan(l.card, l.config)
-	w.succeed(diags)
+	again, diags := p.Plan(one.card, one.config)
+	test.succeed(diags)
 	if len(again.Replaces) > 0 {
-		w.t.Errorf("the next plan replaces for %v", again.Replaces)
+		test.t.Errorf("the next plan replaces for %v", again.Replaces)
 	}
 	for _, name := range slices.Sorted(maps.Keys(again.Planned)) {
-		if a, b := plain(l.card.Values[name]), plain(again.Planned[name]); a != b {
-			w.t.Errorf("the next plan changes %s from %s to %s", name, a, b)
+		if a, b := plain(one.card.Values[name]), plain(again.Planned[name]); a != b {
+			test.t.Errorf("the next plan changes %s from %s to %s", name, a, b)
 		}
 	}
 }
 
-func (w *randomWorld) audit() {
-	w.t.Helper()
-	w.s.Balanced()
+func (test *randomTest) audit() {
+	test.t.Helper()
+	test.s.Balanced()
 }
 
-func (w *randomWorld) succeed(diags acctest.Diagnostics) {
-	w.t.Helper()
+func (test *randomTest) succeed(diags acctest.Diagnostics) {
+	test.t.Helper()
 	if text := diags.Errors(); text != "" {
-		w.t.Fatalf("%s: %s", w.where, text)
+		test.t.Fatalf("%s: %s", test.where, text)
 	}
 }

@@ -41,15 +41,15 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 	} {
 		t.Run(attribute, func(t *testing.T) {
 			t.Parallel()
-			l := issued(t, everything())
+			f := issued(t, everything())
 			try := func(config object, replaces bool) {
 				t.Helper()
-				change, diags := l.plan(config)
-				l.succeed(diags)
+				change, diags := f.plan(config)
+				f.succeed(diags)
 				if got := slices.Contains(change.Replaces, attribute); got != replaces || len(change.Replaces) > 1 {
 					t.Errorf("%v replaces for %v", config, change.Replaces)
 				}
-				if warned := strings.Contains(diags.Warnings(), "This plan replaces card "+l.id()); warned != replaces {
+				if warned := strings.Contains(diags.Warnings(), "This plan replaces card "+f.id()); warned != replaces {
 					t.Errorf("warns of a replacement: %v, want %v: %s", warned, replaces, diags.Warnings())
 				}
 			}
@@ -61,22 +61,22 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 				delete(removed, attribute)
 				try(removed, c.removing)
 				if !c.removing {
-					l.apply(removed)
+					f.apply(removed)
 				}
 				if !c.replaces {
-					l.apply(everything())
-					l.apply(changed)
+					f.apply(everything())
+					f.apply(changed)
 				}
 			}
 			unknown := everything()
 			unknown[attribute] = acctest.Unknown
-			change, diags := l.plan(unknown)
-			l.succeed(diags)
+			change, diags := f.plan(unknown)
+			f.succeed(diags)
 			if planned := change.Planned[attribute]; !c.replaces && attribute != "deletion_protection" && planned != acctest.Unknown {
 				t.Errorf("an unknown %s is planned as %v", attribute, planned)
 			}
 			if c.replaces {
-				l.says("the warning", diags.Warnings(), attribute+" is known only after apply and may turn out the same")
+				f.says("the warning", diags.Warnings(), attribute+" is known only after apply and may turn out the same")
 			}
 		})
 	}
@@ -84,124 +84,124 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 
 func TestImportedAttributesAreAdopted(t *testing.T) {
 	t.Parallel()
-	l := imported(t, map[string]any{"amount": 80, "label": "by hand", "auto_freeze_at": 7})
-	l.unchanged(object{"label": "by hand"})
-	l.unchanged(object{})
+	f := imported(t, map[string]any{"amount": 80, "label": "by hand", "auto_freeze_at": 7})
+	f.unchanged(object{"label": "by hand"})
+	f.unchanged(object{})
 	config := object{
 		"label": "by hand", "amount": 100, "auto_freeze_at": 7, "metadata": object{"a": "b"}, "allowed_categories": []any{"travel"},
 	}
-	warnings := l.apply(config).Warnings()
-	l.says("the warnings", warnings, l.id(), "allowed_categories, metadata, auto_freeze_at", "-replace",
+	warnings := f.apply(config).Warnings()
+	f.says("the warnings", warnings, f.id(), "allowed_categories, metadata, auto_freeze_at", "-replace",
 		"no money moves", "amount = 100.00", "80.00 USD")
-	l.holds("active", 8000, 1000000-8100)
+	f.holds("active", 8000, 1000000-8100)
 	config["amount"] = "100.01"
-	l.apply(config)
-	l.holds("active", 8001, 1000000-8101)
+	f.apply(config)
+	f.holds("active", 8001, 1000000-8101)
 	config["auto_freeze_at"] = 8
-	if change, _ := l.plan(config); !slices.Equal(change.Replaces, []string{"auto_freeze_at"}) {
+	if change, _ := f.plan(config); !slices.Equal(change.Replaces, []string{"auto_freeze_at"}) {
 		t.Errorf("once adopted, a change replaces for %v", change.Replaces)
 	}
 }
 
 func TestAmountTakenOutAndSetAgain(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 90})
-	l.says("the warning", l.apply(object{}).Warnings(), "no longer managed", l.id(), "90.00 USD")
-	l.says("the warning", l.apply(object{"amount": 50}).Warnings(), "baseline", "no money moves", "amount = 50.00")
-	l.holds("active", 9000, 1000000-9100)
-	l.apply(object{"amount": 40})
-	l.holds("active", 8000, 1000000-8100)
+	f := issued(t, object{"amount": 90})
+	f.says("the warning", f.apply(object{}).Warnings(), "no longer managed", f.id(), "90.00 USD")
+	f.says("the warning", f.apply(object{"amount": 50}).Warnings(), "baseline", "no money moves", "amount = 50.00")
+	f.holds("active", 9000, 1000000-9100)
+	f.apply(object{"amount": 40})
+	f.holds("active", 8000, 1000000-8100)
 }
 
 func TestTopUp(t *testing.T) {
 	t.Parallel()
 	config := object{"amount": 100, "top_up": object{"below": 40, "to": 80}}
-	l := issued(t, config)
-	l.spend(6000)
-	l.refresh()
-	l.unchanged(config) // 40.00 is not under 40
-	l.spend(1)
-	l.refresh()
-	change, diags := l.plan(config)
-	l.succeed(diags)
-	l.same("the plan", object{"topped_up": acctest.Number("40.01"), "balance": acctest.Unknown, "amount": acctest.Number("100")}, change.Planned)
-	l.apply(config)
-	l.holds("active", 8000, 1000000-10100+6001-4001)
+	f := issued(t, config)
+	f.spend(6000)
+	f.refresh()
+	f.unchanged(config) // 40.00 is not under 40
+	f.spend(1)
+	f.refresh()
+	change, diags := f.plan(config)
+	f.succeed(diags)
+	f.same("the plan", object{"topped_up": acctest.Number("40.01"), "balance": acctest.Unknown, "amount": acctest.Number("100")}, change.Planned)
+	f.apply(config)
+	f.holds("active", 8000, 1000000-10100+6001-4001)
 
-	l.spend(7000)
-	l.refresh()
+	f.spend(7000)
+	f.refresh()
 	config["amount"] = 110 // the plan's own change of amount counts first
-	l.apply(config)
-	l.same("the state", object{"topped_up": acctest.Number("100.01"), "balance": acctest.Number("80")}, l.card.Values)
-	l.holds("active", 8000, 1000000-10100+6001-4001+7000-7000)
+	f.apply(config)
+	f.same("the state", object{"topped_up": acctest.Number("100.01"), "balance": acctest.Number("80")}, f.card.Values)
+	f.holds("active", 8000, 1000000-10100+6001-4001+7000-7000)
 
 	config["amount"] = 60
-	l.failsToPlan(config, "amount", "with 30.00 USD", "top_up.below (40.00 USD)", l.id())
+	f.failsToPlan(config, "amount", "with 30.00 USD", "top_up.below (40.00 USD)", f.id())
 }
 
 func TestReplacementIsSpelledOut(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 120, "label": "search"})
-	l.spend(2050)
-	l.refresh()
-	change, diags := l.plan(object{"amount": 75, "label": "social"})
-	l.succeed(diags)
-	last4, _ := l.card.Values["last4"].(string)
-	l.says("the warning", diags.Warnings(), l.id(), `"search"`, "ending in "+last4, "99.50 USD returns to the wallet",
+	f := issued(t, object{"amount": 120, "label": "search"})
+	f.spend(2050)
+	f.refresh()
+	change, diags := f.plan(object{"amount": 75, "label": "social"})
+	f.succeed(diags)
+	last4, _ := f.card.Values["last4"].(string)
+	f.says("the warning", diags.Warnings(), f.id(), `"search"`, "ending in "+last4, "99.50 USD returns to the wallet",
 		"loaded with 75.00 USD", "fee of 1.00 USD", "label", "another number")
-	again, diags := l.protocol().Plan(change.After(), complete(object{"amount": 75, "label": "social"}))
-	l.succeed(diags)
-	l.same("the creation", object{"id": acctest.Unknown, "last4": acctest.Unknown, "topped_up": acctest.Number("0")}, again.Planned)
+	again, diags := f.protocol().Plan(change.After(), complete(object{"amount": 75, "label": "social"}))
+	f.succeed(diags)
+	f.same("the creation", object{"id": acctest.Unknown, "last4": acctest.Unknown, "topped_up": acctest.Number("0")}, again.Planned)
 }
 
 func TestDeletionProtection(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 50, "deletion_protection": true})
-	want := []string{"Deletion protection keeps card " + l.id(), "deletion_protection = false"}
-	l.failsToPlan(nil, want...)
-	l.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": true}, want...)
-	l.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": false}, want...)
+	f := issued(t, object{"amount": 50, "deletion_protection": true})
+	want := []string{"Deletion protection keeps card " + f.id(), "deletion_protection = false"}
+	f.failsToPlan(nil, want...)
+	f.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": true}, want...)
+	f.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": false}, want...)
 
-	forced, diags := l.plan(object{"amount": 50, "deletion_protection": true}) // -replace: the second look alone sees it
-	l.succeed(diags)
-	_, diags = l.protocol().Plan(forced.After(), complete(object{"amount": 50, "deletion_protection": true}))
-	l.says("the error", diags.Errors(), want...)
+	forced, diags := f.plan(object{"amount": 50, "deletion_protection": true}) // -replace: the second look alone sees it
+	f.succeed(diags)
+	_, diags = f.protocol().Plan(forced.After(), complete(object{"amount": 50, "deletion_protection": true}))
+	f.says("the error", diags.Errors(), want...)
 
-	tainted, diags := l.protocol().Apply(acctest.Change{Prior: l.card}, nil) // no plan of its own
-	l.says("the error", diags.Errors(), want...)
+	tainted, diags := f.protocol().Apply(acctest.Change{Prior: f.card}, nil) // no plan of its own
+	f.says("the error", diags.Errors(), want...)
 	if tainted.Values == nil {
 		t.Error("the card left the state")
 	}
-	l.holds("active", 5000, 1000000-5100)
-	l.apply(object{"amount": 50})
-	l.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": true}, want...) // protected by the same plan
-	l.apply(nil)
-	if got := l.s.Wallet(); got != 1000000-100 {
+	f.holds("active", 5000, 1000000-5100)
+	f.apply(object{"amount": 50})
+	f.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": true}, want...) // protected by the same plan
+	f.apply(nil)
+	if got := f.s.Wallet(); got != 1000000-100 {
 		t.Errorf("the wallet holds %s", got)
 	}
 }
 
 func TestIssueChecks(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
-	l.failsToPlan(object{}, "amount must be set to issue a card")
-	l.failsToPlan(object{"amount": "49.99"}, "amount", "at least 50.00 USD", "49.99")
-	l.failsToPlan(object{"amount": 55, "top_up": object{"below": 60, "to": 80}}, "amount (55.00 USD)", "top_up.below (60.00 USD)")
-	l.failsToPlan(object{"bin_id": "bin_gone", "amount": 55}, `"bin_gone"`, "bin_ads_visa_us (visa, ads)")
-	change, diags := l.plan(object{
+	f := newFixture(t)
+	f.failsToPlan(object{}, "amount must be set to issue a card")
+	f.failsToPlan(object{"amount": "49.99"}, "amount", "at least 50.00 USD", "49.99")
+	f.failsToPlan(object{"amount": 55, "top_up": object{"below": 60, "to": 80}}, "amount (55.00 USD)", "top_up.below (60.00 USD)")
+	f.failsToPlan(object{"bin_id": "bin_gone", "amount": 55}, `"bin_gone"`, "bin_ads_visa_us (visa, ads)")
+	change, diags := f.plan(object{
 		"bin_id": acctest.Unknown, "amount": acctest.Unknown, "frozen": acctest.Unknown, "top_up": acctest.Unknown,
 		"metadata": object{"a": acctest.Unknown}, "label": acctest.Unknown,
 	})
-	l.succeed(diags)
-	l.same("the plan", object{"amount": acctest.Unknown, "bin_id": acctest.Unknown, "frozen": acctest.Unknown, "topped_up": acctest.Number("0")}, change.Planned)
-	_, diags = l.plan(object{"amount": 100, "auto_freeze_at": 20, "top_up": object{"below": 20, "to": 80}})
-	l.succeed(diags)
-	l.says("the warning", diags.Warnings(), "auto_freeze_at (20.00 USD)", "top_up.below (20.00 USD)")
+	f.succeed(diags)
+	f.same("the plan", object{"amount": acctest.Unknown, "bin_id": acctest.Unknown, "frozen": acctest.Unknown, "topped_up": acctest.Number("0")}, change.Planned)
+	_, diags = f.plan(object{"amount": 100, "auto_freeze_at": 20, "top_up": object{"below": 20, "to": 80}})
+	f.succeed(diags)
+	f.says("the warning", diags.Warnings(), "auto_freeze_at (20.00 USD)", "top_up.below (20.00 USD)")
 }
 
 func TestOneErrorForOneMistake(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
+	f := newFixture(t)
 	for words, c := range map[string]object{
 		"top_up.to must be an amount in USD with at most two decimals, got 50.001":    {"top_up": object{"below": 20, "to": "50.001"}},
 		"top_up.below must be an amount in USD with at most two decimals, got 20.001": {"top_up": object{"below": "20.001", "to": 50}},
@@ -211,7 +211,7 @@ func TestOneErrorForOneMistake(t *testing.T) {
 		"spending_limit must be an amount in USD of at most":                          {"spending_limit": "1e20"},
 	} {
 		c["amount"] = 100
-		_, diags := l.plan(c)
+		_, diags := f.plan(c)
 		if errors := diags.Errors(); strings.Count(errors, "\n") > 0 || !strings.Contains(errors, words) {
 			t.Errorf("%v says %s", c, errors)
 		}
@@ -220,115 +220,115 @@ func TestOneErrorForOneMistake(t *testing.T) {
 
 func TestFreezing(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 100, "auto_freeze_at": 30, "frozen": true})
-	l.holds("frozen", 10000, 1000000-10100)
-	l.apply(object{"amount": 100, "auto_freeze_at": 30}) // taken out: stays as it is
-	l.holds("frozen", 10000, 1000000-10100)
-	l.apply(object{"amount": 100, "auto_freeze_at": 30, "frozen": false})
-	l.holds("active", 10000, 1000000-10100)
+	f := issued(t, object{"amount": 100, "auto_freeze_at": 30, "frozen": true})
+	f.holds("frozen", 10000, 1000000-10100)
+	f.apply(object{"amount": 100, "auto_freeze_at": 30}) // taken out: stays as it is
+	f.holds("frozen", 10000, 1000000-10100)
+	f.apply(object{"amount": 100, "auto_freeze_at": 30, "frozen": false})
+	f.holds("active", 10000, 1000000-10100)
 
 	// A withdrawal under the threshold, frozen not set: the service decides.
-	change, diags := l.plan(object{"amount": 25, "auto_freeze_at": 30})
-	l.succeed(diags)
-	l.same("the plan", object{"frozen": acctest.Unknown, "status": acctest.Unknown}, change.Planned)
-	l.apply(object{"amount": 25, "auto_freeze_at": 30})
-	l.holds("frozen", 2500, 1000000-2600)
+	change, diags := f.plan(object{"amount": 25, "auto_freeze_at": 30})
+	f.succeed(diags)
+	f.same("the plan", object{"frozen": acctest.Unknown, "status": acctest.Unknown}, change.Planned)
+	f.apply(object{"amount": 25, "auto_freeze_at": 30})
+	f.holds("frozen", 2500, 1000000-2600)
 
 	// Unfreezing under the threshold warns.
-	warnings := l.apply(object{"amount": 25, "auto_freeze_at": 30, "frozen": false}).Warnings()
-	l.says("the warning", warnings, l.id(), "25.00 USD", "auto_freeze_at (30.00 USD)")
-	l.holds("active", 2500, 1000000-2600)
+	warnings := f.apply(object{"amount": 25, "auto_freeze_at": 30, "frozen": false}).Warnings()
+	f.says("the warning", warnings, f.id(), "25.00 USD", "auto_freeze_at (30.00 USD)")
+	f.holds("active", 2500, 1000000-2600)
 
 	// With frozen = false set, what the service froze is unfrozen again.
-	l.apply(object{"amount": 20, "auto_freeze_at": 30, "frozen": false})
-	l.holds("active", 2000, 1000000-2100)
+	f.apply(object{"amount": 20, "auto_freeze_at": 30, "frozen": false})
+	f.holds("active", 2000, 1000000-2100)
 }
 
 // The service freezes below the threshold, not at it.
 func TestWithdrawalToTheAutoFreezeThreshold(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 100, "auto_freeze_at": 30})
+	f := issued(t, object{"amount": 100, "auto_freeze_at": 30})
 	config := object{"amount": 30, "auto_freeze_at": 30}
-	change, diags := l.plan(config)
-	l.succeed(diags)
-	l.same("the plan", object{"frozen": false, "status": "active"}, change.Planned)
-	l.apply(config)
-	l.holds("active", 3000, 1000000-3100)
+	change, diags := f.plan(config)
+	f.succeed(diags)
+	f.same("the plan", object{"frozen": false, "status": "active"}, change.Planned)
+	f.apply(config)
+	f.holds("active", 3000, 1000000-3100)
 
 	config["frozen"] = true
-	l.apply(config)
+	f.apply(config)
 	config["frozen"] = false
-	l.says("the warning", l.apply(config).Warnings())
-	l.holds("active", 3000, 1000000-3100)
+	f.says("the warning", f.apply(config).Warnings())
+	f.holds("active", 3000, 1000000-3100)
 }
 
 func TestImportedCardMayHaveAThreshold(t *testing.T) {
 	t.Parallel()
-	l := imported(t, map[string]any{"amount": 100, "auto_freeze_at": 70})
-	l.apply(object{"amount": 100})
-	l.apply(object{"amount": 60})
-	l.holds("frozen", 6000, 1000000-6100)
-	l.same("the state", object{"frozen": true, "status": "frozen"}, l.card.Values)
+	f := imported(t, map[string]any{"amount": 100, "auto_freeze_at": 70})
+	f.apply(object{"amount": 100})
+	f.apply(object{"amount": 60})
+	f.holds("frozen", 6000, 1000000-6100)
+	f.same("the state", object{"frozen": true, "status": "frozen"}, f.card.Values)
 }
 
 func TestWalletCheck(t *testing.T) {
 	t.Parallel()
-	l := newLive(t) // the wallet holds 10,000.00
-	p := l.protocol()
+	f := newFixture(t) // the wallet holds 10,000.00
+	p := f.protocol()
 	plan := func(prior acctest.Instance, config object) string {
 		t.Helper()
 		_, diags := p.Plan(prior, complete(config))
-		l.succeed(diags)
+		f.succeed(diags)
 		return diags.Warnings()
 	}
-	l.says("the first plan", plan(l.card, object{"amount": 5000}))
-	l.says("the second plan", plan(l.card, object{"amount": 4998})) // 10,000.00 in sum: exactly enough
-	l.says("the third plan", plan(l.card, object{"amount": acctest.Unknown}),
+	f.says("the first plan", plan(f.card, object{"amount": 5000}))
+	f.says("the second plan", plan(f.card, object{"amount": 4998})) // 10,000.00 in sum: exactly enough
+	f.says("the third plan", plan(f.card, object{"amount": acctest.Unknown}),
 		"The plan takes at least 10051.00 USD from a wallet that holds 10000.00 USD", "51.00 USD", "Deposit first")
-	l.says("the fourth plan", plan(l.card, object{"amount": 5000}))
+	f.says("the fourth plan", plan(f.card, object{"amount": 5000}))
 
 	// What the plan gives back counts, and a replacement counts once.
-	l.apply(object{"amount": 9000})
-	p = l.protocol()
-	change, diags := p.Plan(l.card, complete(object{"amount": 9900, "label": "other"}))
-	l.succeed(diags)
-	l.says("the warning", diags.Warnings(), "This plan replaces")
+	f.apply(object{"amount": 9000})
+	p = f.protocol()
+	change, diags := p.Plan(f.card, complete(object{"amount": 9900, "label": "other"}))
+	f.succeed(diags)
+	f.says("the warning", diags.Warnings(), "This plan replaces")
 	if strings.Contains(diags.Warnings(), "The plan takes") {
 		t.Errorf("9901 less 9000 is under the wallet's 999: %s", diags.Warnings())
 	}
-	l.says("the second look", plan(change.After(), object{"amount": 9900, "label": "other"}))
-	l.says("98 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 97}))
-	l.says("51 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 50}), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
+	f.says("the second look", plan(change.After(), object{"amount": 9900, "label": "other"}))
+	f.says("98 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 97}))
+	f.says("51 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 50}), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
 }
 
 // A replacement that Terraform forces is planned as an update first.
 func TestWalletCheckOfAForcedReplacement(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 9000}) // the wallet holds 999.00
-	p := l.protocol()
-	change, diags := p.Plan(l.card, complete(object{"amount": 9500}))
-	l.succeed(diags)
+	f := issued(t, object{"amount": 9000}) // the wallet holds 999.00
+	p := f.protocol()
+	change, diags := p.Plan(f.card, complete(object{"amount": 9500}))
+	f.succeed(diags)
 	_, diags = p.Plan(change.After(), complete(object{"amount": 9500})) // takes 9501 less 9000
-	l.succeed(diags)
+	f.succeed(diags)
 	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 497})) // 999.00 in sum
-	l.says("the warning", diags.Warnings())
+	f.says("the warning", diags.Warnings())
 	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 50}))
-	l.says("the warning", diags.Warnings(), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
+	f.says("the warning", diags.Warnings(), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
 }
 
 func TestWalletThatCannotBeReadIsAskedOnce(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
-	l.s = acctest.Start(t, contract.RequestsOnly())
-	fault(l.s, "GET", "/wallet/balance", "before", 0, down)
-	l.account = object{"max_retries": 0}
-	p := l.protocol()
+	f := newFixture(t)
+	f.s = acctest.Start(t, contract.RequestsOnly())
+	fault(f.s, "GET", "/wallet/balance", "before", 0, down)
+	f.account = object{"max_retries": 0}
+	p := f.protocol()
 	for range 3 {
-		_, diags := p.Plan(l.card, complete(object{"amount": 9000}))
-		l.succeed(diags)
-		l.says("the warning", diags.Warnings())
+		_, diags := p.Plan(f.card, complete(object{"amount": 9000}))
+		f.succeed(diags)
+		f.says("the warning", diags.Warnings())
 	}
-	asked := slices.DeleteFunc(requests(l.s), func(r request) bool { return !strings.HasSuffix(r.Path, "/wallet/balance") })
+	asked := slices.DeleteFunc(requests(f.s), func(r request) bool { return !strings.HasSuffix(r.Path, "/wallet/balance") })
 	if len(asked) != 1 {
 		t.Errorf("the wallet was asked for %d times", len(asked))
 	}
@@ -336,11 +336,11 @@ func TestWalletThatCannotBeReadIsAskedOnce(t *testing.T) {
 
 func TestSharedLabels(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
-	p := l.protocol()
+	f := newFixture(t)
+	p := f.protocol()
 	for i, want := range []string{"", `Several new cards are labelled "same"`} {
-		_, diags := p.Plan(l.card, complete(object{"amount": 50, "label": "same"}))
-		l.succeed(diags)
+		_, diags := p.Plan(f.card, complete(object{"amount": 50, "label": "same"}))
+		f.succeed(diags)
 		if got := diags.Warnings(); !strings.Contains(got, want) || (want == "" && got != "") {
 			t.Errorf("card %d: %q", i, got)
 		}
@@ -349,17 +349,17 @@ func TestSharedLabels(t *testing.T) {
 
 func TestUnknownProvider(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 50})
-	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": l.s.Key})
-	kept, diags := p.Refresh(l.card)
-	l.succeed(diags)
-	l.says("the warning", diags.Warnings(), "Cards are not refreshed", l.id())
-	l.same("the state", l.card.Values, kept.Values)
-	if kept.Identity["id"] != l.id() {
+	f := issued(t, object{"amount": 50})
+	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": f.s.Key})
+	kept, diags := p.Refresh(f.card)
+	f.succeed(diags)
+	f.says("the warning", diags.Warnings(), "Cards are not refreshed", f.id())
+	f.same("the state", f.card.Values, kept.Values)
+	if kept.Identity["id"] != f.id() {
 		t.Errorf("the identity is %v", kept.Identity)
 	}
 	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 50}))
-	l.succeed(diags)
-	_, diags = p.Import("vcard_card", l.id(), nil)
-	l.says("the error", diags.Errors(), "not known yet", "to import a card")
+	f.succeed(diags)
+	_, diags = p.Import("vcard_card", f.id(), nil)
+	f.says("the error", diags.Errors(), "not known yet", "to import a card")
 }

@@ -14,56 +14,56 @@ var newCard = acctest.Instance{Type: "vcard_card"}
 func TestWalletCheckOfAForcedReplacementOfACardToTopUp(t *testing.T) {
 	t.Parallel()
 	config := complete(object{"amount": 1000, "top_up": object{"below": 500, "to": 1000}})
-	l := issued(t, config)
-	l.spend(90000) // the card holds 100.00, the wallet 9,899.00
-	l.refresh()
-	p := l.protocol()
-	update, diags := p.Plan(l.card, config)
-	l.succeed(diags)
-	l.same("the plan", object{"topped_up": acctest.Number("900")}, update.Planned)
+	f := issued(t, config)
+	f.spend(90000) // the card holds 100.00, the wallet 9,899.00
+	f.refresh()
+	p := f.protocol()
+	update, diags := p.Plan(f.card, config)
+	f.succeed(diags)
+	f.same("the plan", object{"topped_up": acctest.Number("900")}, update.Planned)
 	_, diags = p.Plan(newCard, complete(object{"amount": 8999}))
-	l.says("the warning", diags.Warnings(), "The plan takes at least 9900.00 USD from a wallet that holds 9899.00 USD")
+	f.says("the warning", diags.Warnings(), "The plan takes at least 9900.00 USD from a wallet that holds 9899.00 USD")
 
-	p = l.protocol()
-	update, diags = p.Plan(l.card, config)
-	l.succeed(diags)
+	p = f.protocol()
+	update, diags = p.Plan(f.card, config)
+	f.succeed(diags)
 	_, diags = p.Plan(update.After(), config) // takes 1,001.00 less 100.00
-	l.succeed(diags)
+	f.succeed(diags)
 	_, diags = p.Plan(newCard, complete(object{"amount": 8997})) // 9,899.00 in sum
-	l.succeed(diags)
-	l.says("the warning", diags.Warnings())
+	f.succeed(diags)
+	f.says("the warning", diags.Warnings())
 	_, diags = p.Plan(newCard, complete(object{"amount": 50}))
-	l.says("the warning", diags.Warnings(), "The plan takes at least 9950.00 USD from a wallet that holds 9899.00 USD")
+	f.says("the warning", diags.Warnings(), "The plan takes at least 9950.00 USD from a wallet that holds 9899.00 USD")
 }
 
 func TestWalletCheckCountsWhatATerminationReturns(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 9000}) // the wallet holds 999.00
+	f := issued(t, object{"amount": 9000}) // the wallet holds 999.00
 	for amount, words := range map[int][]string{
 		9998: nil, // and the fee: all that there is
 		9999: {"The plan takes at least 1000.00 USD from a wallet that holds 999.00 USD"},
 	} {
-		p := l.protocol()
-		_, diags := p.Plan(l.card, nil)
-		l.succeed(diags)
+		p := f.protocol()
+		_, diags := p.Plan(f.card, nil)
+		f.succeed(diags)
 		_, diags = p.Plan(newCard, complete(object{"amount": amount}))
-		l.succeed(diags)
-		l.says("the warning", diags.Warnings(), words...)
+		f.succeed(diags)
+		f.says("the warning", diags.Warnings(), words...)
 	}
 }
 
 // Apply plans again, from a wallet that it is spending.
 func TestWalletCheckIsSilentAfterTheFirstWrite(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
-	p := l.protocol()
+	f := newFixture(t)
+	p := f.protocol()
 	change, diags := p.Plan(newCard, complete(object{"amount": 60}))
-	l.succeed(diags)
+	f.succeed(diags)
 	_, diags = p.Apply(change, nil)
-	l.succeed(diags)
+	f.succeed(diags)
 	_, diags = p.Plan(newCard, complete(object{"amount": 9950}))
-	l.succeed(diags)
-	l.says("the warning during apply", diags.Warnings())
-	_, diags = l.protocol().Plan(newCard, complete(object{"amount": 9950}))
-	l.says("the warning of the next plan", diags.Warnings(), "The plan takes at least 9951.00 USD from a wallet that holds 9939.00 USD")
+	f.succeed(diags)
+	f.says("the warning during apply", diags.Warnings())
+	_, diags = f.protocol().Plan(newCard, complete(object{"amount": 9950}))
+	f.says("the warning of the next plan", diags.Warnings(), "The plan takes at least 9951.00 USD from a wallet that holds 9939.00 USD")
 }

@@ -36,38 +36,38 @@ func rewritten(t *testing.T, s *acctest.Service, fields map[string]any) *acctest
 // A settlement above what was authorized can take a card below zero.
 func TestBalanceBelowZero(t *testing.T) {
 	t.Parallel()
-	l := issued(t, object{"amount": 60, "top_up": object{"below": 10, "to": 50}})
-	p := rewritten(t, l.s, map[string]any{"balance": -5.25})
-	now, diags := p.Refresh(l.card)
-	l.succeed(diags)
-	l.same("the state", object{"balance": acctest.Number("-5.25")}, now.Values)
+	f := issued(t, object{"amount": 60, "top_up": object{"below": 10, "to": 50}})
+	p := rewritten(t, f.s, map[string]any{"balance": -5.25})
+	now, diags := p.Refresh(f.card)
+	f.succeed(diags)
+	f.same("the state", object{"balance": acctest.Number("-5.25")}, now.Values)
 	change, diags := p.Plan(now, complete(object{"amount": 60, "top_up": object{"below": 10, "to": 50}}))
-	l.succeed(diags)
-	l.same("the plan", object{"topped_up": acctest.Number("55.25")}, change.Planned)
-	read, diags := p.ReadDataSource("vcard_card", object{"id": l.id()})
-	l.succeed(diags)
-	l.same("the data source", object{"balance": acctest.Number("-5.25")}, read)
+	f.succeed(diags)
+	f.same("the plan", object{"topped_up": acctest.Number("55.25")}, change.Planned)
+	read, diags := p.ReadDataSource("vcard_card", object{"id": f.id()})
+	f.succeed(diags)
+	f.same("the data source", object{"balance": acctest.Number("-5.25")}, read)
 }
 
 // Terraform would take any difference from the plan for a bug in the provider,
 // taint the card and issue another one, again and again.
 func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 	t.Parallel()
-	l := newLive(t)
-	p := rewritten(t, l.s, map[string]any{"label": "trimmed", "spending_limit": 100, "status": "frozen"})
+	f := newFixture(t)
+	p := rewritten(t, f.s, map[string]any{"label": "trimmed", "spending_limit": 100, "status": "frozen"})
 	config := object{"amount": 60, "label": " trimmed", "spending_limit": 200, "frozen": false}
-	change, diags := p.Plan(l.card, complete(config))
-	l.succeed(diags)
+	change, diags := p.Plan(f.card, complete(config))
+	f.succeed(diags)
 	now, diags := p.Apply(change, nil)
-	l.succeed(diags)
+	f.succeed(diags)
 	for name, value := range change.Planned {
 		if value != acctest.Unknown {
-			l.same("what apply answers", object{name: value}, now.Values)
+			f.same("what apply answers", object{name: value}, now.Values)
 		}
 	}
 	id, _ := now.Values["id"].(string)
-	l.says("the warning", diags.Warnings(), id, `label "trimmed"`, "spending_limit 100.00", "next plan")
+	f.says("the warning", diags.Warnings(), id, `label "trimmed"`, "spending_limit 100.00", "next plan")
 	now, diags = p.Refresh(now)
-	l.succeed(diags)
-	l.same("the refreshed state", object{"label": "trimmed", "spending_limit": acctest.Number("100"), "frozen": true}, now.Values)
+	f.succeed(diags)
+	f.same("the refreshed state", object{"label": "trimmed", "spending_limit": acctest.Number("100"), "frozen": true}, now.Values)
 }

@@ -369,7 +369,7 @@ func TestExample(t *testing.T) {
 	s.Test(t, resource.TestStep{
 		Config: s.Provider() + string(text),
 		ConfigStateChecks: []statecheck.StateCheck{
-			statecheck.ExpectKnownOutputValue("net_spend_march", knownvalue.Int64Exact(0)),
+			statecheck.ExpectKnownOutputValue("net_spend_march", knownvalue.Float64Exact(25.04)),
 			statecheck.ExpectKnownOutputValue("declines", knownvalue.ObjectExact(map[string]knownvalue.Check{
 				"merchants": knownvalue.TupleExact([]knownvalue.Check{knownvalue.StringExact("Search Ads")}),
 				"truncated": knownvalue.Bool(false),

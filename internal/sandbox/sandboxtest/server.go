@@ -28,6 +28,13 @@ func Stopped(at time.Time) func(*Options) {
 	return func(o *Options) { o.Clock = func() time.Time { return at } }
 }
 
+// StartingAt is an option: a clock that runs on from a time, whatever day the
+// tests run on.
+func StartingAt(at time.Time) func(*Options) {
+	begun := time.Now()
+	return func(o *Options) { o.Clock = func() time.Time { return at.Add(time.Since(begun)) } }
+}
+
 // Server is a running sandbox, and a client with its first account's key.
 type Server struct {
 	*Client

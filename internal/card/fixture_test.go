@@ -1,0 +1,208 @@
+package card_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// object is what a configuration says.
+type object = acctest.Object
+
+// fixture is one vcard_card under a provider in this process.
+type fixture struct {
+	t       *testing.T
+	s       *acctest.Service
+	card    acctest.Instance
+	account object // the provider block, nil for the service's own
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	return &fixture{t: t, s: acctest.Start(t), card: acctest.Instance{Type: "vcard_card"}}
+}
+
+// issued returns a card that was applied with this configuration.
+func issued(t *testing.T, config object) *fixture {
+	t.Helper()
+	f := newFixture(t)
+	f.apply(config)
+	return f
+}
+
+// imported returns a card that was issued by others and imported.
+func imported(t *testing.T, body map[string]any) *fixture {
+	t.Helper()
+	f := newFixture(t)
+	card, diags := f.protocol().Import("vcard_card", issue(f.s, body).ID, nil)
+	f.succeed(diags)
+	f.card = card
+	return f
+}
+
+// protocol is a provider process of its own, as each command of Terraform has.
+func (f *fixture) protocol() *acctest.Protocol { return f.s.Protocol(f.account) }
+
+func (f *fixture) succeed(diags acctest.Diagnostics) {
+	f.t.Helper()
+	if text := diags.Errors(); text != "" {
+		f.t.Fatal(text)
+	}
+}
+
+// plan fills in the BIN where the configuration leaves it out.
+func (f *fixture) plan(config object) (acctest.Change, acctest.Diagnostics) {
+	f.t.Helper()
+	return f.protocol().Plan(f.card, complete(config))
+}
+
+func complete(config object) object {
+	if config == nil {
+		return nil
+	}
+	full := object{"bin_id": bin}
+	maps.Copy(full, config)
+	return full
+}
+
+// apply plans, plans again in another process as Terraform does, checks that
+// both plans agree, applies, and checks that nothing is left to do.
+func (f *fixture) apply(config object) acctest.Diagnostics {
+	f.t.Helper()
+	first, warnings := f.plan(config)
+	f.succeed(warnings)
+	p := f.protocol()
+	second, diags := p.Plan(f.card, complete(config))
+	f.succeed(diags)
+	f.same("the plan made during apply", first.Planned, second.Planned)
+	now, diags := p.Apply(second, nil)
+	f.succeed(diags)
+	for name, value := range second.Planned {
+		if value != acctest.Unknown {
+			f.same("what apply answers for "+name, object{name: value}, object{name: now.Values[name]})
+		}
+	}
+	f.card = now
+	if config != nil {
+		f.refresh()
+		f.unchanged(config)
+	}
+	return warnings
+}
+
+func (f *fixture) refresh() acctest.Diagnostics {
+	f.t.Helper()
+	now, diags := f.protocol().Refresh(f.card)
+	f.succeed(diags)
+	f.card = now
+	return diags
+}
+
+// unchanged checks that a plan of this configuration does nothing.
+func (f *fixture) unchanged(config object) {
+	f.t.Helper()
+	again, diags := f.plan(config)
+	f.succeed(diags)
+	if len(again.Replaces) > 0 {
+		f.t.Fatalf("a second plan replaces the card for %v", again.Replaces)
+	}
+	f.same("a second plan", f.card.Values, again.Planned)
+}
+
+func (f *fixture) same(what string, want, got object) {
+	f.t.Helper()
+	for name := range want {
+		if a, b := plain(want[name]), plain(got[name]); a != b {
+			f.t.Errorf("%s: %s is %s, want %s", what, name, b, a)
+		}
+	}
+}
+
+// plain makes values comparable.
+func plain(value any) string {
+	switch v := value.(type) {
+	case object:
+		var lines []string
+		for _, name := range sortedKeys(v) {
+			lines = append(lines, name+"="+plain(v[name]))
+		}
+		return "{" + strings.Join(lines, " ") + "}"
+	case []any:
+		var lines []string
+		for _, one := range v {
+			lines = append(lines, plain(one))
+		}
+		return "[" + strings.Join(lines, " ") + "]"
+	case nil:
+		return "null"
+	case acctest.Number:
+		return string(v)
+	case string:
+		return v
+	case bool:
+		if v {
+			return "true"
+		}
+		return "false"
+	}
+	if value == acctest.Unknown {
+		return "unknown"
+	}
+	return "?"
+}
+
+// failsToPlan checks that the plan is refused in words that hold all of these.
+func (f *fixture) failsToPlan(config object, words ...string) {
+	f.t.Helper()
+	wallet := f.s.Wallet()
+	_, diags := f.plan(config)
+	f.says("the error", diags.Errors(), words...)
+	if now := f.s.Wallet(); now != wallet {
+		f.t.Errorf("the wallet went from %s to %s USD in a refused plan", wallet, now)
+	}
+}
+
+// says checks that a text holds every one of these, or is empty when there are none.
+func (f *fixture) says(what, text string, words ...string) {
+	f.t.Helper()
+	if len(words) == 0 && text != "" {
+		f.t.Errorf("%s should not be there: %s", what, text)
+	}
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			f.t.Errorf("%s lacks %q: %s", what, word, text)
+		}
+	}
+}
+
+func (f *fixture) id() string {
+	id, _ := f.card.Values["id"].(string)
+	return id
+}
+
+// service asks the service about the card.
+func (f *fixture) service() service {
+	var now service
+	f.s.Get("/cards/" + f.id()).Into(&now)
+	return now
+}
+
+// holds checks the card at the service, and the wallet.
+func (f *fixture) holds(status string, balance, wallet usd.Amount) {
+	f.t.Helper()
+	if now := f.service(); now.Status != status || now.Balance != balance {
+		f.t.Errorf("the card is %s with %s USD, want %s with %s", now.Status, now.Balance, status, balance)
+	}
+	if now := f.s.Wallet(); now != wallet {
+		f.t.Errorf("the wallet holds %s USD, want %s", now, wallet)
+	}
+}
+
+// spend takes money from the card as a merchant does.
+func (f *fixture) spend(amount usd.Amount) {
+	f.t.Helper()
+	f.s.Post("/cards/"+f.id()+"/withdraw", map[string]usd.Amount{"amount": amount}).Must()
+}
