@@ -38,6 +38,7 @@ func Start(t testing.TB, options ...contract.Option) *Service {
 // InMemory is an option of Start's sandbox: it keeps nothing, is held to the
 // contract, and begins at noon of a day in the middle of a month.
 func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Options) {
+	t.Helper()
 	return func(o *sandboxtest.Options) {
 		sandboxtest.StartingAt(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))(o)
 		o.Path = ":memory:"

@@ -220,8 +220,8 @@ func TestFundAndWithdrawRefuse(t *testing.T) {
 		"withdraw unknown fields": {"withdraw", `{"all":true}`, "invalid_request", `"all"`},
 	} {
 		s.Post("/api/v1/cards/"+id+"/"+c.call, c.body).Refused(400, c.code, c.text)
-		if card, purse := s.Get("/api/v1/cards/"+id).Text("balance"), s.Wallet().String(); card != "100.00" || purse != "9899.00" {
-			t.Errorf("%s: moved money: card %s, wallet %s", name, card, purse)
+		if card, wallet := s.Get("/api/v1/cards/"+id).Text("balance"), s.Wallet().String(); card != "100.00" || wallet != "9899.00" {
+			t.Errorf("%s: moved money: card %s, wallet %s", name, card, wallet)
 		}
 	}
 	s.Post("/api/v1/cards/"+id+"/withdraw", ``).OK(200)

@@ -16,12 +16,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// fault orders a fault as it is in a JSON object.
-func (s *service) fault(order string) sandboxtest.Response {
-	s.T.Helper()
-	return s.Post("/_sandbox/faults", order).OK(http.StatusCreated)
-}
-
 // each kind of fault, before and after a fund of 5 USD on a card of 50 USD.
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -136,7 +130,7 @@ func TestFaultTargets(t *testing.T) {
 						continue
 					}
 					if got := s.Call(method, "/api/v1"+path, "").Status == 555; got != want {
-						t.Errorf("%s: struck is %v", call, got)
+						t.Errorf("%s: hit is %v", call, got)
 					}
 				}
 			}

@@ -63,8 +63,8 @@ func (s step) isAPI() bool { return strings.HasPrefix(s.path, api) }
 
 func (s step) writes() bool { return s.method != http.MethodGet }
 
-// play makes some random moves and looks at the ledger after each.
-func (p *client) play(moves int) {
+// makeMoves makes some random moves and looks at the ledger after each.
+func (p *client) makeMoves(moves int) {
 	for range moves {
 		if p.broken.Load() {
 			return

@@ -160,7 +160,7 @@ func (s *fixture) share(all []*client) {
 func (s *fixture) round(all []*client, moves int) {
 	var group sync.WaitGroup
 	for _, p := range all {
-		group.Go(func() { p.play(moves) })
+		group.Go(func() { p.makeMoves(moves) })
 	}
 	group.Wait()
 }

@@ -64,8 +64,8 @@ func (a *account) issue(m *model, owner int, o order) outcome {
 	}}
 }
 
-// dead is how calls that a terminated card does not take should end.
-func (m *model) dead() outcome {
+// terminated is how calls that a terminated card does not take should end.
+func (m *model) terminated() outcome {
 	o := outcome{status: m.quirks.TerminatedStatus, code: "card_terminated"}
 	if o.status == http.StatusNotFound {
 		o.code = "not_found"
@@ -78,7 +78,7 @@ func (m *model) dead() outcome {
 func (c *card) unusable(m *model) (outcome, bool) {
 	switch {
 	case c.status == "terminated":
-		return m.dead(), true
+		return m.terminated(), true
 	case c.status == "frozen" && m.quirks.FrozenMoney == "refused":
 		return refused("card_frozen"), true
 	}
@@ -88,7 +88,7 @@ func (c *card) unusable(m *model) (outcome, bool) {
 func (a *account) switchTo(m *model, c *card, status string) outcome {
 	switch {
 	case c.status == "terminated":
-		return m.dead()
+		return m.terminated()
 	case c.status == status && m.quirks.RepeatedState == "conflict":
 		return outcome{status: http.StatusConflict, code: "card_" + status}
 	case c.status == status:
@@ -110,7 +110,7 @@ func (a *account) become(m *model, c *card, status string) {
 
 func (a *account) terminate(m *model, c *card) outcome {
 	if c.status == "terminated" {
-		return m.dead()
+		return m.terminated()
 	}
 	return outcome{
 		status: http.StatusOK,

@@ -92,9 +92,9 @@ func (a *account) charge(c *card, fee cents) {
 }
 
 func (a *account) collect(c *card, amount cents) {
-	for _, purse := range []*cents{&c.balance, &a.wallet} {
-		part := min(amount, *purse)
-		*purse -= part
+	for _, balance := range []*cents{&c.balance, &a.wallet} {
+		part := min(amount, *balance)
+		*balance -= part
 		amount -= part
 	}
 	if amount > 0 {

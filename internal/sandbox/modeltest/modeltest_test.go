@@ -32,7 +32,7 @@ const (
 // A trial is a new file. In its first part each client has an account of its
 // own, of which the model knows everything; then, after a reset, all share one,
 // with cards of their own and one card for all: there the model says each card,
-// and the sums once everybody rests.
+// and the sums once no client calls.
 //
 // VCARD_MODEL_MOVES sets another number of moves, VCARD_MODEL_SEED repeats a
 // run's choices (though not how the clients' calls fell in between each other):

@@ -169,7 +169,7 @@ func (p *client) readClock() (step, bool) {
 	return read(control+"/clock", func() outcome { return found(object{"now": stamp(p.model.now)}) })
 }
 
-// readConditions reads what the stage has set.
+// readConditions reads what the fixture has set.
 func (p *client) readConditions() (step, bool) {
 	if p.rng.IntN(2) == 0 {
 		return read(control+"/quirks", func() outcome { return found(p.model.quirks.view()) })

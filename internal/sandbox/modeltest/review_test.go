@@ -10,7 +10,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// review compares an account with the model while everybody rests.
+// review compares an account with the model while no client calls.
 func (p *client) review() {
 	if p.account.shared {
 		p.adoptOrder()

@@ -38,13 +38,6 @@ func (c *Client) As(key string) *Client {
 	return &other
 }
 
-// For is this client for another test, such as a subtest.
-func (c *Client) For(t testing.TB) *Client {
-	other := *c
-	other.T = t
-	return &other
-}
-
 // Unrepeated is this client with a connection of its own for each call: on one
 // that was used before, net/http repeats by itself what got no answer.
 func (c *Client) Unrepeated() *Client {
