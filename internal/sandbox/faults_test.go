@@ -324,9 +324,9 @@ func TestFaultsAreBounded(t *testing.T) {
 	s := start(t)
 	const fault = `{"method":"GET","path":"/bins","then":"pass"}`
 	for range 100 {
-		s.fault(fault)
+		s.Fault(fault)
 	}
-	s.post("/_sandbox/faults", fault).refused(400, "invalid_request", "100 faults already")
-	s.call(http.MethodDelete, "/_sandbox/faults", "").ok(200)
-	s.fault(fault)
+	s.Post("/_sandbox/faults", fault).Refused(400, "invalid_request", "100 faults already")
+	s.Delete("/_sandbox/faults").OK(200)
+	s.Fault(fault)
 }

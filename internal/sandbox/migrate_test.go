@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
 
@@ -27,14 +27,14 @@ func TestOldFileOpens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run(t, path, string(content))
+		execSQL(t, path, string(content))
 	}
 	master := bytes.Repeat([]byte{7}, 32)
 	keys, err := vault.New(master)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, path, fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d;
+	execSQL(t, path, fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d;
 		INSERT INTO service (id, master_key, initial_balance) VALUES (1, x'%x', 0);
 		INSERT INTO accounts (id, public_id, key_hash, state) VALUES (1, 'acct_first', x'%x', 'ready');
 		INSERT INTO ledger_accounts (id, account_id, kind) VALUES (1, 1, 'wallet'), (2, 1, 'holds'), (3, 1, 'card');
@@ -45,16 +45,15 @@ func TestOldFileOpens(t *testing.T) {
 		INSERT INTO faults (definition) VALUES ('{"method":"*","path":"**","when":"before","then":"drop"}');
 		INSERT INTO idempotent_answers VALUES (1, 'k', 'POST', '/api/v1/webhooks', x'%x', 201, x'%x', %d)`,
 		0x76637264, numbered, master, vault.HashAPIKey(keys.APIKey("acct_first")), vault.HashAPIKey("{}"), keys.Seal([]byte(`{"id":"wh_a"}`)), int64(1)<<50))
-	s, stop := serveFile(t, sandbox.Options{Path: path})
-	defer stop()
-	if got := s.get("/api/v1/transactions").ok(200).raw; strings.Index(got, "txn_b") > strings.Index(got, "txn_a") || !strings.Contains(got, "1970-01-01T00:00:01.000Z") {
+	s := open(t, on(path))
+	if got := s.Get("/api/v1/transactions").OK(200).Raw; strings.Index(got, "txn_b") > strings.Index(got, "txn_a") || !strings.Contains(got, "1970-01-01T00:00:01.000Z") {
 		t.Errorf("the transactions are %s", got)
 	}
-	if got := s.get("/_sandbox/faults").data(); len(got) != 0 {
+	if got := s.Get("/_sandbox/faults").Data(); len(got) != 0 {
 		t.Errorf("the faults are %v", got)
 	}
-	if got := s.post("/api/v1/webhooks", "{}", idempotencyKey, "k").ok(201).text("id"); got != "wh_a" {
+	if got := s.Post("/api/v1/webhooks", "{}", sandboxtest.IdempotencyKey, "k").OK(201).Text("id"); got != "wh_a" {
 		t.Errorf("the stored response has the id %s", got)
 	}
-	s.balanced()
+	s.Balanced()
 }

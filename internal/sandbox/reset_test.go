@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // The key of a call is looked up before a fault delays it; a reset meanwhile
@@ -11,20 +13,20 @@ import (
 func TestResetDuringACall(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.fault(`{"method":"POST","path":"/cards","times":1,"when":"before","delay_ms":500,"then":"pass"}`)
-	issued := make(chan outcome)
+	s.Fault(`{"method":"POST","path":"/cards","times":1,"when":"before","delay_ms":500,"then":"pass"}`)
+	issued := make(chan sandboxtest.Response)
 	go func() {
-		issued <- s.attempt(t.Context(), http.MethodPost, "/api/v1/cards", `{"bin_id":"`+adsBIN+`","amount":50}`)
+		issued <- s.Unrepeated().Send(t.Context(), http.MethodPost, "/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
 	}()
-	for len(s.get("/_sandbox/faults").data()) > 0 {
+	for len(s.Get("/_sandbox/faults").Data()) > 0 {
 		time.Sleep(time.Millisecond)
 	}
-	s.post("/_sandbox/reset", "").ok(200)
-	if o := <-issued; o.status != 201 {
-		t.Errorf("answered %d %s", o.status, o.raw)
+	s.Post("/_sandbox/reset", "").OK(200)
+	if o := <-issued; o.Status != 201 {
+		t.Errorf("answered %d %s", o.Status, o.Raw)
 	}
-	if got := s.wallet(); got != "9949.00" {
+	if got := s.Wallet(); got.String() != "9949.00" {
 		t.Errorf("the wallet holds %s", got)
 	}
-	s.balanced()
+	s.Balanced()
 }
