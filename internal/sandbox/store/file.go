@@ -36,13 +36,19 @@ func prepareFile(path string) error {
 
 // explainOpen says in words what SQLite's refusal of a path means.
 func explainOpen(path string, err error) error {
-	if refused, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch refused.Code() & 0xff { // the primary code
-		case sqlite3.SQLITE_NOTADB:
-			return fmt.Errorf("cannot open the sandbox file %s: it is not a SQLite file; choose another path", path)
-		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
-			return fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
-		}
+	switch errorCode(err) {
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("cannot open the sandbox file %s: it is not a SQLite file; choose another path", path)
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		return fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
 	}
 	return fmt.Errorf("cannot open the sandbox file %s: %w", path, err)
+}
+
+// errorCode is the primary code of SQLite's error, 0 where err is another or none.
+func errorCode(err error) int {
+	if refused, ok := errors.AsType[*sqlite.Error](err); ok {
+		return refused.Code() & 0xff
+	}
+	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -96,7 +97,7 @@ func (p *pool) close() error {
 // dataSource is the driver's address of a file.
 func dataSource(path string, write bool) string {
 	pragmas := url.Values{"_pragma": {
-		"busy_timeout(20000)",
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		"foreign_keys(1)",
 		"temp_store(memory)",
 		"cache_size(-4000)",

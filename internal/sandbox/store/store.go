@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 const (
@@ -14,6 +16,10 @@ const (
 	readers = 4
 	// memoryPath is the path that keeps nothing.
 	memoryPath = ":memory:"
+	// busyTimeout is how long the lock of another process is waited for.
+	busyTimeout = 20 * time.Second
+	// busyPause is how long to wait where SQLite does not.
+	busyPause = 5 * time.Millisecond
 )
 
 // DB is an open file. Writers take turns; readers see the last commit and
@@ -48,10 +54,28 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if !inMemory {
 		db.reader = newPool(dataSource(o.Path, false), readers)
 	}
-	if err := migrate(ctx, db.writer); err != nil {
+	if err := retryBusy(ctx, func() error { return migrate(ctx, db.writer) }); err != nil {
 		return nil, errors.Join(explainOpen(o.Path, err), db.Close())
 	}
 	return db, nil
+}
+
+// retryBusy tries again what met a lock: SQLite does not wait for one, whatever
+// its busy_timeout, where a new file is switched to WAL.
+func retryBusy(ctx context.Context, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
+	defer cancel()
+	for {
+		err := try()
+		if errorCode(err) != sqlite3.SQLITE_BUSY {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(busyPause):
+		}
+	}
 }
 
 // Close waits for running transactions and closes the file.
