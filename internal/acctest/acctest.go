@@ -19,6 +19,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
@@ -76,7 +77,7 @@ func (s *Service) Proxy(intercept func(w http.ResponseWriter, r *http.Request) b
 		}
 	}))
 	s.T.Cleanup(server.Close)
-	return &Service{sandboxtest.NewClient(s.T, server.URL+"/api/v1", s.Key)}
+	return &Service{sandboxtest.NewClient(s.T, process.Address{URL: server.URL + "/api/v1", Key: s.Key})}
 }
 
 // Factories serve the provider in this process.

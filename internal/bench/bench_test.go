@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
+	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
@@ -56,7 +56,7 @@ func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
 func TestHighestPeakIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "peaks")
-	for _, size := range []process.Megabytes{20_000, 50_000, 30_000} {
+	for _, size := range []measured.Megabytes{20_000, 50_000, 30_000} {
 		if err := addPeak(path, size); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
+	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 func main() {
@@ -75,7 +75,7 @@ type bench struct {
 }
 
 // measureIdle returns the peak of memory of a provider that has no card to care for.
-func (b *bench) measureIdle(ctx context.Context) (process.Megabytes, error) {
+func (b *bench) measureIdle(ctx context.Context) (measured.Megabytes, error) {
 	w, err := b.workspace("idle", fleetConfig)
 	if err != nil {
 		return 0, err

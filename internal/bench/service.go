@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
+	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 // service is a sandbox process without limits.
-type service struct{ *process.Sandbox }
+type service struct{ *measured.Sandbox }
 
 // startSandbox returns when the service can be called.
 func startSandbox(ctx context.Context, program string) (*service, error) {
-	sandbox, err := process.Start(ctx, program, "--data=:memory:", "--initial-balance=10000000")
+	sandbox, err := measured.Start(ctx, program, "--data=:memory:", "--initial-balance=10000000")
 	if err != nil {
 		return nil, err
 	}

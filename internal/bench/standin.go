@@ -11,7 +11,7 @@ import (
 	"os/signal"
 	"strings"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
+	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 // In the environment of the stand-in, that is, of this program started by the
@@ -32,14 +32,14 @@ func standIn(program, peaks string) int {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1
 	}
-	if err := addPeak(peaks, process.PeakMemory(provider.ProcessState)); err != nil {
+	if err := addPeak(peaks, measured.PeakMemory(provider.ProcessState)); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1
 	}
 	return provider.ProcessState.ExitCode()
 }
 
-func addPeak(path string, size process.Megabytes) error {
+func addPeak(path string, size measured.Megabytes) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // named by the bench itself
 	if err != nil {
 		return err
@@ -49,14 +49,14 @@ func addPeak(path string, size process.Megabytes) error {
 }
 
 // takePeak returns the highest peak that stand-ins have noted, and forgets them.
-func takePeak(path string) (process.Megabytes, error) {
+func takePeak(path string) (measured.Megabytes, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // named by the bench itself
 	if err != nil {
 		return 0, fmt.Errorf("no provider has ended: %w", err)
 	}
-	var highest process.Megabytes
+	var highest measured.Megabytes
 	for line := range strings.Lines(string(content)) {
-		var size process.Megabytes
+		var size measured.Megabytes
 		if _, err := fmt.Sscan(line, &size); err != nil {
 			return 0, fmt.Errorf("reading a peak of memory: %w", err)
 		}

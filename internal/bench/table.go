@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
+	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 const legend = `Each apply changes %d cards of a fleet, one in ten of which is frozen at first; %d processors.
@@ -36,7 +36,7 @@ type row struct {
 	leastCalls int
 	wall       time.Duration
 	leastWall  time.Duration
-	peak       process.Megabytes // of the provider's processes
+	peak       measured.Megabytes // of the provider's processes
 }
 
 func (r row) print(to io.Writer) {

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
+	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 // workspace is a folder in which the CLI runs.
@@ -45,7 +45,7 @@ func (b *bench) workspace(name, config string) (*workspace, error) {
 // outcome is what a run of the CLI took.
 type outcome struct {
 	wall time.Duration
-	peak process.Megabytes // of the provider's processes; 0 when there was none
+	peak measured.Megabytes // of the provider's processes; 0 when there was none
 }
 
 // run runs the CLI once; one that fails is an error with all that it said.
@@ -84,7 +84,7 @@ func (w *workspace) environment() []string {
 	kept = append(kept, "TF_CLI_CONFIG_FILE="+filepath.Join(w.dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1",
 		programVariable+"="+w.program, peaksVariable+"="+w.peaks())
 	if w.service != nil {
-		kept = append(kept, "VCARD_BASE_URL="+w.service.BaseURL, "VCARD_API_KEY="+w.service.APIKey)
+		kept = append(kept, "VCARD_BASE_URL="+w.service.URL, "VCARD_API_KEY="+w.service.Key)
 	}
 	return kept
 }

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/process"
+	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -24,7 +24,7 @@ func (b *bench) measure(ctx context.Context) error {
 		return err
 	}
 	defer s.Kill()
-	for _, step := range []func(context.Context, *process.Sandbox) error{b.pages, b.reads, b.funds, b.survival, b.memory} {
+	for _, step := range []func(context.Context, *measured.Sandbox) error{b.pages, b.reads, b.funds, b.survival, b.memory} {
 		if err := step(ctx, s); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (b *bench) starts(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) pages(ctx context.Context, s *process.Sandbox) error {
+func (b *bench) pages(ctx context.Context, s *measured.Sandbox) error {
 	for _, page := range []struct{ figure, path string }{
 		{"100 cards of 10,000, first page", "/cards?per_page=100"},
 		{"100 cards of 10,000, last page", fmt.Sprintf("/cards?per_page=100&page=%d", cards/100)},
@@ -76,7 +76,7 @@ func (b *bench) pages(ctx context.Context, s *process.Sandbox) error {
 
 // reads measures reading with the limits away, and with limits too high to be
 // reached: then every read is counted, which is a write.
-func (b *bench) reads(ctx context.Context, s *process.Sandbox) error {
+func (b *bench) reads(ctx context.Context, s *measured.Sandbox) error {
 	for _, limits := range []struct {
 		figure string
 		most   int64
@@ -98,7 +98,7 @@ func (b *bench) reads(ctx context.Context, s *process.Sandbox) error {
 	return nil
 }
 
-func (b *bench) funds(ctx context.Context, s *process.Sandbox) error {
+func (b *bench) funds(ctx context.Context, s *measured.Sandbox) error {
 	answered, err := load(ctx, fund(s))
 	b.atLeast(300, "POST /cards/{id}/fund", rate(answered))
 	return err
@@ -106,7 +106,7 @@ func (b *bench) funds(ctx context.Context, s *process.Sandbox) error {
 
 // survival kills the process amid funds, and counts them in the wallet of the
 // next one: those that were answered are there, beside at most those under way.
-func (b *bench) survival(ctx context.Context, s *process.Sandbox) error {
+func (b *bench) survival(ctx context.Context, s *measured.Sandbox) error {
 	before, err := s.WalletBalance(ctx)
 	if err != nil {
 		return err
@@ -132,21 +132,21 @@ func (b *bench) survival(ctx context.Context, s *process.Sandbox) error {
 	return nil
 }
 
-func (b *bench) memory(_ context.Context, s *process.Sandbox) error {
+func (b *bench) memory(_ context.Context, s *measured.Sandbox) error {
 	const limit = 150
 	peak := s.PeakMemory()
 	b.report("memory at its peak", fmt.Sprintf("%d MB", peak), fmt.Sprintf("at most %d MB", limit), peak <= limit)
 	return nil
 }
 
-func (b *bench) start(ctx context.Context) (*process.Sandbox, error) {
-	return process.Start(ctx, b.program, "--data="+b.file)
+func (b *bench) start(ctx context.Context) (*measured.Sandbox, error) {
+	return measured.Start(ctx, b.program, "--data="+b.file)
 }
 
 const fundAmount = 1 * usd.Cent
 
 // fund returns a call that funds one of the seeded cards.
-func fund(s *process.Sandbox) func(context.Context) error {
+func fund(s *measured.Sandbox) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return s.Call(ctx, http.MethodPost, "/cards/"+anyCard()+"/fund", `{"amount":`+fundAmount.String()+`}`, nil)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
@@ -52,11 +53,11 @@ func runMain(t *testing.T, arguments ...string) *running {
 		r.ended <- command.Main(ctx, append([]string{"--listen", "127.0.0.1:0"}, arguments...), in, r.log)
 		_ = in.Close()
 	}()
-	said := sandboxtest.ReadEnvironment(out)
-	if said["VCARD_API_KEY"] == "" {
-		t.Fatalf("it did not start: %s", r.log)
+	address, err := process.ReadAddress(out)
+	if err != nil {
+		t.Fatalf("it did not start: %v %s", err, r.log)
 	}
-	r.Client = sandboxtest.NewClient(t, said["VCARD_BASE_URL"], said["VCARD_API_KEY"])
+	r.Client = sandboxtest.NewClient(t, address)
 	return r
 }
 

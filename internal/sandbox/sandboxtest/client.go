@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
-)
 
-const basePath = "/api/v1"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
+)
 
 // IdempotencyKey is the header that makes a call safe to repeat.
 const IdempotencyKey = "X-Idempotency-Key"
@@ -17,18 +16,18 @@ const IdempotencyKey = "X-Idempotency-Key"
 // Client speaks to a sandbox with one key, and fails its test where a call goes
 // wrong that must not.
 type Client struct {
-	URL       string // of the API, with /api/v1
-	Key       string
+	process.Address
+
 	T         testing.TB
 	Transport http.RoundTripper
 }
 
 // NewClient is a client of a sandbox that runs at an address.
-func NewClient(t testing.TB, url, key string) *Client {
+func NewClient(t testing.TB, address process.Address) *Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &Client{URL: url, Key: key, T: t, Transport: transport}
+	return &Client{address, t, transport}
 }
 
 // As is this client with another key.
@@ -39,15 +38,12 @@ func (c *Client) As(key string) *Client {
 }
 
 // Unrepeated is this client with a connection of its own for each call: on one
-// that was used before, net/http repeats by itself what got no answer.
+// that was used before, net/http repeats by itself what got no response.
 func (c *Client) Unrepeated() *Client {
 	other := *c
 	other.Transport = &http.Transport{DisableKeepAlives: true}
 	return &other
 }
-
-// Root is the address that the control calls are below.
-func (c *Client) Root() string { return strings.TrimSuffix(c.URL, basePath) }
 
 // Send makes a call and returns whatever came of it. The path is one of the API,
 // such as /cards, or begins with /_sandbox or /api. A body is a text, or what is
@@ -62,17 +58,9 @@ func (c *Client) Send(ctx context.Context, method, path string, body any, header
 		}
 		text = string(encoded)
 	}
-	address := c.URL + path
-	if strings.HasPrefix(path, "/_sandbox") || strings.HasPrefix(path, "/api") {
-		address = c.Root() + path
-	}
-	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(text))
+	request, err := c.NewRequest(ctx, method, path, text)
 	if err != nil {
 		c.T.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+c.Key)
-	if text != "" {
-		request.Header.Set("Content-Type", "application/json")
 	}
 	for i := 0; i < len(headers); i += 2 {
 		if request.Header.Set(headers[i], headers[i+1]); headers[i+1] == "" {

@@ -1,15 +1,15 @@
 package sandboxtest
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 )
 
 // Program builds the provider once for all tests of a package and returns the
@@ -45,49 +45,20 @@ func RemoveProgram() { _ = os.RemoveAll(programFolder()) }
 type Process struct {
 	*Client
 
-	command *exec.Cmd
-	wait    func() error
+	process *process.Process
 }
 
 // StartProcess runs the built sandbox on a free port until the test ends, then
 // interrupts it. The log goes to stderr; arguments are further flags.
 func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process {
 	t.Helper()
-	p := &Process{command: exec.CommandContext(t.Context(), Program(t), append([]string{"sandbox", "--listen=127.0.0.1:0"}, arguments...)...)}
-	p.command.Cancel = func() error { return p.command.Process.Signal(os.Interrupt) }
-	p.command.Stderr = stderr
-	output, err := p.command.StdoutPipe()
+	running, err := process.Start(t.Context(), Program(t), stderr, arguments...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p.wait = sync.OnceValue(p.command.Wait)
-	t.Cleanup(func() { _ = p.wait() })
-	said := ReadEnvironment(output)
-	if said["VCARD_API_KEY"] == "" {
-		t.Fatalf("the sandbox did not start: %v", p.wait())
-	}
-	p.Client = NewClient(t, said["VCARD_BASE_URL"], said["VCARD_API_KEY"])
-	return p
-}
-
-// ReadEnvironment reads the two variables that the sandbox prints when it listens.
-func ReadEnvironment(output io.Reader) map[string]string {
-	said := map[string]string{}
-	for lines := bufio.NewScanner(output); len(said) < 2 && lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), "=")
-		said[name] = value
-	}
-	return said
+	t.Cleanup(func() { _ = running.Wait() })
+	return &Process{NewClient(t, running.Address), running}
 }
 
 // Kill ends the process as kill -9 does.
-func (p *Process) Kill() {
-	p.T.Helper()
-	if err := p.command.Process.Kill(); err != nil {
-		p.T.Fatal(err)
-	}
-	_ = p.wait() // "signal: killed"
-}
+func (p *Process) Kill() { p.process.Kill() }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 )
 
 // Options of a Server. By default it is a new file with 10,000 USD in the wallet.
@@ -64,14 +65,14 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	s := &Server{Path: o.Path}
 	disconnect := func() {}
 	if o.Direct {
-		s.Client = &Client{URL: "http://sandbox" + basePath, Key: box.APIKey(), T: t, Transport: direct{handler}}
+		s.Client = &Client{process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}, t, direct{handler}}
 	} else {
 		server := httptest.NewUnstartedServer(handler)
 		if o.Logger != nil {
 			server.Config.ErrorLog = slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)
 		}
 		server.Start()
-		s.Client, disconnect = NewClient(t, server.URL+basePath, box.APIKey()), server.Close
+		s.Client, disconnect = NewClient(t, process.Address{URL: server.URL + "/api/v1", Key: box.APIKey()}), server.Close
 	}
 	s.stop = sync.OnceFunc(func() {
 		disconnect()

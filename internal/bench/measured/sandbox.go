@@ -1,7 +1,8 @@
 //go:build unix
 
-// Package process runs the sandbox of a built provider as a process of its own.
-package process
+// Package measured is what the bench measures: the sandbox of a built provider,
+// and the memory of processes.
+package measured
 
 import (
 	"context"
@@ -10,80 +11,48 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"runtime"
-	"strings"
-	"sync"
 	"syscall"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
+
+// Sandbox is a running sandbox.
+type Sandbox struct {
+	*process.Process
+
+	client *http.Client
+}
 
 // maxConnections is how many a client keeps open.
 const maxConnections = 10
 
-// Sandbox is a running sandbox.
-type Sandbox struct {
-	BaseURL string // of the API
-	APIKey  string
-
-	// Kill ends the process without a warning. It may have ended before.
-	Kill func()
-
-	command *exec.Cmd
-	client  *http.Client
-}
-
-// Start runs the program's sandbox on a free port, with further flags, and
-// returns when it has said where it listens.
+// Start runs the program's sandbox until the context ends; see process.Start.
 func Start(ctx context.Context, program string, flags ...string) (*Sandbox, error) {
-	command := exec.CommandContext(ctx, program, append([]string{"sandbox", "--listen=127.0.0.1:0"}, flags...)...) //nolint:gosec // what is to be measured
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := command.Start(); err != nil {
-		return nil, err
-	}
-	s := &Sandbox{command: command, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: maxConnections}}}
-	s.Kill = sync.OnceFunc(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		s.client.CloseIdleConnections()
-	})
-	if _, err := fmt.Fscanf(output, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", &s.BaseURL, &s.APIKey); err != nil {
-		s.Kill()
-		return nil, fmt.Errorf("%s sandbox did not say where it listens; run it by itself to see why: %w", program, err)
-	}
-	return s, nil
+	running, err := process.Start(ctx, program, nil, flags...)
+	return &Sandbox{running, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: maxConnections}}}, err
 }
 
 // Call calls the API or, below /_sandbox, the control calls. What is not a 2xx
 // is an error.
 func (s *Sandbox) Call(ctx context.Context, method, path, body string, into any) error {
-	base := s.BaseURL
-	if strings.HasPrefix(path, "/_sandbox/") {
-		base = strings.TrimSuffix(base, "/api/v1")
-	}
-	request, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(body))
+	request, err := s.NewRequest(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", "Bearer "+s.APIKey)
-	request.Header.Set("Content-Type", "application/json")
 	response, err := s.client.Do(request)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
 	raw, err := io.ReadAll(response.Body)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if response.StatusCode >= http.StatusMultipleChoices {
+	case response.StatusCode >= http.StatusMultipleChoices:
 		return fmt.Errorf("%s %s was answered %d: %s", method, path, response.StatusCode, raw)
-	}
-	if into == nil {
+	case into == nil:
 		return nil
 	}
 	return json.Unmarshal(raw, into)
@@ -108,7 +77,7 @@ func (s *Sandbox) WalletBalance(ctx context.Context) (usd.Amount, error) {
 // PeakMemory kills the process and returns what it held at most.
 func (s *Sandbox) PeakMemory() Megabytes {
 	s.Kill()
-	return PeakMemory(s.command.ProcessState)
+	return PeakMemory(s.State())
 }
 
 // Megabytes are a million bytes each.
