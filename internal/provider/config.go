@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -96,10 +99,10 @@ func configAttributes() map[string]schema.Attribute {
 			Optional:            true,
 			MarkdownDescription: "A smaller share of the service's rate limits, for an API key that several pipelines use at once. A limit that is not set is the service's own.",
 			Attributes: map[string]schema.Attribute{
-				"requests_per_minute": limit(1000, "Requests per minute"),
-				"requests_per_hour":   limit(10000, "Requests per hour"),
-				"creates_per_minute":  limit(50, "Cards issued per minute"),
-				"details_per_minute":  limit(30, "Card details read per minute"),
+				"requests_per_minute": limit(ratelimit.DocumentedRequestsPerMinute, "Requests per minute"),
+				"requests_per_hour":   limit(ratelimit.DocumentedRequestsPerHour, "Requests per hour"),
+				"creates_per_minute":  limit(ratelimit.DocumentedCreatesPerMinute, "Cards issued per minute"),
+				"details_per_minute":  limit(ratelimit.DocumentedDetailsPerMinute, "Card details read per minute"),
 			},
 		},
 	}
@@ -146,4 +149,23 @@ func (c *config) fillFromEnvironment() (sandboxPath string) {
 		}
 	}
 	return sandboxPath
+}
+
+// durationAtLeast wants a duration such as "30s".
+type durationAtLeast time.Duration
+
+func (v durationAtLeast) Description(context.Context) string {
+	return fmt.Sprintf("a duration of at least %s", time.Duration(v))
+}
+
+func (v durationAtLeast) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v durationAtLeast) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < time.Duration(v) {
+		resp.Diagnostics.AddAttributeError(req.Path, "Invalid duration",
+			fmt.Sprintf("%s must be %s, written like 30s or 2m, got %q.", req.Path, v.Description(ctx), req.ConfigValue.ValueString()))
+	}
 }

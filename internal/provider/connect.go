@@ -123,9 +123,6 @@ func misconfigured(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The provider cannot be configured like this", sentence(err))
 }
 
-// defaultInitialBalance is what a new embedded sandbox has in its wallet.
-const defaultInitialBalance = 10_000 * usd.Dollar
-
 func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amount, settings *api.Config, diags *diag.Diagnostics) {
 	if !c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
 		diags.AddAttributeError(path.Root("sandbox"), "Either the sandbox or an account",
@@ -137,7 +134,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amoun
 			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset the one or the other, or write into the provider block which of them to use.")
 		return
 	}
-	options := sandbox.Options{Path: file, InitialBalance: defaultInitialBalance}
+	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if balance != nil {
 		options.InitialBalance = *balance
 	}
