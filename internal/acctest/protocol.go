@@ -118,8 +118,8 @@ func (p *Protocol) OpenEphemeral(name string, config Object) (Object, Diagnostic
 }
 
 // InvokeAction plans and invokes an action and returns its progress messages.
-// Settled holds the values of attributes that the plan did not know.
-func (p *Protocol) InvokeAction(name string, config, settled Object) ([]string, Diagnostics) {
+// Resolved holds the values of attributes that the plan did not know.
+func (p *Protocol) InvokeAction(name string, config, resolved Object) ([]string, Diagnostics) {
 	p.t.Helper()
 	schema := p.schemas.ActionSchemas[name]
 	if schema == nil {
@@ -138,7 +138,7 @@ func (p *Protocol) InvokeAction(name string, config, settled Object) ([]string, 
 		return nil, diagnostics
 	}
 	stream, err := p.server.InvokeAction(p.ctx, &tfprotov6.InvokeActionRequest{
-		ActionType: name, Config: p.encode(schema.Schema.ValueType(), with(config, settled)),
+		ActionType: name, Config: p.encode(schema.Schema.ValueType(), with(config, resolved)),
 	})
 	p.check(err)
 	var progress []string

@@ -65,17 +65,17 @@ func (p *Protocol) Plan(prior Instance, config Object) (Change, Diagnostics) {
 	return change, append(diagnostics, planned.Diagnostics...)
 }
 
-// Apply makes a planned change. Settled holds the values of attributes that
+// Apply makes a planned change. Resolved holds the values of attributes that
 // the plan's configuration did not know.
-func (p *Protocol) Apply(change Change, settled Object) (Instance, Diagnostics) {
+func (p *Protocol) Apply(change Change, resolved Object) (Instance, Diagnostics) {
 	p.t.Helper()
 	schema := p.schemas.ResourceSchemas[change.Prior.Type]
 	shape := p.shape(schema, change.Prior.Type)
 	applied, err := p.server.ApplyResourceChange(p.ctx, &tfprotov6.ApplyResourceChangeRequest{
 		TypeName:        change.Prior.Type,
 		PriorState:      p.encode(shape, orNull(change.Prior.Values)),
-		PlannedState:    p.encode(shape, orNull(with(change.Planned, settled))),
-		Config:          p.encode(shape, orNull(with(change.Config, settled))),
+		PlannedState:    p.encode(shape, orNull(with(change.Planned, resolved))),
+		Config:          p.encode(shape, orNull(with(change.Config, resolved))),
 		PlannedPrivate:  change.private,
 		PlannedIdentity: change.identity,
 	})
@@ -149,13 +149,13 @@ func proposed(schema *tfprotov6.Schema, prior, config Object) Object {
 	return next
 }
 
-func with(values, settled Object) Object {
+func with(values, resolved Object) Object {
 	if values == nil {
 		return nil
 	}
 	merged := Object{}
 	for name, value := range values {
-		if now, has := settled[name]; has {
+		if now, has := resolved[name]; has {
 			value = now
 		}
 		merged[name] = value

@@ -25,7 +25,7 @@ import (
 
 func main() {
 	if program := os.Getenv(programVariable); program != "" {
-		os.Exit(standIn(program, os.Getenv(peaksVariable)))
+		os.Exit(wrapProvider(program, os.Getenv(peaksVariable)))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])

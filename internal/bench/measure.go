@@ -21,17 +21,17 @@ const (
 	mostForAll = 1_000
 )
 
-//go:embed floor.tf
-var floorConfig string
+//go:embed baseline.tf
+var baselineConfig string
 
-// floor is the wall time of runs that call no API.
-type floor struct{ plan, change, add time.Duration }
+// baseline is the wall time of runs that call no API.
+type baseline struct{ plan, change, add time.Duration }
 
 // measureFleet goes through all operations on a fleet, for each latency.
 func (b *bench) measureFleet(ctx context.Context, cards int) error {
-	least, err := b.measureFloor(ctx, cards)
+	least, err := b.measureBaseline(ctx, cards)
 	if err != nil {
-		return fmt.Errorf("the floor: %w", err)
+		return fmt.Errorf("the baseline: %w", err)
 	}
 	for _, latency := range []time.Duration{0, 100 * time.Millisecond} {
 		f, err := b.newFleet(ctx, cards, latency)
@@ -47,9 +47,9 @@ func (b *bench) measureFleet(ctx context.Context, cards int) error {
 	return nil
 }
 
-// measureFloor has the CLI do the same with resources of its own.
-func (b *bench) measureFloor(ctx context.Context, cards int) (least floor, err error) {
-	w, err := b.workspace(fmt.Sprintf("floor-%d", cards), floorConfig)
+// measureBaseline has the CLI do the same with resources of its own.
+func (b *bench) measureBaseline(ctx context.Context, cards int) (least baseline, err error) {
+	w, err := b.workspace(fmt.Sprintf("baseline-%d", cards), baselineConfig)
 	if err != nil {
 		return least, err
 	}
@@ -58,7 +58,7 @@ func (b *bench) measureFloor(ctx context.Context, cards int) (least floor, err e
 	}
 	others := make([]object, cards-1)
 	for i := range others {
-		others[i] = object{"id": fmt.Sprintf("floor-%d", i)}
+		others[i] = object{"id": fmt.Sprintf("baseline-%d", i)}
 	}
 	if err := addToState(w.state(), others); err != nil {
 		return least, err
@@ -82,7 +82,7 @@ func (b *bench) measureFloor(ctx context.Context, cards int) (least floor, err e
 }
 
 // measureAll goes through all operations, each on what the one before has left.
-func (f *fleet) measureAll(ctx context.Context, least floor) error {
+func (f *fleet) measureAll(ctx context.Context, least baseline) error {
 	if err := f.measure(ctx, operation{"plan, no changes", least.plan, 0}, "plan", "-detailed-exitcode"); err != nil {
 		return err
 	}
@@ -102,12 +102,12 @@ func (f *fleet) measureAll(ctx context.Context, least floor) error {
 	if err := f.apply(ctx, operation{"apply, freeze", least.change, changed}); err != nil {
 		return err
 	}
-	strangers, err := f.service.issue(ctx, changed, 0)
+	unmanaged, err := f.service.issue(ctx, changed, 0)
 	if err != nil {
 		return err
 	}
 	f.frozen += changed // and as many active ones are new
-	f.variables = append(f.variables, "-var=imported="+idList(strangers))
+	f.variables = append(f.variables, "-var=imported="+idList(unmanaged))
 	return f.apply(ctx, operation{"apply, import", least.add, changed})
 }
 

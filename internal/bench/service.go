@@ -43,7 +43,7 @@ func (s *service) delay(ctx context.Context, latency time.Duration) error {
 }
 
 // takeRequests returns how often each endpoint was called, and forgets it.
-func (s *service) takeRequests(ctx context.Context) (tally, error) {
+func (s *service) takeRequests(ctx context.Context) (callCounts, error) {
 	var log struct {
 		Data []struct {
 			Method string `json:"method"`
@@ -53,7 +53,7 @@ func (s *service) takeRequests(ctx context.Context) (tally, error) {
 	if err := s.Call(ctx, http.MethodGet, "/_sandbox/requests", "", &log); err != nil {
 		return nil, err
 	}
-	calls := tally{}
+	calls := callCounts{}
 	for _, call := range log.Data {
 		calls[call.Method+" "+endpoint(call.Path)]++
 	}

@@ -32,7 +32,7 @@ type row struct {
 	cards      int
 	latency    time.Duration // of every request
 	operation  string
-	calls      tally
+	calls      callCounts
 	leastCalls int
 	wall       time.Duration
 	leastWall  time.Duration
@@ -49,22 +49,22 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d.%d s", tenths/10, tenths%10)
 }
 
-// tally counts calls by endpoint.
-type tally map[string]int
+// callCounts counts calls by endpoint.
+type callCounts map[string]int
 
-func (t tally) sum() int {
+func (c callCounts) sum() int {
 	sum := 0
-	for _, calls := range t {
+	for _, calls := range c {
 		sum += calls
 	}
 	return sum
 }
 
 // String names the endpoints in alphabetical order.
-func (t tally) String() string {
+func (c callCounts) String() string {
 	var parts []string
-	for _, endpoint := range slices.Sorted(maps.Keys(t)) {
-		parts = append(parts, fmt.Sprintf("%d %s", t[endpoint], endpoint))
+	for _, endpoint := range slices.Sorted(maps.Keys(c)) {
+		parts = append(parts, fmt.Sprintf("%d %s", c[endpoint], endpoint))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -28,9 +28,9 @@ type bin struct {
 }
 
 func catalogue(s *acctest.Service) []bin {
-	var answer struct{ Data []bin }
-	s.Get("/bins").Into(&answer)
-	return answer.Data
+	var response struct{ Data []bin }
+	s.Get("/bins").Into(&response)
+	return response.Data
 }
 
 func TestExample(t *testing.T) {

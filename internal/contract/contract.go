@@ -28,7 +28,7 @@ func RequestsOnly() Option {
 	return func(c *checker) { c.requestsOnly = true }
 }
 
-// TolerateBadRequests allows a request that breaks the contract if its answer
+// TolerateBadRequests allows a request that breaks the contract if its response
 // is a 4xx or never comes. Accepting it stays a break. It is for tests that
 // send bad requests on purpose.
 func TolerateBadRequests() Option {
@@ -70,17 +70,17 @@ type response struct {
 	body   []byte
 }
 
-// check holds an exchange to the contract. A nil answer stands for one that
+// check holds an exchange to the contract. A nil response stands for one that
 // never came.
-func (c *checker) check(asked request, answer *response) {
+func (c *checker) check(asked request, got *response) {
 	op := c.document.find(asked.Method, asked.URL.EscapedPath())
 
-	refused := answer == nil || answer.status >= 400 && answer.status < 500
+	refused := got == nil || got.status >= 400 && got.status < 500
 	if !c.badRequests || !refused {
 		c.report(asked, "request", c.document.requestBreaks(op, asked))
 	}
-	if answer != nil && !c.requestsOnly {
-		c.report(asked, "response", c.document.responseBreaks(op, *answer))
+	if got != nil && !c.requestsOnly {
+		c.report(asked, "response", c.document.responseBreaks(op, *got))
 	}
 }
 

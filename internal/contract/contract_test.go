@@ -20,8 +20,8 @@ func TestDocumentedExchangesPass(t *testing.T) {
 				if len(reports) > 0 {
 					t.Errorf("reported %q, want nothing", reports)
 				}
-				if read != e.answer {
-					t.Errorf("the client read %q, want %q", read, e.answer)
+				if read != e.response {
+					t.Errorf("the client read %q, want %q", read, e.response)
 				}
 			})
 		}
@@ -39,7 +39,7 @@ func TestErrorsPassOnEveryEndpoint(t *testing.T) {
 	}
 	for name, e := range documented() {
 		for status, body := range errors {
-			e.status, e.answer, e.answerHeader = status, body, map[string]string{"Retry-After": "7"}
+			e.status, e.response, e.responseHeader = status, body, map[string]string{"Retry-After": "7"}
 			if reports, _ := e.overHTTP(t, "service"); len(reports) > 0 {
 				t.Errorf("%s, %d: reported %q, want nothing", name, status, reports)
 			}
@@ -51,8 +51,8 @@ func TestErrorsPassOnEveryEndpoint(t *testing.T) {
 // report to name it, on either side of the wire.
 func TestBreaksAreReported(t *testing.T) {
 	t.Parallel()
-	answers := func(old, replacement string) func(*exchange) {
-		return func(e *exchange) { e.answer = replaced(e.answer, old, replacement) }
+	response := func(old, replacement string) func(*exchange) {
+		return func(e *exchange) { e.response = replaced(e.response, old, replacement) }
 	}
 	asks := func(old, replacement string) func(*exchange) {
 		return func(e *exchange) { e.body = replaced(e.body, old, replacement) }
@@ -61,11 +61,11 @@ func TestBreaksAreReported(t *testing.T) {
 	header := func(name, value string) func(*exchange) {
 		return func(e *exchange) { e.header = map[string]string{name: value} }
 	}
-	answerHeader := func(name, value string) func(*exchange) {
-		return func(e *exchange) { e.answerHeader = map[string]string{name: value} }
+	responseHeader := func(name, value string) func(*exchange) {
+		return func(e *exchange) { e.responseHeader = map[string]string{name: value} }
 	}
 	refusal := func(status int, body string) func(*exchange) {
-		return func(e *exchange) { e.status, e.answer = status, body }
+		return func(e *exchange) { e.status, e.response = status, body }
 	}
 
 	tests := []struct {
@@ -112,36 +112,36 @@ func TestBreaksAreReported(t *testing.T) {
 
 		{"wrong success status", "create card", func(e *exchange) { e.status = 200 }, "response: status 200 is not documented"},
 		{"server error", "list BINs", refusal(500, `{"error": "internal", "message": "no"}`), "response: status 500 is not documented"},
-		{"no answer type", "list BINs", answerHeader("Content-Type", ""), "response: status 200: header Content-Type"},
-		{"text answer", "list BINs", answerHeader("Content-Type", "text/plain"), "response: status 200: header Content-Type"},
-		{"replay mark", "fund card", answerHeader("Idempotent-Replayed", "yes"), "header Idempotent-Replayed"},
-		{"empty answer", "list BINs", refusal(200, ``), "response: status 200: body: not valid JSON"},
-		{"number in the summary", "get card", answers(`{`, `{"pan": "0000123412341234", `), `property "pan" is unsupported`},
-		{"code in the summary", "get card", answers(`{`, `{"cvv": "957", `), `property "cvv" is unsupported`},
-		{"time in a list item", "list cards", answers(`{"id"`, `{"created_at": "2026-01-02T03:04:05Z", "id"`), `/data/0: property "created_at" is unsupported`},
-		{"no time in the summary", "get card", answers(`, "created_at": "2026-01-02T03:04:05Z"`, ``), `property "created_at" is missing`},
-		{"missing total", "list cards", answers(`, "total": 101`, ``), `property "total" is missing`},
-		{"total on transactions", "list transactions", answers(`"page": 1`, `"page": 1, "total": 1`), `property "total" is unsupported`},
-		{"balance with three decimals", "list cards", answers(`50.00`, `50.001`), "/data/0/balance: an amount is a plain number"},
-		{"balance as text", "get card", answers(`50.00`, `"50.00"`), "/balance: value must be a number"},
-		{"count with decimals", "wallet balance", answers(`"cards_active": 1`, `"cards_active": 1.0`), "/cards_active: an integer has neither"},
-		{"unknown state", "get card", answers(`active`, `lost`), "/status: value is not one of the allowed values"},
-		{"frozen card that is active", "freeze card", answers(`frozen`, `active`), "/status: value is not one of the allowed values"},
-		{"unset threshold left out", "create card", answers(`"auto_freeze_at": null,`, ``), `property "auto_freeze_at" is missing`},
-		{"null label", "create card", answers(`"label": "tf-1"`, `"label": null`), "/label: Value is not nullable"},
-		{"id of another kind", "fund card", answers(`card_1`, `txn_1`), "/card_id: string doesn't match the regular expression"},
-		{"local time", "get card", answers(`05Z`, `05+02:00`), "/created_at: string doesn't match the format"},
-		{"expiry with a time", "create card", answers(`2029-01-31`, `2029-01-31T00:00:00Z`), "/expires_at: string doesn't match the format"},
-		{"uppercase network", "get card", answers(`visa`, `Visa`), "/network: string doesn't match"},
-		{"third wallet", "list BINs", answers(`"3ds"`, `"wallet_c_pay": true, "3ds"`), "/data/0: there must be at most 6 properties"},
-		{"wallet name", "list BINs", answers(`wallet_a_pay`, `wallet_a`), `/data/0: property "wallet_a" is unsupported`},
-		{"wallet value", "list BINs", answers(`"wallet_a_pay": true`, `"wallet_a_pay": 1`), "/data/0/wallet_a_pay: value must be a boolean"},
+		{"no response type", "list BINs", responseHeader("Content-Type", ""), "response: status 200: header Content-Type"},
+		{"text response", "list BINs", responseHeader("Content-Type", "text/plain"), "response: status 200: header Content-Type"},
+		{"replay mark", "fund card", responseHeader("Idempotent-Replayed", "yes"), "header Idempotent-Replayed"},
+		{"empty response", "list BINs", refusal(200, ``), "response: status 200: body: not valid JSON"},
+		{"number in the summary", "get card", response(`{`, `{"pan": "0000123412341234", `), `property "pan" is unsupported`},
+		{"code in the summary", "get card", response(`{`, `{"cvv": "957", `), `property "cvv" is unsupported`},
+		{"time in a list item", "list cards", response(`{"id"`, `{"created_at": "2026-01-02T03:04:05Z", "id"`), `/data/0: property "created_at" is unsupported`},
+		{"no time in the summary", "get card", response(`, "created_at": "2026-01-02T03:04:05Z"`, ``), `property "created_at" is missing`},
+		{"missing total", "list cards", response(`, "total": 101`, ``), `property "total" is missing`},
+		{"total on transactions", "list transactions", response(`"page": 1`, `"page": 1, "total": 1`), `property "total" is unsupported`},
+		{"balance with three decimals", "list cards", response(`50.00`, `50.001`), "/data/0/balance: an amount is a plain number"},
+		{"balance as text", "get card", response(`50.00`, `"50.00"`), "/balance: value must be a number"},
+		{"count with decimals", "wallet balance", response(`"cards_active": 1`, `"cards_active": 1.0`), "/cards_active: an integer has neither"},
+		{"unknown state", "get card", response(`active`, `lost`), "/status: value is not one of the allowed values"},
+		{"frozen card that is active", "freeze card", response(`frozen`, `active`), "/status: value is not one of the allowed values"},
+		{"unset threshold left out", "create card", response(`"auto_freeze_at": null,`, ``), `property "auto_freeze_at" is missing`},
+		{"null label", "create card", response(`"label": "tf-1"`, `"label": null`), "/label: Value is not nullable"},
+		{"id of another kind", "fund card", response(`card_1`, `txn_1`), "/card_id: string doesn't match the regular expression"},
+		{"local time", "get card", response(`05Z`, `05+02:00`), "/created_at: string doesn't match the format"},
+		{"expiry with a time", "create card", response(`2029-01-31`, `2029-01-31T00:00:00Z`), "/expires_at: string doesn't match the format"},
+		{"uppercase network", "get card", response(`visa`, `Visa`), "/network: string doesn't match"},
+		{"third wallet", "list BINs", response(`"3ds"`, `"wallet_c_pay": true, "3ds"`), "/data/0: there must be at most 6 properties"},
+		{"wallet name", "list BINs", response(`wallet_a_pay`, `wallet_a`), `/data/0: property "wallet_a" is unsupported`},
+		{"wallet value", "list BINs", response(`"wallet_a_pay": true`, `"wallet_a_pay": 1`), "/data/0/wallet_a_pay: value must be a boolean"},
 		{"third error field", "get card", refusal(404, `{"error": "not_found", "message": "no", "request_id": "1"}`), `property "request_id" is unsupported`},
 		{"no error code", "get card", refusal(404, `{"message": "no"}`), `property "error" is missing`},
 		{"unknown readiness", "get card", refusal(403, `{"error": "forbidden", "message": "no"}`), "/error: value is not one of the allowed values"},
 		{"waiting time", "get card", func(e *exchange) {
 			refusal(429, `{"error": "rate_limited", "message": "no"}`)(e)
-			answerHeader("Retry-After", "1.5")(e)
+			responseHeader("Retry-After", "1.5")(e)
 		}, "header Retry-After: string doesn't match the format"},
 	}
 	for _, test := range tests {
@@ -160,15 +160,15 @@ func TestBreaksAreReported(t *testing.T) {
 				if want := "contract: " + e.method + " /api/v1/"; len(reports) > 0 && !strings.HasPrefix(reports[0], want) {
 					t.Errorf("reported %q, want method and path", reports[0])
 				}
-				if read != e.answer {
-					t.Errorf("the client read %q, want %q", read, e.answer)
+				if read != e.response {
+					t.Errorf("the client read %q, want %q", read, e.response)
 				}
 			})
 		}
 	}
 }
 
-// TestReportsHoldNoValues breaks each field of the answers that carry secrets
+// TestReportsHoldNoValues breaks each field of the responses that carry secrets
 // and of the requests that do, and looks for them in the reports.
 func TestReportsHoldNoValues(t *testing.T) {
 	t.Parallel()
@@ -180,13 +180,13 @@ func TestReportsHoldNoValues(t *testing.T) {
 			case "status":
 				e.status = 500
 			case "cut":
-				e.answer = e.answer[:len(e.answer)-1]
+				e.response = e.response[:len(e.response)-1]
 				e.body = strings.TrimSuffix(e.body, "}")
 			case "types":
-				e.answer = typesChanged(e.answer)
+				e.response = typesChanged(e.response)
 				e.body = typesChanged(e.body)
 			case "fields":
-				e.answer = strings.ReplaceAll(e.answer, `":`, `_":`)
+				e.response = strings.ReplaceAll(e.response, `":`, `_":`)
 				e.body = strings.ReplaceAll(e.body, `":`, `_":`)
 			}
 			e.header = map[string]string{"Authorization": "Basic planted"}
@@ -210,9 +210,9 @@ func TestTolerateBadRequests(t *testing.T) {
 
 	accepted := bad
 	refused := bad
-	refused.status, refused.answer = 400, `{"error": "invalid_request", "message": "no"}`
+	refused.status, refused.response = 400, `{"error": "invalid_request", "message": "no"}`
 	refusedBadly := bad
-	refusedBadly.status, refusedBadly.answer = 400, `no`
+	refusedBadly.status, refusedBadly.response = 400, `no`
 	unknown := refused
 	unknown.path, unknown.status = "/nowhere", 404
 	unknownAccepted := accepted
@@ -250,7 +250,7 @@ func TestTolerateBadRequests(t *testing.T) {
 func TestRequestsOnly(t *testing.T) {
 	t.Parallel()
 	odd := documented()["list BINs"]
-	odd.status, odd.answer, odd.answerHeader = 502, `<html>`, map[string]string{"Content-Type": "text/html"}
+	odd.status, odd.response, odd.responseHeader = 502, `<html>`, map[string]string{"Content-Type": "text/html"}
 	bad := odd
 	bad.path = "/bins?page=1"
 	for _, side := range []string{"service", "client"} {
@@ -273,18 +273,18 @@ func TestOtherPathsPassUnchecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := client.Do(r)
+	got, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusTeapot {
-		t.Errorf("status %d, want %d", answer.StatusCode, http.StatusTeapot)
+	defer got.Body.Close()
+	if got.StatusCode != http.StatusTeapot {
+		t.Errorf("status %d, want %d", got.StatusCode, http.StatusTeapot)
 	}
 }
 
 // TestLostAnswersAreNotBreaks covers a service that drops the connection, cuts
-// its answer short, or is not there at all.
+// its response short, or is not there at all.
 func TestLostAnswersAreNotBreaks(t *testing.T) {
 	t.Parallel()
 	services := map[string]http.HandlerFunc{
@@ -309,12 +309,12 @@ func TestLostAnswersAreNotBreaks(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(contract.Handler(t, service))
 			defer server.Close()
-			answer, err := contract.Transport(t, nil).RoundTrip(documented()["list BINs"].request(t, server.URL))
+			got, err := contract.Transport(t, nil).RoundTrip(documented()["list BINs"].request(t, server.URL))
 			if err != nil {
 				return
 			}
-			defer answer.Body.Close()
-			if n, err := answer.Body.Read(make([]byte, 200)); n != len(`{"data": `) && err == nil {
+			defer got.Body.Close()
+			if n, err := got.Body.Read(make([]byte, 200)); n != len(`{"data": `) && err == nil {
 				t.Errorf("read %d bytes without an error", n)
 			}
 		})
@@ -324,7 +324,7 @@ func TestLostAnswersAreNotBreaks(t *testing.T) {
 func BenchmarkHandler(b *testing.B) {
 	item := `{` + listItem + `}`
 	e := documented()["list cards"]
-	e.answer = `{"data": [` + strings.Repeat(item+",", 99) + item + `], "page": 2, "per_page": 100, "total": 101}`
+	e.response = `{"data": [` + strings.Repeat(item+",", 99) + item + `], "page": 2, "per_page": 100, "total": 101}`
 	service := contract.Handler(b, http.HandlerFunc(e.serve))
 	for b.Loop() {
 		r := httptest.NewRequestWithContext(b.Context(), e.method, "/api/v1"+e.path, http.NoBody)

@@ -22,7 +22,7 @@ var loadDocument = sync.OnceValues(func() (*document, error) { return compile(so
 // document is the contract in the form that checks use. It never changes.
 type document struct {
 	operations []*operation
-	// undocumented answers for every call that the contract does not know: any
+	// undocumented stands for every call that the contract does not know: any
 	// of the documented errors, in the documented form.
 	undocumented *operation
 	// additionalNames holds the patterns of x-additional-name.

@@ -12,15 +12,15 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 )
 
-// exchange is a request and the answer that a scripted service gives.
+// exchange is a request and the response that a scripted service gives.
 type exchange struct {
 	method, path string
 	header       map[string]string
 	body         string
 
-	status       int
-	answerHeader map[string]string
-	answer       string
+	status         int
+	responseHeader map[string]string
+	response       string
 }
 
 const (
@@ -43,65 +43,65 @@ const (
 func documented() map[string]exchange {
 	return map[string]exchange{
 		"create card": {
-			method: "POST", path: "/cards", status: 201, answer: createdCard,
+			method: "POST", path: "/cards", status: 201, response: createdCard,
 			body: `{"bin_id": "bin_1", "amount": 50, "label": "tf-1", "spending_limit": 100.5, "allowed_categories": ["advertising"],
 				"auto_freeze_at": 5, "metadata": {"team": "ads"}}`,
-			header:       map[string]string{"X-Idempotency-Key": "6f1c"},
-			answerHeader: map[string]string{"Idempotent-Replayed": "true"},
+			header:         map[string]string{"X-Idempotency-Key": "6f1c"},
+			responseHeader: map[string]string{"Idempotent-Replayed": "true"},
 		},
 		"list cards": {
 			method: "GET", path: "/cards?status=frozen&bin_id=bin_1&page=2&per_page=100", status: 200,
-			answer: `{"data": [{` + listItem + `}], "page": 2, "per_page": 100, "total": 101}`,
+			response: `{"data": [{` + listItem + `}], "page": 2, "per_page": 100, "total": 101}`,
 		},
 		"get card": {
 			method: "GET", path: "/cards/card_1", status: 200,
-			answer: `{` + listItem + `, "created_at": "2026-01-02T03:04:05Z"}`,
+			response: `{` + listItem + `, "created_at": "2026-01-02T03:04:05Z"}`,
 		},
 		"terminate card": {
 			method: "DELETE", path: "/cards/card_1", status: 200,
-			answer: `{"id": "card_1", "status": "terminated", "returned_to_wallet": 12.34}`,
+			response: `{"id": "card_1", "status": "terminated", "returned_to_wallet": 12.34}`,
 		},
-		"card details": {method: "GET", path: "/cards/card_1/details", status: 200, answer: details},
+		"card details": {method: "GET", path: "/cards/card_1/details", status: 200, response: details},
 		"freeze card": {
 			method: "POST", path: "/cards/card_1/freeze", status: 200,
-			answer: `{"id": "card_1", "status": "frozen", "balance": 12.34}`,
+			response: `{"id": "card_1", "status": "frozen", "balance": 12.34}`,
 		},
 		"unfreeze card": {
 			method: "POST", path: "/cards/card_1/unfreeze", status: 200,
-			answer: `{"id": "card_1", "status": "active", "balance": 12.34}`,
+			response: `{"id": "card_1", "status": "active", "balance": 12.34}`,
 		},
-		"fund card":         {method: "POST", path: "/cards/card_1/fund", body: `{"amount": 25.50}`, status: 200, answer: balances},
-		"withdraw":          {method: "POST", path: "/cards/card_1/withdraw", body: `{"amount": 0.01}`, status: 200, answer: balances},
-		"withdraw it all":   {method: "POST", path: "/cards/card_1/withdraw", status: 200, answer: balances},
-		"list transactions": {method: "GET", path: "/transactions?card_id=card_1&type=decline&from=2026-01-01&to=2026-01-31T23:59:59Z&page=1&per_page=25", status: 200, answer: `{"data": [` + transaction + `], "page": 1}`},
+		"fund card":         {method: "POST", path: "/cards/card_1/fund", body: `{"amount": 25.50}`, status: 200, response: balances},
+		"withdraw":          {method: "POST", path: "/cards/card_1/withdraw", body: `{"amount": 0.01}`, status: 200, response: balances},
+		"withdraw it all":   {method: "POST", path: "/cards/card_1/withdraw", status: 200, response: balances},
+		"list transactions": {method: "GET", path: "/transactions?card_id=card_1&type=decline&from=2026-01-01&to=2026-01-31T23:59:59Z&page=1&per_page=25", status: 200, response: `{"data": [` + transaction + `], "page": 1}`},
 		"wallet balance": {
 			method: "GET", path: "/wallet/balance", status: 200,
-			answer: `{"balance": 9949.00, "currency": "USDT", "pending_deposits": 0, "cards_active": 1, "cards_total_balance": 50}`,
+			response: `{"balance": 9949.00, "currency": "USDT", "pending_deposits": 0, "cards_active": 1, "cards_total_balance": 50}`,
 		},
 		"deposit addresses": {
 			method: "GET", path: "/wallet/deposit-address?currency=btc", status: 200,
-			answer: `{"data": [{"currency": "btc", "network": "Bitcoin", "address": "bc1q"}]}`,
+			response: `{"data": [{"currency": "btc", "network": "Bitcoin", "address": "bc1q"}]}`,
 		},
-		"list BINs": {method: "GET", path: "/bins", status: 200, answer: `{"data": [` + bin + `], "total": 9}`},
+		"list BINs": {method: "GET", path: "/bins", status: 200, response: `{"data": [` + bin + `], "total": 9}`},
 		"list 3DS challenges": {
-			method: "GET", path: "/3ds?status=pending", status: 200, answer: `{"data": [` + challenge + `]}`,
+			method: "GET", path: "/3ds?status=pending", status: 200, response: `{"data": [` + challenge + `]}`,
 		},
 		"create webhook": {
-			method: "POST", path: "/webhooks", status: 201, answer: webhook,
+			method: "POST", path: "/webhooks", status: 201, response: webhook,
 			body: `{"url": "https://example.com/in", "events": ["*"], "secret": "planted"}`,
 		},
 	}
 }
 
-// serve answers like the script.
+// serve responds like the script.
 func (e exchange) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/json")
-	for name, value := range e.answerHeader {
+	for name, value := range e.responseHeader {
 		w.Header().Set(name, value)
 	}
 	w.WriteHeader(e.status)
-	_, _ = io.WriteString(w, e.answer)
+	_, _ = io.WriteString(w, e.response)
 }
 
 func (e exchange) request(t *testing.T, baseURL string) *http.Request {
@@ -134,12 +134,12 @@ func (e exchange) overHTTP(t *testing.T, side string, options ...contract.Option
 	server := httptest.NewServer(service)
 	defer server.Close()
 
-	answer, err := client.Do(e.request(t, server.URL))
+	got, err := client.Do(e.request(t, server.URL))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer got.Body.Close()
+	body, err := io.ReadAll(got.Body)
 	if err != nil {
 		t.Fatal(err)
 	}

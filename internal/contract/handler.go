@@ -10,7 +10,7 @@ import (
 )
 
 // Handler wraps a service so that every exchange under /api/v1 is held to the
-// contract; each break fails t. An answer that the service cuts off on purpose
+// contract; each break fails t. A response that the service cuts off on purpose
 // (by hijacking the connection or aborting the handler) is not checked.
 func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler {
 	t.Helper()
@@ -33,7 +33,7 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 	})
 }
 
-// recorder keeps a copy of what a handler answers.
+// recorder keeps a copy of what a handler writes.
 type recorder struct {
 	http.ResponseWriter
 

@@ -34,21 +34,21 @@ func (tr *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := tr.next.RoundTrip(sent)
+	got, err := tr.next.RoundTrip(sent)
 	if err != nil {
 		tr.check(asked, nil)
 		return nil, err
 	}
 	if tr.requestsOnly {
-		tr.check(asked, &response{status: answer.StatusCode})
-		return answer, nil
+		tr.check(asked, &response{status: got.StatusCode})
+		return got, nil
 	}
-	body, err := io.ReadAll(answer.Body)
+	body, err := io.ReadAll(got.Body)
 	if err == nil {
-		tr.check(asked, &response{status: answer.StatusCode, header: answer.Header, body: body})
+		tr.check(asked, &response{status: got.StatusCode, header: got.Header, body: body})
 	}
-	answer.Body = replay(body, err, answer.Body)
-	return answer, nil
+	got.Body = replay(body, err, got.Body)
+	return got, nil
 }
 
 // readRequest returns a request's content and a copy that can still be sent.

@@ -44,14 +44,14 @@ func issuanceCost(t *testing.T, loads []any) (tftypes.Value, *tfprotov6.Function
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := server.CallFunction(t.Context(), &tfprotov6.CallFunctionRequest{Name: "issuance_cost", Arguments: []*tfprotov6.DynamicValue{&argument}})
+	result, err := server.CallFunction(t.Context(), &tfprotov6.CallFunctionRequest{Name: "issuance_cost", Arguments: []*tfprotov6.DynamicValue{&argument}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer.Error != nil {
-		return tftypes.Value{}, answer.Error
+	if result.Error != nil {
+		return tftypes.Value{}, result.Error
 	}
-	cost, err := answer.Result.Unmarshal(tftypes.Number)
+	cost, err := result.Result.Unmarshal(tftypes.Number)
 	if err != nil {
 		t.Fatal(err)
 	}

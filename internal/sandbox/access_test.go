@@ -19,7 +19,7 @@ func TestAuthentication(t *testing.T) {
 			a := s.Call(http.MethodGet, path, "", "Authorization", header)
 			a.Refused(401, "unauthorized", "API key")
 			if strings.Contains(a.Raw, s.Key[16:]) {
-				t.Errorf("%s: the answer shows a key", name)
+				t.Errorf("%s: the response shows a key", name)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func listSections() []section {
 	}
 	return []section{
 		{"4.10_transactions", []rule{
-			{"it_answers_data_and_page", answers("GET /transactions", "", 200, "data", "page")},
+			{"it_answers_data_and_page", responds("GET /transactions", "", 200, "data", "page")},
 			{"newest_first", newestTransactionFirst},
 			{"those_of_all_cards_are_listed", ofTwoCards("", 2)},
 			{"card_id_filters", ofTwoCards("?card_id=CARD", 1)},
@@ -61,15 +61,15 @@ func listSections() []section {
 					s.T.Errorf("listed %v", got)
 				}
 			}},
-			rule{"it_answers_data", answers("GET /wallet/deposit-address?currency=btc", "", 200, "data")},
+			rule{"it_answers_data", responds("GET /wallet/deposit-address?currency=btc", "", 200, "data")},
 			rule{"another_currency_is_refused", invalid("GET /wallet/deposit-address?currency=doge", "", "currency must be one of btc")},
 			rule{"currencies_are_in_lower_case", invalid("GET /wallet/deposit-address?currency=BTC", "", "currency must be one of btc")},
 		)},
 		{"4.13_bins", []rule{
-			{"it_answers_data_and_total", answers("GET /bins", "", 200, "data", "total")},
+			{"it_answers_data_and_total", responds("GET /bins", "", 200, "data", "total")},
 		}},
 		{"4.14_3ds", []rule{
-			{"it_answers_data", answers("GET /3ds", "", 200, "data")},
+			{"it_answers_data", responds("GET /3ds", "", 200, "data")},
 			{"pending_challenges_are_listed", after(shows("GET /3ds", "", "merchant", "Big Ads"), challenges)},
 			{"status_pending_is_the_default", after(shows("GET /3ds?status=pending", "", "merchant", "Big Ads"), challenges)},
 			{"completed_challenges_are_not_pending", func(s *fixture) {
@@ -91,7 +91,7 @@ func listSections() []section {
 			{"again_has_no_second_effect", func(s *fixture) {
 				first := s.do("POST /cards/CARD/fund", `{"amount":1}`, sandboxtest.IdempotencyKey, "k").OK(200)
 				if s.do("POST /cards/CARD/fund", `{"amount":1}`, sandboxtest.IdempotencyKey, "k").OK(200).Raw != first.Raw {
-					s.T.Error("the second answer differs")
+					s.T.Error("the second response differs")
 				}
 				shows("GET /cards/CARD", "", "balance", "101.00")(s)
 			}},
@@ -107,7 +107,7 @@ func listSections() []section {
 func webhookRules() []rule {
 	const to = `{"url":"https://127.0.0.1:1","events":`
 	rules := []rule{
-		{"it_answers_201", answers("POST /webhooks", hook(""), 201, "id", "url", "events", "secret", "created_at")},
+		{"it_answers_201", responds("POST /webhooks", hook(""), 201, "id", "url", "events", "secret", "created_at")},
 		{"url_is_required", invalid("POST /webhooks", `{"events":["*"]}`, "url is required")},
 		{"url_is_https", invalid("POST /webhooks", `{"url":"http://example.com","events":["*"]}`, "https")},
 		{"url_has_a_host", invalid("POST /webhooks", `{"url":"https:///x","events":["*"]}`, "host")},

@@ -34,7 +34,7 @@ func resourceSections() []section {
 			{"lists_have_pages", shows("GET /cards?page=2&per_page=1", "", "page", "2")},
 		}},
 		{"2.1_card", []rule{
-			{"the_create_response_has_its_13_fields", answers("POST /cards", order(`"label":"x"`), 201,
+			{"the_create_response_has_its_13_fields", responds("POST /cards", order(`"label":"x"`), 201,
 				append(item, "allowed_categories", "auto_freeze_at", "metadata", "created_at", "expires_at")...)},
 			{"id_has_its_form", shows("POST /cards", order(`"label":"x"`), "id", "card_"+token)},
 			{"bin_id_is_the_one_asked_for", shows("POST /cards", `{"bin_id":"bin_general_visa_eu","amount":50}`, "bin_id", "bin_general_visa_eu")},
@@ -56,11 +56,11 @@ func resourceSections() []section {
 			{"created_at_is_now", shows("POST /cards", order(`"label":"x"`), "created_at", moment)},
 			{"expires_at_is_a_date", shows("POST /cards", order(`"label":"x"`), "expires_at", `2029-03-31`)},
 			{"a_list_item_has_its_8_fields", lists("GET /cards", append([]string{"data", "page", "per_page", "total", "/"}, item...)...)},
-			{"the_summary_adds_created_at", answers("GET /cards/CARD", "", 200, append(item, "created_at")...)},
-			{"the_freeze_response_has_3_fields", answers("POST /cards/CARD/freeze", "", 200, "id", "status", "balance")},
-			{"the_unfreeze_response_has_3_fields", after(answers("POST /cards/CARD/unfreeze", "", 200, "id", "status", "balance"), freezes)},
-			{"the_termination_response_has_3_fields", answers("DELETE /cards/CARD", "", 200, "id", "status", "returned_to_wallet")},
-			{"the_details_have_5_fields", answers("GET /cards/CARD/details", "", 200, "id", "pan", "cvv", "exp_month", "exp_year")},
+			{"the_summary_adds_created_at", responds("GET /cards/CARD", "", 200, append(item, "created_at")...)},
+			{"the_freeze_response_has_3_fields", responds("POST /cards/CARD/freeze", "", 200, "id", "status", "balance")},
+			{"the_unfreeze_response_has_3_fields", after(responds("POST /cards/CARD/unfreeze", "", 200, "id", "status", "balance"), freezes)},
+			{"the_termination_response_has_3_fields", responds("DELETE /cards/CARD", "", 200, "id", "status", "returned_to_wallet")},
+			{"the_details_have_5_fields", responds("GET /cards/CARD/details", "", 200, "id", "pan", "cvv", "exp_month", "exp_year")},
 			{"pan_is_a_full_number", func(s *fixture) {
 				if pan := s.do("GET /cards/CARD/details", "").Text("pan"); len(pan) != 16 || !luhn(pan) || pan[0] != '0' {
 					s.T.Error("not 16 digits from 0 that pass the Luhn check")
@@ -74,8 +74,8 @@ func resourceSections() []section {
 					s.T.Errorf("Cache-Control is %q", got)
 				}
 			}},
-			{"the_fund_response_has_3_fields", answers("POST /cards/CARD/fund", `{"amount":1}`, 200, "card_id", "card_balance", "wallet_balance")},
-			{"the_withdraw_response_has_3_fields", answers("POST /cards/CARD/withdraw", `{"amount":1}`, 200, "card_id", "card_balance", "wallet_balance")},
+			{"the_fund_response_has_3_fields", responds("POST /cards/CARD/fund", `{"amount":1}`, 200, "card_id", "card_balance", "wallet_balance")},
+			{"the_withdraw_response_has_3_fields", responds("POST /cards/CARD/withdraw", `{"amount":1}`, 200, "card_id", "card_balance", "wallet_balance")},
 			{"advertising_and_software_are_categories", accepts("POST /cards", order(`"allowed_categories":["advertising","software"]`))},
 		}},
 		{"2.2_transaction", []rule{
@@ -102,7 +102,7 @@ func resourceSections() []section {
 			{"created_at_is_now", after(shows("GET /transactions", "", "created_at", moment), authorizes)},
 		}},
 		{"2.3_wallet_balance", []rule{
-			{"it_has_its_5_fields", answers("GET /wallet/balance", "", 200, "balance", "currency", "pending_deposits", "cards_active", "cards_total_balance")},
+			{"it_has_its_5_fields", responds("GET /wallet/balance", "", 200, "balance", "currency", "pending_deposits", "cards_active", "cards_total_balance")},
 			{"currency_is_usdt", shows("GET /wallet/balance", "", "currency", "USDT")},
 			{"pending_deposits_are_detected_ones", after(shows("GET /wallet/balance", "", "pending_deposits", "25.00"), deposits)},
 			{"pending_deposits_are_not_in_the_balance", after(shows("GET /wallet/balance", "", "balance", "9899.00"), deposits)},
@@ -149,7 +149,7 @@ func resourceSections() []section {
 			{"expires_at_is_a_time", after(shows("GET /3ds", "", "expires_at", `2026-03-15T12:05:00\.000Z`), challenges)},
 		}},
 		{"2.7_webhook_endpoint", []rule{
-			{"it_has_its_5_fields", answers("POST /webhooks", hook(""), 201, "id", "url", "events", "secret", "created_at")},
+			{"it_has_its_5_fields", responds("POST /webhooks", hook(""), 201, "id", "url", "events", "secret", "created_at")},
 			{"id_has_its_form", shows("POST /webhooks", hook(""), "id", "wh_"+token)},
 			{"url_is_the_one_asked_for", shows("POST /webhooks", hook(""), "url", "https://127.0.0.1:1/in")},
 			{"events_are_those_asked_for", contains("POST /webhooks", hook(""), `"events":["card.created","3ds.challenge"]`)},
@@ -165,7 +165,7 @@ func hook(more string) string {
 	return `{"url":"https://127.0.0.1:1/in","events":["card.created","3ds.challenge"]` + more + `}`
 }
 
-// contains checks that a call succeeds with a text in its answer.
+// contains checks that a call succeeds with a text in its response.
 func contains(call, body, text string) func(*fixture) {
 	return func(s *fixture) {
 		s.T.Helper()
@@ -175,7 +175,7 @@ func contains(call, body, text string) func(*fixture) {
 	}
 }
 
-// fifteenEndpoints finds each by an answer that is not that of an unknown path.
+// fifteenEndpoints finds each by a response that is not that of an unknown path.
 func fifteenEndpoints(s *fixture) {
 	known := strings.Split(`POST /cards, GET /cards, GET /cards/CARD, GET /cards/CARD/details, POST /cards/CARD/freeze, POST /cards/CARD/unfreeze,
 		POST /cards/CARD/fund, POST /cards/CARD/withdraw, DELETE /cards/CARD, GET /transactions, GET /wallet/balance, GET /wallet/deposit-address,

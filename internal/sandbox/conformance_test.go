@@ -65,7 +65,7 @@ func (s *fixture) do(call, body string, headers ...string) sandboxtest.Response 
 	return s.Call(method, "/api/v1"+path, s.fill(body), headers...)
 }
 
-// value is the field of an answer, or of the first object of its list, as text.
+// value is the field of a response, or of the first object of its list, as text.
 func value(a sandboxtest.Response, field string) string {
 	a.T.Helper()
 	if list, found := a.Body["data"].([]any); found && a.Body[field] == nil {
@@ -77,8 +77,8 @@ func value(a sandboxtest.Response, field string) string {
 	return a.Text(field)
 }
 
-// answers checks a status and the fields of the answer, all of them.
-func answers(call, body string, status int, names ...string) func(*fixture) {
+// responds checks a status and the fields of the response, all of them.
+func responds(call, body string, status int, names ...string) func(*fixture) {
 	return func(s *fixture) {
 		s.T.Helper()
 		fields(s.T, s.do(call, body).OK(status).Body, names...)
@@ -101,7 +101,7 @@ func lists(call string, names ...string) func(*fixture) {
 	}
 }
 
-// shows checks one field of an answer against a pattern for all of it.
+// shows checks one field of a response against a pattern for all of it.
 func shows(call, body, field, pattern string) func(*fixture) {
 	return func(s *fixture) {
 		s.T.Helper()
@@ -112,7 +112,7 @@ func shows(call, body, field, pattern string) func(*fixture) {
 	}
 }
 
-// repeats checks that a call answers the same twice.
+// repeats checks that a call has the same response twice.
 func repeats(call string) func(*fixture) {
 	return func(s *fixture) {
 		s.T.Helper()

@@ -226,9 +226,9 @@ func TestBadReceivers(t *testing.T) {
 	t.Parallel()
 	elsewhere := sandboxtest.NewReceiver(t, nil)
 	for name, c := range map[string]struct {
-		answer http.HandlerFunc
-		text   string
-		status any
+		respond http.HandlerFunc
+		text    string
+		status  any
 	}{
 		"fails":      {respondWith(500), "answered 500 Internal Server Error", json.Number("500")},
 		"is gone":    {respondWith(410), "answered 410 Gone", json.Number("410")},
@@ -244,7 +244,7 @@ func TestBadReceivers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bad, good := sandboxtest.NewReceiver(t, c.answer), sandboxtest.NewReceiver(t, nil)
+			bad, good := sandboxtest.NewReceiver(t, c.respond), sandboxtest.NewReceiver(t, nil)
 			s := start(t, stopped, bad.Trusted, func(o *sandboxtest.Options) {
 				if strings.Contains(c.text, "within") {
 					o.WebhookTimeout = time.Second

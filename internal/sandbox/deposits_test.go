@@ -117,10 +117,10 @@ func TestFirstDepositEndsOnboarding(t *testing.T) {
 			newcomer.Get("/api/v1/bins").Refused(403, "onboarding_incomplete", "")
 		}
 		newcomer.confirm(id).OK(200)
-		if answer := newcomer.Get("/api/v1/bins"); code == "" {
-			answer.OK(200)
+		if got := newcomer.Get("/api/v1/bins"); code == "" {
+			got.OK(200)
 		} else {
-			answer.Refused(403, code, "")
+			got.Refused(403, code, "")
 		}
 		newcomer.Balanced()
 	}

@@ -20,9 +20,9 @@ import (
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		then   string
-		status int
-		answer func(t *testing.T, o sandboxtest.Response, committed bool)
+		then    string
+		status  int
+		respond func(t *testing.T, o sandboxtest.Response, committed bool)
 	}{
 		"drop": {`"drop"`, 0, func(t *testing.T, o sandboxtest.Response, _ bool) {
 			t.Helper()
@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 				committed := when == "after" || name == "pass"
 
 				o := s.Unrepeated().Send(t.Context(), http.MethodPost, "/api/v1/cards/"+id+"/fund", `{"amount":5}`)
-				c.answer(t, o, committed)
+				c.respond(t, o, committed)
 				if got, want := s.Get("/api/v1/cards/"+id).Text("balance"), map[bool]string{true: "55.00", false: "50.00"}[committed]; got != want {
 					t.Errorf("the card holds %s, want %s", got, want)
 				}
@@ -111,7 +111,7 @@ func TestFaultAfterCommitIsReplayed(t *testing.T) {
 
 func TestFaultTargets(t *testing.T) {
 	t.Parallel()
-	for order, c := range map[string]struct{ hit, missed string }{
+	for fault, c := range map[string]struct{ hit, missed string }{
 		`"method":"GET","path":"/cards"`:           {"GET /cards", "POST /cards, GET /cards/card_x, GET /bins"},
 		`"method":"GET","path":"/cards/*"`:         {"GET /cards/card_x", "GET /cards, GET /cards/card_x/details"},
 		`"method":"*","path":"/cards/*/*"`:         {"GET /cards/card_x/details, POST /cards/card_x/fund", "GET /cards, GET /cards/card_x, GET /bins"},
@@ -119,10 +119,10 @@ func TestFaultTargets(t *testing.T) {
 		`"method":"*","path":"/*/balance"`:         {"GET /wallet/balance", "GET /wallet/deposit-address, GET /balance"},
 		`"method":"POST","path":"/cards/card_x/*"`: {"POST /cards/card_x/freeze", "POST /cards/card_xy/freeze, GET /cards/card_x/details"},
 	} {
-		t.Run(order, func(t *testing.T) {
+		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
-			s.Fault(`{` + order + `,"times":0,"when":"before","then":{"status":555}}`)
+			s.Fault(`{` + fault + `,"times":0,"when":"before","then":{"status":555}}`)
 			for calls, want := range map[string]bool{c.hit: true, c.missed: false} {
 				for call := range strings.SplitSeq(calls, ", ") {
 					method, path, _ := strings.Cut(call, " ")
@@ -145,12 +145,12 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	ids := map[string]bool{}
-	for _, order := range []string{
+	for _, fault := range []string{
 		`{"method":"GET","path":"/bins","times":2,"when":"after","delay_ms":1,"then":"pass"}`,
 		`{"method":"GET","path":"/bins","then":{"status":500,"body":{"a":null}}}`,
 		`{"method":"*","path":"/*","times":0,"when":"before","then":{"status":429}}`,
 	} {
-		added := s.Fault(order)
+		added := s.Fault(fault)
 		fields(t, added.Body, "id", "method", "path", "times", "when", "delay_ms", "then")
 		ids[added.Text("id")] = true
 	}
@@ -195,7 +195,7 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 func TestFaultsRefuse(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for order, text := range map[string]string{
+	for fault, text := range map[string]string{
 		`{}`: "method is required", `{"method":"PUT","path":"/cards","then":"drop"}`: "method must be one of",
 		`{"method":"get","path":"/cards","then":"drop"}`: "method must be one of", `{"method":"GET","then":"drop"}`: "path is required",
 		`{"method":"GET","path":"/api/v1/cards","then":"drop"}`: "/cards/*/fund", `{"method":"GET","path":"/_sandbox/clock","then":"drop"}`: "what follows /api/v1",
@@ -206,10 +206,10 @@ func TestFaultsRefuse(t *testing.T) {
 		`{"method":"GET","path":"/cards","then":"drop","times":-1}`: "times", `{"method":"GET","path":"/cards","then":"drop","when":"later"}`: "before, after",
 		`{"method":"GET","path":"/cards","then":"drop","delay_ms":100001}`: "delay_ms", `{"method":"GET","path":"/cards","then":"drop","speed":1}`: `"speed"`,
 	} {
-		s.Post("/_sandbox/faults", order).Refused(400, "invalid_request", text)
+		s.Post("/_sandbox/faults", fault).Refused(400, "invalid_request", text)
 	}
 	if got := s.Get("/_sandbox/faults").Data(); len(got) != 0 {
-		t.Errorf("refused orders left %v", got)
+		t.Errorf("refused faults left %v", got)
 	}
 }
 
@@ -244,9 +244,9 @@ func TestFaultDelayEndsWithTheService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ordered := direct(t, box, http.MethodPost, "/_sandbox/faults", `{"method":"GET","path":"/bins","delay_ms":60000,"then":"pass"}`)
-	if ordered.status != 201 {
-		t.Fatalf("answered %d %s", ordered.status, ordered.body.String())
+	added := direct(t, box, http.MethodPost, "/_sandbox/faults", `{"method":"GET","path":"/bins","delay_ms":60000,"then":"pass"}`)
+	if added.status != 201 {
+		t.Fatalf("answered %d %s", added.status, added.body.String())
 	}
 	ended := make(chan *abortable)
 	go func() { ended <- direct(t, box, http.MethodGet, "/api/v1/bins", "") }()
@@ -261,7 +261,7 @@ func TestFaultDelayEndsWithTheService(t *testing.T) {
 	}
 }
 
-// A handler that cuts its answer off tells whoever called it by the panic that
+// A handler that cuts its response off tells whoever called it by the panic that
 // net/http has for it, after it wrote what the caller is to see.
 func TestFaultsWithoutAConnection(t *testing.T) {
 	t.Parallel()
@@ -281,7 +281,7 @@ func TestFaultsWithoutAConnection(t *testing.T) {
 		t.Error(err)
 	}
 	if strings.Contains(log.String(), "panicked") {
-		t.Errorf("an ordered fault is logged as a panic:\n%s", log.String())
+		t.Errorf("an injected fault is logged as a panic:\n%s", log.String())
 	}
 }
 

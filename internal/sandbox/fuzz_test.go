@@ -143,13 +143,13 @@ func FuzzFaultsBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s.ready(t)
 		w := s.survives(t, http.MethodPost, "/_sandbox/faults", "", string(body), nil)
-		ordered := w.Raw
-		if w.Status != http.StatusCreated || !strings.Contains(ordered, `"delay_ms":0,"then":{`) {
+		added := w.Raw
+		if w.Status != http.StatusCreated || !strings.Contains(added, `"delay_ms":0,"then":{`) {
 			s.request(t, http.MethodDelete, "/_sandbox/faults", "", "", nil)
 			return
 		}
 		if w := s.request(t, http.MethodGet, "/api/v1/bins", "", "", nil); strings.Contains(w.Raw, "internal_error") {
-			t.Errorf("after %s: answered %d %s", ordered, w.Status, w.Raw)
+			t.Errorf("after %s: answered %d %s", added, w.Status, w.Raw)
 		}
 		s.request(t, http.MethodDelete, "/_sandbox/faults", "", "", nil)
 	})

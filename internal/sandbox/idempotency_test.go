@@ -17,11 +17,11 @@ func TestIdempotencyKey(t *testing.T) {
 	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
 	first := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k1").OK(201)
 	if first.Header.Get("Idempotent-Replayed") != "" {
-		t.Error("the first answer says that it is a replay")
+		t.Error("the first response says that it is a replay")
 	}
 	again := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k1").OK(201)
 	if again.Raw != first.Raw || again.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("the second answer is %s with %v", again.Raw, again.Header)
+		t.Errorf("the second response is %s with %v", again.Raw, again.Header)
 	}
 	s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":101}`, sandboxtest.IdempotencyKey, "k1").Refused(400, "idempotency_key_reused", "")
 	if got := s.Wallet().String(); got != "9899.00" {
@@ -61,7 +61,7 @@ func TestIdempotencyKeyOfAnotherAccount(t *testing.T) {
 	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
 	mine := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
 	if theirs := other.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201); theirs.Text("id") == mine.Text("id") {
-		t.Error("another account's answer was replayed")
+		t.Error("another account's response was replayed")
 	}
 }
 
@@ -81,7 +81,7 @@ func TestIdempotencyKeyExpires(t *testing.T) {
 }
 
 // Thirty calls with one key at the same moment, to one service or to two on one
-// file: one effect, and one answer for all.
+// file: one effect, and one response for all.
 func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 	t.Parallel()
 	file := on(filepath.Join(t.TempDir(), "s.db"))
@@ -104,25 +104,25 @@ func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 				continue
 			}
 			var (
-				group   sync.WaitGroup
-				mu      sync.Mutex
-				answers = map[string]int{}
-				fresh   int
+				group     sync.WaitGroup
+				mu        sync.Mutex
+				responses = map[string]int{}
+				fresh     int
 			)
 			for i := range 30 {
 				group.Go(func() {
 					a := list[i%2].Call(c[0], "/api/v1"+c[1], c[2], sandboxtest.IdempotencyKey, services+name)
 					mu.Lock()
 					defer mu.Unlock()
-					answers[fmt.Sprint(a.Status, a.Raw)]++
+					responses[fmt.Sprint(a.Status, a.Raw)]++
 					if a.Header.Get("Idempotent-Replayed") == "" {
 						fresh++
 					}
 				})
 			}
 			group.Wait()
-			if len(answers) != 1 || fresh != 1 {
-				t.Errorf("%s, %s: %d of 30 answers are no replay; they are %v", services, name, fresh, answers)
+			if len(responses) != 1 || fresh != 1 {
+				t.Errorf("%s, %s: %d of 30 responses are no replay; they are %v", services, name, fresh, responses)
 			}
 		}
 	}

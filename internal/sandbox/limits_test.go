@@ -19,7 +19,7 @@ func withLimits(t *testing.T, limits string) *service {
 	return s
 }
 
-// overLimit fails the test unless the answer is a 429 that asks for a pause.
+// overLimit fails the test unless the response is a 429 that asks for a pause.
 func overLimit(a sandboxtest.Response, seconds string) {
 	a.T.Helper()
 	a.Refused(http.StatusTooManyRequests, "rate_limited", seconds+" s")

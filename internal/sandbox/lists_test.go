@@ -43,7 +43,7 @@ func TestDepositAddresses(t *testing.T) {
 		seen[text] = true
 		one := s.Get("/api/v1/wallet/deposit-address?currency=" + currency).OK(200).Data()
 		if len(one) != 1 || one[0]["address"] != text {
-			t.Errorf("%s: asked alone, the answer is %v", currency, one)
+			t.Errorf("%s: asked alone, the response is %v", currency, one)
 		}
 	}
 	if len(seen) != len(currencies) {

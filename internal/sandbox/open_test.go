@@ -97,7 +97,7 @@ func TestReopen(t *testing.T) {
 		t.Errorf("the wallet holds %s", got)
 	}
 	if after.Post("/api/v1/webhooks", hook, sandboxtest.IdempotencyKey, "k").Raw != registered {
-		t.Error("the idempotent answer was lost")
+		t.Error("the idempotent response was lost")
 	}
 	after.Balanced()
 }

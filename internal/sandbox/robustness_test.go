@@ -124,7 +124,7 @@ func TestInternalError(t *testing.T) {
 	id := a.Header.Get("X-Request-Id")
 	a.Refused(500, "internal_error", id)
 	if strings.Contains(a.Raw, "challenges") {
-		t.Errorf("the answer shows its cause: %s", a.Raw)
+		t.Errorf("the response shows its cause: %s", a.Raw)
 	}
 	s.close()
 	if !strings.Contains(log.String(), "no such table") || !strings.Contains(log.String(), id) {

@@ -36,7 +36,7 @@ type event struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// happened is what the control surface answers.
+// happened is what a control call returns.
 type happened struct{ Transaction event }
 
 func newCard(s *acctest.Service, load usd.Amount) string {
@@ -51,7 +51,7 @@ func authorize(s *acctest.Service, card string, amount usd.Amount) event {
 	return made.Transaction
 }
 
-func follow(s *acctest.Service, what string, of event, amount usd.Amount) event {
+func followUp(s *acctest.Service, what string, of event, amount usd.Amount) event {
 	var made happened
 	s.Post("/_sandbox/"+what, object{"transaction_id": of.ID, "amount": amount}).Into(&made)
 	return made.Transaction
@@ -88,8 +88,8 @@ func spent(t *testing.T, options ...contract.Option) (s *acctest.Service, cards 
 	s = acctest.Start(t, options...)
 	cards = []string{newCard(s, 100_00), newCard(s, 50_00)}
 	authorization := authorize(s, cards[0], 40_10)
-	settlement := follow(s, "settlements", authorization, 35_05)
-	refund := follow(s, "refunds", settlement, 10_01)
+	settlement := followUp(s, "settlements", authorization, 35_05)
+	refund := followUp(s, "refunds", settlement, 10_01)
 	open := authorize(s, cards[1], 20_00)
 	decline := authorize(s, cards[1], 30_01)
 	return s, cards, []string{decline.ID, open.ID, refund.ID, settlement.ID, authorization.ID}

@@ -77,9 +77,9 @@ type depositAddress struct{ Currency, Network, Address string }
 
 // address asks the service for the address of one coin.
 func address(s *acctest.Service, currency string) depositAddress {
-	var answer struct{ Data []depositAddress }
-	s.Get("/wallet/deposit-address?currency=" + currency).Into(&answer)
-	return answer.Data[0]
+	var response struct{ Data []depositAddress }
+	s.Get("/wallet/deposit-address?currency=" + currency).Into(&response)
+	return response.Data[0]
 }
 
 func TestDepositAddresses(t *testing.T) {

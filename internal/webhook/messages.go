@@ -34,6 +34,6 @@ func adopted(endpoint model) diag.Diagnostic {
 
 func possibleDuplicate(endpoint model) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("A second webhook endpoint may have been registered",
-		fmt.Sprintf("While %s was registered, an answer of the service was lost and the request was sent again. If the service took both, a second endpoint%s receives the same events, signed with another secret unless one was configured. "+
+		fmt.Sprintf("While %s was registered, a response of the service was lost and the request was sent again. If the service took both, a second endpoint%s receives the same events, signed with another secret unless one was configured. "+
 			"Look in the dashboard, and remove there the one that is not %s.", endpoint.name(), endpoint.where(), endpoint.ID.ValueString()))
 }

@@ -26,8 +26,8 @@ func (impatient) Now() time.Time { return time.Now() }
 
 func (impatient) Wait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// TestLostAnswer registers an endpoint with a service that loses its first answer.
-func TestLostAnswer(t *testing.T) {
+// TestLostResponse registers an endpoint with a service that loses its first response.
+func TestLostResponse(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	service := httptest.NewServer(contract.Handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -82,7 +82,7 @@ func TestLostAnswer(t *testing.T) {
 	}, &resp)
 
 	if resp.Diagnostics.HasError() || resp.Diagnostics.WarningsCount() != 1 {
-		t.Fatalf("a lost answer says %v", resp.Diagnostics)
+		t.Fatalf("a lost response says %v", resp.Diagnostics)
 	}
 	for _, want := range []string{"wh_2", "lost", "second endpoint at hooks.example.com", "dashboard"} {
 		if text := resp.Diagnostics[0].Summary() + ": " + resp.Diagnostics[0].Detail(); !strings.Contains(text, want) {

@@ -82,12 +82,12 @@ type bench struct {
 }
 
 func (b *bench) report(figure, measured, target string, met bool) {
-	verdict := "met"
+	judgment := "met"
 	if !met {
-		verdict = "MISSED"
+		judgment = "MISSED"
 		b.missed++
 	}
-	fmt.Fprintf(os.Stdout, "%-48s %16s   %-18s %s\n", figure, measured, target, verdict)
+	fmt.Fprintf(os.Stdout, "%-48s %16s   %-18s %s\n", figure, measured, target, judgment)
 }
 
 // atLeast reports a rate.

@@ -42,7 +42,7 @@ const (
 	Details Class = "details" // reading a card's number and code
 )
 
-// longestWindow is how long calls are remembered.
+// longestWindow is how long calls are counted.
 const longestWindow = time.Hour
 
 // window is a limit that a call has to pass.

@@ -23,12 +23,12 @@ type card struct {
 type change struct {
 	method, path, body, key string
 
-	id     string // of the card; "" issues one
-	after  card
-	taken  usd.Amount // from the wallet
-	event  string     // "" when there is none
-	status int
-	answer string // once there is one
+	id       string // of the card; "" issues one
+	after    card
+	taken    usd.Amount // from the wallet
+	event    string     // "" when there is none
+	status   int
+	response string // once there is one
 }
 
 // client changes cards of its own, so that it knows what they must be.
@@ -98,13 +98,13 @@ func (c *client) choose() change {
 	return ch
 }
 
-// record notes a change that was answered.
+// record keeps a change that was answered.
 func (c *client) record(ch change, a sandboxtest.Response) {
 	a.T.Helper()
 	if ch.id == "" {
 		ch.id = a.Text("id")
 	}
-	ch.answer = a.Raw
+	ch.response = a.Raw
 	c.cards[ch.id] = &ch.after
 	c.taken += ch.taken
 	if ch.event != "" {
@@ -113,10 +113,10 @@ func (c *client) record(ch change, a sandboxtest.Response) {
 	c.done = append(c.done, ch)
 }
 
-// settle finds the card as it was before the change that was cut off, or as it
+// resolve finds the card as it was before the change that was cut off, or as it
 // is after it, and sends it again with the same key: it is replayed just when
 // it had been committed.
-func (c *client) settle(t *testing.T, server *sandbox) (committed bool) {
+func (c *client) resolve(t *testing.T, server *sandbox) (committed bool) {
 	t.Helper()
 	ch := *c.unknown
 	c.unknown = nil
@@ -143,7 +143,7 @@ func (c *client) settle(t *testing.T, server *sandbox) (committed bool) {
 	return committed
 }
 
-// replayOne sends some change again, and must get the answer that it got.
+// replayOne sends some change again, and must get the response that it got.
 func (c *client) replayOne(t *testing.T, server *sandbox) {
 	t.Helper()
 	if len(c.done) == 0 {
@@ -151,7 +151,7 @@ func (c *client) replayOne(t *testing.T, server *sandbox) {
 	}
 	ch := c.done[rand.IntN(len(c.done))]
 	a := server.send(ch).OK(ch.status)
-	if !a.Replayed() || a.Raw != ch.answer {
-		t.Errorf("%s %s was answered %s, and now (replayed: %v) %s", ch.method, ch.path, ch.answer, a.Replayed(), a.Raw)
+	if !a.Replayed() || a.Raw != ch.response {
+		t.Errorf("%s %s was answered %s, and now (replayed: %v) %s", ch.method, ch.path, ch.response, a.Replayed(), a.Raw)
 	}
 }

@@ -63,7 +63,7 @@ func TestKill(t *testing.T) {
 				continue
 			}
 			unanswered++
-			if c.settle(t, server) {
+			if c.resolve(t, server) {
 				committed++
 			}
 		}

@@ -48,7 +48,7 @@ type write struct {
 type step struct {
 	method, path, body string
 	want               func() outcome
-	faults             odds // of an ordered failure; of nothing but calls that nobody else makes
+	faults             odds // of an injected fault; of nothing but calls that nobody else makes
 }
 
 type odds int
@@ -86,7 +86,7 @@ func (p *client) move() {
 	}
 }
 
-// perform makes a call, compares its answer with the model, and changes the
+// perform makes a call, compares its response with the model, and changes the
 // model as the service should have changed.
 func (p *client) perform(s step) {
 	p.account.mu.Lock()
@@ -109,7 +109,7 @@ func (p *client) perform(s step) {
 		p.fail(append(differences, "answered "+r.Raw)...)
 		return
 	}
-	p.seen.note(r)
+	p.seen.observe(r)
 	if o.commit != nil {
 		p.account.mu.Lock()
 		o.commit(r.Body)
@@ -120,9 +120,9 @@ func (p *client) perform(s step) {
 	}
 }
 
-// injectFault orders a fault for a call, makes the call, and sees it fail. It tells
+// injectFault sets a fault for a call, makes the call, and sees it fail. It tells
 // whether the call has had its effect, so that the next one only repeats the
-// answer.
+// response.
 func (p *client) injectFault(s step, o outcome, key string) (done bool) {
 	when := "before"
 	if p.rng.IntN(2) == 0 && p.model.quirks.Idempotency != "ignored" {
@@ -135,7 +135,7 @@ func (p *client) injectFault(s step, o outcome, key string) (done bool) {
 	then := thens[p.rng.IntN(len(thens))]
 	fault := fmt.Sprintf(`{"method":%q,"path":%q,"times":1,"when":%q,"then":%s}`, s.method, strings.TrimPrefix(s.path, api), when, then)
 	if r := p.send(step{method: http.MethodPost, path: control + "/faults", body: fault}, ""); r.Status != http.StatusCreated {
-		p.fail("a fault could not be ordered: " + r.Raw)
+		p.fail("a fault could not be set: " + r.Raw)
 	}
 	r := p.send(s, key)
 	if cut := strings.HasPrefix(then, `"`); r.Status != 0 && r.Status < 400 && !cut || cut && r.Err == nil {
@@ -166,7 +166,7 @@ func (p *client) repeat() bool {
 	return true
 }
 
-// send makes a call and notes it, as the service's own log should.
+// send makes a call and records it, as the service's own log should.
 func (p *client) send(s step, key string) sandboxtest.Response {
 	p.calls++
 	p.fixture.calls.Add(1)

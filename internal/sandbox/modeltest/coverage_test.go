@@ -20,8 +20,8 @@ func (s *coverage) add(what string) {
 	s.counts[what]++
 }
 
-// note looks for what sets an answer apart.
-func (s *coverage) note(r sandboxtest.Response) {
+// observe looks for what sets a response apart.
+func (s *coverage) observe(r sandboxtest.Response) {
 	for _, field := range []string{"error", "decline_reason"} {
 		if text, ok := r.Body[field].(string); ok {
 			s.add(field + " " + text)

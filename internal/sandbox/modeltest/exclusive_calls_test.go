@@ -23,7 +23,7 @@ func (p *client) exclusiveCalls() {
 	}
 }
 
-// arrangeFaults orders a fault for nobody, and takes it back.
+// arrangeFaults sets a fault for nobody, and takes it back.
 func (p *client) arrangeFaults() {
 	order := object{"method": "GET", "path": "/cards/nobody", "times": 0, "when": "before", "delay_ms": 5, "then": "pass"}
 	made := p.must(http.MethodPost, control+"/faults", mustJSON(order), outcome{status: http.StatusCreated, body: with(order, "id", anything{})})

@@ -43,7 +43,7 @@ type fixture struct {
 }
 
 // newFixture opens a sandbox whose clock only the control calls move. With
-// quirky, answers may leave the contract.
+// quirky, responses may leave the contract.
 func newFixture(t *testing.T, seed uint64, trial int, quirky bool, calls *atomic.Int64, seen *coverage) *fixture {
 	t.Helper()
 	s := &fixture{
@@ -52,7 +52,7 @@ func newFixture(t *testing.T, seed uint64, trial int, quirky bool, calls *atomic
 		model: &model{now: time.Date(2026, 1, 28, 9, 30, 0, 0, time.UTC), quirks: usual()},
 	}
 	options := []contract.Option{contract.TolerateBadRequests()}
-	s.refusals = []string{`{"status":429}`, `{"status":429,"body":{"error":"rate_limited","message":"ordered"}}`}
+	s.refusals = []string{`{"status":429}`, `{"status":429,"body":{"error":"rate_limited","message":"injected"}}`}
 	if quirky {
 		s.refusals = []string{`{"status":503}`, `{"status":502,"body":"<html>bad gateway</html>"}`}
 		options = append(options, contract.RequestsOnly())

@@ -122,7 +122,7 @@ func (a *account) settle(m *model, of *transaction, amount, fee cents) outcome {
 		amount = of.amount
 	}
 	t := &transaction{card: of.card, kind: "settlement", amount: amount, fee: fee, merchant: of.merchant, created: stamp(m.now)}
-	return a.follow(m, t, "transaction.settled", func() {
+	return a.followUp(m, t, "transaction.settled", func() {
 		of.settlement = t
 		of.card.settlements = append(of.card.settlements, t)
 		a.holds -= of.amount
@@ -148,15 +148,15 @@ func (a *account) refund(m *model, of *transaction, amount, fee cents) outcome {
 		return refused("invalid_request")
 	}
 	t := &transaction{card: of.card, kind: "refund", amount: amount, fee: fee, merchant: of.merchant, created: stamp(m.now)}
-	return a.follow(m, t, "transaction.refunded", func() {
+	return a.followUp(m, t, "transaction.refunded", func() {
 		of.refunded += amount
 		a.merchants -= amount
 		a.give(of.card, amount)
 	})
 }
 
-// follow is the way of a settlement or refund; pay moves its money.
-func (a *account) follow(m *model, t *transaction, told string, pay func()) outcome {
+// followUp is the way of a settlement or refund; pay moves its money.
+func (a *account) followUp(m *model, t *transaction, told string, pay func()) outcome {
 	return outcome{
 		status: http.StatusCreated,
 		body:   object{"transaction": t.unnamed()},

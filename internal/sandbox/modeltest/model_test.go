@@ -27,7 +27,7 @@ type quirks struct {
 	Amounts             string `json:"amounts,omitempty"`
 }
 
-// notation is that of the amounts in an answer. The control calls' is always
+// notation is that of the amounts in a response. The control calls' is always
 // the same.
 func (m *model) notation(path string) string {
 	if strings.HasPrefix(path, control) {
@@ -120,7 +120,7 @@ type outcome struct {
 	code   string // of a refusal
 	body   any    // of a success
 	// commit is what a success does to the model. It is called once, with the
-	// answer, which tells the values that only the service can choose.
+	// response, which tells the values that only the service can choose.
 	commit func(got object)
 }
 

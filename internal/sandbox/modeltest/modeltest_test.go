@@ -24,7 +24,7 @@ const (
 
 // TestSandboxAgainstModel has eight clients make 10,000 random moves: all calls
 // of the API and of the control surface, with faults, repetitions, quirks and
-// moves of the clock. After each, the client compares the answer with the
+// moves of the clock. After each, the client compares the response with the
 // model, and sees that the ledger adds up to what the model says. Between rounds
 // everything is compared: balances, every list, the log of requests; at the end
 // of a part the events, as they arrived at an HTTPS endpoint.

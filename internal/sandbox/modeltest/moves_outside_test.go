@@ -13,8 +13,8 @@ func outside(call string, body object, want func() outcome) (step, bool) {
 
 func number(c cents) json.Number { return json.Number(c.String()) }
 
-// noting adds to an outcome that it notes the transaction that a call brings about.
-func (p *client) noting(o outcome) outcome {
+// recording adds to an outcome that it records the transaction that a call brings about.
+func (p *client) recording(o outcome) outcome {
 	commit := o.commit
 	if commit != nil {
 		o.commit = func(got object) {
@@ -47,7 +47,7 @@ func (p *client) authorize() (step, bool) {
 	if fee > 0 {
 		body["fee"] = number(fee)
 	}
-	return outside("authorizations", body, func() outcome { return p.noting(p.account.authorize(p.model, c, amount, fee, mcc)) })
+	return outside("authorizations", body, func() outcome { return p.recording(p.account.authorize(p.model, c, amount, fee, mcc)) })
 }
 
 // earlier draws a transaction, mostly of the type that is asked for. What happens
@@ -80,7 +80,7 @@ func (p *client) settle() (step, bool) {
 	if p.rng.IntN(20) == 0 && !p.account.shared {
 		amount = of.amount + of.card.balance + p.account.wallet + cents(p.rng.Int64N(50_00)) // mostly a loss
 	}
-	return p.follow("settlements", of, amount, func(fee cents) outcome { return p.account.settle(p.model, of, amount, fee) })
+	return p.followUp("settlements", of, amount, func(fee cents) outcome { return p.account.settle(p.model, of, amount, fee) })
 }
 
 func (p *client) refund() (step, bool) {
@@ -90,10 +90,10 @@ func (p *client) refund() (step, bool) {
 	}
 	left := of.amount - of.refunded
 	amount := oneOf(p, 0, max(1, left), left+1, 1+cents(p.rng.Int64N(max(1, int64(left)))))
-	return p.follow("refunds", of, amount, func(fee cents) outcome { return p.account.refund(p.model, of, amount, fee) })
+	return p.followUp("refunds", of, amount, func(fee cents) outcome { return p.account.refund(p.model, of, amount, fee) })
 }
 
-func (p *client) follow(call string, of *transaction, amount cents, want func(fee cents) outcome) (step, bool) {
+func (p *client) followUp(call string, of *transaction, amount cents, want func(fee cents) outcome) (step, bool) {
 	body, fee := object{"transaction_id": of.id}, p.fee()
 	if amount != 0 {
 		body["amount"] = number(amount)
@@ -101,7 +101,7 @@ func (p *client) follow(call string, of *transaction, amount cents, want func(fe
 	if fee > 0 {
 		body["fee"] = number(fee)
 	}
-	return outside(call, body, func() outcome { return p.noting(want(fee)) })
+	return outside(call, body, func() outcome { return p.recording(want(fee)) })
 }
 
 func (p *client) challenge() (step, bool) {

@@ -188,7 +188,7 @@ func money(c *card, call string, amount cents, want func() outcome) step {
 	}
 }
 
-// faults are not ordered for a card that everybody uses.
+// faults are not set for a card that everybody uses.
 func (c *card) faults() odds {
 	if c.owner == nobody {
 		return never

@@ -27,8 +27,8 @@ func (p *client) review() {
 	for range 6 {
 		reads = append(reads, p.anyCards, p.anyTransactions)
 	}
-	for _, look := range reads {
-		if s, possible := look(); possible && !p.broken.Load() {
+	for _, read := range reads {
+		if s, possible := read(); possible && !p.broken.Load() {
 			p.perform(s)
 		}
 	}

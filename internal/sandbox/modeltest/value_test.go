@@ -32,7 +32,7 @@ func (c cents) in(notation string) any {
 	return json.Number(c.String())
 }
 
-// object and list are JSON that an answer is expected to be. Beside decoded
+// object and list are JSON that a response is expected to be. Beside decoded
 // values they hold cents, ints, and the wildcards below.
 type (
 	object = map[string]any

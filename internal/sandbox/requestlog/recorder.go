@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// flushDelay is how long a record may rest in memory. Gathering a few
+	// flushDelay is how long an entry may wait in memory. Gathering a few
 	// keeps reads from costing a write each.
 	flushDelay = 20 * time.Millisecond
-	// kept is how many records a file holds; older ones make room.
-	kept = 100_000
+	// maxEntries is how many entries a file holds; older ones make room.
+	maxEntries = 100_000
 	// maxText cuts paths and queries.
 	maxText = 512
 )
@@ -49,7 +49,7 @@ func New(db *store.DB, logger *slog.Logger) *Recorder {
 	return &Recorder{db: db, logger: logger}
 }
 
-// Record notes a call. It never waits for the file.
+// Record records a call. It never waits for the file.
 func (r *Recorder) Record(e Entry) {
 	e.Path, e.Query, e.IdempotencyKey = Clean(e.Path), Clean(e.Query), Clean(e.IdempotencyKey)
 	r.mu.Lock()
@@ -90,7 +90,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 			}
 			last = id
 		}
-		return tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-kept)
+		return tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
 	})
 }
 

@@ -81,10 +81,10 @@ func (c *Client) Unlimited() {
 	c.Put("/_sandbox/limits", none).OK(http.StatusOK)
 }
 
-// Fault orders a fault, which the control call takes as it is.
-func (c *Client) Fault(order any) Response {
+// Fault sets a fault, which is sent as it is.
+func (c *Client) Fault(fault any) Response {
 	c.T.Helper()
-	return c.Post("/_sandbox/faults", order).OK(http.StatusCreated)
+	return c.Post("/_sandbox/faults", fault).OK(http.StatusCreated)
 }
 
 // Balanced fails the test when the ledger is not in order.

@@ -7,7 +7,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// recorder is a test that only notes that it failed.
+// recorder is a test that only records that it failed.
 type recorder struct {
 	testing.TB
 

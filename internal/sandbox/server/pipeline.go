@@ -76,7 +76,7 @@ func (s *Server) respond(ctx context.Context, x *exchange) (res response) {
 }
 
 // prepare finds the account of the key and how the service is to behave, and
-// takes the fault that is meant for the call. It is the one look at the key.
+// takes the fault that is meant for the call. The key is looked up only here.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	err := s.DB.Read(ctx, func(tx *store.Tx) (err error) {
 		if x.now, err = tx.Now(); err != nil {
@@ -190,7 +190,7 @@ func (s *Server) refuse(x *exchange, err error) wire.Response {
 	return x.errorResponse(internalError(x.id))
 }
 
-// record notes API calls before their responses are sent, so that whoever has a
+// record logs API calls before their responses are sent, so that whoever has a
 // response finds its call in the log.
 func (s *Server) record(x *exchange, res response) {
 	select {

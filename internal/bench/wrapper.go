@@ -14,7 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
-// In the environment of the stand-in, that is, of this program started by the
+// In the environment of the wrapper, that is, of this program started by the
 // CLI in the provider's place: the provider to run, and the file to add the peak
 // of its memory to. Only who waits for a process learns that figure exactly.
 const (
@@ -22,8 +22,8 @@ const (
 	peaksVariable   = "VCARD_BENCH_PEAKS"
 )
 
-// standIn runs the provider, notes the peak of its memory and returns its exit code.
-func standIn(program, peaks string) int {
+// wrapProvider runs the provider, records the peak of its memory and returns its exit code.
+func wrapProvider(program, peaks string) int {
 	signal.Ignore(os.Interrupt)                                                    // the CLI tells the provider when to end
 	provider := exec.CommandContext(context.Background(), program, os.Args[1:]...) //nolint:gosec // what is to be measured
 	provider.Stdin, provider.Stdout, provider.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -48,7 +48,7 @@ func addPeak(path string, size measured.Megabytes) error {
 	return errors.Join(err, file.Close())
 }
 
-// takePeak returns the highest peak that stand-ins have noted, and forgets them.
+// takePeak returns the highest peak that wrappers have recorded, and forgets them.
 func takePeak(path string) (measured.Megabytes, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // named by the bench itself
 	if err != nil {
