@@ -69,10 +69,8 @@ func toWire(shape tftypes.Type, value any) (tftypes.Value, error) {
 
 func plainFor(shape tftypes.Type, value any) (any, error) {
 	switch t := shape.(type) {
-	case tftypes.Object:
-		return fieldsFor(t, value)
-	case tftypes.Map:
-		return entriesFor(t, value)
+	case tftypes.Object, tftypes.Map:
+		return membersFor(shape, value)
 	case tftypes.List:
 		return elementsFor(t.ElementType, value)
 	case tftypes.Set:
@@ -85,41 +83,34 @@ func plainFor(shape tftypes.Type, value any) (any, error) {
 	return number, err
 }
 
-func fieldsFor(shape tftypes.Object, value any) (map[string]tftypes.Value, error) {
+func membersFor(shape tftypes.Type, value any) (map[string]tftypes.Value, error) {
 	given, ok := value.(Object)
 	if !ok {
-		return nil, fmt.Errorf("an object cannot be made of %T", value)
+		return nil, fmt.Errorf("an object or a map cannot be made of %T", value)
+	}
+	types := map[string]tftypes.Type{}
+	switch shape := shape.(type) {
+	case tftypes.Object:
+		types = shape.AttributeTypes
+	case tftypes.Map:
+		for key := range given {
+			types[key] = shape.ElementType
+		}
 	}
 	for name := range given {
-		if _, has := shape.AttributeTypes[name]; !has {
+		if types[name] == nil {
 			return nil, fmt.Errorf("there is no attribute %s", name)
 		}
 	}
-	fields := map[string]tftypes.Value{}
-	for name, inner := range shape.AttributeTypes {
-		field, err := toWire(inner, given[name])
+	members := map[string]tftypes.Value{}
+	for name, inner := range types {
+		member, err := toWire(inner, given[name])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		fields[name] = field
+		members[name] = member
 	}
-	return fields, nil
-}
-
-func entriesFor(shape tftypes.Map, value any) (map[string]tftypes.Value, error) {
-	given, ok := value.(Object)
-	if !ok {
-		return nil, fmt.Errorf("a map cannot be made of %T", value)
-	}
-	entries := map[string]tftypes.Value{}
-	for key, one := range given {
-		entry, err := toWire(shape.ElementType, one)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
-		entries[key] = entry
-	}
-	return entries, nil
+	return members, nil
 }
 
 func elementsFor(shape tftypes.Type, value any) ([]tftypes.Value, error) {

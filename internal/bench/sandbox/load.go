@@ -5,34 +5,33 @@ package main
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // load has all clients call, again and again, until the time is over or a call
 // of theirs fails. It returns how many calls were answered, and a failure.
 func load(ctx context.Context, call func(context.Context) error) (answered int64, err error) {
 	var (
-		group  sync.WaitGroup
-		count  atomic.Int64
-		failed = make(chan error, clients)
+		group errgroup.Group
+		count atomic.Int64
 	)
 	until := time.Now().Add(loaded)
 	for range clients {
-		group.Go(func() {
+		group.Go(func() error {
 			for time.Now().Before(until) {
 				if err := call(ctx); err != nil {
-					failed <- err
-					return
+					return err
 				}
 				count.Add(1)
 			}
+			return nil
 		})
 	}
-	group.Wait()
-	close(failed)
-	return count.Load(), <-failed
+	err = group.Wait()
+	return count.Load(), err
 }
 
 // rate is per second.

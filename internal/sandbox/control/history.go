@@ -1,10 +1,48 @@
 package control
 
 import (
+	"time"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
+
+// latest keeps every date that is worked out from the clock in four digits.
+const latest = 9000
+
+func readClock(c *server.Call) (wire.Response, error) { return now(c) }
+
+// moveClock advances the time of the whole file. Time never goes back.
+func moveClock(c *server.Call) (wire.Response, error) {
+	fields := c.Fields()
+	text := fields.Text("advance")
+	by, err := time.ParseDuration(text)
+	if err != nil || by <= 0 {
+		fields.Refuse(wire.Invalid(`advance must be a duration above 0, such as "90s" or "720h"`))
+	}
+	if err := fields.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	current, err := c.Tx.Now()
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if current.Add(by).Year() > latest {
+		return wire.Response{}, wire.Invalid("advance must not pass the year %d", latest)
+	}
+	if err := c.Tx.MoveClock(by); err != nil {
+		return wire.Response{}, err
+	}
+	return now(c)
+}
+
+func now(c *server.Call) (wire.Response, error) {
+	t, err := c.Tx.Now()
+	return wire.OK(struct {
+		Now string `json:"now"`
+	}{wire.Timestamp(t)}), err
+}
 
 type requestView struct {
 	Method         string  `json:"method"`
