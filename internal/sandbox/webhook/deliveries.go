@@ -154,19 +154,10 @@ func withoutQuery(address string) string {
 
 func scanTry(row store.Row) (tryView, error) {
 	var (
-		t       tryView
-		at      int64
-		status  sql.NullInt64
-		failure sql.NullString
+		t  tryView
+		at int64
 	)
-	err := row.Scan(&t.row, &at, &status, &failure, &t.DurationMS)
+	err := row.Scan(&t.row, &at, &t.Status, &t.Error, &t.DurationMS)
 	t.Time = wire.Timestamp(time.UnixMilli(at))
-	if status.Valid {
-		code := int(status.Int64)
-		t.Status = &code
-	}
-	if failure.Valid {
-		t.Error = &failure.String
-	}
 	return t, err
 }
