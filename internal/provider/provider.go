@@ -71,7 +71,11 @@ func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, 
 }
 
 func (p *vcardProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
-	resp.Schema = configSchema()
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Virtual payment cards for ad spend: cards are issued from the account's wallet, topped up, frozen and terminated as the plan says. " +
+			"Configure either an account of the service (`api_key` and `base_url`) or the embedded `sandbox`, which needs no account and no network.",
+		Attributes: configAttributes(),
+	}
 }
 
 func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
@@ -140,12 +144,4 @@ func (p *vcardProvider) Actions(context.Context) []func() action.Action {
 
 func (p *vcardProvider) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{newIssuanceCost}
-}
-
-func configSchema() schema.Schema {
-	return schema.Schema{
-		MarkdownDescription: "Virtual payment cards for ad spend: cards are issued from the account's wallet, topped up, frozen and terminated as the plan says. " +
-			"Configure either an account of the service (`api_key` and `base_url`) or the embedded `sandbox`, which needs no account and no network.",
-		Attributes: configAttributes(),
-	}
 }

@@ -10,7 +10,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 )
 
@@ -51,7 +50,7 @@ func New(master []byte) (*Keyring, error) {
 	if err != nil {
 		return nil, err
 	}
-	aead, err := cipher.NewGCM(block)
+	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
 		return nil, err
 	}
@@ -85,20 +84,12 @@ func HashAPIKey(key string) []byte {
 }
 
 // Seal encrypts a value that has to be stored.
-func (k *Keyring) Seal(plain []byte) []byte {
-	nonce := make([]byte, k.seal.NonceSize())
-	_, _ = rand.Read(nonce)
-	return k.seal.Seal(nonce, nonce, plain, nil)
-}
+func (k *Keyring) Seal(plain []byte) []byte { return k.seal.Seal(nil, nil, plain, nil) }
 
 // Open reverses Seal. It fails when the value was sealed under another master
 // key, or changed.
 func (k *Keyring) Open(sealed []byte) ([]byte, error) {
-	n := k.seal.NonceSize()
-	if len(sealed) < n {
-		return nil, errors.New("opening a sealed value: too short")
-	}
-	plain, err := k.seal.Open(nil, sealed[:n], sealed[n:], nil)
+	plain, err := k.seal.Open(nil, nil, sealed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("opening a sealed value: %w", err)
 	}
