@@ -1,6 +1,6 @@
 // Package contract holds the wire contract of the card service, openapi.yaml,
-// and checks in tests that both sides keep it: [Handler] watches a service,
-// [Transport] a client.
+// and checks in tests that service and client keep it: [Handler] watches what
+// passes between them.
 //
 // An exchange under /api/v1 breaks the contract when its request is not a
 // documented one (path, method, query, headers, body), or when its response has

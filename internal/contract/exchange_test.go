@@ -120,21 +120,15 @@ func (e exchange) request(t *testing.T, baseURL string) *http.Request {
 	return r
 }
 
-// overHTTP runs the exchange with the checker on the given side, and returns
-// what it reported and what the client read.
-func (e exchange) overHTTP(t *testing.T, side string, options ...contract.Option) (reports []string, read string) {
+// overHTTP runs the exchange, and returns what the checker reported and what the
+// client read.
+func (e exchange) overHTTP(t *testing.T, options ...contract.Option) (reports []string, read string) {
 	t.Helper()
 	report := &reporter{TB: t}
-	service, client := http.Handler(http.HandlerFunc(e.serve)), &http.Client{}
-	if side == "service" {
-		service = contract.Handler(report, service, options...)
-	} else {
-		client.Transport = contract.Transport(report, nil, options...)
-	}
-	server := httptest.NewServer(service)
+	server := httptest.NewServer(contract.Handler(report, http.HandlerFunc(e.serve), options...))
 	defer server.Close()
 
-	got, err := client.Do(e.request(t, server.URL))
+	got, err := server.Client().Do(e.request(t, server.URL))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,13 +28,13 @@ func (q Quirks) WriteAmounts(response []byte) ([]byte, error) {
 			return append(out, response[done:]...), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("rewriting the amounts of an response: %w", err)
+			return nil, fmt.Errorf("rewriting the amounts of a response: %w", err)
 		}
 		end := decoder.InputOffset()
 		if token == "metadata" && response[end] == ':' {
 			var own json.RawMessage
 			if err := decoder.Decode(&own); err != nil {
-				return nil, fmt.Errorf("rewriting the amounts of an response: %w", err)
+				return nil, fmt.Errorf("rewriting the amounts of a response: %w", err)
 			}
 			continue
 		}
