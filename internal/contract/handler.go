@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"testing/iotest"
 )
 
 // Handler wraps a service so that every exchange under /api/v1 is held to the
@@ -79,14 +80,10 @@ func (r *recorder) response() *response {
 func replay(data []byte, err error, closer io.Closer) io.ReadCloser {
 	readers := []io.Reader{bytes.NewReader(data)}
 	if err != nil {
-		readers = append(readers, failingReader{err})
+		readers = append(readers, iotest.ErrReader(err))
 	}
 	return struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(readers...), closer}
 }
-
-type failingReader struct{ err error }
-
-func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
