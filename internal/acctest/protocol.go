@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-log/tflogtest"
@@ -51,11 +50,9 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 	p := &Protocol{t: t, log: &logBuffer{}}
 	p.ctx = tfsdklogtest.RootLogger(tflogtest.RootLogger(t.Context(), p.log), p.log)
 	options = append([]provider.Option{provider.WithClock(&skippingClock{})}, options...)
-	server, err := providerserver.NewProtocol6WithError(provider.New("test", options...)())()
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := provider.NewServer("test", options...)()
 	var ok bool
+	var err error
 	if p.server, ok = server.(protocolServer); !ok {
 		t.Fatalf("%T serves no list resources or no actions", server)
 	}
@@ -82,6 +79,20 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 
 // Log is what the provider has logged so far, at level TRACE.
 func (p *Protocol) Log() string { return p.log.String() }
+
+// Caller speaks to the same provider, and hangs up on it when it is told to.
+func (p *Protocol) Caller() (caller *Protocol, hangUp context.CancelFunc) {
+	own := *p
+	own.ctx, hangUp = context.WithCancel(p.ctx)
+	return &own, hangUp
+}
+
+// Stop tells the provider to end what it does, as an interrupted CLI does.
+func (p *Protocol) Stop() {
+	p.t.Helper()
+	_, err := p.server.StopProvider(p.ctx, &tfprotov6.StopProviderRequest{})
+	p.check(err)
+}
 
 // ReadDataSource returns the attributes of a data source.
 func (p *Protocol) ReadDataSource(name string, config Object) (Object, Diagnostics) {

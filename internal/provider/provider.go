@@ -62,7 +62,14 @@ func New(version string, options ...Option) func() provider.Provider {
 
 // NewServer returns what makes a protocol server of this version ("dev" outside releases).
 func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
-	return providerserver.NewProtocol6(New(version, options...)())
+	provider := New(version, options...)()
+	return func() tfprotov6.ProviderServer {
+		served, ok := providerserver.NewProtocol6(provider)().(framework)
+		if !ok {
+			panic("the framework serves no list resources or no actions")
+		}
+		return server{served}
+	}
 }
 
 func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {

@@ -1,0 +1,170 @@
+package provider
+
+import (
+	"context"
+	"iter"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+)
+
+// framework is what terraform-plugin-framework's server serves of the protocol,
+// less state stores, of which this provider has none.
+type framework interface {
+	tfprotov6.ProviderServer
+	tfprotov6.ListResourceServer
+	tfprotov6.ActionServer
+}
+
+// server is the framework's server, which keeps the context of every call until
+// the provider stops: with it goes the call's stream and its loggers, 150 KB a
+// call. Each call gets a context that lets go of all that when the call is over.
+//
+// The framework is not embedded, so that a method which the protocol gains does
+// not pass by.
+type server struct{ framework framework }
+
+var _ framework = server{}
+
+// handle has the framework handle a call that is over when it returns.
+func handle[Request, Response any](ctx context.Context, req Request, method func(context.Context, Request) (Response, error)) (Response, error) {
+	ctx, end := newCallContext(ctx)
+	defer end()
+	return method(ctx, req)
+}
+
+// untilRead ends a call when its results have been read, or are wanted no more.
+func untilRead[Result any](results iter.Seq[Result], end func()) iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		defer end()
+		results(yield)
+	}
+}
+
+// ListResource makes its results while they are read.
+func (s server) ListResource(ctx context.Context, req *tfprotov6.ListResourceRequest) (*tfprotov6.ListResourceServerStream, error) {
+	ctx, end := newCallContext(ctx)
+	stream, err := s.framework.ListResource(ctx, req)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	stream.Results = untilRead(stream.Results, end)
+	return stream, nil
+}
+
+// InvokeAction acts while its events are read.
+func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
+	ctx, end := newCallContext(ctx)
+	stream, err := s.framework.InvokeAction(ctx, req)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	stream.Events = untilRead(stream.Events, end)
+	return stream, nil
+}
+
+// StopProvider cancels every call that runs.
+func (s server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
+	return s.framework.StopProvider(ctx, req)
+}
+
+func (s server) GetMetadata(ctx context.Context, req *tfprotov6.GetMetadataRequest) (*tfprotov6.GetMetadataResponse, error) {
+	return handle(ctx, req, s.framework.GetMetadata)
+}
+
+func (s server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
+	return handle(ctx, req, s.framework.GetProviderSchema)
+}
+
+func (s server) GetResourceIdentitySchemas(ctx context.Context, req *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
+	return handle(ctx, req, s.framework.GetResourceIdentitySchemas)
+}
+
+func (s server) ValidateProviderConfig(ctx context.Context, req *tfprotov6.ValidateProviderConfigRequest) (*tfprotov6.ValidateProviderConfigResponse, error) {
+	return handle(ctx, req, s.framework.ValidateProviderConfig)
+}
+
+func (s server) ConfigureProvider(ctx context.Context, req *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
+	return handle(ctx, req, s.framework.ConfigureProvider)
+}
+
+func (s server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	return handle(ctx, req, s.framework.ValidateResourceConfig)
+}
+
+func (s server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+	return handle(ctx, req, s.framework.UpgradeResourceState)
+}
+
+func (s server) UpgradeResourceIdentity(ctx context.Context, req *tfprotov6.UpgradeResourceIdentityRequest) (*tfprotov6.UpgradeResourceIdentityResponse, error) {
+	return handle(ctx, req, s.framework.UpgradeResourceIdentity)
+}
+
+func (s server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
+	return handle(ctx, req, s.framework.ReadResource)
+}
+
+func (s server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	return handle(ctx, req, s.framework.PlanResourceChange)
+}
+
+func (s server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
+	return handle(ctx, req, s.framework.ApplyResourceChange)
+}
+
+func (s server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
+	return handle(ctx, req, s.framework.ImportResourceState)
+}
+
+func (s server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
+	return handle(ctx, req, s.framework.MoveResourceState)
+}
+
+func (s server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
+	return handle(ctx, req, s.framework.GenerateResourceConfig)
+}
+
+func (s server) ValidateDataResourceConfig(ctx context.Context, req *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
+	return handle(ctx, req, s.framework.ValidateDataResourceConfig)
+}
+
+func (s server) ReadDataSource(ctx context.Context, req *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
+	return handle(ctx, req, s.framework.ReadDataSource)
+}
+
+func (s server) CallFunction(ctx context.Context, req *tfprotov6.CallFunctionRequest) (*tfprotov6.CallFunctionResponse, error) {
+	return handle(ctx, req, s.framework.CallFunction)
+}
+
+func (s server) GetFunctions(ctx context.Context, req *tfprotov6.GetFunctionsRequest) (*tfprotov6.GetFunctionsResponse, error) {
+	return handle(ctx, req, s.framework.GetFunctions)
+}
+
+func (s server) ValidateEphemeralResourceConfig(ctx context.Context, req *tfprotov6.ValidateEphemeralResourceConfigRequest) (*tfprotov6.ValidateEphemeralResourceConfigResponse, error) {
+	return handle(ctx, req, s.framework.ValidateEphemeralResourceConfig)
+}
+
+func (s server) OpenEphemeralResource(ctx context.Context, req *tfprotov6.OpenEphemeralResourceRequest) (*tfprotov6.OpenEphemeralResourceResponse, error) {
+	return handle(ctx, req, s.framework.OpenEphemeralResource)
+}
+
+func (s server) RenewEphemeralResource(ctx context.Context, req *tfprotov6.RenewEphemeralResourceRequest) (*tfprotov6.RenewEphemeralResourceResponse, error) {
+	return handle(ctx, req, s.framework.RenewEphemeralResource)
+}
+
+func (s server) CloseEphemeralResource(ctx context.Context, req *tfprotov6.CloseEphemeralResourceRequest) (*tfprotov6.CloseEphemeralResourceResponse, error) {
+	return handle(ctx, req, s.framework.CloseEphemeralResource)
+}
+
+func (s server) ValidateListResourceConfig(ctx context.Context, req *tfprotov6.ValidateListResourceConfigRequest) (*tfprotov6.ValidateListResourceConfigResponse, error) {
+	return handle(ctx, req, s.framework.ValidateListResourceConfig)
+}
+
+func (s server) ValidateActionConfig(ctx context.Context, req *tfprotov6.ValidateActionConfigRequest) (*tfprotov6.ValidateActionConfigResponse, error) {
+	return handle(ctx, req, s.framework.ValidateActionConfig)
+}
+
+func (s server) PlanAction(ctx context.Context, req *tfprotov6.PlanActionRequest) (*tfprotov6.PlanActionResponse, error) {
+	return handle(ctx, req, s.framework.PlanAction)
+}

@@ -1,0 +1,123 @@
+package provider_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
+)
+
+// methods are the calls of the protocol that the framework serves; this provider
+// has no state stores.
+func methods(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	stateStores := reflect.TypeFor[tfprotov6.StateStoreServer]()
+	framework := reflect.TypeOf(providerserver.NewProtocol6(provider.New("test")())())
+	for method := range framework.Methods() {
+		if _, ok := stateStores.MethodByName(method.Name); !ok {
+			names = append(names, method.Name)
+		}
+	}
+	return names
+}
+
+// keepsCall reports whether a server still holds what a call's context knew when
+// the call is over. Streams are read to their end, or given up at their first item.
+func keepsCall(server tfprotov6.ProviderServer, method string, giveUp bool) bool {
+	type key struct{}
+	known := &[1 << 10]byte{}
+	kept := weak.Make(known)
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, known))
+	callEmpty(ctx, server, method, giveUp)
+	cancel()
+	runtime.GC()
+	defer runtime.KeepAlive(server)
+	return kept.Value() != nil
+}
+
+// callEmpty makes a call that asks for nothing, from which the provider may panic.
+func callEmpty(ctx context.Context, server tfprotov6.ProviderServer, method string, giveUp bool) {
+	defer func() { _ = recover() }()
+	call := reflect.ValueOf(server).MethodByName(method)
+	results := call.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.New(call.Type().In(1).Elem())})
+	for _, field := range []string{"Results", "Events"} {
+		if stream := results[0].Elem().FieldByName(field); stream.IsValid() {
+			for range stream.Seq() {
+				if giveUp {
+					break
+				}
+			}
+		}
+	}
+}
+
+func TestServerLetsGoOfEveryCall(t *testing.T) {
+	t.Parallel()
+	for _, method := range methods(t) {
+		for name, giveUp := range map[string]bool{"read": false, "given up": true} {
+			t.Run(method+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				if keepsCall(provider.NewServer("test")(), method, giveUp) {
+					t.Errorf("the context of %s outlives the call", method)
+				}
+			})
+		}
+	}
+}
+
+// When this fails, the framework has learnt to let go of its calls, and the
+// server around it can go.
+func TestFrameworkKeepsEveryCall(t *testing.T) {
+	t.Parallel()
+	for _, method := range methods(t) {
+		if method != "StopProvider" && !keepsCall(providerserver.NewProtocol6(provider.New("test")())(), method, false) {
+			t.Errorf("the framework no longer keeps the context of %s", method)
+		}
+	}
+}
+
+func TestServerCancelsWhatRuns(t *testing.T) {
+	t.Parallel()
+	for name, cancel := range map[string]func(p *acctest.Protocol, hangUp context.CancelFunc){
+		"stop":             func(p *acctest.Protocol, _ context.CancelFunc) { p.Stop() },
+		"a caller's leave": func(_ *acctest.Protocol, hangUp context.CancelFunc) { hangUp() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := make(chan struct{})
+			service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				close(asked)
+				<-r.Context().Done()
+			}))
+			t.Cleanup(service.Close)
+			p := acctest.Configure(t, acctest.Object{"base_url": service.URL + "/api/v1", "api_key": "sk_live_test"})
+			caller, hangUp := p.Caller()
+			ended := make(chan acctest.Diagnostics)
+			go func() {
+				_, diagnostics := caller.ReadDataSource("vcard_bins", acctest.Object{})
+				ended <- diagnostics
+			}()
+			<-asked
+			cancel(p, hangUp)
+			select {
+			case diagnostics := <-ended:
+				if diagnostics.Errors() == "" {
+					t.Error("a cancelled call succeeded")
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("a cancelled call goes on")
+			}
+		})
+	}
+}
