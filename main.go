@@ -10,8 +10,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
-
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
 )
@@ -28,11 +26,11 @@ func main() {
 	}
 	debug := flag.Bool("debug", false, "run for a debugger such as delve")
 	flag.Parse()
-	var options []tf6server.ServeOpt
+	serve := provider.Serve
 	if *debug {
-		options = append(options, tf6server.WithManagedDebug())
+		serve = provider.ServeDebugger
 	}
-	if err := tf6server.Serve(provider.Address, provider.NewServer(version), options...); err != nil {
+	if err := serve(version); err != nil {
 		log.Fatal(err)
 	}
 }

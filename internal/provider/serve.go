@@ -1,0 +1,58 @@
+package provider
+
+import (
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+)
+
+// Serve serves a provider of this version ("dev" outside releases) to the CLI
+// that has started this process, until the CLI ends it.
+func Serve(version string) error {
+	quietSDK()
+	tuneGarbageCollection()
+	return tf6server.Serve(Address, NewServer(version))
+}
+
+// ServeDebugger serves a provider of this version that a debugger such as delve
+// runs: it says how a CLI finds it, and ends with an interrupt.
+func ServeDebugger(version string) error {
+	return tf6server.Serve(Address, NewServer(version), tf6server.WithManagedDebug())
+}
+
+// quietSDK switches the SDK's own loggers off unless the environment asks for a
+// log. The CLI would drop every line unread, and writing them takes half the
+// time of a plan.
+func quietSDK() {
+	asked := func(variable string) bool {
+		name, value, _ := strings.Cut(variable, "=")
+		return value != "" && (name == "TF_LOG" || strings.HasPrefix(name, "TF_LOG_PROVIDER") || strings.HasPrefix(name, "TF_LOG_SDK"))
+	}
+	if slices.ContainsFunc(os.Environ(), asked) {
+		return
+	}
+	for _, logger := range []string{"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK"} {
+		_ = os.Setenv(logger, "OFF")
+	}
+}
+
+const (
+	// gcPercent lets the heap grow to five times of what is in use.
+	gcPercent = 400
+	// softMemoryLimit, in bytes, has the garbage collected more often beyond it.
+	softMemoryLimit = 64 << 20
+)
+
+// tuneGarbageCollection trades memory that a run does not miss for time, unless
+// the environment says how. A process lives for one run and makes much garbage.
+func tuneGarbageCollection() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemoryLimit)
+	}
+}
