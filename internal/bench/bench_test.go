@@ -105,7 +105,7 @@ func TestRowNamesEveryFigure(t *testing.T) {
 		cards: 1000, latency: 100 * time.Millisecond, operation: "plan", leastCalls: 10, wall: 5449 * time.Millisecond, leastWall: 2 * time.Second, peak: 40,
 		calls: callCounts{"GET " + endpoint("/cards"): 10, "POST " + endpoint("/cards/card_a/fund"): 2},
 	}.print(&out)
-	want := "1000 100ms plan 12 10 5.4 s 2.0 s 40 MB 10 GET /cards, 2 POST /cards/*/fund"
+	want := "1000 100ms plan 12 10 5.4 s 2.0 s – 40 MB 10 GET /cards, 2 POST /cards/*/fund"
 	if got := strings.Join(strings.Fields(out.String()), " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -19,6 +19,7 @@ var fleetConfig string
 // fleet is a number of cards that a service and a state agree on.
 type fleet struct {
 	*workspace
+	bench          *bench
 	cards          int // that Terraform manages at first
 	latency        time.Duration
 	active, frozen int      // cards in these states by now
@@ -36,7 +37,7 @@ func (b *bench) newFleet(ctx context.Context, cards int, latency time.Duration) 
 	if w.service, err = startSandbox(ctx, b.program); err != nil {
 		return nil, err
 	}
-	f := &fleet{workspace: w, cards: cards, latency: latency, frozen: cards / frozenShare}
+	f := &fleet{workspace: w, bench: b, cards: cards, latency: latency, frozen: cards / frozenShare}
 	f.active = f.cards - f.frozen
 	f.variables = []string{fmt.Sprintf("-var=fleet=%d", cards)}
 	if err := f.populate(ctx); err != nil {
