@@ -4,6 +4,14 @@ terraform {
   }
 }
 
+provider "vcard" {
+  rate_limits = {
+    requests_per_minute = 1000000
+    requests_per_hour   = 1000000
+    creates_per_minute  = 1000000
+  }
+}
+
 variable "fleet" {
   type = number
 }

@@ -168,10 +168,14 @@ func TestCardDetailsKeepToTheLimit(t *testing.T) {
 	}{
 		"the service's limit": {nil, 70, []int{30, 30, 10}},
 		"a share of it":       {object{"details_per_minute": 3}, 7, []int{3, 3, 1}},
+		"a raised one":        {object{"details_per_minute": 40}, 70, []int{40, 30}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
+			if test.limits != nil {
+				s.Put("/_sandbox/limits", test.limits).OK(200)
+			}
 			card := issue(s, map[string]any{"amount": 50})
 			clock := &heldClock{now: time.Now(), waiters: map[chan struct{}]time.Time{}}
 			p := acctest.Configure(t, object{"base_url": s.URL, "api_key": s.Key, "rate_limits": test.limits}, provider.WithClock(clock))

@@ -50,8 +50,8 @@ func configAttributes() map[string]schema.Attribute {
 	limit := func(documented int, what string) schema.Int64Attribute {
 		return schema.Int64Attribute{
 			Optional:            true,
-			Validators:          []validator.Int64{int64validator.Between(1, int64(documented))},
-			MarkdownDescription: what + ", from 1 to the service's limit of " + grouped(documented) + " (the default).",
+			Validators:          []validator.Int64{int64validator.Between(1, mostRequests)},
+			MarkdownDescription: what + ", 1 to 1,000,000; default " + grouped(documented) + ", the service's own limit.",
 		}
 	}
 	return map[string]schema.Attribute{
@@ -97,7 +97,7 @@ func configAttributes() map[string]schema.Attribute {
 		},
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "A smaller share of the service's rate limits, for an API key that several pipelines use at once. A limit that is not set is the service's own.",
+			MarkdownDescription: "What this configuration keeps to of the service's rate limits: a smaller share, for an API key that several pipelines use at once, or more, where support has raised them.",
 			Attributes: map[string]schema.Attribute{
 				"requests_per_minute": limit(ratelimit.DocumentedRequestsPerMinute, "Requests per minute"),
 				"requests_per_hour":   limit(ratelimit.DocumentedRequestsPerHour, "Requests per hour"),
@@ -107,6 +107,9 @@ func configAttributes() map[string]schema.Attribute {
 		},
 	}
 }
+
+// mostRequests is the largest limit that a configuration may name.
+const mostRequests = 1_000_000
 
 func grouped(n int) string {
 	if n < 1000 {
