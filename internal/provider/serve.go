@@ -43,7 +43,7 @@ const (
 	// gcPercent lets the heap grow to five times of what is in use.
 	gcPercent = 400
 	// softMemoryLimit, in bytes, has the garbage collected more often beyond it.
-	softMemoryLimit = 64 << 20
+	softMemoryLimit = 48 << 20
 )
 
 // tuneGarbageCollection trades memory that a run does not miss for time, unless
