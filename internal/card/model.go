@@ -88,14 +88,14 @@ func (m *model) fromAPI(c api.CardListItem) {
 	m.Network = types.StringValue(c.Network)
 	m.Last4 = types.StringValue(c.Last4)
 	m.Label = stringOrNull(c.Label)
-	m.SpendingLimit = usdtype.Of(c.SpendingLimit)
+	m.SpendingLimit = m.SpendingLimit.Becoming(c.SpendingLimit)
 	m.setState(c.Status, c.Balance)
 }
 
 func (m *model) setState(status api.CardStatus, balance usd.Amount) {
 	m.Status = types.StringValue(string(status))
 	m.Frozen = types.BoolValue(status == api.StatusFrozen)
-	m.Balance = usdtype.Of(balance)
+	m.Balance = m.Balance.Becoming(balance)
 }
 
 // keepRequested keeps what the plan asked a new card to be and warns where the

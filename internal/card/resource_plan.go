@@ -3,6 +3,7 @@ package card
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -35,6 +36,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if p.diags.HasError() {
 		return
 	}
+	proposed := p.plan
 	switch {
 	case req.Plan.Raw.IsNull():
 		p.destroy(ctx)
@@ -46,7 +48,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 		p.private.write(ctx, resp.Private, p.diags)
 	}
-	if !p.diags.HasError() {
+	if !p.diags.HasError() && !reflect.DeepEqual(p.plan, proposed) { //nolint:govet // writing takes long, and what is taken for changed is only written once too often
 		p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
 	}
 }

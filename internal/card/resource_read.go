@@ -3,6 +3,7 @@ package card
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -29,6 +30,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.Diagnostics.Append(notRefreshed(state))
 		return
 	}
+	before := state
 	status, err := r.refresh(ctx, &state, &resp.Diagnostics)
 	switch {
 	case api.IsNotFound(err):
@@ -54,7 +56,9 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		}
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+	if !reflect.DeepEqual(state, before) { //nolint:govet // as in ModifyPlan
+		resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
+	}
 }
 
 // refresh updates the model with what the service says. Only the card's own

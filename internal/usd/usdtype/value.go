@@ -37,6 +37,14 @@ func Of(a usd.Amount) Value {
 	return Value{NumberValue: basetypes.NewNumberValue(a.BigFloat()), amount: a}
 }
 
+// Becoming returns a known amount: this very value where its cents agree.
+func (v Value) Becoming(a usd.Amount) Value {
+	if v.IsKnown() && v.err == nil && v.amount == a {
+		return v
+	}
+	return Of(a)
+}
+
 // OfPointer returns a known amount, or null for nil.
 func OfPointer(a *usd.Amount) Value {
 	if a == nil {

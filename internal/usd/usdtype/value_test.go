@@ -77,6 +77,19 @@ func TestSemanticEquality(t *testing.T) {
 	}
 }
 
+func TestBecoming(t *testing.T) {
+	t.Parallel()
+	noisy := fromText(t, "7.4100000000000001")
+	if got := noisy.Becoming(741); !got.Equal(noisy) {
+		t.Errorf("%s becomes %s at the same cents", noisy, got)
+	}
+	for _, v := range []usdtype.Value{noisy, usdtype.Null(), usdtype.Unknown(), fromText(t, "0.001")} {
+		if got := v.Becoming(0); !got.Equal(usdtype.Of(0)) || got.Err() != nil {
+			t.Errorf("%s becomes %s, %v, want 0", v, got, got.Err())
+		}
+	}
+}
+
 func TestAmountAndPointer(t *testing.T) {
 	t.Parallel()
 	if got := usdtype.Of(-5).Amount(); got != -5 {
