@@ -16,6 +16,8 @@ type privateState struct {
 	Account string `json:"account,omitempty"`
 	// Imported cards have attributes whose values nobody but the service knows.
 	Imported bool `json:"imported,omitempty"`
+	// JustImported spares the read with which Terraform follows an import.
+	JustImported bool `json:"just_imported,omitempty"`
 	// Pending is a movement of money whose outcome is not known.
 	Pending *pendingTransfer `json:"pending,omitempty"`
 	// Prior is the card as it was planned: core plans a replacement a second

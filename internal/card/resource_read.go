@@ -31,7 +31,12 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		return
 	}
 	before := state
-	status, err := r.refresh(ctx, &state, &resp.Diagnostics)
+	status, err := api.CardStatus(state.Status.ValueString()), error(nil)
+	if private.JustImported {
+		private.JustImported = false
+	} else {
+		status, err = r.refresh(ctx, &state, &resp.Diagnostics)
+	}
 	switch {
 	case api.IsNotFound(err):
 		problems := r.explainMissing(ctx, state, private)
@@ -123,8 +128,9 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 		return
 	}
 	state := importedModel(summary)
+	state.CreatedAt = session.CreatedAt(summary.CreatedAt, state.name(), &resp.Diagnostics)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	privateState{Imported: true}.write(ctx, resp.Private, &resp.Diagnostics)
+	privateState{Imported: true, JustImported: true}.write(ctx, resp.Private, &resp.Diagnostics)
 }
 
 // importedModel is a card that Terraform did not issue: what it was loaded

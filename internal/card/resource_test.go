@@ -3,6 +3,7 @@ package card_test
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -317,4 +318,29 @@ func TestImport(t *testing.T) {
 	s.Test(t, resource.TestStep{
 		Config: card(s, "amount = 50") + imports(issued.ID), ExpectError: wrapped("is terminated, which is final"),
 	})
+}
+
+func TestImportReadsTheCardOnce(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	issued := issue(s, map[string]any{"amount": 50})
+	p := s.Protocol(nil)
+	s.Delete("/_sandbox/requests")
+	card, diags := p.Import("vcard_card", issued.ID, nil)
+	if errors := diags.Errors(); errors != "" {
+		t.Fatal(errors)
+	}
+	read := 0
+	for _, call := range requests(s) {
+		if strings.HasPrefix(call.Path, "/cards") {
+			read++
+		}
+	}
+	if read != 1 || card.Values["created_at"] == nil {
+		t.Errorf("the import took %d reads and knows of %v", read, card.Values)
+	}
+	s.Freeze(issued.ID)
+	if card, _ = p.Refresh(card); card.Values["status"] != "frozen" {
+		t.Errorf("the next read finds the card %v", card.Values["status"])
+	}
 }
