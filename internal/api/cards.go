@@ -73,6 +73,12 @@ type CardPage struct {
 
 const maxPerPage = 100
 
+// requiredOfCard lists what every card of a response must have: one without its
+// BIN or limit must not read as a card that has changed.
+func requiredOfCard() []string {
+	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
+}
+
 // ListCards returns one page of the cards that the filter selects.
 func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (CardPage, error) {
 	query := url.Values{}
@@ -88,7 +94,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (C
 	err := c.read(ctx, &call{
 		operation: "list cards", method: http.MethodGet, path: "/cards", query: query,
 		accept: func(body []byte) error {
-			cards, envelope, err := decodeList[CardListItem](body, "id", "status", "balance")
+			cards, envelope, err := decodeList[CardListItem](body, requiredOfCard()...)
 			result = CardPage{Data: cards, Page: envelope.Page, PerPage: envelope.PerPage, Total: envelope.Total}
 			return err
 		},
@@ -133,11 +139,11 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 		return card, err
 	}
 	err = c.read(ctx, &call{
-		operation: "read card " + id, method: http.MethodGet, path: path,
+		card: id, operation: "read card " + id, method: http.MethodGet, path: path,
 		accept: func(body []byte) error {
 			card = CardSummary{}
 			return errors.Join(
-				decodeObject(body, &card, "id", "status", "balance"),
+				decodeObject(body, &card, requiredOfCard()...),
 				sameCard(id, card.ID),
 			)
 		},

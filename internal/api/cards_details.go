@@ -26,7 +26,7 @@ func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error
 	}
 	var details CardDetails
 	err = c.read(ctx, &call{
-		operation: "read the details of card " + id, method: http.MethodGet, path: path,
+		card: id, operation: "read the details of card " + id, method: http.MethodGet, path: path,
 		budget: ratelimit.Details, secret: true,
 		accept: func(body []byte) error {
 			return errors.Join(

@@ -13,6 +13,8 @@ type CardState struct {
 	ID      string     `json:"id"`
 	Status  CardStatus `json:"status"`
 	Balance usd.Amount `json:"balance"`
+	// Delay is set when the call took long, or lost a response.
+	Delay *Delay `json:"-"`
 }
 
 // Termination is what became of a card that was terminated.
@@ -25,6 +27,8 @@ type Termination struct {
 	// Recovered says that the response was lost and the card read terminated
 	// afterwards; what was returned is not known.
 	Recovered bool `json:"-"`
+	// Delay is set when the call took long, or lost a response.
+	Delay *Delay `json:"-"`
 }
 
 // FreezeCard suspends all transactions of a card. A card that is frozen already
@@ -57,7 +61,7 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 	}
 	var state CardState
 	set := &call{
-		operation: verb + " card " + id, method: http.MethodPost, path: path,
+		card: id, operation: verb + " card " + id, method: http.MethodPost, path: path,
 		accept: func(body []byte) error { return decodeCardState(body, id, &state) },
 	}
 	alreadyApplied := func(ctx context.Context) outcome {
@@ -81,9 +85,11 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 		}
 		return o
 	}
-	if _, err := c.mutate(ctx, &mutation{kind: SetFrozen, call: set, alreadyApplied: alreadyApplied, verify: verify}); err != nil {
+	how, err := c.mutate(ctx, &mutation{kind: MutationSetFrozen, call: set, alreadyApplied: alreadyApplied, verify: verify})
+	if err != nil {
 		return CardState{}, err
 	}
+	state.Delay = how.delay
 	return state, nil
 }
 
@@ -103,7 +109,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	defer release()
 	var result Termination
 	terminate := &call{
-		operation: "terminate card " + id, method: http.MethodDelete, path: path,
+		card: id, operation: "terminate card " + id, method: http.MethodDelete, path: path,
 		accept: func(body []byte) error {
 			result = Termination{}
 			if err := decodeObject(body, &result, "id", "status", "returned_to_wallet"); err != nil {
@@ -122,13 +128,14 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		}
 		return outcome{state: notApplied}
 	}
-	how, err := c.mutate(ctx, &mutation{kind: Terminate, call: terminate, alreadyApplied: verify, verify: verify})
+	how, err := c.mutate(ctx, &mutation{kind: MutationTerminate, call: terminate, alreadyApplied: verify, verify: verify})
 	switch {
 	case err != nil:
 		return Termination{}, err
 	case how.verified:
-		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, Recovered: how.uncertain}, nil
+		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, Recovered: how.uncertain, Delay: how.delay}, nil
 	}
+	result.Delay = how.delay
 	return result, nil
 }
 

@@ -131,6 +131,10 @@ func TestTerminationTellsWhatItKnows(t *testing.T) {
 			service.add(api.CardListItem{Balance: start}).Status = test.was
 			test.want.ID, test.want.Status = "card_1", api.StatusTerminated
 			got, err := service.client(t).TerminateCard(t.Context(), "card_1")
+			if (got.Delay != nil) != got.Recovered {
+				t.Errorf("the delay is %+v", got.Delay)
+			}
+			got.Delay = nil
 			if err != nil || got != test.want {
 				t.Errorf("got %+v, %v; want %+v", got, err, test.want)
 			}

@@ -25,10 +25,14 @@ type Client struct {
 	operationTime time.Duration
 	commitWait    time.Duration
 	maxRetries    int
+	keysHonoured  bool
+	tellsTime     atomic.Bool
+	ahead         atomic.Int64 // by how many nanoseconds the service's clock is ahead, where it tells its time
 	written       atomic.Bool
 	cardLocks     *lockTable
 	issues        *issueTracker
 	fleet         *fleet
+	inventory     inventory
 }
 
 // New returns a client. Its error is a *ConfigError.
@@ -62,6 +66,7 @@ func New(config Config) (*Client, error) {
 		operationTime: config.OperationTimeout,
 		commitWait:    config.CommitWait,
 		maxRetries:    config.MaxRetries,
+		keysHonoured:  config.KeysHonoured,
 		cardLocks:     newLockTable(),
 		issues:        newIssueTracker(),
 	}
@@ -71,6 +76,9 @@ func New(config Config) (*Client, error) {
 
 // HasWritten reports whether this client has begun a call that changes something.
 func (c *Client) HasWritten() bool { return c.written.Load() }
+
+// KeysHonoured reports whether the service is known to honour idempotency keys.
+func (c *Client) KeysHonoured() bool { return c.keysHonoured }
 
 // String names the service and not the key.
 func (c *Client) String() string { return "client of " + c.base }
@@ -83,4 +91,13 @@ func (c *Client) deadline(ctx context.Context) time.Time {
 		left = min(left, time.Until(end))
 	}
 	return c.clock.Now().Add(left)
+}
+
+// ServiceTime is the time by the service's own clock; false when it does not
+// tell it.
+func (c *Client) ServiceTime() (time.Time, bool) { return c.serviceTime(), c.tellsTime.Load() }
+
+// serviceTime is the time by the service's clock, as far as its responses tell.
+func (c *Client) serviceTime() time.Time {
+	return c.clock.Now().Add(time.Duration(c.ahead.Load())).UTC()
 }

@@ -46,6 +46,10 @@ type Config struct {
 	// MaxRetries is how often a call is tried again after a lost response or a
 	// connection that could not be made; below zero is the default.
 	MaxRetries int
+	// KeysHonoured says that the service counts requests with the same idempotency
+	// key once. A lost response is then asked for again at once; otherwise the
+	// client waits and verifies before it sends again.
+	KeysHonoured bool
 	// Limits replaces the documented ones (API §8); zero keeps them.
 	Limits Limits
 	// Clock is injected by tests; nil is the system's.

@@ -57,9 +57,13 @@ type list struct {
 
 // decodeList reads a list whose entries must have the required fields.
 func decodeList[T any](body []byte, required ...string) ([]T, list, error) {
+	var fields map[string]json.RawMessage
 	var envelope list
 	if err := decodeObject(body, &envelope); err != nil {
 		return nil, list{}, err
+	}
+	if err := json.Unmarshal(body, &fields); err != nil || fields["data"] == nil {
+		return nil, list{}, errors.New("the response lacks data")
 	}
 	entries := make([]T, len(envelope.Data))
 	for i, data := range envelope.Data {

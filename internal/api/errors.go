@@ -15,6 +15,9 @@ type Error struct {
 	Code      string // the service's stable code; empty when the body has none
 	Message   string // the service's message, or an excerpt of a body that is not JSON
 	Attempts  int
+	// AfterLostResponse says that an earlier attempt of the call had an unknown
+	// outcome, which turned out to be that nothing was done.
+	AfterLostResponse bool
 }
 
 // Error says what was tried, on what, and what came back.
@@ -62,9 +65,15 @@ func (e *RequestError) Error() string {
 
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// IsNotFound reports a 404. It is not proof that the object is gone: under
-// another account's key every object is a 404.
-func IsNotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
+// IsNotFound reports a 404 or 410 in the service's own words. It is not proof
+// that the object is gone: under another account's key every object is a 404,
+// and the service may be slow to show a new one.
+func IsNotFound(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && isMissing(e.Status) && e.Code != "" && hasStatus(err, e.Status)
+}
+
+func isMissing(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
 
 // IsUnauthorized reports a 401: the key is missing or invalid.
 func IsUnauthorized(err error) bool { return hasStatus(err, http.StatusUnauthorized) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -39,6 +40,11 @@ type Issuance struct {
 	// PossibleDuplicates are further new cards that look like this one and that
 	// nobody has asked for, left over by a request that took effect twice.
 	PossibleDuplicates []CardListItem
+	// Adopted says that the card was recovered by a label that others may use too,
+	// so that it may be another's.
+	Adopted bool
+	// Delay is set when the call took long, or lost a response.
+	Delay *Delay
 }
 
 // IssueCard issues a card and loads it from the wallet. When a response is lost
@@ -57,7 +63,11 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	if err != nil {
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
 	}
-	reconciliation := &issueReconciliation{client: c, request: request, body: string(body), baseline: baseline}
+	var began time.Time // zero when the service does not tell its time
+	if c.tellsTime.Load() {
+		began = c.serviceTime()
+	}
+	reconciliation := &issueReconciliation{client: c, request: request, body: string(body), baseline: baseline, began: began}
 	if err := reconciliation.join(ctx); err != nil {
 		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
 	}
@@ -71,20 +81,21 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			operation: operation, method: http.MethodPost, path: "/cards", body: body, budget: ratelimit.Creates,
 			accept: func(body []byte) error {
 				card = Card{}
-				return decodeObject(body, &card, "id", "status", "balance")
+				return decodeObject(body, &card, requiredOfCard()...)
 			},
 		}
-		how, err := c.mutate(ctx, &mutation{kind: Issue, call: issue, verify: reconciliation.verify})
+		how, err := c.mutate(ctx, &mutation{kind: MutationIssue, call: issue, verify: reconciliation.verify})
 		switch {
 		case err != nil:
 			return Issuance{}, reconciliation.giveUp(err)
 		case how.verified:
 			issuance := c.recoveredIssuance(detached, reconciliation.found)
+			issuance.Adopted, issuance.Delay = !request.GeneratedLabel, how.delay
 			issuance.PossibleDuplicates = reconciliation.strays(detached, how.attempts)
 			return issuance, nil
-		case c.issues.claim(card.ID):
-			issuance := Issuance{Card: card}
-			if how.uncertain {
+		case c.issues.claim(card.ID, c.clock.Now()):
+			issuance := Issuance{Card: card, Delay: how.delay}
+			if how.uncertain && !c.keysHonoured {
 				issuance.PossibleDuplicates = reconciliation.strays(detached, how.attempts)
 			}
 			return issuance, nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 )
 
 // issueReconciliation finds the card of one issuance whose response was lost.
@@ -14,6 +16,7 @@ type issueReconciliation struct {
 	request   IssueCardRequest
 	body      string
 	baseline  *baseline
+	began     time.Time // the service's time before the first attempt
 	release   func()
 	exclusive bool
 	undecided bool
@@ -80,7 +83,10 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		return outcome{undecided, err}
 	}
 	var err error
-	if r.candidates, err = r.unclaimed(ctx); err != nil {
+	if r.candidates, err = r.unclaimed(ctx); err == nil && !r.request.GeneratedLabel {
+		r.candidates, err = r.withoutEarlier(ctx, r.candidates)
+	}
+	if err != nil {
 		return outcome{undecided, err}
 	}
 	equal, others := r.contenders()
@@ -93,8 +99,24 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		return outcome{undecided, fmt.Errorf("%d new cards look like it", n)}
 	}
 	r.found = r.candidates[len(r.candidates)-1]
-	r.client.issues.claim(r.found.ID)
+	r.client.issues.claim(r.found.ID, r.client.clock.Now())
 	return outcome{state: applied}
+}
+
+// withoutEarlier leaves out cards that were there before the first attempt:
+// another pipeline may issue cards with the same label.
+func (r *issueReconciliation) withoutEarlier(ctx context.Context, cards []CardListItem) ([]CardListItem, error) {
+	const tolerance = 10 * time.Second // of clocks within the service
+	if r.began.IsZero() {
+		return cards, nil
+	}
+	var failed error
+	return slices.DeleteFunc(cards, func(card CardListItem) bool {
+		summary, err := r.client.GetCard(ctx, card.ID)
+		failed = errors.Join(failed, err)
+		created, err := time.Parse(time.RFC3339, summary.CreatedAt)
+		return err == nil && created.Before(r.began.Add(-tolerance))
+	}), failed
 }
 
 // contenders counts the other unresolved issuances of this fingerprint, with the

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // issueTracker knows what this process has issued and what was there before, so
@@ -12,7 +13,7 @@ type issueTracker struct {
 
 	mu         sync.Mutex
 	baselines  map[string]*baseline                         // by BIN
-	claimed    map[string]bool                              // by card id
+	claimed    map[string]time.Time                         // by card id
 	unresolved map[string]map[*issueReconciliation]struct{} // issuances whose response was lost, by fingerprint
 }
 
@@ -26,7 +27,7 @@ func newIssueTracker() *issueTracker {
 	return &issueTracker{
 		locks:      newLockTable(),
 		baselines:  map[string]*baseline{},
-		claimed:    map[string]bool{},
+		claimed:    map[string]time.Time{},
 		unresolved: map[string]map[*issueReconciliation]struct{}{},
 	}
 }
@@ -59,18 +60,29 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 }
 
 // claim takes a card for one call; false when another has it.
-func (t *issueTracker) claim(id string) bool {
+func (t *issueTracker) claim(id string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.claimed[id] {
+	if _, taken := t.claimed[id]; taken {
 		return false
 	}
-	t.claimed[id] = true
+	t.claimed[id] = now
 	return true
+}
+
+// isNew reports whether a card was issued by this process so recently that the
+// service may not show it everywhere yet.
+func (t *issueTracker) isNew(id string, now time.Time) bool {
+	const newness = time.Minute
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at, ours := t.claimed[id]
+	return ours && now.Sub(at) < newness
 }
 
 func (t *issueTracker) isClaimed(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.claimed[id]
+	_, taken := t.claimed[id]
+	return taken
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 type mutation struct {
 	kind MutationKind
 	call *call
+	key  string // idempotency key; empty is a random one
 	// verify finds out whether the call took effect; nil when nothing shows it.
 	verify func(context.Context) outcome
 	// alreadyApplied verifies at once after a refusal that may mean that the
@@ -25,7 +27,18 @@ type result struct {
 	attempts  int
 	verified  bool // by reading; there is no response
 	uncertain bool // at least one attempt had an unknown outcome
+	delay     *Delay
 }
+
+// Delay says why a call that ended well took long.
+type Delay struct {
+	Took         time.Duration
+	Attempts     int
+	LostResponse bool // at least one attempt had an unknown outcome
+}
+
+// notable is how long a call may take without a word.
+const notable = time.Minute
 
 // mutate makes the call under one idempotency key. It never sends again after a
 // lost response without waiting and verifying first. Once something is on its
@@ -39,17 +52,23 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 	defer end()
 	r := &mutationRun{
 		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
-		deadline: c.deadline(ctx), key: uuid.NewString(),
+		deadline: c.deadline(ctx), key: cmp.Or(m.key, uuid.NewString()),
 	}
-	for {
+	began := c.clock.Now()
+	for again := true; again; {
 		failure := r.attempt()
 		if failure == nil {
-			return r.result, nil
+			break
 		}
-		if again, err := r.follow(failure); !again {
+		var err error
+		if again, err = r.follow(failure); err != nil {
 			return r.result, err
 		}
 	}
+	if took := c.clock.Now().Sub(began); r.uncertain || took > notable {
+		r.delay = &Delay{Took: took, Attempts: r.attempts, LostResponse: r.uncertain}
+	}
+	return r.result, nil
 }
 
 // mutationRun is a mutation on its way to its outcome.
@@ -88,9 +107,29 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 	if !r.uncertain && f.class != unknown {
 		return r.followNotProcessed(f)
 	}
-	r.uncertain = true
 	r.waiting = r.detached
+	if r.client.keysHonoured {
+		return r.followHonoured(f)
+	}
+	r.uncertain = true
 	return r.followUnknown(f)
+}
+
+// followHonoured sends again under the same key, which the service counts once,
+// until it is answered or the operation's time is over.
+func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
+	switch {
+	case f.class == refused:
+		return false, f.afterLostResponse() // had it been applied before, the service would have repeated that response
+	case f.permanent, f.isRedirect() && r.retries >= r.client.maxRetries, r.client.clock.Now().After(r.deadline), r.client.limits.PausedPast(r.deadline):
+		return false, r.undecided(f.err)
+	}
+	r.uncertain = true
+	r.retries++
+	if r.client.backOff(r.detached, r.retries, f.retryAfter) != nil {
+		return false, r.undecided(f.err)
+	}
+	return true, nil
 }
 
 // followNotProcessed follows an attempt that certainly changed nothing, after
@@ -99,11 +138,11 @@ func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
 	if f.class == rateLimited && !r.client.limits.PausedPast(r.deadline) {
 		return true, nil
 	}
-	if f.class != notSent || f.permanent || r.retries == r.client.maxRetries {
+	if f.class != notProcessed || f.permanent || r.retries == r.client.maxRetries {
 		return false, f.err
 	}
 	r.retries++
-	if r.client.backOff(r.ctx, r.retries, 0) != nil {
+	if r.client.backOff(r.ctx, r.retries, f.retryAfter) != nil {
 		return false, f.err
 	}
 	return true, nil
@@ -119,7 +158,7 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 	// conflict is with the state of things and lasts.
 	case f.class == refused, r.conflict > 1 && r.conflict == r.attempts:
 		if r.mutation.verify != nil {
-			return false, f.err
+			return false, f.afterLostResponse()
 		}
 		return false, r.undecided(f.err)
 	case r.ctx.Err() != nil, r.retries == r.client.maxRetries, r.client.limits.PausedPast(r.deadline):

@@ -34,11 +34,11 @@ type MutationKind int
 
 // The kinds of mutation.
 const (
-	Issue MutationKind = iota
-	Move               // money, between the wallet and a card
-	SetFrozen
-	Terminate
-	Register // a webhook
+	MutationIssue MutationKind = iota
+	MutationMove               // money, between the wallet and a card
+	MutationSetFrozen
+	MutationTerminate
+	MutationRegister // a webhook
 )
 
 // UndecidedError says that a call may or may not have taken effect, and that

@@ -11,6 +11,8 @@ import (
 const (
 	firstDelay   = 500 * time.Millisecond
 	longestDelay = 30 * time.Second
+	// longestRead bounds how long a 429 may hold up a call that changes nothing.
+	longestRead = 10 * time.Minute
 	// longestRetryAfter is how long one call follows the service's wish by itself.
 	longestRetryAfter = time.Minute
 )
@@ -18,7 +20,7 @@ const (
 // read makes a call that changes nothing, again and again where that may help.
 // A 429 does not count as a retry.
 func (c *Client) read(ctx context.Context, x *call) error {
-	deadline := c.deadline(ctx)
+	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestRead))
 	for number, retries := 1, 0; ; number++ {
 		f := c.do(ctx, attempt{call: x, number: number, sending: ctx, deadline: deadline})
 		switch {
@@ -31,7 +33,7 @@ func (c *Client) read(ctx context.Context, x *call) error {
 				return f.err
 			}
 			continue
-		case f.status >= 300 && f.status < 400, f.status == http.StatusConflict, retries == c.maxRetries:
+		case f.isRedirect(), f.status == http.StatusConflict, retries == c.maxRetries:
 			return f.err
 		}
 		retries++

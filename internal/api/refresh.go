@@ -3,19 +3,26 @@ package api
 import (
 	"context"
 	"sync"
+	"time"
 )
+
+// RefreshedCard is a card as it was at a moment, by the service's clock.
+type RefreshedCard struct {
+	CardListItem
+	AsOf time.Time
+}
 
 // RefreshCard reads one card of which the status at the last read is known. The
 // reads of many cards at the same time share pages of the card list, so that
 // refreshing a fleet costs about as many requests as it has pages. A page may be
 // a minute old, but is never used after this client's first write. That a card
 // is terminated or not there is only ever said by a request for that card.
-func (c *Client) RefreshCard(ctx context.Context, id string, last CardStatus) (CardListItem, error) {
+func (c *Client) RefreshCard(ctx context.Context, id string, last CardStatus) (RefreshedCard, error) {
 	if card, ok := c.fleet.find(ctx, id, last); ok {
 		return card, nil
 	}
 	card, err := c.GetCard(ctx, id)
-	return card.CardListItem, err
+	return RefreshedCard{card.CardListItem, c.serviceTime()}, err
 }
 
 // fleet is the cards of an account as the lists of active and of frozen cards
@@ -36,14 +43,14 @@ func newFleet(c *Client) *fleet {
 
 // find looks in the listing of the card's last status, and in the other one when
 // the first is complete without it. False asks for a request of the card's own.
-func (f *fleet) find(ctx context.Context, id string, last CardStatus) (CardListItem, bool) {
+func (f *fleet) find(ctx context.Context, id string, last CardStatus) (RefreshedCard, bool) {
 	first, second := f.active, f.frozen
 	switch last {
 	case StatusActive:
 	case StatusFrozen:
 		first, second = second, first
 	default:
-		return CardListItem{}, false
+		return RefreshedCard{}, false
 	}
 	card, known := first.find(ctx, id)
 	if known == absent {

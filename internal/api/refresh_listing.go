@@ -39,7 +39,7 @@ type contents struct {
 	spent     int // requests made for them: pages, and cards of their own
 	fetch     *fetch
 
-	cards    map[string]CardListItem
+	cards    map[string]RefreshedCard
 	disputed map[string]bool // seen twice, with different content
 	pages    int             // 0 while unknown
 	fetched  int
@@ -47,12 +47,12 @@ type contents struct {
 }
 
 // find returns the card, and waits for pages where fetching them is worth it.
-func (l *listing) find(ctx context.Context, id string) (CardListItem, presence) {
+func (l *listing) find(ctx context.Context, id string) (RefreshedCard, presence) {
 	f := l.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now := f.client.clock.Now(); l.fetch == nil && now.Sub(l.fetchedAt) >= pageLifetime {
-		l.contents = contents{fetchedAt: now, cards: map[string]CardListItem{}, disputed: map[string]bool{}}
+		l.contents = contents{fetchedAt: now, cards: map[string]RefreshedCard{}, disputed: map[string]bool{}}
 	}
 	l.asked++
 	for ctx.Err() == nil && !f.client.HasWritten() {
@@ -68,20 +68,20 @@ func (l *listing) find(ctx context.Context, id string) (CardListItem, presence) 
 		}
 	}
 	l.spent++
-	return CardListItem{}, uncertain
+	return RefreshedCard{}, uncertain
 }
 
 // lookup decides from what is known already. A status that is neither active
 // nor frozen is for the card itself to tell.
-func (l *listing) lookup(id string) (CardListItem, presence) {
+func (l *listing) lookup(id string) (RefreshedCard, presence) {
 	card, ok := l.cards[id]
 	switch {
 	case ok && !l.disputed[id] && (card.Status == StatusActive || card.Status == StatusFrozen):
 		return card, present
 	case !ok && l.pages > 0 && l.fetched == l.pages:
-		return CardListItem{}, absent
+		return RefreshedCard{}, absent
 	}
-	return CardListItem{}, uncertain
+	return RefreshedCard{}, uncertain
 }
 
 // fetchMore starts fetching the pages that are missing, unless that costs too much.
@@ -130,12 +130,13 @@ func (l *listing) add(number int, page CardPage) bool {
 		return false
 	}
 	news := len(page.Data) == 0
+	asOf := l.fleet.client.serviceTime()
 	for _, card := range page.Data {
 		known, ok := l.cards[card.ID]
 		switch {
 		case !ok:
-			l.cards[card.ID], news = card, true
-		case known != card:
+			l.cards[card.ID], news = RefreshedCard{card, asOf}, true
+		case known.CardListItem != card:
 			l.disputed[card.ID] = true
 		}
 	}

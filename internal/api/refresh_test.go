@@ -127,7 +127,7 @@ func refresh(t *testing.T, client *api.Client, cards []api.CardListItem, readers
 		wg.Go(func() {
 			for card := range work {
 				got, err := client.RefreshCard(t.Context(), card.ID, card.Status)
-				if err != nil || got != card {
+				if err != nil || got.CardListItem != card {
 					t.Errorf("got %+v, %v; want %+v", got, err, card)
 				}
 			}
@@ -240,7 +240,7 @@ func TestRefreshTellsTheTruth(t *testing.T) {
 				wg.Go(func() {
 					for i := reader; i < len(asked); i += 10 {
 						got, err := client.RefreshCard(t.Context(), asked[i].ID, last(asked[i]))
-						if err != nil || got != asked[i] {
+						if err != nil || got.CardListItem != asked[i] {
 							t.Errorf("got %+v, %v; want %+v", got, err, asked[i])
 						}
 					}
@@ -294,7 +294,7 @@ func TestRefreshAsksForTheCardInDoubt(t *testing.T) {
 				if !api.IsNotFound(err) {
 					t.Errorf("%+v, %v", got, err)
 				}
-			case err != nil || got != service.cards[0]:
+			case err != nil || got.CardListItem != service.cards[0]:
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

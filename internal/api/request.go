@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,16 +12,24 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-const maxBody = 8 << 20 // a page of 100 cards is far below
+const (
+	maxBody = 8 << 20 // a page of 100 cards is far below
+	// visibleDelay is how long a card that was just issued is given, at each
+	// attempt, until the service shows it.
+	visibleDelay = 2 * time.Second
+)
 
 // call is one request as its endpoint's method describes it.
 type call struct {
+	card      string // the id of the card that it is about, if any
 	operation string // what a person would say is tried: "fund card card_1"
 	method    string
 	path      string
@@ -28,6 +37,7 @@ type call struct {
 	body      []byte
 	budget    ratelimit.Budget
 	secret    bool               // the response carries secrets and is never quoted
+	hidden    []string           // what the request carries and no error may repeat
 	accept    func([]byte) error // reads the body of a success
 }
 
@@ -35,10 +45,10 @@ type call struct {
 type class int
 
 const (
-	refused     class = iota // the service says that it did nothing
-	rateLimited              // likewise, for pace
-	notSent                  // nothing has left this machine
-	unknown                  // it may have taken effect
+	refused      class = iota // the service says that it did nothing
+	rateLimited               // likewise, for pace
+	notProcessed              // it has not reached the service, and may be sent again
+	unknown                   // it may have taken effect
 )
 
 // failure is an attempt that did not succeed.
@@ -49,6 +59,17 @@ type failure struct {
 	retryAfter time.Duration
 	err        error
 }
+
+// afterLostResponse is the refusal of a call of which an attempt before had an
+// unknown outcome.
+func (f *failure) afterLostResponse() error {
+	if refused, ok := errors.AsType[*Error](f.err); ok {
+		refused.AfterLostResponse = true
+	}
+	return f.err
+}
+
+func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
 
 // attempt is one try of a call.
 type attempt struct {
@@ -62,9 +83,12 @@ type attempt struct {
 // do makes one attempt. Waiting for the limits ends with ctx; once the request
 // is on its way only its sending context and its own time end it.
 func (c *Client) do(ctx context.Context, a attempt) *failure {
+	if err := ctx.Err(); err != nil {
+		return &failure{class: notProcessed, permanent: true, err: a.requestError(false, err)}
+	}
 	began := c.clock.Now()
 	if err := c.limits.Acquire(ctx, a.budget, a.deadline); err != nil {
-		return &failure{class: notSent, permanent: true, err: a.requestError(false, err)}
+		return &failure{class: notProcessed, permanent: true, err: a.requestError(false, err)}
 	}
 	sent := c.clock.Now()
 	status, header, body, err := c.send(a)
@@ -78,6 +102,10 @@ func (c *Client) do(ctx context.Context, a attempt) *failure {
 	if err != nil {
 		return a.lost(err)
 	}
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		c.tellsTime.Store(true)
+		c.ahead.Store(int64(date.Sub(c.clock.Now().Truncate(time.Second))))
+	}
 	f := c.judge(a, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
 	if status == http.StatusTooManyRequests {
@@ -87,6 +115,9 @@ func (c *Client) do(ctx context.Context, a attempt) *failure {
 	}
 	if f != nil {
 		f.status, f.retryAfter = status, retryAfter
+	}
+	if f != nil && f.class == refused && IsNotFound(f.err) && c.issues.isNew(a.card, sent) {
+		f.class, f.retryAfter = notProcessed, max(retryAfter, visibleDelay)
 	}
 	return f
 }
@@ -147,17 +178,19 @@ func (a attempt) lost(err error) *failure {
 	if !ok {
 		return &failure{class: unknown, err: a.requestError(true, err)}
 	}
-	return &failure{class: notSent, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
+	return &failure{class: notProcessed, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
 }
 
-// isTransient tells whether a connection that could not be made may be made later: a
-// service that restarts refuses connections, a wrong name or certificate stays
-// wrong.
+// isTransient tells whether a connection that could not be made may be made
+// later: a service that restarts refuses connections or breaks off handshakes, a
+// wrong name or certificate stays wrong.
 func isTransient(err error) bool {
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		return name.IsTimeout || name.IsTemporary
 	}
-	return isDial(err) || errors.Is(err, context.DeadlineExceeded)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	return !untrusted && !noTLS && !errors.Is(err, context.Canceled)
 }
 
 func isDial(err error) bool {
@@ -176,24 +209,42 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 			return &failure{class: unknown, err: a.requestError(true, err)}
 		}
 		return nil
-	case status == http.StatusTooManyRequests:
-		return &failure{class: rateLimited, err: c.statusError(a, status, body)}
-	case status == http.StatusRequestTimeout, status == http.StatusConflict, status < 400, status >= 500:
-		return &failure{class: unknown, err: c.statusError(a, status, body)}
-	default:
-		return &failure{class: refused, err: c.statusError(a, status, body)}
 	}
+	err := c.statusError(a, status, body)
+	switch {
+	case status == http.StatusTooManyRequests:
+		return &failure{class: rateLimited, err: err}
+	case status == http.StatusRequestTimeout, status < 400, status >= 500, status == http.StatusConflict && isInFlight(err.Code):
+		return &failure{class: unknown, err: err}
+	case isMissing(status) && err.Code == "" && a.method != http.MethodPost:
+		// Not in the service's words, so a gateway answered in its place.
+		return &failure{class: notProcessed, err: err}
+	default:
+		return &failure{class: refused, err: err}
+	}
+}
+
+// isInFlight reports whether the code of a conflict may say that the same
+// request is being processed; others say what the service objects to.
+func isInFlight(code string) bool {
+	code = strings.ToLower(code)
+	return code == "" || slices.ContainsFunc([]string{"flight", "progress", "in_use", "processing", "concurren", "locked", "idempoten", "conflict"}, func(word string) bool {
+		return strings.Contains(code, word)
+	})
 }
 
 func (a attempt) requestError(sent bool, err error) error {
 	return &RequestError{Operation: a.operation, Method: a.method, Path: a.path, Sent: sent, Attempts: a.number, Err: err}
 }
 
-func (c *Client) statusError(a attempt, status int, body []byte) error {
+func (c *Client) statusError(a attempt, status int, body []byte) *Error {
 	e := &Error{Operation: a.operation, Method: a.method, Path: a.path, Status: status, Attempts: a.number}
 	var fields struct {
 		Error   string `json:"error"`
 		Message string `json:"message"`
+	}
+	for _, text := range a.hidden {
+		body = bytes.ReplaceAll(body, []byte(text), []byte(redacted))
 	}
 	switch err := json.Unmarshal(body, &fields); {
 	case err == nil && fields.Error+fields.Message != "":

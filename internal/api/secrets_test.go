@@ -168,7 +168,7 @@ func TestRequestsSayWhatTheyHaveTo(t *testing.T) {
 
 func TestCardIDsStayIDs(t *testing.T) {
 	t.Parallel()
-	service := &script{steps: []http.HandlerFunc{respond(404, "")}}
+	service := &script{steps: []http.HandlerFunc{respond(404, `{"error":"not_found","message":""}`)}}
 	client := newClient(t, service)
 	for _, id := range []string{"", ".", "..", strings.Repeat("x", 10_000)} {
 		if _, err := client.GetCard(t.Context(), id); err == nil || !strings.Contains(err.Error(), "not a card id") {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -79,7 +80,7 @@ func (b *fakeService) add(card api.CardListItem) *fakeCard {
 func (b *fakeService) insert(card api.CardListItem) *fakeCard {
 	card.ID = fmt.Sprintf("card_%d", len(b.cards)+1)
 	card.Status = api.StatusActive
-	added := &fakeCard{CardListItem: card, CreatedAt: "2026-03-01T12:00:00Z"}
+	added := &fakeCard{CardListItem: card, CreatedAt: b.clock.Now().UTC().Format(time.RFC3339)}
 	b.cards = append(b.cards, added)
 	return added
 }
@@ -96,7 +97,7 @@ func (b *fakeService) spend(card *fakeCard, kind api.TransactionType, amount, fe
 	}
 	b.history = append(b.history, map[string]any{
 		"id": fmt.Sprintf("txn_%d", len(b.history)+1), "card_id": card.ID, "type": kind, "amount": amount,
-		"currency": "USD", "fee": fee, "merchant": map[string]string{"name": "m", "mcc": "7311"}, "created_at": "2026-03-01T12:00:00Z",
+		"currency": "USD", "fee": fee, "merchant": map[string]string{"name": "m", "mcc": "7311"}, "created_at": b.clock.Now().UTC().Format(time.RFC3339),
 	})
 }
 
@@ -142,6 +143,7 @@ func (b *fakeService) once(key string, run func() func(http.ResponseWriter)) fun
 }
 
 func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", b.clock.Now().UTC().Format(http.TimeFormat))
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
 	if r.Method == http.MethodGet {
 		b.mu.Lock()
@@ -186,7 +188,8 @@ func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(`{"error":"planned","message":"as the test wants it"}`))
+		code := map[int]string{http.StatusConflict: "request_in_progress", http.StatusNotFound: "not_found"}[status]
+		_, _ = fmt.Fprintf(w, `{"error":%q,"message":"as the test wants it"}`, cmp.Or(code, "planned"))
 	case f.response == "truncate":
 		truncate(`{"id":"card_1","status":"active"}`)(w, r)
 	case f.response == "drop" || reply == nil:

@@ -12,15 +12,36 @@ import (
 // effect, so that it can be reconciled later. It marshals to JSON and holds no
 // secret. Amounts are in USD.
 type PendingTransfer struct {
-	Key               string       `json:"key"` // idempotency key
-	CardID            string       `json:"card_id"`
-	Kind              TransferKind `json:"kind"`
-	Amount            usd.Amount   `json:"amount"`
-	BalanceBefore     usd.Amount   `json:"balance_before"`
-	BalanceAfter      usd.Amount   `json:"balance_after"`      // at the last reading
-	NewestTransaction string       `json:"newest_transaction"` // id, before the first attempt; empty for none
-	Unsteady          bool         `json:"unsteady,omitempty"` // the balance moved while it was read before the first attempt
-	SentAt            time.Time    `json:"sent_at"`            // the last attempt
+	Key           string       `json:"key"` // idempotency key
+	CardID        string       `json:"card_id"`
+	Kind          TransferKind `json:"kind"`
+	Amount        usd.Amount   `json:"amount"`
+	BalanceBefore usd.Amount   `json:"balance_before"`
+	BalanceAfter  usd.Amount   `json:"balance_after"` // at the last reading
+	Before        *Anchor      `json:"before,omitempty"`
+	SentAt        time.Time    `json:"sent_at"` // the last attempt
+
+	// What earlier releases kept in place of Before.
+	NewestTransaction string `json:"newest_transaction,omitempty"` // id; empty for none
+	Unsteady          bool   `json:"unsteady,omitempty"`           // the balance moved while it was read
+}
+
+// movement is the transfer as it was tried.
+func (p PendingTransfer) movement() Movement {
+	m := Movement{CardID: p.CardID, Delta: p.Amount, Key: p.Key}
+	if p.Kind == TransferWithdraw {
+		m.Delta = -p.Amount
+	}
+	return m
+}
+
+// before is the reading that preceded the first attempt.
+func (p PendingTransfer) before() reading {
+	r := reading{balance: p.BalanceBefore}
+	if p.Before == nil && p.NewestTransaction != "" {
+		r.newest, r.more = []Transaction{{ID: p.NewestTransaction}}, true
+	}
+	return r
 }
 
 // TransferState tells whether a transfer took effect.
@@ -37,13 +58,15 @@ const (
 type TransferOutcome struct {
 	State       TransferState
 	CardBalance usd.Amount // USD, now
+	Anchor      *Anchor    // to be kept when the transfer is decided
 	Reason      string     // why it is undecided, for people; else empty
 }
 
 // ReconcileTransfer finds out whether a pending transfer took effect. It moves nothing.
 func (c *Client) ReconcileTransfer(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
 	fail := func(err error) (TransferOutcome, error) {
-		return TransferOutcome{State: TransferUndecided}, fmt.Errorf("reconcile the pending transfer of %s USD (%s) on card %s: %w", p.Amount, p.Kind, p.CardID, err)
+		return TransferOutcome{State: TransferUndecided, CardBalance: p.BalanceBefore},
+			fmt.Errorf("reconcile the pending transfer of %s USD (%s) on card %s: %w", p.Amount, p.Kind, p.CardID, err)
 	}
 	release, err := c.cardLocks.acquire(ctx, p.CardID, exclusive)
 	if err != nil {
@@ -56,43 +79,17 @@ func (c *Client) ReconcileTransfer(ctx context.Context, p PendingTransfer) (Tran
 			return fail(err)
 		}
 	}
-	outcome, err := c.reconcile(ctx, p)
-	if err != nil {
-		return fail(err)
+	m := p.movement()
+	before := p.Before
+	if before == nil {
+		before = p.before().anchor(0)
 	}
-	return outcome, nil
-}
-
-// reconcile compares the card's balance with what its transactions explain, with
-// and without the transfer. A fee may or may not have been taken from the card.
-func (c *Client) reconcile(ctx context.Context, p PendingTransfer) (TransferOutcome, error) {
-	now, err := c.snapshot(ctx, p.CardID, &p.NewestTransaction)
-	if err != nil {
-		return TransferOutcome{State: TransferUndecided, CardBalance: p.BalanceBefore}, err
+	now, o := c.verifyMovement(ctx, m, before, p.Unsteady)
+	switch o.state {
+	case applied:
+		return TransferOutcome{State: TransferDone, CardBalance: now.balance, Anchor: before.plus(m.Delta)}, nil
+	case notApplied:
+		return TransferOutcome{State: TransferNotDone, CardBalance: now.balance, Anchor: before}, nil
 	}
-	without := p.BalanceBefore - now.since.spent
-	with := without + p.Amount
-	if p.Kind == TransferWithdraw {
-		with = without - p.Amount
-	}
-	fits := func(expected usd.Amount) bool {
-		return now.balance == expected || now.balance == expected-now.since.fees
-	}
-	unclear := now.since.unclear
-	if p.Unsteady || !now.steady {
-		unclear = "the balance moved while it was read"
-	}
-	outcome := TransferOutcome{State: TransferNotDone, CardBalance: now.balance}
-	switch {
-	case unclear != "" || fits(with) == fits(without):
-		outcome.State = TransferUndecided
-		outcome.Reason = fmt.Sprintf("card %s held %s USD before and holds %s USD now, while its transactions lead to %s USD with the transfer and %s USD without",
-			p.CardID, p.BalanceBefore, now.balance, with, without)
-		if unclear != "" {
-			outcome.Reason += "; " + unclear
-		}
-	case fits(with):
-		outcome.State = TransferDone
-	}
-	return outcome, nil
+	return TransferOutcome{State: TransferUndecided, CardBalance: now.balance, Reason: o.reason.Error()}, nil
 }

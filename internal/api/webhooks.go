@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 )
 
 // WebhookRequest asks for events to be sent to an address.
@@ -32,6 +34,8 @@ type Registration struct {
 	// endpoint with another secret may exist. The API cannot list endpoints: it
 	// shows in the dashboard only.
 	MayHaveDuplicate bool
+	// Delay is set when the call took long, or lost a response.
+	Delay *Delay
 }
 
 // RegisterWebhook registers an endpoint. When a response is lost the request is
@@ -47,8 +51,9 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		return Registration{}, fmt.Errorf("%s: %w", operation, err)
 	}
 	var webhook Webhook
-	how, err := c.mutate(ctx, &mutation{kind: Register, call: &call{
+	how, err := c.mutate(ctx, &mutation{kind: MutationRegister, call: &call{
 		operation: operation, method: http.MethodPost, path: "/webhooks", body: body, secret: true,
+		hidden: secretsOf(request),
 		accept: func(body []byte) error {
 			webhook = Webhook{Secret: request.Secret} // where the response does not repeat it
 			if err := decodeObject(body, &webhook, "id"); err != nil {
@@ -63,7 +68,22 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 	if err != nil {
 		return Registration{}, err
 	}
-	return Registration{Webhook: webhook, MayHaveDuplicate: how.uncertain}, nil
+	return Registration{Webhook: webhook, MayHaveDuplicate: how.uncertain && !c.keysHonoured, Delay: how.delay}, nil
+}
+
+// secretsOf lists what nobody but the service may read of a request: the signing
+// secret, and the parts of the address where people put tokens.
+func secretsOf(request WebhookRequest) []string {
+	hidden := []string{request.Secret.Reveal(), request.URL}
+	if u, err := url.Parse(request.URL); err == nil {
+		hidden = append(hidden, u.RequestURI(), u.Path, u.RawQuery, u.Fragment, u.User.String())
+		hidden = append(hidden, strings.Split(u.Path, "/")...)
+		for _, values := range u.Query() {
+			hidden = append(hidden, values...)
+		}
+	}
+	const shortest = 4 // less is no secret, and would tear words apart
+	return slices.DeleteFunc(hidden, func(text string) bool { return len(text) < shortest })
 }
 
 // hostOf leaves out the parts of an address where people put tokens.

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -103,6 +104,10 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	} else {
 		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance)
 	}
+	resp.Diagnostics.Append(session.DelayWarning(fmt.Sprintf(try, name), transfer.Delay)...)
+	if transfer.Excess != 0 {
+		resp.Diagnostics.Append(excess(name, fmt.Sprintf(try, name), transfer))
+	}
 	if a.mayFreeze && card.Status == api.StatusActive {
 		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)
 	}
@@ -123,12 +128,6 @@ func checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, try string, err error) diag.Diagnostic {
 	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
 		return undecided(open, try)
-	}
-	if over, ok := errors.AsType[*api.OverWithdrawalError](err); ok {
-		return diag.NewErrorDiagnostic("The service withdrew more than asked: "+try,
-			fmt.Sprintf("%s USD were to be moved to the wallet, but the service moved %s USD, and the card holds %s USD now. Nothing is lost: the rest is in the wallet as well. "+
-				"Fund the card with %s USD where it is needed, for example with the action vcard_card_fund. This service may not support partial withdrawals.",
-				over.Asked, over.Moved, over.Transfer.CardBalance, over.Moved-over.Asked))
 	}
 	return rejection(ctx, a.session.Client, card.ID, try, err)
 }

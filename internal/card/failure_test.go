@@ -89,7 +89,7 @@ func TestTheWorldMovesBetweenPlanAndApply(t *testing.T) {
 			[]string{"Could not fund card", "(insufficient_funds)", "vcard_deposit_addresses"},
 		},
 		"card spent": {
-			func(f *fixture) { f.spend(5000) }, 20,
+			func(f *fixture) { f.buy(5000) }, 20,
 			[]string{"Could not withdraw 40.00 USD from card", "(insufficient_card_balance)", "Run terraform plan again"},
 		},
 	} {
@@ -114,10 +114,11 @@ func TestServiceThatIgnoresTheAmountOfAWithdrawal(t *testing.T) {
 	t.Parallel()
 	f := issued(t, object{"amount": 60})
 	f.s.Put("/_sandbox/quirks", map[string]string{"withdraw_amount": "ignored"}).Must()
-	f.says("the error", f.tryApply(object{"amount": 50}).Errors(), f.id(), "10.00 USD", "60.00 USD", "terraform plan")
+	f.says("the warning", f.tryApply(object{"amount": 50}).Warnings(), f.id(), "withdraw 10.00 USD", "holds 0.00 USD", "50.00 USD other than", "vcard_card_fund")
+	f.same("the state", object{"amount": acctest.Number("50"), "balance": acctest.Number("0")}, f.card.Values)
 	f.refresh()
-	f.apply(object{"amount": 50}) // the difference is planned and funded
-	f.holds("active", 5000, 1000000-5100)
+	f.unchanged(object{"amount": 50}) // what the service did by itself changes no amount
+	f.holds("active", 0, 1000000-100)
 }
 
 func TestTerminatedWhileDestroying(t *testing.T) {
@@ -193,7 +194,9 @@ func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
 
 	f.says("the warning", f.refresh().Warnings(), "still undecided", "40.00", f.id())
 	f.failsToPlan(object{"amount": 90}, "An earlier movement of money on card "+f.id(), "40.00 USD")
-	f.unchanged(object{"amount": 60})
+	_, diags := f.protocol().Plan(f.card, complete(object{"amount": 60}))
+	f.succeed(diags)
+	f.says("the way out", diags.Warnings(), "gives up an undecided movement", "40.00 USD", "moves no money")
 
 	f.s.Delete("/_sandbox/faults").Must()
 	f.says("the refresh", f.refresh().Warnings())

@@ -206,3 +206,11 @@ func (f *fixture) spend(amount usd.Amount) {
 	f.t.Helper()
 	f.s.Post("/cards/"+f.id()+"/withdraw", map[string]usd.Amount{"amount": amount}).Must()
 }
+
+// buy authorizes a purchase.
+func (f *fixture) buy(amount usd.Amount) {
+	f.t.Helper()
+	f.s.Post("/_sandbox/authorizations", map[string]any{
+		"card_id": f.id(), "amount": amount, "merchant": map[string]string{"name": "Ads", "mcc": "7311"},
+	}).Must()
+}

@@ -37,9 +37,9 @@ func withdrawsTooMuch(card model, before, after usd.Amount) string {
 		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount())
 }
 
-func withdrawsIntoTopUp(card model, after usd.Amount, rule *topUp) string {
+func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, which is under top_up.below (%s USD): the same plan would load again what it withdraws. Lower top_up as well, or take it out.",
-		card.name(), after, rule.Below.Amount())
+		card.name(), after, below)
 }
 
 func baseline(card model, amount usd.Amount) diag.Diagnostic {
@@ -88,33 +88,23 @@ func removedFromState(card model, what string) diag.Diagnostic {
 		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
 }
 
-func foreignAccount(card model, private privateState) diag.Diagnostic {
-	why := "The API key belongs to another account than the one that owned the card when Terraform last saw it"
-	if private.Account == "" {
-		why = "Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account"
-	}
+func protectedFromDelete(name string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
+		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
+			"Where it is still the resource's card, keep it with terraform untaint, or set deletion_protection = false and apply that alone first. "+
+			"Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: "+
+			"terminate it in the dashboard; the next plan sees that and removes it from the state.")
+}
+
+func notProvenGone(card model, reason string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("This API key cannot see "+card.name(),
-		"The service answers 404 for it. "+why+". Nothing was changed. "+
-			"Configure the key (VCARD_API_KEY) and base_url of the account that owns the card. If that account is closed for good, remove the card from the state with terraform state rm.")
+		"The service answers 404 for it, which alone does not prove that it is gone. "+reason+" Nothing was changed. "+
+			"Try again in a few minutes; check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card. If the card is gone for certain, remove it with terraform state rm.")
 }
 
 func notRefreshed(card model) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Cards are not refreshed",
 		"The provider's configuration depends on values that are known only after apply, so the state of "+card.name()+" is kept as it is.")
-}
-
-const reconcileByHand = "Run terraform plan again: each refresh checks it again. If it stays open, find the movement in the dashboard, then take the card out of the state with terraform state rm and import it again: amount starts from a new baseline then, and moves no money."
-
-func notReconciled(card model, pending *pendingTransfer, reason string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("A movement of money on "+card.name()+" is still undecided",
-		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the answer. Whether it took effect cannot be told yet: %s. No further money moves on this card until it can. %s",
-			pending.Transfer.Kind, pending.Transfer.Amount, strings.TrimSuffix(reason, "."), reconcileByHand))
-}
-
-func stillUndecided(card model, pending *pendingTransfer) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("An earlier movement of money on "+card.name()+" is undecided",
-		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the answer. Until it is known whether that took effect, no further money moves on this card. %s",
-			pending.Transfer.Kind, pending.Transfer.Amount, reconcileByHand))
 }
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
@@ -135,6 +125,22 @@ func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+
 		"\n\nThe card exists, is loaded with "+card.Balance.Amount().String()+" USD and active. Terraform marks it as tainted, and the next apply would terminate it and issue another. "+
 		"To keep it, run terraform untaint on this resource, then apply again: that freezes it.")
+}
+
+func adopted(card model) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("A card was recognized by its label: "+card.name(),
+		"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards with this label might own it. "+
+			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
+}
+
+func liveCardWithLabel(label string, cards []api.CardListItem) diag.Diagnostic {
+	lines := make([]string, len(cards))
+	for i, card := range cards {
+		lines[i] = fmt.Sprintf("  import {\n    to = <address of the resource>\n    id = %q # %s, %s USD\n  }", card.ID, card.Status, card.Balance)
+	}
+	return diag.NewAttributeWarningDiagnostic(path.Root("label"), fmt.Sprintf("A live card labelled %q is not in this state: %s", label, cards[0].ID),
+		"This plan issues another card with that label. If an earlier run issued the live one and was cut off before it saved it, import it instead, and nothing is issued:\n\n"+
+			strings.Join(lines, "\n")+"\n\nIf it belongs to another configuration, give this card a label of its own, or go on.")
 }
 
 func issuedDifferently(card model, has []string) diag.Diagnostic {

@@ -3,17 +3,28 @@ package card
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // privateState is what Terraform's private state holds of a card, no secret among it.
 type privateState struct {
-	// Account is the fingerprint of the account that owns the card.
-	Account string `json:"account,omitempty"`
+	// Version grows when an earlier release could not read what a later one writes.
+	Version int `json:"version,omitempty"`
+	// Account is the fingerprint of the account that owns the card, as earlier
+	// releases kept it, and Addresses the hashes of its deposit addresses.
+	Account   string   `json:"account,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+	// Anchor is what the card is known to have held.
+	Anchor *api.Anchor `json:"anchor,omitempty"`
+	// Token is in the idempotency key of the next movement of money, and is renewed
+	// when that is made, so that a movement of the same amount later is another one.
+	Token string `json:"token,omitempty"`
 	// Imported cards have attributes whose values nobody but the service knows.
 	Imported bool `json:"imported,omitempty"`
 	// JustImported spares the read with which Terraform follows an import.
@@ -32,6 +43,20 @@ type pendingTransfer struct {
 	ToppedUp usd.Amount          `json:"topped_up"`
 }
 
+// account is what is known of the account that owns the card.
+func (s privateState) account() session.Account {
+	return session.Account{Fingerprint: s.Account, Addresses: s.Addresses}
+}
+
+// keepAccount adds the addresses of an account, so that one of them may be
+// rotated and the account is still known.
+func (s *privateState) keepAccount(account session.Account) {
+	s.Account = account.Fingerprint
+	s.Addresses = append(s.Addresses, account.Addresses...)
+	slices.Sort(s.Addresses)
+	s.Addresses = slices.Compact(s.Addresses)
+}
+
 // priorCard is a card that may be about to be replaced.
 type priorCard struct {
 	Name      string     `json:"name"`
@@ -41,7 +66,10 @@ type priorCard struct {
 	Planned usd.Amount `json:"planned"`
 }
 
-const privateStateKey = "card"
+const (
+	privateStateKey     = "card"
+	privateStateVersion = 2
+)
 
 type keyGetter interface {
 	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
@@ -59,7 +87,10 @@ func readPrivateState(ctx context.Context, from keyGetter, diags *diag.Diagnosti
 	if len(data) == 0 {
 		return s
 	}
-	if err := json.Unmarshal(data, &s); err != nil {
+	if err := json.Unmarshal(data, &s); err == nil && s.Version > privateStateVersion {
+		diags.AddError("Private state of a later release",
+			"What is kept beside the state of this card was written by a later release of the provider, so nothing was done. Use that release or a later one.")
+	} else if err != nil {
 		diags.AddError("Unreadable private state",
 			"What the provider keeps beside the state of this card cannot be read: "+err.Error()+
 				". Restore the state from a backup, or remove the card from the state with terraform state rm and import it again.")
@@ -68,6 +99,7 @@ func readPrivateState(ctx context.Context, from keyGetter, diags *diag.Diagnosti
 }
 
 func (s privateState) write(ctx context.Context, to keySetter, diags *diag.Diagnostics) {
+	s.Version = privateStateVersion
 	data, err := json.Marshal(s)
 	if err != nil {
 		diags.AddError("Private state cannot be written", err.Error())

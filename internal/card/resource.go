@@ -3,6 +3,7 @@ package card
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -67,12 +68,16 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.ToppedUp = usdtype.Of(0)
 	resp.Diagnostics.Append(state.keepRequested(plan)...)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	private := privateState{}
+	private := privateState{Anchor: api.IssueAnchor(request.Amount), Token: uuid.NewString()}
 	if account, err := r.session.Account(ctx); err == nil {
-		private.Account = account
+		private.keepAccount(account)
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
+	resp.Diagnostics.Append(session.DelayWarning("issue "+state.name(), issued.Delay)...)
+	if issued.Adopted {
+		resp.Diagnostics.Append(adopted(state))
+	}
 
 	if plan.Frozen.ValueBool() {
 		frozen, err := r.session.Client.FreezeCard(ctx, state.ID.ValueString())
@@ -81,6 +86,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 			return
 		}
 		state.setState(frozen.Status, frozen.Balance)
+		resp.Diagnostics.Append(session.DelayWarning("freeze "+state.name(), frozen.Delay)...)
 	}
 	state.keepPlanned(plan)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -99,34 +105,38 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	}
 	// A tainted card is replaced without a plan of its own, so the plan's check is not enough.
 	if state.DeletionProtection.ValueBool() {
-		resp.Diagnostics.Append(protected(state.name()))
+		resp.Diagnostics.Append(protectedFromDelete(state.name()))
 		return
 	}
+	r.session.Meet(state.ID.ValueString())
 	ended, err := r.session.Client.TerminateCard(ctx, state.ID.ValueString())
 	switch {
 	case err == nil:
 		tflog.Info(ctx, "card terminated", map[string]any{
 			"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.AlreadyTerminated,
 		})
+		resp.Diagnostics.Append(session.DelayWarning("terminate "+state.name(), ended.Delay)...)
 	case api.IsNotFound(err):
-		resp.Diagnostics.Append(r.explainMissing(ctx, state, private)...)
+		resp.Diagnostics.Append(r.proveGone(ctx, state, private)...)
 	default:
 		resp.Diagnostics.Append(session.ErrorDiagnostic("terminate "+state.name(), err))
 	}
 }
 
-// explainMissing tells apart the two meanings of a 404: the card is gone, which
-// is no problem, or the API key is another account's, to which every card is
-// missing. Taking the second for the first would issue a whole fleet twice.
-func (r *cardResource) explainMissing(ctx context.Context, state model, private privateState) diag.Diagnostics {
-	account, err := r.session.Account(ctx)
+// proveGone returns errors unless a card that the service calls missing is gone.
+// Under another account's key every card is missing: taking that for gone would
+// issue a whole fleet twice.
+func (r *cardResource) proveGone(ctx context.Context, state model, private privateState) diag.Diagnostics {
+	created, _ := state.CreatedAt.ValueRFC3339Time() // zero when it is not known
+	err := r.session.ProveGone(ctx, state.ID.ValueString(), created, private.account())
+	unproven, ok := errors.AsType[*session.NotGoneError](err)
 	switch {
-	case err != nil:
-		return diag.Diagnostics{session.ErrorDiagnostic("find out whether "+state.name()+" is gone", err)}
-	case private.Account == account:
+	case err == nil:
 		return nil
+	case ok:
+		return diag.Diagnostics{notProvenGone(state, unproven.Reason)}
 	}
-	return diag.Diagnostics{foreignAccount(state, private)}
+	return diag.Diagnostics{session.ErrorDiagnostic("find out whether "+state.name()+" is gone", err)}
 }
 
 // save writes state and identity together.

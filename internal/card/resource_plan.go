@@ -102,6 +102,7 @@ func (p *planner) issue(ctx context.Context) {
 	}
 	if replaced == nil {
 		p.warnSharedLabel()
+		p.warnLiveCards(ctx)
 		p.spend(ctx, p.issueCost())
 		return
 	}
@@ -164,6 +165,19 @@ func (p *planner) checkBIN(ctx context.Context) {
 	slices.Sort(lines)
 	p.diags.AddAttributeError(path.Root("bin_id"), "No such BIN",
 		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
+}
+
+// warnLiveCards warns of live cards with the configured label that this state
+// does not have, as a run that was cut off leaves them behind.
+func (p *planner) warnLiveCards(ctx context.Context) {
+	label := p.config.Label
+	if label.IsNull() || label.IsUnknown() || !p.resource.session.IsPlanning() {
+		return
+	}
+	// A listing that fails is no error: whatever is wrong, apply says it.
+	if cards, err := p.resource.session.LiveCards(ctx, label.ValueString()); err == nil && len(cards) > 0 {
+		p.diags.Append(liveCardWithLabel(label.ValueString(), cards))
+	}
 }
 
 // warnSharedLabel warns of a second planned card with the same configured label.

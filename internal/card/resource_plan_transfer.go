@@ -16,6 +16,17 @@ type plannedTransfer struct {
 	amount  usd.Amount // funded when above zero, withdrawn when below
 	topUp   usd.Amount // funded besides
 	unknown bool       // some of it is known only during apply
+	// mayBeMade says that a run that was cut off may have made it already; apply
+	// finds out.
+	mayBeMade bool
+}
+
+// after is what the card holds afterwards if it holds balance now.
+func (t plannedTransfer) after(balance usd.Amount) usd.Amount {
+	if t.mayBeMade {
+		return balance
+	}
+	return balance + t.amount + t.topUp
 }
 
 // planTransfer plans money and freezing of a card that stays.
@@ -26,16 +37,53 @@ func (p *planner) planTransfer(ctx context.Context) {
 		return
 	}
 	p.plan.Balance = p.state.Balance
-	if t.unknown || t.amount != 0 || t.topUp != 0 {
+	moves := t.unknown || t.amount != 0 || t.topUp != 0
+	pending := p.private.Pending
+	if moves || pending != nil {
 		p.plan.Balance = usdtype.Unknown()
-		if p.private.Pending != nil {
-			p.diags.Append(stillUndecided(p.state, p.private.Pending))
-			return
-		}
+	}
+	switch {
+	case moves && pending != nil && !p.asksAgain(t):
+		p.diags.Append(stillUndecided(p.state, pending))
+		return
+	case pending != nil && !moves:
+		p.diags.Append(givesUpPending(p.state, pending))
+	case moves && p.gainedSinceAnchor() > 0:
+		p.diags.Append(holdsMoreThanKnown(p.state, p.private.Anchor.Balance))
 	}
 	p.planFrozen(t)
 	p.private.Prior.Planned = t.amount + t.topUp
+	if t.mayBeMade {
+		p.private.Prior.Planned = 0
+	}
 	p.spend(ctx, p.private.Prior.Planned)
+}
+
+// asksAgain reports whether a plan makes the pending movement once more under
+// the same key, which a service that honours keys counts once.
+func (p *planner) asksAgain(t plannedTransfer) bool {
+	session := p.resource.session
+	if t.unknown || !session.Known() || !session.Client.KeysHonoured() {
+		return false
+	}
+	key := p.private.movementKey(p.state.ID.ValueString(), loadsOf(p.state), loadsOf(p.plan))
+	return key == p.private.Pending.Transfer.Key
+}
+
+// gainedSinceAnchor is what the card holds beyond its anchor, in USD; below zero
+// after purchases.
+func (p *planner) gainedSinceAnchor() usd.Amount {
+	if p.private.Anchor == nil {
+		return 0
+	}
+	return p.state.Balance.Amount() - p.private.Anchor.Balance
+}
+
+// mayBeMade reports whether a run that was cut off may have made a movement
+// already: the balance has changed by at least as much.
+func (p *planner) mayBeMade(delta usd.Amount) bool {
+	gained := p.gainedSinceAnchor()
+	return delta > 0 && gained >= delta || delta < 0 && gained <= delta
 }
 
 // planAmount compares by cents, so that computed numbers make no perpetual diff.
@@ -52,10 +100,15 @@ func (p *planner) planAmount() plannedTransfer {
 		p.diags.Append(noLongerManaged(p.state))
 	default:
 		delta := after.Amount() - before.Amount()
-		if -delta > p.state.Balance.Amount() {
+		t := plannedTransfer{amount: delta, mayBeMade: p.mayBeMade(delta)}
+		switch {
+		case -delta <= p.state.Balance.Amount():
+		case t.mayBeMade:
+			p.diags.Append(mayBeWithdrawn(p.state, delta))
+		default:
 			p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that", withdrawsTooMuch(p.state, before.Amount(), after.Amount()))
 		}
-		return plannedTransfer{amount: delta}
+		return t
 	}
 	return plannedTransfer{}
 }
@@ -76,10 +129,17 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer) plannedTrans
 		p.plan.TopUp = p.state.TopUp
 	}
 	after := p.state.Balance.Amount() + t.amount
+	if t.mayBeMade && t.amount > 0 {
+		after = p.state.Balance.Amount()
+	}
 	switch {
 	case after >= rule.Below.Amount():
+	case t.amount < 0 && t.mayBeMade:
+		if -t.amount <= p.state.Balance.Amount() { // else it is said already
+			p.diags.Append(mayBeWithdrawn(p.state, t.amount))
+		}
 	case t.amount < 0:
-		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule))
+		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount()))
 	default:
 		t.topUp = rule.To.Amount() - after
 		p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
@@ -92,7 +152,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer) plannedTrans
 func (p *planner) planFrozen(t plannedTransfer) {
 	p.plan.Status = p.state.Status
 	wanted := p.config.Frozen
-	after := p.state.Balance.Amount() + t.amount + t.topUp
+	after := t.after(p.state.Balance.Amount())
 	switch {
 	case wanted.IsUnknown():
 		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -30,16 +32,17 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.Diagnostics.Append(notRefreshed(state))
 		return
 	}
+	r.session.Meet(state.ID.ValueString())
 	before := state
-	status, err := api.CardStatus(state.Status.ValueString()), error(nil)
+	status, asOf, err := api.CardStatus(state.Status.ValueString()), time.Time{}, error(nil)
 	if private.JustImported {
 		private.JustImported = false
 	} else {
-		status, err = r.refresh(ctx, &state, &resp.Diagnostics)
+		status, asOf, err = r.refresh(ctx, &state, &resp.Diagnostics)
 	}
 	switch {
 	case api.IsNotFound(err):
-		problems := r.explainMissing(ctx, state, private)
+		problems := r.proveGone(ctx, state, private)
 		resp.Diagnostics.Append(problems...)
 		if !problems.HasError() {
 			resp.Diagnostics.Append(removedFromState(state, "is no longer known to the service"))
@@ -55,10 +58,13 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		return
 	}
 	r.reconcile(ctx, &state, &private, &resp.Diagnostics)
-	if private.Account == "" {
+	if len(private.Addresses) == 0 {
 		if account, err := r.session.Account(ctx); err == nil {
-			private.Account = account
+			private.keepAccount(account)
 		}
+	}
+	if private.Anchor == nil && private.Pending == nil {
+		private.Anchor = api.NewAnchor(state.Balance.Amount(), asOf)
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	if !reflect.DeepEqual(state, before) { //nolint:govet // as in ModifyPlan
@@ -66,25 +72,31 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 }
 
-// refresh updates the model with what the service says. Only the card's own
-// summary tells when it was created, so an imported card needs that.
-func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, error) {
-	id := m.ID.ValueString()
+// refresh updates the model with what the service says, and returns the moment
+// for which that holds. Only the card's own summary tells when it was created, so
+// an imported card needs that. A new card may not be shown yet.
+func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
+	client, id := r.session.Client, m.ID.ValueString()
+	read := client.GetCard
 	if !m.CreatedAt.IsNull() {
-		item, err := r.session.Client.RefreshCard(ctx, id, api.CardStatus(m.Status.ValueString()))
-		if err != nil {
-			return "", err
+		card, err := client.RefreshCard(ctx, id, api.CardStatus(m.Status.ValueString()))
+		if err == nil {
+			m.fromAPI(card.CardListItem)
+			return card.Status, card.AsOf, nil
 		}
-		m.fromAPI(item)
-		return item.Status, nil
+		if created, _ := m.CreatedAt.ValueRFC3339Time(); !api.IsNotFound(err) || !r.session.IsNew(created) {
+			return "", time.Time{}, err
+		}
+		read = client.AwaitCard
 	}
-	summary, err := r.session.Client.GetCard(ctx, id)
+	summary, err := read(ctx, id)
 	if err != nil {
-		return "", err
+		return "", time.Time{}, err
 	}
 	m.fromAPI(summary.CardListItem)
 	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), diags)
-	return summary.Status, nil
+	now, _ := client.ServiceTime()
+	return summary.Status, now, nil
 }
 
 // reconcile closes a movement of money whose outcome an earlier apply could not learn.
@@ -103,8 +115,9 @@ func (r *cardResource) reconcile(ctx context.Context, m *model, private *private
 	case outcome.State == api.TransferDone:
 		m.Amount = usdtype.OfPointer(private.Pending.Amount)
 		m.ToppedUp = usdtype.Of(private.Pending.ToppedUp)
+		private.Token = uuid.NewString()
 	}
-	private.Pending = nil
+	private.Pending, private.Anchor = nil, outcome.Anchor
 }
 
 func (r *cardResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
@@ -130,7 +143,10 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	state := importedModel(summary)
 	state.CreatedAt = session.CreatedAt(summary.CreatedAt, state.name(), &resp.Diagnostics)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	privateState{Imported: true, JustImported: true}.write(ctx, resp.Private, &resp.Diagnostics)
+	now, _ := r.session.Client.ServiceTime()
+	privateState{
+		Imported: true, JustImported: true, Token: uuid.NewString(), Anchor: api.NewAnchor(summary.Balance, now),
+	}.write(ctx, resp.Private, &resp.Diagnostics)
 }
 
 // importedModel is a card that Terraform did not issue: what it was loaded

@@ -206,12 +206,16 @@ func TestWithdrawingMoreThanTheCardHolds(t *testing.T) {
 	s.Test(t,
 		resource.TestStep{Config: card(s, `amount = 100`)},
 		resource.TestStep{
-			PreConfig: func() { s.Post("/cards/"+onlyCard(s).ID+"/withdraw", map[string]usd.Amount{"amount": 6000}).Must() },
-			Config:    card(s, `amount = 50`),
-			ExpectError: wrapped("Lowering amount from 100.00 to 50.00 USD withdraws 50.00 USD, but card " +
+			Config:      card(s, `amount = -1`),
+			ExpectError: wrapped("amount must be at least"),
+		},
+		resource.TestStep{
+			PreConfig: func() { s.Post("/cards/"+onlyCard(s).ID+"/withdraw", map[string]usd.Amount{"amount": 3000}).Must() },
+			Config:    card(s, `amount = 20`),
+			ExpectError: wrapped("Lowering amount from 100.00 to 20.00 USD withdraws 80.00 USD, but card " +
 				"card_"),
 		},
-		resource.TestStep{Config: card(s, `amount = 60`), Check: serviceCheck(s, "active", 0, 1000000-100)},
+		resource.TestStep{Config: card(s, `amount = 60`), Check: serviceCheck(s, "active", 3000, 1000000-3100)},
 	)
 }
 

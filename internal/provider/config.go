@@ -24,14 +24,21 @@ const (
 	envSandbox = "VCARD_SANDBOX"
 )
 
+// What idempotency_keys can be.
+const (
+	keysUnknown  = "unknown"
+	keysHonoured = "honoured"
+)
+
 // config is the provider block.
 type config struct {
-	APIKey         types.String `tfsdk:"api_key"`
-	BaseURL        types.String `tfsdk:"base_url"`
-	Sandbox        types.Object `tfsdk:"sandbox"`
-	RequestTimeout types.String `tfsdk:"request_timeout"`
-	MaxRetries     types.Int64  `tfsdk:"max_retries"`
-	RateLimits     types.Object `tfsdk:"rate_limits"`
+	APIKey          types.String `tfsdk:"api_key"`
+	BaseURL         types.String `tfsdk:"base_url"`
+	Sandbox         types.Object `tfsdk:"sandbox"`
+	RequestTimeout  types.String `tfsdk:"request_timeout"`
+	MaxRetries      types.Int64  `tfsdk:"max_retries"`
+	RateLimits      types.Object `tfsdk:"rate_limits"`
+	IdempotencyKeys types.String `tfsdk:"idempotency_keys"`
 }
 
 type sandboxConfig struct {
@@ -95,6 +102,12 @@ func configAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "How often a call is tried again after a broken connection or a server error, 0 to 20; default 4. " +
 				"What moves money or changes a card is sent again only once the provider has looked and found that it did not take effect. Waiting out a rate limit does not count.",
 		},
+		"idempotency_keys": schema.StringAttribute{
+			Optional:   true,
+			Validators: []validator.String{stringvalidator.OneOf(keysUnknown, keysHonoured)},
+			MarkdownDescription: "What the service does with the idempotency key that each change carries: `" + keysHonoured + "` when it is known to count requests with the same key once, `" + keysUnknown + "` (the default) when it may not. " +
+				"With `" + keysHonoured + "` a lost response is simply asked for again; otherwise the provider waits, looks, and stops where it cannot tell whether money has moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
+		},
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "What this configuration keeps to of the service's rate limits: a smaller share, for an API key that several pipelines use at once, or more, where support has raised them.",
@@ -121,7 +134,7 @@ func grouped(n int) string {
 // isUnknown reports whether anything that decides where calls go is known only after apply.
 func (c config) isUnknown() bool {
 	if c.APIKey.IsUnknown() || c.BaseURL.IsUnknown() || c.Sandbox.IsUnknown() ||
-		c.RequestTimeout.IsUnknown() || c.MaxRetries.IsUnknown() || c.RateLimits.IsUnknown() {
+		c.RequestTimeout.IsUnknown() || c.MaxRetries.IsUnknown() || c.RateLimits.IsUnknown() || c.IdempotencyKeys.IsUnknown() {
 		return true
 	}
 	for _, object := range []types.Object{c.Sandbox, c.RateLimits} {

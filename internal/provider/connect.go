@@ -76,6 +76,7 @@ func (c config) tune(ctx context.Context, settings *api.Config, diags *diag.Diag
 	if !c.MaxRetries.IsNull() {
 		settings.MaxRetries = int(c.MaxRetries.ValueInt64())
 	}
+	settings.KeysHonoured = c.IdempotencyKeys.ValueString() == keysHonoured
 	if !c.RateLimits.IsNull() {
 		var limits rateLimits
 		diags.Append(c.RateLimits.As(ctx, &limits, basetypes.ObjectAsOptions{})...)
@@ -151,6 +152,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amoun
 	}
 	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", api.Secret(service.APIKey())
 	settings.Transport = handlerTransport{service.Handler()}
+	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
 }
 
 func sentence(err error) string {

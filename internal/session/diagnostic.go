@@ -26,8 +26,7 @@ func ErrorDiagnostic(try string, err error) diag.Diagnostic {
 func cause(err error) string {
 	refused, ok := errors.AsType[*api.Error](err)
 	_, undecided := errors.AsType[*api.UndecidedError](err)
-	_, over := errors.AsType[*api.OverWithdrawalError](err)
-	if !ok || undecided || over { // these tell more than one response
+	if !ok || undecided { // these tell more than one response
 		return sentence(err.Error())
 	}
 	said := fmt.Sprintf("The service answered %d", refused.Status)
@@ -53,8 +52,8 @@ func advice(err error) string {
 	if undecided, ok := errors.AsType[*api.UndecidedError](err); ok {
 		return adviceForUndecided(undecided)
 	}
-	if _, over := errors.AsType[*api.OverWithdrawalError](err); over {
-		return "Run terraform plan: it shows the difference as a fund, if amount still asks for it."
+	if _, stopped := errors.AsType[*api.UnexplainedMoneyError](err); stopped {
+		return "" // the caller knows what it was for
 	}
 	if refused, ok := errors.AsType[*api.Error](err); ok {
 		return adviceForResponse(refused)
@@ -70,15 +69,15 @@ func advice(err error) string {
 
 func adviceForUndecided(e *api.UndecidedError) string {
 	switch e.Kind {
-	case api.Issue:
+	case api.MutationIssue:
 		if len(e.Candidates) > 0 {
 			return "" // the caller lists them
 		}
 		return "Look for a new card on that BIN in the dashboard before you issue it again."
-	case api.Move:
+	case api.MutationMove:
 		return "Money may or may not have moved. Where the card is managed by Terraform, this is remembered: run terraform plan, and the refresh decides it from the card's balance and transactions before any further money moves. " +
 			"Otherwise look at the card in the dashboard before you repeat the movement."
-	case api.Register:
+	case api.MutationRegister:
 		return "Look for the endpoint in the dashboard, and remove it there before you register it again."
 	default:
 		return "Run terraform plan: it reads the card's state, and plans again what is still missing."
@@ -112,7 +111,9 @@ func adviceForResponse(refused *api.Error) string {
 		return "The service does not accept the API key. Check api_key in the provider configuration or VCARD_API_KEY: keys begin with sk_live_, are made in the dashboard under API access, and belong to the service at base_url."
 	case status == http.StatusForbidden:
 		return readiness
-	case status == http.StatusNotFound:
+	case (status == http.StatusNotFound || status == http.StatusGone) && refused.Code == "":
+		return "This is not how the service says that something is missing: a gateway or another server answered in its place, so nothing is known to be gone. Check base_url, and try again."
+	case status == http.StatusNotFound || status == http.StatusGone:
 		return "Either the id is wrong, or the API key belongs to another account."
 	case status == http.StatusConflict:
 		return "Something else may be changing the same object at this moment. Try again; if it stays like this, look at the object in the dashboard."

@@ -21,7 +21,8 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"unauthorized":  {&api.Error{Status: http.StatusUnauthorized, Code: "unauthorized"}, []string{"answered 401 (unauthorized)", "VCARD_API_KEY"}},
 		"not ready":     {&api.Error{Status: http.StatusForbidden, Code: "api_not_enabled"}, []string{"answered 403 (api_not_enabled)", "The third step"}},
 		"forbidden":     {&api.Error{Status: http.StatusForbidden}, []string{"answered 403", "confirms the e-mail address"}},
-		"not found":     {&api.Error{Status: http.StatusNotFound, Message: "no such card"}, []string{"answered 404: no such card.", "belongs to another account"}},
+		"not found":     {&api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no such card"}, []string{"answered 404 (not_found): no such card.", "belongs to another account"}},
+		"gateway's 404": {&api.Error{Status: http.StatusNotFound, Message: "<html>"}, []string{"answered 404: <html>.", "a gateway or another server answered in its place"}},
 		"conflict":      {&api.Error{Status: http.StatusConflict}, []string{"answered 409", "Something else may be changing the same object"}},
 		"rate limited":  {&api.Error{Status: http.StatusTooManyRequests}, []string{"answered 429", "rate_limits"}},
 		"server error":  {&api.Error{Status: http.StatusInternalServerError}, []string{"answered 500", "Try again later"}},
@@ -32,12 +33,12 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"unknown BIN":   {&api.Error{Status: http.StatusBadRequest, Code: "bin_not_found"}, []string{"vcard_bins"}},
 		"no connection": {&api.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
 		"undecided transfer": {
-			&api.UndecidedError{Kind: api.Move, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: &api.Error{Status: 500}},
+			&api.UndecidedError{Kind: api.MutationMove, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: &api.Error{Status: 500}},
 			[]string{"not known whether this took effect (2 attempts, idempotency key k1)", "run terraform plan"},
 		},
-		"undecided issuance": {&api.UndecidedError{Kind: api.Issue, Err: errors.New("lost")}, []string{"Look for a new card"}},
-		"undecided webhook":  {&api.UndecidedError{Kind: api.Register, Err: errors.New("lost")}, []string{"remove it there before you register it again"}},
-		"undecided freeze":   {&api.UndecidedError{Kind: api.SetFrozen, Err: errors.New("lost")}, []string{"Run terraform plan: it reads the card's state"}},
+		"undecided issuance": {&api.UndecidedError{Kind: api.MutationIssue, Err: errors.New("lost")}, []string{"Look for a new card"}},
+		"undecided webhook":  {&api.UndecidedError{Kind: api.MutationRegister, Err: errors.New("lost")}, []string{"remove it there before you register it again"}},
+		"undecided freeze":   {&api.UndecidedError{Kind: api.MutationSetFrozen, Err: errors.New("lost")}, []string{"Run terraform plan: it reads the card's state"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

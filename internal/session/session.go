@@ -4,12 +4,7 @@ package session
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -24,9 +19,11 @@ type Session struct {
 	Client *api.Client
 
 	bins    fetchedOnce[[]api.Bin]
-	account fetchedOnce[string]
+	account fetchedOnce[Account]
+	live    fetchedOnce[map[string][]api.CardListItem] // by label
 	spend   spend
 	labels  sync.Map
+	cards   sync.Map // the ids of the cards in the state that this session has met
 }
 
 // New returns the session of a configured provider, or with nil that of a
@@ -66,27 +63,6 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 // Bins returns the BIN catalogue, asked once per session.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
 	return s.bins.get(ctx, s.Client.Bins)
-}
-
-// Account returns a fingerprint of the account behind the key, asked once per
-// session: a hash of its deposit addresses, which no other account shares.
-func (s *Session) Account(ctx context.Context) (string, error) {
-	return s.account.get(ctx, func(ctx context.Context) (string, error) {
-		addresses, err := s.Client.DepositAddresses(ctx, "")
-		switch {
-		case err != nil:
-			return "", err
-		case len(addresses) == 0: // as any other account might have it
-			return "", errors.New("the service lists no deposit address for this account, and nothing else tells accounts apart")
-		}
-		lines := make([]string, len(addresses))
-		for i, a := range addresses {
-			lines[i] = a.Currency + " " + a.Address
-		}
-		slices.Sort(lines)
-		sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
-		return hex.EncodeToString(sum[:16]), nil
-	})
 }
 
 // FirstUse reports whether no other card of this session was planned with label.

@@ -23,7 +23,7 @@ type spend struct {
 // for what it gives back. After the session's first write it adds nothing,
 // because apply plans again what was counted before.
 func (s *Session) AddPlannedSpend(delta usd.Amount) diag.Diagnostics {
-	if !s.isPlanning() {
+	if !s.IsPlanning() {
 		return nil
 	}
 	s.spend.mu.Lock()
@@ -40,7 +40,7 @@ func (s *Session) AddPlannedSpend(delta usd.Amount) diag.Diagnostics {
 // above the wallet's balance. After the session's first write it returns
 // nothing, because apply plans again from a wallet that is being spent.
 func (s *Session) WalletWarning(ctx context.Context) diag.Diagnostics {
-	if !s.isPlanning() || s.spend.warned.Load() {
+	if !s.IsPlanning() || s.spend.warned.Load() {
 		return nil
 	}
 	s.spend.mu.Lock()
@@ -66,5 +66,5 @@ func (s *Session) WalletWarning(ctx context.Context) diag.Diagnostics {
 			"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.", planned-wallet))}
 }
 
-// isPlanning reports that calls can be made and none has changed anything yet.
-func (s *Session) isPlanning() bool { return s.Known() && !s.Client.HasWritten() }
+// IsPlanning reports that calls can be made and none has changed anything yet.
+func (s *Session) IsPlanning() bool { return s.Known() && !s.Client.HasWritten() }

@@ -72,7 +72,7 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 		case behavior.Seconds:
 			res.Header.Set("Retry-After", strconv.FormatInt(seconds(e.Wait), 10))
 		case behavior.Date: // by the clock that the Date header shows
-			at := time.Now().Add(time.Duration(seconds(e.Wait)+1) * time.Second)
+			at := x.now.Add(time.Duration(seconds(e.Wait)+1) * time.Second)
 			res.Header.Set("Retry-After", at.UTC().Format(http.TimeFormat))
 		}
 	}

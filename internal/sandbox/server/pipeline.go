@@ -48,7 +48,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	s.record(x, res) //nolint:contextcheck // the log is written before the response
 	s.Logger.Info("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
-	if err := res.send(w, x.id); err != nil {
+	if err := res.send(w, x.id, x.now); err != nil {
 		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
 	}
 }

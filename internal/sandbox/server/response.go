@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
@@ -39,7 +40,7 @@ func (r response) sentStatus() int {
 
 // send writes the response. One that is cut off ends in http.ErrAbortHandler,
 // by which an http.Server closes the connection.
-func (r response) send(w http.ResponseWriter, requestID string) error {
+func (r response) send(w http.ResponseWriter, requestID string, now time.Time) error {
 	if r.extent == dropped {
 		panic(http.ErrAbortHandler)
 	}
@@ -49,6 +50,7 @@ func (r response) send(w http.ResponseWriter, requestID string) error {
 	h.Set("Content-Length", strconv.Itoa(len(r.Body)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Request-Id", requestID)
+	h.Set("Date", now.UTC().Format(http.TimeFormat)) // the service's own time, which created_at is told by
 	if r.Status == http.StatusNoContent || r.Status == http.StatusNotModified {
 		h.Del("Content-Length")
 		r.Body = nil

@@ -1,0 +1,87 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// inventory is the last complete listing of an account's cards.
+type inventory struct {
+	fetching singleflight.Group
+
+	mu    sync.Mutex
+	began time.Time
+	cards map[string]CardListItem
+}
+
+// Inventory lists all cards of the account, of every status, by id. The listing
+// began after notBefore (by this machine's clock); callers who ask together share
+// one. An incomplete listing is an error.
+func (c *Client) Inventory(ctx context.Context, notBefore time.Time) (map[string]CardListItem, error) {
+	for {
+		c.inventory.mu.Lock()
+		began, cards := c.inventory.began, c.inventory.cards
+		c.inventory.mu.Unlock()
+		if cards != nil && began.After(notBefore) {
+			return cards, nil
+		}
+		shared := c.inventory.fetching.DoChan("", func() (any, error) {
+			return nil, c.fetchInventory(context.WithoutCancel(ctx))
+		})
+		select {
+		case result := <-shared:
+			if result.Err != nil {
+				return nil, result.Err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (c *Client) fetchInventory(ctx context.Context) error {
+	began := c.clock.Now()
+	cards := map[string]CardListItem{}
+	total := 0
+	for number := 1; ; number++ {
+		page, err := c.ListCards(ctx, CardFilter{}, Page{Number: number, PerPage: maxPerPage})
+		if err != nil {
+			return err
+		}
+		before := len(cards)
+		for _, card := range page.Data {
+			cards[card.ID] = card
+		}
+		if page.Total != nil {
+			total = *page.Total
+		}
+		if len(cards) == before || page.Total != nil && len(cards) >= total {
+			break
+		}
+	}
+	if len(cards) < total {
+		return fmt.Errorf("list all cards: the service counts %d and listed %d", total, len(cards))
+	}
+	c.inventory.mu.Lock()
+	defer c.inventory.mu.Unlock()
+	c.inventory.began, c.inventory.cards = began, cards
+	return nil
+}
+
+// Now is the time by this client's clock.
+func (c *Client) Now() time.Time { return c.clock.Now() }
+
+// AwaitCard reads a card that the service may not show yet, for half a minute.
+func (c *Client) AwaitCard(ctx context.Context, id string) (CardSummary, error) {
+	const longest = 30 * time.Second
+	for waited := time.Duration(0); ; waited += visibleDelay {
+		card, err := c.GetCard(ctx, id)
+		if !IsNotFound(err) || waited >= longest || c.clock.Wait(ctx, visibleDelay) != nil {
+			return card, err
+		}
+	}
+}

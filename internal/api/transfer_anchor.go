@@ -1,0 +1,97 @@
+package api
+
+import (
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Anchor is what a card held (USD) at one moment, and which of its transactions
+// are in that balance. It marshals to JSON, to be kept with the card, and holds
+// no secret. What its balance and the transactions since then do not explain is
+// money that came or went without this client.
+type Anchor struct {
+	Balance usd.Amount `json:"balance"`
+	// At is the service's time of the reading. It tells old transactions from new
+	// ones where Transactions does not say.
+	At time.Time `json:"at"`
+	// Transactions are the newest ones of the reading; nil when they were not read.
+	Transactions transactionSet `json:"transactions"`
+	// More says that there were older transactions than these.
+	More bool `json:"more,omitempty"`
+}
+
+// NewAnchor is the anchor of a balance that was read at a moment (the service's
+// time) without the card's transactions.
+func NewAnchor(balance usd.Amount, at time.Time) *Anchor {
+	return &Anchor{Balance: balance, At: at}
+}
+
+// IssueAnchor is the anchor of a card that was just issued with a load: no
+// transaction is in it.
+func IssueAnchor(load usd.Amount) *Anchor {
+	return &Anchor{Balance: load, Transactions: transactionSet{}}
+}
+
+// atTolerance is how far the service's time may be off from when a balance was
+// taken; what happened within it may be in the balance or not.
+const atTolerance = 5 * time.Second
+
+// age tells on which side of the anchor a transaction lies.
+func (a *Anchor) age(t Transaction) transactionAge {
+	if a.Transactions != nil {
+		if a.Transactions.has(t.ID) {
+			return beforeAnchor
+		}
+		return sinceAnchor
+	}
+	created, err := time.Parse(time.RFC3339, t.CreatedAt)
+	switch {
+	case err != nil:
+		return aroundAnchor
+	case created.Before(a.At.Add(-atTolerance)):
+		return beforeAnchor
+	case created.After(a.At.Add(atTolerance)):
+		return sinceAnchor
+	}
+	return aroundAnchor
+}
+
+type transactionAge int
+
+const (
+	beforeAnchor transactionAge = iota
+	aroundAnchor                // it cannot be told
+	sinceAnchor
+)
+
+// transactionSet holds four bytes of a hash of each id, since every card in a
+// state carries one.
+type transactionSet []byte
+
+const idHashSize = 4
+
+func hashID(id string) []byte {
+	sum := sha256.Sum256([]byte(id))
+	return sum[:idHashSize]
+}
+
+func newTransactionSet(page []Transaction) transactionSet {
+	set := make(transactionSet, 0, idHashSize*len(page))
+	for _, t := range page {
+		set = append(set, hashID(t.ID)...)
+	}
+	return set
+}
+
+func (s transactionSet) has(id string) bool {
+	hash := hashID(id)
+	for known := range slices.Chunk(s, idHashSize) {
+		if slices.Equal(known, hash) {
+			return true
+		}
+	}
+	return false
+}

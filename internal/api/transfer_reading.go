@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+const (
+	// readingAttempts is how often a card is read until its balance is what its
+	// transactions lead to, since the two are read one after the other.
+	readingAttempts = 3
+	// readingPages bounds the transactions that are read since an anchor; what
+	// lies beyond counts as nothing.
+	readingPages = 10
+)
+
+// reading is a card's balance (USD) and its transactions at one moment.
+type reading struct {
+	balance      usd.Amount
+	at           time.Time // the service's
+	newest       []Transaction
+	more         bool
+	transactions []Transaction // newest first, down to the anchor
+	unclear      string        // why the transactions cannot be relied on; empty when they can
+	unsteady     bool          // the balance moved while it was read
+}
+
+// readCardMoney reads what is new on a card since an anchor, and then its balance.
+func (c *Client) readCardMoney(ctx context.Context, id string, since *Anchor) (reading, error) {
+	var r reading
+	if err := c.readTransactionsSince(ctx, id, since, &r); err != nil {
+		if ctx.Err() != nil {
+			return r, err
+		}
+		r.unclear = "its transactions could not be read: " + err.Error()
+	}
+	card, err := c.GetCard(ctx, id)
+	r.balance, r.at = card.Balance, c.serviceTime()
+	return r, err
+}
+
+// readTransactionsSince reads pages until one holds a transaction from before
+// the anchor. Late ones are listed among those that are known already.
+func (c *Client) readTransactionsSince(ctx context.Context, id string, since *Anchor, r *reading) error {
+	for number := 1; number <= readingPages; number++ {
+		page, err := c.transactionPage(ctx, TransactionFilter{CardID: id}, number)
+		if err != nil {
+			return err
+		}
+		if number == 1 {
+			r.newest = page
+		}
+		fresh := slices.DeleteFunc(slices.Clone(page), func(t Transaction) bool {
+			return slices.ContainsFunc(r.transactions, func(known Transaction) bool { return known.ID == t.ID })
+		})
+		r.transactions = append(r.transactions, fresh...)
+		if len(fresh) == 0 || len(page) < smallestFullPage {
+			return nil
+		}
+		if number == 1 {
+			r.more = true
+		}
+		if since == nil || slices.ContainsFunc(fresh, func(t Transaction) bool { return since.age(t) == beforeAnchor }) {
+			return nil
+		}
+	}
+	r.unclear = "more transactions have come since than are read"
+	return nil
+}
+
+// smallestFullPage is the least that a page holds when another one follows
+// (API §4.10: the standard page).
+const smallestFullPage = 25
+
+// anchor is what to keep of a reading when delta (USD) is moved after it.
+func (r reading) anchor(delta usd.Amount) *Anchor {
+	a := &Anchor{Balance: r.balance + delta, At: r.at, More: r.more}
+	if r.newest != nil || r.unclear == "" {
+		a.Transactions = newTransactionSet(r.newest)
+	}
+	return a
+}
+
+// activities are what may have happened since an anchor: two possibilities where
+// it cannot be told which transactions are new.
+func (r reading) activities(since *Anchor) []activity {
+	transactions := r.transactions
+	if since.Transactions != nil && since.More {
+		transactions = r.withoutOlder(since)
+	}
+	all := []activity{newActivity(transactions, since, false)}
+	if since.Transactions == nil {
+		all = append(all, newActivity(transactions, since, true))
+	}
+	return all
+}
+
+// withoutOlder leaves out what is listed behind the oldest transaction that the
+// anchor knows: it is older still.
+func (r reading) withoutOlder(since *Anchor) []Transaction {
+	for i, t := range slices.Backward(r.transactions) {
+		if since.Transactions.has(t.ID) {
+			return r.transactions[:i+1]
+		}
+	}
+	return r.transactions
+}
+
+// fit is how well a balance is explained.
+type fit int
+
+const (
+	unexplained fit = iota
+	byRelease       // when one hold was released besides
+	byActivity
+)
+
+// fits tells whether the activity since an anchor explains the reading's balance
+// when delta (USD) was moved besides.
+func (r reading) fits(since *Anchor, delta usd.Amount) fit {
+	best := unexplained
+	for _, a := range r.activities(since) {
+		switch {
+		case slices.Contains(a.balances(since.Balance+delta), r.balance):
+			return byActivity
+		case slices.Contains(a.releases(since.Balance+delta), r.balance):
+			best = byRelease
+		}
+	}
+	return best
+}
+
+// unexplained returns what came (above zero) or went without explanation since
+// an anchor, by the reading that leaves least of it (USD).
+func (r reading) unexplained(since *Anchor) usd.Amount {
+	least, found := usd.Amount(0), false
+	for _, a := range r.activities(since) {
+		for _, balance := range a.balances(since.Balance) {
+			if rest := r.balance - balance; !found || abs(rest) < abs(least) {
+				least, found = rest, true
+			}
+		}
+	}
+	return least
+}
+
+// whyUnclear says why the activity since an anchor cannot be relied on, or "".
+func (r reading) whyUnclear(since *Anchor) string {
+	isKnown := func(t Transaction) bool { return since.Transactions.has(t.ID) }
+	switch {
+	case r.unclear != "":
+		return r.unclear
+	case len(since.Transactions) > 0 && !slices.ContainsFunc(r.transactions, isKnown):
+		return "the transactions that were there before are no longer listed"
+	}
+	for _, a := range r.activities(since) {
+		if a.unclear != "" {
+			return a.unclear
+		}
+	}
+	return ""
+}

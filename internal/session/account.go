@@ -1,0 +1,144 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+)
+
+// Account is what tells the account behind a key from others: its deposit
+// addresses, hashed. It marshals to JSON.
+type Account struct {
+	// Fingerprint is a hash of all addresses together, which is all that states of
+	// earlier releases hold.
+	Fingerprint string
+	// Addresses are hashes of one address each, since addresses are rotated and
+	// coins added.
+	Addresses []string
+}
+
+// Account returns what tells this account from others, asked once per session.
+func (s *Session) Account(ctx context.Context) (Account, error) {
+	return s.account.get(ctx, func(ctx context.Context) (Account, error) {
+		addresses, err := s.Client.DepositAddresses(ctx, "")
+		switch {
+		case err != nil:
+			return Account{}, err
+		case len(addresses) == 0: // as any other account might have it
+			return Account{}, errors.New("the service lists no deposit address for this account, and nothing else tells accounts apart")
+		}
+		var lines, hashes []string
+		for _, a := range addresses {
+			lines = append(lines, a.Currency+" "+a.Address)
+			hashes = append(hashes, hashOf(a.Address, 6))
+		}
+		slices.Sort(lines)
+		slices.Sort(hashes)
+		return Account{Fingerprint: hashOf(strings.Join(lines, "\n"), 16), Addresses: slices.Compact(hashes)}, nil
+	})
+}
+
+func hashOf(text string, size int) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:size])
+}
+
+// Same reports whether this is the account that was known before, by an address
+// that both have.
+func (a Account) Same(known Account) bool {
+	return known.Fingerprint != "" && a.Fingerprint == known.Fingerprint ||
+		slices.ContainsFunc(known.Addresses, func(address string) bool { return slices.Contains(a.Addresses, address) })
+}
+
+// Meet notes that a card of the state is dealt with in this session.
+func (s *Session) Meet(id string) { s.cards.Store(id, struct{}{}) }
+
+// NotGoneError says why a card that the service calls missing is not known to
+// be gone.
+type NotGoneError struct{ Reason string }
+
+func (e *NotGoneError) Error() string { return e.Reason }
+
+// tooNew is how long after its issuing a card may not be shown yet.
+const tooNew = 10 * time.Minute
+
+// IsNew reports whether a card was issued so recently that the service may not
+// show it yet. The zero time is not known, and old.
+func (s *Session) IsNew(created time.Time) bool {
+	now, tells := s.Client.ServiceTime()
+	return tells && now.Sub(created) < tooNew
+}
+
+// ProveGone returns nil when a card of which the service answered 404 is gone: a
+// complete listing that began after that lacks it or shows it terminated, the
+// key is the account's that the card belonged to, and the card is not too new to
+// be shown. Every other error leaves the card as it is; a *NotGoneError says
+// which sign is missing.
+func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, known Account) error {
+	cards, err := s.Client.Inventory(ctx, s.Client.Now())
+	if err != nil {
+		return err
+	}
+	switch item, listed := cards[id]; {
+	case listed && item.Status == api.StatusTerminated:
+		return nil
+	case listed:
+		return &NotGoneError{"The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD."}
+	}
+	met, found := 0, 0
+	s.cards.Range(func(other, _ any) bool {
+		if other == id {
+			return true
+		}
+		met++
+		if _, ok := cards[other.(string)]; ok { //nolint:forcetypeassert // only Meet stores
+			found++
+		}
+		return true
+	})
+	account, err := s.Account(ctx)
+	same := err == nil && account.Same(known)
+	switch {
+	case found == 0 && !(same && met == 0):
+	case s.IsNew(created):
+		return &NotGoneError{"It was issued only minutes ago, and the service may not show it everywhere yet."}
+	default:
+		return nil
+	}
+	switch {
+	case same:
+		return &NotGoneError{"The API key sees none of the other cards in this state either."}
+	case err != nil:
+		return err
+	case known.Fingerprint == "" && len(known.Addresses) == 0:
+		return &NotGoneError{"Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account."}
+	}
+	return &NotGoneError{"The API key belongs to another account than the one that owned the card when Terraform last saw it."}
+}
+
+// LiveCards returns the active and frozen cards that bear a label, listed once
+// per session, without those of the state that the session has met.
+func (s *Session) LiveCards(ctx context.Context, label string) ([]api.CardListItem, error) {
+	byLabel, err := s.live.get(ctx, func(ctx context.Context) (map[string][]api.CardListItem, error) {
+		byLabel := map[string][]api.CardListItem{}
+		for _, status := range []api.CardStatus{api.StatusActive, api.StatusFrozen} {
+			for card, err := range s.Client.Cards(ctx, api.CardFilter{Status: status}) {
+				if err != nil {
+					return nil, err
+				}
+				byLabel[card.Label] = append(byLabel[card.Label], card)
+			}
+		}
+		return byLabel, nil
+	})
+	return slices.DeleteFunc(slices.Clone(byLabel[label]), func(card api.CardListItem) bool {
+		_, met := s.cards.Load(card.ID)
+		return met
+	}), err
+}
