@@ -81,10 +81,14 @@ func excess(name, try string, transfer api.Transfer) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("More or less money moved than asked: "+try, text)
 }
 
-func holdsMoreThanKnown(card model, anchor usd.Amount) diag.Diagnostic {
-	return diag.NewWarningDiagnostic(fmt.Sprintf("%s holds %s USD more than when Terraform last moved money on it", capitalized(card.name()), card.Balance.Amount()-anchor),
-		fmt.Sprintf("It held %s USD then and holds %s USD now: after refunds, after somebody else funded it, or after an apply that was cut off. Apply looks at its transactions first, and does not make the planned movement a second time.",
-			anchor, card.Balance.Amount()))
+func holdsMoreThanKnown(card model, anchor, delta usd.Amount) diag.Diagnostic {
+	balance := card.Balance.Amount()
+	next := fmt.Sprintf("The planned movement of %s USD comes on top of that.", delta)
+	if balance-anchor == delta {
+		next = "That is as much as this plan moves: where its transactions do not explain it, apply takes the movement for made and does not make it a second time."
+	}
+	return diag.NewWarningDiagnostic(fmt.Sprintf("%s holds %s USD more than when Terraform last moved money on it", capitalized(card.name()), balance-anchor),
+		fmt.Sprintf("It held %s USD then and holds %s USD now: after a refund, after somebody else funded it, or after an apply that was cut off. %s", anchor, balance, next))
 }
 
 func mayBeWithdrawn(card model, delta usd.Amount) diag.Diagnostic {

@@ -49,7 +49,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	case pending != nil && !moves:
 		p.diags.Append(givesUpPending(p.state, pending))
 	case moves && p.gainedSinceAnchor() > 0:
-		p.diags.Append(holdsMoreThanKnown(p.state, p.private.Anchor.Balance))
+		p.diags.Append(holdsMoreThanKnown(p.state, p.private.Anchor.Balance, t.amount+t.topUp))
 	}
 	p.planFrozen(t)
 	p.private.Prior.Planned = t.amount + t.topUp
