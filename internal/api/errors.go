@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // Error is a response of the service that is not a success.
@@ -15,6 +16,7 @@ type Error struct {
 	Code      string // the service's stable code; empty when the body has none
 	Message   string // the service's message, or an excerpt of a body that is not JSON
 	Attempts  int
+	RetryAt   time.Time // of a 429: when the client would have sent again, by its own clock
 	// AfterLostResponse says that an earlier attempt of the call had an unknown
 	// outcome, which turned out to be that nothing was done.
 	AfterLostResponse bool

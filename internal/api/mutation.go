@@ -162,7 +162,10 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 		}
 		return false, r.undecided(f.err)
 	case r.ctx.Err() != nil, r.retries == r.client.maxRetries, r.client.limits.PausedPast(r.deadline):
-		return false, r.undecided(f.err)
+		if r.mutation.verify == nil {
+			return false, r.undecided(f.err)
+		}
+		return false, r.undecided(fmt.Errorf("%w; when it was last verified, %s after the last attempt, it had not taken effect", f.err, r.client.commitWait))
 	}
 	if f.class != rateLimited {
 		r.retries++

@@ -115,6 +115,9 @@ func (c *Client) do(ctx context.Context, a attempt) *failure {
 	}
 	if f != nil {
 		f.status, f.retryAfter = status, retryAfter
+		if refused, ok := errors.AsType[*Error](f.err); ok && f.class == rateLimited {
+			refused.RetryAt = c.limits.PausedUntil()
+		}
 	}
 	if f != nil && f.class == refused && IsNotFound(f.err) && c.issues.isNew(a.card, sent) {
 		f.class, f.retryAfter = notProcessed, max(retryAfter, visibleDelay)

@@ -118,7 +118,11 @@ func adviceForResponse(refused *api.Error) string {
 	case status == http.StatusConflict:
 		return "Something else may be changing the same object at this moment. Try again; if it stays like this, look at the object in the dashboard."
 	case status == http.StatusTooManyRequests:
-		return "Other users of this API key leave too few requests for this run. Wait a minute and try again, or give each pipeline a share with rate_limits in the provider configuration."
+		wait := "Wait a minute"
+		if !refused.RetryAt.IsZero() {
+			wait = "Wait until " + refused.RetryAt.UTC().Format("15:04:05 UTC")
+		}
+		return "Other users of this API key leave too few requests for this run. " + wait + " and try again, or give each pipeline a share with rate_limits in the provider configuration."
 	case status >= 300 && status < 400:
 		return "Redirects are not followed, because they would carry the API key elsewhere. Set base_url to the service's own address."
 	case status == http.StatusServiceUnavailable:

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
@@ -17,21 +18,22 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		err  error
 		says []string
 	}{
-		"redirect":      {&api.Error{Status: http.StatusMovedPermanently}, []string{"answered 301", "Redirects are not followed", "base_url"}},
-		"unauthorized":  {&api.Error{Status: http.StatusUnauthorized, Code: "unauthorized"}, []string{"answered 401 (unauthorized)", "VCARD_API_KEY"}},
-		"not ready":     {&api.Error{Status: http.StatusForbidden, Code: "api_not_enabled"}, []string{"answered 403 (api_not_enabled)", "The third step"}},
-		"forbidden":     {&api.Error{Status: http.StatusForbidden}, []string{"answered 403", "confirms the e-mail address"}},
-		"not found":     {&api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no such card"}, []string{"answered 404 (not_found): no such card.", "belongs to another account"}},
-		"gateway's 404": {&api.Error{Status: http.StatusNotFound, Message: "<html>"}, []string{"answered 404: <html>.", "a gateway or another server answered in its place"}},
-		"conflict":      {&api.Error{Status: http.StatusConflict}, []string{"answered 409", "Something else may be changing the same object"}},
-		"rate limited":  {&api.Error{Status: http.StatusTooManyRequests}, []string{"answered 429", "rate_limits"}},
-		"server error":  {&api.Error{Status: http.StatusInternalServerError}, []string{"answered 500", "Try again later"}},
-		"bad gateway":   {&api.Error{Status: http.StatusBadGateway, Message: "<html>"}, []string{"answered 502: <html>.", "a gateway in front of it"}},
-		"unavailable":   {&api.Error{Status: http.StatusServiceUnavailable}, []string{"answered 503", "not available at the moment"}},
-		"frozen":        {&api.Error{Status: http.StatusBadRequest, Code: "card_frozen"}, []string{"frozen = false"}},
-		"reused key":    {&api.Error{Status: http.StatusBadRequest, Code: "idempotency_key_reused"}, []string{"Run the command again"}},
-		"unknown BIN":   {&api.Error{Status: http.StatusBadRequest, Code: "bin_not_found"}, []string{"vcard_bins"}},
-		"no connection": {&api.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
+		"redirect":        {&api.Error{Status: http.StatusMovedPermanently}, []string{"answered 301", "Redirects are not followed", "base_url"}},
+		"unauthorized":    {&api.Error{Status: http.StatusUnauthorized, Code: "unauthorized"}, []string{"answered 401 (unauthorized)", "VCARD_API_KEY"}},
+		"not ready":       {&api.Error{Status: http.StatusForbidden, Code: "api_not_enabled"}, []string{"answered 403 (api_not_enabled)", "The third step"}},
+		"forbidden":       {&api.Error{Status: http.StatusForbidden}, []string{"answered 403", "confirms the e-mail address"}},
+		"not found":       {&api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no such card"}, []string{"answered 404 (not_found): no such card.", "belongs to another account"}},
+		"gateway's 404":   {&api.Error{Status: http.StatusNotFound, Message: "<html>"}, []string{"answered 404: <html>.", "a gateway or another server answered in its place"}},
+		"conflict":        {&api.Error{Status: http.StatusConflict}, []string{"answered 409", "Something else may be changing the same object"}},
+		"rate limited":    {&api.Error{Status: http.StatusTooManyRequests}, []string{"answered 429", "rate_limits"}},
+		"paused for long": {&api.Error{Status: http.StatusTooManyRequests, RetryAt: time.Date(2026, 3, 1, 14, 30, 0, 0, time.UTC)}, []string{"Wait until 14:30:00 UTC"}},
+		"server error":    {&api.Error{Status: http.StatusInternalServerError}, []string{"answered 500", "Try again later"}},
+		"bad gateway":     {&api.Error{Status: http.StatusBadGateway, Message: "<html>"}, []string{"answered 502: <html>.", "a gateway in front of it"}},
+		"unavailable":     {&api.Error{Status: http.StatusServiceUnavailable}, []string{"answered 503", "not available at the moment"}},
+		"frozen":          {&api.Error{Status: http.StatusBadRequest, Code: "card_frozen"}, []string{"frozen = false"}},
+		"reused key":      {&api.Error{Status: http.StatusBadRequest, Code: "idempotency_key_reused"}, []string{"Run the command again"}},
+		"unknown BIN":     {&api.Error{Status: http.StatusBadRequest, Code: "bin_not_found"}, []string{"vcard_bins"}},
+		"no connection":   {&api.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
 		"undecided transfer": {
 			&api.UndecidedError{Kind: api.MutationMove, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: &api.Error{Status: 500}},
 			[]string{"not known whether this took effect (2 attempts, idempotency key k1)", "run terraform plan"},

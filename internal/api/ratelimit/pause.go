@@ -69,6 +69,13 @@ func (l *Limiter) PausedPast(deadline time.Time) bool {
 	return l.pause.until.After(deadline)
 }
 
+// PausedUntil is when the pause ends; a time that has passed when there is none.
+func (l *Limiter) PausedUntil() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pause.until
+}
+
 // Backoff returns the nth delay, from 1: jittered between half and all of
 // first·2ⁿ⁻¹, and never over longest.
 func Backoff(first, longest time.Duration, n int) time.Duration {
