@@ -202,8 +202,8 @@ func (c *Client) inspect(ctx context.Context, m Movement) (reading, finding, err
 }
 
 // isMade reports whether a reading shows just this movement beside what the
-// card's transactions explain. A released hold is less likely than none, so it
-// counts only where nothing simpler explains the balance.
+// card's transactions explain, and nothing likelier explains the balance without
+// it: a withdrawal of as much as was spent is not made by the spending.
 func (m Movement) isMade(r reading) bool {
 	made, not := r.fits(m.Anchor, m.Delta), r.fits(m.Anchor, 0)
 	return made != unexplained && made >= not && m.passes(r.balance)
@@ -218,7 +218,7 @@ func (m Movement) passes(balance usd.Amount) bool {
 // different moments.
 func (c *Client) readUntilExplained(ctx context.Context, m Movement) (r reading, err error) {
 	for range readingAttempts {
-		if r, err = c.readCardMoney(ctx, m.CardID, m.Anchor); err != nil || r.fits(m.Anchor, 0) == byActivity {
+		if r, err = c.readCardMoney(ctx, m.CardID, m.Anchor); err != nil || r.fits(m.Anchor, 0).explained() {
 			return r, err
 		}
 	}
@@ -312,7 +312,7 @@ func (c *Client) compare(ctx context.Context, m Movement, before reading, moved 
 		}
 	}
 	moved.CardBalance = r.balance
-	if r.fits(since, 0) == byActivity && r.whyUnclear(since) == "" {
+	if r.fits(since, 0).explained() && r.whyUnclear(since) == "" {
 		moved.MadeBefore, moved.Anchor = true, r.anchor(0)
 		return
 	}
@@ -327,7 +327,7 @@ func (c *Client) verifyMovement(ctx context.Context, m Movement, since *Anchor, 
 		if r, err = c.readCardMoney(ctx, m.CardID, since); err != nil {
 			return reading{balance: since.Balance}, outcome{undecided, err}
 		}
-		made, not := r.fits(since, m.Delta) == byActivity, r.fits(since, 0) == byActivity
+		made, not := r.fits(since, m.Delta).explained(), r.fits(since, 0).explained()
 		unclear := r.whyUnclear(since)
 		if unsteady {
 			unclear = "its balance moved while it was read"

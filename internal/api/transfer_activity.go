@@ -82,16 +82,26 @@ func (a *activity) match(settlement Transaction, open []Transaction) []Transacti
 	return slices.Delete(open, i, i+1)
 }
 
-// balances returns what the card may hold now if it held before, one for each
-// reading.
-func (a activity) balances(before usd.Amount) []usd.Amount {
-	holdsIn := before - a.authorized + a.differences + a.refunded
-	holdsOut := before - a.settled + a.refunded
-	return []usd.Amount{holdsIn, holdsIn - a.fees, holdsOut, holdsOut - a.fees}
+// lessHolds returns what the card may hold now if it held before and its balance
+// is less its holds, with fees taken from the card or not.
+func (a activity) lessHolds(before usd.Amount) []usd.Amount {
+	balance := before - a.authorized + a.differences + a.refunded
+	return []usd.Amount{balance, balance - a.fees}
 }
 
-// releases returns what the card may hold besides, when a hold was released.
-func (a activity) releases(before usd.Amount) []usd.Amount {
+// asSettled returns the same for a balance that falls at settlement.
+func (a activity) asSettled(before usd.Amount) []usd.Amount {
+	balance := before - a.settled + a.refunded
+	return []usd.Amount{balance, balance - a.fees}
+}
+
+// balances returns what the card may hold now, by either.
+func (a activity) balances(before usd.Amount) []usd.Amount {
+	return append(a.lessHolds(before), a.asSettled(before)...)
+}
+
+// released returns what the card may hold when one of its holds was released.
+func (a activity) released(before usd.Amount) []usd.Amount {
 	var all []usd.Amount
 	for _, balance := range a.balances(before) {
 		for _, hold := range a.holds {

@@ -40,17 +40,19 @@ func TestMoveInspectsTheCardFirst(t *testing.T) {
 		unexplained   usd.Amount
 		stops         bool
 	}{
-		"nothing happened":                     {delta: 40 * dollar, sent: 1},
-		"a purchase":                           {since: events{authorize(7 * dollar)}, delta: 40 * dollar, sent: 1},
-		"a killed fund":                        {since: events{give(40 * dollar)}, delta: 40 * dollar, madeBefore: true},
-		"a killed withdrawal":                  {since: events{give(-60 * dollar)}, delta: -60 * dollar, madeBefore: true},
-		"a killed fund and a purchase":         {since: events{give(40 * dollar), authorize(7 * dollar)}, delta: 40 * dollar, madeBefore: true},
-		"a killed fund, a hold not taken":      {since: events{give(40 * dollar), authorize(7 * dollar), give(7 * dollar)}, delta: 40 * dollar, madeBefore: true},
-		"a killed fund, a purchase of as much": {since: events{give(40 * dollar), authorize(40 * dollar)}, delta: 40 * dollar, madeBefore: true},
-		"a killed fund, a hold released":       {before: events{authorize(15 * dollar)}, since: events{give(40 * dollar), give(15 * dollar)}, delta: 40 * dollar, madeBefore: true},
-		"a hold released":                      {before: events{authorize(15 * dollar)}, since: events{give(15 * dollar)}, delta: 40 * dollar, sent: 1},
-		"nothing, and an old hold of as much":  {before: events{authorize(40 * dollar)}, delta: -40 * dollar, sent: 1},
-		"a refund":                             {since: events{func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionRefund, 40*dollar, 0) }}, delta: 40 * dollar, sent: 1},
+		"nothing happened":                           {delta: 40 * dollar, sent: 1},
+		"a purchase":                                 {since: events{authorize(7 * dollar)}, delta: 40 * dollar, sent: 1},
+		"a killed fund":                              {since: events{give(40 * dollar)}, delta: 40 * dollar, madeBefore: true},
+		"a killed withdrawal":                        {since: events{give(-60 * dollar)}, delta: -60 * dollar, madeBefore: true},
+		"a killed fund and a purchase":               {since: events{give(40 * dollar), authorize(7 * dollar)}, delta: 40 * dollar, madeBefore: true},
+		"a killed fund, a hold not taken":            {since: events{give(40 * dollar), authorize(7 * dollar), give(7 * dollar)}, delta: 40 * dollar, madeBefore: true},
+		"a killed fund, a purchase of as much":       {since: events{give(40 * dollar), authorize(40 * dollar)}, delta: 40 * dollar, madeBefore: true},
+		"a killed fund, a hold released":             {before: events{authorize(15 * dollar)}, since: events{give(40 * dollar), give(15 * dollar)}, delta: 40 * dollar, madeBefore: true},
+		"a hold released":                            {before: events{authorize(15 * dollar)}, since: events{give(15 * dollar)}, delta: 40 * dollar, sent: 1},
+		"nothing, and an old hold of as much":        {before: events{authorize(40 * dollar)}, delta: -40 * dollar, sent: 1},
+		"a purchase of as much as is withdrawn":      {since: events{authorize(40 * dollar)}, delta: -40 * dollar, sent: 1},
+		"a killed withdrawal, a purchase of as much": {since: events{give(-40 * dollar), authorize(40 * dollar)}, delta: -40 * dollar, madeBefore: true},
+		"a refund": {since: events{func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionRefund, 40*dollar, 0) }}, delta: 40 * dollar, sent: 1},
 		"a settlement of less than was held": {
 			before: events{authorize(20 * dollar)},
 			since: events{func(b *fakeService, c *fakeCard) {

@@ -109,25 +109,32 @@ func (r reading) withoutOlder(since *Anchor) []Transaction {
 	return r.transactions
 }
 
-// fit is how well a balance is explained.
+// fit is how well a balance is explained: the later, the more likely.
 type fit int
 
 const (
 	unexplained fit = iota
-	byRelease       // when one hold was released besides
-	byActivity
+	released        // when one hold was released besides
+	asSettled       // when the balance falls at settlement
+	lessHolds       // when the balance is less the holds, as most services have it
 )
+
+// explained reports whether the transactions alone explain the balance.
+func (f fit) explained() bool { return f >= asSettled }
 
 // fits tells whether the activity since an anchor explains the reading's balance
 // when delta (USD) was moved besides.
 func (r reading) fits(since *Anchor, delta usd.Amount) fit {
 	best := unexplained
 	for _, a := range r.activities(since) {
+		before := since.Balance + delta
 		switch {
-		case slices.Contains(a.balances(since.Balance+delta), r.balance):
-			return byActivity
-		case slices.Contains(a.releases(since.Balance+delta), r.balance):
-			best = byRelease
+		case slices.Contains(a.lessHolds(before), r.balance):
+			return lessHolds
+		case slices.Contains(a.asSettled(before), r.balance):
+			best = max(best, asSettled)
+		case slices.Contains(a.released(before), r.balance):
+			best = max(best, released)
 		}
 	}
 	return best
