@@ -40,6 +40,12 @@ func (e *Error) Error() string {
 	return text
 }
 
+// IsFinal reports whether the service itself refused a change, at every attempt
+// and for what was asked.
+func (e *Error) IsFinal() bool {
+	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse
+}
+
 // RequestError is a request without a usable response: it could not be sent, or
 // what came back could not be read. For a call that changes something it means
 // that nothing was sent; a lost response is an *UndecidedError.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -59,8 +60,11 @@ func (c *Client) fetchInventory(ctx context.Context) error {
 		if page.Total != nil {
 			total = *page.Total
 		}
-		if len(cards) == before || page.Total != nil && len(cards) >= total {
+		if page.Total != nil && len(cards) >= total || len(page.Data) == 0 {
 			break
+		}
+		if len(cards) == before {
+			return errors.New("list all cards: the service sends the same page again")
 		}
 	}
 	if len(cards) < total {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -83,11 +82,13 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		return outcome{undecided, err}
 	}
 	var err error
-	if r.candidates, err = r.unclaimed(ctx); err == nil && !r.request.GeneratedLabel {
-		r.candidates, err = r.withoutEarlier(ctx, r.candidates)
-	}
-	if err != nil {
+	if r.candidates, err = r.unclaimed(ctx); err != nil {
 		return outcome{undecided, err}
+	}
+	if !r.request.GeneratedLabel {
+		if err := r.dropEarlier(ctx); err != nil {
+			return outcome{undecided, err}
+		}
 	}
 	equal, others := r.contenders()
 	switch n := len(r.candidates); {
@@ -103,20 +104,30 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 	return outcome{state: applied}
 }
 
-// withoutEarlier leaves out cards that were there before the first attempt:
-// another pipeline may issue cards with the same label.
-func (r *issueReconciliation) withoutEarlier(ctx context.Context, cards []CardListItem) ([]CardListItem, error) {
-	const tolerance = 10 * time.Second // of clocks within the service
+// dropEarlier leaves out candidates that were there before the first attempt:
+// another pipeline may issue cards with the same label. One that was issued only
+// shortly before may be ours by a clock that differs, so nothing is certain then.
+func (r *issueReconciliation) dropEarlier(ctx context.Context) error {
+	const sameMoment, differentClocks = 10 * time.Second, 2 * time.Minute
 	if r.began.IsZero() {
-		return cards, nil
+		return nil
 	}
-	var failed error
-	return slices.DeleteFunc(cards, func(card CardListItem) bool {
+	var kept []CardListItem
+	for _, card := range r.candidates {
 		summary, err := r.client.GetCard(ctx, card.ID)
-		failed = errors.Join(failed, err)
+		if err != nil {
+			return err
+		}
 		created, err := time.Parse(time.RFC3339, summary.CreatedAt)
-		return err == nil && created.Before(r.began.Add(-tolerance))
-	}), failed
+		switch before := r.began.Sub(created); {
+		case err != nil || before <= sameMoment:
+			kept = append(kept, card)
+		case before < differentClocks:
+			return fmt.Errorf("card %s looks like it, but was issued %s before it was asked for", card.ID, before.Round(time.Second))
+		}
+	}
+	r.candidates = kept
+	return nil
 }
 
 // contenders counts the other unresolved issuances of this fingerprint, with the

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -52,9 +53,8 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 	defer end()
 	r := &mutationRun{
 		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
-		deadline: c.deadline(ctx), key: cmp.Or(m.key, uuid.NewString()),
+		deadline: c.deadline(ctx), key: cmp.Or(m.key, uuid.NewString()), began: c.clock.Now(),
 	}
-	began := c.clock.Now()
 	for again := true; again; {
 		failure := r.attempt()
 		if failure == nil {
@@ -65,7 +65,7 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 			return r.result, err
 		}
 	}
-	if took := c.clock.Now().Sub(began); r.uncertain || took > notable {
+	if took := c.clock.Now().Sub(r.began); r.uncertain || took > notable {
 		r.delay = &Delay{Took: took, Attempts: r.attempts, LostResponse: r.uncertain}
 	}
 	return r.result, nil
@@ -80,6 +80,7 @@ type mutationRun struct {
 	waiting  context.Context // for the limits: ctx until something may be on its way
 	deadline time.Time
 	key      string
+	began    time.Time
 	sentAt   time.Time // the last attempt, by the client's clock
 	retries  int
 	conflict int // attempts that met a conflict
@@ -116,20 +117,44 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 }
 
 // followHonoured sends again under the same key, which the service counts once,
-// until it is answered or the operation's time is over.
+// until it is answered. When that takes too long, what the service shows decides.
 func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
-	switch {
-	case f.class == refused:
+	if response, ok := errors.AsType[*Error](f.err); ok && f.class == refused && response.Code != "" {
 		return false, f.afterLostResponse() // had it been applied before, the service would have repeated that response
-	case f.permanent, f.isRedirect() && r.retries >= r.client.maxRetries, r.client.clock.Now().After(r.deadline), r.client.limits.PausedPast(r.deadline):
-		return false, r.undecided(f.err)
 	}
 	r.uncertain = true
+	if r.givesUpAsking(f) {
+		o := outcome{state: notApplied}
+		if r.mutation.verify != nil {
+			o = r.mutation.verify(r.detached)
+		}
+		if o.state == notApplied {
+			return false, r.undecided(fmt.Errorf("%w; when it was last verified, it had not taken effect", f.err))
+		}
+		return false, r.end(o, f)
+	}
 	r.retries++
 	if r.client.backOff(r.detached, r.retries, f.retryAfter) != nil {
 		return false, r.undecided(f.err)
 	}
 	return true, nil
+}
+
+// longestAsking is how long a lost response is asked for under the same key.
+const longestAsking = 10 * time.Minute
+
+// givesUpAsking reports whether a response is not worth asking for once more:
+// time is over, or the service gives one that cannot be used again and again.
+func (r *mutationRun) givesUpAsking(f *failure) bool {
+	asked := r.client.clock.Now().Sub(r.began)
+	unusable := f.status >= 200 && f.status < 300 || f.isRedirect()
+	switch {
+	case f.permanent, r.client.clock.Now().After(r.deadline), r.client.limits.PausedPast(r.deadline):
+		return true
+	case r.retries < r.client.maxRetries:
+		return false
+	}
+	return r.client.maxRetries == 0 || unusable || asked >= longestAsking
 }
 
 // followNotProcessed follows an attempt that certainly changed nothing, after

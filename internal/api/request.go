@@ -231,7 +231,7 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 // request is being processed; others say what the service objects to.
 func isInFlight(code string) bool {
 	code = strings.ToLower(code)
-	return code == "" || slices.ContainsFunc([]string{"flight", "progress", "in_use", "processing", "concurren", "locked", "idempoten", "conflict"}, func(word string) bool {
+	return code == "" || code == "conflict" || slices.ContainsFunc([]string{"in_flight", "in_progress", "in_use", "processing", "concurrent"}, func(word string) bool {
 		return strings.Contains(code, word)
 	})
 }

@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -32,6 +35,34 @@ type Transaction struct {
 	Fee       usd.Amount      `json:"fee"` // in Currency
 	Merchant  Merchant        `json:"merchant"`
 	CreatedAt string          `json:"created_at"` // ISO 8601, UTC
+	// Problem says why Amount or Fee could not be read; they are 0 then.
+	Problem string `json:"-"`
+}
+
+// UnmarshalJSON reads a transaction whose amounts are finer than a cent as one
+// with a problem, so that it does not hide the others.
+func (t *Transaction) UnmarshalJSON(data []byte) error {
+	type plain Transaction
+	fields := struct {
+		*plain
+		Amount json.RawMessage `json:"amount"`
+		Fee    json.RawMessage `json:"fee"`
+	}{plain: (*plain)(t)}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	for name, amount := range map[string]struct {
+		text json.RawMessage
+		into *usd.Amount
+	}{"amount": {fields.Amount, &t.Amount}, "fee": {fields.Fee, &t.Fee}} {
+		if len(amount.text) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(amount.text, amount.into); err != nil {
+			t.Problem = fmt.Sprintf("transaction %s has an %s that cannot be read: %v", t.ID, name, err)
+		}
+	}
+	return nil
 }
 
 // Merchant is where a card was used.
@@ -65,6 +96,10 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 			for _, page := range pages {
 				unseen := r.seen.addPage(page)
 				for _, transaction := range unseen {
+					if transaction.Problem != "" {
+						yield(Transaction{}, errors.New(transaction.Problem))
+						return
+					}
 					if !yield(transaction, nil) {
 						return
 					}

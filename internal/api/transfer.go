@@ -131,7 +131,8 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 	if m.Delta == 0 {
 		return Transfer{}, fmt.Errorf("%s: the amount has to be above zero", m)
 	}
-	if m.Key == "" {
+	derived := m.Key != ""
+	if !derived {
 		m.Key = uuid.NewString()
 	}
 	release, err := c.cardLocks.acquire(ctx, m.CardID, exclusive)
@@ -150,6 +151,9 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 		return Transfer{}, &LeavesTooLittleError{Movement: m, Balance: before.balance}
 	}
 	transfer, err := c.sendMovement(ctx, m, path, before)
+	if err == nil && !transfer.Recovered {
+		c.compare(ctx, m, before, derived, found.doubtful, &transfer)
+	}
 	transfer.Unexplained = found.unexplained
 	return transfer, err
 }
@@ -157,6 +161,7 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 // finding is what inspecting a card before a movement brought to light.
 type finding struct {
 	madeBefore  bool
+	doubtful    bool // it may have been made before; its key will tell
 	unexplained usd.Amount
 }
 
@@ -180,15 +185,22 @@ func (c *Client) inspect(ctx context.Context, m Movement) (reading, finding, err
 	if err != nil {
 		return fail(err)
 	}
-	if m.isMade(r) {
+	if m.looksMade(r) {
+		// A transaction that comes late may explain it otherwise.
 		if err := c.clock.Wait(ctx, confirmWait); err != nil {
 			return fail(err)
 		}
-		if r, err = c.readCardMoney(ctx, m.CardID, m.Anchor); err != nil {
+		if r, err = c.readUntilExplained(ctx, m); err != nil {
 			return fail(err)
 		}
-		if m.isMade(r) {
+		switch made := m.looksMade(r); {
+		case made && r.fits(m.Anchor, 0) == unexplained:
 			return r, finding{madeBefore: true}, nil
+		case !made && r.fits(m.Anchor, 0).explained():
+		case c.keysHonoured:
+			return r, finding{doubtful: true}, nil
+		default:
+			return r, finding{}, &UnexplainedMoneyError{Movement: m, Found: m.Delta, Balance: r.balance, Anchor: r.anchor(0)}
 		}
 	}
 	if r.fits(m.Anchor, 0) != unexplained {
@@ -201,12 +213,14 @@ func (c *Client) inspect(ctx context.Context, m Movement) (reading, finding, err
 	return r, finding{unexplained: rest}, nil
 }
 
-// isMade reports whether a reading shows just this movement beside what the
+// looksMade reports whether a reading shows just this movement beside what the
 // card's transactions explain, and nothing likelier explains the balance without
-// it: a withdrawal of as much as was spent is not made by the spending.
-func (m Movement) isMade(r reading) bool {
+// it: a withdrawal of as much as was spent is not made by the spending. A fund
+// must not be made twice on any kind of service.
+func (m Movement) looksMade(r reading) bool {
 	made, not := r.fits(m.Anchor, m.Delta), r.fits(m.Anchor, 0)
-	return made != unexplained && made >= not && m.passes(r.balance)
+	likely := made >= not || made == asSettled && m.Delta > 0
+	return made != unexplained && likely && m.passes(r.balance)
 }
 
 // passes reports whether sending would load the card beyond what it is to hold.
@@ -264,7 +278,7 @@ func (c *Client) sendMovement(ctx context.Context, m Movement, path string, befo
 	after := before
 	verify := func(ctx context.Context) outcome {
 		var o outcome
-		after, o = c.verifyMovement(ctx, m, before.anchor(0), before.unsteady)
+		after, o = c.verifyMovement(ctx, m, before.justNow(), before.unsteady)
 		return o
 	}
 	how, err := c.mutate(ctx, &mutation{kind: MutationMove, call: move, key: m.Key, verify: verify})
@@ -287,18 +301,19 @@ func (c *Client) sendMovement(ctx context.Context, m Movement, path string, befo
 		return moved, nil
 	}
 	moved.Anchor, moved.Delay = before.anchor(m.Delta), how.delay
-	c.compare(ctx, m, before, &moved)
 	return moved, nil
 }
 
 // compare holds a response against the balance before: a service may answer for
 // an earlier movement under the same key, ignore the amount, or have got the
 // request twice.
-func (c *Client) compare(ctx context.Context, m Movement, before reading, moved *Transfer) {
-	if moved.CardBalance == before.balance+m.Delta {
+func (c *Client) compare(ctx context.Context, m Movement, before reading, derived, doubtful bool, moved *Transfer) {
+	if moved.CardBalance == before.balance+m.Delta && !doubtful {
 		return
 	}
-	since := before.anchor(0)
+	ctx, end := withGrace(ctx, c.requestTime)
+	defer end()
+	since := before.justNow()
 	var r reading
 	for range readingAttempts {
 		var err error
@@ -306,13 +321,13 @@ func (c *Client) compare(ctx context.Context, m Movement, before reading, moved 
 			moved.Excess, moved.ExcessUnclear = moved.CardBalance-before.balance-m.Delta, err.Error()
 			return
 		}
-		if r.fits(since, m.Delta) != unexplained {
+		if r.fits(since, m.Delta).explained() {
 			moved.CardBalance = r.balance
 			return
 		}
 	}
 	moved.CardBalance = r.balance
-	if r.fits(since, 0).explained() && r.whyUnclear(since) == "" {
+	if derived && r.fits(since, 0).explained() && r.whyUnclear(since) == "" {
 		moved.MadeBefore, moved.Anchor = true, r.anchor(0)
 		return
 	}

@@ -21,65 +21,93 @@ type activity struct {
 	unclear     string       // why the sums cannot be relied on; empty when they can
 }
 
-// newActivity sums up transactions, newest first. With around, those count too
-// of which it cannot be told on which side of the anchor they lie.
-func newActivity(transactions []Transaction, anchor *Anchor, around bool) activity {
+// newActivities sums up transactions, newest first: several possibilities where
+// it cannot be told which authorization a settlement ends. With around, those
+// count too of which it cannot be told on which side of the anchor they lie.
+func newActivities(transactions []Transaction, anchor *Anchor, around bool) []activity {
 	var a activity
-	var settlements []Transaction
-	open := []Transaction{} // authorizations without a settlement, newest first
-	for _, t := range transactions {
+	var open, settlements []Transaction // open are authorizations without a settlement
+	counts := func(t Transaction) bool {
 		age := anchor.age(t)
-		isNew := age == sinceAnchor || age == aroundAnchor && around
-		amount := abs(t.Amount)
-		switch {
-		case t.Type == TransactionAuthorization:
-			open = append(open, t)
-		case !isNew:
-			continue
-		}
-		if !isNew {
-			continue
-		}
-		if t.Currency != "" && t.Currency != "USD" {
-			a.unclear = fmt.Sprintf("transaction %s is in %s", t.ID, t.Currency)
-			continue
-		}
-		a.fees += abs(t.Fee)
+		return age == sinceAnchor || age == aroundAnchor && around
+	}
+	for _, t := range slices.Backward(transactions) { // oldest first
 		switch t.Type {
 		case TransactionAuthorization:
-			a.authorized += amount
+			open = append(open, t)
 		case TransactionSettlement:
-			a.settled += amount
 			settlements = append(settlements, t)
-		case TransactionRefund:
-			a.refunded += amount
-		case TransactionDecline:
-		default:
-			a.unclear = fmt.Sprintf("transaction %s (%s) came in between, of which only the service knows what it did to the balance", t.ID, t.Type)
+		}
+		if counts(t) {
+			a.add(t)
 		}
 	}
-	for _, settlement := range slices.Backward(settlements) { // oldest first
-		open = a.match(settlement, open)
-	}
-	for _, authorization := range open {
-		a.holds = append(a.holds, abs(authorization.Amount))
-	}
-	return a
+	return a.match(settlements, open, counts)
 }
 
-// match finds the authorization that a settlement ends, of the same amount if
-// there is one, and returns those that stay open.
-func (a *activity) match(settlement Transaction, open []Transaction) []Transaction {
-	sameMerchant := func(t Transaction) bool { return t.Merchant == settlement.Merchant }
-	i := slices.IndexFunc(open, func(t Transaction) bool { return sameMerchant(t) && abs(t.Amount) == abs(settlement.Amount) })
-	if i < 0 {
-		i = slices.IndexFunc(open, sameMerchant)
+// add sums up one transaction.
+func (a *activity) add(t Transaction) {
+	switch {
+	case t.Problem != "":
+		a.unclear = t.Problem
+		return
+	case t.Currency != "" && t.Currency != "USD":
+		a.unclear = fmt.Sprintf("transaction %s is in %s", t.ID, t.Currency)
+		return
 	}
-	if i < 0 {
-		return open // it was authorized long ago, for the same amount as far as is known
+	amount := abs(t.Amount)
+	a.fees += abs(t.Fee)
+	switch t.Type {
+	case TransactionAuthorization:
+		a.authorized += amount
+	case TransactionSettlement:
+		a.settled += amount
+	case TransactionRefund:
+		a.refunded += amount
+	case TransactionDecline:
+	default:
+		a.unclear = fmt.Sprintf("transaction %s (%s) came in between, of which only the service knows what it did to the balance", t.ID, t.Type)
 	}
-	a.differences += abs(open[i].Amount) - abs(settlement.Amount)
-	return slices.Delete(open, i, i+1)
+}
+
+// mostPossibilities bounds the ways in which settlements may end authorizations.
+const mostPossibilities = 16
+
+// match finds the authorization that each settlement ends: one of the same
+// merchant, of the same amount if there is one. Those that stay open are holds.
+func (a activity) match(settlements, open []Transaction, counts func(Transaction) bool) []activity {
+	if len(settlements) == 0 {
+		for _, authorization := range open {
+			a.holds = append(a.holds, abs(authorization.Amount))
+		}
+		return []activity{a}
+	}
+	settlement, rest := settlements[0], settlements[1:]
+	var candidates []int
+	for i, authorization := range open {
+		switch {
+		case authorization.Merchant != settlement.Merchant:
+		case abs(authorization.Amount) == abs(settlement.Amount):
+			return a.match(rest, slices.Delete(slices.Clone(open), i, i+1), counts)
+		default:
+			candidates = append(candidates, i)
+		}
+	}
+	if len(candidates) == 0 { // it was authorized long ago, for the same amount as far as is known
+		return a.match(rest, open, counts)
+	}
+	var all []activity
+	for _, i := range candidates {
+		possible := a
+		if counts(settlement) {
+			possible.differences += abs(open[i].Amount) - abs(settlement.Amount)
+		}
+		all = append(all, possible.match(rest, slices.Delete(slices.Clone(open), i, i+1), counts)...)
+		if len(all) >= mostPossibilities {
+			break
+		}
+	}
+	return all
 }
 
 // lessHolds returns what the card may hold now if it held before and its balance

@@ -41,22 +41,25 @@ const atTolerance = 5 * time.Second
 
 // age tells on which side of the anchor a transaction lies.
 func (a *Anchor) age(t Transaction) transactionAge {
-	if a.Transactions != nil {
-		if a.Transactions.has(t.ID) {
-			return beforeAnchor
-		}
-		return sinceAnchor
-	}
+	read := a.Transactions != nil
 	created, err := time.Parse(time.RFC3339, t.CreatedAt)
 	switch {
-	case err != nil:
-		return aroundAnchor
-	case created.Before(a.At.Add(-atTolerance)):
+	case read && a.Transactions.has(t.ID):
 		return beforeAnchor
-	case created.After(a.At.Add(atTolerance)):
+	case read && a.At.IsZero(), err == nil && created.After(a.At.Add(atTolerance)):
 		return sinceAnchor
+	case err == nil && !read && created.Before(a.At.Add(-atTolerance)):
+		return beforeAnchor
 	}
-	return aroundAnchor
+	return aroundAnchor // what is listed late may have been in the balance already
+}
+
+// IsUnchecked reports whether the balance was taken without its transactions, and
+// so shortly before now (the service's time) that a run which was cut off since
+// may be in it.
+func (a *Anchor) IsUnchecked(now time.Time) bool {
+	const lately = 10 * time.Minute
+	return a == nil || a.Transactions == nil && now.Sub(a.At) < lately
 }
 
 type transactionAge int

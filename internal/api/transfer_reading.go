@@ -84,16 +84,26 @@ func (r reading) anchor(delta usd.Amount) *Anchor {
 	return a
 }
 
-// activities are what may have happened since an anchor: two possibilities where
-// it cannot be told which transactions are new.
+// justNow is the anchor of a reading for what is compared with it at once:
+// whatever it does not know is newer.
+func (r reading) justNow() *Anchor {
+	a := r.anchor(0)
+	if a.Transactions != nil {
+		a.At = time.Time{}
+	}
+	return a
+}
+
+// activities are what may have happened since an anchor: several possibilities
+// where it cannot be told which transactions are new.
 func (r reading) activities(since *Anchor) []activity {
 	transactions := r.transactions
 	if since.Transactions != nil && since.More {
 		transactions = r.withoutOlder(since)
 	}
-	all := []activity{newActivity(transactions, since, false)}
-	if since.Transactions == nil {
-		all = append(all, newActivity(transactions, since, true))
+	all := newActivities(transactions, since, true)
+	if slices.ContainsFunc(transactions, func(t Transaction) bool { return since.age(t) == aroundAnchor }) {
+		all = append(all, newActivities(transactions, since, false)...)
 	}
 	return all
 }

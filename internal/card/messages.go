@@ -138,8 +138,8 @@ func liveCardWithLabel(label string, cards []api.CardListItem) diag.Diagnostic {
 	for i, card := range cards {
 		lines[i] = fmt.Sprintf("  import {\n    to = <address of the resource>\n    id = %q # %s, %s USD\n  }", card.ID, card.Status, card.Balance)
 	}
-	return diag.NewAttributeWarningDiagnostic(path.Root("label"), fmt.Sprintf("A live card labelled %q is not in this state: %s", label, cards[0].ID),
-		"This plan issues another card with that label. If an earlier run issued the live one and was cut off before it saved it, import it instead, and nothing is issued:\n\n"+
+	return diag.NewAttributeWarningDiagnostic(path.Root("label"), fmt.Sprintf("There is a live card labelled %q already: %s", label, cards[0].ID),
+		"This plan issues another card with that label. If the live one is not in this state because an earlier run issued it and was cut off, import it instead, and nothing is issued:\n\n"+
 			strings.Join(lines, "\n")+"\n\nIf it belongs to another configuration, give this card a label of its own, or go on.")
 }
 

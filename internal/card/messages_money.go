@@ -83,10 +83,7 @@ func excess(name, try string, transfer api.Transfer) diag.Diagnostic {
 
 func holdsMoreThanKnown(card model, anchor, delta usd.Amount) diag.Diagnostic {
 	balance := card.Balance.Amount()
-	next := fmt.Sprintf("The planned movement of %s USD comes on top of that.", delta)
-	if balance-anchor == delta {
-		next = "That is as much as this plan moves: where its transactions do not explain it, apply takes the movement for made and does not make it a second time."
-	}
+	next := fmt.Sprintf("Where it turns out that this movement of %s USD was made already, apply does not make it a second time; otherwise it comes on top.", abs(delta))
 	return diag.NewWarningDiagnostic(fmt.Sprintf("%s holds %s USD more than when Terraform last moved money on it", capitalized(card.name()), balance-anchor),
 		fmt.Sprintf("It held %s USD then and holds %s USD now: after a refund, after somebody else funded it, or after an apply that was cut off. %s", anchor, balance, next))
 }

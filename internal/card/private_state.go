@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -25,6 +26,8 @@ type privateState struct {
 	// Token is in the idempotency key of the next movement of money, and is renewed
 	// when that is made, so that a movement of the same amount later is another one.
 	Token string `json:"token,omitempty"`
+	// Unanswered says that a request under the key of Token may still be on its way.
+	Unanswered bool `json:"unanswered,omitempty"`
 	// Imported cards have attributes whose values nobody but the service knows.
 	Imported bool `json:"imported,omitempty"`
 	// JustImported spares the read with which Terraform follows an import.
@@ -47,6 +50,9 @@ type pendingTransfer struct {
 func (s privateState) account() session.Account {
 	return session.Account{Fingerprint: s.Account, Addresses: s.Addresses}
 }
+
+// renewToken ends the life of a key, since what it was for is done or refused.
+func (s *privateState) renewToken() { s.Token, s.Unanswered = uuid.NewString(), false }
 
 // keepAccount adds the addresses of an account, so that one of them may be
 // rotated and the account is still known.

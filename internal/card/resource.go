@@ -108,7 +108,7 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		resp.Diagnostics.Append(protectedFromDelete(state.name()))
 		return
 	}
-	r.session.Meet(state.ID.ValueString())
+	r.session.Meet(state.ID.ValueString(), private.account())
 	ended, err := r.session.Client.TerminateCard(ctx, state.ID.ValueString())
 	switch {
 	case err == nil:

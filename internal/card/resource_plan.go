@@ -36,6 +36,9 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if p.diags.HasError() {
 		return
 	}
+	if !req.State.Raw.IsNull() && r.session.Known() {
+		r.session.Meet(p.state.ID.ValueString(), p.private.account())
+	}
 	proposed := p.plan
 	switch {
 	case req.Plan.Raw.IsNull():

@@ -21,14 +21,6 @@ type plannedTransfer struct {
 	mayBeMade bool
 }
 
-// after is what the card holds afterwards if it holds balance now.
-func (t plannedTransfer) after(balance usd.Amount) usd.Amount {
-	if t.mayBeMade {
-		return balance
-	}
-	return balance + t.amount + t.topUp
-}
-
 // planTransfer plans money and freezing of a card that stays.
 func (p *planner) planTransfer(ctx context.Context) {
 	t := p.planAmount()
@@ -152,7 +144,7 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer) plannedTrans
 func (p *planner) planFrozen(t plannedTransfer) {
 	p.plan.Status = p.state.Status
 	wanted := p.config.Frozen
-	after := t.after(p.state.Balance.Amount())
+	after := p.state.Balance.Amount() + t.amount + t.topUp
 	switch {
 	case wanted.IsUnknown():
 		p.plan.Frozen, p.plan.Status = types.BoolUnknown(), types.StringUnknown()

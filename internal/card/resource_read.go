@@ -32,7 +32,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.Diagnostics.Append(notRefreshed(state))
 		return
 	}
-	r.session.Meet(state.ID.ValueString())
+	r.session.Meet(state.ID.ValueString(), private.account())
 	before := state
 	status, asOf, err := api.CardStatus(state.Status.ValueString()), time.Time{}, error(nil)
 	if private.JustImported {
@@ -115,7 +115,7 @@ func (r *cardResource) reconcile(ctx context.Context, m *model, private *private
 	case outcome.State == api.TransferDone:
 		m.Amount = usdtype.OfPointer(private.Pending.Amount)
 		m.ToppedUp = usdtype.Of(private.Pending.ToppedUp)
-		private.Token = uuid.NewString()
+		private.renewToken()
 	}
 	private.Pending, private.Anchor = nil, outcome.Anchor
 }

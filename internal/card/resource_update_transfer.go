@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -41,9 +40,11 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		u.failed = true
 		return u.notMoved(try, err)
 	}
-	known := u.private.Anchor != nil
+	now, _ := u.client.ServiceTime()
+	known := !u.private.Anchor.IsUnchecked(now)
 	u.withdrew = delta < 0
-	u.private.Anchor, u.private.Token, u.private.Pending = transfer.Anchor, uuid.NewString(), nil
+	u.private.Anchor, u.private.Pending = transfer.Anchor, nil
+	u.private.renewToken()
 	u.now.Balance, u.now.Amount, u.now.ToppedUp = usdtype.Of(transfer.CardBalance), u.plan.Amount, u.plan.ToppedUp
 	return u.moved(try, delta, transfer, known)
 }
@@ -62,7 +63,8 @@ func (u *update) moveNothing(ctx context.Context) diag.Diagnostics {
 	}
 	now, _ := u.client.ServiceTime()
 	u.now.Balance = usdtype.Of(card.Balance)
-	u.private.Anchor, u.private.Token, u.private.Pending = api.NewAnchor(card.Balance, now), uuid.NewString(), nil
+	u.private.Anchor, u.private.Pending = api.NewAnchor(card.Balance, now), nil
+	u.private.renewToken()
 	return nil
 }
 
@@ -92,15 +94,16 @@ func (u *update) notMoved(try string, err error) diag.Diagnostics {
 	case isUndecided && !u.client.KeysHonoured(): // else the next apply asks again under the same key
 		u.private.Pending = &pendingTransfer{Transfer: *undecided.Transfer, Amount: u.plan.Amount.Pointer(), ToppedUp: u.plan.ToppedUp.Amount()}
 	case isUndecided:
+		u.private.Unanswered = true
 	case isStopped:
 		u.private.Anchor = stopped.Anchor
 		return diag.Diagnostics{stoppedForUnexplained(u.before, try, stopped)}
 	case isTooLittle:
 		return diag.Diagnostics{diag.NewErrorDiagnostic("Could not "+try,
 			withdrawsIntoTopUp(u.before, tooLittle.Balance+tooLittle.Movement.Delta, *tooLittle.Movement.AtLeast))}
-	case isRefused && refused.Code != "" && !refused.AfterLostResponse:
+	case isRefused && refused.IsFinal() && !u.private.Unanswered:
 		// A service may store its refusal under the key.
-		u.private.Token = uuid.NewString()
+		u.private.renewToken()
 	}
 	return diag.Diagnostics{session.ErrorDiagnostic(try, err)}
 }

@@ -56,8 +56,9 @@ func (a Account) Same(known Account) bool {
 		slices.ContainsFunc(known.Addresses, func(address string) bool { return slices.Contains(a.Addresses, address) })
 }
 
-// Meet notes that a card of the state is dealt with in this session.
-func (s *Session) Meet(id string) { s.cards.Store(id, struct{}{}) }
+// Meet notes that a card of the state is dealt with in this session, and what is
+// known of the account that owns it.
+func (s *Session) Meet(id string, owner Account) { s.cards.Store(id, owner) }
 
 // NotGoneError says why a card that the service calls missing is not known to
 // be gone.
@@ -87,39 +88,45 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	}
 	switch item, listed := cards[id]; {
 	case listed && item.Status == api.StatusTerminated:
+		s.cards.Delete(id)
 		return nil
 	case listed:
 		return &NotGoneError{"The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD."}
 	}
-	met, found := 0, 0
-	s.cards.Range(func(other, _ any) bool {
+	account, err := s.Account(ctx)
+	same := err == nil && account.Same(known)
+	met, found, ours := 0, 0, 0
+	s.cards.Range(func(other, owner any) bool {
 		if other == id {
 			return true
 		}
 		met++
-		if _, ok := cards[other.(string)]; ok { //nolint:forcetypeassert // only Meet stores
+		if _, listed := cards[other.(string)]; listed { //nolint:forcetypeassert // only Meet stores
 			found++
+			if account.Same(owner.(Account)) { //nolint:forcetypeassert // likewise
+				ours++
+			}
 		}
 		return true
 	})
-	account, err := s.Account(ctx)
-	same := err == nil && account.Same(known)
+	recorded := known.Fingerprint != "" || len(known.Addresses) > 0
 	switch {
-	case found == 0 && !(same && met == 0):
-	case s.IsNew(created):
-		return &NotGoneError{"It was issued only minutes ago, and the service may not show it everywhere yet."}
-	default:
-		return nil
-	}
-	switch {
+	case same && (met == 0 || found > 0):
+	case recorded && !same && found > 0 && ours == 0: // all addresses have been rotated
 	case same:
 		return &NotGoneError{"The API key sees none of the other cards in this state either."}
 	case err != nil:
 		return err
-	case known.Fingerprint == "" && len(known.Addresses) == 0:
+	case !recorded:
 		return &NotGoneError{"Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account."}
+	default:
+		return &NotGoneError{"The API key belongs to another account than the one that owned the card when Terraform last saw it."}
 	}
-	return &NotGoneError{"The API key belongs to another account than the one that owned the card when Terraform last saw it."}
+	if s.IsNew(created) {
+		return &NotGoneError{"It was issued only minutes ago, and the service may not show it everywhere yet."}
+	}
+	s.cards.Delete(id)
+	return nil
 }
 
 // LiveCards returns the active and frozen cards that bear a label, listed once

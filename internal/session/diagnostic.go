@@ -75,7 +75,7 @@ func adviceForUndecided(e *api.UndecidedError) string {
 		}
 		return "Look for a new card on that BIN in the dashboard before you issue it again."
 	case api.MutationMove:
-		return "Money may or may not have moved. Where the card is managed by Terraform, this is remembered: run terraform plan, and the refresh decides it from the card's balance and transactions before any further money moves. " +
+		return "Money may or may not have moved. Where the card is managed by Terraform, run terraform plan and apply again: before any further money moves, it is found out whether this did, and it is not made twice. " +
 			"Otherwise look at the card in the dashboard before you repeat the movement."
 	case api.MutationRegister:
 		return "Look for the endpoint in the dashboard, and remove it there before you register it again."
