@@ -203,15 +203,15 @@ func isDial(err error) bool {
 
 // judge reads a response; nil is success.
 func (c *Client) judge(a attempt, status int, body []byte) *failure {
-	switch {
-	case status >= 200 && status < 300:
-		if err := a.accept(body); err != nil {
-			if a.secret {
-				err = errors.New("the response does not have the documented shape")
-			}
-			return &failure{class: unknown, err: a.requestError(true, err)}
+	if status >= 200 && status < 300 {
+		err := a.accept(body)
+		if err == nil {
+			return nil
 		}
-		return nil
+		if a.secret {
+			err = errors.New("the response does not have the documented shape")
+		}
+		return &failure{class: unknown, err: a.requestError(true, err)}
 	}
 	err := c.statusError(a, status, body)
 	switch {

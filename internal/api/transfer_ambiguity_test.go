@@ -40,9 +40,11 @@ func TestOrdinaryLifeIsNotAMovement(t *testing.T) {
 		"a purchase whose hold is released, as much is funded": {since: events{auth(40 * dollar), release(40 * dollar)}, delta: 40 * dollar},
 		"a settlement of less, beside an older settled purchase": {
 			before: events{auth(30 * dollar), auth(60 * dollar), settle(60*dollar, 60*dollar)},
-			since:  events{settle(30*dollar, 25*dollar)}, delta: 30 * dollar},
+			since:  events{settle(30*dollar, 25*dollar)}, delta: 30 * dollar,
+		},
 		"two open purchases at one merchant, the first settles for less": {
-			since: events{auth(30 * dollar), auth(10 * dollar), settle(30*dollar, 25*dollar)}, delta: 20 * dollar},
+			since: events{auth(30 * dollar), auth(10 * dollar), settle(30*dollar, 25*dollar)}, delta: 20 * dollar,
+		},
 		"an old hold of as much is released": {before: events{auth(40 * dollar)}, since: events{release(40 * dollar)}, delta: 40 * dollar},
 	} {
 		for _, honoured := range []bool{true, false} {

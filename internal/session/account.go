@@ -96,14 +96,16 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	account, err := s.Account(ctx)
 	same := err == nil && account.Same(known)
 	met, found, ours := 0, 0, 0
-	s.cards.Range(func(other, owner any) bool {
+	s.cards.Range(func(key, value any) bool {
+		other, _ := key.(string)
+		owner, _ := value.(Account)
 		if other == id {
 			return true
 		}
 		met++
-		if _, listed := cards[other.(string)]; listed { //nolint:forcetypeassert // only Meet stores
+		if _, listed := cards[other]; listed {
 			found++
-			if account.Same(owner.(Account)) { //nolint:forcetypeassert // likewise
+			if account.Same(owner) {
 				ours++
 			}
 		}
