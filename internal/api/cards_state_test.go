@@ -206,7 +206,7 @@ func (s *slowService) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), nil
 }
 
-// Both the try and the look may take all the time that a request may take.
+// Both the attempt and the verification may take all the time that a request may take.
 func TestInterruptionLeavesTimeToLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -180,7 +180,7 @@ func TestIssueCardStopsBetweenDifferentCardsThatLookAlike(t *testing.T) {
 	}
 }
 
-// A card that comes late may be that of a create that still looks for its own,
+// A card that comes late may be that of an issuance that is still reconciled,
 // so only the last of them names what is left over.
 func TestIssueCardNamesNoContendersCardAsDuplicate(t *testing.T) {
 	t.Parallel()

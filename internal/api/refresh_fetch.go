@@ -87,7 +87,7 @@ func (l *listing) fetchRest(pages int) func(context.Context, *fetch) error {
 	}
 }
 
-// fetchPage gets one page and adds it. After a write nobody looks at it any more.
+// fetchPage gets one page and adds it. After a write nobody uses it any more.
 func (l *listing) fetchPage(ctx context.Context, number int, add func(CardPage) bool) error {
 	c := l.fleet.client
 	page, err := c.ListCards(ctx, CardFilter{Status: l.status}, Page{Number: number, PerPage: maxPerPage})

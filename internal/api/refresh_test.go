@@ -340,7 +340,7 @@ func TestPagesEndWithTheirLifeAndWithTheFirstWrite(t *testing.T) {
 	}
 }
 
-// slowStart is a fake clock on which the wait for company is real, and long
+// slowStart is a fake clock on which the batch window is real, and long
 // enough for a busy machine.
 type slowStart struct{ *fakeClock }
 

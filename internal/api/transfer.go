@@ -119,7 +119,7 @@ func (c *Client) WithdrawCard(ctx context.Context, id string, amount usd.Amount)
 }
 
 // Move moves money between the wallet and a card, once. Where the movement has
-// an anchor it first looks whether the movement was made before. The error is an
+// an anchor it first reads whether the movement was made before. The error is an
 // *UndecidedError when it cannot be told whether the money has moved, an
 // *UnexplainedMoneyError when something else may have moved it, and a
 // *LeavesTooLittleError when the card holds too little.

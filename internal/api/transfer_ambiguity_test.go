@@ -158,7 +158,7 @@ func TestLateListing(t *testing.T) {
 	}
 }
 
-// Honoured: a gateway's page after a lost response is no answer of the service.
+// Honoured: a gateway's page after a lost response is no response of the service.
 func TestGatewayRefusalAfterLostIssue(t *testing.T) {
 	t.Parallel()
 	service := newFakeService(fault{response: "drop"})

@@ -45,7 +45,7 @@ func TestTransferAcrossFailures(t *testing.T) {
 		posts       int
 		recovered   bool
 		fails       string // "refused" or "undecided"
-		settles     api.TransferState
+		outcome     api.TransferState
 	}{
 		"it works":                    {faults: []fault{works}, moved: true, posts: 1},
 		"done, response lost":         {faults: []fault{lostButApplied}, moved: true, posts: 1, recovered: true},
@@ -61,7 +61,7 @@ func TestTransferAcrossFailures(t *testing.T) {
 		"conflict that stays":         {faults: []fault{{commit: never, response: "409"}, {commit: never, response: "409"}}, posts: 2, fails: "refused"},
 		"after the wait, honoured":    {faults: []fault{afterTheWait, works}, idempotency: "honoured", moved: true, posts: 2},
 		"after the wait, conflict":    {faults: []fault{afterTheWait}, idempotency: "conflict", moved: true, posts: 2, recovered: true},
-		"never done":                  {faults: []fault{lostForGood, lostForGood, lostForGood, lostForGood, lostForGood}, posts: 5, fails: "undecided", settles: api.TransferNotDone},
+		"never done":                  {faults: []fault{lostForGood, lostForGood, lostForGood, lostForGood, lostForGood}, posts: 5, fails: "undecided", outcome: api.TransferNotDone},
 		"done, spent meanwhile":       {faults: []fault{lostButApplied}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, recovered: true},
 		"not done, spent meanwhile":   {faults: []fault{lostForGood, works}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 2},
 		"done, declined meanwhile":    {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 7*usd.Dollar, 0) }, moved: true, posts: 1, recovered: true},
@@ -74,16 +74,16 @@ func TestTransferAcrossFailures(t *testing.T) {
 			c.Balance -= 20 * usd.Cent
 		}, spent: 7*usd.Dollar + 20*usd.Cent, moved: true, posts: 1, recovered: true},
 		"a settlement came between":    {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }, moved: true, posts: 1, recovered: true},
-		"an unknown type came between": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, "chargeback", 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		"an unknown type came between": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, "chargeback", 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
 		"a transaction in other money": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
 			b.spend(c, api.TransactionAuthorization, 0, 0)
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.history[len(b.history)-1]["currency"] = "EUR"
-		}, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
-		"the history was cut":             {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); b.history = nil }, moved: true, posts: 1, fails: "undecided", settles: api.TransferUndecided},
-		"somebody else moved money":       {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); c.Balance -= 3 }, spent: 3, posts: 1, fails: "undecided", settles: api.TransferUndecided},
-		"a fee as large as what is moved": {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 1, step) }, posts: 1, fails: "undecided", settles: api.TransferUndecided},
+		}, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
+		"the history was cut":             {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); b.history = nil }, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
+		"somebody else moved money":       {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); c.Balance -= 3 }, spent: 3, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
+		"a fee as large as what is moved": {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 1, step) }, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
 	}
 	for name, test := range tests {
 		modes := []string{"honoured", "ignored"}
@@ -126,7 +126,7 @@ func TestTransferAcrossFailures(t *testing.T) {
 						if !isUndecided {
 							t.Fatalf("error %v, want an undecided transfer", err)
 						}
-						checkSettling(t, client, *undecided.Transfer, test.settles)
+						checkReconciliation(t, client, *undecided.Transfer, test.outcome)
 					case test.fails == "refused":
 						if _, refused := errors.AsType[*api.Error](err); !refused || isUndecided {
 							t.Errorf("error %v, want a refusal", err)
@@ -181,8 +181,8 @@ func TestTransferAndInterruption(t *testing.T) {
 	}
 }
 
-// checkSettling settles a pending transfer after it went through JSON.
-func checkSettling(t *testing.T, client *api.Client, pending api.PendingTransfer, want api.TransferState) {
+// checkReconciliation settles a pending transfer after it went through JSON.
+func checkReconciliation(t *testing.T, client *api.Client, pending api.PendingTransfer, want api.TransferState) {
 	t.Helper()
 	data, err := json.Marshal(pending)
 	if err != nil {

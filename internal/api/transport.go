@@ -11,7 +11,7 @@ const keyHeader = "X-Idempotency-Key"
 
 // transportFor returns what carries the requests. net/http repeats a request
 // with an idempotency key by itself when a kept connection breaks, before
-// anyone could look whether the first one took effect; it is kept from that.
+// anyone could verify whether the first one took effect; it is kept from that.
 func transportFor(given http.RoundTripper) http.RoundTripper {
 	switch t := given.(type) {
 	case nil:

@@ -148,9 +148,9 @@ func TestWithdrawActionOfAServiceThatIgnoresTheAmount(t *testing.T) {
 	}
 }
 
-// losingAnswers is s that funds and withdraws but loses the answer. When blind,
+// losingResponses is s that funds and withdraws but loses the response. When blind,
 // the card cannot be read any more either.
-func losingAnswers(s *acctest.Service, id string, blind bool) *acctest.Service {
+func losingResponses(s *acctest.Service, id string, blind bool) *acctest.Service {
 	var mu sync.Mutex
 	lost := false
 	return s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
@@ -165,15 +165,15 @@ func losingAnswers(s *acctest.Service, id string, blind bool) *acctest.Service {
 	})
 }
 
-func TestFundActionThatLosesItsAnswer(t *testing.T) {
+func TestFundActionThatLosesItsResponse(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card := issue(s, map[string]any{"amount": 50})
-	progress, diags := losingAnswers(s, card.ID, false).Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
+	progress, diags := losingResponses(s, card.ID, false).Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
 	if text := diags.Errors(); text != "" || len(progress) != 2 {
 		t.Fatalf("says %q, %s", progress, text)
 	}
-	sayAll(t, "a lost answer", progress[1], "The answer was lost", card.ID, "holds 75.00 USD now")
+	sayAll(t, "a lost response", progress[1], "The response was lost", card.ID, "holds 75.00 USD now")
 	if now := read(s, card.ID); now.Balance != 7500 {
 		t.Errorf("25 USD were funded once, and the card holds %s", now.Balance)
 	}
@@ -183,7 +183,7 @@ func TestFundActionThatCannotBeDecided(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	card := issue(s, map[string]any{"amount": 50})
-	progress, diags := losingAnswers(s, card.ID, true).Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
+	progress, diags := losingResponses(s, card.ID, true).Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
 	sayAll(t, "an undecided transfer", diags.Errors(), "not known whether this took effect: fund card "+card.ID, "25.00 USD", "held 50.00 USD before",
 		"Look before you repeat", "a second time", "transactions")
 	if len(progress) != 1 {

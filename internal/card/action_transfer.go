@@ -100,7 +100,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 		return
 	}
 	if transfer.Recovered {
-		progress(resp, "The answer was lost, but %s shows that the money has moved: it holds %s USD now.", name, transfer.CardBalance)
+		progress(resp, "The response was lost, but %s shows that the money has moved: it holds %s USD now.", name, transfer.CardBalance)
 	} else {
 		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance)
 	}

@@ -69,7 +69,7 @@ func TestCardDetailsRefusals(t *testing.T) {
 	known := secretsOf(s, active)
 	s.Freeze(frozen)
 	s.Terminate(terminated)
-	answers := func(status int, code, message string) *acctest.Service {
+	responding := func(status int, code, message string) *acctest.Service {
 		return s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.HasSuffix(r.URL.Path, "/details") && refuse(w, status, code, message)
 		})
@@ -87,14 +87,14 @@ func TestCardDetailsRefusals(t *testing.T) {
 		words   []string
 	}{
 		"terminated":                {s, terminated, []string{terminated, "400 (card_terminated)", "terminated", "final"}},
-		"terminated, as not there":  {answers(404, "gone", "no such card"), terminated, []string{"404 (gone)", "is terminated, which is final", "has no details"}},
-		"terminated, without words": {answers(409, "", ""), terminated, []string{"409", "is terminated, which is final"}},
-		"frozen":                    {answers(400, "card_frozen", "the card is frozen"), frozen, []string{frozen, "400 (card_frozen)", "frozen = false"}},
-		"frozen, without words":     {answers(422, "", ""), frozen, []string{"422", "is frozen, which may be the reason", "vcard_card_unfreeze"}},
+		"terminated, as not there":  {responding(404, "gone", "no such card"), terminated, []string{"404 (gone)", "is terminated, which is final", "has no details"}},
+		"terminated, without words": {responding(409, "", ""), terminated, []string{"409", "is terminated, which is final"}},
+		"frozen":                    {responding(400, "card_frozen", "the card is frozen"), frozen, []string{frozen, "400 (card_frozen)", "frozen = false"}},
+		"frozen, without words":     {responding(422, "", ""), frozen, []string{"422", "is frozen, which may be the reason", "vcard_card_unfreeze"}},
 		"not there":                 {s, "card_none", []string{"card_none", "404 (not_found)", "the id is wrong"}},
 		"not a card id":             {s, "3ds_1", []string{"must be a card id", "3ds_1"}},
 		"malformed":                 {malformed, active, []string{active, "does not have the documented shape"}},
-		"telling message":           {answers(400, "locked", "the card "+known.PAN+" is locked"), active, []string{"400 (locked)", "is locked"}},
+		"telling message":           {responding(400, "locked", "the card "+known.PAN+" is locked"), active, []string{"400 (locked)", "is locked"}},
 	} {
 		p := test.service.Protocol(object{"max_retries": 0})
 		opened, diags := p.OpenEphemeral("vcard_card_details", object{"card_id": test.id})

@@ -136,7 +136,7 @@ func TestTerminatedWhileDestroying(t *testing.T) {
 	}
 }
 
-func TestLostAnswers(t *testing.T) {
+func TestLostResponses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		method, path string
@@ -166,7 +166,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-func TestLostAnswerOfACreation(t *testing.T) {
+func TestLostResponseOfACreation(t *testing.T) {
 	t.Parallel()
 	for _, config := range []object{{"amount": 60}, {"amount": 60, "label": "mine"}} {
 		f := newFixture(t)
@@ -185,7 +185,7 @@ func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
 	f.s = acctest.Start(t, contract.RequestsOnly())
 	f.apply(object{"amount": 60})
 	f.account = object{"max_retries": 0}
-	// The look before the transfer succeeds, those after it fail.
+	// The reading before the transfer succeeds, those after it fail.
 	fault(f.s, "GET", "/transactions", "before", 1, "pass")
 	fault(f.s, "GET", "/transactions", "before", 0, down)
 	fault(f.s, "POST", "/cards/*/fund", "after", 1, "drop")
@@ -228,7 +228,7 @@ func TestUndecidedTopUpIsSettledByARefresh(t *testing.T) {
 }
 
 // The service freezes a card under its threshold by itself, so one that reads
-// frozen after a lost answer may have been unfrozen: it is not unfrozen twice.
+// frozen after a lost response may have been unfrozen: it is not unfrozen twice.
 func TestLostUnfreezeUnderTheThreshold(t *testing.T) {
 	t.Parallel()
 	f := issued(t, object{"amount": 60, "auto_freeze_at": 70, "frozen": true})

@@ -82,7 +82,7 @@ func (f *fixture) apply(config object) acctest.Diagnostics {
 	f.succeed(diags)
 	for name, value := range second.Planned {
 		if value != acctest.Unknown {
-			f.same("what apply answers for "+name, object{name: value}, object{name: now.Values[name]})
+			f.same("what apply returns for "+name, object{name: value}, object{name: now.Values[name]})
 		}
 	}
 	f.card = now

@@ -99,7 +99,7 @@ func (m *model) setState(status api.CardStatus, balance usd.Amount) {
 }
 
 // keepRequested keeps what the plan asked a new card to be and warns where the
-// service made it otherwise: Terraform takes any other answer for a bug of the
+// service made it otherwise: Terraform takes any other value for a bug of the
 // provider, and taints the card.
 func (m *model) keepRequested(plan model) diag.Diagnostics {
 	var has []string

@@ -19,7 +19,7 @@ func rejection(ctx context.Context, client *api.Client, id, try string, err erro
 	}
 	card, err := client.GetCard(ctx, id)
 	if err != nil {
-		return failure // the first answer says more than a failed read
+		return failure // the first response says more than a failed read
 	}
 	name := capitalized(nameOf(card.CardListItem))
 	switch card.Status {

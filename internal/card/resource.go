@@ -92,7 +92,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
-// generatedLabel is unique, so that a card whose creation lost its answer can
+// generatedLabel is unique, so that a card whose creation lost its response can
 // be told from every other.
 func generatedLabel() string { return "tf-" + uuid.NewString() }
 

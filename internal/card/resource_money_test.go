@@ -139,7 +139,7 @@ func keysOf(f *fixture) (keys []string) {
 	return keys
 }
 
-// A look that is refused says nothing of the movement that is on its way.
+// A reading that is refused says nothing of the movement that is on its way.
 func TestKeyStaysWhenTheLookIsRefused(t *testing.T) {
 	t.Parallel()
 	f := issued(t, object{"amount": 100})

@@ -190,5 +190,5 @@ func (p *planner) warnSharedLabel() {
 		return
 	}
 	p.diags.AddAttributeWarning(path.Root("label"), fmt.Sprintf("Several new cards are labelled %q", label.ValueString()),
-		"If the answer to the creation of one of them is lost, it cannot be told from the others by its label. Give each card a label of its own, or leave label out.")
+		"If the response to the creation of one of them is lost, it cannot be told from the others by its label. Give each card a label of its own, or leave label out.")
 }

@@ -162,7 +162,7 @@ func TestDeletionProtection(t *testing.T) {
 	f.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": true}, want...)
 	f.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": false}, want...)
 
-	forced, diags := f.plan(object{"amount": 50, "deletion_protection": true}) // -replace: the second look alone sees it
+	forced, diags := f.plan(object{"amount": 50, "deletion_protection": true}) // -replace: the second plan alone sees it
 	f.succeed(diags)
 	_, diags = f.protocol().Plan(forced.After(), complete(object{"amount": 50, "deletion_protection": true}))
 	f.says("the error", diags.Errors(), want...)
@@ -296,7 +296,7 @@ func TestWalletCheck(t *testing.T) {
 	if strings.Contains(diags.Warnings(), "The plan takes") {
 		t.Errorf("9901 less 9000 is under the wallet's 999: %s", diags.Warnings())
 	}
-	f.says("the second look", plan(change.After(), object{"amount": 9900, "label": "other"}))
+	f.says("the second plan", plan(change.After(), object{"amount": 9900, "label": "other"}))
 	f.says("98 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 97}))
 	f.says("51 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 50}), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
 }

@@ -25,7 +25,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// The identity comes first: Terraform 1.11 refuses an answer without it even
+	// The identity comes first: Terraform 1.11 refuses a response without it even
 	// when the card leaves the state.
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if !r.session.Known() {

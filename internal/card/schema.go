@@ -61,7 +61,7 @@ func immutableAttributes() map[string]schema.Attribute {
 			Optional:   true,
 			Computed:   true,
 			Validators: []validator.String{stringvalidator.UTF8LengthBetween(1, maxLabelLength)},
-			MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its answer can be told from every other. ", maxLabelLength) +
+			MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
 				"Taken out of the configuration, the card keeps its label." + replaces,
 		},
 		"spending_limit": schema.NumberAttribute{

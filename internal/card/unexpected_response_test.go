@@ -62,7 +62,7 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 	f.succeed(diags)
 	for name, value := range change.Planned {
 		if value != acctest.Unknown {
-			f.same("what apply answers", object{name: value}, now.Values)
+			f.same("what apply returns", object{name: value}, now.Values)
 		}
 	}
 	id, _ := now.Values["id"].(string)

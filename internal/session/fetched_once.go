@@ -9,7 +9,7 @@ import (
 )
 
 // fetchedOnce is a value that is fetched when it is first needed. Callers that
-// come meanwhile wait for the same answer, errors included; after an error the
+// come meanwhile wait for the same value, errors included; after an error the
 // next one fetches again.
 type fetchedOnce[T any] struct {
 	fetching singleflight.Group

@@ -14,10 +14,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-// against returns a session with a service that answers like this.
-func against(t *testing.T, answer http.HandlerFunc) *session.Session {
+// against returns a session with a service that responds like this.
+func against(t *testing.T, respond http.HandlerFunc) *session.Session {
 	t.Helper()
-	server := httptest.NewServer(answer)
+	server := httptest.NewServer(respond)
 	t.Cleanup(server.Close)
 	client, err := api.New(api.Config{BaseURL: server.URL + "/api/v1", APIKey: "sk_live_1"})
 	if err != nil {
