@@ -1,3 +1,5 @@
+//go:build unix
+
 package acctest
 
 import (
@@ -7,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -17,6 +20,8 @@ type Workspace struct {
 	Dir string
 	Env []string // added to the environment of every command
 	t   testing.TB
+
+	inProcess *testing.T // nil for the built provider
 }
 
 // NewWorkspace makes a folder. It skips without TF_ACC and without a CLI.
@@ -43,11 +48,38 @@ func (w *Workspace) Write(name, content string) {
 // Run runs the CLI and returns its exit code and all that it printed.
 func (w *Workspace) Run(args ...string) (int, string) {
 	w.t.Helper()
+	return w.RunUntil(nil, 0, args...)
+}
+
+// RunUntil runs the CLI, sends it and its provider the signal when it is due, and
+// returns the exit code (-1 when a signal ended it) and all that was printed.
+func (w *Workspace) RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string) {
+	w.t.Helper()
 	command := exec.CommandContext(w.t.Context(), CLI(), args...)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Dir, command.Env = w.Dir, append(os.Environ(), w.Env...)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
-	err := command.Run()
+	if w.inProcess != nil {
+		command.Env = append(command.Env, "TF_REATTACH_PROVIDERS="+w.serve())
+	}
+	if err := command.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	select {
+	case err := <-ended:
+		ended <- err
+		if due != nil {
+			defer w.t.Fatalf("%s %v ended before %s was due", CLI(), args, signal)
+		}
+	case <-due:
+		if err := syscall.Kill(-command.Process.Pid, signal); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	err := <-ended
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), output.String()
 	}

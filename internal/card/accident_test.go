@@ -1,0 +1,176 @@
+package card_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// What the tests of accidents share: a network between the provider and the
+// service that a test can break, and what the CLI prints.
+
+// oneCard is the configuration of vcard_card.test with these lines.
+func oneCard(lines string) string {
+	return required + fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  %s\n}\n", bin, lines)
+}
+
+// honoured tells the provider that the service honours its keys.
+const honoured = `idempotency_keys = "honoured"`
+
+// through makes the commands that follow reach the service in this way, with
+// these settings of the provider.
+func through(w *acctest.Workspace, s *acctest.Service, settings string) {
+	w.Write("provider.tf", fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key = %q\n  %s\n}\n", s.URL, s.Key, settings))
+}
+
+// applied is a workspace in which this configuration was applied.
+func applied(t *testing.T, s *acctest.Service, settings, config string) *acctest.Workspace {
+	t.Helper()
+	w := acctest.NewWorkspace(t)
+	through(w, s, settings)
+	apply(w, config)
+	return w
+}
+
+// apply applies another configuration and returns what was printed.
+func apply(w *acctest.Workspace, config string) string {
+	w.Write("main.tf", config)
+	return w.Must("apply", "-no-color", "-auto-approve")
+}
+
+// applyFails is apply of what has to fail.
+func applyFails(t *testing.T, w *acctest.Workspace, config string) string {
+	t.Helper()
+	w.Write("main.tf", config)
+	code, output := w.Run("apply", "-no-color", "-auto-approve")
+	if code == 0 {
+		t.Errorf("the apply succeeded:\n%s", output)
+	}
+	return output
+}
+
+// plansNothing checks that the configuration is what there is, and returns what
+// was printed.
+func plansNothing(t *testing.T, w *acctest.Workspace) string {
+	t.Helper()
+	code, output := w.Run("plan", "-no-color", "-detailed-exitcode")
+	if code != 0 {
+		t.Errorf("a plan of what was applied ended with %d:\n%s", code, output)
+	}
+	return output
+}
+
+var lineBreaks = regexp.MustCompile(`[\s│╷╵]+`)
+
+// unwrapped undoes how the CLI breaks lines.
+func unwrapped(output string) string { return lineBreaks.ReplaceAllString(output, " ") }
+
+// prints checks that the CLI printed each of these, wherever it broke the lines.
+func prints(t *testing.T, output string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(unwrapped(output), word) {
+			t.Errorf("the CLI does not print %q:\n%s", word, output)
+		}
+	}
+}
+
+func printsNot(t *testing.T, output string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if strings.Contains(unwrapped(output), word) {
+			t.Errorf("the CLI prints %q:\n%s", word, output)
+		}
+	}
+}
+
+// forward sends a request on to the service and returns its response.
+func forward(s *acctest.Service, r *http.Request) sandboxtest.Response {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.T.Error(err)
+	}
+	request, err := http.NewRequest(r.Method, s.Root()+r.URL.RequestURI(), bytes.NewReader(body))
+	if err != nil {
+		s.T.Error(err)
+	}
+	request.Header = r.Header.Clone()
+	return s.Do(request)
+}
+
+// answer is the response of a gateway, or of the service after a test changed it.
+func answer(w http.ResponseWriter, status int, body string) {
+	if strings.HasPrefix(body, "{") {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// isCall reports whether a request is of this method and a path with this end.
+func isCall(r *http.Request, method, end string) bool {
+	return r.Method == method && strings.HasSuffix(r.URL.Path, end)
+}
+
+// stalled is the service behind a network that never brings the responses of the
+// first n calls whose path ends so; those of which reaches says no do not even
+// reach the service. The channel is closed once all n are under way.
+func stalled(s *acctest.Service, n int64, end string, reaches func(i int64) bool) (*acctest.Service, <-chan struct{}) {
+	var begun, stuck atomic.Int64
+	due := make(chan struct{})
+	return s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
+		if !isCall(r, http.MethodPost, end) {
+			return false
+		}
+		i := begun.Add(1)
+		if i > n {
+			return false
+		}
+		if !reaches(i) {
+			_, _ = io.Copy(io.Discard, r.Body)
+		} else if sent := forward(s, r); sent.Err != nil || sent.Status >= 300 {
+			s.T.Errorf("%s %s was answered %d %s %v", r.Method, r.URL.Path, sent.Status, sent.Raw, sent.Err)
+		}
+		if stuck.Add(1) == n {
+			close(due)
+		}
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	}), due
+}
+
+// liveCards are the active and frozen cards at the service, newest first.
+func liveCards(s *acctest.Service) []service {
+	s.T.Helper()
+	var page struct {
+		Data []service `json:"data"`
+	}
+	s.Get("/cards?per_page=100").Into(&page)
+	var live []service
+	for _, card := range page.Data {
+		if card.Status != "terminated" {
+			live = append(live, card)
+		}
+	}
+	return live
+}
+
+// serviceHolds checks the only live card and the wallet at the service.
+func serviceHolds(t *testing.T, s *acctest.Service, status string, balance, wallet usd.Amount) {
+	t.Helper()
+	if live := liveCards(s); len(live) != 1 || live[0].Status != status || live[0].Balance != balance {
+		t.Errorf("the service has the live cards %v, want one that is %s with %s USD", live, status, balance)
+	}
+	if now := s.Wallet(); now != wallet {
+		t.Errorf("the wallet holds %s USD, want %s", now, wallet)
+	}
+}
