@@ -77,10 +77,14 @@ func replaced(card, next model, reasons *session.Replacement) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("This plan replaces "+card.name(), text+reasons.UnknownAdvice("card"))
 }
 
+// deposedAdvice is for the one case that no change of the configuration reaches.
+const deposedAdvice = " Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: " +
+	"terminate it in the dashboard; the next plan sees that and removes it from the state."
+
 func protected(name string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
 		"The plan would terminate this card, but deletion_protection is true. "+
-			"To terminate it, set deletion_protection = false, apply that alone, then try again. A tainted card is not updated: run terraform untaint on it first.")
+			"To terminate it, set deletion_protection = false, apply that alone, then try again. A tainted card is not updated: run terraform untaint on it first."+deposedAdvice)
 }
 
 func removedFromState(card model, what string) diag.Diagnostic {
@@ -91,9 +95,7 @@ func removedFromState(card model, what string) diag.Diagnostic {
 func protectedFromDelete(name string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
 		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
-			"Where it is still the resource's card, keep it with terraform untaint, or set deletion_protection = false and apply that alone first. "+
-			"Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: "+
-			"terminate it in the dashboard; the next plan sees that and removes it from the state.")
+			"Where it is still the resource's card, keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
 }
 
 func notProvenGone(card model, reason string) diag.Diagnostic {
