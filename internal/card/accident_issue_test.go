@@ -1,0 +1,164 @@
+package card_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func TestKilledWhileIssuingCardsWithWrittenLabels(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	config := oneCard("for_each = toset([\"search\", \"social\"])\n  amount = 60\n  label = each.key")
+	w := acctest.NewWorkspace(t)
+	slow, due := stalled(s, 2, "/cards", all)
+	through(w, slow, "")
+	killed(w, due, config)
+	w.InProcess(t)
+	output := w.Must("plan", "-no-color")
+	imports := ""
+	for _, card := range liveCards(s) {
+		prints(t, output, fmt.Sprintf("A live card labelled %q is not in this state: %s", card.Label, card.ID), fmt.Sprintf("id = %q # active, 60.00 USD", card.ID))
+		imports += fmt.Sprintf("import {\n  to = vcard_card.test[%q]\n  id = %q\n}\n", card.Label, card.ID)
+	}
+	acctest.Needs(t, "1.5.0", "1.6.0") // import blocks
+	apply(w, imports+config)
+	plansNothing(t, w)
+	if live := liveCards(s); len(live) != 2 || s.Wallet() != 9878*usd.Dollar {
+		t.Errorf("%v are live, and the wallet holds %s USD", live, s.Wallet())
+	}
+}
+
+func TestKilledWhileIssuingACardWithAGeneratedLabel(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := acctest.NewWorkspace(t)
+	slow, due := stalled(s, 1, "/cards", all)
+	through(w, slow, "")
+	killed(w, due, oneCard("amount = 60"))
+	w.InProcess(t)
+	w.Write("main.tf", required+"data \"vcard_cards\" \"all\" {}\noutput \"left\" {\n  value = [for c in data.vcard_cards.all.cards : c.id if substr(c.label, 0, 3) == \"tf-\"]\n}\n")
+	prints(t, w.Must("apply", "-no-color", "-auto-approve"), onlyCard(s).ID)
+}
+
+// otherPipeline makes the first creation through it get lost before the service,
+// while another pipeline issues a card of the same label and amount.
+func otherPipeline(s *acctest.Service, meanwhile func()) *acctest.Service {
+	var lost atomic.Bool
+	return s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
+		if !isCall(r, http.MethodPost, "/cards") || lost.Swap(true) {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		meanwhile()
+		panic(http.ErrAbortHandler)
+	})
+}
+
+func TestTwoPipelinesIssueWithOneLabel(t *testing.T) {
+	t.Parallel()
+	const lines = "amount = 60\n  label = \"shared\""
+	for name, c := range map[string]struct {
+		settings string
+		cards    int
+		words    string
+	}{
+		"honoured": {honoured, 2, "Took long: issue card"},
+		"unknown":  {"", 1, "A card was recognized by its label: card"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := acctest.Start(t)
+			other := ""
+			w := acctest.NewWorkspace(t).InProcess(t)
+			through(w, otherPipeline(s, func() { other = issue(s, map[string]any{"amount": 60, "label": "shared"}).ID }), c.settings)
+			output := apply(w, oneCard(lines))
+			prints(t, output, c.words)
+			live := liveCards(s)
+			if len(live) != c.cards || s.Wallet() != usd.Amount(10000-61*c.cards)*usd.Dollar {
+				t.Errorf("%v are live, and the wallet holds %s USD", live, s.Wallet())
+			}
+			shown := w.Must("show", "-no-color")
+			if adopted := strings.Contains(shown, other); adopted != (c.cards == 1) {
+				t.Errorf("the other pipeline's card %s in the state: %t", other, adopted)
+			}
+			if c.cards == 1 {
+				prints(t, output, "Another pipeline that issues cards with this label might own it", "terraform state rm")
+			}
+			plansNothing(t, w)
+		})
+	}
+}
+
+// A card that was there long before is another's, though no list showed it.
+func TestOldCardThatAListShowsLateIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	old := issue(s, map[string]any{"amount": 60, "label": "shared"}).ID
+	s.Advance("1h")
+	var sent atomic.Bool
+	late := otherPipeline(s, func() { sent.Store(true) })
+	w := acctest.NewWorkspace(t).InProcess(t)
+	through(w, late.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isCall(r, http.MethodGet, "/cards") || sent.Load() {
+			return false
+		}
+		answer(w, 200, `{"data":[],"page":1,"per_page":100,"total":0}`)
+		return true
+	}), "")
+	apply(w, oneCard("amount = 60\n  label = \"shared\""))
+	if live := liveCards(s); len(live) != 2 || strings.Contains(w.Must("show", "-no-color"), old) {
+		t.Errorf("of the cards %v the old one was adopted", live)
+	}
+}
+
+// An object without the list is a wrong response and no empty list, which would
+// make a card that is there look new.
+func TestListWithoutDataIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	issue(s, map[string]any{"amount": 60, "label": "shared"})
+	s.Advance("1h")
+	w := acctest.NewWorkspace(t).InProcess(t)
+	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isCall(r, http.MethodGet, "/cards") {
+			return false
+		}
+		answer(w, 200, `{}`)
+		return true
+	}), "")
+	prints(t, applyFails(t, w, oneCard("amount = 60\n  label = \"shared\"")), "nothing was issued", "data")
+	serviceHolds(t, s, "active", 60*usd.Dollar, 9939*usd.Dollar)
+}
+
+// A card without its BIN or limit must not read as one that has changed.
+func TestCardWithoutRequiredFieldsPlansNoReplacement(t *testing.T) {
+	t.Parallel()
+	for _, field := range []string{"bin_id", "spending_limit", "status", "balance"} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			s := acctest.Start(t, contract.RequestsOnly())
+			config := oneCard("count = 3\n  amount = 60\n  spending_limit = 500")
+			w := applied(t, s, "", config).InProcess(t)
+			through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/cards") {
+					return false
+				}
+				answer(w, 200, strings.ReplaceAll(forward(s, r).Raw, `"`+field+`"`, `"other"`))
+				return true
+			}), "")
+			output := applyFails(t, w, config)
+			prints(t, output, field)
+			printsNot(t, output, "must be replaced", "Plan:")
+			through(w, s, "")
+			plansNothing(t, w)
+		})
+	}
+}
