@@ -93,10 +93,11 @@ func readPrivateState(ctx context.Context, from keyGetter, diags *diag.Diagnosti
 	if len(data) == 0 {
 		return s
 	}
-	if err := json.Unmarshal(data, &s); err == nil && s.Version > privateStateVersion {
+	var written struct{ Version int } // what a later release writes may have another shape
+	if err := json.Unmarshal(data, &written); err == nil && written.Version > privateStateVersion {
 		diags.AddError("Private state of a later release",
 			"What is kept beside the state of this card was written by a later release of the provider, so nothing was done. Use that release or a later one.")
-	} else if err != nil {
+	} else if err := json.Unmarshal(data, &s); err != nil {
 		diags.AddError("Unreadable private state",
 			"What the provider keeps beside the state of this card cannot be read: "+err.Error()+
 				". Restore the state from a backup, or remove the card from the state with terraform state rm and import it again.")
