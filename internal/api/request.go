@@ -246,15 +246,17 @@ func (c *Client) statusError(a attempt, status int, body []byte) *Error {
 		Error   string `json:"error"`
 		Message string `json:"message"`
 	}
-	for _, text := range a.hidden {
-		body = bytes.ReplaceAll(body, []byte(text), []byte(redacted))
+	excerpt := func(text string) string {
+		for _, hidden := range a.hidden {
+			text = strings.ReplaceAll(text, hidden, redacted)
+		}
+		return c.scrub.excerpt(text)
 	}
 	switch err := json.Unmarshal(body, &fields); {
 	case err == nil && fields.Error+fields.Message != "":
-		e.Code = c.scrub.excerpt(fields.Error)
-		e.Message = c.scrub.excerpt(fields.Message)
+		e.Code, e.Message = excerpt(fields.Error), excerpt(fields.Message)
 	case !a.secret:
-		e.Message = c.scrub.excerpt(string(body))
+		e.Message = excerpt(string(body))
 	}
 	return e
 }
