@@ -20,7 +20,7 @@ const withSecrets = `terraform {
 resource "vcard_webhook" "test" {
   url    = "https://hooks.example.com/path-hush-1/cards?token=query-hush-2&b=1"
   events = ["*"]
-  secret = "my-own-hush-3-secret"
+  secret = "my-own<hush-3&secret"
 }
 `
 
@@ -58,7 +58,7 @@ func TestServiceThatQuotesTheRequest(t *testing.T) {
 			w.Write("main.tf", withSecrets)
 			code, output := w.Run("apply", "-no-color", "-auto-approve")
 			_, errors, _ := strings.Cut(output, "Creating...") // what precedes is the user's own plan
-			if code == 0 || !strings.Contains(errors, "cannot take") {
+			if quotes := strings.Contains(errors, "cannot take"); code == 0 || quotes != (status != 418) {
 				t.Errorf("the apply ended with %d:\n%s", code, output)
 			}
 			if strings.Contains(errors, "hush") {
