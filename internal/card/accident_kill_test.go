@@ -50,7 +50,7 @@ func TestKilledWhileFundingTenCards(t *testing.T) {
 		slow, due := stalled(s, n, "/fund", func(i int64) bool { return i%2 == 0 })
 		through(w, slow, settings)
 		killed(w, due, config(140))
-		output := apply(w, config(140))
+		output := apply(w.InProcess(t), config(140))
 		made := 0
 		for _, card := range liveCards(s) {
 			if card.Balance != 140*usd.Dollar {
