@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,9 +112,18 @@ func TestLongWaitsAreSaid(t *testing.T) {
 	prints(t, apply(w, oneCard("amount = 140")), "Took long: fund card", "took 30s", "A response was lost on the way")
 	serviceHolds(t, s, "active", 140*usd.Dollar, 9859*usd.Dollar)
 
-	through(w, limited(s, http.MethodGet, "", always, "86400"), "")
+	through(w, limited(s, http.MethodGet, "", always, "1800"), "")
+	began := time.Now()
 	output := applyFails(t, w, oneCard("amount = 150"))
-	prints(t, output, "wants to be asked again at "+time.Now().Add(24*time.Hour).UTC().Format("2006-01-02T"))
+	said := regexp.MustCompile(`Wait until (\d\d:\d\d:\d\d) UTC`).FindStringSubmatch(unwrapped(output))
+	if len(said) == 0 {
+		t.Fatalf("the CLI does not say when to come back:\n%s", output)
+	}
+	until, err := time.Parse(time.TimeOnly, said[1])
+	wait := (until.Sub(time.Time{}.Add(began.UTC().Sub(began.UTC().Truncate(24*time.Hour)))) + 48*time.Hour) % (24 * time.Hour)
+	if err != nil || wait < 29*time.Minute || wait > 35*time.Minute {
+		t.Errorf("it is to wait until %s, which is in %s", said[1], wait)
+	}
 }
 
 // brokenHandshakes is a listener whose first connections end before TLS begins.

@@ -25,7 +25,7 @@ func TestKilledWhileIssuingCardsWithWrittenLabels(t *testing.T) {
 	output := w.Must("plan", "-no-color")
 	imports := ""
 	for _, card := range liveCards(s) {
-		prints(t, output, fmt.Sprintf("A live card labelled %q is not in this state: %s", card.Label, card.ID), fmt.Sprintf("id = %q # active, 60.00 USD", card.ID))
+		prints(t, output, fmt.Sprintf("There is a live card labelled %q already: %s", card.Label, card.ID), fmt.Sprintf("id = %q # active, 60.00 USD", card.ID))
 		imports += fmt.Sprintf("import {\n  to = vcard_card.test[%q]\n  id = %q\n}\n", card.Label, card.ID)
 	}
 	acctest.Needs(t, "1.5.0", "1.6.0") // import blocks
