@@ -119,9 +119,11 @@ func TestLongWaitsAreSaid(t *testing.T) {
 	if len(said) == 0 {
 		t.Fatalf("the CLI does not say when to come back:\n%s", output)
 	}
-	until, err := time.Parse(time.TimeOnly, said[1])
-	wait := (until.Sub(time.Time{}.Add(began.UTC().Sub(began.UTC().Truncate(24*time.Hour)))) + 48*time.Hour) % (24 * time.Hour)
-	if err != nil || wait < 29*time.Minute || wait > 35*time.Minute {
+	until, err := time.Parse(time.DateOnly+" "+time.TimeOnly, began.UTC().Format(time.DateOnly)+" "+said[1])
+	if until.Before(began) {
+		until = until.AddDate(0, 0, 1)
+	}
+	if wait := until.Sub(began); err != nil || wait < 29*time.Minute || wait > 35*time.Minute {
 		t.Errorf("it is to wait until %s, which is in %s", said[1], wait)
 	}
 }
