@@ -18,6 +18,7 @@ import (
 // InProcess makes the CLI talk to a provider in this process, a new one for each
 // command, on a clock that skips waits.
 func (w *Workspace) InProcess(t *testing.T) *Workspace {
+	t.Helper()
 	w.inProcess = t
 	return w
 }

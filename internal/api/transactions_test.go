@@ -176,7 +176,7 @@ func TestLongHistoryIsReadOnce(t *testing.T) {
 			service := &journal{count: count, size: size}
 			change(service)
 			next := count
-			for transaction, err := range newClient(t, service, unlimited).Transactions(t.Context(), api.TransactionFilter{}) {
+			for transaction, err := range newClient(t, service, unlimited, func(c *api.Config) { c.RequestTimeout = time.Minute }).Transactions(t.Context(), api.TransactionFilter{}) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -20,8 +20,6 @@ func killed(w *acctest.Workspace, due <-chan struct{}, config string) {
 
 func all(int64) bool { return true }
 
-func none(int64) bool { return false }
-
 // keyModes are what the service does with keys, and what the provider is told.
 var keyModes = map[string]struct{ quirk, settings string }{
 	"honoured, and said so": {"honoured", honoured},
@@ -44,6 +42,7 @@ func inEachKeyMode(t *testing.T, test func(t *testing.T, s *acctest.Service, set
 func TestKilledWhileFundingTenCards(t *testing.T) {
 	t.Parallel()
 	inEachKeyMode(t, func(t *testing.T, s *acctest.Service, settings string) {
+		t.Helper()
 		const n = 10
 		config := func(amount int) string { return oneCard(fmt.Sprintf("count = %d\n  amount = %d", n, amount)) }
 		w := applied(t, s, settings, config(100))
@@ -76,6 +75,7 @@ func TestKilledWhileFundingTenCards(t *testing.T) {
 func TestKilledWhileWithdrawingMoreThanHalf(t *testing.T) {
 	t.Parallel()
 	inEachKeyMode(t, func(t *testing.T, s *acctest.Service, settings string) {
+		t.Helper()
 		w := applied(t, s, settings, oneCard("amount = 100"))
 		slow, due := stalled(s, 1, "/withdraw", all)
 		through(w, slow, settings)
@@ -91,6 +91,7 @@ func TestKilledWhileWithdrawingMoreThanHalf(t *testing.T) {
 func TestConfigurationChangedAfterAKilledFund(t *testing.T) {
 	t.Parallel()
 	inEachKeyMode(t, func(t *testing.T, s *acctest.Service, settings string) {
+		t.Helper()
 		w := applied(t, s, settings, oneCard("amount = 100"))
 		slow, due := stalled(s, 1, "/fund", all)
 		through(w, slow, settings)

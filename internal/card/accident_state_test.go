@@ -3,6 +3,7 @@ package card_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -155,9 +156,7 @@ func TestPrivateStateThatCannotBeRead(t *testing.T) {
 			state := readState(t, filepath.Join(w.Dir, "terraform.tfstate"))
 			state.cards(t, func(_, private map[string]any) {
 				clear(private)
-				for key, value := range c.private {
-					private[key] = value
-				}
+				maps.Copy(private, c.private)
 			})
 			state.write(t, w)
 			prints(t, applyFails(t, w, oneCard("amount = 100")), c.words)

@@ -100,6 +100,7 @@ func settledDuringFund(s *acctest.Service, authorization string, lost *atomic.Bo
 func TestSettlementDuringALostFund(t *testing.T) {
 	t.Parallel()
 	inEachKeyMode(t, func(t *testing.T, s *acctest.Service, settings string) {
+		t.Helper()
 		w := applied(t, s, settings, oneCard("amount = 100")).InProcess(t)
 		id := onlyCard(s).ID
 		var bought struct {

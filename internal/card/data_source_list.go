@@ -2,6 +2,7 @@ package card
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -44,6 +45,16 @@ func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, 
 				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
 			},
+			"label": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Only cards with this label. Not set: all labels.",
+			},
+			"label_prefix": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels.",
+			},
 			"ids": schema.ListAttribute{
 				Computed:            true,
 				ElementType:         types.StringType,
@@ -60,10 +71,12 @@ func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, 
 
 // cardsModel is the data source vcard_cards.
 type cardsModel struct {
-	Status types.String    `tfsdk:"status"`
-	BinID  types.String    `tfsdk:"bin_id"`
-	IDs    []string        `tfsdk:"ids"`
-	Cards  []listItemModel `tfsdk:"cards"`
+	Status      types.String    `tfsdk:"status"`
+	BinID       types.String    `tfsdk:"bin_id"`
+	Label       types.String    `tfsdk:"label"`
+	LabelPrefix types.String    `tfsdk:"label_prefix"`
+	IDs         []string        `tfsdk:"ids"`
+	Cards       []listItemModel `tfsdk:"cards"`
 }
 
 func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
@@ -78,6 +91,9 @@ func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 		if err != nil {
 			resp.Diagnostics.Append(session.ErrorDiagnostic("list the cards", err))
 			return
+		}
+		if !found.Label.IsNull() && card.Label != found.Label.ValueString() || !strings.HasPrefix(card.Label, found.LabelPrefix.ValueString()) {
+			continue
 		}
 		found.IDs = append(found.IDs, card.ID)
 		found.Cards = append(found.Cards, listItemFromAPI(card))

@@ -157,12 +157,16 @@ func TestCardsDataSourceFilters(t *testing.T) {
 		config object
 		want   []string
 	}{
-		"all states":    {object{}, []string{"newest", "other bin", "terminated", "frozen", "oldest"}},
-		"active":        {object{"status": "active"}, []string{"newest", "other bin", "oldest"}},
-		"terminated":    {object{"status": "terminated"}, []string{"terminated"}},
-		"BIN":           {object{"bin_id": "bin_ads_mastercard_us"}, []string{"other bin"}},
-		"both":          {object{"bin_id": bin, "status": "active"}, []string{"newest", "oldest"}},
-		"nothing found": {object{"bin_id": "bin_general_visa_eu"}, nil},
+		"all states":       {object{}, []string{"newest", "other bin", "terminated", "frozen", "oldest"}},
+		"active":           {object{"status": "active"}, []string{"newest", "other bin", "oldest"}},
+		"terminated":       {object{"status": "terminated"}, []string{"terminated"}},
+		"BIN":              {object{"bin_id": "bin_ads_mastercard_us"}, []string{"other bin"}},
+		"both":             {object{"bin_id": bin, "status": "active"}, []string{"newest", "oldest"}},
+		"nothing found":    {object{"bin_id": "bin_general_visa_eu"}, nil},
+		"label":            {object{"label": "oldest"}, []string{"oldest"}},
+		"no such label":    {object{"label": "old"}, nil},
+		"label prefix":     {object{"label_prefix": "o"}, []string{"other bin", "oldest"}},
+		"label and prefix": {object{"label": "newest", "label_prefix": "o"}, nil},
 	} {
 		for size, p := range map[string]*acctest.Protocol{"100": s.Protocol(nil), "2": capped(s, "2").Protocol(nil)} {
 			read, diags := p.ReadDataSource("vcard_cards", test.config)

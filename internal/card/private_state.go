@@ -93,7 +93,9 @@ func readPrivateState(ctx context.Context, from keyGetter, diags *diag.Diagnosti
 	if len(data) == 0 {
 		return s
 	}
-	var written struct{ Version int } // what a later release writes may have another shape
+	var written struct { // what a later release writes may have another shape
+		Version int `json:"version"`
+	}
 	if err := json.Unmarshal(data, &written); err == nil && written.Version > privateStateVersion {
 		diags.AddError("Private state of a later release",
 			"What is kept beside the state of this card was written by a later release of the provider, so nothing was done. Use that release or a later one.")

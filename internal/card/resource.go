@@ -4,6 +4,7 @@ package card
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -51,7 +52,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 	if request.Label == "" {
-		request.Label, request.GeneratedLabel = generatedLabel(), true
+		request.Label, request.GeneratedLabel = generatedLabel(r.session.Client.Now()), true
 	}
 	issued, err := r.session.Client.IssueCard(ctx, request)
 	if err != nil {
@@ -93,8 +94,10 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 }
 
 // generatedLabel is unique, so that a card whose creation lost its response can
-// be told from every other.
-func generatedLabel() string { return "tf-" + uuid.NewString() }
+// be told from every other. The day helps to find those that a killed run left.
+func generatedLabel(today time.Time) string {
+	return "tf-" + today.UTC().Format("20060102") + "-" + uuid.NewString()
+}
 
 func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model

@@ -120,7 +120,7 @@ func adviceForResponse(refused *api.Error) string {
 	case status == http.StatusTooManyRequests:
 		wait := "Wait a minute"
 		if !refused.RetryAt.IsZero() {
-			wait = "Wait until " + refused.RetryAt.UTC().Format("15:04:05 UTC")
+			wait = "Wait until " + refused.RetryAt.UTC().Format("2006-01-02 15:04:05 UTC")
 		}
 		return "Other users of this API key leave too few requests for this run. " + wait + " and try again, or give each pipeline a share with rate_limits in the provider configuration."
 	case status >= 300 && status < 400:

@@ -26,7 +26,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"gateway's 404":   {&api.Error{Status: http.StatusNotFound, Message: "<html>"}, []string{"answered 404: <html>.", "a gateway or another server answered in its place"}},
 		"conflict":        {&api.Error{Status: http.StatusConflict}, []string{"answered 409", "Something else may be changing the same object"}},
 		"rate limited":    {&api.Error{Status: http.StatusTooManyRequests}, []string{"answered 429", "rate_limits"}},
-		"paused for long": {&api.Error{Status: http.StatusTooManyRequests, RetryAt: time.Date(2026, 3, 1, 14, 30, 0, 0, time.UTC)}, []string{"Wait until 14:30:00 UTC"}},
+		"paused for long": {&api.Error{Status: http.StatusTooManyRequests, RetryAt: time.Date(2026, 3, 1, 14, 30, 0, 0, time.UTC)}, []string{"Wait until 2026-03-01 14:30:00 UTC"}},
 		"server error":    {&api.Error{Status: http.StatusInternalServerError}, []string{"answered 500", "Try again later"}},
 		"bad gateway":     {&api.Error{Status: http.StatusBadGateway, Message: "<html>"}, []string{"answered 502: <html>.", "a gateway in front of it"}},
 		"unavailable":     {&api.Error{Status: http.StatusServiceUnavailable}, []string{"answered 503", "not available at the moment"}},

@@ -42,7 +42,10 @@ func TestServiceThatQuotesTheRequest(t *testing.T) {
 					return false
 				}
 				sent, _ := io.ReadAll(r.Body)
-				var fields struct{ URL, Secret string }
+				var fields struct {
+					URL    string `json:"url"`
+					Secret string `json:"secret"`
+				}
 				if err := json.Unmarshal(sent, &fields); err != nil {
 					t.Error(err)
 				}
