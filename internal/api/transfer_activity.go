@@ -128,10 +128,11 @@ func (a activity) balances(before usd.Amount) []usd.Amount {
 	return append(a.lessHolds(before), a.asSettled(before)...)
 }
 
-// released returns what the card may hold when one of its holds was released.
+// released returns what the card may hold when one of its holds was released,
+// which changes only a balance that is less the holds.
 func (a activity) released(before usd.Amount) []usd.Amount {
 	var all []usd.Amount
-	for _, balance := range a.balances(before) {
+	for _, balance := range a.lessHolds(before) {
 		for _, hold := range a.holds {
 			all = append(all, balance+hold)
 		}
