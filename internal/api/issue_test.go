@@ -114,6 +114,26 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 	}
 }
 
+// A gateway's 404 after a lost response is no answer of the service.
+func TestIssueCardAndGatewayAfterLostResponse(t *testing.T) {
+	t.Parallel()
+	service := newFakeService(lostButApplied)
+	posts := 0
+	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			if posts++; posts == 2 {
+				respond(http.StatusNotFound, "<html>404</html>")(w, r)
+				return
+			}
+		}
+		service.ServeHTTP(w, r)
+	}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
+	issuance, err := client.IssueCard(t.Context(), request("ads"))
+	if err != nil || issuance.Card.ID != "card_1" || len(service.balances()) != 1 {
+		t.Errorf("%+v, %v, %d cards", issuance, err, len(service.balances()))
+	}
+}
+
 // Creates that look alike in a list end with a card each, whatever is lost.
 func TestIssueCardsThatLookAlike(t *testing.T) {
 	t.Parallel()
