@@ -77,6 +77,13 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 	return p
 }
 
+// Interrupt asks the provider to stop, as Terraform does when it is interrupted.
+func (p *Protocol) Interrupt() {
+	p.t.Helper()
+	_, err := p.server.StopProvider(p.ctx, &tfprotov6.StopProviderRequest{})
+	p.check(err)
+}
+
 // Log is what the provider has logged so far, at level TRACE.
 func (p *Protocol) Log() string { return p.log.String() }
 

@@ -1,0 +1,98 @@
+// Package chaos_test breaks what can break between the provider and the service,
+// at random, and then compares ledger, cards and states to the cent.
+package chaos_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+var (
+	calls = flag.Int("chaos.calls", 1500, "mutating requests at the least")
+	seed  = flag.Uint64("chaos.seed", 0, "the first world's seed; 0 takes the time")
+)
+
+const (
+	callsPerWorld = 60
+	enoughCalls   = 20_000 // for every fault to meet every kind of call
+)
+
+// TestChaos lets worlds live, each of another seed: one pipeline, or up to three
+// that take turns or run side by side. A world of pipelines that do not run side
+// by side repeats exactly.
+func TestChaos(t *testing.T) { //nolint:tparallel // a world at a time, until there were enough calls
+	t.Parallel()
+	first := firstSeed()
+	counts := map[string]int{}
+	total, kills, named := 0, 0, 0
+	for n := first; total < *calls && !t.Failed(); n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			w := newWorldOf(t, n)
+			w.live(callsPerWorld)
+			if t.Failed() {
+				t.Logf("repeat with -run TestChaos -chaos.calls=1 -chaos.seed=%d", n)
+			}
+			total += w.proxy.mutating
+			kills += w.kills
+			named += w.named
+			for what, times := range w.proxy.counts {
+				counts[what] += times
+			}
+		})
+	}
+	t.Logf("%d mutating requests, %d kills, %d departures that were named", total, kills, named)
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%6d %s", counts[what], what)
+	}
+	if total >= enoughCalls && !t.Failed() {
+		checkCoverage(t, counts)
+	}
+}
+
+// checkCoverage wants each fault at each kind of call.
+func checkCoverage(t *testing.T, counts map[string]int) {
+	t.Helper()
+	for _, kind := range []string{"create", "fund", "withdraw", "freeze", "unfreeze", "terminate"} {
+		for _, f := range []fault{
+			lostBefore, lostAfter, repeated, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty, conflict,
+			rateLimited, serverErrorBefore, serverErrorAfter, killBefore, killAfter, killLate, interrupted,
+		} {
+			if counts[kind+", "+string(f)] == 0 {
+				t.Errorf("no %s met the fault %q", kind, f)
+			}
+		}
+	}
+}
+
+func firstSeed() uint64 {
+	if *seed != 0 {
+		return *seed
+	}
+	return uint64(time.Now().UnixNano()) / 1000
+}
+
+func newWorldOf(t *testing.T, n uint64) *world {
+	t.Helper()
+	all := profiles()
+	return newWorld(t, n, all[n/4%uint64(len(all))], 1+int(n%3), n%4 == 3)
+}
+
+// TestSeedsRepeat lets one world live twice.
+func TestSeedsRepeat(t *testing.T) {
+	t.Parallel()
+	for n := range uint64(3) {
+		var traces []uint64
+		for range 2 {
+			w := newWorldOf(t, 4*n)
+			w.live(40)
+			traces = append(traces, w.proxy.trace.Sum64())
+		}
+		if traces[0] != traces[1] {
+			t.Errorf("seed %d does not repeat", n)
+		}
+	}
+}

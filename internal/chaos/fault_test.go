@@ -1,0 +1,99 @@
+package chaos_test
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// fault is what becomes of one request.
+type fault string
+
+const (
+	none              fault = ""
+	lostBefore        fault = "lost before"         // never processed, connection broken
+	lostAfter         fault = "lost after"          // processed, connection broken
+	repeated          fault = "repeated"            // processed twice by the network
+	late              fault = "late"                // processed after the caller gave up
+	garbled           fault = "garbled"             // processed, the body is not JSON
+	cutOff            fault = "cut off"             // processed, half a body
+	gatewayMissing    fault = "gateway 404"         // not processed, a page of HTML
+	gatewayPage       fault = "gateway 200 page"    // likewise
+	gatewayEmpty      fault = "gateway 200 {}"      // not processed, an empty object
+	notShown          fault = "not shown"           // 404 in the service's own words
+	conflict          fault = "conflict"            // 409, not processed
+	rateLimited       fault = "rate limited"        // 429, not processed
+	serverErrorBefore fault = "server error before" // 5xx, not processed
+	serverErrorAfter  fault = "server error after"  // 5xx, processed
+	killBefore        fault = "kill before"         // the caller dies before its request is processed
+	killAfter         fault = "kill after"          // the caller dies before the response
+	killLate          fault = "kill late"           // the caller dies, its request is processed later
+	interrupted       fault = "interrupted"         // the caller is asked to stop, the request goes on
+)
+
+// kind is what a call does.
+func kind(r *http.Request) string {
+	switch {
+	case r.Method == http.MethodGet:
+		return "read"
+	case r.Method == http.MethodDelete:
+		return "terminate"
+	case strings.HasSuffix(r.URL.Path, "/cards"):
+		return "create"
+	}
+	return r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+}
+
+func mutates(r *http.Request) bool { return r.Method != http.MethodGet }
+
+// profile says how a service and the network before it behave, and what the
+// client is told of it.
+type profile struct {
+	name        string
+	idempotency string // the sandbox's quirk
+	told        string // idempotency_keys of the provider
+	repeats     bool   // the network repeats requests
+	longest     time.Duration
+	afterKill   time.Duration // until the next run begins, at least
+	// strict says that nothing may be doubled or lost; else it has to be named.
+	strict bool
+	// hands move money outside Terraform too, and users change their minds.
+	hands bool
+}
+
+func profiles() []profile {
+	const long, withinTheWait = 50 * time.Minute, 20 * time.Second
+	return []profile{
+		{name: "honoured", idempotency: "honoured", told: "honoured", repeats: true, longest: long, strict: true},
+		{name: "honoured, not told", idempotency: "honoured", told: "unknown", repeats: true, longest: withinTheWait, afterKill: time.Minute, strict: true},
+		{name: "ignored", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, strict: true},
+		{name: "ignored, wild", idempotency: "ignored", told: "unknown", repeats: true, longest: long, hands: true},
+		{name: "honoured, wild", idempotency: "honoured", told: "honoured", repeats: true, longest: long, hands: true},
+	}
+}
+
+// draw draws what becomes of a call of a kind.
+func (p profile) draw(r *rand.Rand, kind string) fault {
+	percent := map[string]int{"read": 6, "create": 50}[kind]
+	if r.IntN(100) >= cmp.Or(percent, 35) {
+		return none
+	}
+	if kind == "read" {
+		return pick(r, lostBefore, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty, notShown, rateLimited, serverErrorBefore)
+	}
+	faults := []fault{
+		lostBefore, lostAfter, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty,
+		conflict, rateLimited, serverErrorBefore, serverErrorAfter, interrupted,
+	}
+	if p.repeats {
+		faults = append(faults, repeated)
+	}
+	if kind == "terminate" {
+		faults = append(faults, notShown, notShown)
+	}
+	return pick(r, faults...)
+}
+
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }

@@ -1,0 +1,262 @@
+package chaos_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// pipeline is one workspace: a configuration and a state that its runs share.
+// Terraform's part is played through the provider's protocol.
+type pipeline struct {
+	world    *world
+	r        *rand.Rand
+	name     string
+	parallel bool // the cards of one run change side by side
+	cards    []*card
+	runs     int
+	killed   bool // the last run was
+
+	purchases int
+}
+
+// card is one resource of a pipeline.
+type card struct {
+	config acctest.Object // nil: to be terminated
+	state  acctest.Instance
+	open   bool // the configuration is not applied yet
+
+	mu      sync.Mutex
+	said    []string   // errors and warnings since the last audit
+	outside usd.Amount // what came to the card without Terraform
+	bought  []purchase
+	// unsaved are the sums that runs may have topped up and not saved: the next plan
+	// sees that the card holds enough, and topped_up does not say so.
+	unsaved map[usd.Amount]bool
+}
+
+func newCard(config acctest.Object) *card {
+	return &card{config: config, state: acctest.Instance{Type: "vcard_card"}, open: true, unsaved: map[usd.Amount]bool{}}
+}
+
+func (c *card) id() string {
+	id, _ := c.state.Values["id"].(string)
+	return id
+}
+
+// loaded is what the state says that Terraform has loaded.
+func (c *card) loaded() usd.Amount {
+	return amountOf(c.state.Values["amount"]) + amountOf(c.state.Values["topped_up"])
+}
+
+func (c *card) note(diagnostics acctest.Diagnostics) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, text := range []string{diagnostics.Errors(), diagnostics.Warnings()} {
+		if text != "" {
+			c.said = append(c.said, text)
+		}
+	}
+}
+
+// begin starts a run, which is killed at a mutating request of that number; 0
+// for never.
+func (p *pipeline) begin(killAt int) *run {
+	p.runs++
+	started := &run{name: fmt.Sprintf("%s-%d", p.name, p.runs), killAt: killAt, interrupt: func() {}, kill: func() {}}
+	p.world.proxy.begin(started)
+	return started
+}
+
+// configure starts the provider of one process of a run.
+func (p *pipeline) configure(of *run) *acctest.Protocol {
+	return acctest.Configure(p.world.t, acctest.Object{
+		"base_url": p.world.box.Root() + "/" + of.name + "/api/v1", "api_key": p.world.box.Key,
+		"idempotency_keys": p.world.profile.told,
+	}, provider.WithClock(runClock{p.world.clock, &of.killed}))
+}
+
+// apply is one terraform apply: a refresh and a plan, and the changes in another
+// process. It reports whether anything was to be changed, and whether all went well.
+func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
+	this := p.begin(killAt)
+	changes, ok := p.plan(this)
+	if !ok {
+		return false, false
+	}
+	process := p.configure(this)
+	var stopped sync.Once
+	interrupted := false
+	this.interrupt = func() { stopped.Do(func() { interrupted = true; process.Interrupt() }) }
+	var group sync.WaitGroup
+	succeeded = true
+	results := make([]func(), len(p.cards))
+	for i, c := range p.cards {
+		if changes[i] == nil || this.killed.Load() || interrupted && !p.parallel {
+			succeeded = succeeded && changes[i] == nil
+			continue
+		}
+		changed = true
+		one := func() {
+			after, said := process.Apply(*changes[i], nil)
+			if !this.killed.Load() {
+				c.note(said)
+				results[i] = func() { c.state, c.open = after, said.Errors() != "" }
+			}
+		}
+		if p.parallel {
+			group.Go(one)
+		} else {
+			one()
+		}
+	}
+	group.Wait()
+	if p.killed = this.killed.Load(); p.killed && p.r.IntN(3) == 0 {
+		clear(results) // a remote state was not written since the run began
+	}
+	for i, c := range p.cards {
+		switch {
+		case results[i] != nil:
+			results[i]()
+			if c.open && strings.Contains(strings.Join(c.said, ""), "is not known whether") {
+				c.unsaved[topUpOf(*changes[i])] = true
+			}
+		case changes[i] != nil:
+			c.unsaved[topUpOf(*changes[i])] = true
+			if this.killed.Load() && changes[i].Prior.Values == nil {
+				p.world.unsavedCreates.Add(1)
+			}
+		}
+		succeeded = succeeded && (changes[i] == nil || results[i] != nil && !c.open)
+	}
+	return changed, succeeded && !p.killed
+}
+
+// plan refreshes and plans; a card without a change has a nil one.
+func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
+	process := p.configure(of)
+	changes := make([]*acctest.Change, len(p.cards))
+	succeeded := true
+	for _, c := range p.cards {
+		if c.state.Values == nil {
+			continue
+		}
+		now, said := process.Refresh(c.state)
+		c.note(said)
+		if said.Errors() != "" {
+			succeeded = false
+			continue
+		}
+		if now.Values == nil {
+			p.world.dropped(c)
+		}
+		// Terraform saves what it refreshed with the first change that it makes.
+		c.state = now
+	}
+	for i, c := range p.cards {
+		if !succeeded || c.config == nil && c.state.Values == nil {
+			continue
+		}
+		change, said := process.Plan(c.state, c.config)
+		c.note(said)
+		if said.Errors() != "" {
+			succeeded = false
+			continue
+		}
+		if len(change.Replaces) > 0 {
+			p.world.t.Errorf("%s: %s is planned to be replaced for %v", p.world, c.id(), change.Replaces)
+			succeeded = false
+		}
+		if changes[i] = &change; isEmpty(change) {
+			changes[i] = nil
+			c.open = false
+		}
+	}
+	return changes, succeeded
+}
+
+// topUpOf is what a change tops a card up with.
+func topUpOf(change acctest.Change) usd.Amount {
+	planned := change.Planned["topped_up"]
+	if change.Prior.Values == nil || planned == nil || planned == acctest.Unknown {
+		return 0
+	}
+	return amountOf(planned) - amountOf(change.Prior.Values["topped_up"])
+}
+
+// isEmpty tells whether Terraform would say "No changes".
+func isEmpty(change acctest.Change) bool {
+	if change.Prior.Values == nil || change.Planned == nil {
+		return change.Prior.Values == nil && change.Planned == nil
+	}
+	for name, planned := range change.Planned {
+		if fmt.Sprint(planned) != fmt.Sprint(change.Prior.Values[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// edit changes the configuration of one card.
+func (p *pipeline) edit() {
+	w := p.world
+	i := p.r.IntN(len(p.cards))
+	c := p.cards[i]
+	if c.open && w.profile.strict {
+		return // what is open is applied first
+	}
+	c.open = true
+	if c.config == nil {
+		if c.state.Values == nil {
+			p.cards[i] = newCard(p.newConfig())
+		}
+		return
+	}
+	switch n := p.r.IntN(20); {
+	case n < 12 && c.config["top_up"] != nil: // lowered, it would get into the range
+		c.config["amount"] = (amountOf(c.config["amount"]) + amountOf(dollars(p.r, 1, 50))).String()
+	case n < 12:
+		c.config["amount"] = dollars(p.r, 500, 900)
+	case n < 14:
+		frozen, _ := c.config["frozen"].(bool)
+		c.config["frozen"] = pick[any](p.r, !frozen, !frozen, nil)
+	case n < 16:
+		amount := amountOf(c.config["amount"])
+		c.config["top_up"] = pick[any](p.r, nil, acctest.Object{"below": amount.String(), "to": (amount + 10*usd.Dollar).String()})
+	case n < 18:
+		c.config = nil
+	case len(p.cards) < 6:
+		p.cards = append(p.cards, newCard(p.newConfig()))
+	}
+}
+
+func (p *pipeline) newConfig() acctest.Object {
+	config := acctest.Object{"bin_id": "bin_ads_visa_us", "amount": "600"}
+	switch p.r.IntN(8) {
+	case 0, 1, 2, 3, 4: // as others of this pipeline, so that their cards look the same
+		config["label"] = "ads of " + p.name
+	case 5:
+		if p.world.profile.told == "honoured" || !p.world.profile.strict {
+			config["label"] = "ads" // as the other pipelines say too
+		}
+	}
+	return config
+}
+
+func dollars(r *rand.Rand, from, to int) string { return fmt.Sprint(from + r.IntN(to-from)) }
+
+func amountOf(value any) usd.Amount {
+	if value == nil {
+		return 0
+	}
+	amount, err := usd.Parse(strings.TrimSpace(fmt.Sprint(value)))
+	if err != nil {
+		panic(err)
+	}
+	return amount
+}

@@ -1,0 +1,246 @@
+package chaos_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	requestTakes = 20 * time.Millisecond
+	// longestStreak bounds how many requests in a row of one run meet a fault.
+	longestStreak = 4
+)
+
+// proxy stands between the clients and the service. Requests below /<run>/ come
+// from that run and may meet a fault; all others pass.
+type proxy struct {
+	service http.Handler
+	clock   serviceClock
+	profile profile
+
+	mu       sync.Mutex
+	r        *rand.Rand
+	quiet    bool // no more faults
+	runs     map[string]*run
+	late     []lateRequest
+	counts   map[string]int // by kind of call and fault
+	mutating int
+	trace    hash.Hash64
+}
+
+// serviceClock is the time of the service.
+type serviceClock interface {
+	Now() time.Time
+	advance(d time.Duration)
+}
+
+type lateRequest struct {
+	due     time.Time
+	request *http.Request
+}
+
+// run is what the proxy knows of one run of a pipeline.
+type run struct {
+	name      string
+	killed    atomic.Bool
+	killAt    int // the number of the mutating request at which it is killed; 0 for never
+	mutating  int
+	streak    int
+	interrupt func()
+	kill      func()
+}
+
+func newProxy(seed uint64, clock serviceClock, profile profile) *proxy {
+	return &proxy{
+		clock: clock, profile: profile, r: rand.New(rand.NewPCG(seed, 2)),
+		runs: map[string]*run{}, counts: map[string]int{}, trace: fnv.New64a(),
+	}
+}
+
+// begin lets the requests below a run's name meet faults.
+func (p *proxy) begin(started *run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs[started.name] = started
+}
+
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	p.mu.Lock()
+	caller := p.runs[name]
+	p.mu.Unlock()
+	if caller == nil {
+		p.service.ServeHTTP(w, r)
+		return
+	}
+	if caller.killed.Load() {
+		panic(http.ErrAbortHandler)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r = r.Clone(context.WithoutCancel(r.Context()))
+	r.URL.Path = "/" + path
+	r.RequestURI = r.URL.RequestURI()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	p.clock.advance(requestTakes)
+	p.deliverLate(p.clock.Now())
+	p.serve(w, r, body, p.choose(r, body, caller), caller)
+}
+
+// choose draws what becomes of a request, and notes it.
+func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := none
+	if !p.quiet {
+		f = p.profile.draw(p.r, kind(r))
+	}
+	if caller.streak++; f == none || caller.streak > longestStreak {
+		f, caller.streak = none, 0
+	}
+	if mutates(r) {
+		p.mutating++
+		if caller.mutating++; caller.mutating == caller.killAt && !p.quiet {
+			f = pick(p.r, killBefore, killAfter, killLate, killLate)
+		}
+	}
+	if f == late || f == killLate {
+		due := p.clock.Now().Add(time.Duration(p.r.Int64N(int64(p.profile.longest))))
+		p.late = append(p.late, lateRequest{due, copyOf(r, body)})
+	}
+	p.counts[kind(r)+", "+string(f)]++
+	_, _ = fmt.Fprintln(p.trace, caller.name, kind(r), f, p.clock.Now())
+	return f
+}
+
+func copyOf(r *http.Request, body []byte) *http.Request {
+	again := r.Clone(context.WithoutCancel(r.Context()))
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	return again
+}
+
+func (p *proxy) serve(w http.ResponseWriter, r *http.Request, body []byte, f fault, caller *run) {
+	switch f {
+	case killBefore, killAfter, killLate:
+		caller.killed.Store(true)
+		caller.kill()
+	case interrupted:
+		caller.interrupt()
+	}
+	switch f {
+	case lostBefore, late, killBefore, killLate:
+	case lostAfter, killAfter:
+		p.forward(r)
+	case none, interrupted:
+		p.respond(w, p.forward(r))
+		return
+	case repeated:
+		p.forward(copyOf(r, body))
+		p.respond(w, p.forward(r))
+		return
+	case garbled:
+		p.forward(r)
+		write(w, http.StatusOK, "\x1f\x8b\x08garbled")
+		return
+	case cutOff:
+		response := p.forward(r)
+		response.Body.Truncate(response.Body.Len() / 2)
+		p.respond(w, response)
+		return
+	case gatewayMissing:
+		write(w, http.StatusNotFound, "<html><h1>404 Not Found</h1></html>")
+		return
+	case gatewayPage:
+		write(w, http.StatusOK, "<html><h1>Welcome</h1></html>")
+		return
+	case gatewayEmpty:
+		write(w, http.StatusOK, "{}")
+		return
+	case notShown:
+		write(w, http.StatusNotFound, `{"error":"not_found","message":"there is no such card"}`)
+		return
+	case conflict:
+		write(w, http.StatusConflict, `{"error":"request_in_progress","message":"try again"}`)
+		return
+	case rateLimited:
+		w.Header().Set("Retry-After", "3")
+		write(w, http.StatusTooManyRequests, `{"error":"rate_limited","message":"slow down"}`)
+		return
+	case serverErrorBefore:
+		write(w, http.StatusBadGateway, "bad gateway")
+		return
+	case serverErrorAfter:
+		p.forward(r)
+		write(w, http.StatusInternalServerError, `{"error":"internal","message":"sorry"}`)
+		return
+	}
+	panic(http.ErrAbortHandler)
+}
+
+func (p *proxy) forward(r *http.Request) *httptest.ResponseRecorder {
+	recorder := httptest.NewRecorder()
+	p.service.ServeHTTP(recorder, r)
+	return recorder
+}
+
+func (p *proxy) respond(w http.ResponseWriter, response *httptest.ResponseRecorder) {
+	for name, values := range response.Header() {
+		if name != "Content-Length" {
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(response.Code)
+	_, _ = w.Write(response.Body.Bytes()) // the caller may be gone
+}
+
+func write(w http.ResponseWriter, status int, body string) {
+	w.Header()["Date"] = nil // not the service's time
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// deliverLate lets the service process the late requests whose time has come.
+func (p *proxy) deliverLate(now time.Time) {
+	p.mu.Lock()
+	var due, waiting []lateRequest
+	for _, one := range p.late {
+		if one.due.After(now) {
+			waiting = append(waiting, one)
+		} else {
+			due = append(due, one)
+		}
+	}
+	p.late = waiting
+	p.mu.Unlock()
+	for _, one := range due {
+		p.forward(one.request)
+	}
+}
+
+// calm ends all faults, and lets an hour pass in which everything late arrives.
+func (p *proxy) calm() {
+	p.clock.advance(time.Hour)
+	p.deliverLate(p.clock.Now())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet = true
+}
+
+func (p *proxy) faultAgain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet = false
+}

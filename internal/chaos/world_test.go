@@ -1,0 +1,401 @@
+package chaos_test
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// world is one account of the service with its pipelines.
+type world struct {
+	t         *testing.T
+	seed      uint64
+	profile   profile
+	clock     *clock
+	proxy     *proxy
+	box       *sandboxtest.Server
+	pipelines []*pipeline
+	// sideBySide says that pipelines and the cards of one run do not take turns.
+	sideBySide bool
+	kills      int
+	// unsavedCreates counts creates whose cards, if there are any, no state has:
+	// their runs were killed.
+	unsavedCreates atomic.Int64
+	named          int // departures that were named
+
+	mu      sync.Mutex
+	history []string // what was said, all in all
+}
+
+func (w *world) String() string { return fmt.Sprintf("seed %d (%s)", w.seed, w.profile.name) }
+
+func newWorld(t *testing.T, seed uint64, profile profile, pipelines int, sideBySide bool) *world {
+	t.Helper()
+	w := &world{t: t, seed: seed, profile: profile, sideBySide: sideBySide, clock: newClock()}
+	w.proxy = newProxy(seed, w.clock, profile)
+	w.box = sandboxtest.Start(t, func(o *sandboxtest.Options) {
+		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 10_000_000 * usd.Dollar, Clock: w.clock.Now}
+		o.Wrap = func(service http.Handler) http.Handler {
+			w.proxy.service = service
+			return w.proxy
+		}
+	})
+	w.box.Unlimited()
+	w.box.Put("/_sandbox/quirks", map[string]any{"idempotency": profile.idempotency}).OK(http.StatusOK)
+	for n := range pipelines {
+		p := &pipeline{world: w, r: rand.New(rand.NewPCG(seed, uint64(10+n))), name: fmt.Sprintf("p%d", n), parallel: sideBySide}
+		for range 3 + p.r.IntN(3) {
+			p.cards = append(p.cards, newCard(p.newConfig()))
+		}
+		w.pipelines = append(w.pipelines, p)
+	}
+	return w
+}
+
+// live lets the pipelines run until so many mutating requests were sent, and
+// audits everything now and then.
+func (w *world) live(mutating int) {
+	for w.proxy.mutating < mutating && !w.t.Failed() {
+		var group sync.WaitGroup
+		for _, p := range w.pipelines {
+			steps := func() {
+				for range 4 {
+					p.step()
+				}
+			}
+			if w.sideBySide {
+				group.Go(steps)
+			} else {
+				steps()
+			}
+		}
+		group.Wait()
+		w.audit()
+	}
+}
+
+// step changes the configuration, lets the card be used, and applies, perhaps
+// not to the end.
+func (p *pipeline) step() {
+	for range 1 + p.r.IntN(3) {
+		p.edit()
+	}
+	for _, c := range p.cards {
+		p.use(c)
+	}
+	killAt := 0
+	if p.r.IntN(4) == 0 {
+		killAt = 1 + p.r.IntN(4)
+	}
+	p.apply(killAt)
+	if p.killed {
+		p.world.mu.Lock()
+		p.world.kills++
+		p.world.mu.Unlock()
+		p.world.clock.advance(p.world.profile.afterKill)
+	}
+	if p.r.IntN(3) == 0 {
+		p.world.clock.advance(time.Duration(p.r.IntN(90)) * time.Minute)
+	}
+}
+
+// purchase is an authorization that a card has, or had.
+type purchase struct {
+	id      string
+	amount  usd.Amount
+	settled string // the settlement's id; "" while it is open
+}
+
+// use lets the outside world act on a card: purchases, settlements, refunds and,
+// where hands move money, fundings.
+func (p *pipeline) use(c *card) {
+	if c.id() == "" || p.r.IntN(2) == 0 {
+		return
+	}
+	w := p.world
+	cents := func(limit int) usd.Amount { return usd.Cents(int64(1 + p.r.IntN(limit))) }
+	switch n := p.r.IntN(10); {
+	case n < 4 || len(c.bought) == 0:
+		amount, fee := cents(300), usd.Amount(0)
+		if p.r.IntN(3) == 0 {
+			fee = cents(20)
+		}
+		answer := w.box.Post("/_sandbox/authorizations", map[string]any{
+			"card_id": c.id(), "amount": amount, "fee": fee, "merchant": map[string]string{"name": p.merchant(), "mcc": "7311"},
+		})
+		if answer.Status == http.StatusCreated && answer.Body["decline_reason"] == nil {
+			c.outside -= amount + fee
+			c.bought = append(c.bought, purchase{id: transactionOf(answer), amount: amount})
+		}
+	case n < 7:
+		bought := &c.bought[p.r.IntN(len(c.bought))]
+		if bought.settled != "" {
+			return
+		}
+		settled := min(bought.amount, cents(300))
+		if answer := w.box.Settle(bought.id, settled.String()); answer.Status == http.StatusCreated {
+			c.outside += bought.amount - settled
+			bought.settled, bought.amount = transactionOf(answer), settled
+		}
+	case n < 8:
+		i := p.r.IntN(len(c.bought))
+		if bought := c.bought[i]; bought.settled != "" {
+			if answer := w.box.Refund(bought.settled, bought.amount.String()); answer.Status == http.StatusCreated {
+				c.outside += bought.amount
+				c.bought = slices.Delete(c.bought, i, i+1)
+			}
+		}
+	case w.profile.hands:
+		amount := usd.Amount(1+p.r.IntN(40)) * usd.Dollar
+		if w.box.Post("/cards/"+c.id()+"/fund", map[string]any{"amount": amount}).Status == http.StatusOK {
+			c.outside += amount
+		}
+	}
+}
+
+// merchant is another one for each purchase where nothing may be left unclear:
+// which of several authorizations at one merchant a settlement of another amount
+// ends is told nowhere.
+func (p *pipeline) merchant() string {
+	if !p.world.profile.strict || p.world.profile.told == "honoured" {
+		return "Big Ads"
+	}
+	p.purchases++
+	return fmt.Sprint("Shop ", p.purchases)
+}
+
+func transactionOf(answer sandboxtest.Response) string {
+	transaction, _ := answer.Body["transaction"].(map[string]any)
+	id, _ := transaction["id"].(string)
+	return id
+}
+
+// dropped checks a card that left a state.
+func (w *world) dropped(c *card) {
+	w.t.Helper()
+	if status := w.statusOf(c.id()); status != "terminated" {
+		w.t.Errorf("%s: card %s left the state and is %s:\n%s", w, c.id(), status, strings.Join(c.said, "\n"))
+	}
+}
+
+func (w *world) statusOf(id string) string {
+	return w.box.Get("/cards/" + id).OK(http.StatusOK).Text("status")
+}
+
+// audit ends all faults, lets each pipeline apply until nothing is left to do,
+// and compares ledger, cards and states to the cent.
+func (w *world) audit() {
+	w.t.Helper()
+	if w.t.Failed() {
+		return
+	}
+	w.proxy.calm()
+	defer w.proxy.faultAgain()
+	for _, p := range w.pipelines {
+		w.settle(p)
+		w.probe(p)
+	}
+	w.box.Balanced()
+	owner := map[string]*card{}
+	for _, p := range w.pipelines {
+		for _, c := range p.cards {
+			if c.id() == "" {
+				continue
+			}
+			if other := owner[c.id()]; other != nil {
+				w.departs(c, "two resources have card %s", c.id())
+			}
+			owner[c.id()] = c
+			w.compare(c)
+		}
+	}
+	w.compareCards(owner)
+	for _, p := range w.pipelines {
+		for _, c := range p.cards {
+			w.history = append(w.history, c.said...)
+			c.said = nil
+		}
+	}
+}
+
+// settle applies without faults until a plan is empty. When keys are honoured
+// one run decides everything.
+func (w *world) settle(p *pipeline) {
+	w.t.Helper()
+	const enough = 4
+	for n := 1; n <= enough; n++ {
+		changed, succeeded := p.apply(0)
+		switch {
+		case succeeded && !changed:
+			return
+		case !succeeded && w.profile.strict && w.profile.told == "honoured":
+			w.t.Errorf("%s: run %d of %s without faults failed:\n%s", w, n, p.name, p.lastWords())
+			return
+		case !succeeded && !w.profile.strict:
+			p.takeBack()
+		}
+	}
+	w.t.Errorf("%s: %s is not settled after %d runs without faults:\n%s", w, p.name, enough, p.lastWords())
+}
+
+// probe moves a dollar where money came or went and nobody could know: what
+// happens after the last run is named by the next one that moves money.
+func (w *world) probe(p *pipeline) {
+	w.t.Helper()
+	if w.profile.strict {
+		return
+	}
+	for _, c := range p.cards {
+		if c.id() != "" && !namesMoney(strings.Join(c.said, "\n")) && w.balanceOf(c)-c.outside != c.loaded() {
+			c.config["amount"] = (amountOf(c.config["amount"]) + usd.Dollar).String()
+		}
+	}
+	w.settle(p)
+}
+
+func (w *world) balanceOf(c *card) usd.Amount {
+	return amountOf(w.box.Get("/cards/" + c.id()).OK(http.StatusOK).Body["balance"])
+}
+
+// takeBack does what the provider advises: for what cannot be decided, and for
+// what a user who changed their mind has made of the configuration.
+func (p *pipeline) takeBack() {
+	for _, c := range p.cards {
+		if len(c.said) == 0 || c.config == nil {
+			continue
+		}
+		switch last := c.said[len(c.said)-1]; {
+		case strings.Contains(last, "undecided"), strings.Contains(last, "holds less than that"):
+			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], c.state.Values["top_up"]
+		case strings.Contains(last, "into the top-up range"):
+			c.config["top_up"] = nil
+		}
+	}
+}
+
+func (p *pipeline) lastWords() string {
+	var said []string
+	for _, c := range p.cards {
+		if len(c.said) > 0 {
+			said = append(said, c.said[len(c.said)-1])
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+// compare compares a card with its state.
+func (w *world) compare(c *card) {
+	w.t.Helper()
+	there := w.box.Get("/cards/" + c.id()).OK(http.StatusOK)
+	balance := amountOf(there.Body["balance"])
+	departure := balance - c.outside - c.loaded()
+	if unsaved := sum(maps.Keys(c.unsaved)); departure > 0 && departure <= unsaved {
+		c.outside += departure
+		departure = 0
+	}
+	clear(c.unsaved)
+	if departure != 0 {
+		what := "doubled"
+		if departure < 0 {
+			what = "lost"
+		}
+		w.departs(c, "%s USD are %s on card %s: it holds %s, of which %s came from outside, and the state says %s",
+			max(departure, -departure), what, c.id(), balance, c.outside, c.loaded())
+		c.outside += departure // from here on it is taken as it is
+	}
+	if frozen, set := c.config["frozen"].(bool); set && frozen != (there.Text("status") == "frozen") {
+		w.t.Errorf("%s: card %s is %s and frozen is configured as %t", w, c.id(), there.Text("status"), frozen)
+	}
+}
+
+func sum(amounts iter.Seq[usd.Amount]) (total usd.Amount) {
+	for amount := range amounts {
+		total += amount
+	}
+	return total
+}
+
+// compareCards looks for live cards that no state has.
+func (w *world) compareCards(owner map[string]*card) {
+	w.t.Helper()
+	everything := strings.Join(w.everythingSaid(), "\n")
+	for _, status := range []string{"active", "frozen"} {
+		listed := w.box.Get("/cards?per_page=100&status=" + status).OK(http.StatusOK)
+		items, _ := listed.Body["data"].([]any)
+		for _, item := range items {
+			fields, _ := item.(map[string]any)
+			id, label := fmt.Sprint(fields["id"]), fmt.Sprint(fields["label"])
+			if owner[id] != nil {
+				continue
+			}
+			named := strings.Contains(everything, id)
+			// By its label, when its run was killed or it came after the last look.
+			findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.cameUnseen()
+			if !named && !findable {
+				w.t.Errorf("%s: card %s (%s) is in no state and was never named", w, id, label)
+			}
+			w.named++
+			w.box.Terminate(id)
+		}
+	}
+}
+
+// cameUnseen reports whether a card may have been issued after everybody had
+// looked: by a create of which the run was killed, or, where that is not
+// promised, by one that was answered or given up before.
+func (w *world) cameUnseen() bool {
+	w.proxy.mu.Lock()
+	defer w.proxy.mu.Unlock()
+	count := func(f fault) int { return w.proxy.counts["create, "+string(f)] }
+	return count(killLate) > 0 || !w.profile.strict && count(late)+count(repeated) > 0
+}
+
+func (w *world) everythingSaid() []string {
+	all := slices.Clone(w.history)
+	for _, p := range w.pipelines {
+		for _, c := range p.cards {
+			all = append(all, c.said...)
+		}
+	}
+	return all
+}
+
+// departs reports what must not be, or must at least have been named.
+func (w *world) departs(c *card, format string, args ...any) {
+	w.t.Helper()
+	said := strings.Join(c.said, "\n")
+	// Where two readings fit, the provider stops once and names the sums, and the
+	// pipeline applies again without looking.
+	stopped := w.profile.told == "unknown" && strings.Contains(said, "it may have been made already: Nothing was sent")
+	if w.profile.strict && !stopped || !namesMoney(said) {
+		w.t.Errorf("%s: "+format+"; said:\n%s", append(append([]any{w}, args...), said)...)
+		return
+	}
+	w.named++
+}
+
+// namesMoney tells whether a text says that money may have moved otherwise than
+// the state says.
+func namesMoney(text string) bool {
+	for _, words := range []string{
+		"is not known whether", "undecided", "made before", "may have been made already", "without Terraform",
+		"More or less money moved", "Not checked for an earlier run", "recognized by its label", "more than when Terraform last moved",
+	} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
