@@ -75,12 +75,12 @@ func (r row) against(other string, wall time.Duration, most int64) target {
 // printTargets returns how many are missed.
 func printTargets(to io.Writer, all []target) (missed int) {
 	for _, t := range all {
-		verdict := "met"
+		result := "met"
 		if t.missed() {
-			verdict = "missed"
+			result = "missed"
 			missed++
 		}
-		fmt.Fprintf(to, "%-70s  %5d %-5s  at most %4d  %s\n", t.what, t.measured, t.unit, t.most, verdict)
+		fmt.Fprintf(to, "%-70s  %5d %-5s  at most %4d  %s\n", t.what, t.measured, t.unit, t.most, result)
 	}
 	return missed
 }

@@ -94,7 +94,7 @@ func (m *cardModel) shown() usd.Amount {
 	return m.balance
 }
 
-// happen lets the outside world act on the card.
+// happen lets the outside scenario act on the card.
 func (m *cardModel) happen(tell func(string, ...any)) {
 	m.clock.advance(time.Duration(m.r.IntN(300)) * time.Second)
 	open, settled := m.last("authorization"), m.last("settlement")

@@ -13,7 +13,7 @@ import (
 
 var (
 	calls = flag.Int("chaos.calls", 1500, "mutating requests at the least")
-	seed  = flag.Uint64("chaos.seed", 0, "the first world's seed; 0 takes the time")
+	seed  = flag.Uint64("chaos.seed", 0, "the first scenario's seed; 0 takes the time")
 )
 
 const (
@@ -21,18 +21,18 @@ const (
 	enoughCalls   = 20_000 // for every fault to meet every kind of call
 )
 
-// TestChaos lets worlds live, each of another seed: one pipeline, or up to three
-// that take turns or run side by side. A world of pipelines that do not run side
+// TestChaos lets scenarios live, each of another seed: one pipeline, or up to three
+// that take turns or run side by side. A scenario of pipelines that do not run side
 // by side repeats exactly.
-func TestChaos(t *testing.T) { //nolint:tparallel // a world at a time, until there were enough calls
+func TestChaos(t *testing.T) { //nolint:tparallel // a scenario at a time, until there were enough calls
 	t.Parallel()
 	first := firstSeed()
 	counts := map[string]int{}
 	total, kills, named := 0, 0, 0
 	for n := first; total < *calls && !t.Failed(); n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			w := newWorldOf(t, n)
-			w.live(callsPerWorld)
+			w := newScenarioOf(t, n)
+			w.run(callsPerWorld)
 			if t.Failed() {
 				t.Logf("repeat with -run TestChaos -chaos.calls=1 -chaos.seed=%d", n)
 			}
@@ -75,20 +75,20 @@ func firstSeed() uint64 {
 	return uint64(time.Now().UnixNano()) / 1000
 }
 
-func newWorldOf(t *testing.T, n uint64) *world {
+func newScenarioOf(t *testing.T, n uint64) *scenario {
 	t.Helper()
 	all := profiles()
-	return newWorld(t, n, all[n/4%uint64(len(all))], 1+int(n%3), n%4 == 3)
+	return newScenario(t, n, all[n/4%uint64(len(all))], 1+int(n%3), n%4 == 3)
 }
 
-// TestSeedsRepeat lets one world live twice.
+// TestSeedsRepeat runs one scenario twice.
 func TestSeedsRepeat(t *testing.T) {
 	t.Parallel()
 	for n := range uint64(3) {
 		var traces []uint64
 		for range 2 {
-			w := newWorldOf(t, 4*n)
-			w.live(40)
+			w := newScenarioOf(t, 4*n)
+			w.run(40)
 			traces = append(traces, w.proxy.trace.Sum64())
 		}
 		if traces[0] != traces[1] {

@@ -33,7 +33,7 @@ type commandLine struct {
 	t       *testing.T
 	r       *rand.Rand
 	proxy   *proxy
-	box     *sandboxtest.Server
+	service *sandboxtest.Server
 	folder  *acctest.Workspace
 	amounts [10]int
 	runs    int
@@ -52,14 +52,14 @@ func TestCLI(t *testing.T) {
 	t.Logf("its choices repeat with -chaos.seed=%d", first)
 	c := &commandLine{t: t, r: rand.New(rand.NewPCG(first, 4)), folder: acctest.NewWorkspace(t)}
 	c.proxy = newProxy(first, systemClock{}, profile{name: "CLI", idempotency: "honoured", told: "honoured", repeats: true, longest: 20 * time.Second, strict: true})
-	c.box = sandboxtest.Start(t, func(o *sandboxtest.Options) {
+	c.service = sandboxtest.Start(t, func(o *sandboxtest.Options) {
 		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 10_000_000 * usd.Dollar}
 		o.Wrap = func(service http.Handler) http.Handler {
 			c.proxy.service = service
 			return c.proxy
 		}
 	})
-	c.box.Unlimited()
+	c.service.Unlimited()
 	kills := 0
 	for c.proxy.mutating < *cliCalls && !t.Failed() {
 		for i := range c.amounts {
@@ -89,7 +89,7 @@ func (c *commandLine) begin() *run {
 	configuration, err := json.Marshal(map[string]any{
 		"terraform": map[string]any{"required_providers": map[string]any{"vcard": map[string]any{"source": "vcard/vcard"}}},
 		"provider": map[string]any{"vcard": map[string]any{
-			"base_url": c.box.Root() + "/" + started.name + "/api/v1", "api_key": c.box.Key, "idempotency_keys": "honoured",
+			"base_url": c.service.Root() + "/" + started.name + "/api/v1", "api_key": c.service.Key, "idempotency_keys": "honoured",
 		}},
 		"resource": map[string]any{"vcard_card": cards},
 	})
@@ -139,7 +139,7 @@ func (c *commandLine) audit() {
 		c.t.Errorf("the next plan is not empty:\n%s", plan)
 	}
 	state := c.folder.Must("show", "-json")
-	cards, _ := c.box.Get("/cards?per_page=100&status=active").OK(http.StatusOK).Body["data"].([]any)
+	cards, _ := c.service.Get("/cards?per_page=100&status=active").OK(http.StatusOK).Body["data"].([]any)
 	found := 0
 	for _, one := range cards {
 		card, _ := one.(map[string]any)
@@ -153,7 +153,7 @@ func (c *commandLine) audit() {
 			if !strings.Contains(c.said.String(), id) {
 				c.t.Errorf("card %s is in no state and was never named", id)
 			}
-			c.box.Terminate(id)
+			c.service.Terminate(id)
 		default:
 			found++
 			if want := usd.Amount(c.amounts[number]) * usd.Dollar; amountOf(card["balance"]) != want {
@@ -164,7 +164,7 @@ func (c *commandLine) audit() {
 	if found != len(c.amounts) {
 		c.t.Errorf("%d cards are in the state, want %d", found, len(c.amounts))
 	}
-	c.box.Balanced()
+	c.service.Balanced()
 }
 
 func TestMain(m *testing.M) {

@@ -32,7 +32,7 @@ func TestLives(t *testing.T) {
 					break
 				}
 				l := newLife(t, first+n-1)
-				l.live()
+				l.run()
 				if t.Failed() {
 					t.Logf("repeat with -run TestLives -chaos.lives=1 -chaos.seed=%d; that tells its story: %s", first+n-1, strings.Join(l.story, "\n"))
 				}
@@ -94,7 +94,7 @@ func newLife(t *testing.T, seed uint64) *life {
 	return l
 }
 
-func (l *life) live() {
+func (l *life) run() {
 	l.tell("strict %t, honoured %t, holds lower the balance %t, fees are taken %t", l.strict, l.honoured, l.service.holdsIn, l.service.feesIn)
 	for range 2 + l.r.IntN(4) {
 		for range l.r.IntN(4) {

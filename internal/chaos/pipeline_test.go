@@ -14,7 +14,7 @@ import (
 // pipeline is one workspace: a configuration and a state that its runs share.
 // Terraform's part is played through the provider's protocol.
 type pipeline struct {
-	world    *world
+	scenario *scenario
 	r        *rand.Rand
 	name     string
 	parallel bool // the cards of one run change side by side
@@ -69,16 +69,16 @@ func (c *card) note(diagnostics acctest.Diagnostics) {
 func (p *pipeline) begin(killAt int) *run {
 	p.runs++
 	started := &run{name: fmt.Sprintf("%s-%d", p.name, p.runs), killAt: killAt, interrupt: func() {}, kill: func() {}}
-	p.world.proxy.begin(started)
+	p.scenario.proxy.begin(started)
 	return started
 }
 
 // configure starts the provider of one process of a run.
 func (p *pipeline) configure(of *run) *acctest.Protocol {
-	return acctest.Configure(p.world.t, acctest.Object{
-		"base_url": p.world.box.Root() + "/" + of.name + "/api/v1", "api_key": p.world.box.Key,
-		"idempotency_keys": p.world.profile.told,
-	}, provider.WithClock(runClock{p.world.clock, &of.killed}))
+	return acctest.Configure(p.scenario.t, acctest.Object{
+		"base_url": p.scenario.service.Root() + "/" + of.name + "/api/v1", "api_key": p.scenario.service.Key,
+		"idempotency_keys": p.scenario.profile.told,
+	}, provider.WithClock(runClock{p.scenario.clock, &of.killed}))
 }
 
 // apply is one terraform apply: a refresh and a plan, and the changes in another
@@ -129,7 +129,7 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 		case changes[i] != nil:
 			c.unsaved[topUpOf(*changes[i])] = true
 			if this.killed.Load() && changes[i].Prior.Values == nil {
-				p.world.unsavedCreates.Add(1)
+				p.scenario.unsavedCreates.Add(1)
 			}
 		}
 		succeeded = succeeded && (changes[i] == nil || results[i] != nil && !c.open)
@@ -153,7 +153,7 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 			continue
 		}
 		if now.Values == nil {
-			p.world.dropped(c)
+			p.scenario.dropped(c)
 		}
 		// Terraform saves what it refreshed with the first change that it makes.
 		c.state = now
@@ -169,7 +169,7 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 			continue
 		}
 		if len(change.Replaces) > 0 {
-			p.world.t.Errorf("%s: %s is planned to be replaced for %v", p.world, c.id(), change.Replaces)
+			p.scenario.t.Errorf("%s: %s is planned to be replaced for %v", p.scenario, c.id(), change.Replaces)
 			succeeded = false
 		}
 		if changes[i] = &change; isEmpty(change) {
@@ -204,7 +204,7 @@ func isEmpty(change acctest.Change) bool {
 
 // edit changes the configuration of one card.
 func (p *pipeline) edit() {
-	w := p.world
+	w := p.scenario
 	i := p.r.IntN(len(p.cards))
 	c := p.cards[i]
 	if c.open && w.profile.strict {
@@ -241,7 +241,7 @@ func (p *pipeline) newConfig() acctest.Object {
 	case 0, 1, 2, 3, 4: // as others of this pipeline, so that their cards look the same
 		config["label"] = "ads of " + p.name
 	case 5:
-		if p.world.profile.told == "honoured" || !p.world.profile.strict {
+		if p.scenario.profile.told == "honoured" || !p.scenario.profile.strict {
 			config["label"] = "ads" // as the other pipelines say too
 		}
 	}

@@ -18,14 +18,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// world is one account of the service with its pipelines.
-type world struct {
+// scenario is one account of the service with its pipelines.
+type scenario struct {
 	t         *testing.T
 	seed      uint64
 	profile   profile
 	clock     *clock
 	proxy     *proxy
-	box       *sandboxtest.Server
+	service   *sandboxtest.Server
 	pipelines []*pipeline
 	// sideBySide says that pipelines and the cards of one run do not take turns.
 	sideBySide bool
@@ -39,23 +39,23 @@ type world struct {
 	history []string // what was said, all in all
 }
 
-func (w *world) String() string { return fmt.Sprintf("seed %d (%s)", w.seed, w.profile.name) }
+func (w *scenario) String() string { return fmt.Sprintf("seed %d (%s)", w.seed, w.profile.name) }
 
-func newWorld(t *testing.T, seed uint64, profile profile, pipelines int, sideBySide bool) *world {
+func newScenario(t *testing.T, seed uint64, profile profile, pipelines int, sideBySide bool) *scenario {
 	t.Helper()
-	w := &world{t: t, seed: seed, profile: profile, sideBySide: sideBySide, clock: newClock()}
+	w := &scenario{t: t, seed: seed, profile: profile, sideBySide: sideBySide, clock: newClock()}
 	w.proxy = newProxy(seed, w.clock, profile)
-	w.box = sandboxtest.Start(t, func(o *sandboxtest.Options) {
+	w.service = sandboxtest.Start(t, func(o *sandboxtest.Options) {
 		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 10_000_000 * usd.Dollar, Clock: w.clock.Now}
 		o.Wrap = func(service http.Handler) http.Handler {
 			w.proxy.service = service
 			return w.proxy
 		}
 	})
-	w.box.Unlimited()
-	w.box.Put("/_sandbox/quirks", map[string]any{"idempotency": profile.idempotency}).OK(http.StatusOK)
+	w.service.Unlimited()
+	w.service.Put("/_sandbox/quirks", map[string]any{"idempotency": profile.idempotency}).OK(http.StatusOK)
 	for n := range pipelines {
-		p := &pipeline{world: w, r: rand.New(rand.NewPCG(seed, uint64(10+n))), name: fmt.Sprintf("p%d", n), parallel: sideBySide}
+		p := &pipeline{scenario: w, r: rand.New(rand.NewPCG(seed, uint64(10+n))), name: fmt.Sprintf("p%d", n), parallel: sideBySide}
 		for range 3 + p.r.IntN(3) {
 			p.cards = append(p.cards, newCard(p.newConfig()))
 		}
@@ -66,7 +66,7 @@ func newWorld(t *testing.T, seed uint64, profile profile, pipelines int, sideByS
 
 // live lets the pipelines run until so many mutating requests were sent, and
 // audits everything now and then.
-func (w *world) live(mutating int) {
+func (w *scenario) run(mutating int) {
 	for w.proxy.mutating < mutating && !w.t.Failed() {
 		var group sync.WaitGroup
 		for _, p := range w.pipelines {
@@ -101,13 +101,13 @@ func (p *pipeline) step() {
 	}
 	p.apply(killAt)
 	if p.killed {
-		p.world.mu.Lock()
-		p.world.kills++
-		p.world.mu.Unlock()
-		p.world.clock.advance(p.world.profile.afterKill)
+		p.scenario.mu.Lock()
+		p.scenario.kills++
+		p.scenario.mu.Unlock()
+		p.scenario.clock.advance(p.scenario.profile.afterKill)
 	}
 	if p.r.IntN(3) == 0 {
-		p.world.clock.advance(time.Duration(p.r.IntN(90)) * time.Minute)
+		p.scenario.clock.advance(time.Duration(p.r.IntN(90)) * time.Minute)
 	}
 }
 
@@ -118,13 +118,13 @@ type purchase struct {
 	settled string // the settlement's id; "" while it is open
 }
 
-// use lets the outside world act on a card: purchases, settlements, refunds and,
+// use lets the outside scenario act on a card: purchases, settlements, refunds and,
 // where hands move money, fundings.
 func (p *pipeline) use(c *card) {
 	if c.id() == "" || p.r.IntN(2) == 0 {
 		return
 	}
-	w := p.world
+	w := p.scenario
 	cents := func(limit int) usd.Amount { return usd.Cents(int64(1 + p.r.IntN(limit))) }
 	switch n := p.r.IntN(10); {
 	case n < 4 || len(c.bought) == 0:
@@ -132,7 +132,7 @@ func (p *pipeline) use(c *card) {
 		if p.r.IntN(3) == 0 {
 			fee = cents(20)
 		}
-		answer := w.box.Post("/_sandbox/authorizations", map[string]any{
+		answer := w.service.Post("/_sandbox/authorizations", map[string]any{
 			"card_id": c.id(), "amount": amount, "fee": fee, "merchant": map[string]string{"name": p.merchant(), "mcc": "7311"},
 		})
 		if answer.Status == http.StatusCreated && answer.Body["decline_reason"] == nil {
@@ -145,21 +145,21 @@ func (p *pipeline) use(c *card) {
 			return
 		}
 		settled := min(bought.amount, cents(300))
-		if answer := w.box.Settle(bought.id, settled.String()); answer.Status == http.StatusCreated {
+		if answer := w.service.Settle(bought.id, settled.String()); answer.Status == http.StatusCreated {
 			c.outside += bought.amount - settled
 			bought.settled, bought.amount = transactionOf(answer), settled
 		}
 	case n < 8:
 		i := p.r.IntN(len(c.bought))
 		if bought := c.bought[i]; bought.settled != "" {
-			if answer := w.box.Refund(bought.settled, bought.amount.String()); answer.Status == http.StatusCreated {
+			if answer := w.service.Refund(bought.settled, bought.amount.String()); answer.Status == http.StatusCreated {
 				c.outside += bought.amount
 				c.bought = slices.Delete(c.bought, i, i+1)
 			}
 		}
 	case w.profile.hands:
 		amount := usd.Amount(1+p.r.IntN(40)) * usd.Dollar
-		if w.box.Post("/cards/"+c.id()+"/fund", map[string]any{"amount": amount}).Status == http.StatusOK {
+		if w.service.Post("/cards/"+c.id()+"/fund", map[string]any{"amount": amount}).Status == http.StatusOK {
 			c.outside += amount
 		}
 	}
@@ -169,7 +169,7 @@ func (p *pipeline) use(c *card) {
 // which of several authorizations at one merchant a settlement of another amount
 // ends is told nowhere.
 func (p *pipeline) merchant() string {
-	if !p.world.profile.strict || p.world.profile.told == "honoured" {
+	if !p.scenario.profile.strict || p.scenario.profile.told == "honoured" {
 		return "Big Ads"
 	}
 	p.purchases++
@@ -183,20 +183,20 @@ func transactionOf(answer sandboxtest.Response) string {
 }
 
 // dropped checks a card that left a state.
-func (w *world) dropped(c *card) {
+func (w *scenario) dropped(c *card) {
 	w.t.Helper()
 	if status := w.statusOf(c.id()); status != "terminated" {
 		w.t.Errorf("%s: card %s left the state and is %s:\n%s", w, c.id(), status, strings.Join(c.said, "\n"))
 	}
 }
 
-func (w *world) statusOf(id string) string {
-	return w.box.Get("/cards/" + id).OK(http.StatusOK).Text("status")
+func (w *scenario) statusOf(id string) string {
+	return w.service.Get("/cards/" + id).OK(http.StatusOK).Text("status")
 }
 
 // audit ends all faults, lets each pipeline apply until nothing is left to do,
 // and compares ledger, cards and states to the cent.
-func (w *world) audit() {
+func (w *scenario) audit() {
 	w.t.Helper()
 	if w.t.Failed() {
 		return
@@ -204,10 +204,10 @@ func (w *world) audit() {
 	w.proxy.calm()
 	defer w.proxy.faultAgain()
 	for _, p := range w.pipelines {
-		w.settle(p)
+		w.finish(p)
 		w.probe(p)
 	}
-	w.box.Balanced()
+	w.service.Balanced()
 	owner := map[string]*card{}
 	for _, p := range w.pipelines {
 		for _, c := range p.cards {
@@ -232,7 +232,7 @@ func (w *world) audit() {
 
 // settle applies without faults until a plan is empty. When keys are honoured
 // one run decides everything.
-func (w *world) settle(p *pipeline) {
+func (w *scenario) finish(p *pipeline) {
 	w.t.Helper()
 	const enough = 4
 	for n := 1; n <= enough; n++ {
@@ -252,7 +252,7 @@ func (w *world) settle(p *pipeline) {
 
 // probe moves a dollar where money came or went and nobody could know: what
 // happens after the last run is named by the next one that moves money.
-func (w *world) probe(p *pipeline) {
+func (w *scenario) probe(p *pipeline) {
 	w.t.Helper()
 	if w.profile.strict {
 		return
@@ -262,11 +262,11 @@ func (w *world) probe(p *pipeline) {
 			c.config["amount"] = (amountOf(c.config["amount"]) + usd.Dollar).String()
 		}
 	}
-	w.settle(p)
+	w.finish(p)
 }
 
-func (w *world) balanceOf(c *card) usd.Amount {
-	return amountOf(w.box.Get("/cards/" + c.id()).OK(http.StatusOK).Body["balance"])
+func (w *scenario) balanceOf(c *card) usd.Amount {
+	return amountOf(w.service.Get("/cards/" + c.id()).OK(http.StatusOK).Body["balance"])
 }
 
 // takeBack does what the provider advises: for what cannot be decided, and for
@@ -296,9 +296,9 @@ func (p *pipeline) lastWords() string {
 }
 
 // compare compares a card with its state.
-func (w *world) compare(c *card) {
+func (w *scenario) compare(c *card) {
 	w.t.Helper()
-	there := w.box.Get("/cards/" + c.id()).OK(http.StatusOK)
+	there := w.service.Get("/cards/" + c.id()).OK(http.StatusOK)
 	balance := amountOf(there.Body["balance"])
 	departure := balance - c.outside - c.loaded()
 	if unsaved := sum(maps.Keys(c.unsaved)); departure > 0 && departure <= unsaved {
@@ -328,11 +328,11 @@ func sum(amounts iter.Seq[usd.Amount]) (total usd.Amount) {
 }
 
 // compareCards looks for live cards that no state has.
-func (w *world) compareCards(owner map[string]*card) {
+func (w *scenario) compareCards(owner map[string]*card) {
 	w.t.Helper()
 	everything := strings.Join(w.everythingSaid(), "\n")
 	for _, status := range []string{"active", "frozen"} {
-		listed := w.box.Get("/cards?per_page=100&status=" + status).OK(http.StatusOK)
+		listed := w.service.Get("/cards?per_page=100&status=" + status).OK(http.StatusOK)
 		items, _ := listed.Body["data"].([]any)
 		for _, item := range items {
 			fields, _ := item.(map[string]any)
@@ -347,7 +347,7 @@ func (w *world) compareCards(owner map[string]*card) {
 				w.t.Errorf("%s: card %s (%s) is in no state and was never named", w, id, label)
 			}
 			w.named++
-			w.box.Terminate(id)
+			w.service.Terminate(id)
 		}
 	}
 }
@@ -355,14 +355,14 @@ func (w *world) compareCards(owner map[string]*card) {
 // cameUnseen reports whether a card may have been issued after everybody had
 // looked: by a create of which the run was killed, or, where that is not
 // promised, by one that was answered or given up before.
-func (w *world) cameUnseen() bool {
+func (w *scenario) cameUnseen() bool {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
 	count := func(f fault) int { return w.proxy.counts["create, "+string(f)] }
 	return count(killLate) > 0 || !w.profile.strict && count(late)+count(repeated) > 0
 }
 
-func (w *world) everythingSaid() []string {
+func (w *scenario) everythingSaid() []string {
 	all := slices.Clone(w.history)
 	for _, p := range w.pipelines {
 		for _, c := range p.cards {
@@ -373,7 +373,7 @@ func (w *world) everythingSaid() []string {
 }
 
 // departs reports what must not be, or must at least have been named.
-func (w *world) departs(c *card, format string, args ...any) {
+func (w *scenario) departs(c *card, format string, args ...any) {
 	w.t.Helper()
 	said := strings.Join(c.said, "\n")
 	// Where two readings fit, the provider stops once and names the sums, and the
