@@ -140,7 +140,7 @@ func TestGeneratedLabel(t *testing.T) {
 			Config:           card(s, `amount = 50`),
 			ConfigPlanChecks: does(plancheck.ResourceActionCreate, plannedUnknown("label")),
 			ConfigStateChecks: []statecheck.StateCheck{
-				value("label", knownvalue.StringRegexp(regexp.MustCompile(`^tf-[0-9a-f-]{36}$`))),
+				value("label", knownvalue.StringRegexp(regexp.MustCompile(`^tf-\d{8}-[0-9a-f-]{36}$`))),
 			},
 		},
 		resource.TestStep{Config: card(s, `amount = 60`), ConfigPlanChecks: does(plancheck.ResourceActionUpdate)},
