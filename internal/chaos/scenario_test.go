@@ -340,7 +340,8 @@ func (w *scenario) compareCards(owner map[string]*card) {
 			if owner[id] != nil {
 				continue
 			}
-			named := strings.Contains(everything, id)
+			// A generated label is the card's own, so naming it is as good.
+			named := strings.Contains(everything, id) || strings.HasPrefix(label, "tf-") && strings.Contains(everything, label)
 			// By its label, when its run was killed or it came after the last look.
 			findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.cameUnseen()
 			if !named && !findable {
