@@ -25,10 +25,12 @@ func TestQuirksAreSettings(t *testing.T) {
 	s := start(t)
 	const usual = `{"idempotency":"honoured","cards_per_page":100,"cards_total":"present","withdraw_amount":"honoured",` +
 		`"transactions_per_page":"honoured","repeated_state":"ok","terminated_status":400,"frozen_money":"allowed",` +
-		`"error_body":"json","retry_after":"seconds","wallet_fields":["wallet_a_pay","wallet_b_pay"],"amounts":"decimals"}` + "\n"
+		`"error_body":"json","retry_after":"seconds","wallet_fields":["wallet_a_pay","wallet_b_pay"],"amounts":"decimals",` +
+		`"balance":"less_holds","card_values":"as_asked","cards_hidden_seconds":0}` + "\n"
 	const others = `{"idempotency":"conflict","cards_per_page":7,"cards_total":"absent","withdraw_amount":"ignored",` +
 		`"transactions_per_page":"ignored","repeated_state":"conflict","terminated_status":422,"frozen_money":"refused",` +
-		`"error_body":"text","retry_after":"absent","wallet_fields":["x_pay","y_pay"],"amounts":"strings"}` + "\n"
+		`"error_body":"text","retry_after":"absent","wallet_fields":["x_pay","y_pay"],"amounts":"strings",` +
+		`"balance":"settled","card_values":"tidied","cards_hidden_seconds":5}` + "\n"
 	if got := s.Get("/_sandbox/quirks").OK(200).Raw; got != usual {
 		t.Errorf("at first the quirks are %s", got)
 	}
@@ -42,6 +44,7 @@ func TestQuirksAreSettings(t *testing.T) {
 		`{"frozen_money":"x"}`: "allowed", `{"error_body":"html"}`: "extended", `{"retry_after":"never"}`: "seconds, date, absent",
 		`{"wallet_fields":["a_pay"]}`: "two different", `{"wallet_fields":["a_pay","a_pay"]}`: "two different",
 		`{"wallet_fields":["a_pay","id"]}`: "_pay", `{"wallet_fields":["a_pay","B_PAY"]}`: "lower case", `{"amounts":"floats"}`: "plain",
+		`{"balance":"x"}`: "less_holds, settled", `{"card_values":"x"}`: "as_asked, tidied", `{"cards_hidden_seconds":601}`: "0 to 600",
 		`{"colour":"red"}`: `"colour"`,
 	} {
 		s.Call(http.MethodPut, "/_sandbox/quirks", body).Refused(400, "invalid_request", text)
@@ -178,6 +181,87 @@ func TestQuirkTerminatedStatus(t *testing.T) {
 		if got := s.Get(path).OK(200).Text("status"); got != "terminated" {
 			t.Errorf("the summary says %s", got)
 		}
+	}
+}
+
+// A balance that falls at settlement shows what is only authorized, cannot be
+// spent beyond what is left, and freezes the card when it falls.
+func TestQuirkBalance(t *testing.T) {
+	t.Parallel()
+	s := withQuirks(t, `{"balance":"settled"}`)
+	id := s.Issue("100", `"auto_freeze_at":60`)
+	path := "/api/v1/cards/" + id
+	shows := func(step, balance, status string) {
+		t.Helper()
+		summary, listed := s.Get(path).OK(200), s.Get("/api/v1/cards").Data()[0]
+		if summary.Text("balance") != balance || summary.Text("status") != status {
+			t.Errorf("%s: the card is %s", step, summary.Raw)
+		}
+		if fmt.Sprint(listed["balance"]) != balance {
+			t.Errorf("%s: listed as %v", step, listed)
+		}
+		if status != "terminated" && s.Get("/api/v1/wallet/balance").Text("cards_total_balance") != balance {
+			t.Errorf("%s: the wallet does not count the card's %s", step, balance)
+		}
+	}
+	first, second := s.authorized(id, "45"), s.authorized(id, "10", `"fee":1`)
+	shows("authorized", "99.00", "active")
+	s.Post(path+"/withdraw", `{"amount":45}`).Refused(400, "insufficient_card_balance", "44.00")
+	if funded := s.Post(path+"/fund", `{"amount":6}`).OK(200).Text("card_balance"); funded != "105.00" {
+		t.Errorf("a funded card is said to hold %s", funded)
+	}
+	settlement := s.settled(first, "40")
+	shows("settled", "65.00", "active")
+	s.refunded(settlement, "5")
+	shows("refunded", "70.00", "active")
+	if frozen := s.settled(second, "12"); frozen == "" {
+		t.Error("not settled")
+	}
+	shows("settled for more", "58.00", "frozen")
+	s.Post(path+"/unfreeze", "").OK(200)
+	s.authorized(id, "8")
+	shows("authorized under the threshold", "58.00", "active")
+	if returned := s.Delete(path).OK(200).Text("returned_to_wallet"); returned != "50.00" {
+		t.Errorf("%s returned", returned)
+	}
+	shows("terminated", "0.00", "terminated")
+	s.Balanced()
+}
+
+func TestQuirkCardValues(t *testing.T) {
+	t.Parallel()
+	s := withQuirks(t, `{"card_values":"tidied"}`)
+	body := `{"bin_id":"bin_general_visa_eu","amount":50,"label":" ads ","spending_limit":9999,"allowed_categories":["travel","food"]}`
+	card := s.Post("/api/v1/cards", body).OK(201)
+	for _, told := range []sandboxtest.Response{card, s.Get("/api/v1/cards/" + card.Text("id"))} {
+		if told.Text("label") != "ads" || told.Text("spending_limit") != "5000.00" {
+			t.Errorf("the card is %s", told.Raw)
+		}
+	}
+	if !strings.Contains(card.Raw, `"allowed_categories":["FOOD","TRAVEL"]`) {
+		t.Errorf("the card is %s", card.Raw)
+	}
+	if declined := s.authorize(card.Text("id"), "1").Text("decline_reason"); declined != "category_not_allowed" {
+		t.Errorf("declined for %q", declined)
+	}
+}
+
+func TestQuirkCardsHiddenSeconds(t *testing.T) {
+	t.Parallel()
+	s := withQuirks(t, `{"cards_hidden_seconds":60}`)
+	id := s.Issue("50")
+	path := "/api/v1/cards/" + id
+	s.Get(path).Refused(404, "not_found", id)
+	s.Get(path+"/details").Refused(404, "not_found", id)
+	if page := s.Get("/api/v1/cards"); len(page.Data()) != 0 || page.Text("total") != "0" {
+		t.Errorf("listed as %s", page.Raw)
+	}
+	s.Post(path+"/freeze", "").OK(200)
+	s.Advance("60s")
+	s.Get(path).OK(200)
+	s.Get(path + "/details").OK(200)
+	if page := s.Get("/api/v1/cards"); len(page.Data()) != 1 || page.Text("total") != "1" {
+		t.Errorf("listed as %s", page.Raw)
 	}
 }
 

@@ -34,6 +34,12 @@ const (
 	Decimals = "decimals"
 	Plain    = "plain"
 	Strings  = "strings"
+
+	LessHolds = "less_holds"
+	Settled   = "settled"
+
+	AsAsked = "as_asked"
+	Tidied  = "tidied"
 )
 
 // Quirks are the alternatives that the service may take.
@@ -66,6 +72,14 @@ type Quirks struct {
 	// Amounts: numbers with two Decimals, Plain numbers as short as can be, or
 	// Strings.
 	Amounts string `json:"amounts"`
+	// Balance of a card: LessHolds, or Settled, when an authorization lowers it
+	// only once it is settled.
+	Balance string `json:"balance"`
+	// CardValues: a new card is AsAsked, or Tidied: its label trimmed, its limit
+	// at most the BIN's maximum, its categories told in upper case and sorted.
+	CardValues string `json:"card_values"`
+	// CardsHiddenSeconds is for how long lists and reads do not show a new card.
+	CardsHiddenSeconds int64 `json:"cards_hidden_seconds"`
 }
 
 // DefaultQuirks returns the sandbox as it is when nobody asked for anything else.
@@ -83,6 +97,8 @@ func DefaultQuirks() Quirks {
 		RetryAfter:          Seconds,
 		WalletFields:        [2]string{"wallet_a_pay", "wallet_b_pay"},
 		Amounts:             Decimals,
+		Balance:             LessHolds,
+		CardValues:          AsAsked,
 	}
 }
 

@@ -53,6 +53,7 @@ type Card struct {
 	Last4             string
 	Status            Status
 	Balance           usd.Amount
+	holds             usd.Amount // that the service shows as part of the balance
 	SpendingLimit     usd.Amount // per UTC calendar month
 	Label             string
 	AllowedCategories []string // empty: all
@@ -109,7 +110,12 @@ func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
 
 // find returns the card that a call's path names.
 func find(c *server.Call) (*Card, error) {
-	return ByPublicID(c.Tx, c.Account.ID, c.PathValue("card_id"))
+	card, err := ByPublicID(c.Tx, c.Account.ID, c.PathValue("card_id"))
+	if err != nil {
+		return nil, err
+	}
+	_, err = card.Shown(c)
+	return card, err
 }
 
 // findLive returns the card that a call's path names, unless it is terminated.

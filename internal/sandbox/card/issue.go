@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
@@ -23,7 +24,7 @@ const (
 )
 
 func issue(c *server.Call) (wire.Response, error) {
-	card, err := readCard(c.Fields())
+	card, err := readCard(c.Fields(), c.Quirks.CardValues == behavior.Tidied)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -44,11 +45,24 @@ func issue(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.Created(card.full()), webhook.Emit(c, webhook.CardCreated, card.full())
+	view := card.full()
+	if c.Quirks.CardValues == behavior.Tidied {
+		view.AllowedCategories = tidied(card.AllowedCategories)
+	}
+	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.full())
+}
+
+// tidied returns categories as they are in no request.
+func tidied(categories []string) []string {
+	upper := slices.Sorted(slices.Values(categories))
+	for i, name := range upper {
+		upper[i] = strings.ToUpper(name)
+	}
+	return upper
 }
 
 // readCard reads what a caller wants issued. Its load is the balance.
-func readCard(f *wire.Fields) (*Card, error) {
+func readCard(f *wire.Fields, tidy bool) (*Card, error) {
 	card := &Card{Status: Active, BINID: f.Text("bin_id"), Balance: f.Amount("amount")}
 	card.Label, _ = f.OptionalText("label", maxLabel)
 	limit, limited := f.OptionalAmount("spending_limit")
@@ -66,6 +80,9 @@ func readCard(f *wire.Fields) (*Card, error) {
 	}
 	if card.SpendingLimit = bin.Maximum; limited {
 		card.SpendingLimit = limit
+	}
+	if tidy {
+		card.Label, card.SpendingLimit = strings.TrimSpace(card.Label), min(card.SpendingLimit, bin.Maximum)
 	}
 	return card, card.check(bin)
 }

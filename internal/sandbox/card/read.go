@@ -1,6 +1,8 @@
 package card
 
 import (
+	"time"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -9,6 +11,9 @@ import (
 
 func summary(c *server.Call) (wire.Response, error) {
 	card, err := find(c)
+	if err == nil {
+		err = card.checkVisible(c)
+	}
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -17,6 +22,9 @@ func summary(c *server.Call) (wire.Response, error) {
 
 func details(c *server.Call) (wire.Response, error) {
 	card, err := findUsable(c)
+	if err == nil {
+		err = card.checkVisible(c)
+	}
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -29,6 +37,20 @@ func details(c *server.Call) (wire.Response, error) {
 	}), nil
 }
 
+// newestVisible is when the newest card was issued that reads and lists show.
+func newestVisible(c *server.Call) (time.Time, error) {
+	now, err := c.Tx.Now()
+	return now.Add(-time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second), err
+}
+
+func (c *Card) checkVisible(call *server.Call) error {
+	newest, err := newestVisible(call)
+	if err == nil && c.CreatedAt.After(newest) {
+		return wire.NotFound("card", c.PublicID)
+	}
+	return err
+}
+
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	status := query.Choice("status", string(Active), string(Frozen), string(Terminated))
@@ -39,6 +61,13 @@ func list(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	where, args := `WHERE c.account_id = ?`, []any{c.Account.ID}
+	if c.Quirks.CardsHiddenSeconds > 0 {
+		newest, err := newestVisible(c)
+		if err != nil {
+			return wire.Response{}, err
+		}
+		where, args = where+` AND c.created_at <= ?`, append(args, newest.UnixMilli())
+	}
 	for _, filter := range [][2]string{{"status", status}, {"bin_id", binID}} {
 		if filter[1] != "" {
 			where += ` AND c.` + filter[0] + ` = ?`
@@ -58,6 +87,9 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	items := make([]listItem, len(cards))
 	for i, card := range cards {
+		if _, err := card.Shown(c); err != nil {
+			return wire.Response{}, err
+		}
 		items[i] = card.item()
 	}
 	view := listView{Data: items, Page: page.Number, PerPage: page.Size}

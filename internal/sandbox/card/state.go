@@ -60,8 +60,11 @@ func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventTy
 // AutoFreeze freezes an active card whose balance is below its threshold.
 // Whatever decreases a balance calls it afterwards, with Balance up to date.
 func (c *Card) AutoFreeze(call *server.Call) error {
-	if c.Status != Active || c.AutoFreezeAt == nil || c.Balance >= *c.AutoFreezeAt {
+	if c.Status != Active || c.AutoFreezeAt == nil {
 		return nil
+	}
+	if shown, err := c.Shown(call); err != nil || shown >= *c.AutoFreezeAt {
+		return err
 	}
 	return c.setStatus(call, Frozen, webhook.CardFrozen)
 }
@@ -82,7 +85,7 @@ func terminate(c *server.Call) (wire.Response, error) {
 			return wire.Response{}, err
 		}
 	}
-	card.Balance = 0
+	card.Balance, card.holds = 0, 0
 	if err := card.setStatus(c, Terminated, webhook.CardTerminated); err != nil {
 		return wire.Response{}, err
 	}

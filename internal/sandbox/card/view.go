@@ -69,7 +69,7 @@ type moneyView struct {
 }
 
 func (c *Card) item() listItem {
-	return listItem{c.PublicID, c.BINID, c.Network(), c.Last4, c.Status, c.Balance, c.SpendingLimit, c.Label}
+	return listItem{c.PublicID, c.BINID, c.Network(), c.Last4, c.Status, c.shown(), c.SpendingLimit, c.Label}
 }
 
 func (c *Card) summary() summaryView { return summaryView{c.item(), wire.Timestamp(c.CreatedAt)} }
@@ -82,4 +82,4 @@ func (c *Card) full() fullView {
 	}
 }
 
-func (c *Card) state() stateView { return stateView{c.PublicID, c.Status, c.Balance} }
+func (c *Card) state() stateView { return stateView{c.PublicID, c.Status, c.shown()} }

@@ -27,6 +27,9 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	q.RetryAfter = f.OptionalChoice("retry_after", q.RetryAfter, behavior.Seconds, behavior.Date, behavior.Absent)
 	q.WalletFields = readWalletFields(f, q.WalletFields)
 	q.Amounts = f.OptionalChoice("amounts", q.Amounts, behavior.Decimals, behavior.Plain, behavior.Strings)
+	q.Balance = f.OptionalChoice("balance", q.Balance, behavior.LessHolds, behavior.Settled)
+	q.CardValues = f.OptionalChoice("card_values", q.CardValues, behavior.AsAsked, behavior.Tidied)
+	q.CardsHiddenSeconds = f.Integer("cards_hidden_seconds", q.CardsHiddenSeconds, 0, 600)
 	if err := f.Done(); err != nil {
 		return wire.Response{}, err
 	}

@@ -194,6 +194,7 @@ func (q quirks) view() object {
 		"transactions_per_page": q.TransactionsPerPage, "repeated_state": q.RepeatedState, "terminated_status": q.TerminatedStatus,
 		"frozen_money": q.FrozenMoney, "amounts": q.Amounts,
 		"error_body": "json", "retry_after": "seconds", "wallet_fields": list{"wallet_a_pay", "wallet_b_pay"},
+		"balance": "less_holds", "card_values": "as_asked", "cards_hidden_seconds": 0,
 	}
 }
 

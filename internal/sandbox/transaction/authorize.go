@@ -98,13 +98,16 @@ func (a attempt) decline(tx *store.Tx) (declineReason, error) {
 }
 
 func (a attempt) approve(c *server.Call) (Transaction, error) {
+	balance, err := a.card.Shown(c)
+	if err != nil {
+		return Transaction{}, err
+	}
 	shown, err := Record(c.Tx, c.Account.ID, New{
 		Card: a.card, Type: Authorization, Amount: a.amount, Fee: a.fee, Merchant: a.merchant,
 	})
 	if err != nil {
 		return Transaction{}, err
 	}
-	balance := a.card.Balance
 	err = ledger.Post(c.Tx, c.Account.ID, "authorized", debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
 	if err != nil {
 		return Transaction{}, err

@@ -40,7 +40,7 @@ func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, 
 	}, nil
 }
 
-// finish ends a transaction on a card that held balance before it: it charges
+// finish ends a transaction on a card that showed balance before it: it charges
 // the fee, emits the event, and freezes the card when it holds less than before
 // and too little.
 func finish(c *server.Call, on *card.Card, balance usd.Amount, event webhook.EventType, done Transaction) error {
@@ -56,8 +56,8 @@ func finish(c *server.Call, on *card.Card, balance usd.Amount, event webhook.Eve
 	if err := webhook.Emit(c, event, done); err != nil {
 		return err
 	}
-	if on.Balance >= balance {
-		return nil
+	if now, err := on.Shown(c); err != nil || now >= balance {
+		return err
 	}
 	return on.AutoFreeze(c)
 }

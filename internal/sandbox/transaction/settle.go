@@ -27,11 +27,14 @@ func settle(c *server.Call) (wire.Response, error) {
 	if !f.partial {
 		f.amount = authorized.Amount
 	}
+	balance, err := authorized.card.Shown(c)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	shown, err := f.record(c, Settlement)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	balance := authorized.card.Balance
 	legs, err := payMerchant(c, authorized.card, authorized.Amount, f.amount)
 	if err != nil {
 		return wire.Response{}, err
@@ -74,11 +77,14 @@ func refund(c *server.Call) (wire.Response, error) {
 	if f.amount == 0 || f.amount > left {
 		return wire.Response{}, wire.Invalid("amount: of %s, %s USD can still be refunded", settled.ID, left)
 	}
+	balance, err := settled.card.Shown(c)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	shown, err := f.record(c, Refund)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	balance := settled.card.Balance
 	err = ledger.Post(c.Tx, c.Account.ID, "refunded", ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount))
 	if err != nil {
 		return wire.Response{}, err

@@ -40,6 +40,11 @@ func balance(c *server.Call) (wire.Response, error) {
 	if s.CardsTotalBalance, err = ledger.CardsTotal(c.Tx, c.Account.ID); err != nil {
 		return wire.Response{}, err
 	}
+	held, err := card.ShownHolds(c)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	s.CardsTotalBalance += held
 	_, err = c.Tx.Get([]any{&s.PendingDeposits, &s.CardsActive}, `
 		SELECT (SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ?1 AND status = ?3),
 		       (SELECT COUNT(*) FROM cards WHERE account_id = ?1 AND status = ?2)`,

@@ -1,0 +1,34 @@
+package card
+
+import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+const openHolds = `
+	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t JOIN cards c ON c.id = t.card_id
+	WHERE t.type = 'authorization' AND c.status <> 'terminated'
+	AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
+
+// Shown reads what the API shows as the card's balance: more than what can be
+// spent when authorizations lower it only once they are settled.
+func (c *Card) Shown(call *server.Call) (usd.Amount, error) {
+	c.holds = 0
+	if call.Quirks.Balance == behavior.LessHolds {
+		return c.Balance, nil
+	}
+	_, err := call.Tx.Get([]any{&c.holds}, openHolds+` AND t.card_id = ?`, c.ID)
+	return c.shown(), err
+}
+
+func (c *Card) shown() usd.Amount { return c.Balance + c.holds }
+
+// ShownHolds returns what the balances of an account's cards show of its holds.
+func ShownHolds(call *server.Call) (held usd.Amount, err error) {
+	if call.Quirks.Balance == behavior.LessHolds {
+		return 0, nil
+	}
+	_, err = call.Tx.Get([]any{&held}, openHolds+` AND t.account_id = ?`, call.Account.ID)
+	return held, err
+}
