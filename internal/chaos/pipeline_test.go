@@ -106,7 +106,12 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 			after, said := process.Apply(*changes[i], nil)
 			if !this.killed.Load() {
 				c.note(said)
-				results[i] = func() { c.state, c.open = after, said.Errors() != "" }
+				results[i] = func() {
+					c.state, c.open = after, said.Errors() != ""
+					if strings.Contains(said.Errors(), "it may have been made already") {
+						p.heed(c)
+					}
+				}
 			}
 		}
 		if p.parallel {
@@ -135,6 +140,19 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 		succeeded = succeeded && (changes[i] == nil || results[i] != nil && !c.open)
 	}
 	return changed, succeeded && !p.killed
+}
+
+// heed does what the provider advises where a movement may have been made
+// already: it looks, and sets amount back if it was.
+func (p *pipeline) heed(c *card) {
+	if !p.scenario.profile.strict {
+		return
+	}
+	made := p.scenario.balanceOf(c) - c.outside - c.loaded()
+	if made != 0 && made == amountOf(c.config["amount"])-amountOf(c.state.Values["amount"]) {
+		c.config["amount"] = c.state.Values["amount"]
+		c.outside += made
+	}
 }
 
 // plan refreshes and plans; a card without a change has a nil one.
