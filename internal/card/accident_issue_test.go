@@ -36,6 +36,25 @@ func TestKilledWhileIssuingCardsWithWrittenLabels(t *testing.T) {
 	}
 }
 
+// A plan that could not look for orphans says so, since nothing else names them.
+func TestOrphansThatCouldNotBeLookedFor(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	issue(s, map[string]any{"amount": 60, "label": "shared"})
+	w := acctest.NewWorkspace(t).InProcess(t)
+	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		if isCall(r, http.MethodGet, "/cards") {
+			answer(w, http.StatusNotFound, notFound)
+			return true
+		}
+		return false
+	}), "")
+	w.Write("main.tf", oneCard("amount = 60\n  label = \"shared\""))
+	prints(t, w.Must("plan", "-no-color"), "Could not look for cards that an earlier run left behind", "plan again before you apply", "404 (not_found)")
+	through(w, s, "")
+	prints(t, w.Must("plan", "-no-color"), `There is a live card labelled "shared" already`)
+}
+
 func TestKilledWhileIssuingACardWithAGeneratedLabel(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)

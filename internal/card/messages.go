@@ -145,6 +145,12 @@ func liveCardWithLabel(label string, cards []api.CardListItem) diag.Diagnostic {
 			strings.Join(lines, "\n")+"\n\nIf it belongs to another configuration, give this card a label of its own, or go on.")
 }
 
+func notLookedForLiveCards(err error) diag.Diagnostic {
+	failure := session.ErrorDiagnostic("list the live cards", err)
+	return diag.NewWarningDiagnostic("Could not look for cards that an earlier run left behind",
+		"This plan issues cards, and whether the service has cards with their labels already is not known. If an earlier run was cut off, plan again before you apply. "+failure.Detail())
+}
+
 func issuedDifferently(card model, has []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service issued "+card.name()+" otherwise than asked",
 		fmt.Sprintf("The new card has %s. The next plan shows this, and would replace the card to change it, likely with the same result. To keep the card, write what it has into the configuration.",

@@ -177,8 +177,11 @@ func (p *planner) warnLiveCards(ctx context.Context) {
 	if label.IsNull() || label.IsUnknown() || !p.resource.session.IsPlanning() {
 		return
 	}
-	// A listing that fails is no error: whatever is wrong, apply says it.
-	if cards, err := p.resource.session.LiveCards(ctx, label.ValueString()); err == nil && len(cards) > 0 {
+	cards, err := p.resource.session.LiveCards(ctx, label.ValueString())
+	switch {
+	case err != nil:
+		p.diags.Append(notLookedForLiveCards(err))
+	case len(cards) > 0:
 		p.diags.Append(liveCardWithLabel(label.ValueString(), cards))
 	}
 }

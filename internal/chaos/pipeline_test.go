@@ -182,7 +182,7 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 		}
 		change, said := process.Plan(c.state, c.config)
 		c.note(said)
-		if said.Errors() != "" {
+		if said.Errors() != "" || strings.Contains(said.Warnings(), "plan again before you apply") {
 			succeeded = false
 			continue
 		}
