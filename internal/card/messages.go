@@ -98,9 +98,14 @@ func protectedFromDelete(name string) diag.Diagnostic {
 			"Where it is still the resource's card, keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
 }
 
-func notProvenGone(card model, reason string) diag.Diagnostic {
+func notProvenGone(card model, unproven *session.NotGoneError) diag.Diagnostic {
+	if unproven.Sandbox != nil {
+		return diag.NewErrorDiagnostic("Another sandbox file than that of "+card.name(),
+			unproven.Reason+" Nothing was changed. Put the earlier file there again (a pipeline has to keep it, as it keeps the state), "+
+				"or point sandbox.path or VCARD_SANDBOX to where it is now. If it is lost, its cards are too: remove them from the state with terraform state rm, and the next apply issues new ones.")
+	}
 	return diag.NewErrorDiagnostic("This API key cannot see "+card.name(),
-		"The service answers 404 for it, which alone does not prove that it is gone. "+reason+" Nothing was changed. "+
+		"The service answers 404 for it, which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+
 			"Try again in a few minutes; check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card. If the card is gone for certain, remove it with terraform state rm.")
 }
 

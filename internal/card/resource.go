@@ -137,7 +137,7 @@ func (r *cardResource) proveGone(ctx context.Context, state model, private priva
 	case err == nil:
 		return nil
 	case ok:
-		return diag.Diagnostics{notProvenGone(state, unproven.Reason)}
+		return diag.Diagnostics{notProvenGone(state, unproven)}
 	}
 	return diag.Diagnostics{session.ErrorDiagnostic("find out whether "+state.name()+" is gone", err)}
 }

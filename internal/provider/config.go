@@ -81,7 +81,7 @@ func configAttributes() map[string]schema.Attribute {
 				"path": schema.StringAttribute{
 					Required:            true,
 					Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. Keep it beside the Terraform state: both tell of the same cards.",
+					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
 				"initial_balance": schema.NumberAttribute{
 					Optional:            true,

@@ -35,8 +35,8 @@ const bothWays = `Configure one of the two:
 The environment variable VCARD_SANDBOX names a sandbox file as well.`
 
 // connect completes the settings with what a known configuration says, and
-// makes the client.
-func (c config) connect(ctx context.Context, settings api.Config) (*api.Client, diag.Diagnostics) {
+// makes the client. The embedded service is nil where an account is used.
+func (c config) connect(ctx context.Context, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	c.tune(ctx, &settings, &diags)
 
@@ -47,21 +47,22 @@ func (c config) connect(ctx context.Context, settings api.Config) (*api.Client, 
 		sandboxPath = embedded.Path.ValueString()
 	}
 	if diags.HasError() {
-		return nil, diags
+		return nil, nil, diags
 	}
+	var service *sandbox.Sandbox
 	if sandboxPath != "" {
-		c.openSandbox(ctx, sandboxPath, embedded.InitialBalance.Pointer(), &settings, &diags)
+		service = c.openSandbox(ctx, sandboxPath, embedded.InitialBalance.Pointer(), &settings, &diags)
 	} else {
 		c.addressService(&settings, &diags)
 	}
 	if diags.HasError() {
-		return nil, diags
+		return nil, service, diags
 	}
 	client, err := api.New(settings)
 	if err != nil {
 		diags.Append(misconfigured(err))
 	}
-	return client, diags
+	return client, service, diags
 }
 
 // tune takes over the settings that both ways of use share.
@@ -124,16 +125,22 @@ func misconfigured(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The provider cannot be configured like this", sentence(err))
 }
 
-func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amount, settings *api.Config, diags *diag.Diagnostics) {
+func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amount, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	if !c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
 		diags.AddAttributeError(path.Root("sandbox"), "Either the sandbox or an account",
 			"sandbox excludes api_key and base_url: the embedded service has its own. Take out the one or the other.")
-		return
+		return nil
 	}
 	if c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
 		diags.AddError("Either the sandbox or an account",
 			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset the one or the other, or write into the provider block which of them to use.")
-		return
+		return nil
+	}
+	attribute := path.Root("sandbox").AtName("path")
+	if file == ":memory:" {
+		diags.AddAttributeError(attribute, "The sandbox needs a file",
+			"sandbox.path, or "+envSandbox+", is :memory:, which keeps nothing from one run of the provider to the next, and a plan and its apply are two: every card would be lost, while the state still has it. Name a file.")
+		return nil
 	}
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if balance != nil {
@@ -146,13 +153,14 @@ func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amoun
 		if absolute, absErr := filepath.Abs(file); absErr == nil {
 			where = absolute
 		}
-		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "The sandbox cannot be opened",
+		diags.AddAttributeError(attribute, "The sandbox cannot be opened",
 			fmt.Sprintf("The sandbox file %s cannot be used: %s", where, sentence(err)))
-		return
+		return nil
 	}
 	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", api.Secret(service.APIKey())
 	settings.Transport = handlerTransport{service.Handler()}
 	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
+	return service
 }
 
 func sentence(err error) string {

@@ -30,8 +30,9 @@ import (
 const Address = "registry.terraform.io/vcard/vcard"
 
 type vcardProvider struct {
-	version string
-	clock   api.Clock
+	version   string
+	clock     api.Clock
+	sandboxes *sandboxes
 }
 
 var (
@@ -51,25 +52,28 @@ func WithClock(clock api.Clock) Option {
 
 // New returns what makes a provider of this version ("dev" outside releases).
 func New(version string, options ...Option) func() provider.Provider {
-	return func() provider.Provider {
-		p := &vcardProvider{version: version}
-		for _, option := range options {
-			option(p)
-		}
-		return p
+	return func() provider.Provider { return newProvider(version, options) }
+}
+
+func newProvider(version string, options []Option) *vcardProvider {
+	p := &vcardProvider{version: version, sandboxes: new(sandboxes)}
+	for _, option := range options {
+		option(p)
 	}
+	return p
 }
 
 // NewServer returns what makes a protocol server of this version ("dev" outside releases).
 func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
-	provider := New(version, options...)()
-	return func() tfprotov6.ProviderServer {
-		served, ok := providerserver.NewProtocol6(provider)().(framework)
-		if !ok {
-			panic("the framework serves no list resources or no actions")
-		}
-		return server{served}
+	return newProvider(version, options).newServer
+}
+
+func (p *vcardProvider) newServer() tfprotov6.ProviderServer {
+	served, ok := providerserver.NewProtocol6(p)().(framework)
+	if !ok {
+		panic("the framework serves no list resources or no actions")
 	}
+	return server{served}
 }
 
 func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -93,17 +97,21 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	}
 	s := session.New(nil)
 	if !c.isUnknown() {
-		client, diags := c.connect(ctx, api.Config{
+		client, service, diags := c.connect(ctx, api.Config{
 			UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + req.TerraformVersion,
 			Clock:      p.clock,
 			Observe:    logExchange,
 			MaxRetries: api.DefaultMaxRetries,
 		})
+		p.sandboxes.keep(service)
 		resp.Diagnostics.Append(diags...)
 		if resp.Diagnostics.HasError() {
 			return
 		}
 		s = session.New(client)
+		if service != nil {
+			s.Sandbox = &session.Sandbox{Path: service.Path(), Created: service.Created()}
+		}
 	}
 	resp.ResourceData, resp.DataSourceData = s, s
 	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"errors"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -14,13 +15,21 @@ import (
 func Serve(version string) error {
 	quietSDK()
 	tuneGarbageCollection()
-	return tf6server.Serve(Address, NewServer(version))
+	return serve(version)
 }
 
 // ServeDebugger serves a provider of this version that a debugger such as delve
 // runs: it says how a CLI finds it, and ends with an interrupt.
 func ServeDebugger(version string) error {
-	return tf6server.Serve(Address, NewServer(version), tf6server.WithManagedDebug())
+	return serve(version, tf6server.WithManagedDebug())
+}
+
+// serve ends with the sandboxes closed, so that their files hold everything. The
+// CLI kills a provider two seconds after it asked it to end.
+func serve(version string, options ...tf6server.ServeOpt) error {
+	p := newProvider(version, nil)
+	err := tf6server.Serve(Address, p.newServer, options...)
+	return errors.Join(err, p.sandboxes.close())
 }
 
 // quietSDK switches the SDK's own loggers off unless the environment asks for a

@@ -125,10 +125,25 @@ func (s *Sandbox) Handler() http.Handler { return s.handler }
 // APIKey returns the first account's key, the same at each opening of a file.
 func (s *Sandbox) APIKey() string { return s.apiKey }
 
+// Path is the file's absolute path.
+func (s *Sandbox) Path() string { return s.db.Path() }
+
+// Created tells whether Open made the file.
+func (s *Sandbox) Created() bool { return s.db.Created() }
+
+// Lost is closed when the file was removed or replaced. Every change is refused
+// from then on, since nothing would be kept.
+func (s *Sandbox) Lost() <-chan struct{} { return s.db.Lost() }
+
 // Close ends the service. Requests should have ended before. Events that are
 // not delivered then are delivered when the file is opened again.
 func (s *Sandbox) Close() error {
 	s.cancel()
 	s.worker.Close()
-	return errors.Join(s.recorder.Flush(context.Background()), s.db.Close())
+	select {
+	case <-s.db.Lost():
+		return s.db.Close()
+	default:
+		return errors.Join(s.recorder.Flush(context.Background()), s.db.Close())
+	}
 }

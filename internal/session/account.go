@@ -62,7 +62,10 @@ func (s *Session) Meet(id string, owner Account) { s.cards.Store(id, owner) }
 
 // NotGoneError says why a card that the service calls missing is not known to
 // be gone.
-type NotGoneError struct{ Reason string }
+type NotGoneError struct {
+	Reason  string
+	Sandbox *Sandbox // the embedded service, when its file is another than the card's
+}
 
 func (e *NotGoneError) Error() string { return e.Reason }
 
@@ -91,7 +94,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 		s.cards.Delete(id)
 		return nil
 	case listed:
-		return &NotGoneError{"The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD."}
+		return &NotGoneError{Reason: "The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD."}
 	}
 	account, err := s.Account(ctx)
 	same := err == nil && account.Same(known)
@@ -115,20 +118,31 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	switch {
 	case same && (met == 0 || found > 0):
 	case recorded && !same && found > 0 && ours == 0: // all addresses have been rotated
+	case s.Sandbox != nil && !same && err == nil:
+		return &NotGoneError{Reason: s.Sandbox.notTheCards(), Sandbox: s.Sandbox}
 	case same:
-		return &NotGoneError{"The API key sees none of the other cards in this state either."}
+		return &NotGoneError{Reason: "The API key sees none of the other cards in this state either."}
 	case err != nil:
 		return err
 	case !recorded:
-		return &NotGoneError{"Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account."}
+		return &NotGoneError{Reason: "Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account."}
 	default:
-		return &NotGoneError{"The API key belongs to another account than the one that owned the card when Terraform last saw it."}
+		return &NotGoneError{Reason: "The API key belongs to another account than the one that owned the card when Terraform last saw it."}
 	}
 	if s.IsNew(created) {
-		return &NotGoneError{"It was issued only minutes ago, and the service may not show it everywhere yet."}
+		return &NotGoneError{Reason: "It was issued only minutes ago, and the service may not show it everywhere yet."}
 	}
 	s.cards.Delete(id)
 	return nil
+}
+
+// notTheCards says of a sandbox whose account is not that of a card why it cannot
+// tell of the card.
+func (s *Sandbox) notTheCards() string {
+	if s.Created {
+		return "The sandbox file " + s.Path + " was missing and has been made new just now, with nothing in it, while the state still speaks of cards in an earlier file."
+	}
+	return "The sandbox file " + s.Path + " is not the one that held the card when Terraform last saw it."
 }
 
 // LiveCards returns the active and frozen cards that bear a label, listed once

@@ -17,6 +17,8 @@ import (
 type Session struct {
 	// Client is nil while the provider's configuration is not known yet.
 	Client *api.Client
+	// Sandbox is nil where the client speaks to a service elsewhere.
+	Sandbox *Sandbox
 
 	bins    fetchedOnce[[]api.Bin]
 	account fetchedOnce[Account]
@@ -24,6 +26,12 @@ type Session struct {
 	spend   spend
 	labels  sync.Map
 	cards   sync.Map // the ids of the cards in the state that this session has met
+}
+
+// Sandbox is the embedded service that a session uses.
+type Sandbox struct {
+	Path    string // of its file, absolute
+	Created bool   // the file was missing, and was made when the provider was configured
 }
 
 // New returns the session of a configured provider, or with nil that of a

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -13,29 +14,51 @@ import (
 
 // prepareFile makes a missing file, for its owner alone: it holds the key that
 // card numbers are derived from.
-func prepareFile(path string) error {
-	if path == "" {
-		return errors.New("the sandbox needs a file: give a path, or :memory: to keep nothing")
-	}
+func prepareFile(path string) (info fs.FileInfo, created bool, err error) {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return fmt.Errorf("cannot open the sandbox file %s: there is no folder %s; create it first", path, folder)
+		return nil, false, fmt.Errorf("cannot open the sandbox file %s: there is no folder %s; create it first", path, folder)
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("cannot open the sandbox file %s: it is not a regular file", path)
+	info, err = os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, false, fmt.Errorf("cannot open the sandbox file %s: it is not a regular file", path)
 	}
+	created = errors.Is(err, fs.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the user's own choice of file
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return nil, false, fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
 	case err != nil:
-		return fmt.Errorf("cannot open the sandbox file: %w", err)
+		return nil, false, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
-	return f.Close()
+	info, err = f.Stat()
+	return info, created, errors.Join(err, f.Close())
+}
+
+// errReplaced is what a running service finds where its file was.
+var errReplaced = errors.New("the sandbox file was removed or replaced while it was open; nothing more is written to it")
+
+// Lost is closed when the path no longer names the file that was opened. Every
+// change is refused from then on.
+func (db *DB) Lost() <-chan struct{} { return db.lost }
+
+// inPlace returns an error unless the path still names the file that was opened.
+func (db *DB) inPlace() error {
+	if db.file == nil {
+		return nil
+	}
+	if info, err := os.Stat(db.path); err != nil || !os.SameFile(info, db.file) {
+		db.lose()
+		return errReplaced
+	}
+	return nil
 }
 
 // explainOpen says in words what SQLite's refusal of a path means.
 func explainOpen(path string, err error) error {
+	if errors.Is(err, ErrBusy) {
+		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)
+	}
 	switch errorCode(err) {
 	case sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("cannot open the sandbox file %s: it is not a SQLite file; choose another path", path)

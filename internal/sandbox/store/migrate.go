@@ -78,6 +78,8 @@ func (tx *Tx) version() (int, error) {
 		return 0, err
 	case tables > 0 && application != applicationID:
 		return 0, errors.New("it is another program's SQLite file; choose another path")
+	case version < 0:
+		return 0, fmt.Errorf("it is damaged: %d is no version of a sandbox file; choose another path", version)
 	case version > len(files):
 		return 0, errors.New("it was written by a newer version of this program; upgrade, or choose another path")
 	}

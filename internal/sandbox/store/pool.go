@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -40,24 +39,32 @@ func (c *conn) close() error {
 }
 
 // pool hands out connections, each to one transaction at a time, in the order
-// of asking. A nil in the channel is a connection not yet opened.
+// of asking.
 type pool struct {
 	db   *sql.DB
 	idle chan *conn
 }
 
-func newPool(source string, size int) *pool {
+func openPool(ctx context.Context, source string, size int) (*pool, error) {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
-		panic("store: " + err.Error()) // only an unregistered driver or a bad source of our own
+		return nil, err
 	}
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	p := &pool{db: db, idle: make(chan *conn, size)}
 	for range size {
-		p.idle <- nil
+		c := &conn{statements: map[string]*sql.Stmt{}}
+		err := retryBusy(ctx, func() (err error) {
+			c.raw, err = db.Conn(context.WithoutCancel(ctx))
+			return err
+		})
+		if err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		p.idle <- c
 	}
-	return p
+	return p, nil
 }
 
 func (p *pool) acquire(ctx context.Context) (*conn, error) {
@@ -66,18 +73,10 @@ func (p *pool) acquire(ctx context.Context) (*conn, error) {
 		if !open {
 			return nil, errors.New("the database is closed")
 		}
-		if c != nil {
-			return c, nil
-		}
+		return c, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
-	raw, err := p.db.Conn(context.WithoutCancel(ctx))
-	if err != nil {
-		p.idle <- nil
-		return nil, err
-	}
-	return &conn{raw: raw, statements: map[string]*sql.Stmt{}}, nil
 }
 
 func (p *pool) release(c *conn) { p.idle <- c }
@@ -85,10 +84,8 @@ func (p *pool) release(c *conn) { p.idle <- c }
 // close waits until every connection is back.
 func (p *pool) close() error {
 	var errs []error
-	for range cap(p.idle) {
-		if c, open := <-p.idle; open && c != nil {
-			errs = append(errs, c.close())
-		}
+	for range p.db.Stats().InUse { // each connection belongs to the pool from its opening on
+		errs = append(errs, (<-p.idle).close())
 	}
 	close(p.idle)
 	return errors.Join(append(errs, p.db.Close())...)
@@ -97,7 +94,7 @@ func (p *pool) close() error {
 // dataSource is the driver's address of a file.
 func dataSource(path string, write bool) string {
 	pragmas := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
+		"busy_timeout(0)", // retryBusy waits, and knows when to give up
 		"foreign_keys(1)",
 		"temp_store(memory)",
 		"cache_size(-4000)",

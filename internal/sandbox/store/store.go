@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -16,19 +19,31 @@ const (
 	readers = 4
 	// memoryPath is the path that keeps nothing.
 	memoryPath = ":memory:"
-	// busyTimeout is how long the lock of another process is waited for.
-	busyTimeout = 20 * time.Second
-	// busyPause is how long to wait where SQLite does not.
-	busyPause = 5 * time.Millisecond
+	// busyTimeout is how long a transaction waits for its turn, behind others of
+	// this process and behind the lock of another one.
+	busyTimeout = 3 * time.Second
+	// busyPause is how long to wait before a lock is tried again.
+	busyPause = 2 * time.Millisecond
 )
+
+// ErrBusy is a transaction that did not get its turn in time. Nothing happened.
+var ErrBusy = errors.New("the sandbox file is busy, or another process has locked it")
 
 // DB is an open file. Writers take turns; readers see the last commit and
 // never wait for a writer.
 type DB struct {
-	wall   func() time.Time
-	writer *pool
-	reader *pool
-	signal chan struct{} // holds at most one
+	path    string      // absolute, or memoryPath
+	file    fs.FileInfo // of the opened file; nil in memory
+	created bool
+	wall    func() time.Time
+	writer  *pool
+	reader  *pool
+	signal  chan struct{} // holds at most one
+
+	stop    chan struct{}
+	stopped chan struct{} // closed when no goroutine of it is left
+	lost    chan struct{} // closed when the path no longer names the opened file
+	lose    func()
 }
 
 // Options says what to open.
@@ -43,28 +58,65 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	inMemory := o.Path == memoryPath
-	if !inMemory {
-		if err := prepareFile(o.Path); err != nil {
-			return nil, err
-		}
+	db := &DB{
+		path: o.Path, wall: o.Wall, signal: make(chan struct{}, 1),
+		stop: make(chan struct{}), stopped: make(chan struct{}), lost: make(chan struct{}),
 	}
-	db := &DB{wall: o.Wall, writer: newPool(dataSource(o.Path, true), 1), signal: make(chan struct{}, 1)}
-	db.reader = db.writer // a database in memory belongs to its one connection
-	if !inMemory {
-		db.reader = newPool(dataSource(o.Path, false), readers)
+	db.lose = sync.OnceFunc(func() {
+		close(db.lost)
+		db.checkpoint() // into the file that was opened, so that no other takes the log for its own
+	})
+	if o.Path == memoryPath {
+		close(db.stopped)
+		return db, db.open(ctx)
 	}
-	if err := retryBusy(ctx, func() error { return migrate(ctx, db.writer) }); err != nil {
-		return nil, errors.Join(explainOpen(o.Path, err), db.Close())
+	var err error
+	if db.path, err = filepath.Abs(o.Path); o.Path == "" || err != nil {
+		return nil, errors.New("the sandbox needs a file: give a path, or :memory: to keep nothing")
 	}
+	if db.file, db.created, err = prepareFile(db.path); err != nil {
+		return nil, err
+	}
+	if err := db.open(ctx); err != nil {
+		return nil, explainOpen(db.path, err)
+	}
+	go db.watch()
 	return db, nil
 }
 
-// retryBusy tries again what met a lock: SQLite does not wait for one, whatever
-// its busy_timeout, where a new file is switched to WAL.
-func retryBusy(ctx context.Context, try func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
+// open opens every connection at once: one that came later might open another
+// file of the same name.
+func (db *DB) open(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, ErrBusy)
 	defer cancel()
+	if db.writer, err = openPool(ctx, dataSource(db.path, true), 1); err != nil {
+		return err
+	}
+	db.reader = db.writer // a database in memory belongs to its one connection
+	if err := retryBusy(ctx, func() error { return migrate(ctx, db.writer) }); err != nil {
+		return errors.Join(err, db.closePools())
+	}
+	if db.path == memoryPath {
+		return nil
+	}
+	reader, err := openPool(ctx, dataSource(db.path, false), readers)
+	if err == nil {
+		db.reader, err = reader, db.inPlace()
+	}
+	if err != nil {
+		return errors.Join(err, db.closePools())
+	}
+	return nil
+}
+
+// Path is the file's absolute path.
+func (db *DB) Path() string { return db.path }
+
+// Created tells whether Open made the file.
+func (db *DB) Created() bool { return db.created }
+
+// retryBusy tries again what met a lock, until the context ends.
+func retryBusy(ctx context.Context, try func() error) error {
 	for {
 		err := try()
 		if errorCode(err) != sqlite3.SQLITE_BUSY {
@@ -72,14 +124,26 @@ func retryBusy(ctx context.Context, try func() error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return errors.Join(context.Cause(ctx), err)
 		case <-time.After(busyPause):
 		}
 	}
 }
 
-// Close waits for running transactions and closes the file.
+// Close waits for running transactions and closes the file, which then holds
+// everything unless another process still has it open.
 func (db *DB) Close() error {
+	close(db.stop)
+	<-db.stopped
+	select {
+	case <-db.lost: // SQLite would remove the log of whatever has taken the file's place
+		return nil
+	default:
+		return db.closePools()
+	}
+}
+
+func (db *DB) closePools() error {
 	if db.reader == db.writer {
 		return db.writer.close()
 	}
@@ -90,7 +154,8 @@ func (db *DB) Close() error {
 // committed. Several may become one; it is for one receiver.
 func (db *DB) Signals() <-chan struct{} { return db.signal }
 
-// Read runs f on a snapshot. f must not change anything.
+// Read runs f on a snapshot. f must not change anything, and may be run again
+// when it met a lock.
 func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, db.reader, "BEGIN", f)
 }
@@ -99,32 +164,25 @@ func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 // when f fails, nothing happened. The context ends the wait for the turn, not
 // the transaction.
 func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
+	if err := db.inPlace(); err != nil {
+		return err
+	}
 	return db.run(ctx, db.writer, "BEGIN IMMEDIATE", f)
 }
 
-func (db *DB) run(ctx context.Context, p *pool, begin string, f func(*Tx) error) (err error) {
-	c, err := p.acquire(ctx)
+// run waits for a turn, at most busyTimeout.
+func (db *DB) run(ctx context.Context, p *pool, begin string, f func(*Tx) error) error {
+	turn, cancel := context.WithTimeoutCause(ctx, busyTimeout, ErrBusy)
+	defer cancel()
+	c, err := p.acquire(turn)
 	if err != nil {
 		return fmt.Errorf("waiting for the database: %w", err)
 	}
 	defer p.release(c)
 	tx := &Tx{conn: c, wall: db.wall, ctx: context.WithoutCancel(ctx)}
-	if err = tx.Exec(begin); err != nil {
-		return fmt.Errorf("beginning a transaction: %w", err)
-	}
-	committed := false
-	defer func() { // also when f panics
-		if !committed {
-			err = errors.Join(err, tx.Exec("ROLLBACK"))
-		}
-	}()
-	if err = f(tx); err != nil {
+	if err := retryBusy(turn, func() error { return tx.run(begin, f) }); err != nil {
 		return err
 	}
-	if err = tx.Exec("COMMIT"); err != nil {
-		return fmt.Errorf("committing: %w", err)
-	}
-	committed = true
 	if tx.signal {
 		select {
 		case db.signal <- struct{}{}:

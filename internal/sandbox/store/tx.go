@@ -18,6 +18,28 @@ type Tx struct {
 	signal bool
 }
 
+// run runs f in a transaction, which is undone when f fails or panics.
+func (tx *Tx) run(begin string, f func(*Tx) error) (err error) {
+	tx.now, tx.signal = time.Time{}, false
+	if err = tx.Exec(begin); err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	committed := false
+	defer func() { // also when f panics
+		if !committed {
+			err = errors.Join(err, tx.Exec("ROLLBACK"))
+		}
+	}()
+	if err = f(tx); err != nil {
+		return err
+	}
+	if err = tx.Exec("COMMIT"); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
+	committed = true
+	return nil
+}
+
 // Signal wakes the receiver of DB.Signals once the transaction is committed.
 func (tx *Tx) Signal() { tx.signal = true }
 

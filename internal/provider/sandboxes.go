@@ -1,0 +1,36 @@
+package provider
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+)
+
+// sandboxes are the embedded services that configurations have opened. They stay
+// open until the provider ends: resources are served long after Configure.
+type sandboxes struct {
+	mu   sync.Mutex
+	open []*sandbox.Sandbox
+}
+
+// keep takes charge of a service; nil is none.
+func (s *sandboxes) keep(service *sandbox.Sandbox) {
+	if service == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = append(s.open, service)
+}
+
+func (s *sandboxes) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, service := range s.open {
+		errs = append(errs, service.Close())
+	}
+	s.open = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+const (
+	// watchInterval is how late it is noticed that the file is no longer in its
+	// place, and how long the log has to be left alone to be idle.
+	watchInterval = 200 * time.Millisecond
+	// maxLog is in bytes. A longer log is emptied amid traffic as well.
+	maxLog = 32 << 20
+)
+
+// watch keeps the named file whole: people copy that one file. What is in the
+// log beside it is brought in as soon as nobody writes.
+func (db *DB) watch() {
+	defer close(db.stopped)
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-db.stop:
+			return
+		case <-ticker.C:
+		}
+		if db.inPlace() != nil {
+			return
+		}
+		log, err := os.Stat(db.path + "-wal")
+		if err == nil && log.Size() > 0 && (time.Since(log.ModTime()) >= watchInterval || log.Size() > maxLog) {
+			db.checkpoint()
+		}
+	}
+}
+
+// checkpoint brings the log into the file and empties it. When somebody is in
+// the way, the next one does.
+func (db *DB) checkpoint() {
+	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
+	defer cancel()
+	c, err := db.writer.acquire(ctx)
+	if err != nil {
+		return
+	}
+	defer db.writer.release(c)
+	_, _ = c.raw.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_checkpoint(TRUNCATE)")
+}
