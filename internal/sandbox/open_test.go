@@ -27,6 +27,9 @@ func TestOpenRefuses(t *testing.T) {
 	newer := filepath.Join(folder, "newer.db")
 	open(t, on(newer)).close()
 	execSQL(t, newer, `PRAGMA user_version = 1000`)
+	negative := filepath.Join(folder, "negative.db")
+	open(t, on(negative)).close()
+	execSQL(t, negative, `PRAGMA user_version = -1000`)
 	keyed := filepath.Join(folder, "keyed.db")
 	open(t, on(keyed)).close()
 	for name, c := range map[string]struct {
@@ -37,6 +40,7 @@ func TestOpenRefuses(t *testing.T) {
 		"not SQLite":        {sandbox.Options{Path: text}, "not a SQLite file"},
 		"another program's": {sandbox.Options{Path: foreign}, "another program"},
 		"a newer version's": {sandbox.Options{Path: newer}, "newer version"},
+		"a version below 0": {sandbox.Options{Path: negative}, "damaged"},
 		"a folder":          {sandbox.Options{Path: folder}, "not a regular file"},
 		"no such folder":    {sandbox.Options{Path: filepath.Join(folder, "none", "x.db")}, "create it first"},
 		"folder is a file":  {sandbox.Options{Path: filepath.Join(text, "x.db")}, "there is no folder"},
@@ -201,7 +205,7 @@ func TestNoSecretAtRest(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	folder := t.TempDir()
-	s := open(t, on(filepath.Join(folder, "s.db")), withKey("sk_live_sandbox_planted"), logTo(slog.NewTextHandler(&log, nil)))
+	s := open(t, on(filepath.Join(folder, "s.db")), withKey("sk_live_sandbox_planted"), logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	secrets := []string{s.Key, "planted-webhook-secret"}
 	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"],"secret":"planted-webhook-secret"}`, sandboxtest.IdempotencyKey, "k").OK(201)
 	secrets = append(secrets, s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, sandboxtest.IdempotencyKey, "l").Text("secret"))

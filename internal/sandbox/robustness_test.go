@@ -96,7 +96,7 @@ func exchangeBytes(t *testing.T, url, text string) string {
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := open(t, logTo(slog.NewJSONHandler(&log, nil)))
+	s := open(t, logTo(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	seen := map[string]bool{}
 	for path, status := range map[string]int{"/api/v1/bins": 200, "/api/v1/cards/x": 404, "/api/v1/nothing": 404, "/_sandbox/clock": 200} {
 		id := s.Get(path).OK(status).Header.Get("X-Request-Id")

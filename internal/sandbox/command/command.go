@@ -35,23 +35,26 @@ type settings struct {
 	apiKey string
 	wallet usd.Amount
 	caFile string
+	level  slog.Level
 }
 
 // Main serves the sandbox until the context ends and returns the exit code.
 // args are what follows the name of the sub-command. The address and the key
 // go to stdout as VCARD_BASE_URL and VCARD_API_KEY, the log to stderr.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	log := newLogWriter(stderr)
+	defer log.close()
 	s, err := parse(args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "sandbox: %v\nRun with --help for the flags.\n", err)
+		_, _ = fmt.Fprintf(log, "sandbox: %v\nRun with --help for the flags.\n", err)
 		return exitUsage
 	}
-	logger := slog.New(slog.NewTextHandler(stderr, nil))
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level}))
 	if err := s.run(ctx, stdout, logger); err != nil {
-		_, _ = fmt.Fprintf(stderr, "sandbox: %v\n", err)
+		_, _ = fmt.Fprintf(log, "sandbox: %v\n", err)
 		return exitFailed
 	}
 	return exitOK
@@ -65,6 +68,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "file that holds the service; :memory: keeps nothing")
 	flags.StringVar(&s.apiKey, "api-key", "", "API key of the first account of a new file; one is made when left out")
 	flags.StringVar(&s.caFile, "webhook-ca", "", "PEM file of a certificate authority to trust for webhooks, beside the system's")
+	flags.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug (every request), info, warn or error")
 	balance := flags.String("initial-balance", sandbox.DefaultInitialBalance.String(), "USD in the wallet of a new file")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(stdout, "Serves the virtual-card service from a local file.\n\nFlags:\n%s", flags.FlagUsages())
@@ -116,19 +120,27 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 		return errors.Join(fmt.Errorf("writing the address: %w", err), listener.Close())
 	}
 	logger.Info("the sandbox listens", "address", listener.Addr().String(), "data", s.data)
-	return serve(ctx, server, listener, logger)
+	err = serve(ctx, server, listener, service.Lost())
+	logger.Info("the sandbox has stopped")
+	select {
+	case <-service.Lost():
+		return errors.Join(fmt.Errorf("%s was removed or replaced while the sandbox had it open; start again to use what is there now", service.Path()), err)
+	default:
+		return err
+	}
 }
 
-// serve returns when the context has ended and running requests are answered.
-func serve(ctx context.Context, server *http.Server, listener net.Listener, logger *slog.Logger) error {
+// serve returns when the context has ended or the file is lost, and running
+// requests are answered.
+func serve(ctx context.Context, server *http.Server, listener net.Listener, lost <-chan struct{}) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
+	case <-lost:
 	}
-	logger.Info("the sandbox stops")
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	err := server.Shutdown(grace)

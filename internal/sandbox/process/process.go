@@ -49,5 +49,8 @@ func (p *Process) Kill() {
 	_ = p.Wait()
 }
 
+// Interrupt asks the process to end.
+func (p *Process) Interrupt() error { return p.command.Process.Signal(os.Interrupt) }
+
 // State tells what a process that has ended took.
 func (p *Process) State() *os.ProcessState { return p.command.ProcessState }

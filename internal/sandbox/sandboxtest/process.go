@@ -60,5 +60,16 @@ func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process 
 	return &Process{NewClient(t, running.Address), running}
 }
 
+// Interrupt asks the process to end, and returns how it ended.
+func (p *Process) Interrupt() error {
+	if err := p.process.Interrupt(); err != nil {
+		return err
+	}
+	return p.process.Wait()
+}
+
+// Wait returns how the process ended.
+func (p *Process) Wait() error { return p.process.Wait() }
+
 // Kill ends the process as kill -9 does.
 func (p *Process) Kill() { p.process.Kill() }

@@ -46,7 +46,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	}
 	res := s.respond(r.Context(), x)
 	s.record(x, res) //nolint:contextcheck // the log is written before the response
-	s.Logger.Info("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
+	s.Logger.Debug("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
 	if err := res.send(w, x.id, x.now); err != nil {
 		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
