@@ -43,6 +43,9 @@ func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Option
 	return func(o *sandboxtest.Options) {
 		sandboxtest.StartingAt(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))(o)
 		o.Path = ":memory:"
+		if sandboxtest.WithQuirks() { // of which the contract holds the defaults
+			options = append(options, contract.RequestsOnly())
+		}
 		o.Wrap = func(h http.Handler) http.Handler { return contract.Handler(t, h, options...) }
 	}
 }

@@ -36,6 +36,7 @@ func catalogue(s *acctest.Service) []bin {
 func TestExample(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
+	s.Quirks(nil) // the example names no wallets, the test does
 	text, err := os.ReadFile("../../examples/data-sources/vcard_bins/data-source.tf")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func TestFilters(t *testing.T) {
 func TestWalletsHaveTheServicesNames(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t, contract.RequestsOnly())
-	s.Put("/_sandbox/quirks", object{"wallet_fields": []string{"orchard_pay", "robot_pay"}}).Must()
+	s.Quirks(object{"wallet_fields": []string{"orchard_pay", "robot_pay"}})
 	got, diags := s.Protocol(nil).ReadDataSource("vcard_bins", object{"category": "software", "network": "mastercard"})
 	if text := diags.Errors(); text != "" {
 		t.Fatal(text)

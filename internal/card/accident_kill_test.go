@@ -33,7 +33,7 @@ func inEachKeyMode(t *testing.T, test func(t *testing.T, s *acctest.Service, set
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
-			s.Put("/_sandbox/quirks", map[string]string{"idempotency": mode.quirk}).Must()
+			s.AddQuirks(object{"idempotency": mode.quirk})
 			test(t, s, mode.settings)
 		})
 	}

@@ -151,17 +151,20 @@ func stalled(s *acctest.Service, n int64, end string, reaches func(i int64) bool
 // liveCards are the active and frozen cards at the service, newest first.
 func liveCards(s *acctest.Service) []service {
 	s.T.Helper()
-	var page struct {
-		Data []service `json:"data"`
-	}
-	s.Get("/cards?per_page=100").Into(&page)
 	var live []service
-	for _, card := range page.Data {
-		if card.Status != "terminated" {
-			live = append(live, card)
+	for number := 1; ; number++ {
+		var page struct {
+			Data []service `json:"data"`
+		}
+		if s.Get(fmt.Sprintf("/cards?per_page=100&page=%d", number)).Into(&page); len(page.Data) == 0 {
+			return live
+		}
+		for _, card := range page.Data {
+			if card.Status != "terminated" {
+				live = append(live, card)
+			}
 		}
 	}
-	return live
 }
 
 // serviceHolds checks the only live card and the wallet at the service.

@@ -67,7 +67,7 @@ func TestInterruptedDuringAWithdrawal(t *testing.T) {
 func TestRepeatedFundIsNamed(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	s.Put("/_sandbox/quirks", map[string]string{"idempotency": "ignored"}).Must()
+	s.AddQuirks(object{"idempotency": "ignored"})
 	w := applied(t, s, "", oneCard("amount = 100")).InProcess(t)
 	through(w, s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
 		if isCall(r, http.MethodPost, "/fund") {

@@ -37,6 +37,7 @@ func secretsOf(s *acctest.Service, id string) secrets {
 func TestCardDetails(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
+	s.AddQuirks(object{"repeated_state": "ok"})
 	p := s.Protocol(nil)
 	card := issue(s, map[string]any{"amount": 50})
 	known := secretsOf(s, card.ID)
@@ -65,6 +66,7 @@ func TestCardDetails(t *testing.T) {
 func TestCardDetailsRefusals(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
+	s.AddQuirks(object{"terminated_status": http.StatusBadRequest})
 	active, frozen, terminated := issue(s, map[string]any{"amount": 50}).ID, issue(s, map[string]any{"amount": 50}).ID, issue(s, map[string]any{"amount": 50}).ID
 	known := secretsOf(s, active)
 	s.Freeze(frozen)

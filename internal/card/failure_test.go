@@ -113,7 +113,7 @@ func TestTheWorldMovesBetweenPlanAndApply(t *testing.T) {
 func TestServiceThatIgnoresTheAmountOfAWithdrawal(t *testing.T) {
 	t.Parallel()
 	f := issued(t, object{"amount": 60})
-	f.s.Put("/_sandbox/quirks", map[string]string{"withdraw_amount": "ignored"}).Must()
+	f.s.AddQuirks(object{"withdraw_amount": "ignored"})
 	f.says("the warning", f.tryApply(object{"amount": 50}).Warnings(), f.id(), "withdraw 10.00 USD", "holds 0.00 USD", "50.00 USD other than", "vcard_card_fund")
 	f.same("the state", object{"amount": acctest.Number("50"), "balance": acctest.Number("0")}, f.card.Values)
 	f.refresh()
@@ -129,7 +129,7 @@ func TestTerminatedWhileDestroying(t *testing.T) {
 			f := newFixture(t)
 			f.s = acctest.Start(t, contract.RequestsOnly())
 			f.apply(object{"amount": 60})
-			f.s.Put("/_sandbox/quirks", map[string]int{"terminated_status": status}).Must()
+			f.s.AddQuirks(object{"terminated_status": status})
 			f.s.Terminate(f.id())
 			f.apply(nil)
 		})

@@ -140,6 +140,7 @@ func TestListIsNeverCutShort(t *testing.T) {
 func TestListWhileCardsChange(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
+	s.AddQuirks(object{"repeated_state": "ok"})
 	ids := issueFleet(s)
 	frozenMeanwhile := s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Query().Get("status") == "frozen" {

@@ -139,7 +139,9 @@ func (test *randomTest) change(one *randomCard) string {
 
 func (test *randomTest) outside(one *randomCard, verb string) string {
 	if one.id() != "" {
-		test.s.Post("/cards/"+one.id()+"/"+verb, nil).Must()
+		if answer := test.s.Post("/cards/"+one.id()+"/"+verb, nil); answer.Status != http.StatusConflict { // it was so before
+			answer.Must()
+		}
 	}
 	return verb + " outside"
 }

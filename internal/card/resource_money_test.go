@@ -103,7 +103,7 @@ func TestKillInTheFirstApplyAfterAnUpgrade(t *testing.T) {
 	for _, keys := range []string{"honoured", "unknown"} {
 		f := issued(t, object{"amount": 100})
 		if keys == "unknown" {
-			f.s.Put("/_sandbox/quirks", map[string]any{"idempotency": "ignored"}).Must()
+			f.s.AddQuirks(object{"idempotency": "ignored"})
 		}
 		f.account = object{"idempotency_keys": keys}
 		f.card.Private = nil // no anchor, no token

@@ -139,10 +139,8 @@ func (c *commandLine) audit() {
 		c.t.Errorf("the next plan is not empty:\n%s", plan)
 	}
 	state := c.folder.Must("show", "-json")
-	cards, _ := c.service.Get("/cards?per_page=100&status=active").OK(http.StatusOK).Body["data"].([]any)
 	found := 0
-	for _, one := range cards {
-		card, _ := one.(map[string]any)
+	for _, card := range c.service.LiveCards() {
 		id := fmt.Sprint(card["id"])
 		var number int
 		if _, err := fmt.Sscanf(fmt.Sprint(card["label"]), "ads %d", &number); err != nil {

@@ -53,7 +53,7 @@ func newScenario(t *testing.T, seed uint64, profile profile, pipelines int, side
 		}
 	})
 	w.service.Unlimited()
-	w.service.Put("/_sandbox/quirks", map[string]any{"idempotency": profile.idempotency}).OK(http.StatusOK)
+	w.service.AddQuirks(map[string]any{"idempotency": profile.idempotency})
 	for n := range pipelines {
 		p := &pipeline{scenario: w, r: rand.New(rand.NewPCG(seed, uint64(10+n))), name: fmt.Sprintf("p%d", n), parallel: sideBySide}
 		for range 3 + p.r.IntN(3) {
@@ -331,25 +331,20 @@ func sum(amounts iter.Seq[usd.Amount]) (total usd.Amount) {
 func (w *scenario) compareCards(owner map[string]*card) {
 	w.t.Helper()
 	everything := strings.Join(w.everythingSaid(), "\n")
-	for _, status := range []string{"active", "frozen"} {
-		listed := w.service.Get("/cards?per_page=100&status=" + status).OK(http.StatusOK)
-		items, _ := listed.Body["data"].([]any)
-		for _, item := range items {
-			fields, _ := item.(map[string]any)
-			id, label := fmt.Sprint(fields["id"]), fmt.Sprint(fields["label"])
-			if owner[id] != nil {
-				continue
-			}
-			// A generated label is the card's own, so naming it is as good.
-			named := strings.Contains(everything, id) || strings.HasPrefix(label, "tf-") && strings.Contains(everything, label)
-			// By its label, when its run was killed or it came after the last look.
-			findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.cameUnseen()
-			if !named && !findable {
-				w.t.Errorf("%s: card %s (%s) is in no state and was never named", w, id, label)
-			}
-			w.named++
-			w.service.Terminate(id)
+	for _, live := range w.service.LiveCards() {
+		id, label := fmt.Sprint(live["id"]), fmt.Sprint(live["label"])
+		if owner[id] != nil {
+			continue
 		}
+		// A generated label is the card's own, so naming it is as good.
+		named := strings.Contains(everything, id) || strings.HasPrefix(label, "tf-") && strings.Contains(everything, label)
+		// By its label, when its run was killed or it came after the last look.
+		findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.cameUnseen()
+		if !named && !findable {
+			w.t.Errorf("%s: card %s (%s) is in no state and was never named", w, id, label)
+		}
+		w.named++
+		w.service.Terminate(id)
 	}
 }
 

@@ -31,6 +31,23 @@ func (c *Client) Freeze(card string) {
 // Terminate terminates a card.
 func (c *Client) Terminate(card string) { c.T.Helper(); c.Delete("/cards/" + card).OK(http.StatusOK) }
 
+// LiveCards returns all cards of the account that are not terminated, newest
+// first of each status.
+func (c *Client) LiveCards() []map[string]any {
+	c.T.Helper()
+	var live []map[string]any
+	for _, status := range []string{"active", "frozen"} {
+		for number := 1; ; number++ {
+			page := c.Get(fmt.Sprintf("/cards?status=%s&per_page=100&page=%d", status, number)).OK(http.StatusOK).Data()
+			if len(page) == 0 {
+				break
+			}
+			live = append(live, page...)
+		}
+	}
+	return live
+}
+
 // Wallet returns the wallet's balance.
 func (c *Client) Wallet() usd.Amount {
 	c.T.Helper()

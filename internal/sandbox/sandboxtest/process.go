@@ -57,7 +57,11 @@ func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = running.Wait() })
-	return &Process{NewClient(t, running.Address), running}
+	p := &Process{NewClient(t, running.Address), running}
+	if WithQuirks() {
+		p.Quirks(compatibleQuirks())
+	}
+	return p
 }
 
 // Interrupt asks the process to end, and returns how it ended.

@@ -81,6 +81,9 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 		}
 	})
 	t.Cleanup(s.stop)
+	if WithQuirks() {
+		s.Quirks(compatibleQuirks())
+	}
 	return s
 }
 
