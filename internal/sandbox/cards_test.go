@@ -91,6 +91,8 @@ func TestIssueCardRefuses(t *testing.T) {
 		"threshold below zero": {`{` + bin + `"amount":50,"auto_freeze_at":-1}`, "invalid_request", "auto_freeze_at"},
 		"21 metadata keys":     {`{` + bin + `"amount":50,"metadata":{` + strings.Join(keys, ",") + `}}`, "invalid_request", "metadata has 21 keys"},
 		"nested metadata":      {`{` + bin + `"amount":50,"metadata":{"a":{"b":1}}}`, "invalid_request", "metadata.a"},
+		"long metadata":        {`{` + bin + `"amount":50,"metadata":{"a":"` + strings.Repeat("é", 513) + `"}}`, "invalid_request", "metadata.a has 513 characters"},
+		"long metadata name":   {`{` + bin + `"amount":50,"metadata":{"` + strings.Repeat("a", 513) + `":1}}`, "invalid_request", "has 513 characters"},
 		"metadata array":       {`{` + bin + `"amount":50,"metadata":[]}`, "invalid_request", "metadata must be an object"},
 		"unknown field":        {`{` + bin + `"amount":50,"colour":"red"}`, "invalid_request", `"colour"`},
 		"field in upper case":  {`{` + bin + `"AMOUNT":50,"amount":50}`, "invalid_request", `"AMOUNT"`},

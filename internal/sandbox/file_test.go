@@ -153,4 +153,3 @@ func TestMain(m *testing.M) {
 	sandboxtest.RemoveProgram()
 	os.Exit(code)
 }
-

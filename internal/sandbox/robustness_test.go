@@ -71,6 +71,65 @@ func TestBrokenRequests(t *testing.T) {
 	s.Balanced()
 }
 
+// Whoever has no key is answered before it has sent anything else, uses up no
+// fault, and leaves no line among the requests.
+func TestKeylessCallsCostNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.Fault(`{"method":"*","path":"/cards","times":1,"then":{"status":503}}`)
+	for _, key := range []string{"", "Authorization: Bearer sk_live_sandbox_wrong\r\n"} {
+		answered := startBytes(t, s.Root(), "POST /api/v1/cards HTTP/1.1\r\nHost: x\r\n"+key+"Content-Length: 1000000\r\n\r\n{")
+		if status := <-answered; status != 401 {
+			t.Errorf("answered %d", status)
+		}
+	}
+	if requests := s.Get("/_sandbox/requests").Data(); len(requests) != 0 {
+		t.Errorf("the requests are %v", requests)
+	}
+	s.Post("/api/v1/cards", "{}").Refused(503, "injected_fault", "")
+}
+
+// Bodies that are not sent to their end take up room for a while only, and the
+// callers who find no room are told to come again.
+func TestUnfinishedBodies(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	head := "POST /api/v1/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.Key + "\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{"
+	var all []<-chan int
+	for range 60 {
+		all = append(all, startBytes(t, s.Root(), head))
+	}
+	statuses := map[int]int{}
+	for _, answered := range all {
+		statuses[<-answered]++
+	}
+	if statuses[503] < 20 || statuses[503]+statuses[400] != len(all) {
+		t.Errorf("answered %v", statuses)
+	}
+	s.Issue("50")
+}
+
+// startBytes sends a text, keeps the connection open, and tells the status that
+// comes back.
+func startBytes(t *testing.T, url, text string) <-chan int {
+	t.Helper()
+	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	if _, err := io.WriteString(connection, text); err != nil {
+		t.Fatal(err)
+	}
+	status := make(chan int, 1)
+	go func() {
+		var n int
+		_, _ = fmt.Fscanf(bufio.NewReader(connection), "HTTP/1.1 %d", &n)
+		status <- n
+	}()
+	return status
+}
+
 // exchangeBytes sends a text, ends its side of the connection, and returns what
 // came back.
 func exchangeBytes(t *testing.T, url, text string) string {

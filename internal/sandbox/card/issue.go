@@ -20,7 +20,9 @@ const (
 	issuanceFee     = 1 * usd.Dollar
 	maxLabel        = 64 // characters
 	maxMetadataKeys = 20
-	validYears      = 3
+
+	maxMetadataValue = 512 // characters of a name or a value
+	validYears       = 3
 )
 
 func issue(c *server.Call) (wire.Response, error) {
@@ -70,7 +72,7 @@ func readCard(f *wire.Fields, tidy bool) (*Card, error) {
 	if threshold, found := f.OptionalAmount("auto_freeze_at"); found {
 		card.AutoFreezeAt = &threshold
 	}
-	card.Metadata = f.Pairs("metadata", maxMetadataKeys)
+	card.Metadata = f.Pairs("metadata", maxMetadataKeys, maxMetadataValue)
 	if err := f.Done(); err != nil {
 		return nil, err
 	}

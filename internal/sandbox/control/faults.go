@@ -13,6 +13,7 @@ import (
 const (
 	maxFaults = 100 // each call looks through all of them
 	maxPath   = 256 // characters
+	maxBody   = 64 << 10 // bytes of a response of a fault's own
 	maxTimes  = 1_000_000
 	maxDelay  = 100_000 // milliseconds; the server gives up on a response after two minutes
 )
@@ -64,7 +65,9 @@ func readThen(fields *wire.Fields) (then behavior.Then) {
 		if then.Status == 0 {
 			f.Refuse(wire.Invalid("status is required"))
 		}
-		then.Body = f.Value("body")
+		if then.Body = f.Value("body"); len(then.Body) > maxBody {
+			f.Refuse(wire.Invalid("body has more than %d bytes", maxBody))
+		}
 	})
 	return then
 }

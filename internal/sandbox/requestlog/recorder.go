@@ -24,7 +24,7 @@ const (
 
 // Entry is one API call. Path is relative to the base address.
 type Entry struct {
-	AccountID      int64 // 0: the call had no valid key
+	AccountID      int64
 	Method         string
 	Path           string
 	Query          string
@@ -83,7 +83,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		for _, e := range batch {
 			id, err := tx.Insert(`
 				INSERT INTO request_log (account_id, method, path, query, status, idempotency_key, time)
-				VALUES (NULLIF(?, 0), ?, ?, ?, ?, ?, ?)`,
+				VALUES (?, ?, ?, ?, ?, ?, ?)`,
 				e.AccountID, e.Method, e.Path, e.Query, e.Status, e.IdempotencyKey, e.Time.UnixMilli())
 			if err != nil {
 				return err
@@ -107,19 +107,18 @@ func Clean(text string) string {
 	return secret.ReplaceAllString(strings.ToValidUTF8(text, "�"), "$1…")
 }
 
-// List returns the calls of an account and those without a valid key, the
-// oldest first.
+// List returns the calls of an account, the oldest first.
 func List(tx *store.Tx, accountID int64) ([]Entry, error) {
 	return store.Select(tx, func(row store.Row) (e Entry, err error) {
 		var at int64
 		err = row.Scan(&e.AccountID, &e.Method, &e.Path, &e.Query, &e.Status, &e.IdempotencyKey, &at)
 		e.Time = time.UnixMilli(at).UTC()
 		return e, err
-	}, `SELECT COALESCE(account_id, 0), method, path, query, status, idempotency_key, time FROM request_log
-		WHERE account_id = ? OR account_id IS NULL ORDER BY id`, accountID)
+	}, `SELECT account_id, method, path, query, status, idempotency_key, time FROM request_log
+		WHERE account_id = ? ORDER BY id`, accountID)
 }
 
 // Forget removes what List returns.
 func Forget(tx *store.Tx, accountID int64) error {
-	return tx.Exec(`DELETE FROM request_log WHERE account_id = ? OR account_id IS NULL`, accountID)
+	return tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID)
 }

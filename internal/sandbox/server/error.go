@@ -29,6 +29,14 @@ func rateLimited(wait time.Duration) *wire.Error {
 	}
 }
 
+// unavailable is a call that did not get its turn. Nothing happened.
+func unavailable() *wire.Error {
+	return &wire.Error{
+		Status: http.StatusServiceUnavailable, Code: wire.CodeUnavailable, Wait: time.Second,
+		Message: "the sandbox is busy, or another process has locked its file; nothing was done, try again",
+	}
+}
+
 func internalError(requestID string) *wire.Error {
 	return &wire.Error{
 		Status: http.StatusInternalServerError, Code: wire.CodeInternal,

@@ -23,6 +23,8 @@ type exchange struct {
 	request *http.Request
 	body    wire.Body
 
+	reserved int64 // of Server.bodies
+
 	// What prepare finds.
 	now     time.Time       // the service's time
 	account account.Account // of the key; its ID is 0 when the key is not valid
@@ -40,11 +42,9 @@ func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path,
 // they are taken.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
-	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start}
-	if route.writes() { // ahead of the transaction: a slow caller must not keep others from writing
-		x.body = wire.ReadBody(w, r)
-	}
-	res := s.respond(r.Context(), x)
+	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start, quirks: behavior.DefaultQuirks()}
+	defer func() { s.bodies.Release(x.reserved) }()
+	res := s.respond(w, x)
 	s.record(x, res) //nolint:contextcheck // the log is written before the response
 	s.Logger.Debug("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
@@ -54,14 +54,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 }
 
 // respond never fails: what goes wrong in a way of its own is a 500.
-func (s *Server) respond(ctx context.Context, x *exchange) (res response) {
+func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
+	ctx := x.request.Context()
 	defer func() {
 		if p := recover(); p != nil {
 			s.Logger.Error("a handler panicked", "request", x.id, "panic", p, "stack", string(debug.Stack()))
 			res = response{Response: x.errorResponse(internalError(x.id))}
 		}
 	}()
-	if err := s.prepare(ctx, x); err != nil {
+	err := s.prepare(ctx, x)
+	if err == nil && x.route.writes() { // ahead of the transaction: a slow caller must not keep others from writing
+		err = s.readBody(ctx, w, x)
+	}
+	if err != nil {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(leftoverTime)) // where there is a connection
 		return response{Response: s.refuse(x, err)}
 	}
 	release, err := s.claim(x)
@@ -76,7 +82,8 @@ func (s *Server) respond(ctx context.Context, x *exchange) (res response) {
 }
 
 // prepare finds the account of the key and how the service is to behave, and
-// takes the fault that is meant for the call. The key is looked up only here.
+// takes the fault that is meant for the call. The key is looked up only here;
+// without a valid one, nothing else is done.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	err := s.DB.Read(ctx, func(tx *store.Tx) (err error) {
 		if x.now, err = tx.Now(); err != nil {
@@ -90,6 +97,9 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 			if x.account, _, err = account.ByKey(tx, key); err != nil {
 				return err
 			}
+		}
+		if x.account.ID == 0 {
+			return unauthorized()
 		}
 		if !x.isAPI() {
 			return nil
@@ -137,9 +147,6 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 // authorize checks that the account may make the call. A call of a valid key
 // counts towards its limits, whatever becomes of it.
 func (s *Server) authorize(ctx context.Context, x *exchange) error {
-	if x.account.ID == 0 {
-		return unauthorized()
-	}
 	if !x.isAPI() {
 		return nil
 	}
@@ -186,6 +193,10 @@ func (s *Server) refuse(x *exchange, err error) wire.Response {
 	if x.request.Context().Err() != nil {
 		return x.errorResponse(wire.Invalid("the request was given up before it was processed"))
 	}
+	if errors.Is(err, store.ErrBusy) {
+		s.Logger.Warn("the file was busy", "request", x.id)
+		return x.errorResponse(unavailable())
+	}
 	s.Logger.Error("a request failed", "request", x.id, "error", err)
 	return x.errorResponse(internalError(x.id))
 }
@@ -198,7 +209,7 @@ func (s *Server) record(x *exchange, res response) {
 		return // the log is closed
 	default:
 	}
-	if !x.isAPI() {
+	if !x.isAPI() || x.account.ID == 0 {
 		return
 	}
 	s.Recorder.Record(requestlog.Entry{

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -72,12 +74,14 @@ type Server struct {
 	Logger   *slog.Logger
 	Closing  <-chan struct{} // ends the delays of faults
 
-	inFlight sync.Map // by idempotencyScope: the calls without a response yet
+	inFlight sync.Map            // by idempotencyScope: the calls without a response yet
+	bodies   *semaphore.Weighted // bytes
 }
 
 // Handler returns the handler of the routes. Whatever is not among them is a
 // 404, unknown methods too.
 func (s *Server) Handler(routes []Route) http.Handler {
+	s.bodies = semaphore.NewWeighted(maxBodies)
 	mux := http.NewServeMux()
 	for _, route := range routes {
 		mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })

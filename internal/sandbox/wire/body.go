@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxBody is in bytes.
-const maxBody = 1 << 20
+// MaxBody is how many bytes a body may have.
+const MaxBody = 1 << 20
 
 // Body is what a request carries. Err is why it cannot be used.
 type Body struct {
@@ -24,7 +24,7 @@ type Body struct {
 
 // ReadBody reads all of it.
 func ReadBody(w http.ResponseWriter, r *http.Request) Body {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):

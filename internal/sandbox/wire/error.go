@@ -23,6 +23,7 @@ const (
 	CodeIdempotencyKeyReused    = "idempotency_key_reused"
 	CodeInjectedFault           = "injected_fault"
 	CodeRateLimited             = "rate_limited"
+	CodeUnavailable             = "unavailable"
 	CodeInternal                = "internal_error"
 )
 
@@ -30,7 +31,7 @@ const (
 // changed is not changed.
 type Error struct {
 	Status  int           `json:"-"`
-	Wait    time.Duration `json:"-"` // of a 429: until the call would be let through
+	Wait    time.Duration `json:"-"` // of a 429 or 503: until the call may be let through
 	Code    string        `json:"error"`
 	Message string        `json:"message"`
 }

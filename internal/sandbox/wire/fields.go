@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -192,8 +193,9 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 	}
 }
 
-// Pairs reads an object of at most maxKeys strings, numbers and booleans.
-func (f *Fields) Pairs(name string, maxKeys int) map[string]json.RawMessage {
+// Pairs reads an object of at most maxKeys strings, numbers and booleans, whose
+// names and values have at most maxLength characters.
+func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawMessage {
 	raw, found := f.pop(name)
 	if !found {
 		return map[string]json.RawMessage{}
@@ -209,6 +211,10 @@ func (f *Fields) Pairs(name string, maxKeys int) map[string]json.RawMessage {
 		if strings.ContainsRune("{[n", rune(value[0])) {
 			f.Refuse(Invalid("%s.%.64s must be a string, a number or a boolean", name, key))
 		}
+		text := string(value)
+		_ = json.Unmarshal(value, &text) // a number or a boolean stays as it is written
+		f.limit(name+": a name", key, maxLength)
+		f.limit(fmt.Sprintf("%s.%.64s", name, key), text, maxLength)
 	}
 	return pairs
 }
