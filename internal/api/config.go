@@ -105,6 +105,8 @@ type Limits = ratelimit.Limits
 type ConfigError struct {
 	Field string // FieldBaseURL or FieldAPIKey
 	Rule  string // completes "<field> must …"
+	// Secret says that the value holds a secret, and must not be shown.
+	Secret bool
 }
 
 // The fields that New checks.
@@ -121,12 +123,15 @@ func checkBaseURL(text string) (string, error) {
 	breaks := func(format string, args ...any) (string, error) {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: fmt.Sprintf(format, args...)}
 	}
+	if strings.Contains(strings.ToLower(text), keyPrefix) { // ahead of every rule that repeats a part of it
+		return "", &ConfigError{Field: FieldBaseURL, Rule: "not hold an API key, which has a place of its own", Secret: true}
+	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Hostname() == "" || u.Opaque != "" {
 		return breaks("be an address such as https://cards.example.com%s", versionPrefix)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return breaks("hold neither a user name nor a query nor a fragment; the API key has a place of its own")
+		return "", &ConfigError{Field: FieldBaseURL, Rule: "hold neither a user name nor a query nor a fragment; the API key has a place of its own", Secret: true}
 	}
 	switch {
 	case u.Scheme == "https":

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -129,5 +130,21 @@ func TestEnvironment(t *testing.T) {
 	s.Test(t, resource.TestStep{Config: card})
 	if got := s.Wallet(); got != acctest.InitialBalance-100 {
 		t.Errorf("the wallet holds %s USD, want all but one fee: the sandbox file is another service", got)
+	}
+}
+
+func TestAddressesThatHoldSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	for address, key := range map[string]string{
+		"https://me:planted@cards.example.com/api/v1": "sk_live_x", "https://sk_live_planted/api/v1": "sk_live_sandbox_x", "sk_live_planted": "sk_live_x",
+		"https://cards.example.com/api/v1": "sk_live_sandbox_planted", "https://cards.example.com/api/v1/": "planted",
+	} {
+		w := acctest.NewWorkspace(t)
+		w.Write("main.tf", fmt.Sprintf("terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+
+			"provider \"vcard\" {\n  api_key  = %q\n  base_url = %q\n}\ndata \"vcard_bins\" \"all\" {}\n", key, address))
+		code, output := w.Run("plan", "-no-color")
+		if code == 0 || !strings.Contains(output, "Error: ") || strings.Contains(output, "planted") {
+			t.Errorf("ended with %d: %s", code, output)
+		}
 	}
 }

@@ -105,20 +105,25 @@ func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 			"api_key is set, but neither base_url nor "+envBaseURL+". Set the service's address with its version prefix, as in https://host/api/v1.")
 		return
 	}
-	if u, err := url.Parse(base); err == nil && strings.HasPrefix(key, sandboxKeyPrefix) && !api.IsLoopback(u.Hostname()) {
-		diags.AddAttributeError(path.Root("api_key"), "A sandbox key for a foreign host",
+	u, err := url.Parse(base)
+	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, sandboxKeyPrefix) && !api.IsLoopback(u.Hostname()) {
+		diags.AddError("A sandbox key for a foreign host",
 			fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
 	}
 	settings.APIKey, settings.BaseURL = api.Secret(key), base
 }
 
-// misconfigured says which attribute breaks which rule of the client.
+// misconfigured says which attribute breaks which rule of the client. Where the
+// value is a secret, or holds one, the diagnostic has no path: the CLI would show
+// the line.
 func misconfigured(err error) diag.Diagnostic {
 	broken, ok := errors.AsType[*api.ConfigError](err)
 	switch {
 	case ok && broken.Field == api.FieldAPIKey:
-		return diag.NewAttributeErrorDiagnostic(path.Root("api_key"), "Not an API key of this service",
+		return diag.NewErrorDiagnostic("Not an API key of this service",
 			"api_key must "+broken.Rule+". Keys are made in the dashboard under API access; copy the whole key from there.")
+	case ok && broken.Secret:
+		return diag.NewErrorDiagnostic("Not the address of a service", "base_url must "+broken.Rule+".")
 	case ok:
 		return diag.NewAttributeErrorDiagnostic(path.Root("base_url"), "Not the address of a service", "base_url must "+broken.Rule+".")
 	}

@@ -32,20 +32,21 @@ func outbox(t *testing.T, s *service, webhookID string) (payloads []map[string]a
 		payloads, err = store.Select(tx, func(row store.Row) (payload map[string]any, err error) {
 			var (
 				sealed []byte
+				id     string
 				due    sql.NullInt64
 			)
-			if err := row.Scan(&sealed, &due); err != nil {
+			if err := row.Scan(&id, &sealed, &due); err != nil {
 				return nil, err
 			}
 			if !due.Valid {
 				t.Error("a new delivery is not due")
 			}
-			plain, err := keys.Open(sealed)
+			plain, err := keys.Open(vault.PayloadOfEvent, id, sealed)
 			if err != nil {
 				return nil, err
 			}
 			return payload, json.Unmarshal(plain, &payload)
-		}, `SELECT e.payload_sealed, d.due_at FROM deliveries d JOIN events e ON e.id = d.event_id
+		}, `SELECT e.public_id, e.payload_sealed, d.due_at FROM deliveries d JOIN events e ON e.id = d.event_id
 			JOIN webhooks w ON w.id = d.webhook_id WHERE w.public_id = ? ORDER BY d.id`, webhookID)
 		return err
 	})

@@ -32,21 +32,25 @@ func TestOpenRefuses(t *testing.T) {
 	execSQL(t, negative, `PRAGMA user_version = -1000`)
 	keyed := filepath.Join(folder, "keyed.db")
 	open(t, on(keyed)).close()
+	rekeyed := filepath.Join(folder, "rekeyed.db")
+	open(t, on(rekeyed)).close()
+	execSQL(t, rekeyed, `UPDATE service SET master_key = randomblob(32)`)
 	for name, c := range map[string]struct {
 		options sandbox.Options
 		text    string
 	}{
-		"no path":           {sandbox.Options{}, "give a path"},
-		"not SQLite":        {sandbox.Options{Path: text}, "not a SQLite file"},
-		"another program's": {sandbox.Options{Path: foreign}, "another program"},
-		"a newer version's": {sandbox.Options{Path: newer}, "newer version"},
-		"a version below 0": {sandbox.Options{Path: negative}, "damaged"},
-		"a folder":          {sandbox.Options{Path: folder}, "not a regular file"},
-		"no such folder":    {sandbox.Options{Path: filepath.Join(folder, "none", "x.db")}, "create it first"},
-		"folder is a file":  {sandbox.Options{Path: filepath.Join(text, "x.db")}, "there is no folder"},
-		"negative balance":  {sandbox.Options{Path: ":memory:", InitialBalance: -1}, "negative"},
-		"a real key":        {sandbox.Options{Path: ":memory:", APIKey: "sk_live_real"}, "sk_live_sandbox_"},
-		"another key":       {sandbox.Options{Path: keyed, APIKey: "sk_live_sandbox_other"}, "another API key"},
+		"another master key": {sandbox.Options{Path: rekeyed}, "does not fit its first account"},
+		"no path":            {sandbox.Options{}, "give a path"},
+		"not SQLite":         {sandbox.Options{Path: text}, "not a SQLite file"},
+		"another program's":  {sandbox.Options{Path: foreign}, "another program"},
+		"a newer version's":  {sandbox.Options{Path: newer}, "newer version"},
+		"a version below 0":  {sandbox.Options{Path: negative}, "damaged"},
+		"a folder":           {sandbox.Options{Path: folder}, "not a regular file"},
+		"no such folder":     {sandbox.Options{Path: filepath.Join(folder, "none", "x.db")}, "create it first"},
+		"folder is a file":   {sandbox.Options{Path: filepath.Join(text, "x.db")}, "there is no folder"},
+		"negative balance":   {sandbox.Options{Path: ":memory:", InitialBalance: -1}, "negative"},
+		"a real key":         {sandbox.Options{Path: ":memory:", APIKey: "sk_live_real"}, "sk_live_sandbox_"},
+		"another key":        {sandbox.Options{Path: keyed, APIKey: "sk_live_sandbox_other"}, "another API key"},
 	} {
 		box, err := sandbox.Open(t.Context(), c.options)
 		if err == nil {
@@ -201,13 +205,30 @@ func TestBeginTogether(t *testing.T) {
 	}
 }
 
+// A file that others may read, from a backup or an earlier version, is taken away
+// from them.
+func TestOpenRestrictsTheFile(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.close()
+	if err := os.Chmod(s.path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, on(s.path))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if info, err := os.Stat(s.path + suffix); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%q: %v %v", suffix, info, err)
+		}
+	}
+}
+
 func TestNoSecretAtRest(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	folder := t.TempDir()
 	s := open(t, on(filepath.Join(folder, "s.db")), withKey("sk_live_sandbox_planted"), logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	secrets := []string{s.Key, "planted-webhook-secret"}
-	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"],"secret":"planted-webhook-secret"}`, sandboxtest.IdempotencyKey, "k").OK(201)
+	secrets := []string{s.Key, "planted-webhook-secret", "planted-path-token", "planted-query-token"}
+	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1/planted-path-token?t=planted-query-token","events":["*"],"secret":"planted-webhook-secret"}`, sandboxtest.IdempotencyKey, "k").OK(201)
 	secrets = append(secrets, s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, sandboxtest.IdempotencyKey, "l").Text("secret"))
 	secrets = append(secrets, s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
 	details := s.Get("/api/v1/cards/" + s.Issue("50") + "/details")
@@ -226,7 +247,7 @@ func TestNoSecretAtRest(t *testing.T) {
 		}
 		written += string(content)
 	}
-	if !strings.Contains(written, "answered") || !strings.Contains(written, "https://127.0.0.1:1") {
+	if !strings.Contains(written, "answered") || !strings.Contains(written, sandboxtest.BIN) {
 		t.Fatal("the search does not see the log or the file")
 	}
 	for i, secret := range secrets {

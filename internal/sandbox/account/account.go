@@ -2,6 +2,8 @@
 package account
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
@@ -48,7 +50,7 @@ func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 	key = keys.APIKey(n.PublicID)
 	var sealed []byte
 	if n.Key != "" {
-		key, sealed = n.Key, keys.Seal([]byte(n.Key))
+		key, sealed = n.Key, keys.Seal(vault.APIKeyOfAccount, n.PublicID, []byte(n.Key))
 	}
 	id, err := tx.Insert(`INSERT INTO accounts (public_id, key_hash, key_sealed, state) VALUES (?, ?, ?, ?)`,
 		n.PublicID, vault.HashAPIKey(key), sealed, n.State)
@@ -94,15 +96,25 @@ func ResetFirst(tx *store.Tx, balance usd.Amount) error {
 	return openLedger(tx, id, balance)
 }
 
-// FirstKey returns the API key of the first account.
+// FirstKey returns the API key of the first account. It fails when the master key
+// is not the one that the account was made under.
 func FirstKey(tx *store.Tx, keys *vault.Keyring) (string, error) {
-	var sealed []byte
-	if _, err := tx.Get([]any{&sealed}, `SELECT key_sealed FROM accounts WHERE public_id = ?`, firstPublicID); err != nil {
+	var hash, sealed []byte
+	if _, err := tx.Get([]any{&hash, &sealed}, `SELECT key_hash, key_sealed FROM accounts WHERE public_id = ?`, firstPublicID); err != nil {
 		return "", err
 	}
-	if sealed == nil {
-		return keys.APIKey(firstPublicID), nil
+	key := keys.APIKey(firstPublicID)
+	if sealed != nil {
+		plain, err := keys.Open(vault.APIKeyOfAccount, firstPublicID, sealed)
+		if err != nil {
+			return "", errForeignMasterKey
+		}
+		key = string(plain)
 	}
-	plain, err := keys.Open(sealed)
-	return string(plain), err
+	if !bytes.Equal(hash, vault.HashAPIKey(key)) {
+		return "", errForeignMasterKey
+	}
+	return key, nil
 }
+
+var errForeignMasterKey = errors.New("it is damaged: its master key does not fit its first account; choose another path")

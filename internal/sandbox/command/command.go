@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -30,12 +31,13 @@ const (
 const shutdownTime = 10 * time.Second
 
 type settings struct {
-	listen string
-	data   string
-	apiKey string
-	wallet usd.Amount
-	caFile string
-	level  slog.Level
+	listen  string
+	data    string
+	apiKey  string
+	keyFile string
+	wallet  usd.Amount
+	caFile  string
+	level   slog.Level
 }
 
 // Main serves the sandbox until the context ends and returns the exit code.
@@ -66,7 +68,8 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8420", "address to listen on; port 0 picks a free one")
 	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "file that holds the service; :memory: keeps nothing")
-	flags.StringVar(&s.apiKey, "api-key", "", "API key of the first account of a new file; one is made when left out")
+	flags.StringVar(&s.keyFile, "api-key-file", "", "file with the API key of the first account of a new file; one is made when left out")
+	flags.StringVar(&s.apiKey, "api-key", "", "the same as an argument, which every user of the machine can read")
 	flags.StringVar(&s.caFile, "webhook-ca", "", "PEM file of a certificate authority to trust for webhooks, beside the system's")
 	flags.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug (every request), info, warn or error")
 	balance := flags.String("initial-balance", sandbox.DefaultInitialBalance.String(), "USD in the wallet of a new file")
@@ -84,10 +87,38 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 		return settings{}, fmt.Errorf("--initial-balance %q: want USD with at most two decimals, not negative", *balance)
 	}
 	s.wallet = amount
-	return s, nil
+	return s, s.readKey()
+}
+
+// maxKeyFile is in bytes.
+const maxKeyFile = 1 << 10
+
+func (s *settings) readKey() error {
+	switch {
+	case s.keyFile == "":
+		return nil
+	case s.apiKey != "":
+		return errors.New("--api-key and --api-key-file exclude each other")
+	}
+	file, err := os.Open(s.keyFile)
+	if err != nil {
+		return fmt.Errorf("--api-key-file: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
+	if err != nil {
+		return fmt.Errorf("--api-key-file: %w", err)
+	}
+	if s.apiKey = strings.TrimSpace(string(text)); s.apiKey == "" {
+		return fmt.Errorf("--api-key-file: %s is empty", s.keyFile)
+	}
+	return nil
 }
 
 func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger) (err error) {
+	if s.apiKey != "" && s.keyFile == "" {
+		logger.Warn("--api-key shows the key in the list of processes; use --api-key-file")
+	}
 	var webhookCA []byte
 	if s.caFile != "" {
 		if webhookCA, err = os.ReadFile(s.caFile); err != nil {

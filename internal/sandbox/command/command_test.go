@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,6 +51,8 @@ func TestMainRefuses(t *testing.T) {
 		"third decimal": {[]string{"--initial-balance", "1.001"}, 2, "two decimals"},
 		"no folder":     {[]string{"--data", filepath.Join(t.TempDir(), "none", "s.db")}, 1, "create it first"},
 		"a real key":    {[]string{"--data", ":memory:", "--api-key", "sk_live_real"}, 1, "sk_live_sandbox_"},
+		"no key file":   {[]string{"--data", ":memory:", "--api-key-file", "none.key"}, 2, "none.key"},
+		"two keys":      {[]string{"--data", ":memory:", "--api-key-file", "command_test.go", "--api-key", "sk_live_sandbox_x"}, 2, "exclude each other"},
 		"a bad address": {[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999"},
 		"no CA file":    {[]string{"--data", ":memory:", "--webhook-ca", "none.pem"}, 1, "none.pem"},
 		"no CA in it":   {[]string{"--data", ":memory:", "--webhook-ca", "command_test.go"}, 1, "PEM"},
@@ -65,5 +68,22 @@ func TestMainRefuses(t *testing.T) {
 				t.Errorf("help is %q", out.String())
 			}
 		})
+	}
+}
+
+func TestMainTakesAKey(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("sk_live_sandbox_mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := runMain(t, "--data", ":memory:", "--api-key-file", file)
+	if r.Get("/bins").OK(200); r.Key != "sk_live_sandbox_mine" {
+		t.Errorf("the key is %q", r.Key)
+	}
+	argument := runMain(t, "--data", ":memory:", "--api-key", "sk_live_sandbox_shown")
+	argument.stop()
+	if code := <-argument.ended; code != 0 || !strings.Contains(argument.log.String(), "--api-key-file") {
+		t.Errorf("ended with %d, and without a warning: %s", code, argument.log)
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxFaults = 100 // each call looks through all of them
-	maxPath   = 256 // characters
+	maxFaults = 100      // each call looks through all of them
+	maxPath   = 256      // characters
 	maxBody   = 64 << 10 // bytes of a response of a fault's own
 	maxTimes  = 1_000_000
 	maxDelay  = 100_000 // milliseconds; the server gives up on a response after two minutes

@@ -3,6 +3,7 @@ package requestlog
 
 import (
 	"context"
+	"encoding/hex"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -94,17 +95,35 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	})
 }
 
-// secret matches keys and webhook secrets, which have no place in a path but
-// may be put there by mistake.
-var secret = regexp.MustCompile(`(sk_live_|whsec_)[^&/\s]*`)
+var (
+	// secret matches keys and webhook secrets, which have no place in a path but
+	// may be put there by mistake.
+	secret = regexp.MustCompile(`(?i)(sk_live_|whsec_)[^&/\s]*`)
+	// escaped matches what a URL may have in place of a character.
+	escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+)
 
 // Clean makes a text that a caller sent fit for a log: short, and without
-// anything that looks like a key or a secret.
+// anything that looks like a key or a secret, however often it is escaped.
 func Clean(text string) string {
-	if len(text) > maxText {
-		text = text[:maxText] + "…"
+	for plain := text; ; {
+		decoded := escaped.ReplaceAllStringFunc(plain, func(code string) string {
+			b, _ := hex.DecodeString(code[1:])
+			return string(b)
+		})
+		if secret.MatchString(decoded) {
+			text = decoded
+		}
+		if decoded == plain {
+			break
+		}
+		plain = decoded
 	}
-	return secret.ReplaceAllString(strings.ToValidUTF8(text, "�"), "$1…")
+	text = secret.ReplaceAllString(strings.ToValidUTF8(text, "�"), "$1…")
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "…"
+	}
+	return text
 }
 
 // List returns the calls of an account, the oldest first.

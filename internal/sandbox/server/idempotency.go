@@ -3,10 +3,12 @@ package server
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -53,7 +55,8 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	return res, c.Tx.Exec(`
 		INSERT INTO idempotent_responses (account_id, key, method, path, body_hash, status, response, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status, c.Keys.Seal(res.Body), now.UnixMilli())
+		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status,
+		c.Keys.Seal(vault.IdempotentResponse, ResponseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), res.Body), now.UnixMilli())
 }
 
 // storedResponse returns what was sent for the key before.
@@ -71,8 +74,13 @@ func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found
 			"this %s was used for the same call with another body; take a new one", idempotencyHeader)
 	}
 	res.Header = http.Header{replayedHeader: {"true"}}
-	res.Body, err = c.Keys.Open(sealed)
+	res.Body, err = c.Keys.Open(vault.IdempotentResponse, ResponseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), sealed)
 	return res, true, err
+}
+
+// ResponseID names the row of an idempotent response.
+func ResponseID(accountID int64, method, path, key string) string {
+	return fmt.Sprintf("%d %s %s %s", accountID, method, path, key)
 }
 
 // idempotencyScope is what an idempotency key is unique in.

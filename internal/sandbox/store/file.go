@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -31,8 +32,26 @@ func prepareFile(path string) (info fs.FileInfo, created bool, err error) {
 	case err != nil:
 		return nil, false, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
-	info, err = f.Stat()
-	return info, created, errors.Join(err, f.Close())
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err = f.Stat(); err != nil {
+		return nil, false, err
+	}
+	return info, created, restrict(path, info)
+}
+
+// restrict takes the file, and what is beside it, away from other users.
+func restrict(path string, info fs.FileInfo) error {
+	const others = 0o077
+	if info.Mode().Perm()&others == 0 || runtime.GOOS == "windows" { // there, the mode says nothing
+		return nil
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Chmod(path+suffix, 0o600); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+			return fmt.Errorf("cannot open the sandbox file %s: it holds the key of all its secrets, other users may read it (mode %#o), and that cannot be changed: %w",
+				path, info.Mode().Perm(), err)
+		}
+	}
+	return nil
 }
 
 // errReplaced is what a running service finds where its file was.

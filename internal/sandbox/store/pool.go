@@ -97,6 +97,7 @@ func dataSource(path string, write bool) string {
 		"busy_timeout(0)", // retryBusy waits, and knows when to give up
 		"foreign_keys(1)",
 		"temp_store(memory)",
+		"secure_delete(fast)", // no rest of a secret in the free part of a page
 		"cache_size(-4000)",
 	}}
 	if path == memoryPath {

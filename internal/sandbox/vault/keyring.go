@@ -83,15 +83,37 @@ func HashAPIKey(key string) []byte {
 	return sum[:]
 }
 
-// Seal encrypts a value that has to be stored.
-func (k *Keyring) Seal(plain []byte) []byte {
-	return k.seal.Seal(nil, nil, plain, nil) //nolint:gosec // it makes its nonces itself
+// Purpose is what a sealed value is.
+type Purpose string
+
+// The sealed values of a file.
+const (
+	APIKeyOfAccount    Purpose = "api key of account"
+	SecretOfWebhook    Purpose = "secret of webhook"
+	URLOfWebhook       Purpose = "url of webhook"
+	PayloadOfEvent     Purpose = "payload of event"
+	IdempotentResponse Purpose = "idempotent response"
+)
+
+// Seal encrypts a value that has to be stored. Only the same purpose and id open
+// it, so that a value put into another row does not pass for that row's.
+func (k *Keyring) Seal(purpose Purpose, id string, plain []byte) []byte {
+	return k.seal.Seal(nil, nil, plain, purpose.of(id)) //nolint:gosec // it makes its nonces itself
 }
 
+func (p Purpose) of(id string) []byte { return []byte(string(p) + "\x00" + id) }
+
 // Open reverses Seal. It fails when the value was sealed under another master
-// key, or changed.
-func (k *Keyring) Open(sealed []byte) ([]byte, error) {
-	plain, err := k.seal.Open(nil, nil, sealed, nil)
+// key or for another row, or changed.
+func (k *Keyring) Open(purpose Purpose, id string, sealed []byte) ([]byte, error) {
+	return k.open(sealed, purpose.of(id))
+}
+
+// OpenUnbound opens what earlier versions sealed, for no row in particular.
+func (k *Keyring) OpenUnbound(sealed []byte) ([]byte, error) { return k.open(sealed, nil) }
+
+func (k *Keyring) open(sealed, row []byte) ([]byte, error) {
+	plain, err := k.seal.Open(nil, nil, sealed, row)
 	if err != nil {
 		return nil, fmt.Errorf("opening a sealed value: %w", err)
 	}

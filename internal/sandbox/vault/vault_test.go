@@ -29,23 +29,30 @@ func TestNewRefusesShortKeys(t *testing.T) {
 func TestSealAndOpen(t *testing.T) {
 	t.Parallel()
 	keys := keyring(t)
-	sealed := keys.Seal([]byte("secret"))
-	if bytes.Contains(sealed, []byte("secret")) || bytes.Equal(sealed, keys.Seal([]byte("secret"))) {
+	const purpose, id = vault.SecretOfWebhook, "wh_1"
+	sealed := keys.Seal(purpose, id, []byte("secret"))
+	if bytes.Contains(sealed, []byte("secret")) || bytes.Equal(sealed, keys.Seal(purpose, id, []byte("secret"))) {
 		t.Error("sealing does not hide")
 	}
-	if plain, err := keys.Open(sealed); err != nil || string(plain) != "secret" {
+	if plain, err := keys.Open(purpose, id, sealed); err != nil || string(plain) != "secret" {
 		t.Errorf("opened %q, %v", plain, err)
 	}
 	other, err := vault.New(vault.NewMasterKey())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Open(sealed); err == nil {
+	if _, err := other.Open(purpose, id, sealed); err == nil {
 		t.Error("another master key opens")
+	}
+	if _, err := keys.Open(purpose, "wh_2", sealed); err == nil {
+		t.Error("it opens for another row")
+	}
+	if _, err := keys.Open(vault.URLOfWebhook, id, sealed); err == nil {
+		t.Error("it opens for another purpose")
 	}
 	sealed[len(sealed)-1] ^= 1
 	for _, bad := range [][]byte{sealed, sealed[:5], nil} {
-		if _, err := keys.Open(bad); err == nil {
+		if _, err := keys.Open(purpose, id, bad); err == nil {
 			t.Errorf("%x opens", bad)
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 // listDeliveries shows every delivery with its tries, the oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
-	deliveries, err := readDeliveries(c.Tx, ofAccount, c.Account.ID)
+	deliveries, err := readDeliveries(c, ofAccount, c.Account.ID)
 	return wire.OK(wire.List[*deliveryView]{Data: deliveries}), err
 }
 
@@ -24,7 +25,7 @@ func redeliver(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	id := c.PathValue("delivery_id")
-	deliveries, err := readDeliveries(c.Tx, ofID, c.Account.ID, id)
+	deliveries, err := readDeliveries(c, ofID, c.Account.ID, id)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -60,7 +61,7 @@ type deliveryView struct {
 	EventID   string        `json:"event_id"`
 	Type      string        `json:"type"`
 	WebhookID string        `json:"webhook_id"`
-	URL       string        `json:"url"` // without its query, where tokens are
+	URL       string        `json:"url"` // without its path and query, where tokens are
 	State     deliveryState `json:"state"`
 	CreatedAt string        `json:"created_at"`
 	NextTryAt *string       `json:"next_try_at"` // null: there will be none
@@ -91,9 +92,9 @@ const (
 )
 
 // readDeliveries returns deliveries with their tries, the oldest first.
-func readDeliveries(tx *store.Tx, which string, args ...any) ([]*deliveryView, error) {
-	deliveries, err := store.Select(tx, scanDelivery, `
-		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url, e.created_at, d.due_at
+func readDeliveries(c *server.Call, which string, args ...any) ([]*deliveryView, error) {
+	deliveries, err := store.Select(c.Tx, func(row store.Row) (*deliveryView, error) { return scanDelivery(row, c.Keys) }, `
+		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url_sealed, e.created_at, d.due_at
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
 		WHERE `+which+` ORDER BY d.id`, args...)
 	if err != nil {
@@ -103,7 +104,7 @@ func readDeliveries(tx *store.Tx, which string, args ...any) ([]*deliveryView, e
 	for _, v := range deliveries {
 		byRow[v.row] = v
 	}
-	tries, err := store.Select(tx, scanTry, `
+	tries, err := store.Select(c.Tx, scanTry, `
 		SELECT t.delivery_id, t.time, t.status, t.error, t.duration_ms
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN delivery_tries t ON t.delivery_id = d.id
 		WHERE `+which+` ORDER BY t.id`, args...)
@@ -128,28 +129,37 @@ func (v *deliveryView) add(t tryView) {
 	}
 }
 
-func scanDelivery(row store.Row) (*deliveryView, error) {
+func scanDelivery(row store.Row, keys *vault.Keyring) (*deliveryView, error) {
 	v := &deliveryView{Tries: []tryView{}}
 	var (
-		address string
+		address []byte
 		created int64
 		due     sql.NullInt64
 	)
 	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &address, &created, &due)
-	v.URL, v.CreatedAt = withoutQuery(address), wire.Timestamp(time.UnixMilli(created))
+	if err != nil {
+		return nil, err
+	}
+	v.CreatedAt = wire.Timestamp(time.UnixMilli(created))
 	if due.Valid {
 		v.setDue(time.UnixMilli(due.Int64))
 	}
+	plain, err := keys.Open(vault.URLOfWebhook, v.WebhookID, address)
+	v.URL = hostOf(string(plain))
 	return v, err
 }
 
-func withoutQuery(address string) string {
+// hostOf leaves out of an address what may be a token.
+func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	u.RawQuery, u.Fragment = "", ""
-	return requestlog.Clean(u.String())
+	shown := u.Scheme + "://" + requestlog.Clean(u.Host)
+	if u.Path != "" && u.Path != "/" || u.RawQuery != "" {
+		shown += "/…"
+	}
+	return shown
 }
 
 func scanTry(row store.Row) (tryView, error) {

@@ -73,7 +73,7 @@ func Emit(c *server.Call, event EventType, data any) error {
 	}
 	eventID, err := c.Tx.Insert(`
 		INSERT INTO events (public_id, account_id, type, payload_sealed, created_at) VALUES (?, ?, ?, ?, ?)`,
-		publicID, c.Account.ID, event, c.Keys.Seal(body), now.UnixMilli())
+		publicID, c.Account.ID, event, c.Keys.Seal(vault.PayloadOfEvent, publicID, body), now.UnixMilli())
 	if err != nil {
 		return err
 	}

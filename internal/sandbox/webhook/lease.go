@@ -21,7 +21,7 @@ type delivery struct {
 	event     EventType
 	payload   []byte // sealed
 	webhookID string
-	url       string
+	url       []byte // sealed
 	secret    []byte // sealed
 	begun     time.Time
 }
@@ -49,7 +49,7 @@ func (w *Worker) lease(tx *store.Tx) ([]delivery, error) {
 		due, err := store.Select(tx, func(row store.Row) (delivery, error) {
 			d := delivery{webhookID: webhookID, begun: now}
 			return d, row.Scan(&d.id, &d.round, &d.eventID, &d.event, &d.payload, &d.url, &d.secret)
-		}, `SELECT d.public_id, d.round, e.public_id, e.type, e.payload_sealed, w.url, w.secret_sealed
+		}, `SELECT d.public_id, d.round, e.public_id, e.type, e.payload_sealed, w.url_sealed, w.secret_sealed
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
 			WHERE w.public_id = ? AND d.due_at <= ? AND d.leased_until <= ?
 			ORDER BY d.due_at, d.id LIMIT ?`,

@@ -53,8 +53,9 @@ func register(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	err = c.Tx.Exec(`
-		INSERT INTO webhooks (public_id, account_id, url, events, secret_sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		e.ID, c.Account.ID, e.URL, string(events), c.Keys.Seal([]byte(e.Secret)), now.UnixMilli())
+		INSERT INTO webhooks (public_id, account_id, url_sealed, events, secret_sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		e.ID, c.Account.ID, c.Keys.Seal(vault.URLOfWebhook, e.ID, []byte(e.URL)), string(events),
+		c.Keys.Seal(vault.SecretOfWebhook, e.ID, []byte(e.Secret)), now.UnixMilli())
 	return wire.Created(e), err
 }
 

@@ -80,15 +80,19 @@ func (s sender) send(ctx context.Context, d delivery) outcome {
 
 // post returns the status of the response.
 func (s sender) post(ctx context.Context, d delivery) (int, error) {
-	payload, err := s.keys.Open(d.payload)
+	payload, err := s.keys.Open(vault.PayloadOfEvent, d.eventID, d.payload)
 	if err != nil {
 		return 0, err
 	}
-	secret, err := s.keys.Open(d.secret)
+	secret, err := s.keys.Open(vault.SecretOfWebhook, d.webhookID, d.secret)
 	if err != nil {
 		return 0, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(payload))
+	target, err := s.keys.Open(vault.URLOfWebhook, d.webhookID, d.url)
+	if err != nil {
+		return 0, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, string(target), bytes.NewReader(payload))
 	if err != nil {
 		return 0, err
 	}
