@@ -91,7 +91,7 @@ func TestActionRefusals(t *testing.T) {
 		"nothing":           {s, "fund", object{"card_id": card, "amount": 0}, []string{"amount", "at least 0.01 USD", "got 0.00"}},
 		"half a cent":       {s, "fund", object{"card_id": card, "amount": "0.005"}, []string{"amount", "at most two decimals", "0.005"}},
 		"negative":          {s, "withdraw", object{"card_id": card, "amount": -1}, []string{"amount", "at least 0.01 USD", "-1"}},
-		"no amount":         {s, "withdraw", object{"card_id": card}, []string{"amount"}},
+		"no amount":         {s, "fund", object{"card_id": card}, []string{"amount"}},
 		"not a card id":     {s, "freeze", object{"card_id": "wh_1"}, []string{"card_id", "must be a card id", "wh_1"}},
 		"no such card":      {s, "unfreeze", object{"card_id": "card_none"}, []string{"unfreeze card card_none", "404 (not_found)", "the id is wrong"}},
 		"poor wallet":       {s, "fund", object{"card_id": card, "amount": 99999}, []string{"fund card " + card, `"search"`, "99999.00 USD", "insufficient_funds", "Deposit first"}},
@@ -112,6 +112,31 @@ func TestActionRefusals(t *testing.T) {
 	}
 	_, diags := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"}).InvokeAction("vcard_card_fund", object{"card_id": card, "amount": 1}, nil)
 	sayAll(t, "an unknown provider", diags.Errors(), "not known yet", "fund a card with 1.00 USD")
+}
+
+func TestWithdrawActionWithoutAnAmountTakesEverything(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	p := s.Protocol(nil)
+	card, wallet := issue(s, map[string]any{"amount": 76.54}), s.Wallet()
+	for _, step := range []struct {
+		config object
+		words  []string
+	}{
+		{object{"card_id": card.ID}, []string{"Withdrawing 76.54 USD from card " + card.ID, "holds 0.00 USD now"}},
+		{object{"card_id": card.ID, "amount": acctest.Unknown}, []string{"holds 0.00 USD: there is nothing to withdraw"}}, // turns out to be null
+	} {
+		progress, diags := p.InvokeAction("vcard_card_withdraw", step.config, object{"amount": nil})
+		if text := diags.Errors() + diags.Warnings(); text != "" {
+			t.Fatalf("%v: %s", step.config, text)
+		}
+		sayAll(t, "the progress", strings.Join(progress, "\n"), step.words...)
+	}
+	if s.Wallet() != wallet+7654 || read(s, card.ID).Balance != 0 {
+		t.Errorf("the card holds %s USD and the wallet went from %s to %s", read(s, card.ID).Balance, wallet, s.Wallet())
+	}
+	_, diags := p.InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": acctest.Unknown}, object{"amount": nil})
+	sayAll(t, "a fund of null", diags.Errors(), "amount turned out to be null")
 }
 
 func TestWithdrawActionTellsOfAutoFreeze(t *testing.T) {

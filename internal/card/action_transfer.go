@@ -24,7 +24,7 @@ type transferAction struct {
 	cardAction
 	try, doing func(amount usd.Amount) string // with %s for the card
 	move       func(*api.Client, context.Context, string, usd.Amount) (api.Transfer, error)
-	mayFreeze  bool // the service may freeze the card for it
+	withdraws  bool // takes everything when no amount is set, and the service may freeze the card for it
 }
 
 var _ action.ActionWithConfigure = (*transferAction)(nil)
@@ -50,27 +50,32 @@ func NewWithdrawAction() action.Action {
 	return &transferAction{
 		cardAction: cardAction{
 			typeName: "card_withdraw",
-			description: "Moves money from a card back to the wallet at once. When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." +
+			description: "Moves money from a card back to the wallet at once: the amount, or everything that is on the card. When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." +
 				outsideThePlan,
 		},
 		try:   func(amount usd.Amount) string { return "withdraw " + amount.String() + " USD from %s" },
 		doing: func(amount usd.Amount) string { return "Withdrawing " + amount.String() + " USD from %s" },
 		move:  (*api.Client).WithdrawCard,
 
-		mayFreeze: true,
+		withdraws: true,
 	}
 }
 
 func (a *transferAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+	amount := "USD to move, at least 0.01, with at most two decimals."
+	if a.withdraws {
+		amount += " Not set: everything that is on the card at that moment; a card that holds nothing is left as it is."
+	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: a.description,
 		Attributes: map[string]schema.Attribute{
 			"card_id": cardIDAttribute(),
 			"amount": schema.NumberAttribute{
-				Required:            true,
+				Required:            !a.withdraws,
+				Optional:            a.withdraws,
 				CustomType:          usdtype.Type{},
 				Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
-				MarkdownDescription: "USD to move, at least 0.01, with at most two decimals.",
+				MarkdownDescription: amount,
 			},
 		},
 	}
@@ -82,9 +87,11 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 		Amount usdtype.Value `tfsdk:"amount"`
 	}
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	resp.Diagnostics.Append(checkAmount(ctx, config.Amount)...)
-	amount := config.Amount.Amount()
-	try := a.try(amount)
+	resp.Diagnostics.Append(a.checkAmount(ctx, config.Amount)...)
+	amount, try := config.Amount.Amount(), a.try(config.Amount.Amount())
+	if config.Amount.IsNull() {
+		try = "withdraw everything from %s"
+	}
 	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(try, "a card")) {
 		return
 	}
@@ -93,30 +100,45 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 		return
 	}
 	name := nameOf(card.CardListItem)
+	if config.Amount.IsNull() {
+		if amount = card.Balance; amount <= 0 {
+			progress(resp, "%s holds %s USD: there is nothing to withdraw.", capitalized(name), amount)
+			return
+		}
+	}
 	progress(resp, a.doing(amount)+"; it holds %s USD.", name, card.Balance)
 	transfer, err := a.move(a.session.Client, ctx, card.ID, amount)
 	if err != nil {
-		resp.Diagnostics.Append(a.notMoved(ctx, card, fmt.Sprintf(try, name), err))
+		resp.Diagnostics.Append(a.notMoved(ctx, card, fmt.Sprintf(a.try(amount), name), err))
 		return
 	}
+	a.moved(ctx, card, fmt.Sprintf(a.try(amount), name), transfer, resp)
+}
+
+// moved says what a transfer came to.
+func (a *transferAction) moved(ctx context.Context, card api.CardSummary, try string, transfer api.Transfer, resp *action.InvokeResponse) {
+	name := nameOf(card.CardListItem)
 	if transfer.Recovered {
 		progress(resp, "The response was lost, but %s shows that the money has moved: it holds %s USD now.", name, transfer.CardBalance)
 	} else {
 		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance)
 	}
-	resp.Diagnostics.Append(session.DelayWarning(fmt.Sprintf(try, name), transfer.Delay)...)
+	resp.Diagnostics.Append(session.DelayWarning(try, transfer.Delay)...)
 	if transfer.Excess != 0 {
-		resp.Diagnostics.Append(excess(name, fmt.Sprintf(try, name), transfer))
+		resp.Diagnostics.Append(excess(name, try, transfer))
 	}
-	if a.mayFreeze && card.Status == api.StatusActive {
+	if a.withdraws && card.Status == api.StatusActive {
 		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)
 	}
 }
 
 // checkAmount repeats what validation checks: Terraform does not validate again
 // a value that was unknown then.
-func checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
+func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
+	if amount.IsNull() && !a.withdraws {
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "No amount", "amount turned out to be null. It must say how many USD to move.")}
+	}
 	typed := xattr.ValidateAttributeResponse{}
 	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
 	least := validator.NumberResponse{}

@@ -2,10 +2,16 @@ package card
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
+	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -18,7 +24,10 @@ type cardDataSource struct {
 	session *session.Session
 }
 
-var _ datasource.DataSourceWithConfigure = (*cardDataSource)(nil)
+var (
+	_ datasource.DataSourceWithConfigure        = (*cardDataSource)(nil)
+	_ datasource.DataSourceWithConfigValidators = (*cardDataSource)(nil)
+)
 
 // NewDataSource makes the data source vcard_card.
 func NewDataSource() datasource.DataSource { return &cardDataSource{} }
@@ -34,9 +43,16 @@ func (d *cardDataSource) Configure(_ context.Context, req datasource.ConfigureRe
 func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := listItemAttributes()
 	attributes["id"] = schema.StringAttribute{
-		Required:            true,
+		Optional:            true,
+		Computed:            true,
 		Validators:          []validator.String{session.CardID()},
-		MarkdownDescription: "Id of the card to read, of the form `card_…`.",
+		MarkdownDescription: "Id of the card to read, of the form `card_…`. Either this or `label` must be set.",
+	}
+	attributes["label"] = schema.StringAttribute{
+		Optional:            true,
+		Computed:            true,
+		Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+		MarkdownDescription: "Label of the card to read; exactly one active or frozen card of the account must have it. Null when the card that `id` names has none.",
 	}
 	attributes["created_at"] = schema.StringAttribute{
 		Computed:            true,
@@ -44,7 +60,7 @@ func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 		MarkdownDescription: "When the card was issued, RFC 3339.",
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Reads one card of the account by its id, in whatever state it is; a terminated card can be read too. " +
+		MarkdownDescription: "Reads one card of the account: by its id, in whatever state it is, terminated included, or by its label, where exactly one active or frozen card has it. " +
 			"The card's number, expiry and code are not among its attributes: see the ephemeral resource `vcard_card_details`.",
 		Attributes: attributes,
 	}
@@ -63,6 +79,14 @@ func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 		return
 	}
 	id := wanted.ID.ValueString()
+	if wanted.ID.IsNull() {
+		card, problem := d.labelled(ctx, wanted.Label.ValueString())
+		if problem != nil {
+			resp.Diagnostics.Append(problem)
+			return
+		}
+		id = card.ID
+	}
 	summary, err := d.session.Client.GetCard(ctx, id)
 	if err != nil {
 		resp.Diagnostics.Append(session.ErrorDiagnostic("read card "+id, err))
@@ -72,6 +96,37 @@ func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 		listItemModel: listItemFromAPI(summary.CardListItem),
 		CreatedAt:     session.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), &resp.Diagnostics),
 	})...)
+}
+
+// ConfigValidators wants one way to say which card it is.
+func (d *cardDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
+	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(path.MatchRoot("id"), path.MatchRoot("label"))}
+}
+
+// labelled finds the one live card that has a label.
+func (d *cardDataSource) labelled(ctx context.Context, label string) (api.CardListItem, diag.Diagnostic) {
+	var found []api.CardListItem
+	for card, err := range liveCards(ctx, d.session.Client, "") {
+		if err != nil {
+			return card, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
+		}
+		if card.Label == label {
+			found = append(found, card)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), fmt.Sprintf("No live card is labelled %q", label),
+			"None of the account's active and frozen cards has exactly this label; upper and lower case matter. The data source vcard_cards lists the cards that there are, terminated ones too.")
+	case 1:
+		return found[0], nil
+	}
+	lines := make([]string, len(found))
+	for i, card := range found {
+		lines[i] = fmt.Sprintf("  %s   # %s, ending in %s, %s USD", card.ID, card.Status, card.Last4, card.Balance)
+	}
+	return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), fmt.Sprintf("%d live cards are labelled %q", len(found), label),
+		"A label names one card only as long as nobody gives it to another. Set id to the one that is meant:\n"+strings.Join(lines, "\n"))
 }
 
 // listItemModel is what lists and summaries of cards have in common.

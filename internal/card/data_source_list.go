@@ -2,7 +2,6 @@ package card
 
 import (
 	"context"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -71,12 +70,11 @@ func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, 
 
 // cardsModel is the data source vcard_cards.
 type cardsModel struct {
-	Status      types.String    `tfsdk:"status"`
-	BinID       types.String    `tfsdk:"bin_id"`
-	Label       types.String    `tfsdk:"label"`
-	LabelPrefix types.String    `tfsdk:"label_prefix"`
-	IDs         []string        `tfsdk:"ids"`
-	Cards       []listItemModel `tfsdk:"cards"`
+	Status types.String `tfsdk:"status"`
+	BinID  types.String `tfsdk:"bin_id"`
+	labelFilter
+	IDs   []string        `tfsdk:"ids"`
+	Cards []listItemModel `tfsdk:"cards"`
 }
 
 func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
@@ -92,7 +90,7 @@ func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 			resp.Diagnostics.Append(session.ErrorDiagnostic("list the cards", err))
 			return
 		}
-		if !found.Label.IsNull() && card.Label != found.Label.ValueString() || !strings.HasPrefix(card.Label, found.LabelPrefix.ValueString()) {
+		if !found.selects(card.Label) {
 			continue
 		}
 		found.IDs = append(found.IDs, card.ID)

@@ -84,6 +84,37 @@ func TestCardDataSourceStatesAndErrors(t *testing.T) {
 	}
 }
 
+func TestCardDataSourceByLabel(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	ids := issueFleet(s)
+	twin := issue(s, map[string]any{"amount": 61, "label": "newest"})
+	again := issue(s, map[string]any{"amount": 62, "label": "terminated"})
+	byLabel := func(label string) string {
+		return s.Provider() + fmt.Sprintf("data \"vcard_card\" \"c\" {\n  label = %q\n}\n", label)
+	}
+	// The CLI wraps words at any place, so that a test sees them one by one.
+	words := func(all ...string) *regexp.Regexp {
+		return regexp.MustCompile(`(?s)` + strings.Join(all, `.*`))
+	}
+	s.Test(t,
+		resource.TestStep{Config: byLabel("frozen"), ConfigStateChecks: []statecheck.StateCheck{
+			ofData("data.vcard_card.c", "id", knownvalue.StringExact(ids["frozen"])),
+			ofData("data.vcard_card.c", "status", knownvalue.StringExact("frozen")),
+			ofData("data.vcard_card.c", "created_at", knownvalue.NotNull()),
+		}},
+		resource.TestStep{Config: byLabel("terminated"), ConfigStateChecks: []statecheck.StateCheck{
+			ofData("data.vcard_card.c", "id", knownvalue.StringExact(again.ID)),
+			ofData("data.vcard_card.c", "balance", number("62")),
+		}},
+		resource.TestStep{Config: byLabel("newest"), ExpectError: words("2 live cards are labelled", twin.ID, "61.00", ids["newest"], "54.00")},
+		resource.TestStep{Config: byLabel("Frozen"), ExpectError: words("No live card is labelled")},
+		resource.TestStep{Config: s.Provider() + "data \"vcard_card\" \"c\" {}\n", ExpectError: words("id", "label")},
+		resource.TestStep{Config: s.Provider() + "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"x\"\n}\n", ExpectError: words("id", "label")},
+		resource.TestStep{Config: byLabel("oldest")},
+	)
+}
+
 func TestCardDataSourcesNeedAKnownProvider(t *testing.T) {
 	t.Parallel()
 	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"})

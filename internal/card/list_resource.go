@@ -3,6 +3,7 @@ package card
 import (
 	"context"
 	"iter"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -51,6 +52,16 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
 			},
+			"label": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Only cards with this label. Not set: all labels.",
+			},
+			"label_prefix": schema.StringAttribute{
+				Optional:            true,
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels.",
+			},
 		},
 	}
 }
@@ -59,6 +70,17 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 type cardQuery struct {
 	Status types.String `tfsdk:"status"`
 	BinID  types.String `tfsdk:"bin_id"`
+	labelFilter
+}
+
+// labelFilter selects cards by their labels, which the service cannot.
+type labelFilter struct {
+	Label       types.String `tfsdk:"label"`
+	LabelPrefix types.String `tfsdk:"label_prefix"`
+}
+
+func (f labelFilter) selects(label string) bool {
+	return (f.Label.IsNull() || f.Label.ValueString() == label) && strings.HasPrefix(label, f.LabelPrefix.ValueString())
 }
 
 // List streams the cards. A call that fails ends the stream with an error, so
@@ -87,18 +109,33 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 	}
 }
 
-// manageable returns the cards that are not terminated, each once. The active
-// ones come first: the service freezes cards by itself, so that a card which
-// changes meanwhile shows up in the second listing too, and is not missed.
+// manageable returns the cards that a query selects and that can be imported.
 func (l *cardListResource) manageable(ctx context.Context, query cardQuery) iter.Seq2[api.CardListItem, error] {
-	states := []api.CardStatus{api.StatusActive, api.StatusFrozen}
+	var states []api.CardStatus
 	if !query.Status.IsNull() {
-		states = []api.CardStatus{api.CardStatus(query.Status.ValueString())}
+		states = append(states, api.CardStatus(query.Status.ValueString()))
+	}
+	return func(yield func(api.CardListItem, error) bool) {
+		for card, err := range liveCards(ctx, l.session.Client, query.BinID.ValueString(), states...) {
+			if (err != nil || query.selects(card.Label)) && !yield(card, err) {
+				return
+			}
+		}
+	}
+}
+
+// liveCards returns the cards of a BIN, or of all with "", that are not
+// terminated, each once. The active ones come first: the service freezes cards
+// by itself, so that a card which changes meanwhile shows up in the second
+// listing too, and is not missed.
+func liveCards(ctx context.Context, client *api.Client, bin string, states ...api.CardStatus) iter.Seq2[api.CardListItem, error] {
+	if len(states) == 0 {
+		states = []api.CardStatus{api.StatusActive, api.StatusFrozen}
 	}
 	return func(yield func(api.CardListItem, error) bool) {
 		seen := map[string]bool{}
 		for _, state := range states {
-			for card, err := range l.session.Client.Cards(ctx, api.CardFilter{Status: state, BinID: query.BinID.ValueString()}) {
+			for card, err := range client.Cards(ctx, api.CardFilter{Status: state, BinID: bin}) {
 				if seen[card.ID] {
 					continue
 				}

@@ -46,6 +46,12 @@ func TestListCards(t *testing.T) {
 		"BIN":                 {object{"bin_id": bin}, 100, []string{"newest", "oldest", "frozen"}},
 		"limit":               {object{}, 2, []string{"newest", "other bin"}},
 		"limit on the seam":   {object{}, 3, []string{"newest", "other bin", "oldest"}},
+		"label":               {object{"label": "frozen"}, 100, []string{"frozen"}},
+		"no such label":       {object{"label": "froze"}, 100, nil},
+		"terminated label":    {object{"label": "terminated"}, 100, nil},
+		"label prefix":        {object{"label_prefix": "o"}, 100, []string{"other bin", "oldest"}},
+		"label and prefix":    {object{"label": "newest", "label_prefix": "o"}, 100, nil},
+		"prefix and limit":    {object{"label_prefix": "o"}, 1, []string{"other bin"}},
 		"nothing found":       {object{"bin_id": "bin_general_visa_eu"}, 100, nil},
 	} {
 		for size, p := range map[string]*acctest.Protocol{"100": s.Protocol(nil), "2": capped(s, "2").Protocol(nil)} {

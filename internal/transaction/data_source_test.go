@@ -361,7 +361,7 @@ func TestFailedPage(t *testing.T) {
 
 func TestExample(t *testing.T) {
 	t.Parallel()
-	s, _, _ := spent(t)
+	s, cards, _ := spent(t)
 	text, err := os.ReadFile("../../examples/data-sources/vcard_transactions/data-source.tf")
 	if err != nil {
 		t.Fatal(err)
@@ -370,6 +370,9 @@ func TestExample(t *testing.T) {
 		Config: s.Provider() + string(text),
 		ConfigStateChecks: []statecheck.StateCheck{
 			statecheck.ExpectKnownOutputValue("net_spend_march", knownvalue.Float64Exact(25.04)),
+			statecheck.ExpectKnownOutputValue("net_spend_march_by_card", knownvalue.ObjectExact(map[string]knownvalue.Check{
+				cards[0]: knownvalue.Float64Exact(25.04), cards[1]: knownvalue.Int64Exact(0),
+			})),
 			statecheck.ExpectKnownOutputValue("declines", knownvalue.ObjectExact(map[string]knownvalue.Check{
 				"merchants": knownvalue.TupleExact([]knownvalue.Check{knownvalue.StringExact("Search Ads")}),
 				"truncated": knownvalue.Bool(false),

@@ -6,11 +6,6 @@ variable "card_id" {
 # terraform apply -invoke=action.vcard_card_withdraw.rest
 action "vcard_card_withdraw" "rest" {
   config {
-    card_id = var.card_id
-    amount  = data.vcard_card.campaign.balance
+    card_id = var.card_id # no amount: everything that is on the card
   }
-}
-
-data "vcard_card" "campaign" {
-  id = var.card_id
 }

@@ -7,6 +7,10 @@ data "vcard_card" "shared" {
   id = var.card_id
 }
 
+data "vcard_card" "campaign" {
+  label = "search" # one active or frozen card must have it
+}
+
 check "shared_card_is_usable" {
   assert {
     condition     = data.vcard_card.shared.status == "active" && data.vcard_card.shared.balance >= 100
