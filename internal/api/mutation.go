@@ -47,9 +47,13 @@ const notable = time.Minute
 // interruption loses nothing. Its error is an *UndecidedError when it could not
 // be learnt; every other error says that nothing was changed.
 func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
+	if err := c.health.refuses(); err != nil {
+		return result{}, err
+	}
+	v := c.health.visit()
 	c.written.Store(true)
 	// After an interruption there is time for the attempt, the wait and the verification.
-	detached, end := withGrace(ctx, 2*c.requestTime+c.commitWait)
+	detached, end := withGrace(findingOut(ctx), 2*c.requestTime+c.commitWait)
 	defer end()
 	r := &mutationRun{
 		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
@@ -62,6 +66,9 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 		}
 		var err error
 		if again, err = r.follow(failure); err != nil {
+			if !r.uncertain {
+				err = c.health.leave(ctx, v, failure, err)
+			}
 			return r.result, err
 		}
 	}

@@ -272,13 +272,18 @@ func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 func TestRefusalsOfTheSameMomentCountOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &limitedService{latency: 10 * time.Millisecond, sizes: map[string]int{}}
+		service := &limitedService{latency: 10 * time.Millisecond, sizes: map[string]int{"minute": 1000, "hour": 10_000}}
 		client := service.client(t)
-		time.AfterFunc(5*time.Millisecond, func() {
+		if _, err := client.GetCard(t.Context(), "card_1"); err != nil { // else one call goes ahead of the others
+			t.Fatal(err)
+		}
+		resize := func(sizes map[string]int) {
 			service.mu.Lock()
 			defer service.mu.Unlock()
-			service.sizes = map[string]int{"minute": 1000, "hour": 10_000}
-		})
+			service.sizes = sizes
+		}
+		resize(map[string]int{})
+		time.AfterFunc(5*time.Millisecond, func() { resize(map[string]int{"minute": 1000, "hour": 10_000}) })
 		began := time.Now()
 		var wg sync.WaitGroup
 		for range 40 {

@@ -18,8 +18,32 @@ const (
 )
 
 // read makes a call that changes nothing, again and again where that may help.
-// A 429 does not count as a retry.
+// Its error is an *OutageError when every other call would fail like this one.
 func (c *Client) read(ctx context.Context, x *call) error {
+	v, err := c.enter(ctx)
+	if err != nil {
+		return err
+	}
+	f := c.readPatiently(ctx, x, v)
+	if f != nil {
+		err = f.err
+	}
+	return c.health.leave(ctx, v, f, err)
+}
+
+func (c *Client) enter(ctx context.Context) (visit, error) {
+	switch {
+	case ctx.Value(findsOutKey{}) != nil:
+		return c.health.visit(), nil
+	case c.HasWritten():
+		return c.health.visit(), c.health.refuses()
+	default:
+		return c.health.enter(ctx)
+	}
+}
+
+// readPatiently retries; a 429 does not count as a retry.
+func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestRead))
 	for number, retries := 1, 0; ; number++ {
 		f := c.do(ctx, attempt{call: x, number: number, sending: ctx, deadline: deadline})
@@ -27,18 +51,18 @@ func (c *Client) read(ctx context.Context, x *call) error {
 		case f == nil:
 			return nil
 		case f.permanent, f.class == refused:
-			return f.err
+			return f
 		case f.class == rateLimited:
 			if c.limits.PausedPast(deadline) {
-				return f.err
+				return f
 			}
 			continue
-		case f.isRedirect(), f.status == http.StatusConflict, retries == c.maxRetries:
-			return f.err
+		case f.isRedirect(), f.status == http.StatusConflict, retries >= c.maxRetriesAfter(ctx, v, f):
+			return f
 		}
 		retries++
 		if err := c.backOff(ctx, retries, f.retryAfter); err != nil {
-			return f.err
+			return f
 		}
 	}
 }

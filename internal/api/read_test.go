@@ -185,16 +185,19 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, call := range map[string]func(*api.Client) error{
-		"read":   func(c *api.Client) error { _, err := c.WalletBalance(t.Context()); return err },
-		"change": func(c *api.Client) error { _, err := c.FreezeCard(t.Context(), "card_1"); return err },
+	for name, test := range map[string]struct {
+		call     func(*api.Client) error
+		attempts int
+	}{
+		"read":   {func(c *api.Client) error { _, err := c.WalletBalance(t.Context()); return err }, 3},
+		"change": {func(c *api.Client) error { _, err := c.FreezeCard(t.Context(), "card_1"); return err }, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := newClient(t, http.NotFoundHandler(), func(c *api.Config) { c.BaseURL = "http://" + address + "/api/v1" })
-			err := call(client)
+			err := test.call(client)
 			var lost *api.RequestError
-			if !errors.As(err, &lost) || lost.Sent || lost.Attempts != 5 || !strings.Contains(err.Error(), "connection refused") {
+			if !errors.As(err, &lost) || lost.Sent || lost.Attempts != test.attempts || !strings.Contains(err.Error(), "connection refused") {
 				t.Errorf("error %v", err)
 			}
 		})

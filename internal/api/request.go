@@ -55,6 +55,7 @@ const (
 type failure struct {
 	class      class
 	permanent  bool // trying again cannot help
+	lost       bool // no response came
 	status     int
 	retryAfter time.Duration
 	err        error
@@ -119,6 +120,9 @@ func (c *Client) do(ctx context.Context, a attempt) *failure {
 			refused.RetryAt = c.limits.PausedUntil()
 		}
 	}
+	if f.isAnswer() {
+		c.health.answered()
+	}
 	if f != nil && f.class == refused && IsNotFound(f.err) && c.issues.isNew(a.card, sent) {
 		f.class, f.retryAfter = notProcessed, max(retryAfter, visibleDelay)
 	}
@@ -179,9 +183,9 @@ func (e *notSentError) Unwrap() error { return e.error }
 func (a attempt) lost(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok {
-		return &failure{class: unknown, err: a.requestError(true, err)}
+		return &failure{class: unknown, lost: true, err: a.requestError(true, err)}
 	}
-	return &failure{class: notProcessed, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
+	return &failure{class: notProcessed, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
 }
 
 // isTransient tells whether a connection that could not be made may be made

@@ -143,6 +143,14 @@ func (m model) name() string {
 	return describe(m.ID.ValueString(), m.Label.ValueString(), m.Last4.ValueString())
 }
 
+// newCardName tells a person which card is to be issued.
+func newCardName(label types.String) string {
+	if label.ValueString() == "" {
+		return "a new card"
+	}
+	return fmt.Sprintf("the new card %q", label.ValueString())
+}
+
 func nameOf(c api.CardListItem) string { return describe(c.ID, c.Label, c.Last4) }
 
 func describe(id, label, last4 string) string {

@@ -155,7 +155,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 	}
 	bins, err := p.resource.session.Bins(ctx)
 	if err != nil {
-		p.diags.Append(session.ErrorDiagnostic("read the BIN catalogue to check bin_id", err))
+		p.diags.Append(session.ErrorDiagnostic("check the BIN of "+newCardName(p.plan.Label), err))
 		return
 	}
 	if slices.ContainsFunc(bins, func(b api.Bin) bool { return b.ID == bin.ValueString() }) {

@@ -74,8 +74,8 @@ func TestAccountsThatAreNotReady(t *testing.T) {
 		Config: s.ProviderWithKey("sk_live_sandbox_wrong") + card, ExpectError: wrapped("The service does not accept the API key"),
 	}}
 	for state, want := range map[string]string{
-		"email_unconfirmed": "(onboarding_incomplete)", "no_deposit": "The first or the second step is still to be done",
-		"api_not_enabled": "The third step is still to be done",
+		"email_unconfirmed": "The first step is next: confirm the e-mail address", "no_deposit": "The second step is next: make a first deposit",
+		"api_not_enabled": "The third step is still to be done: ask the service's support",
 	} {
 		var account struct {
 			Key string `json:"api_key"`

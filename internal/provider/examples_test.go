@@ -58,7 +58,7 @@ func applyExample(t *testing.T, config string) {
 		var card struct {
 			ID string `json:"id"`
 		}
-		s.Post("/cards", map[string]any{"bin_id": "bin_ads_visa_us", "amount": 200}).Into(&card)
+		s.Post("/cards", map[string]any{"bin_id": "bin_ads_visa_us", "amount": 200, "label": "search"}).Into(&card)
 		w.Env = append(w.Env, "TF_VAR_card_id="+card.ID)
 	}
 	if output := w.Must("apply", "-auto-approve", "-no-color"); strings.Contains(output, "Check block assertion failed") {

@@ -14,12 +14,41 @@ import (
 
 // ErrorDiagnostic says what was tried, on what, what the service answered, and
 // what to do. Try completes "Could not …", as in "fund card X".
+//
+// What every other call would meet too is told in full once, under its own
+// title, and then in a line for each.
 func ErrorDiagnostic(try string, err error) diag.Diagnostic {
+	if outage, ok := errors.AsType[*api.OutageError](err); ok {
+		return outageDiagnostic(try, outage)
+	}
 	detail := cause(err)
 	if todo := advice(err); todo != "" {
 		detail += "\n\n" + todo
 	}
 	return diag.NewErrorDiagnostic("Could not "+try, detail)
+}
+
+// outageDiagnostic tells once in full what keeps every call from succeeding.
+func outageDiagnostic(try string, outage *api.OutageError) diag.Diagnostic {
+	what, todo := "the service cannot be reached", advice(outage.Cause)
+	switch outage.Kind {
+	case api.OutageKeyRefused:
+		what = "the service does not accept the API key"
+	case api.OutageNotReady:
+		what = "the account is not ready for the API"
+	case api.OutageServerError:
+		what = "the service is not available"
+	case api.OutageOtherServer:
+		what = "the address in base_url is not the service's"
+		if _, answered := errors.AsType[*api.Error](outage.Cause); !answered {
+			todo = "What answers there does not speak like the service. Check base_url or VCARD_BASE_URL: host, port, and the path with its version prefix, as in https://host/api/v1. A proxy or a login page on the way may answer in its place too."
+		}
+	}
+	if !outage.TellInFull() {
+		return diag.NewErrorDiagnostic("Could not "+try+": "+what, "")
+	}
+	return diag.NewErrorDiagnostic(strings.ToUpper(what[:1])+what[1:], "Could not "+try+": "+cause(outage.Cause)+"\n\n"+todo+
+		"\n\nEverything that needs the service fails for this; what else was to be done is named in a line each.")
 }
 
 // cause tells what came back, in the service's words where it spoke last.
@@ -87,12 +116,25 @@ func adviceForUndecided(e *api.UndecidedError) string {
 const readiness = "An account is ready for the API after three steps: the owner confirms the e-mail address, " +
 	"makes a first deposit, and asks support to switch API access on."
 
+// onboardingAdvice says which step is next, as far as the service's message tells.
+func onboardingAdvice(message string) string {
+	message = strings.ToLower(message)
+	mail, deposit := strings.Contains(message, "mail"), strings.Contains(message, "deposit")
+	switch {
+	case mail && !deposit:
+		return readiness + " The first step is next: confirm the e-mail address in the dashboard."
+	case deposit && !mail:
+		return readiness + " The second step is next: make a first deposit. The dashboard shows the addresses; the API does not yet."
+	}
+	return readiness + " The first or the second step is still to be done."
+}
+
 func adviceForResponse(refused *api.Error) string {
 	switch refused.Code {
 	case "onboarding_incomplete":
-		return readiness + " The first or the second step is still to be done."
+		return onboardingAdvice(refused.Message)
 	case "api_not_enabled":
-		return readiness + " The third step is still to be done."
+		return readiness + " The third step is still to be done: ask the service's support."
 	case "insufficient_funds":
 		return "The wallet cannot pay for this. Deposit first (the data source vcard_deposit_addresses lists where), or use a smaller amount."
 	case "insufficient_card_balance":
@@ -108,7 +150,7 @@ func adviceForResponse(refused *api.Error) string {
 	}
 	switch status := refused.Status; {
 	case status == http.StatusUnauthorized:
-		return "The service does not accept the API key. Check api_key in the provider configuration or VCARD_API_KEY: keys begin with sk_live_, are made in the dashboard under API access, and belong to the service at base_url."
+		return "Check api_key in the provider configuration or VCARD_API_KEY: keys begin with sk_live_, are made in the dashboard under API access, and belong to the service at base_url."
 	case status == http.StatusForbidden:
 		return readiness
 	case (status == http.StatusNotFound || status == http.StatusGone) && refused.Code == "":

@@ -121,11 +121,11 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	unknown := acctest.Configure(t, object{"sandbox": acctest.Unknown})
-	foreign := acctest.Configure(t, object{"base_url": s.URL, "api_key": "sk_live_unknown"})
 	for name, what := range map[string]string{"vcard_wallet_balance": "read the wallet balance", "vcard_deposit_addresses": "read the deposit addresses"} {
 		if _, diags := unknown.ReadDataSource(name, object{}); !strings.Contains(diags.Errors(), what+", but they depend on values that are known only after apply") {
 			t.Errorf("%s without a service: %s", name, diags.Errors())
 		}
+		foreign := acctest.Configure(t, object{"base_url": s.URL, "api_key": "sk_live_unknown"})
 		if _, diags := foreign.ReadDataSource(name, object{}); !strings.Contains(diags.Errors(), "Could not "+what+": The service answered 401") {
 			t.Errorf("%s with a foreign key: %s", name, diags.Errors())
 		}

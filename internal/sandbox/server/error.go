@@ -54,11 +54,10 @@ func readiness(state account.State) error {
 			Status: http.StatusForbidden, Code: wire.CodeAPINotEnabled,
 			Message: "API access is not switched on for this account yet; ask support to enable it",
 		}
-	case account.EmailUnconfirmed, account.NoDeposit:
-		return &wire.Error{
-			Status: http.StatusForbidden, Code: wire.CodeOnboardingIncomplete,
-			Message: "confirm the account's e-mail address and make a first deposit",
-		}
+	case account.EmailUnconfirmed:
+		return &wire.Error{Status: http.StatusForbidden, Code: wire.CodeOnboardingIncomplete, Message: "confirm the account's e-mail address"}
+	case account.NoDeposit:
+		return &wire.Error{Status: http.StatusForbidden, Code: wire.CodeOnboardingIncomplete, Message: "make a first deposit"}
 	}
 	return fmt.Errorf("account state %q is unknown", state)
 }
