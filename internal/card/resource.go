@@ -43,7 +43,7 @@ func (r *cardResource) Configure(_ context.Context, req resource.ConfigureReques
 
 func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "issue a card") {
 		return
 	}
@@ -101,7 +101,7 @@ func generatedLabel(today time.Time) string {
 
 func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
-	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	decode(ctx, req.State.Raw, &state, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "terminate "+state.name()) {
 		return

@@ -26,13 +26,9 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if req.Private != nil {
 		p.private = readPrivateState(ctx, req.Private, p.diags)
 	}
-	if !req.State.Raw.IsNull() {
-		p.diags.Append(req.State.Get(ctx, &p.state)...)
-	}
-	if !req.Plan.Raw.IsNull() {
-		p.diags.Append(req.Config.Get(ctx, &p.config)...)
-		p.diags.Append(req.Plan.Get(ctx, &p.plan)...)
-	}
+	decode(ctx, req.State.Raw, &p.state, p.diags)
+	decode(ctx, req.Config.Raw, &p.config, p.diags)
+	decode(ctx, req.Plan.Raw, &p.plan, p.diags)
 	if p.diags.HasError() {
 		return
 	}

@@ -14,9 +14,9 @@ import (
 // step. A card that is to be frozen is frozen even when the money failed.
 func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var u update
-	resp.Diagnostics.Append(req.State.Get(ctx, &u.before)...)
-	resp.Diagnostics.Append(req.Plan.Get(ctx, &u.plan)...)
-	resp.Diagnostics.Append(req.Config.Get(ctx, &u.config)...)
+	decode(ctx, req.State.Raw, &u.before, &resp.Diagnostics)
+	decode(ctx, req.Plan.Raw, &u.plan, &resp.Diagnostics)
+	decode(ctx, req.Config.Raw, &u.config, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+u.before.name()) {
 		return

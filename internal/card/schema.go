@@ -183,7 +183,7 @@ func merge(groups ...map[string]schema.Attribute) map[string]schema.Attribute {
 // ValidateConfig checks what attributes say together.
 func (r *cardResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}

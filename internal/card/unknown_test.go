@@ -95,3 +95,18 @@ func TestUnknownAmountWithATopUp(t *testing.T) {
 	f.apply(object{"amount": 130, "top_up": topUp}) // leaves 35.00: no top-up
 	f.holds("active", 3500, 1000000-10100+9500-3000)
 }
+
+// What an amount turns out to be is checked again where the money would move.
+func TestUnknownAmountTurnsOutToBeNoAmount(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]*fixture{"of a new card": newFixture(t), "of a live card": issued(t, object{"amount": 100})} {
+		change, diags := f.plan(object{"amount": acctest.Unknown})
+		f.succeed(diags)
+		before := f.s.Wallet()
+		_, diags = f.protocol().Apply(change, object{"amount": "50.001"})
+		f.says("the error "+name, diags.Errors(), "Amount finer than a cent", "got 50.001")
+		if after := f.s.Wallet(); after != before {
+			t.Errorf("an amount %s that is none took %s from the wallet", name, before-after)
+		}
+	}
+}
