@@ -66,6 +66,10 @@ var noise = decimal.New(1, -9)
 // FromBigFloat reads a number that Terraform computed: the nearest amount when
 // it lies within 1e-9 USD, else ErrFraction or ErrRange.
 func FromBigFloat(f *big.Float) (Amount, error) {
+	// Most amounts are whole dollars, and their text takes long to write and read.
+	if dollars, exact := f.Int64(); exact == big.Exact && -int64(Max/Dollar) <= dollars && dollars <= int64(Max/Dollar) {
+		return Amount(dollars) * Dollar, nil
+	}
 	text := f.Text('g', 60)
 	d, err := parseDecimal(text)
 	if err != nil {

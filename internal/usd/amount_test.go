@@ -123,6 +123,22 @@ func TestFromBigFloatRoundsToTheNearestCent(t *testing.T) {
 	}
 }
 
+func TestFromBigFloatOfWholeDollars(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]usd.Amount{
+		"0": 0, "-0": 0, "60": 6000, "-60": -6000, "999999999999": usd.Max - 99, "-999999999999": 99 - usd.Max,
+	} {
+		if got, err := usd.FromBigFloat(terraformNumber(t, text)); err != nil || got != want {
+			t.Errorf("FromBigFloat(%s) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"1000000000000", "-1000000000000", "1e17", "-9223372036854775808", "9223372036854775807"} {
+		if got, err := usd.FromBigFloat(terraformNumber(t, text)); !errors.Is(err, usd.ErrRange) {
+			t.Errorf("FromBigFloat(%s) = %v, %v; want ErrRange", text, got, err)
+		}
+	}
+}
+
 func TestBigFloatRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, a := range []usd.Amount{0, 1, -1, 741, 5000, usd.Max, -usd.Max} {
