@@ -23,13 +23,14 @@ func TestKilledWhileIssuingCardsWithWrittenLabels(t *testing.T) {
 	killed(w, due, config)
 	w.InProcess(t)
 	output := w.Must("plan", "-no-color")
-	imports := ""
+	orphans := ""
 	for _, card := range liveCards(s) {
 		prints(t, output, fmt.Sprintf("There is a live card labelled %q already: %s", card.Label, card.ID), fmt.Sprintf("id = %q # active, 60.00 USD", card.ID))
-		imports += fmt.Sprintf("import {\n  to = vcard_card.test[%q]\n  id = %q\n}\n", card.Label, card.ID)
+		orphans += fmt.Sprintf("    %q = %q\n", card.Label, card.ID)
 	}
-	acctest.Needs(t, "1.5.0", "1.6.0") // import blocks
-	apply(w, imports+config)
+	// One block for all: of several for one resource, Terraform 1.16.0 carries out one.
+	acctest.Needs(t, "1.7.0", "1.7.0")
+	apply(w, "import {\n  for_each = {\n"+orphans+"  }\n  to = vcard_card.test[each.key]\n  id = each.value\n}\n"+config)
 	plansNothing(t, w)
 	if live := liveCards(s); len(live) != 2 || s.Wallet() != 9878*usd.Dollar {
 		t.Errorf("%v are live, and the wallet holds %s USD", live, s.Wallet())
