@@ -3,8 +3,12 @@ variable "fleet" {
 }
 
 variable "changed" {
+  type = number
+}
+
+variable "load" {
   type    = number
-  default = 0
+  default = 60
 }
 
 variable "added" {
@@ -16,7 +20,7 @@ resource "terraform_data" "fleet" {
   count = var.fleet
   input = {
     bin_id             = "bin_ads_visa_us"
-    amount             = count.index < var.changed ? 70 : 60
+    amount             = count.index < var.changed ? var.load : 60
     allowed_categories = ["advertising"]
     metadata           = { team = "ads" }
   }

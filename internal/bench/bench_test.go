@@ -98,6 +98,26 @@ func TestRunOfTheCLI(t *testing.T) {
 	}
 }
 
+// The CLI finds a provider by the name of its file.
+func TestRandomMayHaveAnyName(t *testing.T) {
+	t.Parallel()
+	random := filepath.Join(t.TempDir(), "downloaded")
+	if err := run(t.Context(), []string{"/nowhere", "/bin/sh", random}); err == nil || !strings.Contains(err.Error(), "RANDOM_PROVIDER is to be") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if err := os.WriteFile(random, []byte("binary"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{program: "/nowhere", cli: "/bin/sh", random: random, folder: t.TempDir()}
+	w, err := b.workspace("test", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(filepath.Join(w.dir, "plugins", "terraform-provider-random")); err != nil || string(content) != "binary" {
+		t.Errorf("the CLI finds %q, %v", content, err)
+	}
+}
+
 func TestRowNamesEveryFigure(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -6,8 +6,10 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,39 +21,36 @@ var fleetConfig string
 // fleet is a number of cards that a service and a state agree on.
 type fleet struct {
 	*workspace
-	bench          *bench
-	cards          int // that Terraform manages at first
-	latency        time.Duration
-	active, frozen int      // cards in these states by now
-	variables      []string // of the configuration by now
+	bench     *bench
+	cards     int // that Terraform manages at first
+	latency   time.Duration
+	variables map[string]string // of the configuration by now
 }
 
-// newFleet starts a service of its own and brings so many cards into it: one
-// through the provider, and all others directly, since the provider would keep
-// to the limits of the service. The caller kills the service.
-func (b *bench) newFleet(ctx context.Context, cards int, latency time.Duration) (*fleet, error) {
-	w, err := b.workspace(fmt.Sprintf("fleet-%d-%d", cards, latency.Milliseconds()), fleetConfig)
+// withFleet starts a service of its own, brings so many cards into it, and
+// measures. One card comes through the provider, and all others directly, since
+// the provider would keep to the limits of the service.
+func (b *bench) withFleet(ctx context.Context, cards, frozen int, latency time.Duration, measure func(*fleet) error) error {
+	w, err := b.workspace(fmt.Sprintf("fleet-%d-%d-%d", cards, frozen, latency.Milliseconds()), fleetConfig)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if w.service, err = startSandbox(ctx, b.program); err != nil {
-		return nil, err
+		return err
 	}
-	f := &fleet{workspace: w, bench: b, cards: cards, latency: latency, frozen: cards / frozenShare}
-	f.active = f.cards - f.frozen
-	f.variables = []string{fmt.Sprintf("-var=fleet=%d", cards)}
-	if err := f.populate(ctx); err != nil {
-		w.service.Kill()
-		return nil, err
+	defer w.service.Kill()
+	f := &fleet{workspace: w, bench: b, cards: cards, latency: latency, variables: map[string]string{"fleet": strconv.Itoa(cards)}}
+	if err := f.populate(ctx, frozen); err != nil {
+		return fmt.Errorf("making the fleet: %w", err)
 	}
-	return f, nil
+	return measure(f)
 }
 
-func (f *fleet) populate(ctx context.Context) error {
+func (f *fleet) populate(ctx context.Context, frozen int) error {
 	if _, err := f.run(ctx, "apply", "-auto-approve", "-var=fleet=1"); err != nil {
 		return err
 	}
-	others, err := f.service.issue(ctx, f.cards-1, f.frozen)
+	others, err := f.service.issue(ctx, f.cards-1, frozen)
 	if err != nil {
 		return err
 	}
@@ -63,6 +62,15 @@ func (f *fleet) populate(ctx context.Context) error {
 		return err
 	}
 	return f.service.delay(ctx, f.latency)
+}
+
+// arguments set the variables on the command line.
+func (f *fleet) arguments() []string {
+	var all []string
+	for name, value := range f.variables {
+		all = append(all, "-var="+name+"="+value)
+	}
+	return all
 }
 
 // issuers is how many cards are issued side by side.
@@ -97,6 +105,51 @@ func (s *service) issue(ctx context.Context, count, frozen int) ([]card, error) 
 		})
 	}
 	return cards, group.Wait()
+}
+
+// spend buys something with every card.
+func (s *service) spend(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(issuers)
+	for page, listed := 1, 1; listed > 0; page++ {
+		cards, _, err := s.list(ctx, fmt.Sprintf("?per_page=%d&page=%d", perPage, page))
+		if err != nil {
+			return errors.Join(err, group.Wait())
+		}
+		listed = len(cards)
+		for _, c := range cards {
+			group.Go(func() error {
+				body := fmt.Sprintf(`{"card_id": %q, "amount": 20, "merchant": {"name": "Adverts", "mcc": "7311"}}`, c.ID)
+				return s.Call(ctx, http.MethodPost, "/_sandbox/authorizations", body, nil)
+			})
+		}
+	}
+	return group.Wait()
+}
+
+// list returns a page of cards, and how many there are on all pages.
+func (s *service) list(ctx context.Context, query string) (cards []card, total int, err error) {
+	var page struct {
+		Data  []card `json:"data"`
+		Total int    `json:"total"`
+	}
+	err = s.Call(ctx, http.MethodGet, "/cards"+query, "", &page)
+	return page.Data, page.Total, err
+}
+
+// perPage is how many cards a page of the list shows at most (API §4.2).
+const perPage = 100
+
+// pages is how many pages of the card lists show all active and frozen cards.
+func (s *service) pages(ctx context.Context) (pages int, err error) {
+	for _, status := range []string{"active", "frozen"} {
+		_, total, err := s.list(ctx, "?per_page=1&status="+status)
+		if err != nil {
+			return 0, err
+		}
+		pages += (total + perPage - 1) / perPage
+	}
+	return pages, nil
 }
 
 // attributes are those in which a card differs from the others in the state.

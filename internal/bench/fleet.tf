@@ -16,14 +16,23 @@ variable "fleet" {
   type = number
 }
 
-variable "funded" {
+variable "changed" {
+  type = number
+}
+
+variable "load" {
   type    = number
-  default = 0
+  default = 60
 }
 
 variable "frozen" {
-  type    = number
-  default = 0
+  type    = bool
+  default = null
+}
+
+variable "top_up" {
+  type    = bool
+  default = false
 }
 
 variable "issued" {
@@ -39,11 +48,12 @@ variable "imported" {
 resource "vcard_card" "fleet" {
   count              = var.fleet
   bin_id             = "bin_ads_visa_us"
-  amount             = count.index < var.funded ? 70 : 60
+  amount             = count.index < var.changed ? var.load : 60
   label              = "campaign ${count.index}"
   allowed_categories = ["advertising"]
   metadata           = { team = "ads" }
-  frozen             = count.index < var.frozen ? true : null
+  frozen             = count.index < var.changed ? var.frozen : null
+  top_up             = var.top_up ? { below = 50, to = 60 } : null
 }
 
 resource "vcard_card" "issued" {

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -50,6 +51,9 @@ func run(ctx context.Context, args []string) (err error) {
 		if random, err = filepath.Abs(args[2]); err != nil {
 			return err
 		}
+		if _, err := exec.LookPath(random); err != nil {
+			return fmt.Errorf("RANDOM_PROVIDER is to be the binary of hashicorp/random: %w", err)
+		}
 	}
 	folder, err := os.MkdirTemp("", "vcard-bench-")
 	if err != nil {
@@ -69,6 +73,9 @@ func run(ctx context.Context, args []string) (err error) {
 		if err := b.measureFleet(ctx, cards); err != nil {
 			return fmt.Errorf("measuring %d cards: %w", cards, err)
 		}
+	}
+	if err := b.measureTopUps(ctx, 3_000); err != nil {
+		return fmt.Errorf("measuring 3,000 top-ups: %w", err)
 	}
 	if err := b.measurePlan(ctx, 10_000); err != nil {
 		return fmt.Errorf("measuring 10,000 cards: %w", err)

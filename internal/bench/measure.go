@@ -7,8 +7,13 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"time"
 )
+
+// loads are the amounts that successive applies fund the changed cards up to.
+var loads = [repeats]int{70, 80, 90}
 
 const (
 	// changed is how many cards each apply changes, whatever the size of the
@@ -16,7 +21,8 @@ const (
 	changed = 50
 	// frozenShare is one of how many cards are frozen at first.
 	frozenShare = 10
-	// repeats is how often a plan is measured; the least of its times counts.
+	// repeats is how often everything but the largest is measured; the least of
+	// the times counts, and the most of the calls.
 	repeats = 3
 )
 
@@ -37,12 +43,7 @@ func (b *bench) measureFleet(ctx context.Context, cards int) error {
 		return fmt.Errorf("the baseline: %w", err)
 	}
 	for _, latency := range []time.Duration{0, slow} {
-		f, err := b.newFleet(ctx, cards, latency)
-		if err != nil {
-			return fmt.Errorf("making the fleet: %w", err)
-		}
-		err = f.measureAll(ctx, least)
-		f.service.Kill()
+		err := b.withFleet(ctx, cards, cards/frozenShare, latency, func(f *fleet) error { return f.measureAll(ctx, least) })
 		if err != nil {
 			return err
 		}
@@ -60,12 +61,20 @@ func (b *bench) measurePlan(ctx context.Context, cards int) error {
 	if err != nil {
 		return fmt.Errorf("the baseline: %w", err)
 	}
-	f, err := b.newFleet(ctx, cards, slow)
-	if err != nil {
-		return fmt.Errorf("making the fleet: %w", err)
-	}
-	defer f.service.Kill()
-	return f.measure(ctx, operation{name: planned, least: least.wall, runs: 1}, "plan", "-detailed-exitcode")
+	return b.withFleet(ctx, cards, cards/frozenShare, slow, func(f *fleet) error {
+		return f.measure(ctx, operation{name: planned, least: least.wall, runs: 1}, "plan", "-detailed-exitcode")
+	})
+}
+
+// measureTopUps has one apply top up every card, once.
+func (b *bench) measureTopUps(ctx context.Context, cards int) error {
+	return b.withFleet(ctx, cards, 0, 0, func(f *fleet) error {
+		if err := f.service.spend(ctx); err != nil {
+			return fmt.Errorf("spending: %w", err)
+		}
+		f.variables["top_up"] = "true"
+		return f.measure(ctx, operation{name: toppedUp, changes: cards, runs: 1}, "apply", "-auto-approve")
+	})
 }
 
 // newBaseline is a fleet of another provider's resources, which call no API.
@@ -93,33 +102,26 @@ func (b *bench) measureBaseline(ctx context.Context, cards int) (least baseline,
 		if err != nil {
 			return least, err
 		}
-		ran, err := w.runTimes(ctx, repeats, "plan", "-detailed-exitcode", fleet)
+		least.random, err = w.leastOf(ctx, func(int) []string { return []string{"plan", "-detailed-exitcode", fleet} })
 		if err != nil {
 			return least, err
 		}
-		least.random = ran.wall
 	}
 	w, err := b.newBaseline(ctx, "baseline", baselineConfig, cards)
 	if err != nil {
 		return least, err
 	}
-	change, add := fmt.Sprintf("-var=changed=%d", changed), fmt.Sprintf("-var=added=%d", changed)
-	for _, step := range []struct {
-		wall *time.Duration
-		runs int
-		args []string
-	}{
-		{&least.plan, repeats, []string{"plan", "-detailed-exitcode", fleet}},
-		{&least.change, 1, []string{"apply", "-auto-approve", fleet, change}},
-		{&least.add, 1, []string{"apply", "-auto-approve", fleet, change, add}},
-	} {
-		ran, err := w.runTimes(ctx, step.runs, step.args...)
-		if err != nil {
-			return least, err
-		}
-		*step.wall = ran.wall
+	if least.plan, err = w.leastOf(ctx, func(int) []string { return []string{"plan", "-detailed-exitcode", fleet} }); err != nil {
+		return least, err
 	}
-	return least, nil
+	apply := func(load, added int) []string {
+		return []string{"apply", "-auto-approve", fleet, fmt.Sprintf("-var=load=%d", load), fmt.Sprintf("-var=added=%d", added)}
+	}
+	if least.change, err = w.leastOf(ctx, func(run int) []string { return apply(loads[run], 0) }); err != nil {
+		return least, err
+	}
+	least.add, err = w.leastOf(ctx, func(run int) []string { return apply(loads[repeats-1], (run+1)*changed) })
+	return least, err
 }
 
 // measureAll goes through all operations, each on what the one before has left.
@@ -132,58 +134,67 @@ func (f *fleet) measureAll(ctx context.Context, least baseline) error {
 	if err := f.measure(ctx, plan, "plan", "-detailed-exitcode", "-refresh=false"); err != nil {
 		return err
 	}
-	f.set("funded")
-	if err := f.apply(ctx, "apply, fund", least.change); err != nil {
-		return err
+	var imported []card
+	for _, o := range []operation{
+		{name: "apply, fund", least: least.change, next: func(run int) error {
+			f.variables["load"] = strconv.Itoa(loads[run])
+			return nil
+		}},
+		{name: "apply, issue", least: least.add, next: func(run int) error {
+			f.variables["issued"] = strconv.Itoa((run + 1) * changed)
+			return nil
+		}},
+		{name: "apply, freeze", least: least.change, next: func(run int) error {
+			f.variables["frozen"] = strconv.FormatBool(run%2 == 0)
+			return nil
+		}},
+		{name: "apply, import", least: least.add, next: func(int) error {
+			unmanaged, err := f.service.issue(ctx, changed, 0)
+			imported = append(imported, unmanaged...)
+			f.variables["imported"] = idList(imported)
+			return err
+		}},
+	} {
+		o.runs, o.changes = repeats, changed
+		if err := f.measure(ctx, o, "apply", "-auto-approve"); err != nil {
+			return err
+		}
 	}
-	f.set("issued")
-	if err := f.apply(ctx, "apply, issue", least.add); err != nil {
-		return err
-	}
-	f.active += changed
-	f.set("frozen")
-	if err := f.apply(ctx, "apply, freeze", least.change); err != nil {
-		return err
-	}
-	unmanaged, err := f.service.issue(ctx, changed, 0)
-	if err != nil {
-		return err
-	}
-	f.frozen += changed // and as many active ones are new
-	f.variables = append(f.variables, "-var=imported="+idList(unmanaged))
-	return f.apply(ctx, "apply, import", least.add)
-}
-
-// set has the configuration change cards in a way that one of its variables names.
-func (f *fleet) set(variable string) {
-	f.variables = append(f.variables, fmt.Sprintf("-var=%s=%d", variable, changed))
+	return nil
 }
 
 // operation is something to measure.
 type operation struct {
 	name          string
-	least, random time.Duration // of the baselines; 0 when there is none
-	runs          int
-	offline       bool // reads no card
-	changes       int  // the calls that it takes at least, beside the pages of the card lists
-}
-
-func (f *fleet) apply(ctx context.Context, name string, least time.Duration) error {
-	return f.measure(ctx, operation{name: name, least: least, runs: 1, changes: changed}, "apply", "-auto-approve")
+	least, random time.Duration       // of the baselines; 0 when there is none
+	runs          int                 // of which the fastest counts
+	next          func(run int) error // has each run change something; nil for none
+	offline       bool                // reads no card
+	changes       int                 // the calls that it takes at least, beside the pages of the card lists
 }
 
 // measure runs the CLI and prints a row.
 func (f *fleet) measure(ctx context.Context, o operation, args ...string) error {
-	if _, err := f.service.takeRequests(ctx); err != nil {
-		return err
-	}
-	r := row{
-		cards: f.cards, latency: f.latency, operation: o.name,
-		leastCalls: o.changes, leastWall: o.least, randomWall: o.random,
-	}
+	r := row{cards: f.cards, latency: f.latency, operation: o.name, leastWall: o.least, randomWall: o.random}
 	var total outcome
-	for range o.runs {
-		ran, err := f.run(ctx, append(args, f.variables...)...)
+	for run := range o.runs {
+		if o.next != nil {
+			if err := o.next(run); err != nil {
+				return err
+			}
+		}
+		least := o.changes
+		if !o.offline {
+			pages, err := f.service.pages(ctx)
+			if err != nil {
+				return err
+			}
+			least += pages
+		}
+		if _, err := f.service.takeRequests(ctx); err != nil {
+			return err
+		}
+		ran, err := f.run(ctx, append(slices.Clone(args), f.arguments()...)...)
 		if err != nil {
 			return err
 		}
@@ -191,25 +202,16 @@ func (f *fleet) measure(ctx context.Context, o operation, args ...string) error 
 		if err != nil {
 			return err
 		}
+		if calls.sum() < least {
+			return fmt.Errorf("%s took %d calls, fewer than the %d that are possible: %v", o.name, calls.sum(), least, calls)
+		}
 		total = total.or(ran)
 		if calls.sum() >= r.calls.sum() {
-			r.calls = calls
+			r.calls, r.leastCalls = calls, least
 		}
 	}
 	r.wall, r.peak = total.wall, total.peak
-	if !o.offline {
-		r.leastCalls += pages(f.active) + pages(f.frozen)
-	}
-	if r.calls.sum() < r.leastCalls {
-		return fmt.Errorf("%s took %d calls, fewer than the %d that are possible: %v", o.name, r.calls.sum(), r.leastCalls, r.calls)
-	}
 	f.bench.rows = append(f.bench.rows, r)
 	r.print(os.Stdout)
 	return nil
-}
-
-// pages is how many pages of the card list show so many cards (API §4.2).
-func pages(cards int) int {
-	const largest = 100
-	return (cards + largest - 1) / largest
 }
