@@ -44,18 +44,23 @@ func (s *service) delay(ctx context.Context, latency time.Duration) error {
 
 // takeRequests returns how often each endpoint was called, and forgets it.
 func (s *service) takeRequests(ctx context.Context) (callCounts, error) {
-	var log struct {
-		Data []struct {
-			Method string `json:"method"`
-			Path   string `json:"path"`
-		} `json:"data"`
-	}
-	if err := s.Call(ctx, http.MethodGet, "/_sandbox/requests", "", &log); err != nil {
-		return nil, err
-	}
 	calls := callCounts{}
-	for _, call := range log.Data {
-		calls[call.Method+" "+endpoint(call.Path)]++
+	for page := 1; ; page++ {
+		var log struct {
+			Data []struct {
+				Method string `json:"method"`
+				Path   string `json:"path"`
+			} `json:"data"`
+		}
+		if err := s.Call(ctx, http.MethodGet, fmt.Sprintf("/_sandbox/requests?page=%d", page), "", &log); err != nil {
+			return nil, err
+		}
+		if len(log.Data) == 0 {
+			break
+		}
+		for _, call := range log.Data {
+			calls[call.Method+" "+endpoint(call.Path)]++
+		}
 	}
 	return calls, s.Call(ctx, http.MethodDelete, "/_sandbox/requests", "", nil)
 }

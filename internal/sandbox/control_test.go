@@ -65,6 +65,8 @@ func TestReset(t *testing.T) {
 	s.Post("/api/v1/cards/"+id+"/freeze", "").OK(200)
 	s.Post("/_sandbox/clock", `{"advance":"1h"}`).OK(200)
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
+	other.Post("/_sandbox/reset", "").Refused(403, "first_account_only", "first account")
+	s.Get("/api/v1/cards/" + id).OK(200)
 
 	if got := s.Post("/_sandbox/reset", "").OK(200).Text("now"); got != "2026-03-15T12:00:00.000Z" {
 		t.Errorf("the clock is at %s", got)

@@ -1,11 +1,13 @@
 package sandbox_test
 
 import (
+	"database/sql"
 	"net/http"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -106,7 +108,8 @@ func TestLimitsForgetOldCalls(t *testing.T) {
 	s := withLimits(t, `{}`)
 	counted := func() int {
 		t.Helper()
-		return queryInt(t, s.path, `SELECT COUNT(*) FROM counted_calls`)
+		s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
+		return queryInt(t, s.path, `SELECT COALESCE(SUM(calls), 0) FROM counted_calls`)
 	}
 	for range 20 {
 		s.Get("/api/v1/bins").OK(200)
@@ -123,42 +126,118 @@ func TestLimitsForgetOldCalls(t *testing.T) {
 	}
 }
 
-// A limit holds exactly, whatever comes at the same moment to whichever of two
-// services on one file.
+// A limit holds exactly, whatever comes at the same moment.
+func TestLimitsHold(t *testing.T) {
+	t.Parallel()
+	s := open(t, stopped)
+	s.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":60,"creates_per_minute":20}`).OK(200)
+	if created := admitted(50, func() sandboxtest.Response {
+		return s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
+	}); created != 20 {
+		t.Errorf("%d creates were let through, want 20", created)
+	}
+	if read := admitted(80, func() sandboxtest.Response { return s.Get("/api/v1/bins") }); read != 40 {
+		t.Errorf("%d reads were let through, want 40", read)
+	}
+	s.Advance("1m")
+	if total := s.Get("/api/v1/cards").Text("total"); total != "20" {
+		t.Errorf("%s cards", total)
+	}
+}
+
+// admitted makes calls side by side, and returns how many were not over the limit.
+func admitted(n int, call func() sandboxtest.Response) int64 {
+	var (
+		group sync.WaitGroup
+		count atomic.Int64
+	)
+	for range n {
+		group.Go(func() {
+			switch a := call(); a.Status {
+			case 200, 201:
+				count.Add(1)
+			case 429:
+			default:
+				a.T.Errorf("answered %d: %s", a.Status, a.Raw)
+			}
+		})
+	}
+	group.Wait()
+	return count.Load()
+}
+
+// Services on one file tell each other what they have counted, and so does one
+// that is closed to the next.
 func TestLimitsHoldAcrossServices(t *testing.T) {
 	t.Parallel()
 	file := on(filepath.Join(t.TempDir(), "s.db"))
 	one := open(t, file, stopped)
 	two := open(t, file, stopped)
-	one.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":60,"creates_per_minute":20}`).OK(200)
-	together := func(n int, call func(*service) sandboxtest.Response) (admitted int64) {
-		var (
-			group sync.WaitGroup
-			count atomic.Int64
-		)
-		for i := range n {
-			group.Go(func() {
-				switch a := call([]*service{one, two}[i%2]); a.Status {
-				case 200, 201:
-					count.Add(1)
-				case 429:
-				default:
-					t.Errorf("answered %d: %s", a.Status, a.Raw)
-				}
-			})
-		}
-		group.Wait()
-		return count.Load()
+	one.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":60}`).OK(200)
+	bins := func(s *service) func() sandboxtest.Response {
+		return func() sandboxtest.Response { return s.Get("/api/v1/bins") }
 	}
-	created := together(50, func(s *service) sandboxtest.Response {
-		return s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
-	})
-	read := together(80, func(s *service) sandboxtest.Response { return s.Get("/api/v1/bins") })
-	if created != 20 || read != 40 {
-		t.Errorf("%d creates and %d reads were let through, want 20 and 40", created, read)
+	if n := admitted(30, bins(one)); n != 30 {
+		t.Errorf("%d of 30 were let through", n)
 	}
-	one.Post("/_sandbox/clock", `{"advance":"1m"}`).OK(200)
-	if total := two.Get("/api/v1/cards").Text("total"); total != "20" {
-		t.Errorf("%s cards", total)
+	one.Get("/_sandbox/requests").OK(200) // by then, they are in the file
+	if n := admitted(50, bins(two)); n != 30 {
+		t.Errorf("%d were let through by the other one, want 30", n)
+	}
+	two.close()
+	overLimit(one.Get("/api/v1/bins"), "60")
+	three := open(t, file, stopped)
+	overLimit(three.Get("/api/v1/bins"), "60")
+	one.Post("/_sandbox/reset", "").OK(200)
+	if n := admitted(70, bins(three)); n != 70 {
+		t.Errorf("after a reset, %d of 70 were let through", n)
+	}
+}
+
+// While another process has the file locked, reads are answered as ever, and
+// changes are told after three seconds to come again.
+func TestAForeignLock(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	card := s.Issue("50")
+	db, err := sql.Open("sqlite", s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	for range 100 {
+		s.Get("/api/v1/cards/" + card).OK(200)
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("100 reads took %v", took)
+	}
+	begun = time.Now()
+	var group sync.WaitGroup
+	for range 5 {
+		group.Go(func() {
+			a := s.Post("/api/v1/cards/"+card+"/fund", `{"amount":1}`)
+			a.Refused(503, "unavailable", "try again")
+			if a.Header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+		})
+	}
+	group.Wait()
+	if took := time.Since(begun); took < 2*time.Second || took > 10*time.Second {
+		t.Errorf("the changes waited for %v", took)
+	}
+	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Get("/api/v1/cards/" + card).Text("balance"); got != "50.00" {
+		t.Errorf("the card holds %s", got)
+	}
+	if n := len(s.Get("/_sandbox/requests").Data()); n != 107 {
+		t.Errorf("%d requests, want 107", n)
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -133,5 +134,36 @@ func TestRegisterWebhook(t *testing.T) {
 		`{"url":"https://example.com/` + strings.Repeat("x", 2048) + `","events":["*"]}`: "2048",
 	} {
 		s.Post("/api/v1/webhooks", body).Refused(400, "invalid_request", text)
+	}
+}
+
+// Lists of control calls have large pages.
+func TestControlListsHavePages(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).OK(201)
+	for range 3 {
+		s.Issue("50")
+	}
+	for path, c := range map[string]struct{ first, total string }{
+		"/_sandbox/requests": {"/webhooks", "4"}, "/_sandbox/deliveries": {"card.created", "3"},
+	} {
+		one := s.Get(path + "?per_page=2").OK(200)
+		fields(t, one.Body, "data", "page", "per_page", "total")
+		two := s.Get(path + "?per_page=2&page=2").OK(200)
+		if len(one.Data()) != 2 || one.Text("total") != c.total || !strings.Contains(fmt.Sprint(one.Data()[0]), c.first) {
+			t.Errorf("%s: %s", path, one.Raw)
+		}
+		if fmt.Sprint(len(two.Data())+2) != c.total || strings.Contains(two.Raw, fmt.Sprint(one.Data()[0]["id"])) {
+			t.Errorf("%s: %s", path, two.Raw)
+		}
+		s.Get(path+"?per_page=1001").Refused(400, "invalid_request", "per_page")
+		if rest := s.Get(path + "?page=9").OK(200).Data(); len(rest) != 0 {
+			t.Errorf("%s: behind the end, there is %v", path, rest)
+		}
+	}
+	ledger := s.Get("/_sandbox/ledger?per_page=4&page=2").OK(200)
+	if accounts, _ := ledger.Body["accounts"].([]any); len(accounts) != 4 || ledger.Body["balanced"] != true {
+		t.Errorf("the ledger is %s", ledger.Raw)
 	}
 }

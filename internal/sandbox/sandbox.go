@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -72,13 +73,14 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger)}
+	counters := behavior.NewCounters()
+	s := &Sandbox{db: db, recorder: requestlog.New(db, counters, o.Logger)}
 	if err := db.Write(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
 	lifetime, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
-	srv := &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Logger: o.Logger, Closing: lifetime.Done()}
+	srv := &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Closing: lifetime.Done()}
 	s.handler = srv.Handler(slices.Concat(
 		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(),
 		control.Routes(s.recorder)))
@@ -152,6 +154,6 @@ func (s *Sandbox) Close() error {
 	case <-s.db.Lost():
 		return s.db.Close()
 	default:
-		return errors.Join(s.recorder.Flush(context.Background()), s.db.Close())
+		return errors.Join(s.recorder.Close(), s.db.Close())
 	}
 }

@@ -30,6 +30,9 @@ type Account struct {
 	State    State
 }
 
+// First tells whether the file began with this account.
+func (a Account) First() bool { return a.PublicID == firstPublicID }
+
 // ByKey returns the account that an API key opens.
 func ByKey(tx *store.Tx, key string) (a Account, found bool, err error) {
 	found, err = tx.Get([]any{&a.ID, &a.PublicID, &a.State},

@@ -86,47 +86,58 @@ func (f *Fault) matches(method, path string) bool {
 	})
 }
 
+const selectFaults = `SELECT id, COALESCE(times_left, 0), definition FROM faults `
+
 // Faults returns the faults that will still be applied, the oldest first.
 func Faults(tx *store.Tx) ([]Fault, error) {
-	return store.Select(tx, func(row store.Row) (f Fault, err error) {
-		var definition []byte
-		if err := row.Scan(&f.ID, &f.Times, &definition); err != nil {
-			return f, err
-		}
-		id, times := f.ID, f.Times
-		if err := json.Unmarshal(definition, &f); err != nil {
-			return f, fmt.Errorf("reading fault %d: %w", id, err)
-		}
-		f.ID, f.Times = id, times
-		return f, nil
-	}, `SELECT id, COALESCE(times_left, 0), definition FROM faults ORDER BY id`)
+	return store.Select(tx, scanFault, selectFaults+`ORDER BY id`)
 }
 
-// FindFault returns the oldest fault for a call to a path below the base
-// address, nil when there is none.
-func FindFault(tx *store.Tx, method, path string) (*Fault, error) {
-	all, err := Faults(tx)
+func scanFault(row store.Row) (f Fault, err error) {
+	var definition []byte
+	if err := row.Scan(&f.ID, &f.Times, &definition); err != nil {
+		return f, err
+	}
+	id, times := f.ID, f.Times
+	if err := json.Unmarshal(definition, &f); err != nil {
+		return f, fmt.Errorf("reading fault %d: %w", id, err)
+	}
+	f.ID, f.Times = id, times
+	return f, nil
+}
+
+// FindFault tells whether there is a fault for a call to a path below the base
+// address, and which is the oldest.
+func FindFault(tx *store.Tx, method, path string) (id int64, found bool, err error) {
+	all, err := store.Select(tx, func(row store.Row) (f Fault, err error) {
+		return f, row.Scan(&f.ID, &f.Method, &f.Path)
+	}, `SELECT id, method, path FROM faults ORDER BY id`)
 	if err != nil {
-		return nil, err
+		return 0, false, err
 	}
 	for _, f := range all {
 		if f.matches(method, path) {
-			return &f, nil
+			return f.ID, true, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // most calls have no fault
+	return 0, false, nil
 }
 
-// TakeFault is FindFault for a call that the fault is applied to: it counts.
+// TakeFault returns the fault that FindFault finds, nil when there is none, and
+// counts that it is applied.
 func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
-	f, err := FindFault(tx, method, path)
-	if err != nil || f == nil {
+	id, found, err := FindFault(tx, method, path)
+	if err != nil || !found {
 		return nil, err
 	}
-	if err := tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, f.ID); err != nil {
+	faults, err := store.Select(tx, scanFault, selectFaults+`WHERE id = ?`, id)
+	if err != nil {
 		return nil, err
 	}
-	return f, tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
+	if err := tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id); err != nil {
+		return nil, err
+	}
+	return &faults[0], tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
 }
 
 // AddFault sets a fault and gives it an id.
@@ -135,7 +146,8 @@ func AddFault(tx *store.Tx, f *Fault) error {
 	if err != nil {
 		return fmt.Errorf("writing a fault: %w", err)
 	}
-	f.ID, err = tx.Insert(`INSERT INTO faults (times_left, definition) VALUES (NULLIF(?, 0), ?)`, f.Times, string(definition))
+	f.ID, err = tx.Insert(`INSERT INTO faults (times_left, definition, method, path) VALUES (NULLIF(?, 0), ?, ?, ?)`,
+		f.Times, string(definition), f.Method, f.Path)
 	return err
 }
 

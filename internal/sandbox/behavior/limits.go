@@ -8,7 +8,7 @@ import (
 )
 
 // Limits are how many calls a key may make in a sliding window of time; 0 is
-// no limit. The calls are counted in the file, for all processes that share it.
+// no limit.
 type Limits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute"`
 	CreatesPerMinute  int64 `json:"creates_per_minute"`
@@ -62,84 +62,4 @@ func (l Limits) windows(class Class) []window {
 		all = append(all, window{Details, l.DetailsPerMinute, time.Minute})
 	}
 	return slices.DeleteFunc(all, func(w window) bool { return w.limit == 0 })
-}
-
-// Apply tells whether calls of a class are counted at all.
-func (l Limits) Apply(class Class) bool { return len(l.windows(class)) > 0 }
-
-// counter counts the calls of one class that an account has made.
-type counter struct {
-	tx        *store.Tx
-	accountID int64
-	class     Class
-}
-
-// Admit counts a call of a class when every window has room for it. Else it
-// counts nothing and returns how long the account has to wait.
-func (l Limits) Admit(tx *store.Tx, accountID int64, class Class) (wait time.Duration, err error) {
-	now, err := tx.Now()
-	if err != nil {
-		return 0, err
-	}
-	var counters []counter
-	for _, w := range l.windows(class) {
-		c := counter{tx, accountID, w.class}
-		free, err := c.freeAt(w, now)
-		if err != nil {
-			return 0, err
-		}
-		wait = max(wait, free.Sub(now))
-		if !slices.Contains(counters, c) {
-			counters = append(counters, c)
-		}
-	}
-	if wait > 0 {
-		return wait, nil
-	}
-	for _, c := range counters {
-		if err := c.add(now); err != nil {
-			return 0, err
-		}
-	}
-	return 0, nil
-}
-
-// freeAt tells when a window has room.
-func (c counter) freeAt(w window, now time.Time) (time.Time, error) {
-	last, _, err := c.last()
-	if err != nil {
-		return time.Time{}, err
-	}
-	var oldest int64
-	found, err := c.tx.Get([]any{&oldest},
-		`SELECT time FROM counted_calls WHERE account_id = ? AND class = ? AND number = ?`,
-		c.accountID, c.class, last+1-w.limit)
-	if err != nil || !found {
-		return now, err
-	}
-	return time.UnixMilli(oldest).Add(w.length), nil
-}
-
-func (c counter) last() (number, at int64, err error) {
-	_, err = c.tx.Get([]any{&number, &at},
-		`SELECT number, time FROM counted_calls WHERE account_id = ? AND class = ? ORDER BY number DESC LIMIT 1`,
-		c.accountID, c.class)
-	return number, at, err
-}
-
-// add counts a call, and forgets up to two old ones: that keeps pace.
-func (c counter) add(now time.Time) error {
-	last, at, err := c.last()
-	if err != nil {
-		return err
-	}
-	err = c.tx.Exec(`INSERT INTO counted_calls (account_id, class, number, time) VALUES (?, ?, ?, ?)`,
-		c.accountID, c.class, last+1, max(at, now.UnixMilli()))
-	if err != nil {
-		return err
-	}
-	return c.tx.Exec(`
-		DELETE FROM counted_calls WHERE account_id = ?1 AND class = ?2 AND time <= ?3 AND number IN (
-			SELECT number FROM counted_calls WHERE account_id = ?1 AND class = ?2 ORDER BY number LIMIT 2)`,
-		c.accountID, c.class, now.Add(-longestWindow).UnixMilli())
 }

@@ -60,7 +60,15 @@ func (s *sandbox) cards() map[string]card {
 func (s *sandbox) awaitDeliveries() {
 	s.T.Helper()
 	sandboxtest.Eventually(s.T, func() bool {
-		return !strings.Contains(s.Get("/_sandbox/deliveries").OK(http.StatusOK).Raw, `"state":"pending"`)
+		for page := 1; ; page++ {
+			list := s.Get(fmt.Sprintf("/_sandbox/deliveries?page=%d", page)).OK(http.StatusOK)
+			if strings.Contains(list.Raw, `"state":"pending"`) {
+				return false
+			}
+			if len(list.Data()) == 0 {
+				return true
+			}
+		}
 	})
 }
 

@@ -1,7 +1,10 @@
 package control
 
 import (
+	"net/http"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
@@ -33,11 +36,20 @@ func reset(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Response{}, err
 	}
+	if !c.Account.First() {
+		return wire.Response{}, &wire.Error{
+			Status: http.StatusForbidden, Code: wire.CodeFirstAccountOnly,
+			Message: "only the key of the file's first account resets it, for every account is removed",
+		}
+	}
 	var balance usd.Amount
 	if _, err := c.Tx.Get([]any{&balance}, `SELECT initial_balance FROM service`); err != nil {
 		return wire.Response{}, err
 	}
 	if err := empty(c.Tx); err != nil {
+		return wire.Response{}, err
+	}
+	if err := behavior.ForgetCalls(c.Tx); err != nil {
 		return wire.Response{}, err
 	}
 	if err := account.ResetFirst(c.Tx, balance); err != nil {

@@ -38,8 +38,17 @@ func Routes(recorder *requestlog.Recorder) []server.Route {
 	}
 }
 
+// audit shows the ledger's accounts in pages, and on each of them whether the
+// whole ledger is balanced.
 func audit(c *server.Call) (wire.Response, error) {
+	query := c.Query()
+	page := query.LargePage()
+	if err := query.Done(); err != nil {
+		return wire.Response{}, err
+	}
 	report, err := ledger.Audit(c.Tx, c.Account.ID)
+	begin := min(page.Offset(), int64(len(report.Accounts)))
+	report.Accounts = report.Accounts[begin:min(begin+page.Size, int64(len(report.Accounts)))]
 	return wire.OK(report), err
 }
 
@@ -54,7 +63,12 @@ type requestView struct {
 
 // listRequests shows the API calls so far, the oldest first.
 func listRequests(c *server.Call) (wire.Response, error) {
-	entries, err := requestlog.List(c.Tx, c.Account.ID)
+	query := c.Query()
+	page := query.LargePage()
+	if err := query.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	entries, total, err := requestlog.List(c.Tx, c.Account.ID, page)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -65,7 +79,7 @@ func listRequests(c *server.Call) (wire.Response, error) {
 			data[i].IdempotencyKey = &e.IdempotencyKey
 		}
 	}
-	return wire.OK(wire.List[requestView]{Data: data}), nil
+	return wire.OK(wire.LargeList[requestView]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), nil
 }
 
 func forgetRequests(c *server.Call) (wire.Response, error) {

@@ -13,6 +13,9 @@ type Line struct {
 	Balance usd.Amount `json:"balance"`
 }
 
+// maxProblems is how many a report names.
+const maxProblems = 100
+
 // Report is what an audit found.
 type Report struct {
 	Accounts []Line   `json:"accounts"`
@@ -59,6 +62,7 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 		report.Problems = append(report.Problems, problems...)
 	}
 	report.Balanced = len(report.Problems) == 0
+	report.Problems = report.Problems[:min(maxProblems, len(report.Problems))]
 	return report, nil
 }
 

@@ -229,7 +229,7 @@ func (s *fixture) reset() {
 			p.perform(call)
 		}
 	}
-	p.must(http.MethodGet, control+"/deliveries", "", found(object{"data": list{}}))
+	p.must(http.MethodGet, control+"/deliveries", "", found(largeList(list{})))
 	p.must(http.MethodGet, control+"/faults", "", found(object{"data": list{}}))
 	p.checkLedger()
 }

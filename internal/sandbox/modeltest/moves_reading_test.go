@@ -181,12 +181,20 @@ func noLimits() object {
 	return object{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}
 }
 
+// largePage is how much of a list a control call returns.
+const largePage = 1000
+
+// largeList is the first page of a control call's list.
+func largeList(all list) object {
+	return object{"data": all[:min(len(all), largePage)], "page": 1, "per_page": largePage, "total": len(all)}
+}
+
 func (p *client) readRequests() (step, bool) {
 	if p.account.shared {
 		return step{}, false
 	}
 	return read(control+"/requests", func() outcome {
-		return found(object{"data": objects(p.account.requests, func(o object) object { return o })})
+		return found(largeList(objects(p.account.requests, func(o object) object { return o })))
 	})
 }
 

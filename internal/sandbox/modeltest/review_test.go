@@ -121,8 +121,7 @@ func adopt[T any](p *client, what string, shown []object, all []T, of func(T) (i
 
 // reviewRequests compares the log of a shared account without its order.
 func (p *client) reviewRequests() {
-	r := p.send(step{method: http.MethodGet, path: control + "/requests"}, "")
-	data, _ := r.Body["data"].(list)
+	data := p.listed(control + "/requests")
 	if len(data) != len(p.account.requests) {
 		p.fail(fmt.Sprintf("%d requests are logged, %d were made", len(data), len(p.account.requests)))
 		return
@@ -174,10 +173,19 @@ func (s *fixture) settleDeliveries(p *client) {
 	}
 }
 
+// listed returns all pages of a control call's list.
+func (p *client) listed(path string) (all list) {
+	for page := 1; ; page++ {
+		r := p.send(step{method: http.MethodGet, path: fmt.Sprintf("%s?page=%d", path, page)}, "")
+		data, _ := r.Body["data"].(list)
+		if all = append(all, data...); len(data) < largePage {
+			return all
+		}
+	}
+}
+
 func (p *client) deliveries() (all []object) {
-	r := p.send(step{method: http.MethodGet, path: control + "/deliveries"}, "")
-	data, _ := r.Body["data"].(list)
-	for _, one := range data {
+	for _, one := range p.listed(control + "/deliveries") {
 		o, _ := one.(object)
 		all = append(all, o)
 	}

@@ -10,13 +10,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 const (
-	// flushDelay is how long an entry may wait in memory. Gathering a few
-	// keeps reads from costing a write each.
-	flushDelay = 20 * time.Millisecond
+	// flushDelay is how long an entry may wait in memory. Gathering some keeps
+	// reads from costing a write each.
+	flushDelay = 100 * time.Millisecond
+	// maxPending is how many entries wait for a file that is locked; older ones
+	// make room.
+	maxPending = 10_000
 	// maxEntries is how many entries a file holds; older ones make room.
 	maxEntries = 100_000
 	// maxText cuts paths and queries.
@@ -34,20 +39,23 @@ type Entry struct {
 	Time           time.Time
 }
 
-// Recorder gathers entries and writes them to the file.
+// Recorder gathers entries, and writes them to the file together with the counts
+// of calls.
 type Recorder struct {
-	db     *store.DB
-	logger *slog.Logger
+	db       *store.DB
+	counters *behavior.Counters
+	logger   *slog.Logger
 
 	flushing sync.Mutex // keeps batches in order
 	mu       sync.Mutex
 	pending  []Entry
 	timer    *time.Timer // runs while pending is not empty
+	closed   bool
 }
 
-// New returns a recorder. Flush it before the file is closed.
-func New(db *store.DB, logger *slog.Logger) *Recorder {
-	return &Recorder{db: db, logger: logger}
+// New returns a recorder. Close it before the file is closed.
+func New(db *store.DB, counters *behavior.Counters, logger *slog.Logger) *Recorder {
+	return &Recorder{db: db, counters: counters, logger: logger}
 }
 
 // Record records a call. It never waits for the file.
@@ -56,43 +64,74 @@ func (r *Recorder) Record(e Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending = append(r.pending, e)
-	if len(r.pending) == 1 {
-		r.timer = time.AfterFunc(flushDelay, func() {
-			if err := r.Flush(context.Background()); err != nil {
-				r.logger.Error("writing the request log", "error", err)
-			}
-		})
-	}
+	r.schedule()
 }
 
-// Flush writes what was recorded so far.
+// schedule has a batch written soon. The caller holds the lock.
+func (r *Recorder) schedule() {
+	if r.timer != nil || len(r.pending) == 0 || r.closed {
+		return
+	}
+	r.timer = time.AfterFunc(flushDelay, func() {
+		if err := r.Flush(context.Background()); err != nil {
+			r.logger.Warn("the request log could not be written, and will be later", "error", err)
+		}
+	})
+}
+
+// Flush writes what was recorded so far. What cannot be written now is kept.
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
 	r.mu.Lock()
-	batch := r.pending
+	entries, counts := r.pending, r.counters.Take()
 	r.pending = nil
 	if r.timer != nil {
 		r.timer.Stop()
+		r.timer = nil
 	}
 	r.mu.Unlock()
-	if len(batch) == 0 {
+	if len(entries) == 0 {
 		return nil
 	}
-	return r.db.Write(ctx, func(tx *store.Tx) error {
-		var last int64
-		for _, e := range batch {
-			id, err := tx.Insert(`
-				INSERT INTO request_log (account_id, method, path, query, status, idempotency_key, time)
-				VALUES (?, ?, ?, ?, ?, ?, ?)`,
-				e.AccountID, e.Method, e.Path, e.Query, e.Status, e.IdempotencyKey, e.Time.UnixMilli())
-			if err != nil {
-				return err
-			}
-			last = id
+	err := r.db.Write(ctx, func(tx *store.Tx) error {
+		if err := r.counters.Write(tx, counts); err != nil {
+			return err
 		}
-		return tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
+		return write(tx, entries)
 	})
+	if err != nil {
+		r.counters.Return(counts)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.pending = append(entries, r.pending...)
+		r.pending = r.pending[max(0, len(r.pending)-maxPending):]
+		r.schedule()
+	}
+	return err
+}
+
+// Close writes what was recorded so far. What is recorded later is lost.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	return r.Flush(context.Background())
+}
+
+func write(tx *store.Tx, entries []Entry) error {
+	var last int64
+	for _, e := range entries {
+		id, err := tx.Insert(`
+			INSERT INTO request_log (account_id, method, path, query, status, idempotency_key, time)
+			VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			e.AccountID, e.Method, e.Path, e.Query, e.Status, e.IdempotencyKey, e.Time.UnixMilli())
+		if err != nil {
+			return err
+		}
+		last = id
+	}
+	return tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
 }
 
 var (
@@ -126,15 +165,20 @@ func Clean(text string) string {
 	return text
 }
 
-// List returns the calls of an account, the oldest first.
-func List(tx *store.Tx, accountID int64) ([]Entry, error) {
-	return store.Select(tx, func(row store.Row) (e Entry, err error) {
+// List returns a page of the calls of an account, the oldest first, and how many
+// there are.
+func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total int64, err error) {
+	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID); err != nil {
+		return nil, 0, err
+	}
+	entries, err = store.Select(tx, func(row store.Row) (e Entry, err error) {
 		var at int64
 		err = row.Scan(&e.AccountID, &e.Method, &e.Path, &e.Query, &e.Status, &e.IdempotencyKey, &at)
 		e.Time = time.UnixMilli(at).UTC()
 		return e, err
 	}, `SELECT account_id, method, path, query, status, idempotency_key, time FROM request_log
-		WHERE account_id = ? ORDER BY id`, accountID)
+		WHERE account_id = ? ORDER BY id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
+	return entries, total, err
 }
 
 // Forget removes what List returns.

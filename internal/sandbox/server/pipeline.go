@@ -85,6 +85,7 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 // takes the fault that is meant for the call. The key is looked up only here;
 // without a valid one, nothing else is done.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
+	faulty := false
 	err := s.DB.Read(ctx, func(tx *store.Tx) (err error) {
 		if x.now, err = tx.Now(); err != nil {
 			return err
@@ -107,10 +108,13 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 		if x.limits, err = behavior.ReadLimits(tx); err != nil {
 			return err
 		}
-		x.fault, err = behavior.FindFault(tx, x.request.Method, x.path())
+		if err := s.Counters.Read(tx); err != nil {
+			return err
+		}
+		_, faulty, err = behavior.FindFault(tx, x.request.Method, x.path())
 		return err
 	})
-	if err != nil || x.fault == nil {
+	if err != nil || !faulty {
 		return err
 	}
 	return s.DB.Write(ctx, func(tx *store.Tx) (err error) {
@@ -121,7 +125,7 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 
 // process is the way of a call that no fault is in the way of.
 func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
-	if err := s.authorize(ctx, x); err != nil {
+	if err := s.authorize(x); err != nil {
 		return s.refuse(x, err)
 	}
 	if x.route.Before != nil {
@@ -130,8 +134,11 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 		}
 	}
 	begin := s.DB.Read
-	if x.route.writes() {
+	switch {
+	case x.route.writes():
 		begin = s.DB.Write
+	case !x.isAPI(): // may read a lot
+		begin = s.DB.ReadLong
 	}
 	var res wire.Response
 	err := begin(ctx, func(tx *store.Tx) (err error) {
@@ -146,21 +153,12 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 
 // authorize checks that the account may make the call. A call of a valid key
 // counts towards its limits, whatever becomes of it.
-func (s *Server) authorize(ctx context.Context, x *exchange) error {
+func (s *Server) authorize(x *exchange) error {
 	if !x.isAPI() {
 		return nil
 	}
-	if x.limits.Apply(x.route.Class) {
-		err := s.DB.Write(ctx, func(tx *store.Tx) error {
-			wait, err := x.limits.Admit(tx, x.account.ID, x.route.Class)
-			if err == nil && wait > 0 {
-				return rateLimited(wait)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	if wait := s.Counters.Admit(x.limits, x.account.ID, x.route.Class, x.now); wait > 0 {
+		return rateLimited(wait)
 	}
 	return readiness(x.account.State)
 }

@@ -71,6 +71,7 @@ type Server struct {
 	DB       *store.DB
 	Keys     *vault.Keyring
 	Recorder *requestlog.Recorder
+	Counters *behavior.Counters
 	Logger   *slog.Logger
 	Closing  <-chan struct{} // ends the delays of faults
 

@@ -22,6 +22,8 @@ const (
 	// busyTimeout is how long a transaction waits for its turn, behind others of
 	// this process and behind the lock of another one.
 	busyTimeout = 3 * time.Second
+	// longTimeout is how long a long read waits for others of its kind.
+	longTimeout = 30 * time.Second
 	// busyPause is how long to wait before a lock is tried again.
 	busyPause = 2 * time.Millisecond
 )
@@ -38,6 +40,7 @@ type DB struct {
 	wall    func() time.Time
 	writer  *pool
 	reader  *pool
+	long    *pool
 	signal  chan struct{} // holds at most one
 
 	stop    chan struct{}
@@ -92,18 +95,24 @@ func (db *DB) open(ctx context.Context) (err error) {
 	if db.writer, err = openPool(ctx, dataSource(db.path, true), 1); err != nil {
 		return err
 	}
-	db.reader = db.writer // a database in memory belongs to its one connection
+	db.reader, db.long = db.writer, db.writer // a database in memory belongs to its one connection
 	if err := retryBusy(ctx, func() error { return migrate(ctx, db.writer) }); err != nil {
 		return errors.Join(err, db.closePools())
 	}
 	if db.path == memoryPath {
 		return nil
 	}
-	reader, err := openPool(ctx, dataSource(db.path, false), readers)
-	if err == nil {
-		db.reader, err = reader, db.inPlace()
+	for _, p := range []struct {
+		pool **pool
+		size int
+	}{{&db.reader, readers}, {&db.long, 1}} {
+		opened, err := openPool(ctx, dataSource(db.path, false), p.size)
+		if err != nil {
+			return errors.Join(err, db.closePools())
+		}
+		*p.pool = opened
 	}
-	if err != nil {
+	if err := db.inPlace(); err != nil {
 		return errors.Join(err, db.closePools())
 	}
 	return nil
@@ -144,10 +153,13 @@ func (db *DB) Close() error {
 }
 
 func (db *DB) closePools() error {
-	if db.reader == db.writer {
-		return db.writer.close()
+	var errs []error
+	for _, p := range []*pool{db.long, db.reader} {
+		if p != db.writer {
+			errs = append(errs, p.close())
+		}
 	}
-	return errors.Join(db.reader.close(), db.writer.close())
+	return errors.Join(append(errs, db.writer.close())...)
 }
 
 // Signals tells that a transaction of this process called Signal and is
@@ -157,7 +169,13 @@ func (db *DB) Signals() <-chan struct{} { return db.signal }
 // Read runs f on a snapshot. f must not change anything, and may be run again
 // when it met a lock.
 func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
-	return db.run(ctx, db.reader, "BEGIN", f)
+	return db.run(ctx, transaction{db.reader, "BEGIN", context.WithoutCancel(ctx), busyTimeout}, f)
+}
+
+// ReadLong is Read for what may take long: it has a connection of its own, so that
+// nobody else waits for it, and the context ends it.
+func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
+	return db.run(ctx, transaction{db.long, "BEGIN", ctx, longTimeout}, f)
 }
 
 // Write runs f alone among all writers of the file and commits what it did;
@@ -167,20 +185,27 @@ func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 	if err := db.inPlace(); err != nil {
 		return err
 	}
-	return db.run(ctx, db.writer, "BEGIN IMMEDIATE", f)
+	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f)
 }
 
-// run waits for a turn, at most busyTimeout.
-func (db *DB) run(ctx context.Context, p *pool, begin string, f func(*Tx) error) error {
-	turn, cancel := context.WithTimeoutCause(ctx, busyTimeout, ErrBusy)
+// transaction says how one is run.
+type transaction struct {
+	pool  *pool
+	begin string
+	ctx   context.Context //nolint:containedctx // of its statements; what it is run with ends the wait for its turn
+	wait  time.Duration   // for its turn, at most
+}
+
+func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
+	turn, cancel := context.WithTimeoutCause(ctx, t.wait, ErrBusy)
 	defer cancel()
-	c, err := p.acquire(turn)
+	c, err := t.pool.acquire(turn)
 	if err != nil {
 		return fmt.Errorf("waiting for the database: %w", err)
 	}
-	defer p.release(c)
-	tx := &Tx{conn: c, wall: db.wall, ctx: context.WithoutCancel(ctx)}
-	if err := retryBusy(turn, func() error { return tx.run(begin, f) }); err != nil {
+	defer t.pool.release(c)
+	tx := &Tx{conn: c, wall: db.wall, ctx: t.ctx}
+	if err := retryBusy(turn, func() error { return tx.run(t.begin, f) }); err != nil {
 		return err
 	}
 	if tx.signal {

@@ -27,6 +27,7 @@ func (tx *Tx) run(begin string, f func(*Tx) error) (err error) {
 	committed := false
 	defer func() { // also when f panics
 		if !committed {
+			tx.ctx = context.WithoutCancel(tx.ctx)
 			err = errors.Join(err, tx.Exec("ROLLBACK"))
 		}
 	}()

@@ -12,10 +12,21 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// listDeliveries shows every delivery with its tries, the oldest first.
+// listDeliveries shows the deliveries with their tries, the oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
-	deliveries, err := readDeliveries(c, ofAccount, c.Account.ID)
-	return wire.OK(wire.List[*deliveryView]{Data: deliveries}), err
+	query := c.Query()
+	page := query.LargePage()
+	if err := query.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	var total int64
+	_, err := c.Tx.Get([]any{&total}, `
+		SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	deliveries, err := readDeliveries(c, onPage, c.Account.ID, page.Size, page.Offset())
+	return wire.OK(wire.LargeList[*deliveryView]{Data: deliveries, Page: page.Number, PerPage: page.Size, Total: total}), err
 }
 
 // redeliver makes a delivery due at once, at the start of the schedule, also
@@ -87,8 +98,9 @@ func (v *deliveryView) setDue(at time.Time) {
 
 // Which deliveries to read.
 const (
-	ofAccount = `e.account_id = ?`
-	ofID      = `e.account_id = ? AND d.public_id = ?`
+	onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
+		WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
+	ofID = `e.account_id = ? AND d.public_id = ?`
 )
 
 // readDeliveries returns deliveries with their tries, the oldest first.

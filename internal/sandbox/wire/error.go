@@ -19,6 +19,7 @@ const (
 	CodeCardActive              = "card_active"
 	CodeCardFrozen              = "card_frozen"
 	CodeCardTerminated          = "card_terminated"
+	CodeFirstAccountOnly        = "first_account_only"
 	CodeIdempotencyKeyInUse     = "idempotency_key_in_use"
 	CodeIdempotencyKeyReused    = "idempotency_key_reused"
 	CodeInjectedFault           = "injected_fault"

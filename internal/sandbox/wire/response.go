@@ -26,6 +26,14 @@ type List[T any] struct {
 	Data []T `json:"data"`
 }
 
+// LargeList is a list with large pages.
+type LargeList[T any] struct {
+	Data    []T   `json:"data"`
+	Page    int64 `json:"page"`
+	PerPage int64 `json:"per_page"`
+	Total   int64 `json:"total"` // of all pages
+}
+
 // Encode writes JSON. It panics over what has no JSON form, which is a mistake
 // in the program.
 func Encode(v any) []byte {
