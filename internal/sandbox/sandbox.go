@@ -39,6 +39,7 @@ type Options struct {
 	Clock          func() time.Time // the clock on the wall; nil is time.Now
 	WebhookCA      []byte           // PEM: authorities that endpoints' certificates may come from, beside the system's
 	WebhookTimeout time.Duration    // how long an endpoint may take to answer; 0 is 15 s
+	PublicWebhooks bool             // refuse endpoints whose address is this machine's or its network's
 }
 
 // Sandbox is an open service. Several may share a file, in one process or many.
@@ -85,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(),
 		control.Routes(s.recorder)))
 	s.worker = webhook.StartWorker(webhook.WorkerOptions{
-		DB: db, Keys: s.keys, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout,
+		DB: db, Keys: s.keys, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout, PublicOnly: o.PublicWebhooks,
 	})
 	return s, nil
 }

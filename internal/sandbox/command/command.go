@@ -38,6 +38,8 @@ type settings struct {
 	wallet  usd.Amount
 	caFile  string
 	level   slog.Level
+
+	privateWebhooks bool
 }
 
 // Main serves the sandbox until the context ends and returns the exit code.
@@ -71,6 +73,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	flags.StringVar(&s.keyFile, "api-key-file", "", "file with the API key of the first account of a new file; one is made when left out")
 	flags.StringVar(&s.apiKey, "api-key", "", "the same as an argument, which every user of the machine can read")
 	flags.StringVar(&s.caFile, "webhook-ca", "", "PEM file of a certificate authority to trust for webhooks, beside the system's")
+	flags.BoolVar(&s.privateWebhooks, "allow-private-webhooks", false, "deliver to private addresses also when --listen is not on loopback")
 	flags.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug (every request), info, warn or error")
 	balance := flags.String("initial-balance", sandbox.DefaultInitialBalance.String(), "USD in the wallet of a new file")
 	flags.Usage = func() {
@@ -125,17 +128,23 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 			return fmt.Errorf("--webhook-ca: %w", err)
 		}
 	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w", s.listen, err)
+	}
+	defer func() { _ = listener.Close() }() // the server has closed it, unless there was none
+	exposed := !isLoopback(listener.Addr())
+	if exposed {
+		logger.Warn("others on the network can reach the sandbox, over plain HTTP, which shows them its key", "address", listener.Addr().String())
+	}
 	service, err := sandbox.Open(ctx, sandbox.Options{
 		Path: s.data, InitialBalance: s.wallet, APIKey: s.apiKey, Logger: logger, WebhookCA: webhookCA,
+		PublicWebhooks: exposed && !s.privateWebhooks,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, service.Close()) }() //nolint:contextcheck // closing comes after the context's end
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
-	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w", s.listen, err)
-	}
 	server := &http.Server{
 		Handler:           service.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -143,12 +152,13 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnState:         newConnections().changed,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	// The key goes to standard output alone: the log may be kept.
 	_, err = fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", baseURL(listener.Addr()), service.APIKey())
 	if err != nil {
-		return errors.Join(fmt.Errorf("writing the address: %w", err), listener.Close())
+		return fmt.Errorf("writing the address: %w", err)
 	}
 	logger.Info("the sandbox listens", "address", listener.Addr().String(), "data", s.data)
 	err = serve(ctx, server, listener, service.Lost())
@@ -182,6 +192,11 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener, lost
 		err = errors.Join(err, served)
 	}
 	return err
+}
+
+func isLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 // baseURL is the address to give to clients on this machine.

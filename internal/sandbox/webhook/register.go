@@ -17,15 +17,23 @@ import (
 const (
 	maxURL    = 2048 // characters
 	maxSecret = 256  // characters
+	// maxEndpoints is how many an account may have: each change writes a delivery
+	// for each of them.
+	maxEndpoints = 2000
 )
 
 // Routes is API §4.15, and the deliveries.
 func Routes() []server.Route {
-	const deliveries = server.Control + "/deliveries"
+	const (
+		deliveries = server.Control + "/deliveries"
+		kept       = server.Control + "/retention"
+	)
 	return []server.Route{
 		{Method: http.MethodPost, Path: server.API + "/webhooks", Handle: register},
 		{Method: http.MethodGet, Path: deliveries, Handle: listDeliveries},
 		{Method: http.MethodPost, Path: deliveries + "/{delivery_id}/redeliver", Handle: redeliver},
+		{Method: http.MethodGet, Path: kept, Handle: readRetention},
+		{Method: http.MethodPut, Path: kept, Handle: replaceRetention},
 	}
 }
 
@@ -42,6 +50,13 @@ func register(c *server.Call) (wire.Response, error) {
 	e, err := readEndpoint(c.Fields())
 	if err != nil {
 		return wire.Response{}, err
+	}
+	var endpoints int
+	if _, err := c.Tx.Get([]any{&endpoints}, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID); err != nil {
+		return wire.Response{}, err
+	}
+	if endpoints >= maxEndpoints {
+		return wire.Response{}, wire.Invalid("the account has %d endpoints already, the most there may be", endpoints)
 	}
 	now, err := c.Tx.Now()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -43,17 +44,23 @@ type sender struct {
 }
 
 func newSender(o WorkerOptions) sender {
+	transport := &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
+		MaxIdleConns:           maxInFlight,
+		MaxIdleConnsPerHost:    perEndpoint,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	if o.PublicOnly {
+		transport.Proxy = nil // it would not say where it connects to
+		transport.DialContext = (&net.Dialer{ControlContext: refuseLocal}).DialContext
+	}
 	return sender{
 		keys:    o.Keys,
 		timeout: cmp.Or(o.Timeout, defaultTimeout),
 		client: &http.Client{
-			Transport: &http.Transport{
-				Proxy:                  http.ProxyFromEnvironment,
-				TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
-				MaxIdleConnsPerHost:    perEndpoint,
-				IdleConnTimeout:        30 * time.Second,
-				MaxResponseHeaderBytes: 64 << 10,
-			},
+			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -88,11 +95,7 @@ func (s sender) post(ctx context.Context, d delivery) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	target, err := s.keys.Open(vault.URLOfWebhook, d.webhookID, d.url)
-	if err != nil {
-		return 0, err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, string(target), bytes.NewReader(payload))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(payload))
 	if err != nil {
 		return 0, err
 	}

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -12,8 +13,11 @@ import (
 
 const (
 	// perEndpoint is how many deliveries to one endpoint run side by side.
-	// Endpoints do not share this room, so none waits for another.
 	perEndpoint = 8
+	// perHost is the same for the endpoints of one host together, and maxInFlight
+	// for all: each takes a connection.
+	perHost     = 32
+	maxInFlight = 256
 	// pollInterval is how late a worker may notice that a time has come, or
 	// what another process did.
 	pollInterval = 250 * time.Millisecond
@@ -28,6 +32,8 @@ type WorkerOptions struct {
 	Logger  *slog.Logger
 	Roots   *x509.CertPool // the authorities that endpoints' certificates may come from; nil: the system's
 	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
+	// PublicOnly refuses endpoints whose address is this machine's or its network's.
+	PublicOnly bool
 }
 
 // Worker brings the events of the outbox to their endpoints while it runs.
@@ -44,9 +50,10 @@ type Worker struct {
 	cancel  context.CancelFunc // of all that is in flight
 
 	// What follows belongs to the goroutine of run.
-	inFlight   map[string]string // deliveries by id: their endpoints' ids
-	unrecorded []result          // not in the file yet
-	renewed    int64             // when the leases were, in Unix milliseconds
+	inFlight   map[string]target // by the deliveries' ids
+	pruned     time.Time
+	unrecorded []result // not in the file yet
+	renewed    int64    // when the leases were, in Unix milliseconds
 }
 
 // result is a delivery that was tried.
@@ -61,7 +68,7 @@ func StartWorker(o WorkerOptions) *Worker {
 	w := &Worker{
 		db: o.DB, logger: o.Logger, sender: newSender(o), name: vault.Token("lease_"),
 		results: make(chan result), stop: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
-		inFlight: map[string]string{},
+		inFlight: map[string]target{},
 	}
 	go w.run(ctx)
 	return w
@@ -104,16 +111,25 @@ func (w *Worker) poll(ctx context.Context) {
 		if err := w.renew(tx); err != nil {
 			return err
 		}
+		if err := w.prune(tx); err != nil {
+			return err
+		}
 		due, err = w.lease(tx)
 		return err
 	})
 	if err != nil {
-		w.logger.Error("the outbox could not be worked on", "error", err)
+		for _, d := range due {
+			delete(w.inFlight, d.id)
+		}
+		level := slog.LevelError
+		if errors.Is(err, store.ErrBusy) {
+			level = slog.LevelWarn
+		}
+		w.logger.Log(ctx, level, "the outbox could not be worked on", "error", err)
 		return
 	}
 	w.unrecorded = nil
 	for _, d := range due {
-		w.inFlight[d.id] = d.webhookID
 		go func() { w.results <- result{d, w.sender.send(ctx, d)} }()
 	}
 }

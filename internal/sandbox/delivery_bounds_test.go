@@ -1,0 +1,86 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// A receiver that never answers, with many endpoints, takes a bounded number of
+// connections, and no other endpoint waits for it.
+func TestManyEndpointsOfASilentReceiver(t *testing.T) {
+	t.Parallel()
+	const endpoints = 150
+	var now, most atomic.Int64
+	silent := sandboxtest.NewReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		n := now.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		<-r.Context().Done()
+		now.Add(-1)
+	})
+	good := sandboxtest.NewReceiver(t, nil)
+	s := start(t, silent.Trusted)
+	for i := range endpoints {
+		s.subscribe(fmt.Sprintf("%s/%d", silent.URL, i), `"*"`)
+	}
+	s.subscribe(good.URL, `"*"`)
+	s.Issue("50")
+	good.Wait(1)
+	silent.Wait(20)
+	s.Issue("50")
+	good.Wait(2)
+	if n := most.Load(); n > 32 {
+		t.Errorf("%d connections to one receiver", n)
+	}
+}
+
+// With others on the network as its callers, the sandbox is not led to what only
+// this machine can reach.
+func TestLocalTargetsAreRefused(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s := start(t, inbox.Trusted, func(o *sandboxtest.Options) { o.PublicWebhooks = true })
+	port := inbox.URL[strings.LastIndex(inbox.URL, ":"):]
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.1.2.3", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "100.64.0.1", "0.0.0.0"} {
+		hook := s.subscribe("https://"+host+port+"/", `"*"`).Text("id")
+		s.Issue("50")
+		try := tries(s.tried(hook, 1)[0])[0].(map[string]any)
+		if failure, _ := try["error"].(string); !strings.Contains(failure, "--allow-private-webhooks") {
+			t.Errorf("%s: %v", host, try)
+		}
+	}
+	if n := len(inbox.Events()); n != 0 {
+		t.Errorf("%d events arrived", n)
+	}
+}
+
+func TestOldDeliveriesAreForgotten(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s := start(t, inbox.Trusted)
+	if got := s.Get("/_sandbox/retention").OK(200).Text("deliveries"); got != "10000" {
+		t.Errorf("%s deliveries are kept", got)
+	}
+	s.Call(http.MethodPut, "/_sandbox/retention", `{"deliveries":0}`).Refused(400, "invalid_request", "deliveries")
+	hook := s.subscribe(inbox.URL, `"*"`).Text("id")
+	for range 5 {
+		s.Issue("50")
+	}
+	s.tried(hook, 1)
+	newest := s.deliveries(hook)[3:]
+	s.Call(http.MethodPut, "/_sandbox/retention", `{"deliveries":2}`).OK(200)
+	sandboxtest.Eventually(t, func() bool { return len(s.deliveries(hook)) == 2 })
+	if left := s.deliveries(hook); fmt.Sprint(left) != fmt.Sprint(newest) {
+		t.Errorf("left are %v, want %v", left, newest)
+	}
+	for _, table := range []string{"events", "delivery_tries"} {
+		if n := queryInt(t, s.path, "SELECT COUNT(*) FROM "+table); n != 2 {
+			t.Errorf("%d %s are left", n, table)
+		}
+	}
+}

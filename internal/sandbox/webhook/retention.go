@@ -1,0 +1,100 @@
+package webhook
+
+import (
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+const (
+	// pruneInterval is how often a worker that delivers looks for what to forget.
+	pruneInterval = 5 * time.Second
+	// pruneSize is how many deliveries of an account one look forgets.
+	pruneSize = 1000
+	// unfinishedFactor is how many deliveries are kept that are not finished, for
+	// each that is.
+	unfinishedFactor = 10
+	maxKept          = 1_000_000
+)
+
+// retention is how many deliveries of each account are kept: the newest ones.
+type retention struct {
+	Deliveries int64 `json:"deliveries"`
+}
+
+const retentionSetting = "retention"
+
+func loadRetention(tx *store.Tx) (retention, error) {
+	r := retention{Deliveries: 10_000}
+	return r, tx.ReadSetting(retentionSetting, &r)
+}
+
+func readRetention(c *server.Call) (wire.Response, error) {
+	r, err := loadRetention(c.Tx)
+	return wire.OK(r), err
+}
+
+func replaceRetention(c *server.Call) (wire.Response, error) {
+	fields := c.Fields()
+	r := retention{Deliveries: fields.Integer("deliveries", 10_000, 1, maxKept)}
+	if err := fields.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	c.Tx.Signal()
+	return wire.OK(r), c.Tx.WriteSetting(retentionSetting, r)
+}
+
+// prune forgets old deliveries, with their tries and events, now and then.
+func (w *Worker) prune(tx *store.Tx) error {
+	if time.Since(w.pruned) < pruneInterval {
+		return nil
+	}
+	w.pruned = time.Now()
+	keep, err := loadRetention(tx)
+	if err != nil {
+		return err
+	}
+	accounts, err := store.Select(tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) },
+		`SELECT DISTINCT account_id FROM webhooks`)
+	if err != nil {
+		return err
+	}
+	for _, account := range accounts {
+		if err := forget(tx, account, `AND d.due_at IS NULL`, keep.Deliveries); err != nil {
+			return err
+		}
+		if err := forget(tx, account, ``, keep.Deliveries*unfinishedFactor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget removes the oldest deliveries that a condition picks, but for the newest
+// ones.
+func forget(tx *store.Tx, account int64, condition string, keep int64) error {
+	type old struct{ delivery, event int64 }
+	all, err := store.Select(tx, func(row store.Row) (o old, err error) { return o, row.Scan(&o.delivery, &o.event) }, `
+		SELECT d.id, d.event_id FROM events e JOIN deliveries d ON d.event_id = e.id
+		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?`, account, pruneSize, keep)
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		for _, statement := range []struct {
+			query string
+			id    int64
+		}{
+			{`DELETE FROM delivery_tries WHERE delivery_id = ?`, o.delivery},
+			{`DELETE FROM deliveries WHERE id = ?`, o.delivery},
+			{`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.event},
+		} {
+			if err := tx.Exec(statement.query, statement.id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
