@@ -26,7 +26,7 @@ type Sandbox struct {
 }
 
 // maxConnections is how many a client keeps open.
-const maxConnections = 10
+const maxConnections = 64
 
 // Start runs the program's sandbox until the context ends; see process.Start.
 func Start(ctx context.Context, program string, flags ...string) (*Sandbox, error) {
@@ -78,6 +78,20 @@ func (s *Sandbox) WalletBalance(ctx context.Context) (usd.Amount, error) {
 func (s *Sandbox) PeakMemory() Megabytes {
 	s.Kill()
 	return PeakMemory(s.State())
+}
+
+// Memory returns what the running process holds now; 0 where the system does not
+// tell.
+func (s *Sandbox) Memory() Megabytes {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.ID()))
+	if err != nil {
+		return 0
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(status), &size, &resident); err != nil {
+		return 0
+	}
+	return Megabytes(resident * int64(os.Getpagesize()) / 1_000_000)
 }
 
 // Megabytes are a million bytes each.

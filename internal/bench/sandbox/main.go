@@ -21,7 +21,9 @@ import (
 )
 
 const (
-	clients = 10
+	clients = 8
+	// crowd is how many clients wait for each other.
+	crowd = 64
 	// loaded is how long each load lasts.
 	loaded = 5 * time.Second
 	// initialBalance pays for all cards, and for every fund there may be time for.
@@ -87,7 +89,7 @@ func (b *bench) report(figure, measured, target string, met bool) {
 		judgment = "MISSED"
 		b.missed++
 	}
-	fmt.Fprintf(os.Stdout, "%-48s %16s   %-18s %s\n", figure, measured, target, judgment)
+	fmt.Fprintf(os.Stdout, "%-52s %16s   %-18s %s\n", figure, measured, target, judgment)
 }
 
 // atLeast reports a rate.

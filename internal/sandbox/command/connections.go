@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 )
 
@@ -12,6 +13,8 @@ const (
 	maxConnections = 10_000
 	// otherFiles is how many files are left for everything else.
 	otherFiles = 512
+	// collectEvery is how many connections more have the garbage collected.
+	collectEvery = 500
 )
 
 // connections closes those that have been idle longest when there are too many.
@@ -37,6 +40,9 @@ func (c *connections) changed(connection net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew, http.StateIdle:
 		c.open[connection] = c.idle.PushBack(connection)
+		if state == http.StateNew && len(c.open)%collectEvery == 0 {
+			go debug.FreeOSMemory() // idle connections keep the stacks of their last requests until then
+		}
 	case http.StateActive:
 		c.open[connection] = nil
 	case http.StateHijacked, http.StateClosed:

@@ -24,12 +24,15 @@ const (
 	Loss      Kind = "loss"      // minus what nobody could be made to pay
 )
 
+// kinds are those of which an account has one.
+func kinds() []Kind { return []Kind{Wallet, Holds, Fees, Merchants, Deposits, Loss} }
+
 // mayOwe tells whether a balance below zero is right.
 func (k Kind) mayOwe() bool { return k == Deposits || k == Loss }
 
 // OpenAccounts makes the ledger accounts of a new account.
 func OpenAccounts(tx *store.Tx, accountID int64) error {
-	for _, kind := range []Kind{Wallet, Holds, Fees, Merchants, Deposits, Loss} {
+	for _, kind := range kinds() {
 		if _, err := open(tx, accountID, kind); err != nil {
 			return err
 		}
@@ -51,12 +54,18 @@ func Balance(tx *store.Tx, accountID int64, kind Kind) (usd.Amount, error) {
 	return balance, err
 }
 
-// CardsTotal returns the sum of all cards' balances.
+// CardsTotal returns the sum of all cards' balances. Since every entry adds up to
+// zero, it is what all other balances lack, which are few.
 func CardsTotal(tx *store.Tx, accountID int64) (usd.Amount, error) {
 	var total usd.Amount
-	_, err := tx.Get([]any{&total},
-		`SELECT COALESCE(SUM(balance), 0) FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, Card)
-	return total, err
+	for _, kind := range kinds() {
+		balance, err := Balance(tx, accountID, kind)
+		if err != nil {
+			return 0, err
+		}
+		total -= balance
+	}
+	return total, nil
 }
 
 // Leg is one side of an entry.

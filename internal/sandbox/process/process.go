@@ -49,6 +49,9 @@ func (p *Process) Kill() {
 	_ = p.Wait()
 }
 
+// ID is the process's.
+func (p *Process) ID() int { return p.command.Process.Pid }
+
 // Interrupt asks the process to end.
 func (p *Process) Interrupt() error { return p.command.Process.Signal(os.Interrupt) }
 
