@@ -87,3 +87,13 @@ func TestMainTakesAKey(t *testing.T) {
 		t.Errorf("ended with %d, and without a warning: %s", code, argument.log)
 	}
 }
+
+// runRefused runs the command, which must fail, and returns what it says.
+func runRefused(t *testing.T, arguments ...string) string {
+	t.Helper()
+	var out, log bytes.Buffer
+	if code := command.Main(t.Context(), arguments, &out, &log); code != 1 {
+		t.Errorf("ended with %d: %s", code, log.String())
+	}
+	return log.String()
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -21,6 +22,49 @@ func startSandbox(t *testing.T, arguments []string) *sandbox {
 	t.Helper()
 	log := new(bytes.Buffer)
 	return &sandbox{sandboxtest.StartProcess(t, log, arguments...), log}
+}
+
+// startSandboxes starts two at once.
+func startSandboxes(t *testing.T, arguments []string) []*sandbox {
+	t.Helper()
+	servers := make([]*sandbox, 2)
+	var group sync.WaitGroup
+	for i := range servers {
+		group.Go(func() { servers[i] = startSandbox(t, arguments) })
+	}
+	group.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return servers
+}
+
+// readAll reads what a person looks at, until the server is gone, and returns how
+// often.
+func (s *sandbox) readAll() (times int) {
+	s.T.Helper()
+	for {
+		for _, path := range []string{"/_sandbox/ledger", "/_sandbox/requests", "/_sandbox/deliveries", "/cards", "/transactions"} {
+			a := s.Send(s.T.Context(), http.MethodGet, path, nil)
+			if a.Err != nil {
+				return times
+			}
+			if a.Status != http.StatusOK || strings.Contains(a.Raw, `"balanced":false`) {
+				s.T.Errorf("GET %s answered %d %s", path, a.Status, a.Raw)
+				return times
+			}
+		}
+		times++
+	}
+}
+
+// stop ends the process as a signal does.
+func (s *sandbox) stop() {
+	s.T.Helper()
+	if err := s.Interrupt(); err != nil {
+		s.T.Errorf("ended with %v: %s", err, s.log)
+	}
+	s.kill()
 }
 
 func (s *sandbox) kill() {

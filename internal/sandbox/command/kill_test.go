@@ -18,7 +18,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The sandbox is killed at random moments while clients change cards. After
+// Two sandboxes share a file. At random moments, while clients change cards and
+// others read all that there is, one is killed and the other one stopped. After
 // each restart, what was answered is there, what was not is there as a whole or
 // not at all, and in the end every event has arrived.
 func TestKill(t *testing.T) {
@@ -40,34 +41,41 @@ func TestKill(t *testing.T) {
 		"--data", filepath.Join(t.TempDir(), "s.db"), "--initial-balance", initial.String(), "--webhook-ca", authority,
 	}
 
-	server := startSandbox(t, arguments)
-	server.Unlimited()
-	server.Post("/webhooks", `{"url":"`+receiver.URL+`","events":["*"]}`).OK(201)
+	servers := startSandboxes(t, arguments)
+	servers[0].Unlimited()
+	servers[0].Put("/_sandbox/retention", `{"deliveries":1000000}`).OK(200)
+	servers[0].Post("/webhooks", `{"url":"`+receiver.URL+`","events":["*"]}`).OK(201)
 	all := make([]*client, clients)
 	for i := range all {
 		all[i] = newClient(i)
 	}
-	unanswered, committed, changes := 0, 0, 0
-	for range rounds {
+	unanswered, committed, changes, reads := 0, 0, 0, 0
+	for round := range rounds {
 		var group sync.WaitGroup
-		for _, c := range all {
-			group.Go(func() { c.work(t, server) })
+		for i, c := range all {
+			group.Go(func() { c.work(t, servers[i%2]) })
+		}
+		read := make([]int, 2)
+		for i, s := range servers {
+			group.Go(func() { read[i] = s.readAll() })
 		}
 		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
-		server.kill()
+		servers[round%2].kill()
+		servers[(round+1)%2].stop()
 		group.Wait()
+		reads += read[0] + read[1]
 
-		server = startSandbox(t, arguments)
+		servers = startSandboxes(t, arguments)
 		for _, c := range all {
 			if c.unknown == nil {
 				continue
 			}
 			unanswered++
-			if c.resolve(t, server) {
+			if c.resolve(t, servers[0]) {
 				committed++
 			}
 		}
-		audit(t, server, all, initial)
+		audit(t, servers[1], all, initial)
 		if t.Failed() {
 			break
 		}
@@ -75,10 +83,11 @@ func TestKill(t *testing.T) {
 	for _, c := range all {
 		changes += len(c.done)
 	}
-	server.awaitDeliveries()
+	servers[0].awaitDeliveries()
 	compare(t, receiver.Events(), all, rounds)
-	server.kill()
-	t.Logf("%d changes; of %d that were cut off, %d had been committed", changes, unanswered, committed)
+	servers[0].kill()
+	servers[1].kill()
+	t.Logf("%d changes; of %d that were cut off, %d had been committed; %d reads of everything", changes, unanswered, committed, reads)
 }
 
 // audit compares all cards and the wallet with what the clients know.

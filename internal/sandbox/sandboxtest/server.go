@@ -65,7 +65,7 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	s := &Server{Path: o.Path}
 	disconnect := func() {}
 	if o.Direct {
-		s.Client = &Client{process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}, t, direct{handler}}
+		s.Client = &Client{process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}, t, Direct(handler)}
 	} else {
 		server := httptest.NewUnstartedServer(handler)
 		if o.Logger != nil {
@@ -89,6 +89,9 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 
 // Close ends the service; its file can be opened again.
 func (s *Server) Close() { s.stop() }
+
+// Direct carries requests to a handler, without a network.
+func Direct(handler http.Handler) http.RoundTripper { return direct{handler} }
 
 type direct struct{ handler http.Handler }
 

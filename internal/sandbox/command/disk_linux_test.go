@@ -1,0 +1,93 @@
+package command_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// smallDisk is a folder with room for little. It skips where nobody may mount one.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := syscall.Mount("none", folder, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("cannot mount a small disk: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(folder, syscall.MNT_DETACH) })
+	return folder
+}
+
+// A change that a full disk has no room for is refused and has not happened, every
+// other one is kept, and there is more to come once there is room.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	folder := smallDisk(t)
+	arguments := []string{"--data", filepath.Join(folder, "s.db")}
+	p := sandboxtest.StartProcess(t, io.Discard, arguments...)
+	p.Unlimited()
+	card := p.Issue("50")
+	want := 50 * usd.Dollar
+	fund := func() int {
+		a := p.Send(t.Context(), http.MethodPost, "/cards/"+card+"/fund", `{"amount":0.01}`)
+		if a.Status == http.StatusOK {
+			want += usd.Cent
+		}
+		return a.Status
+	}
+	if err := os.WriteFile(filepath.Join(folder, "other"), make([]byte, 300<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for range 5000 {
+		if fund() == http.StatusInternalServerError {
+			if refused++; refused == 10 {
+				break
+			}
+		}
+	}
+	if refused == 0 {
+		t.Fatal("the disk never was full")
+	}
+	check := func(when string) {
+		t.Helper()
+		var got struct{ Balance usd.Amount }
+		if p.Get("/cards/" + card).Into(&got); got.Balance != want {
+			t.Errorf("%s, the card holds %s, want %s", when, got.Balance, want)
+		}
+		p.Balanced()
+	}
+	check("with a full disk")
+	p.Kill()
+	if err := os.Remove(filepath.Join(folder, "other")); err != nil {
+		t.Fatal(err)
+	}
+	p = sandboxtest.StartProcess(t, io.Discard, arguments...)
+	check("after a kill")
+	if status := fund(); status != http.StatusOK {
+		t.Errorf("with room again, answered %d", status)
+	}
+	check("with room again")
+}
+
+func TestReadOnlyDisk(t *testing.T) {
+	t.Parallel()
+	folder := smallDisk(t)
+	arguments := []string{"--data", filepath.Join(folder, "s.db")}
+	sandboxtest.StartProcess(t, io.Discard, arguments...).Kill()
+	if err := syscall.Mount("none", folder, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"s.db", "new.db"} {
+		r := runRefused(t, "--data", filepath.Join(folder, name))
+		if !strings.Contains(r, "not writable") {
+			t.Errorf("%s: %s", name, r)
+		}
+	}
+}
