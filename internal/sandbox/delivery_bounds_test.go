@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -15,13 +15,19 @@ import (
 func TestManyEndpointsOfASilentReceiver(t *testing.T) {
 	t.Parallel()
 	const endpoints = 150
-	var now, most atomic.Int64
+	var (
+		mu        sync.Mutex
+		now, most int
+	)
 	silent := sandboxtest.NewReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
-		n := now.Add(1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-		}
+		mu.Lock()
+		now++
+		most = max(most, now)
+		mu.Unlock()
 		<-r.Context().Done()
-		now.Add(-1)
+		mu.Lock()
+		now--
+		mu.Unlock()
 	})
 	good := sandboxtest.NewReceiver(t, nil)
 	s := start(t, silent.Trusted)
@@ -34,8 +40,10 @@ func TestManyEndpointsOfASilentReceiver(t *testing.T) {
 	silent.Wait(20)
 	s.Issue("50")
 	good.Wait(2)
-	if n := most.Load(); n > 32 {
-		t.Errorf("%d connections to one receiver", n)
+	mu.Lock()
+	defer mu.Unlock()
+	if most > 32 {
+		t.Errorf("%d connections to one receiver", most)
 	}
 }
 

@@ -10,5 +10,5 @@ func maxFiles() int {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return maxConnections
 	}
-	return int(min(limit.Cur, 1<<20)) //nolint:gosec // it fits
+	return int(min(limit.Cur, 1<<20))
 }

@@ -88,7 +88,7 @@ type Purpose string
 
 // The sealed values of a file.
 const (
-	APIKeyOfAccount    Purpose = "api key of account"
+	APIKeyOfAccount    Purpose = "api key of account" //nolint:gosec // the name of a credential, not one
 	SecretOfWebhook    Purpose = "secret of webhook"
 	URLOfWebhook       Purpose = "url of webhook"
 	PayloadOfEvent     Purpose = "payload of event"
