@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -48,6 +49,12 @@ type Card struct {
 	AutoFreezeAt      *usd.Amount    `json:"auto_freeze_at"` // USD; nil when unset
 	Metadata          map[string]any `json:"metadata"`
 	ExpiresAt         string         `json:"expires_at"` // YYYY-MM-DD
+}
+
+// CanonicalLabel is the same for labels of which the service may have made one
+// another, by trimming them.
+func CanonicalLabel(label string) string {
+	return strings.Join(strings.Fields(label), " ")
 }
 
 // CardFilter selects cards; empty fields select all.

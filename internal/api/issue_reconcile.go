@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,7 +28,7 @@ type issueReconciliation struct {
 
 // fingerprint is the same for all issuances whose cards look the same in a list.
 func (r *issueReconciliation) fingerprint() string {
-	return fmt.Sprintf("card %q %q %s", r.request.BinID, r.request.Label, r.request.Amount)
+	return fmt.Sprintf("card %q %q %s", r.request.BinID, CanonicalLabel(r.request.Label), r.request.Amount)
 }
 
 func (r *issueReconciliation) join(ctx context.Context) (err error) {
@@ -170,18 +172,28 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 	if r.baseline.full && old == 0 && !r.request.GeneratedLabel && len(cards) > 0 {
 		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")
 	}
-	return cards, nil
+	return r.likeliest(cards), nil
+}
+
+// likeliest are the cards with the limit that was asked for, or, where the
+// service clamps limits, all of them.
+func (r *issueReconciliation) likeliest(cards []CardListItem) []CardListItem {
+	asked := r.request.SpendingLimit
+	if asked == nil || !slices.ContainsFunc(cards, func(card CardListItem) bool { return card.SpendingLimit == *asked }) {
+		return cards
+	}
+	return slices.DeleteFunc(cards, func(card CardListItem) bool { return card.SpendingLimit != *asked })
 }
 
 func (r *issueReconciliation) matches(card CardListItem) bool {
 	q := r.request
 	switch {
-	case card.Label != q.Label, card.BinID != "" && card.BinID != q.BinID:
+	case CanonicalLabel(card.Label) != CanonicalLabel(q.Label), card.BinID != "" && !strings.EqualFold(card.BinID, q.BinID):
 		return false
 	case q.GeneratedLabel:
 		return true
 	}
-	return card.Balance == q.Amount && (q.SpendingLimit == nil || card.SpendingLimit == *q.SpendingLimit)
+	return card.Balance == q.Amount && (q.SpendingLimit == nil || card.SpendingLimit <= *q.SpendingLimit)
 }
 
 // strays are what an issuance that was sent several times has left behind, seen

@@ -158,7 +158,8 @@ func notLookedForLiveCards(err error) diag.Diagnostic {
 
 func issuedDifferently(card model, has []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service issued "+card.name()+" otherwise than asked",
-		fmt.Sprintf("The new card has %s. The next plan shows this, and would replace the card to change it, likely with the same result. To keep the card, write what it has into the configuration.",
+		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked, so that no plan replaces the card for it. "+
+			"Write what the service has into the configuration to see it there: that changes nothing else.",
 			strings.Join(has, " and ")))
 }
 

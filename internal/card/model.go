@@ -98,25 +98,6 @@ func (m *model) setState(status api.CardStatus, balance usd.Amount) {
 	m.Balance = m.Balance.Becoming(balance)
 }
 
-// keepRequested keeps what the plan asked a new card to be and warns where the
-// service made it otherwise: Terraform takes any other value for a bug of the
-// provider, and taints the card.
-func (m *model) keepRequested(plan model) diag.Diagnostics {
-	var has []string
-	if !plan.Label.IsUnknown() && !plan.Label.Equal(m.Label) {
-		has = append(has, fmt.Sprintf("label %q", m.Label.ValueString()))
-		m.Label = plan.Label
-	}
-	if !plan.SpendingLimit.IsUnknown() && !plan.SpendingLimit.SameCents(m.SpendingLimit) {
-		has = append(has, "spending_limit "+m.SpendingLimit.Amount().String())
-		m.SpendingLimit = plan.SpendingLimit
-	}
-	if len(has) == 0 {
-		return nil
-	}
-	return diag.Diagnostics{issuedDifferently(*m, has)}
-}
-
 // keepPlanned sets what the plan knew to what was planned, though the card may
 // have changed meanwhile: Terraform insists, and the next refresh shows it.
 func (m *model) keepPlanned(plan model) {

@@ -30,6 +30,8 @@ type privateState struct {
 	Unanswered bool `json:"unanswered,omitempty"`
 	// Imported cards have attributes whose values nobody but the service knows.
 	Imported bool `json:"imported,omitempty"`
+	// IssuedOtherwise is what the service made of what was asked.
+	IssuedOtherwise issuedOtherwise `json:"issued_otherwise,omitempty"`
 	// JustImported spares the read with which Terraform follows an import.
 	JustImported bool `json:"just_imported,omitempty"`
 	// Pending is a movement of money whose outcome is not known.

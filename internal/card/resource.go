@@ -67,13 +67,16 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.CreatedAt = session.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
 	state.ExpiresAt = stringOrNull(issued.Card.ExpiresAt)
 	state.ToppedUp = usdtype.Of(0)
-	resp.Diagnostics.Append(state.keepRequested(plan)...)
+	made := state.keepRequested(plan)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	private := privateState{Anchor: api.IssueAnchor(request.Amount), Token: uuid.NewString()}
+	private := privateState{Anchor: api.IssueAnchor(request.Amount), Token: uuid.NewString(), IssuedOtherwise: made}
 	if account, err := r.session.Account(ctx); err == nil {
 		private.keepAccount(account)
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
+	if has := made.differences(plan, issued.Card); len(has) > 0 {
+		resp.Diagnostics.Append(issuedDifferently(state, has))
+	}
 	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
 	resp.Diagnostics.Append(session.DelayWarning("issue "+state.name(), issued.Delay)...)
 	if issued.Adopted {

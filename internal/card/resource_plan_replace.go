@@ -15,19 +15,20 @@ func (p *planner) planImmutable() {
 	p.plan.ID, p.plan.Network, p.plan.Last4 = s.ID, s.Network, s.Last4
 	p.plan.CreatedAt, p.plan.ExpiresAt = s.CreatedAt, s.ExpiresAt
 
-	if !c.BinID.Equal(s.BinID) {
+	made := p.private.IssuedOtherwise
+	if !c.BinID.Equal(s.BinID) && !made.isAnswer("bin_id", *s, *c) {
 		p.replacement.Add("bin_id", c.BinID)
 	}
 	switch {
 	case c.Label.IsNull():
 		p.plan.Label = s.Label
-	case !c.Label.Equal(s.Label):
+	case !c.Label.Equal(s.Label) && !made.isAnswer("label", *s, *c):
 		p.replacement.Add("label", c.Label)
 	}
 	switch {
 	case c.SpendingLimit.IsNull() || c.SpendingLimit.SameCents(s.SpendingLimit):
 		p.plan.SpendingLimit = s.SpendingLimit
-	default:
+	case !made.isAnswer("spending_limit", *s, *c):
 		p.replacement.Add("spending_limit", c.SpendingLimit)
 	}
 

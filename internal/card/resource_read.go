@@ -38,7 +38,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	if private.JustImported {
 		private.JustImported = false
 	} else {
-		status, asOf, err = r.refresh(ctx, &state, &resp.Diagnostics)
+		status, asOf, err = r.refresh(ctx, &state, private.IssuedOtherwise, &resp.Diagnostics)
 	}
 	switch {
 	case api.IsNotFound(err):
@@ -75,13 +75,13 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 // refresh updates the model with what the service says, and returns the moment
 // for which that holds. Only the card's own summary tells when it was created, so
 // an imported card needs that. A new card may not be shown yet.
-func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
+func (r *cardResource) refresh(ctx context.Context, m *model, made issuedOtherwise, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
 	client, id := r.session.Client, m.ID.ValueString()
 	read := client.GetCard
 	if !m.CreatedAt.IsNull() {
 		card, err := client.RefreshCard(ctx, id, api.CardStatus(m.Status.ValueString()))
 		if err == nil {
-			m.fromAPI(card.CardListItem)
+			m.fromAPI(made.asAsked(card.CardListItem))
 			return card.Status, card.AsOf, nil
 		}
 		if created, _ := m.CreatedAt.ValueRFC3339Time(); !api.IsNotFound(err) || !r.session.IsNew(created) {
@@ -93,7 +93,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagno
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	m.fromAPI(summary.CardListItem)
+	m.fromAPI(made.asAsked(summary.CardListItem))
 	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), diags)
 	now, _ := client.ServiceTime()
 	return summary.Status, now, nil

@@ -28,6 +28,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 		resp.Diagnostics.Append(step(ctx)...)
 		save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)
 	}
+	private.IssuedOtherwise.adopt(u.plan)
 	if !resp.Diagnostics.HasError() {
 		u.now.keepPlanned(u.plan)
 		save(ctx, u.now, &resp.State, resp.Identity, &resp.Diagnostics)

@@ -66,8 +66,8 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 		}
 	}
 	id, _ := now.Values["id"].(string)
-	f.says("the warning", diags.Warnings(), id, `label "trimmed"`, "spending_limit 100.00", "next plan")
+	f.says("the warning", diags.Warnings(), id, `label "trimmed" in place of " trimmed"`, "spending_limit 100.00 in place of 200.00")
 	now, diags = p.Refresh(now)
 	f.succeed(diags)
-	f.same("the refreshed state", object{"label": "trimmed", "spending_limit": acctest.Number("100"), "frozen": true}, now.Values)
+	f.same("the refreshed state", object{"label": " trimmed", "spending_limit": acctest.Number("200"), "frozen": true}, now.Values)
 }

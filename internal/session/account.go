@@ -155,12 +155,13 @@ func (s *Session) LiveCards(ctx context.Context, label string) ([]api.CardListIt
 				if err != nil {
 					return nil, err
 				}
-				byLabel[card.Label] = append(byLabel[card.Label], card)
+				label := api.CanonicalLabel(card.Label)
+				byLabel[label] = append(byLabel[label], card)
 			}
 		}
 		return byLabel, nil
 	})
-	return slices.DeleteFunc(slices.Clone(byLabel[label]), func(card api.CardListItem) bool {
+	return slices.DeleteFunc(slices.Clone(byLabel[api.CanonicalLabel(label)]), func(card api.CardListItem) bool {
 		_, met := s.cards.Load(card.ID)
 		return met
 	}), err

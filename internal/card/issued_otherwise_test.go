@@ -1,0 +1,95 @@
+package card_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// tidies is a service that keeps values of new cards otherwise than asked.
+func tidies(t *testing.T) *acctest.Service {
+	t.Helper()
+	s := acctest.Start(t)
+	s.Put("/_sandbox/quirks", map[string]any{"card_values": "tidied"}).OK(http.StatusOK)
+	return s
+}
+
+const untidy = `amount = 60
+  label = " ads "
+  spending_limit = 60000
+  allowed_categories = ["travel", "food"]`
+
+// What the service made of a value at issuing is no drift: every plan would
+// replace the card, for a dollar, a new number, and the same result.
+func TestValuesThatTheServiceKeepsOtherwise(t *testing.T) {
+	t.Parallel()
+	s := tidies(t)
+	w := workspace(t, s)
+	output := apply(w, oneCard(untidy))
+	card := onlyCard(s)
+	prints(t, output, "otherwise than asked", card.ID, `label "ads" in place of " ads "`, "spending_limit 50000.00 in place of 60000.00")
+	printsNot(t, output, "allowed_categories [")
+	for range 2 {
+		plansNothing(t, w)
+		w.Must("apply", "-no-color", "-auto-approve", "-refresh-only")
+	}
+	serviceHolds(t, s, "active", 60*usd.Dollar, acctest.InitialBalance-61*usd.Dollar)
+
+	// Writing what the service has changes nothing either, now and later.
+	tidy := strings.NewReplacer(`" ads "`, `"ads"`, "60000", "50000").Replace(untidy)
+	if output := apply(w, oneCard(tidy)); !strings.Contains(output, "1 changed, 0 destroyed") {
+		t.Errorf("taking over what the service has is no mere change:\n%s", output)
+	}
+	plansNothing(t, w)
+	if now := onlyCard(s); now.ID != card.ID {
+		t.Errorf("the card is %s, was %s", now.ID, card.ID)
+	}
+	w.Must("destroy", "-no-color", "-auto-approve")
+}
+
+// A value that departs from what the service made of it is drift, and no drift
+// any more once it comes back.
+func TestValuesThatDepartFromWhatTheServiceMadeOfThem(t *testing.T) {
+	t.Parallel()
+	s := tidies(t)
+	w := applied(t, s, "", oneCard(untidy))
+	through(w, s.Proxy(func(rw http.ResponseWriter, r *http.Request) bool {
+		if !isCall(r, http.MethodGet, onlyCard(s).ID) {
+			return false
+		}
+		shown := forward(s, r)
+		shown.Body["spending_limit"] = 70
+		body, _ := json.Marshal(shown.Body)
+		answer(rw, http.StatusOK, string(body))
+		return true
+	}), "")
+	code, output := w.Run("plan", "-no-color", "-detailed-exitcode")
+	if code != 2 {
+		t.Errorf("the plan ended with %d:\n%s", code, output)
+	}
+	prints(t, output, "spending_limit = 70 -> 60000", "forces replacement", "This plan replaces card")
+	printsNot(t, output, `label = "ads" ->`)
+	w.Must("apply", "-no-color", "-auto-approve", "-refresh-only")
+	through(w, s, "")
+	plansNothing(t, w)
+}
+
+// A card whose response was lost is found though its label and limit are not as
+// asked: issuing it once more would pay for two.
+func TestTidiedCardIsRecovered(t *testing.T) {
+	t.Parallel()
+	s := tidies(t)
+	s.Put("/_sandbox/quirks", map[string]any{"card_values": "tidied", "idempotency": "ignored"}).OK(http.StatusOK)
+	s.Fault(map[string]any{"method": "POST", "path": "/cards", "times": 1, "when": "after", "then": "drop"})
+	f := &fixture{t: t, s: s, card: acctest.Instance{Type: "vcard_card"}}
+	config := object{"amount": 60, "label": " ads ", "spending_limit": 60000}
+	f.apply(config)
+	f.unchanged(config)
+	if n := len(liveCards(s)); n != 1 {
+		t.Errorf("%d cards were issued", n)
+	}
+}
