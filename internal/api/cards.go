@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -78,6 +77,14 @@ type CardPage struct {
 	Total   *int // cards in all pages; nil when the service does not say
 }
 
+// size is how many cards a full page has, whatever the service says.
+func (p CardPage) size() int {
+	if p.PerPage <= 0 || p.Total != nil && len(p.Data) < min(p.PerPage, *p.Total) {
+		return len(p.Data)
+	}
+	return p.PerPage
+}
+
 const maxPerPage = 100
 
 // requiredOfCard lists what every card of a response must have: one without its
@@ -107,35 +114,6 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (C
 		},
 	})
 	return result, err
-}
-
-// Cards returns all cards that the filter selects, newest first, each once. It
-// reads page after page as they are asked for, and ends with the first error.
-func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
-	return func(yield func(CardListItem, error) bool) {
-		seen := map[string]bool{}
-		for number, received := 1, 0; ; number++ {
-			page, err := c.ListCards(ctx, filter, Page{Number: number, PerPage: maxPerPage})
-			if err != nil {
-				yield(CardListItem{}, err)
-				return
-			}
-			received += len(page.Data)
-			news := false
-			for _, card := range page.Data {
-				if seen[card.ID] {
-					continue
-				}
-				seen[card.ID], news = true, true
-				if !yield(card, nil) {
-					return
-				}
-			}
-			if !news || page.Total != nil && received >= *page.Total {
-				return
-			}
-		}
-	}
 }
 
 // GetCard reads one card by a request of its own.

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -47,28 +46,15 @@ func (c *Client) Inventory(ctx context.Context, notBefore time.Time) (map[string
 func (c *Client) fetchInventory(ctx context.Context) error {
 	began := c.clock.Now()
 	cards := map[string]CardListItem{}
-	total := 0
-	for number := 1; ; number++ {
-		page, err := c.ListCards(ctx, CardFilter{}, Page{Number: number, PerPage: maxPerPage})
-		if err != nil {
-			return err
-		}
-		before := len(cards)
-		for _, card := range page.Data {
-			cards[card.ID] = card
-		}
-		if page.Total != nil {
-			total = *page.Total
-		}
-		if page.Total != nil && len(cards) >= total || len(page.Data) == 0 {
-			break
-		}
-		if len(cards) == before {
-			return errors.New("list all cards: the service sends the same page again")
-		}
+	complete, err := c.walkCards(ctx, CardFilter{}, func(card CardListItem) bool {
+		cards[card.ID] = card
+		return true
+	})
+	if err != nil {
+		return err
 	}
-	if len(cards) < total {
-		return fmt.Errorf("list all cards: the service counts %d and listed %d", total, len(cards))
+	if !complete {
+		return errors.New("list all cards: the pages do not hold as many cards as the service counts, or repeat")
 	}
 	c.inventory.mu.Lock()
 	defer c.inventory.mu.Unlock()

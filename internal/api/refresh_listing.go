@@ -112,10 +112,7 @@ func (l *listing) addFirst(page CardPage) bool {
 	if page.Total == nil {
 		return false
 	}
-	size := page.PerPage
-	if size <= 0 || len(page.Data) < min(size, *page.Total) {
-		size = len(page.Data)
-	}
+	size := page.size()
 	if size == 0 && *page.Total > 0 {
 		return false
 	}

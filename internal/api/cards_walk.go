@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// Cards returns all cards that the filter selects, newest first, each once. It
+// reads page after page as they are asked for, and ends with the first error.
+// Cards that come or go meanwhile hide none that stays.
+func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
+	return func(yield func(CardListItem, error) bool) {
+		if _, err := c.walkCards(ctx, filter, func(card CardListItem) bool { return yield(card, nil) }); err != nil {
+			yield(CardListItem{}, err)
+		}
+	}
+}
+
+// walkCards calls visit for each card until it says no, and reports whether the
+// pages held as many cards as the service counts.
+func (c *Client) walkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
+	w := cardWalk{seen: map[string]bool{}, number: 1}
+	for !w.ended {
+		page, err := c.ListCards(ctx, filter, Page{Number: w.number, PerPage: maxPerPage})
+		if err != nil {
+			return false, err
+		}
+		fresh, err := w.add(page)
+		if err != nil {
+			return false, err
+		}
+		for _, card := range fresh {
+			if !visit(card) {
+				return false, nil
+			}
+		}
+	}
+	return w.complete, nil
+}
+
+// cardWalk reads pages of a list of which every card may leave, and which new
+// cards join at the front. Those that follow a card that leaves move forward,
+// perhaps onto a page that was read already, which is then read again.
+type cardWalk struct {
+	seen     map[string]bool
+	number   int // of the next page
+	size     int // of the first page
+	read     int // cards at the front of the list that were read, at least
+	total    int // at the last page
+	arrived  int // cards that joined since the first page, at least
+	highest  int // the number of the last page, as far as is known
+	requests int
+
+	ended, complete bool
+}
+
+// add returns the cards of the asked page that were not seen before, and decides
+// which page is next.
+func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
+	if w.requests++; w.requests == 1 {
+		w.size = max(1, page.size())
+	}
+	if page.Total == nil { // nothing tells whether the list has moved
+		fresh := w.unseen(page.Data)
+		w.ended, w.complete = len(fresh) == 0, len(page.Data) == 0
+		w.number++
+		return fresh, nil
+	}
+	if change := *page.Total - w.total; change < 0 {
+		w.read = max(0, w.read+change)
+	} else if w.requests > 1 {
+		w.arrived += change
+	}
+	w.total = *page.Total
+	w.highest = max(w.highest, (w.total+w.size-1)/w.size)
+	if w.requests > 3*w.highest+10 {
+		return nil, errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
+	}
+	begin := (w.number - 1) * w.size
+	if begin > w.read { // a card between may have moved onto the page before
+		w.number = w.read/w.size + 1
+		return nil, nil
+	}
+	fresh := w.unseen(page.Data)
+	w.complete = len(w.seen)+w.arrived >= w.total
+	w.read = max(w.read, begin+len(page.Data))
+	w.ended = w.read >= w.total || len(page.Data) == 0
+	w.number = w.read/w.size + 1
+	return fresh, nil
+}
+
+// unseen returns the cards that no page before has shown.
+func (w *cardWalk) unseen(cards []CardListItem) []CardListItem {
+	var fresh []CardListItem
+	for _, card := range cards {
+		if !w.seen[card.ID] {
+			w.seen[card.ID] = true
+			fresh = append(fresh, card)
+		}
+	}
+	return fresh
+}
