@@ -104,6 +104,13 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 						return
 					}
 				}
+				if len(unseen) == 0 && !r.moving && len(page) > 0 {
+					// A page's worth may have arrived since the page before.
+					if err := r.watchFront(ctx); err != nil {
+						yield(Transaction{}, err)
+						return
+					}
+				}
 				if len(page) == 0 || len(unseen) == 0 && !r.moving {
 					return
 				}

@@ -70,6 +70,11 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 			"pages of 25":           func(j *journal) { j.size = 25 },
 			"404 past the end":      func(j *journal) { j.pastEnd = 404 },
 			"arrivals now and then": func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 3}[n > 1 && n%9 == 0] } },
+			"a page arrives":        func(j *journal) { j.grow = func(n int) int { return map[int]int{2: 100}[n] } },
+			"pages arrive":          func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 100}[n%4 == 2] } },
+			"pages of 25 arrive": func(j *journal) {
+				j.size, j.grow = 25, func(n int) int { return map[bool]int{true: 25}[n%3 == 2] }
+			},
 			"arrivals all the time": func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 1}[n > 1] } },
 		} {
 			t.Run(fmt.Sprintf("%d, %s", count, name), func(t *testing.T) {
