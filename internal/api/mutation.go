@@ -147,6 +147,11 @@ func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
 	return true, nil
 }
 
+// pausedTooLong reports whether the service has asked to wait past the call's own time.
+func (r *mutationRun) pausedTooLong() bool {
+	return r.client.limits.PausedPast(r.mutation.call.budget, r.deadline)
+}
+
 // longestAsking is how long a lost response is asked for under the same key.
 const longestAsking = 10 * time.Minute
 
@@ -156,7 +161,7 @@ func (r *mutationRun) givesUpAsking(f *failure) bool {
 	asked := r.client.clock.Now().Sub(r.began)
 	unusable := f.status >= 200 && f.status < 300 || f.isRedirect()
 	switch {
-	case f.permanent, r.client.clock.Now().After(r.deadline), r.client.limits.PausedPast(r.deadline):
+	case f.permanent, r.client.clock.Now().After(r.deadline), r.pausedTooLong():
 		return true
 	case r.retries < r.client.maxRetries:
 		return false
@@ -167,7 +172,7 @@ func (r *mutationRun) givesUpAsking(f *failure) bool {
 // followNotProcessed follows an attempt that certainly changed nothing, after
 // others of which the same is certain.
 func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
-	if f.class == rateLimited && !r.client.limits.PausedPast(r.deadline) {
+	if f.class == rateLimited && !r.pausedTooLong() {
 		return true, nil
 	}
 	if f.class != notProcessed || f.permanent || r.retries == r.client.maxRetries {
@@ -193,7 +198,7 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 			return false, f.afterLostResponse()
 		}
 		return false, r.undecided(f.err)
-	case r.ctx.Err() != nil, r.retries == r.client.maxRetries, r.client.limits.PausedPast(r.deadline):
+	case r.ctx.Err() != nil, r.retries == r.client.maxRetries, r.pausedTooLong():
 		if r.mutation.verify == nil {
 			return false, r.undecided(f.err)
 		}

@@ -53,7 +53,7 @@ func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 		case f.permanent, f.class == refused:
 			return f
 		case f.class == rateLimited:
-			if c.limits.PausedPast(deadline) {
+			if c.limits.PausedPast(x.budget, deadline) {
 				return f
 			}
 			continue

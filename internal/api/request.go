@@ -110,14 +110,14 @@ func (c *Client) do(ctx context.Context, a attempt) *failure {
 	f := c.judge(a, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
 	if status == http.StatusTooManyRequests {
-		c.limits.Rejected(sent, retryAfter)
+		c.limits.Rejected(a.budget, sent, retryAfter)
 	} else {
-		c.limits.Accepted(sent)
+		c.limits.Accepted(a.budget, sent)
 	}
 	if f != nil {
 		f.status, f.retryAfter = status, retryAfter
 		if refused, ok := errors.AsType[*Error](f.err); ok && f.class == rateLimited {
-			refused.RetryAt = c.limits.PausedUntil()
+			refused.RetryAt = c.limits.PausedUntil(a.budget)
 		}
 	}
 	if f.isAnswer() {

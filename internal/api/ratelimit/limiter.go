@@ -1,5 +1,5 @@
 // Package ratelimit keeps a client within the documented limits of the service,
-// and holds all of its callers back together after the service has answered 429.
+// and holds its callers back together after the service has answered 429.
 package ratelimit
 
 import (
@@ -47,7 +47,7 @@ type Limiter struct {
 
 	mu      sync.Mutex
 	windows map[Budget][]*window
-	pause   pause
+	pauses  map[Budget][]*pause
 }
 
 // New returns a limiter with empty windows.
@@ -62,14 +62,23 @@ func New(clock Clock, l Limits) *Limiter {
 	hour := &window{length: time.Hour, size: fill(l.RequestsPerHour, DocumentedRequestsPerHour)}
 	creates := &window{length: time.Minute, size: fill(l.CreatesPerMinute, DocumentedCreatesPerMinute)}
 	details := &window{length: time.Minute, size: fill(l.DetailsPerMinute, DocumentedDetailsPerMinute)}
-	return &Limiter{clock: clock, windows: map[Budget][]*window{
-		General: {minute, hour},
-		Creates: {minute, hour, creates},
-		Details: {minute, hour, details},
-	}}
+	everybody := &pause{}
+	return &Limiter{
+		clock: clock,
+		windows: map[Budget][]*window{
+			General: {minute, hour},
+			Creates: {minute, hour, creates},
+			Details: {minute, hour, details},
+		},
+		pauses: map[Budget][]*pause{
+			General: {everybody},
+			Creates: {everybody, {}},
+			Details: {everybody, {}},
+		},
+	}
 }
 
-// Acquire waits until no pause is on and every window of b has room, and then
+// Acquire waits until no pause of b is on and every window of b has room, and then
 // takes a slot of each at once, so that a caller who waits for one window keeps
 // nobody from another. Release gives the slots back. A pause that outlasts
 // deadline is not waited for: the error is a *PausedError.
@@ -92,11 +101,11 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	if wait := l.pause.until.Sub(now); wait > 0 {
-		if l.pause.until.After(deadline) {
-			return 0, &PausedError{Until: l.pause.until}
+	if until := l.pausedUntil(b); until.After(now) {
+		if until.After(deadline) {
+			return 0, &PausedError{Until: until}
 		}
-		return wait, nil
+		return until.Sub(now), nil
 	}
 	var wait time.Duration
 	for _, w := range l.windows[b] {
@@ -108,8 +117,10 @@ func (l *Limiter) tryAcquire(b Budget, deadline time.Time) (time.Duration, error
 	for _, w := range l.windows[b] {
 		w.inFlight++
 	}
-	if l.pause.rejections > 0 {
-		l.pause.until = now.Add(probeTime)
+	for _, p := range l.pauses[b] {
+		if p.rejections > 0 {
+			p.until = now.Add(probeTime)
+		}
 	}
 	return 0, nil
 }

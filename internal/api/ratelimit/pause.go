@@ -17,7 +17,7 @@ const (
 	probeTime = time.Second
 )
 
-// pause holds back every caller after the service has answered 429.
+// pause holds back the callers of a budget after the service has answered 429.
 type pause struct {
 	began      time.Time
 	until      time.Time
@@ -32,48 +32,61 @@ func (e *PausedError) Error() string {
 	return fmt.Sprintf("the service has refused requests for their pace and asked to wait until %s, which is later than this operation may take", e.Until.UTC().Format(time.RFC3339))
 }
 
-// Rejected notes a 429 to a request that was sent at sent; retryAfter is 0 when
-// the response did not say how long to wait. Requests that were in flight
-// together are rejected together, which is one rejection and not many.
-func (l *Limiter) Rejected(sent time.Time, retryAfter time.Duration) {
+// Rejected notes a 429 to a request of b that was sent at sent; retryAfter is 0
+// when the response did not say how long to wait. One of a create or of details
+// pauses only those: had it been for the limits of all requests, the others would
+// be rejected too. Requests that were in flight together are rejected together,
+// which is one rejection and not many.
+func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	if l.pause.rejections == 0 || sent.After(l.pause.began) {
-		l.pause.began = now
-		l.pause.rejections++
+	own := l.pauses[b][len(l.pauses[b])-1]
+	if own.rejections == 0 || sent.After(own.began) {
+		own.began = now
+		own.rejections++
 	}
 	wait := retryAfter
 	if wait <= 0 {
-		wait = Backoff(firstPause, longestPause, l.pause.rejections)
+		wait = Backoff(firstPause, longestPause, own.rejections)
 	}
-	if until := now.Add(wait); until.After(l.pause.until) {
-		l.pause.until = until
-	}
-}
-
-// Accepted notes that the service took a request that was sent at sent.
-func (l *Limiter) Accepted(sent time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.pause.rejections > 0 && sent.After(l.pause.began) {
-		l.pause = pause{}
+	if until := now.Add(wait); until.After(own.until) {
+		own.until = until
 	}
 }
 
-// PausedPast reports whether the pause lasts longer than a call that ends at
-// deadline.
-func (l *Limiter) PausedPast(deadline time.Time) bool {
+// Accepted notes that the service took a request of b that was sent at sent.
+func (l *Limiter) Accepted(b Budget, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pause.until.After(deadline)
+	for _, p := range l.pauses[b] {
+		if p.rejections > 0 && sent.After(p.began) {
+			*p = pause{}
+		}
+	}
 }
 
-// PausedUntil is when the pause ends; a time that has passed when there is none.
-func (l *Limiter) PausedUntil() time.Time {
+// PausedPast reports whether the pause of b lasts longer than a call that ends
+// at deadline.
+func (l *Limiter) PausedPast(b Budget, deadline time.Time) bool {
+	return l.PausedUntil(b).After(deadline)
+}
+
+// PausedUntil is when the pause of b ends; a time that has passed when there is
+// none.
+func (l *Limiter) PausedUntil(b Budget) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pause.until
+	return l.pausedUntil(b)
+}
+
+func (l *Limiter) pausedUntil(b Budget) (until time.Time) {
+	for _, p := range l.pauses[b] {
+		if p.until.After(until) {
+			until = p.until
+		}
+	}
+	return until
 }
 
 // Backoff returns the nth delay, from 1: jittered between half and all of
