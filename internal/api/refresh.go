@@ -21,7 +21,11 @@ func (c *Client) RefreshCard(ctx context.Context, id string, last CardStatus) (R
 	if card, ok := c.fleet.find(ctx, id, last); ok {
 		return card, nil
 	}
-	card, err := c.GetCard(ctx, id)
+	var card CardSummary
+	var err error
+	c.fleet.mu.Lock()
+	c.fleet.wait(func() { card, err = c.GetCard(ctx, id) })
+	c.fleet.mu.Unlock()
 	return RefreshedCard{card.CardListItem, c.serviceTime()}, err
 }
 
@@ -32,6 +36,10 @@ type fleet struct {
 	mu     sync.Mutex // guards the listings too
 	active *listing
 	frozen *listing
+
+	waiting      int // readers that wait for a response
+	waitingSince time.Time
+	waited       time.Duration
 }
 
 func newFleet(c *Client) *fleet {
@@ -39,6 +47,31 @@ func newFleet(c *Client) *fleet {
 	f.active = &listing{fleet: f, status: StatusActive}
 	f.frozen = &listing{fleet: f, status: StatusFrozen}
 	return f
+}
+
+// wait unlocks the fleet for as long as a reader waits for a response.
+func (f *fleet) wait(response func()) {
+	if f.waiting == 0 {
+		f.waitingSince = f.client.clock.Now()
+	}
+	f.waiting++
+	f.mu.Unlock()
+	response()
+	f.mu.Lock()
+	if f.waiting--; f.waiting == 0 {
+		f.waited += f.client.clock.Now().Sub(f.waitingSince)
+	}
+}
+
+// now is the fleet's own time, which stands still while readers wait: with a
+// small share of the limits that takes minutes, and what has arrived would be
+// thrown away before they could read it.
+func (f *fleet) now() time.Time {
+	now := f.client.clock.Now()
+	if f.waiting > 0 {
+		now = f.waitingSince
+	}
+	return now.Add(-f.waited)
 }
 
 // find looks in the listing of the card's last status, and in the other one when

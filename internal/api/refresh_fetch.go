@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,15 +40,15 @@ func (l *listing) start(ctx context.Context, run func(context.Context, *fetch) e
 	}()
 }
 
-// wait lets go of mu until the fetch is done or ctx ends.
-func (f *fetch) wait(ctx context.Context, mu *sync.Mutex) (single bool) {
+// wait lets go of the fleet until the fetch is done or ctx ends.
+func (f *fetch) wait(ctx context.Context, fleet *fleet) (single bool) {
 	f.waiters++
-	mu.Unlock()
-	select {
-	case <-f.done:
-	case <-ctx.Done():
-	}
-	mu.Lock()
+	fleet.wait(func() {
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+		}
+	})
 	f.waiters--
 	if f.waiters == 0 {
 		f.cancel()
@@ -74,11 +73,19 @@ func (l *listing) fetchFirst(ctx context.Context, _ *fetch) error {
 	return l.fetchPage(ctx, 1, l.addFirst)
 }
 
-func (l *listing) fetchRest(pages int) func(context.Context, *fetch) error {
+// fetchMissing is made and started with the fleet locked; of an earlier fetch
+// that was interrupted some pages may have arrived.
+func (l *listing) fetchMissing(pages int) func(context.Context, *fetch) error {
+	var missing []int
+	for number := 1; number <= pages; number++ {
+		if !l.fetched[number] {
+			missing = append(missing, number)
+		}
+	}
 	return func(ctx context.Context, _ *fetch) error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(pagesAtOnce)
-		for number := 2; number <= pages; number++ {
+		for _, number := range missing {
 			group.Go(func() error {
 				return l.fetchPage(ctx, number, func(page CardPage) bool { return l.add(number, page) })
 			})

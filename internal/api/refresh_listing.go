@@ -34,7 +34,7 @@ type listing struct {
 
 // contents are forgotten together when a page's lifetime is over.
 type contents struct {
-	fetchedAt time.Time
+	fetchedAt time.Time // by the fleet's own time
 	asked     int // cards looked for
 	spent     int // requests made for them: pages, and cards of their own
 	fetch     *fetch
@@ -42,7 +42,7 @@ type contents struct {
 	cards    map[string]RefreshedCard
 	disputed map[string]bool // seen twice, with different content
 	pages    int             // 0 while unknown
-	fetched  int
+	fetched  map[int]bool    // by number
 	closed   bool // no more pages: one has failed, or they cannot be relied on
 }
 
@@ -51,8 +51,8 @@ func (l *listing) find(ctx context.Context, id string) (RefreshedCard, presence)
 	f := l.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now := f.client.clock.Now(); l.fetch == nil && now.Sub(l.fetchedAt) >= pageLifetime {
-		l.contents = contents{fetchedAt: now, cards: map[string]RefreshedCard{}, disputed: map[string]bool{}}
+	if now := f.now(); l.fetch == nil && now.Sub(l.fetchedAt) >= pageLifetime {
+		l.contents = contents{fetchedAt: now, cards: map[string]RefreshedCard{}, disputed: map[string]bool{}, fetched: map[int]bool{}}
 	}
 	l.asked++
 	for ctx.Err() == nil && !f.client.HasWritten() {
@@ -63,7 +63,7 @@ func (l *listing) find(ctx context.Context, id string) (RefreshedCard, presence)
 		if l.disputed[id] || l.fetch == nil && !l.fetchMore(ctx) {
 			break
 		}
-		if single := l.fetch.wait(ctx, &f.mu); single {
+		if single := l.fetch.wait(ctx, f); single {
 			break
 		}
 	}
@@ -78,15 +78,18 @@ func (l *listing) lookup(id string) (RefreshedCard, presence) {
 	switch {
 	case ok && !l.disputed[id] && (card.Status == StatusActive || card.Status == StatusFrozen):
 		return card, present
-	case !ok && l.pages > 0 && l.fetched == l.pages:
+	case !ok && l.pages > 0 && l.missing() == 0:
 		return RefreshedCard{}, absent
 	}
 	return RefreshedCard{}, uncertain
 }
 
+// missing is how many of the pages have not arrived.
+func (l *listing) missing() int { return l.pages - len(l.fetched) }
+
 // fetchMore starts fetching the pages that are missing, unless that costs too much.
 func (l *listing) fetchMore(ctx context.Context) bool {
-	missing := l.pages - l.fetched
+	missing := l.missing()
 	margin := smallMargin
 	if l.fleet.asked() >= many {
 		margin = largeMargin
@@ -99,7 +102,7 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 	case l.pages == 0:
 		l.start(ctx, l.fetchFirst)
 	case missing > 0 && l.spent+missing <= 2*l.asked+margin:
-		l.start(ctx, l.fetchRest(l.pages))
+		l.start(ctx, l.fetchMissing(l.pages))
 	default:
 		return false
 	}
@@ -137,7 +140,7 @@ func (l *listing) add(number int, page CardPage) bool {
 			l.disputed[card.ID] = true
 		}
 	}
-	l.fetched++
+	l.fetched[number] = true
 	return news
 }
 
