@@ -116,24 +116,37 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (C
 	return result, err
 }
 
-// GetCard reads one card by a request of its own.
+// GetCard reads one card by a request of its own. A card that this process has
+// just issued, frozen, unfrozen or terminated is read again for a while when the
+// service does not show that yet.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
 	path, err := cardPath(id, "")
 	if err != nil {
 		return card, err
 	}
-	err = c.read(ctx, &call{
-		card: id, operation: "read card " + id, method: http.MethodGet, path: path,
-		accept: func(body []byte) error {
-			card = CardSummary{}
-			return errors.Join(
-				decodeObject(body, &card, requiredOfCard()...),
-				sameCard(id, card.ID),
-			)
-		},
-	})
-	return card, err
+	for {
+		err = c.read(ctx, &call{
+			card: id, operation: "read card " + id, method: http.MethodGet, path: path,
+			accept: func(body []byte) error {
+				card = CardSummary{}
+				return errors.Join(
+					decodeObject(body, &card, requiredOfCard()...),
+					sameCard(id, card.ID),
+				)
+			},
+		})
+		if err != nil || !c.statuses.isStale(card, c.clock.Now()) || c.clock.Wait(ctx, visibleDelay) != nil {
+			return card, err
+		}
+	}
+}
+
+// AwaitStatus reads a card that should have a status by now, again for a while
+// when it has not.
+func (c *Client) AwaitStatus(ctx context.Context, id string, status CardStatus) (CardSummary, error) {
+	c.statuses.note(id, status, c.clock.Now())
+	return c.GetCard(ctx, id)
 }
 
 // cardPath builds the path of a card, or of an action on it such as "/freeze".

@@ -85,10 +85,12 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 		}
 		return o
 	}
+	c.statuses.forget(id)
 	how, err := c.mutate(ctx, &mutation{kind: MutationSetFrozen, call: set, alreadyApplied: alreadyApplied, verify: verify})
 	if err != nil {
 		return CardState{}, err
 	}
+	c.statuses.note(id, state.Status, c.clock.Now())
 	state.Delay = how.delay
 	return state, nil
 }
@@ -129,10 +131,12 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		return outcome{state: notApplied}
 	}
 	how, err := c.mutate(ctx, &mutation{kind: MutationTerminate, call: terminate, alreadyApplied: verify, verify: verify})
-	switch {
-	case err != nil:
+	if err != nil {
 		return Termination{}, err
-	case how.verified:
+	}
+	c.issues.noteTerminated(id)
+	c.statuses.note(id, StatusTerminated, c.clock.Now())
+	if how.verified {
 		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, Recovered: how.uncertain, Delay: how.delay}, nil
 	}
 	result.Delay = how.delay

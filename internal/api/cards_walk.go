@@ -4,17 +4,71 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 )
 
 // Cards returns all cards that the filter selects, newest first, each once. It
 // reads page after page as they are asked for, and ends with the first error.
-// Cards that come or go meanwhile hide none that stays.
+// Cards that come or go meanwhile hide none that stays. Those that this process
+// has just issued are there though the service does not list them yet.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
-		if _, err := c.walkCards(ctx, filter, func(card CardListItem) bool { return yield(card, nil) }); err != nil {
+		l := cardLister{client: c, filter: filter, yield: yield, listed: map[string]bool{}}
+		if filter.Status != StatusTerminated {
+			l.own = c.issues.newCards(c.clock.Now())
+		}
+		if _, err := c.walkCards(ctx, filter, func(card CardListItem) bool { return l.list(ctx, card) }); err != nil {
 			yield(CardListItem{}, err)
+			return
+		}
+		l.listOwn(ctx)
+	}
+}
+
+// cardLister yields cards as they are listed, and before the first one of others
+// those of this process's new cards that the list lacks.
+type cardLister struct {
+	client *Client
+	filter CardFilter
+	yield  func(CardListItem, error) bool
+	own    []string // ids, newest first
+	listed map[string]bool
+	ended  bool
+}
+
+func (l *cardLister) list(ctx context.Context, card CardListItem) bool {
+	if l.listed[card.ID] {
+		return true
+	}
+	if !slices.Contains(l.own, card.ID) && !l.listOwn(ctx) {
+		return false
+	}
+	return l.pass(card, nil)
+}
+
+func (l *cardLister) listOwn(ctx context.Context) bool {
+	own := slices.DeleteFunc(l.own, func(id string) bool { return l.listed[id] })
+	l.own = nil
+	for _, id := range own {
+		if l.ended {
+			break
+		}
+		card, err := l.client.GetCard(ctx, id)
+		if err == nil && l.filter.selects(card) || err != nil && !IsNotFound(err) {
+			l.pass(card.CardListItem, err)
 		}
 	}
+	return !l.ended
+}
+
+func (l *cardLister) pass(card CardListItem, err error) bool {
+	l.listed[card.ID] = true
+	l.ended = !l.yield(card, err) || err != nil
+	return !l.ended
+}
+
+func (f CardFilter) selects(card CardSummary) bool {
+	return (f.Status == "" || card.Status == f.Status) && (f.BinID == "" || card.BinID == f.BinID)
 }
 
 // walkCards calls visit for each card until it says no, and reports whether the

@@ -32,6 +32,7 @@ type Client struct {
 	health        *health
 	cardLocks     *lockTable
 	issues        *issueTracker
+	statuses      knownStatuses
 	fleet         *fleet
 	inventory     inventory
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,7 +14,7 @@ type issueTracker struct {
 
 	mu         sync.Mutex
 	baselines  map[string]*baseline                         // by BIN
-	claimed    map[string]time.Time                         // by card id
+	claimed    map[string]time.Time                         // by card id; zero once it is terminated
 	unresolved map[string]map[*issueReconciliation]struct{} // issuances whose response was lost, by fingerprint
 }
 
@@ -70,14 +71,38 @@ func (t *issueTracker) claim(id string, now time.Time) bool {
 	return true
 }
 
+// newness is how long a service may take to show a card everywhere.
+const newness = time.Minute
+
 // isNew reports whether a card was issued by this process so recently that the
 // service may not show it everywhere yet.
 func (t *issueTracker) isNew(id string, now time.Time) bool {
-	const newness = time.Minute
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at, ours := t.claimed[id]
 	return ours && now.Sub(at) < newness
+}
+
+// newCards are the ids of the live cards for which isNew holds.
+func (t *issueTracker) newCards(now time.Time) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []string
+	for id, at := range t.claimed {
+		if now.Sub(at) < newness {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return t.claimed[b].Compare(t.claimed[a]) })
+	return ids
+}
+
+func (t *issueTracker) noteTerminated(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ours := t.claimed[id]; ours {
+		t.claimed[id] = time.Time{}
+	}
 }
 
 func (t *issueTracker) isClaimed(id string) bool {

@@ -175,6 +175,9 @@ func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
 	if f.class == rateLimited && !r.pausedTooLong() {
 		return true, nil
 	}
+	if f.notShown && r.client.clock.Wait(r.ctx, visibleDelay) == nil {
+		return true, nil
+	}
 	if f.class != notProcessed || f.permanent || r.retries == r.client.maxRetries {
 		return false, f.err
 	}

@@ -42,7 +42,8 @@ func (c *Client) enter(ctx context.Context) (visit, error) {
 	}
 }
 
-// readPatiently retries; a 429 does not count as a retry.
+// readPatiently retries; a 429 does not count as a retry, nor does a new card that
+// is not shown yet.
 func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestRead))
 	for number, retries := 1, 0; ; number++ {
@@ -54,6 +55,11 @@ func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 			return f
 		case f.class == rateLimited:
 			if c.limits.PausedPast(x.budget, deadline) {
+				return f
+			}
+			continue
+		case f.notShown:
+			if c.clock.Wait(ctx, visibleDelay) != nil {
 				return f
 			}
 			continue

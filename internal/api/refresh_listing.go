@@ -35,15 +35,15 @@ type listing struct {
 // contents are forgotten together when a page's lifetime is over.
 type contents struct {
 	fetchedAt time.Time // by the fleet's own time
-	asked     int // cards looked for
-	spent     int // requests made for them: pages, and cards of their own
+	asked     int       // cards looked for
+	spent     int       // requests made for them: pages, and cards of their own
 	fetch     *fetch
 
 	cards    map[string]RefreshedCard
 	disputed map[string]bool // seen twice, with different content
 	pages    int             // 0 while unknown
 	fetched  map[int]bool    // by number
-	closed   bool // no more pages: one has failed, or they cannot be relied on
+	closed   bool            // no more pages: one has failed, or they cannot be relied on
 }
 
 // find returns the card, and waits for pages where fetching them is worth it.

@@ -22,8 +22,8 @@ import (
 
 const (
 	maxBody = 8 << 20 // a page of 100 cards is far below
-	// visibleDelay is how long a card that was just issued is given, at each
-	// attempt, until the service shows it.
+	// visibleDelay is how long a service is given, at each attempt, until it shows
+	// a card that was just issued or changed.
 	visibleDelay = 2 * time.Second
 )
 
@@ -56,6 +56,7 @@ type failure struct {
 	class      class
 	permanent  bool // trying again cannot help
 	lost       bool // no response came
+	notShown   bool // a new card that the service does not show yet
 	status     int
 	retryAfter time.Duration
 	err        error
@@ -124,7 +125,7 @@ func (c *Client) do(ctx context.Context, a attempt) *failure {
 		c.health.answered()
 	}
 	if f != nil && f.class == refused && IsNotFound(f.err) && c.issues.isNew(a.card, sent) {
-		f.class, f.retryAfter = notProcessed, max(retryAfter, visibleDelay)
+		f.class, f.notShown = notProcessed, true
 	}
 	return f
 }

@@ -140,6 +140,7 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 		return Transfer{}, fmt.Errorf("%s: waiting for another call on this card: %w", m, err)
 	}
 	defer release()
+	c.statuses.forget(m.CardID) // the service may freeze it
 	before, found, err := c.inspect(ctx, m)
 	if err != nil {
 		return Transfer{}, err
