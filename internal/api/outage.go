@@ -197,7 +197,7 @@ func (f *failure) isAnswer() bool {
 		return true
 	}
 	kind, concernsAll := f.outageKind(false)
-	return f.class == refused && f.isFromService() && !(concernsAll && kind.isRefusal())
+	return (f.class == refused || f.class == rateLimited) && f.isFromService() && !(concernsAll && kind.isRefusal())
 }
 
 // mostRefusedConnections is how often a connection that is refused is tried
