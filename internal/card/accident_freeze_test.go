@@ -2,6 +2,8 @@ package card_test
 
 import (
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -52,4 +54,53 @@ func TestConfiguredFrozenHoldsThroughAWithdrawal(t *testing.T) {
 	w.Must("apply", "-no-color", "saved")
 	apply(w, oneCard(config+"190"))
 	serviceHolds(t, s, "active", 35*usd.Dollar, 9809*usd.Dollar)
+}
+
+// forgetful is the service, of which the first reads of a card after a withdrawal
+// show it as it was before.
+func forgetful(s *acctest.Service, reads int) *acctest.Service {
+	var mu sync.Mutex
+	var before, stale string
+	left := 0
+	return s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case isCall(r, http.MethodPost, "/withdraw"):
+			stale, left = before, reads
+		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/cards/card_"):
+			if left > 0 {
+				left--
+				answer(w, http.StatusOK, stale)
+				return true
+			}
+			shown := forward(s, r)
+			before = shown.Raw
+			answer(w, shown.Status, shown.Raw)
+			return true
+		}
+		return false
+	})
+}
+
+// What a service shows right after a withdrawal may be from before it: the
+// balance of its response says whether the card is frozen.
+func TestStaleStatusAfterAWithdrawal(t *testing.T) {
+	t.Parallel()
+	for configured, status := range map[string]string{"": "frozen", "\n  frozen = false": "active"} {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			s := acctest.Start(t)
+			output := "\noutput \"now\" {\n  value = \"${vcard_card.test.status} with ${vcard_card.test.balance}\"\n}\n"
+			config := func(amount string) string {
+				return oneCard("amount = "+amount+"\n  auto_freeze_at = 50"+configured) + output
+			}
+			w := applied(t, s, "", config("200")).InProcess(t)
+			through(w, forgetful(s, 3), "")
+			prints(t, apply(w, config("40")), status+" with 40")
+			serviceHolds(t, s, status, 40*usd.Dollar, 9959*usd.Dollar)
+			through(w, s, "")
+			plansNothing(t, w)
+		})
+	}
 }

@@ -80,17 +80,32 @@ func (u *update) configured(frozen bool) bool {
 	return !u.config.Frozen.IsNull() && u.config.Frozen.ValueBool() == frozen
 }
 
-// checkAutoFreeze reads whether a withdrawal made the service freeze the card,
-// and undoes that where the configuration says frozen = false.
+// checkAutoFreeze finds out whether a withdrawal made the service freeze the
+// card, and undoes that where the configuration says frozen = false. What the
+// service shows right after a movement may be from before it.
 func (u *update) checkAutoFreeze(ctx context.Context) diag.Diagnostics {
-	if !u.plan.Frozen.IsUnknown() && !(u.withdrew && mayAutoFreeze(u.now, u.now.Balance.Amount(), u.private.Imported)) {
+	balance := u.now.Balance.Amount()
+	if !u.plan.Frozen.IsUnknown() && !(u.withdrew && mayAutoFreeze(u.now, balance, u.private.Imported)) {
 		return nil
 	}
-	summary, err := u.client.GetCard(ctx, u.id())
+	read := u.client.GetCard
+	if threshold := u.now.AutoFreezeAt; u.withdrew && threshold.IsKnown() && balance < threshold.Amount() {
+		if u.configured(false) { // which does no harm to a card that is active
+			u.now.setState(api.StatusFrozen, balance)
+			return u.unfreeze(ctx)
+		}
+		read = func(ctx context.Context, id string) (api.CardSummary, error) {
+			return u.client.AwaitStatus(ctx, id, api.StatusFrozen)
+		}
+	}
+	summary, err := read(ctx, u.id())
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("see whether the service froze "+u.before.name()+" after the withdrawal", err)}
 	}
-	u.now.setState(summary.Status, summary.Balance)
+	if !u.withdrew {
+		balance = summary.Balance
+	}
+	u.now.setState(summary.Status, balance)
 	return u.unfreeze(ctx)
 }
 
