@@ -98,7 +98,7 @@ func TestRefreshWithASmallShareOfTheLimits(t *testing.T) {
 					wg.Go(func() {
 						for i := reader; i < len(asked); i += 10 {
 							time.Sleep(10 * time.Millisecond) // what Terraform takes for a card
-							if _, err := client.RefreshCard(t.Context(), asked[i].ID, asked[i].Status); err != nil {
+							if _, err := client.RefreshCard(t.Context(), asked[i].ID, asked[i].Status, nil); err != nil {
 								t.Error(err)
 							}
 						}
@@ -125,7 +125,7 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 		defer interrupt()
 		var wg sync.WaitGroup
 		for _, card := range service.cards[:10] {
-			wg.Go(func() { _, _ = client.RefreshCard(ctx, card.ID, card.Status) })
+			wg.Go(func() { _, _ = client.RefreshCard(ctx, card.ID, card.Status, nil) })
 		}
 		wg.Wait()
 		refresh(t, client, service.cards, 10)

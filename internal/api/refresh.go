@@ -16,17 +16,25 @@ type RefreshedCard struct {
 // reads of many cards at the same time share pages of the card list, so that
 // refreshing a fleet costs about as many requests as it has pages. A page may be
 // a minute old, but is never used after this client's first write. That a card
-// is terminated or not there is only ever said by a request for that card.
-func (c *Client) RefreshCard(ctx context.Context, id string, last CardStatus) (RefreshedCard, error) {
-	if card, ok := c.fleet.find(ctx, id, last); ok {
+// is terminated or not there is only ever said by a request for that card. Before
+// that is made, check (nil for none) may say that it is of no use, with an error;
+// it is told whether complete lists of the active and frozen cards lack the card.
+func (c *Client) RefreshCard(ctx context.Context, id string, last CardStatus, check func(ctx context.Context, unlisted bool) error) (RefreshedCard, error) {
+	card, known := c.fleet.find(ctx, id, last)
+	if known == present {
 		return card, nil
 	}
-	var card CardSummary
+	if check != nil {
+		if err := check(ctx, known == absent); err != nil {
+			return RefreshedCard{}, err
+		}
+	}
+	var summary CardSummary
 	var err error
 	c.fleet.mu.Lock()
-	c.fleet.wait(func() { card, err = c.GetCard(ctx, id) })
+	c.fleet.wait(func() { summary, err = c.GetCard(ctx, id) })
 	c.fleet.mu.Unlock()
-	return RefreshedCard{card.CardListItem, c.serviceTime()}, err
+	return RefreshedCard{summary.CardListItem, c.serviceTime()}, err
 }
 
 // fleet is the cards of an account as the lists of active and of frozen cards
@@ -75,21 +83,21 @@ func (f *fleet) now() time.Time {
 }
 
 // find looks in the listing of the card's last status, and in the other one when
-// the first is complete without it. False asks for a request of the card's own.
-func (f *fleet) find(ctx context.Context, id string, last CardStatus) (RefreshedCard, bool) {
+// the first is complete without it.
+func (f *fleet) find(ctx context.Context, id string, last CardStatus) (RefreshedCard, presence) {
 	first, second := f.active, f.frozen
 	switch last {
 	case StatusActive:
 	case StatusFrozen:
 		first, second = second, first
 	default:
-		return RefreshedCard{}, false
+		return RefreshedCard{}, uncertain
 	}
 	card, known := first.find(ctx, id)
 	if known == absent {
 		card, known = second.find(ctx, id)
 	}
-	return card, known == present
+	return card, known
 }
 
 // asked counts the cards that were looked for as long as the listings are kept.

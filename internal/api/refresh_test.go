@@ -127,7 +127,7 @@ func refresh(t *testing.T, client *api.Client, cards []api.CardListItem, readers
 	for range readers {
 		wg.Go(func() {
 			for card := range work {
-				got, err := client.RefreshCard(t.Context(), card.ID, card.Status)
+				got, err := client.RefreshCard(t.Context(), card.ID, card.Status, nil)
 				if err != nil || got.CardListItem != card {
 					t.Errorf("got %+v, %v; want %+v", got, err, card)
 				}
@@ -240,7 +240,7 @@ func TestRefreshTellsTheTruth(t *testing.T) {
 			for reader := range 10 {
 				wg.Go(func() {
 					for i := reader; i < len(asked); i += 10 {
-						got, err := client.RefreshCard(t.Context(), asked[i].ID, last(asked[i]))
+						got, err := client.RefreshCard(t.Context(), asked[i].ID, last(asked[i]), nil)
 						if err != nil || got.CardListItem != asked[i] {
 							t.Errorf("got %+v, %v; want %+v", got, err, asked[i])
 						}
@@ -287,7 +287,7 @@ func TestRefreshAsksForTheCardInDoubt(t *testing.T) {
 			service.mu.Lock()
 			service.gets = nil
 			service.mu.Unlock()
-			got, err := client.RefreshCard(t.Context(), subject, api.StatusActive)
+			got, err := client.RefreshCard(t.Context(), subject, api.StatusActive, nil)
 			switch {
 			case !slices.Equal(service.gets, []string{subject}):
 				t.Errorf("asked for %q", service.gets)
@@ -310,7 +310,7 @@ func TestPagesEndWithTheirLifeAndWithTheFirstWrite(t *testing.T) {
 	refresh(t, client, service.cards, 10)
 	before := service.calls()
 	balance := func() usd.Amount {
-		card, err := client.RefreshCard(t.Context(), "card_0", api.StatusActive)
+		card, err := client.RefreshCard(t.Context(), "card_0", api.StatusActive, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -369,7 +369,7 @@ func TestPageFromBeforeAWriteIsNotUsed(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, card := range service.cards[:3] {
 		wg.Go(func() {
-			if got, err := client.RefreshCard(t.Context(), card.ID, api.StatusActive); err != nil || got.ID != card.ID {
+			if got, err := client.RefreshCard(t.Context(), card.ID, api.StatusActive, nil); err != nil || got.ID != card.ID {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
@@ -400,13 +400,13 @@ func TestPageOutlastsTheReaderWhoStartedIt(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := client.RefreshCard(ctx, "card_0", api.StatusActive); err == nil {
+		if _, err := client.RefreshCard(ctx, "card_0", api.StatusActive, nil); err == nil {
 			t.Error("the interrupted read succeeded")
 		}
 	})
 	time.Sleep(5 * time.Millisecond)
 	wg.Go(func() {
-		if got, err := client.RefreshCard(t.Context(), "card_1", api.StatusActive); err != nil || got.ID != "card_1" {
+		if got, err := client.RefreshCard(t.Context(), "card_1", api.StatusActive, nil); err != nil || got.ID != "card_1" {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})

@@ -186,3 +186,24 @@ func TestAnotherAccountsKeyDropsNoCard(t *testing.T) {
 		t.Errorf("%d cards are live, want 2", len(live))
 	}
 }
+
+// That takes lists to find out, and no request for each card.
+func TestAnotherAccountsKeyIsFoundOutFromLists(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.Quirks(nil) // lists say how many cards there are
+	config := oneCard("count = 40\n  amount = 50")
+	w := applied(t, s, "", config).InProcess(t)
+	s.Advance("1h")
+	other := *s
+	other.Client = s.As(s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).OK(http.StatusCreated).Text("api_key"))
+	through(w, &other, "")
+	other.Delete("/_sandbox/requests").Must()
+	code, output := w.Run("plan", "-no-color")
+	prints(t, output, "another account", "The lists of cards do not show it")
+	if n := len(requests(&other)); code != 1 || n > 8 {
+		t.Errorf("the plan ended with %d after %d requests:\n%s", code, n, output)
+	}
+	through(w, s, "")
+	plansNothing(t, w)
+}

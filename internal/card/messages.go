@@ -104,8 +104,12 @@ func notProvenGone(card model, unproven *session.NotGoneError) diag.Diagnostic {
 			unproven.Reason+" Nothing was changed. Put the earlier file there again (a pipeline has to keep it, as it keeps the state), "+
 				"or point sandbox.path or VCARD_SANDBOX to where it is now. If it is lost, its cards are too: remove them from the state with terraform state rm, and the next apply issues new ones.")
 	}
+	sign := "The service answers 404 for it"
+	if unproven.Unlisted {
+		sign = "The lists of cards do not show it"
+	}
 	return diag.NewErrorDiagnostic("This API key cannot see "+card.name(),
-		"The service answers 404 for it, which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+
+		sign+", which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+
 			"Try again in a few minutes; check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card. If the card is gone for certain, remove it with terraform state rm.")
 }
 

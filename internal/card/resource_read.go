@@ -2,6 +2,7 @@ package card
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -38,9 +39,13 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	if private.JustImported {
 		private.JustImported = false
 	} else {
-		status, asOf, err = r.refresh(ctx, &state, private.IssuedOtherwise, &resp.Diagnostics)
+		status, asOf, err = r.refresh(ctx, &state, private, &resp.Diagnostics)
 	}
+	unproven, isUnproven := errors.AsType[*session.NotGoneError](err)
 	switch {
+	case isUnproven:
+		resp.Diagnostics.Append(notProvenGone(state, unproven))
+		return
 	case api.IsNotFound(err):
 		problems := r.proveGone(ctx, state, private)
 		resp.Diagnostics.Append(problems...)
@@ -75,13 +80,15 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 // refresh updates the model with what the service says, and returns the moment
 // for which that holds. Only the card's own summary tells when it was created, so
 // an imported card needs that. A new card may not be shown yet.
-func (r *cardResource) refresh(ctx context.Context, m *model, made issuedOtherwise, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
+func (r *cardResource) refresh(ctx context.Context, m *model, private privateState, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
 	client, id := r.session.Client, m.ID.ValueString()
 	read := client.GetCard
 	if !m.CreatedAt.IsNull() {
-		card, err := client.RefreshCard(ctx, id, api.CardStatus(m.Status.ValueString()))
+		card, err := client.RefreshCard(ctx, id, api.CardStatus(m.Status.ValueString()), func(ctx context.Context, unlisted bool) error {
+			return r.session.CheckOwner(ctx, id, private.account(), unlisted)
+		})
 		if err == nil {
-			m.fromAPI(made.asAsked(card.CardListItem))
+			m.fromAPI(private.IssuedOtherwise.asAsked(card.CardListItem))
 			return card.Status, card.AsOf, nil
 		}
 		if created, _ := m.CreatedAt.ValueRFC3339Time(); !api.IsNotFound(err) || !r.session.IsNew(created) {
@@ -93,7 +100,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, made issuedOtherwi
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	m.fromAPI(made.asAsked(summary.CardListItem))
+	m.fromAPI(private.IssuedOtherwise.asAsked(summary.CardListItem))
 	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), diags)
 	now, _ := client.ServiceTime()
 	return summary.Status, now, nil

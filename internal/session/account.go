@@ -56,6 +56,8 @@ func (a Account) Same(known Account) bool {
 		slices.ContainsFunc(known.Addresses, func(address string) bool { return slices.Contains(a.Addresses, address) })
 }
 
+func (a Account) isRecorded() bool { return a.Fingerprint != "" || len(a.Addresses) > 0 }
+
 // Meet notes that a card of the state is dealt with in this session, and what is
 // known of the account that owns it.
 func (s *Session) Meet(id string, owner Account) { s.cards.Store(id, owner) }
@@ -63,8 +65,9 @@ func (s *Session) Meet(id string, owner Account) { s.cards.Store(id, owner) }
 // NotGoneError says why a card that the service calls missing is not known to
 // be gone.
 type NotGoneError struct {
-	Reason  string
-	Sandbox *Sandbox // the embedded service, when its file is another than the card's
+	Reason   string
+	Sandbox  *Sandbox // the embedded service, when its file is another than the card's
+	Unlisted bool     // the card was not asked for, because lists lack it
 }
 
 func (e *NotGoneError) Error() string { return e.Reason }
@@ -114,12 +117,12 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 		}
 		return true
 	})
-	recorded := known.Fingerprint != "" || len(known.Addresses) > 0
+	recorded := known.isRecorded()
 	switch {
 	case same && (met == 0 || found > 0):
 	case recorded && !same && found > 0 && ours == 0: // all addresses have been rotated
 	case s.Sandbox != nil && !same && err == nil:
-		return &NotGoneError{Reason: s.Sandbox.notTheCards(), Sandbox: s.Sandbox}
+		return s.notTheOwner()
 	case same:
 		return &NotGoneError{Reason: "The API key sees none of the other cards in this state either."}
 	case err != nil:
@@ -127,13 +130,53 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	case !recorded:
 		return &NotGoneError{Reason: "Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account."}
 	default:
-		return &NotGoneError{Reason: "The API key belongs to another account than the one that owned the card when Terraform last saw it."}
+		return s.notTheOwner()
 	}
 	if s.IsNew(created) {
 		return &NotGoneError{Reason: "It was issued only minutes ago, and the service may not show it everywhere yet."}
 	}
 	s.cards.Delete(id)
 	return nil
+}
+
+// notTheOwner notes and says that this is not the account of a card.
+func (s *Session) notTheOwner() *NotGoneError {
+	s.foreign.Store(true)
+	if s.Sandbox != nil {
+		return &NotGoneError{Reason: s.Sandbox.notTheCards(), Sandbox: s.Sandbox}
+	}
+	return &NotGoneError{Reason: "The API key belongs to another account than the one that owned the card when Terraform last saw it."}
+}
+
+// CheckOwner returns a *NotGoneError for a card that need not be asked for: lists
+// of this account's cards lack it and all others of the state, and it belonged to
+// another account. Unlisted says that the lists of live cards lack it; otherwise
+// only another card's case tells.
+func (s *Session) CheckOwner(ctx context.Context, id string, owner Account, unlisted bool) error {
+	if !owner.isRecorded() || !unlisted && !s.foreign.Load() {
+		return nil
+	}
+	account, err := s.Account(ctx)
+	if err != nil || account.Same(owner) {
+		return nil //nolint:nilerr // the card itself is asked for then
+	}
+	cards, err := s.Client.Inventory(ctx, time.Time{})
+	if err != nil {
+		return nil //nolint:nilerr // likewise
+	}
+	_, known := cards[id]
+	s.cards.Range(func(other, _ any) bool {
+		text, _ := other.(string)
+		_, listed := cards[text]
+		known = known || listed
+		return !known
+	})
+	if known {
+		return nil
+	}
+	problem := s.notTheOwner()
+	problem.Unlisted = true
+	return problem
 }
 
 // notTheCards says of a sandbox whose account is not that of a card why it cannot

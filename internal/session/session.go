@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -25,7 +26,8 @@ type Session struct {
 	live    fetchedOnce[map[string][]api.CardListItem] // by label
 	spend   spend
 	labels  sync.Map
-	cards   sync.Map // the ids of the cards in the state that this session has met
+	cards   sync.Map    // the ids of the cards in the state that this session has met
+	foreign atomic.Bool // cards of the state were found to be another account's
 }
 
 // Sandbox is the embedded service that a session uses.
