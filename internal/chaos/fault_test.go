@@ -59,6 +59,8 @@ type profile struct {
 	afterKill   time.Duration // until the next run begins, at least
 	// strict says that nothing may be doubled or lost; else it has to be named.
 	strict bool
+	// settled says that balances fall at settlement and not at authorization.
+	settled bool
 	// hands move money outside Terraform too, and users change their minds.
 	hands bool
 }
@@ -70,6 +72,9 @@ func profiles() []profile {
 		{name: "honoured, not told", idempotency: "honoured", told: "unknown", repeats: true, longest: withinTheWait, afterKill: time.Minute, strict: true},
 		{name: "ignored", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, strict: true},
 		{name: "ignored, wild", idempotency: "ignored", told: "unknown", repeats: true, longest: long, hands: true},
+		{name: "honoured, settled balances", idempotency: "honoured", told: "honoured", repeats: true, longest: long, strict: true, settled: true},
+		{name: "ignored, settled balances", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, strict: true, settled: true},
+		{name: "settled balances, wild", idempotency: "ignored", told: "unknown", repeats: true, longest: long, hands: true, settled: true},
 		{name: "honoured, wild", idempotency: "honoured", told: "honoured", repeats: true, longest: long, hands: true},
 	}
 }

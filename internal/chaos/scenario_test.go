@@ -53,7 +53,8 @@ func newScenario(t *testing.T, seed uint64, profile profile, pipelines int, side
 		}
 	})
 	w.service.Unlimited()
-	w.service.AddQuirks(map[string]any{"idempotency": profile.idempotency})
+	balance := map[bool]string{false: "less_holds", true: "settled"}[profile.settled]
+	w.service.AddQuirks(map[string]any{"idempotency": profile.idempotency, "balance": balance})
 	for n := range pipelines {
 		p := &pipeline{scenario: w, r: rand.New(rand.NewPCG(seed, uint64(10+n))), name: fmt.Sprintf("p%d", n), parallel: sideBySide}
 		for range 3 + p.r.IntN(3) {
@@ -136,7 +137,10 @@ func (p *pipeline) use(c *card) {
 			"card_id": c.id(), "amount": amount, "fee": fee, "merchant": map[string]string{"name": p.merchant(), "mcc": "7311"},
 		})
 		if answer.Status == http.StatusCreated && answer.Body["decline_reason"] == nil {
-			c.outside -= amount + fee
+			c.outside -= fee
+			if !w.profile.settled {
+				c.outside -= amount
+			}
 			c.bought = append(c.bought, purchase{id: transactionOf(answer), amount: amount})
 		}
 	case n < 7:
@@ -146,7 +150,10 @@ func (p *pipeline) use(c *card) {
 		}
 		settled := min(bought.amount, cents(300))
 		if answer := w.service.Settle(bought.id, settled.String()); answer.Status == http.StatusCreated {
-			c.outside += bought.amount - settled
+			c.outside -= settled
+			if !w.profile.settled {
+				c.outside += bought.amount
+			}
 			bought.settled, bought.amount = transactionOf(answer), settled
 		}
 	case n < 8:
