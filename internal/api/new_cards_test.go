@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -31,29 +32,29 @@ func newSlowService(t *testing.T) (*sandboxtest.Server, *api.Client, *fakeClock,
 // issued it knows that it is there.
 func TestNewCardIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for name, call := range map[string]func(*testing.T, *api.Client, string) error{
-		"read": func(t *testing.T, c *api.Client, id string) error { _, err := c.GetCard(t.Context(), id); return err },
-		"details": func(t *testing.T, c *api.Client, id string) error {
-			_, err := c.CardDetails(t.Context(), id)
+	for name, call := range map[string]func(context.Context, *api.Client, string) error{
+		"read": func(ctx context.Context, c *api.Client, id string) error { _, err := c.GetCard(ctx, id); return err },
+		"details": func(ctx context.Context, c *api.Client, id string) error {
+			_, err := c.CardDetails(ctx, id)
 			return err
 		},
-		"fund": func(t *testing.T, c *api.Client, id string) error {
-			_, err := c.FundCard(t.Context(), id, usd.Dollar)
+		"fund": func(ctx context.Context, c *api.Client, id string) error {
+			_, err := c.FundCard(ctx, id, usd.Dollar)
 			return err
 		},
-		"freeze": func(t *testing.T, c *api.Client, id string) error {
-			_, err := c.FreezeCard(t.Context(), id)
+		"freeze": func(ctx context.Context, c *api.Client, id string) error {
+			_, err := c.FreezeCard(ctx, id)
 			return err
 		},
-		"terminate": func(t *testing.T, c *api.Client, id string) error {
-			_, err := c.TerminateCard(t.Context(), id)
+		"terminate": func(ctx context.Context, c *api.Client, id string) error {
+			_, err := c.TerminateCard(ctx, id)
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, client, clock, id := newSlowService(t)
-			if err := call(t, client, id); err != nil || clock.total() > 22e9 {
+			if err := call(t.Context(), client, id); err != nil || clock.total() > 22e9 {
 				t.Errorf("%v after %s", err, clock.total())
 			}
 		})
