@@ -33,9 +33,13 @@ func loadInTopUpRange(amount usd.Amount, rule *topUp) string {
 }
 
 func withdrawsTooMuch(card model, before, after usd.Amount) string {
-	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
+	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s."+replaceInstead,
 		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount())
 }
+
+// replaceInstead is for -replace, of which Terraform tells a provider nothing
+// when it plans the card for the first time.
+const replaceInstead = " To replace the card by one with this amount, use terraform taint on this resource and apply, in place of -replace."
 
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, which is under top_up.below (%s USD): the same plan would load again what it withdraws. Lower top_up as well, or take it out.",
@@ -66,36 +70,27 @@ func unfreezesUnderThreshold(card model, balance, threshold usd.Amount) diag.Dia
 			capitalized(card.name()), balance, threshold))
 }
 
-func replaced(card, next model, reasons *session.Replacement) diag.Diagnostic {
-	load := "the new load, known after apply"
-	if next.Amount.IsKnown() {
-		load = next.Amount.Amount().String() + " USD"
+const issueAnew = "The service does not renew cards: issue another with -replace, with lifecycle { create_before_destroy = true } so that it comes first. What this one holds returns to the wallet."
+
+func expiresSoon(card model, delta usd.Amount) diag.Diagnostic {
+	text := issueAnew
+	if delta > 0 {
+		text = fmt.Sprintf("This plan still loads %s USD onto it. ", delta) + text
 	}
-	text := fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
-		"A new card with another number is issued and loaded with %s, for a fee of %s USD. The service cannot change %s on a live card.",
-		capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee, reasons.Attributes())
-	return diag.NewWarningDiagnostic("This plan replaces "+card.name(), text+reasons.UnknownAdvice("card"))
+	return diag.NewWarningDiagnostic(fmt.Sprintf("%s expires on %s", capitalized(card.name()), card.ExpiresAt.ValueString()), text)
 }
 
-// deposedAdvice is for the one case that no change of the configuration reaches.
-const deposedAdvice = " Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: " +
-	"terminate it in the dashboard; the next plan sees that and removes it from the state."
-
-func protected(name string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
-		"The plan would terminate this card, but deletion_protection is true. "+
-			"To terminate it, set deletion_protection = false, apply that alone, then try again. A tainted card is not updated: run terraform untaint on it first."+deposedAdvice)
+func expired(card model, delta usd.Amount) diag.Diagnostic {
+	text := issueAnew
+	if delta > 0 {
+		text = fmt.Sprintf("This plan loads %s USD onto it, which nobody can spend. ", delta) + text
+	}
+	return diag.NewWarningDiagnostic(fmt.Sprintf("%s expired on %s", capitalized(card.name()), card.ExpiresAt.ValueString()), text)
 }
 
 func removedFromState(card model, what string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(capitalized(card.name())+" "+what,
 		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
-}
-
-func protectedFromDelete(name string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
-		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
-			"Where it is still the resource's card, keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
 }
 
 func notProvenGone(card model, unproven *session.NotGoneError) diag.Diagnostic {

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -79,6 +80,16 @@ func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCard
 		diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, false)...)
 	}
 	return req
+}
+
+// newCard is what the plan of a card says of its price.
+func (m model) newCard() session.NewCard {
+	return session.NewCard{Label: m.Label.ValueString(), Cost: m.issueCost(), Least: !m.Amount.IsKnown()}
+}
+
+// issueCost is the load and the fee in USD, at least, while the load is not known.
+func (m model) issueCost() usd.Amount {
+	return max(m.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
 }
 
 // fromAPI fills in what a list of cards says of this one.

@@ -39,6 +39,11 @@ type privateState struct {
 	// Prior is the card as it was planned: core plans a replacement a second
 	// time as a creation, and this is all which that creation knows of it.
 	Prior *priorCard `json:"prior,omitempty"`
+	// Next is the card that a plan issues. Terminating a card finds it here when
+	// the card is replaced.
+	Next *session.NewCard `json:"next,omitempty"`
+	// DefaultLimit is the spending limit that the service set for want of another.
+	DefaultLimit *usd.Amount `json:"default_limit,omitempty"`
 }
 
 // pendingTransfer is a transfer and what the state says once it has happened.

@@ -54,7 +54,9 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	if request.Label == "" {
 		request.Label, request.GeneratedLabel = generatedLabel(r.session.Client.Now()), true
 	}
+	end := r.session.BeginIssuing(plan.newCard())
 	issued, err := r.session.Client.IssueCard(ctx, request)
+	end()
 	if err != nil {
 		resp.Diagnostics.Append(notIssued(request, err))
 		return
@@ -70,6 +72,9 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	made := state.keepRequested(plan)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	private := privateState{Anchor: api.IssueAnchor(request.Amount), Token: uuid.NewString(), IssuedOtherwise: made}
+	if request.SpendingLimit == nil {
+		private.DefaultLimit = state.SpendingLimit.Pointer()
+	}
 	if account, err := r.session.Account(ctx); err == nil {
 		private.keepAccount(account)
 	}
@@ -96,10 +101,12 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
+const generatedPrefix = "tf-"
+
 // generatedLabel is unique, so that a card whose creation lost its response can
 // be told from every other. The day helps to find those that a killed run left.
 func generatedLabel(today time.Time) string {
-	return "tf-" + today.UTC().Format("20060102") + "-" + uuid.NewString()
+	return generatedPrefix + today.UTC().Format("20060102") + "-" + uuid.NewString()
 }
 
 func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
@@ -115,7 +122,17 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		return
 	}
 	r.session.Meet(state.ID.ValueString(), private.account())
+	// Where this fails the card stays, and is not being replaced any more.
+	next := private.Next
+	private.Next, private.Prior = nil, nil
+	private.write(ctx, resp.Private, &resp.Diagnostics)
+	end, refusal := r.beginReplacing(ctx, state, next)
+	if refusal != nil {
+		resp.Diagnostics.Append(refusal)
+		return
+	}
 	ended, err := r.session.Client.TerminateCard(ctx, state.ID.ValueString())
+	end(err == nil)
 	switch {
 	case err == nil:
 		tflog.Info(ctx, "card terminated", map[string]any{
@@ -127,6 +144,34 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	default:
 		resp.Diagnostics.Append(session.ErrorDiagnostic("terminate "+state.name(), err))
 	}
+}
+
+// beginReplacing refuses to terminate a card for another one that the wallet
+// could not pay for. With create_before_destroy, and where nothing replaces the
+// card, next is nil.
+func (r *cardResource) beginReplacing(ctx context.Context, card model, next *session.NewCard) (end func(terminated bool), refusal diag.Diagnostic) {
+	unguarded := func(bool) {}
+	if next == nil || r.session.WalletCheck == session.WalletCheckOff {
+		return unguarded, nil
+	}
+	now, err := r.session.Client.GetCard(ctx, card.ID.ValueString())
+	if api.IsNotFound(err) || now.Status == api.StatusTerminated {
+		return unguarded, nil
+	}
+	if err != nil {
+		return nil, replacementUnchecked(card, err)
+	}
+	short, end, err := r.session.BeginReplacing(ctx, *next, now.Balance)
+	switch {
+	case err != nil:
+		refusal = replacementUnchecked(card, err)
+	case short > 0:
+		refusal = wouldLeaveNoCard(card, *next, short)
+	default:
+		return end, nil
+	}
+	end(false)
+	return nil, refusal
 }
 
 // proveGone returns errors unless a card that the service calls missing is gone.

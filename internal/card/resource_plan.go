@@ -34,6 +34,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 	if !req.State.Raw.IsNull() && r.session.Known() {
 		r.session.Meet(p.state.ID.ValueString(), p.private.account())
+		r.session.AddPlannedCard(p.state.Balance.Amount())
 	}
 	proposed := p.plan
 	switch {
@@ -42,11 +43,14 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		return
 	case req.State.Raw.IsNull():
 		p.issue(ctx)
+		next := p.plan.newCard()
+		next.Least = next.Least || p.config.Label.IsUnknown()
+		p.private.Next = &next
 	default:
 		p.change(ctx)
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
-		p.private.write(ctx, resp.Private, p.diags)
 	}
+	p.private.write(ctx, resp.Private, p.diags)
 	if !p.diags.HasError() && !reflect.DeepEqual(p.plan, proposed) { //nolint:govet // writing takes long, and what is taken for changed is only written once too often
 		p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
 	}
@@ -58,16 +62,17 @@ type planner struct {
 	config, state, plan model
 	private             privateState
 	replacement         session.Replacement
+	changes             []string // what replaces the card, with both values
 	diags               *diag.Diagnostics
 }
 
 // destroy plans a termination.
 func (p *planner) destroy(ctx context.Context) {
 	if p.isProtected() {
-		p.diags.Append(protected(p.state.name()))
+		p.diags.Append(protected(p.state.name(), nil))
 		return
 	}
-	p.spend(ctx, -p.state.Balance.Amount())
+	p.spend(ctx, 0, p.state.Balance.Amount())
 }
 
 // isProtected reports whether the card must not be terminated: it was applied
@@ -76,10 +81,11 @@ func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
-// spend counts what the plan takes from the wallet, and warns when that is too much.
-func (p *planner) spend(ctx context.Context, delta usd.Amount) {
-	p.diags.Append(p.resource.session.AddPlannedSpend(delta)...)
-	p.diags.Append(p.resource.session.WalletWarning(ctx)...)
+// spend counts what the plan takes from the wallet and returns to it, and says
+// when that is too much.
+func (p *planner) spend(ctx context.Context, taken, returned usd.Amount) {
+	p.diags.Append(p.resource.session.AddPlannedSpend(taken, returned)...)
+	p.diags.Append(p.resource.session.WalletDiagnostic(ctx)...)
 }
 
 // issue plans a new card. It is also core's second plan of a replacement,
@@ -88,7 +94,7 @@ func (p *planner) spend(ctx context.Context, delta usd.Amount) {
 func (p *planner) issue(ctx context.Context) {
 	replaced := p.private.Prior
 	if replaced != nil && replaced.Protected {
-		p.diags.Append(protected(replaced.Name))
+		p.diags.Append(protected(replaced.Name, nil))
 		return
 	}
 	p.plan.ToppedUp = usdtype.Of(0)
@@ -102,10 +108,11 @@ func (p *planner) issue(ctx context.Context) {
 	if replaced == nil {
 		p.warnSharedLabel()
 		p.warnLiveCards(ctx)
-		p.spend(ctx, p.issueCost())
+		p.spend(ctx, p.plan.issueCost(), 0)
 		return
 	}
-	p.diags.Append(p.resource.session.AddPlannedSpend(p.issueCost() - replaced.Balance - replaced.Planned)...)
+	more := p.plan.issueCost() - replaced.Balance - replaced.Planned
+	p.diags.Append(p.resource.session.AddPlannedSpend(max(0, more), max(0, -more))...)
 }
 
 // checkIssue refuses a card that the service would refuse.
@@ -123,11 +130,6 @@ func (p *planner) checkIssue(ctx context.Context) {
 	p.checkBIN(ctx)
 }
 
-// issueCost is the load and the fee, at least, while the load is not known.
-func (p *planner) issueCost() usd.Amount {
-	return max(p.plan.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
-}
-
 // change plans an update of a live card, or its replacement.
 func (p *planner) change(ctx context.Context) {
 	p.private.Prior = &priorCard{
@@ -135,7 +137,7 @@ func (p *planner) change(ctx context.Context) {
 		Protected: p.isProtected(),
 		Balance:   p.state.Balance.Amount(),
 	}
-	p.planImmutable()
+	p.planImmutable(ctx)
 	if len(p.replacement.Paths) > 0 {
 		p.planReplacement(ctx)
 		return

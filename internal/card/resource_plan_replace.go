@@ -10,26 +10,26 @@ import (
 
 // planImmutable plans what is fixed when a card is issued: unchanged, adopted
 // from the configuration of an imported card, or a reason to replace it.
-func (p *planner) planImmutable() {
+func (p *planner) planImmutable(ctx context.Context) {
 	s, c := &p.state, &p.config
 	p.plan.ID, p.plan.Network, p.plan.Last4 = s.ID, s.Network, s.Last4
 	p.plan.CreatedAt, p.plan.ExpiresAt = s.CreatedAt, s.ExpiresAt
 
 	made := p.private.IssuedOtherwise
 	if !c.BinID.Equal(s.BinID) && !made.isAnswer("bin_id", *s, *c) {
-		p.replacement.Add("bin_id", c.BinID)
+		p.replace(ctx, "bin_id", s.BinID, c.BinID)
 	}
 	switch {
 	case c.Label.IsNull():
 		p.plan.Label = s.Label
 	case !c.Label.Equal(s.Label) && !made.isAnswer("label", *s, *c):
-		p.replacement.Add("label", c.Label)
+		p.replace(ctx, "label", s.Label, c.Label)
 	}
 	switch {
 	case c.SpendingLimit.IsNull() || c.SpendingLimit.SameCents(s.SpendingLimit):
 		p.plan.SpendingLimit = s.SpendingLimit
 	case !made.isAnswer("spending_limit", *s, *c):
-		p.replacement.Add("spending_limit", c.SpendingLimit)
+		p.replace(ctx, "spending_limit", s.SpendingLimit, c.SpendingLimit)
 	}
 
 	var adopted []string
@@ -39,7 +39,7 @@ func (p *planner) planImmutable() {
 		case p.private.Imported && before.IsNull():
 			adopted = append(adopted, name)
 		default:
-			p.replacement.Add(name, after)
+			p.replace(ctx, name, before, after)
 		}
 	}
 	unreadable("allowed_categories", s.AllowedCategories, c.AllowedCategories, c.AllowedCategories.Equal(s.AllowedCategories))
@@ -56,13 +56,19 @@ func (p *planner) planImmutable() {
 	}
 }
 
+// replace notes that an attribute replaces the card, and between which values.
+func (p *planner) replace(ctx context.Context, name string, before, after attr.Value) {
+	p.replacement.Add(ctx, name, after)
+	p.changes = append(p.changes, name+changeOf(before, after))
+}
+
 func (p *planner) planReplacement(ctx context.Context) {
 	if p.isProtected() {
-		p.diags.Append(protected(p.state.name()))
+		p.diags.Append(protected(p.state.name(), p))
 		return
 	}
-	p.diags.Append(replaced(p.state, p.plan, &p.replacement))
+	p.private.Prior.Planned = p.plan.issueCost() - p.state.Balance.Amount()
+	p.spend(ctx, p.plan.issueCost(), p.state.Balance.Amount())
+	p.diags.Append(replaced(ctx, p))
 	p.warnSharedLabel()
-	p.private.Prior.Planned = p.issueCost() - p.state.Balance.Amount()
-	p.spend(ctx, p.private.Prior.Planned)
 }

@@ -2,6 +2,7 @@ package card
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -44,11 +45,34 @@ func (p *planner) planTransfer(ctx context.Context) {
 		p.diags.Append(holdsMoreThanKnown(p.state, p.private.Anchor.Balance, t.amount+t.topUp))
 	}
 	p.planFrozen(t)
+	p.warnExpiry(t.amount + t.topUp)
 	p.private.Prior.Planned = t.amount + t.topUp
 	if t.mayBeMade {
 		p.private.Prior.Planned = 0
 	}
-	p.spend(ctx, p.private.Prior.Planned)
+	p.spend(ctx, max(0, p.private.Prior.Planned), max(0, -p.private.Prior.Planned))
+}
+
+// expirySoon is how long before a card expires plans begin to say so.
+const expirySoon = 30 * 24 * time.Hour
+
+// warnExpiry warns of a card that expires soon or has expired, and of money that
+// is loaded onto it.
+func (p *planner) warnExpiry(delta usd.Amount) {
+	lastDay, err := time.Parse(time.DateOnly, p.state.ExpiresAt.ValueString())
+	if err != nil || !p.resource.session.IsPlanning() {
+		return
+	}
+	now, tells := p.resource.session.Client.ServiceTime()
+	if !tells {
+		now = p.resource.session.Client.Now()
+	}
+	switch left := lastDay.AddDate(0, 0, 1).Sub(now); {
+	case left <= 0:
+		p.diags.Append(expired(p.state, delta))
+	case left <= expirySoon:
+		p.diags.Append(expiresSoon(p.state, delta))
+	}
 }
 
 // asksAgain reports whether a plan makes the pending movement once more under
@@ -108,17 +132,16 @@ func (p *planner) planAmount() plannedTransfer {
 func (p *planner) planTopUp(ctx context.Context, t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)
+	if old, _ := p.state.readTopUp(ctx); old != nil && rule != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
+		p.plan.TopUp = p.state.TopUp
+	}
 	switch {
-	case !known || (rule != nil && t.unknown):
-		p.plan.ToppedUp = usdtype.Unknown()
-		p.diags.Append(topUpNotKnown(p.state))
-		t.unknown = true
+	case p.config.Frozen.ValueBool(): // a paused card needs no money
 		return t
+	case !known || (rule != nil && t.unknown):
+		return p.topUpDuringApply(t)
 	case rule == nil:
 		return t
-	}
-	if old, _ := p.state.readTopUp(ctx); old != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
-		p.plan.TopUp = p.state.TopUp
 	}
 	after := p.state.Balance.Amount() + t.amount
 	if t.mayBeMade && t.amount > 0 {
@@ -126,16 +149,25 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer) plannedTrans
 	}
 	switch {
 	case after >= rule.Below.Amount():
+	case p.config.Frozen.IsUnknown():
+		return p.topUpDuringApply(t)
 	case t.amount < 0 && t.mayBeMade:
 		if -t.amount <= p.state.Balance.Amount() { // else it is said already
 			p.diags.Append(mayBeWithdrawn(p.state, t.amount))
 		}
 	case t.amount < 0:
-		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount()))
+		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead)
 	default:
 		t.topUp = rule.To.Amount() - after
 		p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
 	}
+	return t
+}
+
+func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
+	p.plan.ToppedUp = usdtype.Unknown()
+	p.diags.Append(topUpNotKnown(p.state))
+	t.unknown = true
 	return t
 }
 

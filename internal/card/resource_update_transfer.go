@@ -28,7 +28,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	movement := api.Movement{CardID: u.id(), Delta: delta, Key: u.private.movementKey(u.id(), before, after), Anchor: u.private.Anchor}
 	rule, _ := u.plan.readTopUp(ctx)
 	switch {
-	case rule == nil:
+	case rule == nil || u.configured(true):
 	case delta < 0:
 		movement.AtLeast = rule.Below.Pointer()
 	case after.toppedUp-before.toppedUp == delta:

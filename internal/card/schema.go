@@ -121,7 +121,7 @@ func mutableAttributes() map[string]schema.Attribute {
 		},
 		"top_up": schema.SingleNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`.",
+			MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`. Never while the configuration freezes the card.",
 			Attributes: map[string]schema.Attribute{
 				"below": schema.NumberAttribute{
 					Required:            true,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -39,6 +40,7 @@ type config struct {
 	MaxRetries      types.Int64  `tfsdk:"max_retries"`
 	RateLimits      types.Object `tfsdk:"rate_limits"`
 	IdempotencyKeys types.String `tfsdk:"idempotency_keys"`
+	WalletCheck     types.String `tfsdk:"wallet_check"`
 }
 
 type sandboxConfig struct {
@@ -108,6 +110,13 @@ func configAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "What the service does with the idempotency key that each change carries: `" + keysHonoured + "` when it is known to count requests with the same key once, `" + keysUnknown + "` (the default) when it may not. " +
 				"With `" + keysHonoured + "` a lost response is simply asked for again; otherwise the provider waits, looks, and stops where it cannot tell whether money has moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
 		},
+		"wallet_check": schema.StringAttribute{
+			Optional:   true,
+			Validators: []validator.String{stringvalidator.OneOf(string(session.WalletCheckWarn), string(session.WalletCheckError), string(session.WalletCheckOff))},
+			MarkdownDescription: "What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. " +
+				"A plan that might still be paid, because cards it has not dealt with yet could return enough, only warns. " +
+				"Unless it is `off`, a card is not terminated for a replacement that the wallet cannot pay for.",
+		},
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "What this configuration keeps to of the service's rate limits: a smaller share, for an API key that several pipelines use at once, or more, where support has raised them.",
@@ -134,7 +143,7 @@ func grouped(n int) string {
 // isUnknown reports whether anything that decides where calls go is known only after apply.
 func (c config) isUnknown() bool {
 	if c.APIKey.IsUnknown() || c.BaseURL.IsUnknown() || c.Sandbox.IsUnknown() ||
-		c.RequestTimeout.IsUnknown() || c.MaxRetries.IsUnknown() || c.RateLimits.IsUnknown() || c.IdempotencyKeys.IsUnknown() {
+		c.RequestTimeout.IsUnknown() || c.MaxRetries.IsUnknown() || c.RateLimits.IsUnknown() || c.IdempotencyKeys.IsUnknown() || c.WalletCheck.IsUnknown() {
 		return true
 	}
 	for _, object := range []types.Object{c.Sandbox, c.RateLimits} {

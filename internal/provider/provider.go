@@ -112,6 +112,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 		if service != nil {
 			s.Sandbox = &session.Sandbox{Path: service.Path(), Created: service.Created()}
 		}
+		s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
 	}
 	resp.ResourceData, resp.DataSourceData = s, s
 	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -15,10 +16,10 @@ type Replacement struct {
 }
 
 // Add notes that an attribute replaces the resource with its configured value.
-func (r *Replacement) Add(name string, configured attr.Value) {
+func (r *Replacement) Add(ctx context.Context, name string, configured attr.Value) {
 	r.Paths = append(r.Paths, path.Root(name))
 	r.names = append(r.names, name)
-	if configured.IsUnknown() {
+	if whole, err := configured.ToTerraformValue(ctx); err == nil && !whole.IsFullyKnown() {
 		r.unknown = append(r.unknown, name)
 	}
 }

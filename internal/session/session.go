@@ -20,11 +20,14 @@ type Session struct {
 	Client *api.Client
 	// Sandbox is nil where the client speaks to a service elsewhere.
 	Sandbox *Sandbox
+	// WalletCheck is what the provider configuration asks for.
+	WalletCheck WalletCheck
 
 	bins    fetchedOnce[[]api.Bin]
 	account fetchedOnce[Account]
 	live    fetchedOnce[map[string][]api.CardListItem] // by label
 	spend   spend
+	issuing issuing
 	labels  sync.Map
 	cards   sync.Map    // the ids of the cards in the state that this session has met
 	foreign atomic.Bool // cards of the state were found to be another account's

@@ -8,62 +8,136 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// spend is the running sum of what a plan takes from the wallet.
+// WalletCheck is what happens when a plan takes more than the wallet holds.
+type WalletCheck string
+
+// What WalletCheck can be; the zero value warns.
+const (
+	WalletCheckWarn  WalletCheck = "warn"
+	WalletCheckError WalletCheck = "error"
+	WalletCheckOff   WalletCheck = "off"
+)
+
+// spend is what a plan does to the wallet, as far as it is made.
 type spend struct {
 	mu      sync.Mutex
-	planned usd.Amount
+	net     usd.Amount // what it takes, less what it returns
+	upfront usd.Amount // what it takes
+	settled usd.Amount // what the cards hold that it has dealt with
 	warned  atomic.Bool
-	wallet  fetchedOnce[usd.Amount]
+	refused atomic.Bool
+	// unreadable says that the wallet cannot be read, which is tried once.
+	unreadable atomic.Bool
+	wallet     fetchedOnce[api.WalletBalance]
 }
 
-// AddPlannedSpend adds to what this plan takes from the wallet, in USD; negative
-// for what it gives back. After the session's first write it adds nothing,
-// because apply plans again what was counted before.
-func (s *Session) AddPlannedSpend(delta usd.Amount) diag.Diagnostics {
+// AddPlannedCard notes that the plan of a live card is made, so that nothing
+// more of its balance, in USD, returns to the wallet than what is added as returned.
+func (s *Session) AddPlannedCard(balance usd.Amount) {
+	s.spend.mu.Lock()
+	defer s.spend.mu.Unlock()
+	if sum, err := usd.Sum(s.spend.settled, balance); err == nil {
+		s.spend.settled = sum
+	}
+}
+
+// AddPlannedSpend adds what this plan takes from the wallet and returns to it, in
+// USD. After the session's first write it adds nothing, because apply plans again
+// what was counted before.
+func (s *Session) AddPlannedSpend(taken, returned usd.Amount) diag.Diagnostics {
 	if !s.IsPlanning() {
 		return nil
 	}
 	s.spend.mu.Lock()
 	defer s.spend.mu.Unlock()
-	planned, err := usd.Sum(s.spend.planned, delta)
+	net, err := usd.Sum(s.spend.net, taken, -returned)
 	if err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
 	}
-	s.spend.planned = planned
+	upfront, err := usd.Sum(s.spend.upfront, taken)
+	if err != nil {
+		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
+	}
+	s.spend.net, s.spend.upfront = net, upfront
 	return nil
 }
 
-// WalletWarning returns a warning the first time that it finds the planned spend
-// above the wallet's balance. After the session's first write it returns
-// nothing, because apply plans again from a wallet that is being spent.
-func (s *Session) WalletWarning(ctx context.Context) diag.Diagnostics {
-	if !s.IsPlanning() || s.spend.warned.Load() {
+// WalletDiagnostic warns the first time that it finds the planned spend above the
+// wallet's balance, or refuses the plan where the provider is told to and nothing
+// that is planned later can return enough. After the session's first write it
+// returns nothing, because apply plans again from a wallet that is being spent.
+func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
+	if !s.IsPlanning() {
 		return nil
 	}
 	s.spend.mu.Lock()
-	planned := s.spend.planned
+	net, settled := s.spend.net, s.spend.settled
 	s.spend.mu.Unlock()
-	if planned <= 0 {
+	if net <= 0 {
 		return nil
 	}
-	wallet, err := s.spend.wallet.get(ctx, func(ctx context.Context) (usd.Amount, error) {
-		w, err := s.Client.WalletBalance(ctx)
-		return w.Balance, err
-	})
-	if err == nil && planned <= wallet {
+	wallet, known := s.plannedWallet(ctx)
+	if !known || net <= wallet.Balance {
 		return nil
 	}
-	if s.spend.warned.Swap(true) || err != nil {
-		return nil // an error is no reason to stop a plan: apply will say what is wrong
+	short, mayReturn := net-wallet.Balance, max(0, wallet.CardsTotalBalance-settled)
+	switch {
+	case short <= mayReturn && !s.spend.warned.Swap(true):
+		return diag.Diagnostics{mayNotBePayable(net, wallet.Balance, mayReturn)}
+	case short <= mayReturn:
+		return nil
+	case s.WalletCheck == WalletCheckError && !s.spend.refused.Swap(true):
+		return diag.Diagnostics{diag.NewErrorDiagnostic(notPayable(net, wallet.Balance))}
+	case s.WalletCheck != WalletCheckError && !s.spend.warned.Swap(true):
+		return diag.Diagnostics{diag.NewWarningDiagnostic(notPayable(net, wallet.Balance))}
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(
-		fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", planned, wallet),
+	return nil
+}
+
+const depositFirst = "Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
+
+func mayNotBePayable(net, wallet, mayReturn usd.Amount) diag.Diagnostic {
+	return diag.NewWarningDiagnostic(
+		fmt.Sprintf("The plan may not be payable: it takes %s USD so far, and the wallet holds %s USD", net, wallet),
+		fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return to the wallet, pass its balance by %s USD. "+
+			"The account's other cards hold %s USD: the plan can be paid if enough of that returns in time, as from a tainted card that is terminated before the new one is issued (not with create_before_destroy). ",
+			net-wallet, mayReturn)+depositFirst)
+}
+
+func notPayable(net, wallet usd.Amount) (summary, detail string) {
+	return fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", net, wallet),
 		fmt.Sprintf("Loads, issuance fees, funds and top-ups of this plan, less what it returns to the wallet, pass the wallet's balance by at least %s USD. "+
-			"The service refuses what the wallet cannot pay, so part of the plan would fail at apply, unless what is planned after this gives enough back. "+
-			"Deposit first (the data source vcard_deposit_addresses lists where), or plan for less.", planned-wallet))}
+			"The service refuses what the wallet cannot pay, so part of the plan would fail at apply. ", net-wallet) + depositFirst
+}
+
+// PaidUpfront returns what the plan so far takes from the wallet before anything
+// returns to it, and what the wallet holds, in USD, where that is too little.
+func (s *Session) PaidUpfront(ctx context.Context) (upfront, wallet usd.Amount, tooMuch bool) {
+	if !s.IsPlanning() {
+		return 0, 0, false
+	}
+	s.spend.mu.Lock()
+	upfront = s.spend.upfront
+	s.spend.mu.Unlock()
+	now, known := s.plannedWallet(ctx)
+	return upfront, now.Balance, known && upfront > now.Balance
+}
+
+// plannedWallet is the wallet as it is planned with, read once. An error is no
+// reason to stop a plan: apply will say what is wrong.
+func (s *Session) plannedWallet(ctx context.Context) (wallet api.WalletBalance, known bool) {
+	if s.WalletCheck == WalletCheckOff || s.spend.unreadable.Load() {
+		return wallet, false
+	}
+	wallet, err := s.spend.wallet.get(ctx, s.Client.WalletBalance)
+	if err != nil {
+		s.spend.unreadable.Store(true)
+	}
+	return wallet, err == nil
 }
 
 // IsPlanning reports that calls can be made and none has changed anything yet.

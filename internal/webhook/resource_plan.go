@@ -37,7 +37,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		if string(imported) == "true" {
 			p.adopt()
 		} else {
-			p.change()
+			p.change(ctx)
 		}
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 	}
@@ -67,19 +67,19 @@ func (p *planner) adopt() {
 }
 
 // change plans no change, or a replacement.
-func (p *planner) change() {
+func (p *planner) change(ctx context.Context) {
 	c, s := p.config, p.state
 	if !c.URL.Equal(s.URL) {
-		p.replacement.Add("url", c.URL)
+		p.replacement.Add(ctx, "url", c.URL)
 	}
 	if !c.Events.Equal(s.Events) {
-		p.replacement.Add("events", c.Events)
+		p.replacement.Add(ctx, "events", c.Events)
 	}
 	if !c.Secret.IsNull() && !c.Secret.Equal(s.Secret) {
-		p.replacement.Add("secret", c.Secret)
+		p.replacement.Add(ctx, "secret", c.Secret)
 	}
 	if !c.SecretWOVersion.Equal(s.SecretWOVersion) {
-		p.replacement.Add("secret_wo_version", c.SecretWOVersion)
+		p.replacement.Add(ctx, "secret_wo_version", c.SecretWOVersion)
 	}
 	if len(p.replacement.Paths) > 0 {
 		p.diags.Append(replaced(s, c, &p.replacement))

@@ -1,0 +1,147 @@
+package card
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+// changeOf shows both values where they are short.
+func changeOf(before, after attr.Value) string {
+	if text, ok := shown(before); ok {
+		next, _ := shown(after)
+		return " (" + text + " to " + next + ")"
+	}
+	return ""
+}
+
+func shown(value attr.Value) (text string, ok bool) {
+	switch v := value.(type) {
+	case types.String:
+		text, ok = fmt.Sprintf("%q", v.ValueString()), true
+	case usdtype.Value:
+		text, ok = v.Amount().String()+" USD", true
+	}
+	switch {
+	case value.IsNull():
+		text = "not set"
+	case value.IsUnknown():
+		text = "a value known after apply"
+	}
+	return text, ok
+}
+
+// keepAsItIs is how a card lives on whose configuration says otherwise.
+func keepAsItIs(p *planner) string {
+	return fmt.Sprintf("The service cannot change this on a live card: %s. To keep the card with what it has, write lifecycle { ignore_changes = [%s] } into the resource.",
+		strings.Join(p.changes, ", "), p.replacement.Attributes())
+}
+
+func replaced(ctx context.Context, p *planner) diag.Diagnostic {
+	card := p.state
+	load := "the new load, known after apply"
+	if p.plan.Amount.IsKnown() {
+		load = p.plan.Amount.Amount().String() + " USD"
+	}
+	paragraphs := []string{
+		fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
+			"A new card with another number is issued and loaded with %s, for a fee of %s USD.",
+			capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee),
+		keepAsItIs(p) + p.replacement.UnknownAdvice("card"),
+		"Without lifecycle { create_before_destroy = true } Terraform terminates the old card first, and a new card that is refused then leaves none." +
+			p.mayBeRefused() + p.paidUpfront(ctx),
+	}
+	if lost := p.notCarriedOver(); len(lost) > 0 {
+		paragraphs = append(paragraphs, "Not in the configuration, so the new card does not have it: "+strings.Join(lost, ", ")+".")
+	}
+	return diag.NewWarningDiagnostic("This plan replaces "+card.name(), strings.Join(paragraphs, "\n\n"))
+}
+
+// mayBeRefused names the changes whose values the service does not publish.
+func (p *planner) mayBeRefused() string {
+	changes := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
+	var doubtful []string
+	if changes("allowed_categories") && !p.config.AllowedCategories.IsNull() {
+		doubtful = append(doubtful, "allowed_categories (it does not publish which there are)")
+	}
+	if (changes("spending_limit") || changes("bin_id")) && !p.config.SpendingLimit.IsNull() {
+		doubtful = append(doubtful, "spending_limit (it does not publish the BIN's maximum)")
+	}
+	if len(doubtful) == 0 {
+		return ""
+	}
+	return " The service may refuse the new " + strings.Join(doubtful, " and ") + "."
+}
+
+// paidUpfront says when the wallet cannot pay for new cards before old ones return their money.
+func (p *planner) paidUpfront(ctx context.Context) string {
+	upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx)
+	if !tooMuch {
+		return ""
+	}
+	return fmt.Sprintf(" With it the new card is paid first, which the wallet cannot: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
+}
+
+// notCarriedOver names what the card has beyond its configuration.
+func (p *planner) notCarriedOver() []string {
+	var lost []string
+	limit := p.state.SpendingLimit.Amount()
+	if p.config.SpendingLimit.IsNull() && (p.private.DefaultLimit == nil || *p.private.DefaultLimit != limit) {
+		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", limit))
+	}
+	if label := p.state.Label.ValueString(); p.config.Label.IsNull() && label != "" && !strings.HasPrefix(label, generatedPrefix) {
+		lost = append(lost, fmt.Sprintf("label (%q; the new card gets a generated one)", label))
+	}
+	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {
+		lost = append(lost, "frozen (the new card is active)")
+	}
+	if p.private.Imported {
+		lost = append(lost, "whatever else it was issued with and the service does not report (allowed_categories, auto_freeze_at, metadata)")
+	}
+	return lost
+}
+
+// deposedAdvice is for the one case that no change of the configuration reaches.
+const deposedAdvice = " Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: " +
+	"terminate it in the dashboard; the next plan sees that and removes it from the state."
+
+// protected refuses to terminate a card; a nil planner knows no attribute that
+// would replace it.
+func protected(name string, replacing *planner) diag.Diagnostic {
+	reason := ""
+	if replacing != nil {
+		reason = " " + keepAsItIs(replacing)
+	}
+	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
+		"The plan would terminate this card, but deletion_protection is true."+reason+
+			" To terminate it, set deletion_protection = false, apply that alone, then try again. A tainted card is not updated: run terraform untaint on it first."+deposedAdvice)
+}
+
+func protectedFromDelete(name string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
+		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
+			"Where it is still the resource's card, keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
+}
+
+func wouldLeaveNoCard(card model, next session.NewCard, short usd.Amount) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("The wallet cannot pay for the card that replaces "+card.name(),
+		fmt.Sprintf("The new card takes %s USD with its fee. The wallet and what this card returns fall short of that by %s USD, the new cards of other replacements in this run counted. "+
+			"So this card was not terminated, and keeps what it has. Deposit at least that (the data source vcard_deposit_addresses lists where) or lower amount, then apply again. "+
+			"To terminate it without another, run terraform destroy with -target on this resource.", next.Cost, short))
+}
+
+func replacementUnchecked(card model, err error) diag.Diagnostic {
+	failure := session.ErrorDiagnostic("see whether the wallet can pay for the card that replaces "+card.name(), err)
+	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+
+		` This card was not terminated. To replace it without looking, set wallet_check = "off" in the provider configuration.`)
+}
