@@ -91,7 +91,8 @@ func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
 	case short <= mayReturn:
 		return nil
 	case s.WalletCheck == WalletCheckError && !s.spend.refused.Swap(true):
-		return diag.Diagnostics{diag.NewErrorDiagnostic(notPayable(net, wallet.Balance))}
+		summary, detail := notPayable(net, wallet.Balance)
+		return diag.Diagnostics{diag.NewErrorDiagnostic(summary, detail+` To plan it all the same, set wallet_check = "warn" in the provider configuration.`)}
 	case s.WalletCheck != WalletCheckError && !s.spend.warned.Swap(true):
 		return diag.Diagnostics{diag.NewWarningDiagnostic(notPayable(net, wallet.Balance))}
 	}

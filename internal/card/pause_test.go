@@ -1,0 +1,69 @@
+package card_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+const keptLoaded = "amount = 100\n  top_up = {\n    below = 40\n    to = 80\n  }\n  frozen = "
+
+func TestPausedCardIsNotToppedUp(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := applied(t, s, "", oneCard(keptLoaded+"false"))
+	s.Authorize(onlyCard(s).ID, "90", advertising).OK(201)
+	output := apply(w, oneCard(keptLoaded+"true"))
+	prints(t, output, "frozen = false -> true", "0 added, 1 changed, 0 destroyed")
+	printsNot(t, output, "topped_up")
+	serviceHolds(t, s, "frozen", 10*usd.Dollar, (10000-101)*usd.Dollar)
+	plansNothing(t, w)
+
+	w.Write("main.tf", oneCard("amount = 95\n  top_up = {\n    below = 40\n    to = 80\n  }\n  frozen = true"))
+	w.Must("apply", "-no-color", "-auto-approve") // a withdrawal from a paused card needs no top-up
+	serviceHolds(t, s, "frozen", 5*usd.Dollar, (10000-101+5)*usd.Dollar)
+
+	prints(t, apply(w, oneCard("amount = 95\n  top_up = {\n    below = 40\n    to = 80\n  }\n  frozen = false")), "topped_up = 0 -> 75")
+	serviceHolds(t, s, "active", 80*usd.Dollar, (10000-101+5-75)*usd.Dollar)
+	plansNothing(t, w)
+}
+
+// Whether a card is paused may be known only during apply.
+func TestPauseThatIsNotKnownYet(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.4.0", "1.6.0")
+	for paused, balance := range map[string]usd.Amount{"true": 10 * usd.Dollar, "false": 80 * usd.Dollar} {
+		s := acctest.Start(t)
+		w := applied(t, s, "", oneCard(keptLoaded+"false"))
+		s.Authorize(onlyCard(s).ID, "90", advertising).OK(201)
+		output := apply(w, oneCard(keptLoaded+"terraform_data.paused.output")+fmt.Sprintf("resource \"terraform_data\" \"paused\" {\n  input = %s\n}\n", paused))
+		prints(t, output, "Whether the card is topped up is decided during apply")
+		if got := onlyCard(s).Balance; got != balance {
+			t.Errorf("paused %s: the card holds %s USD, want %s", paused, got, balance)
+		}
+		plansNothing(t, w)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t) // in March 2026; cards are good for three years
+	w := applied(t, s, "", oneCard("amount = 100"))
+	id := onlyCard(s).ID
+	advance := func(days int) { s.Advance(fmt.Sprintf("%dh", 24*days)) }
+	advance(1081) // to the last day of February 2029
+	printsNot(t, plansNothing(t, w), "expire")
+	advance(2)
+	prints(t, plansNothing(t, w), "Warning: Card "+id, "expires on 2029-03-31", "-replace", "create_before_destroy")
+	w.Write("main.tf", oneCard("amount = 120"))
+	prints(t, w.Must("plan", "-no-color"), "expires on 2029-03-31", "This plan still loads 20.00 USD onto it")
+	advance(29)
+	prints(t, w.Must("plan", "-no-color"), "expires on 2029-03-31") // good on its last day
+	advance(1)
+	prints(t, w.Must("plan", "-no-color"), "expired on 2029-03-31", "This plan loads 20.00 USD onto it, which nobody can spend")
+	output := w.Must("apply", "-no-color", "-auto-approve", "-replace=vcard_card.test")
+	prints(t, output, "1 added, 0 changed, 1 destroyed")
+	printsNot(t, plansNothing(t, w), "expire")
+}
