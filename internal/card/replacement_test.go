@@ -26,9 +26,11 @@ func TestReplacementThatTheWalletCannotPayFor(t *testing.T) {
 	}
 	for name, replace := range map[string]func(t *testing.T, w *acctest.Workspace) string{
 		"planned": func(t *testing.T, w *acctest.Workspace) string {
+			t.Helper()
 			return applyFails(t, w, oneCard("amount = 9000\n  label = \"new\""))
 		},
 		"forced": func(t *testing.T, w *acctest.Workspace) string {
+			t.Helper()
 			code, output := w.Run("apply", "-auto-approve", "-no-color", "-replace=vcard_card.test")
 			if code == 0 {
 				t.Errorf("the apply succeeded:\n%s", output)
@@ -36,6 +38,7 @@ func TestReplacementThatTheWalletCannotPayFor(t *testing.T) {
 			return output
 		},
 		"tainted": func(t *testing.T, w *acctest.Workspace) string {
+			t.Helper()
 			w.Must("taint", "vcard_card.test")
 			return applyFails(t, w, oneCard("amount = 9000\n  label = \"old\""))
 		},
