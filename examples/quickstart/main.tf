@@ -44,6 +44,10 @@ resource "vcard_card" "campaign" {
   frozen             = each.value.paused
   allowed_categories = ["advertising"]
   metadata           = { campaign = each.key }
+
+  lifecycle {
+    create_before_destroy = true # a new card that is refused must not cost the old one
+  }
 }
 
 resource "vcard_webhook" "spend" {

@@ -9,34 +9,40 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
+const examples = "../../examples"
+
 // TestExamples applies every example with the real CLI, plans it again, which
-// must find nothing to do, and destroys it.
+// must find nothing to do, runs its tests, and destroys it.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	const examples = "../../examples"
-	files, err := filepath.Glob(filepath.Join(examples, "*", "*", "*.tf"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no examples below %s: %v", examples, err)
+	var all []string
+	for _, pattern := range []string{"*/main.tf", "actions/*/*.tf", "data-sources/*/*.tf", "ephemeral-resources/*/*.tf", "functions/*/*.tf", "resources/*/*.tf"} {
+		files, err := filepath.Glob(filepath.Join(examples, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no examples %s: %v", pattern, err)
+		}
+		all = append(all, files...)
 	}
-	files = append(files, filepath.Join(examples, "quickstart", "main.tf"))
-	for _, file := range files {
+	for _, file := range all {
 		name, _ := filepath.Rel(examples, file)
 		if strings.HasPrefix(filepath.Base(file), "import") {
 			continue // no such card; the import tests have the same blocks
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			applyExample(t, string(content))
+			applyExample(t, file)
 		})
 	}
 }
 
-func applyExample(t *testing.T, config string) {
+// applyExample takes a main.tf with all that is beside it, and other files alone.
+func applyExample(t *testing.T, file string) {
 	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := string(content)
 	switch {
 	case strings.Contains(config, "action \""):
 		acctest.Needs(t, "1.14.0", "")
@@ -50,6 +56,9 @@ func applyExample(t *testing.T, config string) {
 	s := acctest.Start(t)
 	w := acctest.NewWorkspace(t)
 	w.Env = append(w.Env, "VCARD_BASE_URL="+s.URL, "VCARD_API_KEY="+s.Key, "TF_VAR_webhook_secret=example-of-a-secret")
+	if filepath.Base(file) == "main.tf" {
+		copyExample(t, w, filepath.Dir(file))
+	}
 	if !strings.Contains(config, "required_providers") {
 		config = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n" + config
 	}
@@ -67,5 +76,20 @@ func applyExample(t *testing.T, config string) {
 	if code, output := w.Run("plan", "-detailed-exitcode", "-no-color"); code != 0 {
 		t.Errorf("the second plan ended with %d:\n%s", code, output)
 	}
+	if _, err := os.Stat(filepath.Join(w.Dir, "tests")); err == nil {
+		t.Run("tests", func(t *testing.T) {
+			acctest.Needs(t, "1.6.0", "1.6.0")
+			w.Must("test", "-no-color")
+		})
+	}
 	w.Must("destroy", "-auto-approve", "-no-color")
+}
+
+// copyExample copies a folder with its modules and tests.
+func copyExample(t *testing.T, w *acctest.Workspace, folder string) {
+	t.Helper()
+	if err := os.CopyFS(w.Dir, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	w.Must("get", "-no-color")
 }

@@ -7,6 +7,10 @@ data "vcard_bins" "ads" {
 resource "vcard_card" "search" {
   bin_id = data.vcard_bins.ads.ids[0]
   amount = 250
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 output "bins_with_mobile_wallets" {

@@ -1,6 +1,10 @@
 resource "vcard_card" "search" {
   bin_id = "bin_ads_visa_us"
   amount = 250
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 ephemeral "vcard_card_details" "search" {

@@ -6,6 +6,10 @@ resource "vcard_card" "search" {
   spending_limit     = 2000
   allowed_categories = ["advertising", "software"]
   metadata           = { campaign = "search", team = "growth" }
+
+  lifecycle {
+    create_before_destroy = true # a new card that is refused must not cost the old one
+  }
 }
 
 # A card that keeps itself loaded: under 100 USD a plan funds it up to 300 USD.
@@ -20,6 +24,10 @@ resource "vcard_card" "always_on" {
   }
 
   deletion_protection = false # true refuses every plan that would terminate it
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 # A paused campaign keeps its card and its balance.
@@ -28,4 +36,8 @@ resource "vcard_card" "paused" {
   amount = 75.50
   label  = "paused"
   frozen = true
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }

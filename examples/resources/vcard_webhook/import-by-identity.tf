@@ -1,5 +1,6 @@
 import {
-  to = vcard_webhook.spend
+  provider = vcard # needed to generate the configuration
+  to       = vcard_webhook.spend
   identity = {
     id = "wh_9f2c"
   }

@@ -1,4 +1,5 @@
 import {
-  to = vcard_webhook.spend
-  id = "wh_9f2c"
+  provider = vcard # needed to generate the configuration
+  to       = vcard_webhook.spend
+  id       = "wh_9f2c"
 }
