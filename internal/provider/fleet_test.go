@@ -81,7 +81,8 @@ func (f *adFleet) plans(what, want string, args ...string) {
 	var plan tfjson.Plan
 	if strings.Contains(output, `"planned_change"`) || strings.Contains(output, `"resource_drift"`) {
 		shown := f.w.Must("show", "-json", "plan")
-		if err := json.Unmarshal([]byte(shown[strings.Index(shown, "{"):]), &plan); err != nil {
+		at := max(0, strings.Index(shown, "{")) // after what the CLI warns of
+		if err := json.Unmarshal([]byte(shown[at:]), &plan); err != nil {
 			f.t.Fatal(err)
 		}
 	}
@@ -111,8 +112,11 @@ func diagnosed(t *testing.T, output string) []string {
 	said := map[string]bool{}
 	for line := range strings.Lines(output) {
 		var message struct {
-			Type       string
-			Diagnostic struct{ Severity, Summary string }
+			Type       string `json:"type"`
+			Diagnostic struct {
+				Severity string `json:"severity"`
+				Summary  string `json:"summary"`
+			} `json:"diagnostic"`
 		}
 		if json.Unmarshal([]byte(line), &message) != nil || message.Type != "diagnostic" ||
 			strings.Contains(message.Diagnostic.Summary, "development overrides") {
