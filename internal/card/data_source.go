@@ -117,7 +117,7 @@ func (d *cardDataSource) labelled(ctx context.Context, label string) (api.CardLi
 	switch len(found) {
 	case 0:
 		return api.CardListItem{}, diag.NewAttributeErrorDiagnostic(path.Root("label"), fmt.Sprintf("No live card is labelled %q", label),
-			"None of the account's active and frozen cards has exactly this label; upper and lower case matter. The data source vcard_cards lists the cards that there are, terminated ones too.")
+			"None of the account's active and frozen cards has exactly this label; upper and lower case matter. The data source vcard_cards lists the cards that there are, with status = \"terminated\" the terminated ones.")
 	case 1:
 		return found[0], nil
 	}

@@ -32,12 +32,12 @@ func (d *cardsDataSource) Configure(_ context.Context, req datasource.ConfigureR
 
 func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Lists all cards of the account that the filters select, newest first. Without `status` these are cards in all three states, terminated ones included.",
+		MarkdownDescription: "Lists all cards of the account that the filters select: the active ones, then the frozen ones, each newest first. Terminated cards, whose labels may have been given to others since, are listed only with `status = \"terminated\"`.",
 		Attributes: map[string]schema.Attribute{
 			"status": schema.StringAttribute{
 				Optional:            true,
 				Validators:          []validator.String{stringvalidator.OneOf(string(api.StatusActive), string(api.StatusFrozen), string(api.StatusTerminated))},
-				MarkdownDescription: "Only cards in this state: `active`, `frozen` or `terminated`. Not set: all three.",
+				MarkdownDescription: "Only cards in this state: `active`, `frozen` or `terminated`. Not set: `active` and `frozen`, the cards that can be managed.",
 			},
 			"bin_id": schema.StringAttribute{
 				Optional:            true,
@@ -62,7 +62,7 @@ func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, 
 			"cards": schema.ListNestedAttribute{
 				Computed:            true,
 				NestedObject:        schema.NestedAttributeObject{Attributes: listItemAttributes()},
-				MarkdownDescription: "The cards, newest first. Empty when the filters select none.",
+				MarkdownDescription: "The cards. Empty when the filters select none.",
 			},
 		},
 	}
@@ -84,8 +84,11 @@ func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 		return
 	}
 	found.IDs, found.Cards = []string{}, []listItemModel{}
-	filter := api.CardFilter{Status: api.CardStatus(found.Status.ValueString()), BinID: found.BinID.ValueString()}
-	for card, err := range d.session.Client.Cards(ctx, filter) {
+	var states []api.CardStatus
+	if !found.Status.IsNull() {
+		states = append(states, api.CardStatus(found.Status.ValueString()))
+	}
+	for card, err := range liveCards(ctx, d.session.Client, found.BinID.ValueString(), states...) {
 		if err != nil {
 			resp.Diagnostics.Append(session.ErrorDiagnostic("list the cards", err))
 			return

@@ -188,7 +188,7 @@ func TestCardsDataSourceFilters(t *testing.T) {
 		config object
 		want   []string
 	}{
-		"all states":       {object{}, []string{"newest", "other bin", "terminated", "frozen", "oldest"}},
+		"live ones":        {object{}, []string{"newest", "other bin", "oldest", "frozen"}},
 		"active":           {object{"status": "active"}, []string{"newest", "other bin", "oldest"}},
 		"terminated":       {object{"status": "terminated"}, []string{"terminated"}},
 		"BIN":              {object{"bin_id": "bin_ads_mastercard_us"}, []string{"other bin"}},

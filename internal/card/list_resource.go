@@ -45,7 +45,7 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 				Optional:   true,
 				Validators: []validator.String{stringvalidator.OneOf(string(api.StatusActive), string(api.StatusFrozen))},
 				MarkdownDescription: "Only cards in this state: `active` or `frozen`. Not set: both. " +
-					"Terminated cards cannot be managed and are not listed; the data source `vcard_cards` shows them.",
+					"Terminated cards cannot be managed and are not listed; the data source `vcard_cards` shows them with `status = \"terminated\"`.",
 			},
 			"bin_id": schema.StringAttribute{
 				Optional:            true,

@@ -1,5 +1,5 @@
 import {
-  provider = vcard # needed to generate the configuration
+  provider = vcard # only while the configuration is generated; take it out then
   to       = vcard_webhook.spend
   id       = "wh_9f2c"
 }
