@@ -4,7 +4,6 @@ package provider_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -32,15 +31,12 @@ func TestFleet(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.5.0", "1.6.0")
 	f := newFleet(t)
-	defer func() {
-		if file := os.Getenv("FLEET_TRANSCRIPT"); file != "" {
-			_ = os.WriteFile(file, []byte(f.story.String()), 0o600)
-		}
-	}()
+	defer func() { t.Log(f.story.String()) }()
 
 	f.applies("The first apply", allCampaigns)
 	f.wallet(7246_75) // 10,000.00 less 2,741.25 and twelve fees
 	f.applies("Nothing happened", nothing)
+	f.tests()
 
 	f.spend("brand-search", "330")
 	f.spend("video-teaser", "20")
@@ -72,6 +68,40 @@ moved {
 	f.byCount()
 	f.accounts()
 	f.theEnd()
+}
+
+const mocked = `
+mock_provider "vcard" {
+  mock_data "vcard_bins" {
+    defaults = {
+      ids = ["bin_ads_visa_us"]
+    }
+  }
+}
+
+run "without_a_service" {
+  assert {
+    condition     = length(output.cards) == 12 && output.loaded == 2741.25
+    error_message = "The module makes something else of the file."
+  }
+}
+`
+
+// tests runs the fleet's own tests, and one with a mocked provider, which leave
+// the fleet alone.
+func (f *adFleet) tests() {
+	f.t.Helper()
+	wallet := f.s.Wallet()
+	f.t.Run("tests", func(t *testing.T) {
+		acctest.Needs(t, "1.6.0", "1.6.0")
+		f.w.Must("test", "-no-color")
+	})
+	f.t.Run("tests with mocks", func(t *testing.T) {
+		acctest.Needs(t, "1.7.0", "1.8.0")
+		f.w.Write("tests/mocked.tftest.hcl", mocked)
+		f.w.Must("test", "-no-color", "-filter=tests/mocked.tftest.hcl")
+	})
+	f.wallet(wallet)
 }
 
 // handsOn is what people do in the service's dashboard.

@@ -18,7 +18,7 @@ data "vcard_bins" "ads" {
 resource "vcard_card" "campaign" {
   for_each = local.campaigns
 
-  bin_id             = data.vcard_bins.ads.bins[0].id
+  bin_id             = data.vcard_bins.ads.ids[0]
   label              = each.key
   amount             = tonumber(each.value.load)
   allowed_categories = ["advertising"]
