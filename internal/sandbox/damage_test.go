@@ -44,9 +44,9 @@ func TestFlippedBits(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		outcome := openDamaged(t, path, want)
+		outcome, shown := openDamaged(t, path, want)
 		if outcomes[outcome]++; outcome == "wrong" {
-			t.Errorf("seed %d: bit %d of byte %d", seed, bit, at)
+			t.Errorf("seed %d: bit %d of byte %d: shows %q, was %q", seed, bit, at, shown, want)
 		}
 	}
 	t.Logf("%v", outcomes)
@@ -78,21 +78,21 @@ func balances(t *testing.T, c *sandboxtest.Client) string {
 	return all
 }
 
-func openDamaged(t *testing.T, path, want string) (outcome string) {
+func openDamaged(t *testing.T, path, want string) (outcome, shown string) {
 	t.Helper()
 	box, err := sandbox.Open(t.Context(), sandbox.Options{Path: path})
 	if err != nil {
-		return "refused"
+		return "refused", ""
 	}
 	defer func() { _ = box.Close() }() // what is damaged may fail here as well
 	c := &sandboxtest.Client{
 		Address: process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}, T: t, Transport: sandboxtest.Direct(box.Handler()),
 	}
-	switch balances(t, c) {
+	switch shown = balances(t, c); shown {
 	case want:
-		return "right"
+		return "right", shown
 	case "":
-		return "noticed"
+		return "noticed", shown
 	}
-	return "wrong"
+	return "wrong", shown
 }

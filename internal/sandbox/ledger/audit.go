@@ -33,8 +33,8 @@ type account struct {
 
 // Audit recomputes an account's ledger from its postings: every entry
 // adds up to zero, every balance is the sum of its postings, holds are what
-// open authorizations keep back, only deposits and loss are negative, and a
-// terminated card holds nothing.
+// open authorizations keep back, only deposits and loss are negative, a
+// terminated card holds nothing, and no index hides a card or a balance.
 func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	accounts, err := store.Select(tx, scanAccount, `
 		WITH posted AS (
@@ -54,7 +54,7 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 		report.Accounts = append(report.Accounts, a.Line)
 		report.Problems = append(report.Problems, a.problems()...)
 	}
-	for _, check := range []func(*store.Tx, int64) ([]string, error){unbalancedEntries, wrongHolds} {
+	for _, check := range []func(*store.Tx, int64) ([]string, error){unbalancedEntries, wrongHolds, damages} {
 		problems, err := check(tx, accountID)
 		if err != nil {
 			return Report{}, err
@@ -113,4 +113,21 @@ func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
 		return nil, nil
 	}
 	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}, nil
+}
+
+// damages are tables that their indexes do not agree with, as after a bit has
+// flipped on the disk.
+func damages(tx *store.Tx, _ int64) ([]string, error) {
+	var found []string
+	for _, table := range []string{"cards", "ledger_accounts"} {
+		lines, err := store.Select(tx, func(row store.Row) (line string, err error) {
+			err = row.Scan(&line)
+			return "the file is damaged: " + line, err
+		}, `SELECT integrity_check FROM pragma_integrity_check(?) WHERE integrity_check <> 'ok'`, table)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, lines...)
+	}
+	return found, nil
 }
