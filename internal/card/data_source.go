@@ -92,10 +92,14 @@ func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 		resp.Diagnostics.Append(session.ErrorDiagnostic("read card "+id, err))
 		return
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, summaryModel{
+	found := summaryModel{
 		listItemModel: listItemFromAPI(summary.CardListItem),
 		CreatedAt:     session.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), &resp.Diagnostics),
-	})...)
+	}
+	if !wanted.Label.IsNull() { // as it is written; the service may have trimmed it
+		found.Label = wanted.Label
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, found)...)
 }
 
 // ConfigValidators wants one way to say which card it is.
@@ -110,7 +114,7 @@ func (d *cardDataSource) labelled(ctx context.Context, label string) (api.CardLi
 		if err != nil {
 			return card, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
 		}
-		if card.Label == label {
+		if api.CanonicalLabel(card.Label) == api.CanonicalLabel(label) {
 			found = append(found, card)
 		}
 	}

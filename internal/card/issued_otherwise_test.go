@@ -93,3 +93,24 @@ func TestTidiedCardIsRecovered(t *testing.T) {
 		t.Errorf("%d cards were issued", n)
 	}
 }
+
+// A label finds the card that it was written for.
+func TestTidiedCardsAreFoundByTheirLabels(t *testing.T) {
+	t.Parallel()
+	s := tidies(t)
+	w := workspace(t, s)
+	output := apply(w, oneCard(untidy)+`
+data "vcard_card" "one" {
+  label = vcard_card.test.label
+}
+data "vcard_cards" "some" {
+  label        = vcard_card.test.label
+  label_prefix = " a"
+}
+output "found" {
+  value = data.vcard_card.one.id == vcard_card.test.id && join(",", data.vcard_cards.some.ids) == vcard_card.test.id
+}
+`)
+	prints(t, output, "found = true")
+	plansNothing(t, w)
+}

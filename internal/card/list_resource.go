@@ -80,7 +80,9 @@ type labelFilter struct {
 }
 
 func (f labelFilter) selects(label string) bool {
-	return (f.Label.IsNull() || f.Label.ValueString() == label) && strings.HasPrefix(label, f.LabelPrefix.ValueString())
+	label = api.CanonicalLabel(label)
+	return (f.Label.IsNull() || api.CanonicalLabel(f.Label.ValueString()) == label) &&
+		strings.HasPrefix(label, strings.TrimLeft(f.LabelPrefix.ValueString(), " "))
 }
 
 // List streams the cards. A call that fails ends the stream with an error, so

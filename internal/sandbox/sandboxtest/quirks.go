@@ -21,6 +21,7 @@ func compatibleQuirks() map[string]any {
 		"retry_after":           "date",
 		"wallet_fields":         []string{"orchard_pay", "robot_pay"},
 		"amounts":               "strings",
+		"card_values":           "tidied",
 	}
 }
 
