@@ -3,6 +3,7 @@ package card
 import (
 	"context"
 	"iter"
+	"maps"
 	"strings"
 	"sync"
 
@@ -129,21 +130,47 @@ func (l *cardListResource) manageable(ctx context.Context, query cardQuery) iter
 // liveCards returns the cards of a BIN, or of all with "", that are not
 // terminated, each once. The active ones come first: the service freezes cards
 // by itself, so that a card which changes meanwhile shows up in the second
-// listing too, and is not missed.
+// listing too, and is not missed. When a card may have changed the other way, both
+// are listed again.
 func liveCards(ctx context.Context, client *api.Client, bin string, states ...api.CardStatus) iter.Seq2[api.CardListItem, error] {
-	if len(states) == 0 {
-		states = []api.CardStatus{api.StatusActive, api.StatusFrozen}
-	}
+	const mostListings = 3
 	return func(yield func(api.CardListItem, error) bool) {
-		seen := map[string]bool{}
-		for _, state := range states {
+		listed := map[string]bool{}
+		list := func(state api.CardStatus) (ids map[string]bool, ok bool) {
+			ids = map[string]bool{}
 			for card, err := range client.Cards(ctx, api.CardFilter{Status: state, BinID: bin}) {
-				if seen[card.ID] {
+				ids[card.ID] = true
+				if listed[card.ID] {
 					continue
 				}
-				if seen[card.ID] = true; !yield(card, err) || err != nil {
-					return
+				if listed[card.ID] = true; !yield(card, err) || err != nil {
+					return nil, false
 				}
+			}
+			return ids, true
+		}
+		for _, state := range states {
+			if _, ok := list(state); !ok {
+				return
+			}
+		}
+		for n := 0; n < mostListings && len(states) == 0; n++ {
+			active, ok := list(api.StatusActive)
+			if !ok {
+				return
+			}
+			frozen, ok := list(api.StatusFrozen)
+			if !ok {
+				return
+			}
+			now, err := client.ListCards(ctx, api.CardFilter{Status: api.StatusActive, BinID: bin}, api.Page{PerPage: 1})
+			if err != nil {
+				yield(api.CardListItem{}, err)
+				return
+			}
+			maps.DeleteFunc(active, func(id string, _ bool) bool { return frozen[id] })
+			if now.Total == nil || *now.Total == len(active) {
+				return
 			}
 		}
 	}

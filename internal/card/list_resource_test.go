@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -203,4 +204,25 @@ func TestListThroughTheCLI(t *testing.T) {
 			},
 		},
 	)
+}
+
+// A card that is unfrozen after the active ones were listed, and before the
+// frozen ones are, is in neither list.
+func TestCardThatIsUnfrozenMeanwhileIsListed(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.AddQuirks(object{"cards_total": "present"})
+	one, two := issue(s, map[string]any{"amount": 60}).ID, issue(s, map[string]any{"amount": 60}).ID
+	s.Freeze(one)
+	var unfrozen sync.Once
+	p := s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Get("status") == "frozen" {
+			unfrozen.Do(func() { s.Post("/cards/"+one+"/unfreeze", nil).OK(http.StatusOK) })
+		}
+		return false
+	}).Protocol(nil)
+	read, diags := p.ReadDataSource("vcard_cards", object{})
+	if text := diags.Errors(); text != "" || plain(read["ids"]) != "["+two+" "+one+"]" {
+		t.Errorf("lists %s, %s", plain(read["ids"]), text)
+	}
 }
