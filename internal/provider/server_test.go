@@ -64,7 +64,12 @@ func callEmpty(ctx context.Context, server tfprotov6.ProviderServer, method stri
 
 func TestServerLetsGoOfEveryCall(t *testing.T) {
 	t.Parallel()
+	server := reflect.TypeOf(provider.NewServer("test")())
 	for _, method := range methods(t) {
+		if _, ok := server.MethodByName(method); !ok {
+			t.Errorf("the framework serves %s, and the server around it does not", method)
+			continue
+		}
 		for name, giveUp := range map[string]bool{"read": false, "given up": true} {
 			t.Run(method+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -108,7 +113,11 @@ func TestServerCancelsWhatRuns(t *testing.T) {
 				_, diagnostics := caller.ReadDataSource("vcard_bins", acctest.Object{})
 				ended <- diagnostics
 			}()
-			<-asked
+			select {
+			case <-asked:
+			case diagnostics := <-ended:
+				t.Fatal("the call ended before anybody cancelled it:", diagnostics.Errors())
+			}
 			cancel(p, hangUp)
 			select {
 			case diagnostics := <-ended:
