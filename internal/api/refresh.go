@@ -15,7 +15,8 @@ type RefreshedCard struct {
 // RefreshCard reads one card of which the status at the last read is known. The
 // reads of many cards at the same time share pages of the card list, so that
 // refreshing a fleet costs about as many requests as it has pages. A page may be
-// a minute old, but is never used after this client's first write. That a card
+// ten minutes old, though only a card's first reading is older than a minute, and
+// is never used after this client's first write. That a card
 // is terminated or not there is only ever said by a request for that card. Before
 // that is made, check (nil for none) may say that it is of no use, with an error;
 // it is told whether complete lists of the active and frozen cards lack the card.
@@ -44,6 +45,8 @@ type fleet struct {
 	mu     sync.Mutex // guards the listings too
 	active *listing
 	frozen *listing
+
+	inUseSince, usedAt time.Time // by the fleet's own time
 
 	waiting      int // readers that wait for a response
 	waitingSince time.Time
@@ -82,9 +85,21 @@ func (f *fleet) now() time.Time {
 	return now.Add(-f.waited)
 }
 
+// use notes that cards are looked for.
+func (f *fleet) use() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	if now.Sub(f.usedAt) >= pageLifetime {
+		f.inUseSince = now
+	}
+	f.usedAt = now
+}
+
 // find looks in the listing of the card's last status, and in the other one when
 // the first is complete without it.
 func (f *fleet) find(ctx context.Context, id string, last CardStatus) (RefreshedCard, presence) {
+	f.use()
 	first, second := f.active, f.frozen
 	switch last {
 	case StatusActive:
@@ -101,4 +116,4 @@ func (f *fleet) find(ctx context.Context, id string, last CardStatus) (Refreshed
 }
 
 // asked counts the cards that were looked for as long as the listings are kept.
-func (f *fleet) asked() int { return f.active.asked + f.frozen.asked }
+func (f *fleet) asked() int { return len(f.active.asked) + len(f.frozen.asked) }

@@ -61,7 +61,7 @@ func (l *listing) fetchBatch(ctx context.Context, f *fetch) error {
 		return err
 	}
 	l.fleet.mu.Lock()
-	f.single = l.asked == 1
+	f.single = len(l.asked) == 1
 	l.fleet.mu.Unlock()
 	if f.single {
 		return nil

@@ -6,7 +6,12 @@ import (
 )
 
 const (
+	// pageLifetime is how long pages that nobody uses are kept, and how long a
+	// card may be read from them again.
 	pageLifetime = time.Minute
+	// longestPageLifetime bounds pages in use: a CLI may take minutes to come to
+	// the last of 10,000 cards.
+	longestPageLifetime = 10 * time.Minute
 	// Missing pages are fetched when all requests together then stay below about
 	// twice what the cards asked for would cost alone. The margin is small for a
 	// few cards, which may be all, and larger for many, which go on.
@@ -34,9 +39,9 @@ type listing struct {
 
 // contents are forgotten together when a page's lifetime is over.
 type contents struct {
-	fetchedAt time.Time // by the fleet's own time
-	asked     int       // cards looked for
-	spent     int       // requests made for them: pages, and cards of their own
+	fetchedAt time.Time       // by the fleet's own time
+	asked     map[string]bool // cards looked for
+	spent     int             // requests made for them: pages, and cards of their own
 	fetch     *fetch
 
 	cards    map[string]RefreshedCard
@@ -51,10 +56,13 @@ func (l *listing) find(ctx context.Context, id string) (RefreshedCard, presence)
 	f := l.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now := f.now(); l.fetch == nil && now.Sub(l.fetchedAt) >= pageLifetime {
-		l.contents = contents{fetchedAt: now, cards: map[string]RefreshedCard{}, disputed: map[string]bool{}, fetched: map[int]bool{}}
+	if now := f.now(); l.fetch == nil && l.isOver(id, now) {
+		l.contents = contents{
+			fetchedAt: now, asked: map[string]bool{},
+			cards: map[string]RefreshedCard{}, disputed: map[string]bool{}, fetched: map[int]bool{},
+		}
 	}
-	l.asked++
+	l.asked[id] = true
 	for ctx.Err() == nil && !f.client.HasWritten() {
 		card, known := l.lookup(id)
 		if known != uncertain {
@@ -69,6 +77,13 @@ func (l *listing) find(ctx context.Context, id string) (RefreshedCard, presence)
 	}
 	l.spent++
 	return RefreshedCard{}, uncertain
+}
+
+// isOver reports whether the pages are forgotten before a card is looked for.
+// While they are in use they may be old, but not for a card that is read again.
+func (l *listing) isOver(id string, now time.Time) bool {
+	age := now.Sub(l.fetchedAt)
+	return l.fetchedAt.Before(l.fleet.inUseSince) || age >= longestPageLifetime || age >= pageLifetime && l.asked[id]
 }
 
 // lookup decides from what is known already. A status that is neither active
@@ -97,11 +112,11 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 	switch {
 	case l.closed:
 		return false
-	case l.asked == 1:
+	case l.fleet.asked() < many && len(l.asked) == 1:
 		l.start(ctx, l.fetchBatch)
 	case l.pages == 0:
 		l.start(ctx, l.fetchFirst)
-	case missing > 0 && l.spent+missing <= 2*l.asked+margin:
+	case missing > 0 && l.spent+missing <= 2*len(l.asked)+margin:
 		l.start(ctx, l.fetchMissing(l.pages))
 	default:
 		return false

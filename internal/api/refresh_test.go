@@ -341,6 +341,55 @@ func TestPagesEndWithTheirLifeAndWithTheFirstWrite(t *testing.T) {
 	}
 }
 
+// The CLI comes to the last of 10,000 cards minutes after the first.
+func TestPagesInUseLiveForMinutes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reads int // of other cards, one every 50 seconds
+		pause time.Duration
+		card  int
+		old   bool
+	}{
+		"in use for nine minutes":         {reads: 11, card: 80, old: true},
+		"in use for ten minutes":          {reads: 12, card: 80},
+		"not used for a minute":           {reads: 2, pause: time.Minute, card: 80},
+		"read a second time":              {reads: 2, card: 0},
+		"read a second time, at once":     {reads: 1, card: 0, old: true},
+		"frozen, in use for nine minutes": {reads: 11, card: 83, old: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFleetService(90)
+			clock := newFakeClock()
+			client := newClient(t, service, on(slowStart{clock}))
+			refresh(t, client, service.cards[:20], 10)
+			for i := range service.cards {
+				service.cards[i].Balance = 7
+			}
+			pass := func(d time.Duration) {
+				if err := clock.Wait(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			read := func(number int) usd.Amount {
+				card, err := client.RefreshCard(t.Context(), service.cards[number].ID, service.cards[number].Status, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return card.Balance
+			}
+			for i := range test.reads {
+				pass(50 * time.Second)
+				read(20 + i)
+			}
+			pass(test.pause)
+			if got := read(test.card); (got != 7) != test.old {
+				t.Errorf("the balance is %s", got)
+			}
+		})
+	}
+}
+
 // slowStart is a fake clock on which the batch window is real, and long
 // enough for a busy machine.
 type slowStart struct{ *fakeClock }
