@@ -37,10 +37,11 @@ func NewWorkspace(t testing.TB) *Workspace {
 	return w
 }
 
-// Write writes a file of the folder.
+// Write writes a file of the folder, and the folders that its name has.
 func (w *Workspace) Write(name, content string) {
 	w.t.Helper()
-	if err := os.WriteFile(filepath.Join(w.Dir, name), []byte(content), 0o600); err != nil {
+	path := filepath.Join(w.Dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
 		w.t.Fatal(err)
 	}
 }

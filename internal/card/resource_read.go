@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -132,7 +131,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "import a card") {
 		return
 	}
-	if !strings.HasPrefix(id, "card_") {
+	if !session.IsCardID(id) {
 		resp.Diagnostics.AddError("Not a card id",
 			fmt.Sprintf("A card is imported by its id, which has the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id))
 		return

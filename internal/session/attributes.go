@@ -6,7 +6,6 @@ import (
 	"regexp"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -14,10 +13,32 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// CardID wants what looks like a card id; whether there is such a card only the
-// service knows.
-func CardID() validator.String {
-	return stringvalidator.RegexMatches(regexp.MustCompile(`^card_[^\s/]+$`), "must be a card id, of the form card_…")
+var (
+	cardIDForm  = regexp.MustCompile(`^card_[A-Za-z0-9._-]{1,251}$`)
+	safeIDForm  = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,255}$`)
+	otherIDForm = regexp.MustCompile(`^((wh|txn|3ds|bin|evt)_.*|card_)$`)
+)
+
+// IsCardID reports whether a text has the documented form of a card's id.
+func IsCardID(text string) bool { return cardIDForm.MatchString(text) }
+
+// CardID wants what may be the id of a card; whether there is such a card only
+// the service knows. Any id will do that is safe and is not another object's: a
+// mocked provider makes up ids without the documented form.
+func CardID() validator.String { return cardID{} }
+
+type cardID struct{}
+
+func (cardID) Description(context.Context) string { return "a card id, of the form card_…" }
+
+func (v cardID) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v cardID) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	id := req.ConfigValue.ValueString()
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || safeIDForm.MatchString(id) && !otherIDForm.MatchString(id) {
+		return
+	}
+	resp.Diagnostics.AddAttributeError(req.Path, "Not a card id", fmt.Sprintf("%s must be %s, got %q.", req.Path, v.Description(ctx), id))
 }
 
 // ImportID returns the id that an import block or command names, by itself or

@@ -1,0 +1,44 @@
+terraform {
+  required_providers {
+    vcard = {
+      source = "vcard/vcard"
+    }
+  }
+}
+
+variable "campaigns" {
+  description = "Load of each campaign's card in USD, by the campaign's name."
+  type        = map(number)
+}
+
+resource "vcard_card" "campaign" {
+  for_each = var.campaigns
+
+  bin_id = data.vcard_bins.ads.ids[0]
+  label  = each.key
+  amount = each.value
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+data "vcard_bins" "ads" {
+  category = "ads"
+}
+
+data "vcard_transactions" "campaign" {
+  for_each = vcard_card.campaign
+
+  card_id = each.value.id
+}
+
+output "card_ids" {
+  description = "Ids of the cards, by campaign."
+  value       = { for name, card in vcard_card.campaign : name => card.id }
+}
+
+output "spent" {
+  description = "What each campaign has spent, in USD."
+  value       = { for name, made in data.vcard_transactions.campaign : name => try(made.summary["USD"].net_spend, 0) }
+}
