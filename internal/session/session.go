@@ -31,6 +31,8 @@ type Session struct {
 	labels  sync.Map
 	cards   sync.Map    // the ids of the cards in the state that this session has met
 	foreign atomic.Bool // cards of the state were found to be another account's
+
+	endpoints endpoints
 }
 
 // Sandbox is the embedded service that a session uses.

@@ -14,9 +14,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-// importedKey marks, in Terraform's private state, an endpoint that was
-// imported and whose configuration has not been adopted yet.
-const importedKey = "imported"
+// What Terraform's private state says of an endpoint.
+const (
+	// importedKey marks one that was imported and whose configuration has not been
+	// adopted yet.
+	importedKey = "imported"
+	// warnedKey marks one of which the plan has said that it stays registered.
+	warnedKey = "warned"
+)
 
 type webhookResource struct {
 	session *session.Session
@@ -87,12 +92,14 @@ func (r *webhookResource) Update(ctx context.Context, req resource.UpdateRequest
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedKey, []byte("false"))...)
 }
 
-// Delete takes the endpoint out of the state. It warns although the plan has,
-// because of a tainted endpoint the plan knows nothing.
+// Delete takes the endpoint out of the state. It warns where the plan has not: of
+// a tainted endpoint the plan knows nothing.
 func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	if !resp.Diagnostics.HasError() {
+	warned, diags := req.Private.GetKey(ctx, warnedKey)
+	resp.Diagnostics.Append(diags...)
+	if !resp.Diagnostics.HasError() && string(warned) != "true" {
 		resp.Diagnostics.Append(staysRegistered(state))
 	}
 }

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -196,15 +197,91 @@ func TestDestroy(t *testing.T) {
 	if gone.Values != nil {
 		t.Error("the endpoint stays in the state")
 	}
-	id, _ := hook.Values["id"].(string)
-	for when, warnings := range map[string]string{"plan": planned.Warnings(), "apply": applied.Warnings()} {
-		for _, want := range []string{id, "stays registered", host, "dashboard"} {
-			if !strings.Contains(warnings, want) {
-				t.Errorf("%s: the warning lacks %q: %s", when, want, warnings)
+	if text := applied.Warnings(); text != "" {
+		t.Errorf("what the plan has said is said again: %s", text)
+	}
+	// Of a tainted endpoint there is no plan that could say it.
+	tainted := acctest.Change{Prior: registered(t, p, endpoint(nil))}
+	_, unplanned := p.Apply(tainted, nil)
+	mustSucceed(t, unplanned)
+	for when, said := range map[string]struct{ id, warnings string }{
+		"planned": {fmt.Sprint(hook.Values["id"]), planned.Warnings()}, "tainted": {fmt.Sprint(tainted.Prior.Values["id"]), unplanned.Warnings()},
+	} {
+		for _, want := range []string{said.id, "stays registered", host, "dashboard"} {
+			if !strings.Contains(said.warnings, want) {
+				t.Errorf("%s: the warning lacks %q: %s", when, want, said.warnings)
 			}
 		}
-		if strings.Contains(warnings, "hush") {
-			t.Errorf("%s: the warning tells the token: %s", when, warnings)
+		if strings.Contains(said.warnings, "hush") {
+			t.Errorf("%s: the warning tells the token: %s", when, said.warnings)
+		}
+	}
+}
+
+// Each endpoint that is left behind is told of once, through the CLI.
+func TestEndpointLeftBehindIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := acctest.NewWorkspace(t).InProcess(t)
+	write := func(path string) {
+		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider()+
+			fmt.Sprintf("resource \"vcard_webhook\" \"w\" {\n  url = \"https://example.com/%s\"\n  events = [\"card.created\"]\n}\n", path))
+	}
+	told := func(output string) int {
+		return strings.Count(strings.Join(strings.Fields(output), " "), "stays registered")
+	}
+	write("a")
+	w.Must("apply", "-auto-approve", "-no-color")
+	write("b")
+	if output := w.Must("apply", "-auto-approve", "-no-color"); told(output) != 1 {
+		t.Errorf("a replacement tells it %d times:\n%s", told(output), output)
+	}
+	if output := w.Must("destroy", "-auto-approve", "-no-color"); told(output) != 1 {
+		t.Errorf("a destruction tells it %d times:\n%s", told(output), output)
+	}
+	w.Must("apply", "-auto-approve", "-no-color")
+	w.Must("taint", "vcard_webhook.w")
+	if output := w.Must("apply", "-auto-approve", "-no-color"); told(output) != 1 {
+		t.Errorf("the replacement of a tainted one tells it %d times:\n%s", told(output), output)
+	}
+}
+
+func TestSharedURL(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	const warning = "Two webhook endpoints receive the same events at one URL"
+	for name, c := range map[string]struct {
+		first, second object
+		warns         bool
+	}{
+		"same":              {nil, nil, true},
+		"all and one":       {object{"events": []any{"*"}}, nil, true},
+		"one and all":       {nil, object{"events": []any{"*"}}, true},
+		"one in common":     {object{"events": []any{"card.created", "card.frozen"}}, object{"events": []any{"card.frozen"}}, true},
+		"nothing in common": {object{"events": []any{"card.created"}}, object{"events": []any{"card.frozen"}}, false},
+		"another path":      {nil, object{"url": "https://example.org/"}, false},
+		"url unknown":       {nil, object{"url": acctest.Unknown}, false},
+	} {
+		p := s.Protocol(nil)
+		first, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(c.first))
+		if text := diags.Warnings(); text != "" {
+			t.Errorf("%s: the first one alone: %s", name, text)
+		}
+		_, diags = p.Plan(acctest.Instance{Type: typeName}, endpoint(c.second))
+		if text := diags.Warnings(); strings.Contains(text, warning) != c.warns || strings.Contains(text, "hush") {
+			t.Errorf("%s: the second one: %q", name, text)
+		}
+		// Once one is there, a plan of both warns again, and of one alone does not.
+		known, diags := p.Apply(first, nil)
+		mustSucceed(t, diags)
+		p = s.Protocol(nil)
+		for range 2 {
+			if _, diags = p.Plan(known, endpoint(c.first)); diags.Warnings() != "" {
+				t.Errorf("%s: planned twice: %s", name, diags.Warnings())
+			}
+		}
+		if _, diags = p.Plan(acctest.Instance{Type: typeName}, endpoint(c.second)); strings.Contains(diags.Warnings(), warning) != c.warns {
+			t.Errorf("%s: a new one beside it: %q", name, diags.Warnings())
 		}
 	}
 }
