@@ -155,12 +155,18 @@ func IsLoopback(host string) bool {
 }
 
 func checkKey(key string) error {
-	if !strings.HasPrefix(key, keyPrefix) || len(key) == len(keyPrefix) {
-		return &ConfigError{Field: FieldAPIKey, Rule: "begin with " + keyPrefix}
+	breaks := func(rule string) error { return &ConfigError{Field: FieldAPIKey, Rule: rule} }
+	switch scheme, _, _ := strings.Cut(key, " "); {
+	case strings.EqualFold(scheme, "Bearer"):
+		return breaks("begin with " + keyPrefix + ", without the word Bearer, which the provider adds itself")
+	case strings.Trim(key, `"'`+"`") != key:
+		return breaks("begin with " + keyPrefix + ", without the quotes that stand around it")
+	case !strings.HasPrefix(key, keyPrefix) || len(key) == len(keyPrefix):
+		return breaks("begin with " + keyPrefix)
 	}
 	for _, r := range key {
 		if r <= ' ' || r > '~' {
-			return &ConfigError{Field: FieldAPIKey, Rule: "hold no space, no line break and no other character that no key has"}
+			return breaks("hold no space, no line break and no other character that no key has")
 		}
 	}
 	return nil

@@ -3,6 +3,10 @@ package bins
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -37,15 +41,15 @@ func (d *binsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 	}
 	notEmpty := []validator.String{stringvalidator.LengthAtLeast(1)}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "The BINs that cards can be issued on, in the order of the service's catalogue. Filters that are set must all hold; when no BIN passes, the lists are empty.",
+		MarkdownDescription: "The BINs that cards can be issued on, in the order of the service's catalogue. Filters that are set must all hold; when no BIN passes, the lists are empty, with a warning that names what there is.",
 		Attributes: map[string]schema.Attribute{
 			"network": schema.StringAttribute{
 				Optional: true, Validators: notEmpty,
-				MarkdownDescription: "Only BINs of this card network, in lower case such as `visa`. Default: all networks.",
+				MarkdownDescription: "Only BINs of this card network, such as `visa`; case does not matter. Default: all networks.",
 			},
 			"category": schema.StringAttribute{
 				Optional: true, Validators: notEmpty,
-				MarkdownDescription: "Only BINs of this category, such as `ads`. Default: all categories.",
+				MarkdownDescription: "Only BINs of this category, such as `ads`; case does not matter. Default: all categories.",
 			},
 			"three_ds": schema.BoolAttribute{
 				Optional:            true,
@@ -107,11 +111,24 @@ func (d *binsDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 			m.Bins = append(m.Bins, bin{ID: b.ID, Network: b.Network, Category: b.Category, ThreeDS: b.ThreeDS, Wallets: b.Wallets})
 		}
 	}
+	if len(m.Bins) == 0 {
+		resp.Diagnostics.AddWarning("No BIN passes the filters", "ids and bins are empty. "+has(catalogue))
+	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
 }
 
+// has says what a catalogue has to filter by.
+func has(catalogue []api.Bin) string {
+	networks, categories := map[string]bool{}, map[string]bool{}
+	for _, b := range catalogue {
+		networks[b.Network], categories[b.Category] = true, true
+	}
+	listed := func(names map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(names)), ", ") }
+	return fmt.Sprintf("The catalogue has %d BINs, of the networks %s and the categories %s.", len(catalogue), listed(networks), listed(categories))
+}
+
 func (m model) passes(b api.Bin) bool {
-	return (m.Network.IsNull() || m.Network.ValueString() == b.Network) &&
-		(m.Category.IsNull() || m.Category.ValueString() == b.Category) &&
+	return (m.Network.IsNull() || strings.EqualFold(m.Network.ValueString(), b.Network)) &&
+		(m.Category.IsNull() || strings.EqualFold(m.Category.ValueString(), b.Category)) &&
 		(m.ThreeDS.IsNull() || m.ThreeDS.ValueBool() == b.ThreeDS)
 }

@@ -67,13 +67,14 @@ func TestFilters(t *testing.T) {
 		filter object
 		passes func(bin) bool
 	}{
-		"none":     {object{}, func(bin) bool { return true }},
-		"network":  {object{"network": "mastercard"}, func(b bin) bool { return b.Network == "mastercard" }},
-		"category": {object{"category": "general"}, func(b bin) bool { return b.Category == "general" }},
-		"with 3DS": {object{"three_ds": true}, func(b bin) bool { return b.ThreeDS }},
-		"no 3DS":   {object{"three_ds": false}, func(b bin) bool { return !b.ThreeDS }},
-		"all":      {object{"network": "visa", "category": "ads", "three_ds": true}, func(b bin) bool { return b.Network == "visa" && b.Category == "ads" && b.ThreeDS }},
-		"nowhere":  {object{"network": "other"}, func(bin) bool { return false }},
+		"none":        {object{}, func(bin) bool { return true }},
+		"network":     {object{"network": "mastercard"}, func(b bin) bool { return b.Network == "mastercard" }},
+		"category":    {object{"category": "general"}, func(b bin) bool { return b.Category == "general" }},
+		"with 3DS":    {object{"three_ds": true}, func(b bin) bool { return b.ThreeDS }},
+		"no 3DS":      {object{"three_ds": false}, func(b bin) bool { return !b.ThreeDS }},
+		"all":         {object{"network": "visa", "category": "ads", "three_ds": true}, func(b bin) bool { return b.Network == "visa" && b.Category == "ads" && b.ThreeDS }},
+		"in capitals": {object{"network": "Visa", "category": "ADS"}, func(b bin) bool { return b.Network == "visa" && b.Category == "ads" }},
+		"nowhere":     {object{"network": "other"}, func(bin) bool { return false }},
 	} {
 		got, diags := p.ReadDataSource("vcard_bins", c.filter)
 		if text := diags.Errors(); text != "" {
@@ -84,6 +85,9 @@ func TestFilters(t *testing.T) {
 			if c.passes(b) {
 				want = append(want, b.ID)
 			}
+		}
+		if told := strings.Contains(diags.Warnings(), "No BIN passes the filters: ids and bins are empty. The catalogue has 9 BINs, of the networks mastercard, visa and the categories"); told != (len(want) == 0) {
+			t.Errorf("%s: warns %q", name, diags.Warnings())
 		}
 		if ids, _ := got["ids"].([]any); ids == nil || !slices.Equal(ids, want) {
 			t.Errorf("%s: ids %v, want %v", name, got["ids"], want)

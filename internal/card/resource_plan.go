@@ -43,11 +43,13 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		return
 	case req.State.Raw.IsNull():
 		p.issue(ctx)
+		p.warnConfig(ctx)
 		next := p.plan.newCard()
 		next.Least = next.Least || p.config.Label.IsUnknown()
 		p.private.Next = &next
 	default:
 		p.change(ctx)
+		p.warnConfig(ctx)
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 	}
 	p.private.write(ctx, resp.Private, p.diags)

@@ -177,7 +177,7 @@ func TestRefusedBeforeMoneyMoves(t *testing.T) {
 		`amount = 49.99`:                       "amount must be at least 50.00 USD to issue a card, got 49.99",
 		`amount = 50.001`:                      "amount must be an amount in USD with at most two decimals, got 50.001",
 		`amount = 1000 / 3`:                    "amount must be an amount in USD with at most two decimals, got 333.333",
-		`amount = -1`:                          "amount must be at least 0.00 USD, got -1",
+		`amount = -1`:                          "amount must not be below zero, and must be at least 50.00 USD to issue a card, got -1",
 		`amount = "abc"`:                       `Inappropriate value for attribute "amount"`,
 		``:                                     "amount must be set to issue a card",
 		"amount = 50\nlabel = \"" + long + `"`: "label",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
+	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
@@ -60,7 +62,7 @@ func immutableAttributes() map[string]schema.Attribute {
 		"label": schema.StringAttribute{
 			Optional:   true,
 			Computed:   true,
-			Validators: []validator.String{stringvalidator.UTF8LengthBetween(1, maxLabelLength)},
+			Validators: []validator.String{stringvalidator.UTF8LengthBetween(1, maxLabelLength), oneLine{}},
 			MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
 				"Taken out of the configuration, the card keeps its label." + replaces,
 		},
@@ -108,7 +110,6 @@ func mutableAttributes() map[string]schema.Attribute {
 		"amount": schema.NumberAttribute{
 			Optional:   true,
 			CustomType: usdtype.Type{},
-			Validators: []validator.Number{usdtype.AtLeast(0)},
 			MarkdownDescription: fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least %s. ", api.MinimumLoad) +
 				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
 				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
@@ -187,6 +188,10 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	if amount := config.Amount; amount.IsKnown() && amount.Amount() < 0 {
+		resp.Diagnostics.AddAttributeError(path.Root("amount"), "Amount too small",
+			fmt.Sprintf("amount must not be below zero, and must be at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount()))
+	}
 	rule, _ := config.readTopUp(ctx)
 	if rule == nil {
 		return
@@ -196,8 +201,22 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 		resp.Diagnostics.AddAttributeError(path.Root("top_up").AtName("to"), "Top-up ends under its start",
 			fmt.Sprintf("top_up.to must be at least top_up.below (%s USD), got %s USD.", below, to))
 	}
-	if at := config.AutoFreezeAt; at.IsKnown() && at.Amount() >= below {
-		resp.Diagnostics.AddAttributeWarning(path.Root("auto_freeze_at"), "The card freezes before it is topped up",
-			fmt.Sprintf("auto_freeze_at (%s USD) is not under top_up.below (%s USD): a card that is spent down is frozen by the service before a plan tops it up, and stays frozen after that unless frozen = false is set.", at.Amount(), below))
+}
+
+// oneLine refuses what shows as nothing or as a line break.
+type oneLine struct{}
+
+func (oneLine) Description(context.Context) string {
+	return "one line, without control characters"
+}
+
+func (v oneLine) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v oneLine) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	text := req.ConfigValue.ValueString()
+	isControl := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+	if at := strings.IndexFunc(text, isControl); at >= 0 {
+		resp.Diagnostics.AddAttributeError(req.Path, "More than a line",
+			fmt.Sprintf("%s must be %s, got %q. Text that was read from a file ends in a line break: trimspace() takes it off.", req.Path, v.Description(ctx), text))
 	}
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"os"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -44,8 +46,8 @@ type config struct {
 }
 
 type sandboxConfig struct {
-	Path           types.String  `tfsdk:"path"`
-	InitialBalance usdtype.Value `tfsdk:"initial_balance"`
+	Path           types.String `tfsdk:"path"`
+	InitialBalance types.String `tfsdk:"initial_balance"`
 }
 
 type rateLimits struct {
@@ -85,11 +87,12 @@ func configAttributes() map[string]schema.Attribute {
 					Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
-				"initial_balance": schema.NumberAttribute{
+				// A text, since Terraform says of a number in here that is none only that
+				// something in sandbox is none.
+				"initial_balance": schema.StringAttribute{
 					Optional:            true,
-					CustomType:          usdtype.Type{},
-					Validators:          []validator.Number{usdtype.AtLeast(0)},
-					MarkdownDescription: "USD in the wallet of a sandbox that is made anew, at most two decimals; default 10000. An existing sandbox keeps its balance.",
+					Validators:          []validator.String{amountText{}},
+					MarkdownDescription: "USD in the wallet of a sandbox that is made anew, a number with at most two decimals; default 10000. An existing sandbox keeps its balance.",
 				},
 			},
 		},
@@ -174,6 +177,37 @@ func (c *config) fillFromEnvironment() (sandboxPath string) {
 		}
 	}
 	return sandboxPath
+}
+
+// amountText wants a number of USD.
+type amountText struct{}
+
+func (amountText) Description(context.Context) string {
+	return "a number of USD, at least 0, with at most two decimals"
+}
+
+func (v amountText) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (amountText) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	if _, err := readAmount(req.ConfigValue.ValueString()); err != nil {
+		resp.Diagnostics.AddAttributeError(req.Path, "Not an amount", fmt.Sprintf("%s %s.", req.Path, err))
+	}
+}
+
+// readAmount reads an amount in USD. Its error completes "initial_balance …".
+func readAmount(text string) (usd.Amount, error) {
+	number, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven) // with the precision of Terraform's numbers
+	if err != nil {
+		return 0, fmt.Errorf("must be a number, got %q", text)
+	}
+	amount := usdtype.FromNumber(types.NumberValue(number))
+	if amount.Err() == nil && amount.Amount() < 0 {
+		return 0, fmt.Errorf("must be at least %s USD, got %s", usd.Amount(0), amount.Amount())
+	}
+	return amount.Amount(), amount.Err()
 }
 
 // durationAtLeast wants a duration such as "30s".

@@ -11,11 +11,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // sandboxKeyPrefix begins the keys that the sandbox makes.
@@ -51,7 +51,7 @@ func (c config) connect(ctx context.Context, settings api.Config) (*api.Client, 
 	}
 	var service *sandbox.Sandbox
 	if sandboxPath != "" {
-		service = c.openSandbox(ctx, sandboxPath, embedded.InitialBalance.Pointer(), &settings, &diags)
+		service = c.openSandbox(ctx, sandboxPath, embedded.InitialBalance, &settings, &diags)
 	} else {
 		c.addressService(&settings, &diags)
 	}
@@ -105,6 +105,11 @@ func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 			"api_key is set, but neither base_url nor "+envBaseURL+". Set the service's address with its version prefix, as in https://host/api/v1.")
 		return
 	}
+	if trimmed := strings.TrimSpace(key); trimmed != key {
+		key = trimmed
+		diags.AddWarning("Spaces around the API key",
+			"api_key, or "+envAPIKey+" in its place, begins or ends with spaces or line breaks. They are left out here, and may be refused elsewhere.")
+	}
 	u, err := url.Parse(base)
 	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, sandboxKeyPrefix) && !api.IsLoopback(u.Hostname()) {
 		diags.AddError("A sandbox key for a foreign host",
@@ -130,7 +135,7 @@ func misconfigured(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The provider cannot be configured like this", sentence(err))
 }
 
-func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amount, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
+func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
 	if !c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
 		diags.AddAttributeError(path.Root("sandbox"), "Either the sandbox or an account",
 			"sandbox excludes api_key and base_url: the embedded service has its own. Take out the one or the other.")
@@ -147,9 +152,19 @@ func (c config) openSandbox(ctx context.Context, file string, balance *usd.Amoun
 			"sandbox.path, or "+envSandbox+", is :memory:, which keeps nothing from one run of the provider to the next, and a plan and its apply are two: every card would be lost, while the state still has it. Name a file.")
 		return nil
 	}
+	if strings.HasPrefix(file, "~") || strings.HasPrefix(file, "$") {
+		diags.AddAttributeError(attribute, "Not expanded by Terraform",
+			fmt.Sprintf("The sandbox file is %q. Only a shell knows what ~ and variables stand for; write path = pathexpand(\"~/…\"), or a path from this module, as in \"${path.root}/sandbox.db\".", file))
+		return nil
+	}
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
-	if balance != nil {
-		options.InitialBalance = *balance
+	if !balance.IsNull() {
+		amount, err := readAmount(balance.ValueString())
+		if err != nil { // a value that was not known when it was validated
+			diags.AddAttributeError(path.Root("sandbox").AtName("initial_balance"), "Not an amount", "sandbox.initial_balance "+err.Error()+".")
+			return nil
+		}
+		options.InitialBalance = amount
 	}
 	// The file stays open until the provider's process ends, longer than this call.
 	service, err := sandbox.Open(context.WithoutCancel(ctx), options)

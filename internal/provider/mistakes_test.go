@@ -1,0 +1,200 @@
+package provider_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+)
+
+// mistake is what people write, and what they are told before anything happens.
+type mistake struct {
+	input string
+	lines string // of the configuration, with this provider
+	says  string
+}
+
+const warns = "Warning: "
+
+// cardWith is a card with these lines, valid without them.
+func cardWith(lines string) string {
+	config := "resource \"vcard_card\" \"c\" {\n"
+	for _, attribute := range []string{`bin_id = "bin_ads_visa_us"`, "amount = 60"} {
+		if name, _, _ := strings.Cut(attribute, " "); !strings.Contains("\n"+lines, "\n"+name) {
+			config += attribute + "\n"
+		}
+	}
+	return config + lines + "\n}\n"
+}
+
+func hookWith(lines string) string {
+	config := "resource \"vcard_webhook\" \"w\" {\n"
+	if !strings.Contains(lines, "url") {
+		config += "url = \"https://example.com/hook\"\n"
+	}
+	if !strings.Contains(lines, "events") {
+		config += "events = [\"*\"]\n"
+	}
+	return config + lines + "\n}\n"
+}
+
+// amounts are mistakes in numbers.
+func amounts() []mistake {
+	return []mistake{
+		{`amount = -5`, cardWith(`amount = -5`), "Error: Amount too small amount must not be below zero, and must be at least 50.00 USD to issue a card, got -5.00."},
+		{`amount = 49`, cardWith(`amount = 49`), "amount must be at least 50.00 USD to issue a card, got 49.00"},
+		{`amount = 60.005`, cardWith(`amount = 60.005`), "amount must be an amount in USD with at most two decimals, got 60.005. Round it"},
+		{`amount = "60 USD"`, cardWith(`amount = "60 USD"`), `attribute "amount": a number is required`},
+		{`amount` + " not set", "resource \"vcard_card\" \"c\" {\n  bin_id = \"bin_ads_visa_us\"\n}\n", "amount must be set to issue a card: it is the initial load in USD, at least 50.00"},
+		{`auto_freeze_at = 80, amount = 60`, cardWith("amount = 60\nauto_freeze_at = 80"), warns + "The card freezes with its first purchase auto_freeze_at (80.00 USD) is not under amount (60.00 USD)"},
+		{`spending_limit = 40, amount = 60`, cardWith("spending_limit = 40\namount = 60"), warns + "The card is loaded with more than it may spend in a month spending_limit (40.00 USD a month) is under amount (60.00 USD)"},
+		{`spending_limit = 0`, cardWith(`spending_limit = 0`), "spending_limit must be at least 0.01 USD, got 0.00"},
+		{`top_up = { below = 100, to = 50 }`, cardWith(`top_up = { below = 100, to = 50 }`), "top_up.to must be at least top_up.below (100.00 USD), got 50.00 USD"},
+		{`top_up = { below = 100, to = 200 }, amount = 60`, cardWith("amount = 60\ntop_up = { below = 100, to = 200 }"), "amount (60.00 USD) must be at least top_up.below (100.00 USD) to issue the card"},
+		{`top_up = { below = 30, to = 90 }, auto_freeze_at = 30`, cardWith("top_up = { below = 30, to = 90 }\nauto_freeze_at = 30"), warns + "The card freezes before it is topped up auto_freeze_at (30.00 USD) is not under top_up.below (30.00 USD)"},
+	}
+}
+
+// words are mistakes in texts and lists.
+func words() []mistake {
+	twice := strings.NewReplacer(`"c" {`, `"d" {`).Replace(cardWith(`label = "ads"`))
+	return []mistake{
+		{`label = "ads\n"`, cardWith(`label = "ads\n"`), `label must be one line, without control characters, got "ads\n"`},
+		{`label = " ads"`, cardWith(`label = " ads"`), warns + `Spaces around the label label is " ads". The service may leave the spaces out`},
+		{`label = ""`, cardWith(`label = ""`), "label UTF-8 character count must be between 1 and 64, got: 0"},
+		{"label of 65 characters", cardWith(`label = "` + strings.Repeat("a", 65) + `"`), "label UTF-8 character count must be between 1 and 64, got: 65"},
+		{"two cards with one label", cardWith(`label = "ads"`) + twice, warns + `Several new cards are labelled "ads"`},
+		{`allowed_categories = ["Advertising"]`, cardWith(`allowed_categories = ["Advertising"]`), warns + `A category is not written as the service writes them allowed_categories has "Advertising"`},
+		{`allowed_categories = []`, cardWith(`allowed_categories = []`), "allowed_categories set must contain at least 1 elements"},
+		{`bin_id = "visa"`, cardWith(`bin_id = "visa"`), `got "visa". There are: bin_ads_mastercard_eu (mastercard, ads)`},
+		{"metadata of 21 keys", cardWith(`metadata = { for n in range(21) : "k${n}" => "v" }`), "metadata map must contain at most 20 elements"},
+		{`network = "Amex"`, `data "vcard_bins" "b" { network = "Amex" }`, warns + "No BIN passes the filters ids and bins are empty. The catalogue has 9 BINs, of the networks mastercard, visa"},
+		{`card_id = "wh_1"`, "data \"vcard_transactions\" \"t\" {\n  card_id = \"wh_1\"\n}\n", `card_id must be a card id, of the form card_…, got "wh_1"`},
+		{`from = "2026-03-02", to = "2026-03-01"`, "data \"vcard_transactions\" \"t\" {\n  from = \"2026-03-02\"\n  to = \"2026-03-01\"\n}\n", "from must not be after to"},
+		{`from = "yesterday"`, "data \"vcard_transactions\" \"t\" {\n  from = \"yesterday\"\n}\n", `"yesterday", which is neither`},
+		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n", `status value must be one of: ["active" "frozen" "terminated"], got: "lost"`},
+		{`data vcard_card label = "nobody"`, "data \"vcard_card\" \"c\" {\n  label = \"nobody\"\n}\n", `No live card is labelled "nobody"`},
+		{`url = "http://example.com"`, hookWith(`url = "http://example.com"`), "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
+		{`events = ["card.create"]`, hookWith(`events = ["card.create"]`), `there is no event "card.create". There are card.created`},
+		{`events = ["*", "card.created"]`, hookWith(`events = ["*", "card.created"]`), `"*" subscribes to all events and stands alone`},
+		{"two webhooks with one URL", hookWith(`count = 2`), warns + "Two webhook endpoints receive the same events at one URL"},
+		{`secret_wo = "…" alone`, hookWith(`secret_wo = "abc"`), "secret_wo needs secret_wo_version"},
+		{`import { id = "ads" }`, "import {\n  to = vcard_card.c\n  id = \"ads\"\n}\n" + cardWith(""), `A card is imported by its id, which has the form card_…, got "ads"`},
+	}
+}
+
+// connections are mistakes in the provider block, which they bring along.
+func connections() []mistake {
+	block := func(lines string) string {
+		return "provider \"vcard\" {\n" + lines + "\n}\ndata \"vcard_bins\" \"b\" {}\n"
+	}
+	account := func(key string) string {
+		return block(fmt.Sprintf("base_url = \"https://cards.example.com/api/v1\"\napi_key = %q", key))
+	}
+	const not = "Error: Not an API key of this service api_key must "
+	return []mistake{
+		{`api_key = "Bearer sk_live_…"`, account("Bearer sk_live_abc"), not + "begin with sk_live_, without the word Bearer, which the provider adds itself"},
+		{`api_key = "\"sk_live_…\""`, account(`"sk_live_abc"`), not + "begin with sk_live_, without the quotes that stand around it"},
+		{`api_key = "'sk_live_…'"`, account(`'sk_live_abc'`), not + "begin with sk_live_, without the quotes"},
+		{`api_key = "sk_test_…"`, account("sk_test_abc"), not + "begin with sk_live_. Keys are made in the dashboard"},
+		{`api_key = "sk_live_… …"`, account("sk_live_a bc"), not + "hold no space, no line break"},
+		{"sandbox key for another host", account("sk_live_sandbox_abc"), `api_key was made by a sandbox, but base_url points to "cards.example.com"`},
+		{`base_url = "http://cards.example.com/api/v1"`, block("base_url = \"http://cards.example.com/api/v1\"\napi_key = \"sk_live_abc\""), "plain http would show the API key to the network"},
+		{`base_url = "https://cards.example.com"`, block("base_url = \"https://cards.example.com\"\napi_key = \"sk_live_abc\""), "base_url must end in /api/v1, as in https://cards.example.com/api/v1"},
+		{`base_url` + " without a key", block(`base_url = "https://cards.example.com/api/v1"`), "base_url is set, but neither api_key nor VCARD_API_KEY"},
+		{"nothing configured", block(""), "The vcard provider is not configured Configure one of the two"},
+		{`sandbox = { path = "~/s.db" }`, block(`sandbox = { path = "~/s.db" }`), `The sandbox file is "~/s.db". Only a shell knows what ~ and variables stand for; write path = pathexpand("~/…")`},
+		{`sandbox = { path = "$HOME/s.db" }`, block(`sandbox = { path = "$HOME/s.db" }`), `The sandbox file is "$HOME/s.db"`},
+		{`initial_balance = "lots"`, block(`sandbox = { path = "s.db", initial_balance = "lots" }`), `sandbox.initial_balance must be a number, got "lots"`},
+		{`initial_balance = -1`, block(`sandbox = { path = "s.db", initial_balance = -1 }`), "sandbox.initial_balance must be at least 0.00 USD, got -1.00"},
+		{"sandbox beside api_key", block("sandbox = { path = \"s.db\" }\napi_key = \"sk_live_abc\""), "sandbox excludes api_key and base_url"},
+		{`request_timeout = "soon"`, block("sandbox = { path = \"s.db\" }\nrequest_timeout = \"soon\""), "request_timeout must be a duration of at least 1s, written like 30s or 2m, got \"soon\""},
+		{`max_retries = 100`, block("sandbox = { path = \"s.db\" }\nmax_retries = 100"), "max_retries value must be between 0 and 20, got: 100"},
+	}
+}
+
+// Each mistake is told in a plan at the latest, and costs nothing.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.7.0", "1.7.0") // import blocks, and functions in them
+	s := acctest.Start(t)
+	wallet := s.Wallet()
+	account := s.Provider()
+	var all []mistake
+	for _, m := range append(amounts(), words()...) {
+		m.lines = account + m.lines
+		all = append(all, m)
+	}
+	all = append(all, mistake{`api_key = " sk_live_…\n"`, s.ProviderWithKey(" "+s.Key+"\n") + "data \"vcard_bins\" \"b\" {}\n", warns + "Spaces around the API key"})
+	all = append(all, connections()...)
+	w := acctest.NewWorkspace(t).InProcess(t)
+	for _, m := range all {
+		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+m.lines)
+		code, output := w.Run("plan", "-no-color", "-input=false")
+		text := firstTold(output)
+		if !strings.Contains(text, m.says) {
+			t.Errorf("%s: %q is missing in:\n%s", m.input, m.says, output)
+		}
+		if isWarning := strings.HasPrefix(m.says, warns); isWarning != (code == 0) {
+			t.Errorf("%s: the plan ended with %d:\n%s", m.input, code, output)
+		}
+		t.Logf("| `%s` | %s |", m.input, text)
+	}
+	if s.Wallet() != wallet {
+		t.Errorf("the wallet went from %s to %s USD", wallet, s.Wallet())
+	}
+}
+
+// A warning about the configuration of a card is there once for it, in the plan
+// that comes to that configuration.
+func TestWarningOfAConfigurationComesOnce(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := acctest.NewWorkspace(t).InProcess(t)
+	w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider()+
+		cardWith("for_each = toset([\"a\", \"b\", \"c\"])\nlabel = each.key\nauto_freeze_at = 30\ntop_up = { below = 30, to = 90 }"))
+	const title, others = "Warning: The card freezes before it is topped up", "(and 2 more similar warnings elsewhere)"
+	output := unwrapped(w.Must("plan", "-no-color"))
+	if strings.Count(output, title) != 1 || !strings.Contains(output, others) {
+		t.Errorf("three cards are warned of otherwise than once each:\n%s", output)
+	}
+	w.Must("apply", "-auto-approve", "-no-color")
+	if output := unwrapped(w.Must("plan", "-no-color")); strings.Contains(output, title) {
+		t.Errorf("what was said is said again:\n%s", output)
+	}
+	if output := unwrapped(w.Must("destroy", "-auto-approve", "-no-color")); strings.Contains(output, title) {
+		t.Errorf("it is said of cards that go:\n%s", output)
+	}
+}
+
+// firstTold is the first error or warning that a person reads, without the lines that
+// say where in the configuration it is.
+func firstTold(output string) string {
+	for _, kind := range []string{"Error: ", warns} {
+		at := strings.LastIndex("\n"+output, "\n"+kind)
+		if at < 0 {
+			continue
+		}
+		var lines []string
+		for _, line := range strings.Split(output[at:], "\n") {
+			line = strings.TrimLeft(line, "│╷╵ ")
+			if strings.HasPrefix(line, "────") || strings.HasPrefix(line, "Note: You") {
+				break
+			}
+			if isPlace(line) {
+				continue
+			}
+			lines = append(lines, line)
+		}
+		return unwrapped(strings.Join(lines, "\n"))
+	}
+	return ""
+}
+
+// isPlace reports whether a line says where something is.
+func isPlace(line string) bool {
+	number, rest, ok := strings.Cut(line, ":")
+	return strings.HasPrefix(line, "with ") && len(strings.Fields(line)) == 2 || strings.HasPrefix(line, "on main.tf line") ||
+		ok && strings.Trim(number, "0123456789") == "" && number != "" && strings.HasPrefix(rest, " ")
+}
