@@ -99,7 +99,7 @@ func TestLongWaitsAreSaid(t *testing.T) {
 	w := applied(t, s, "", oneCard("amount = 60")).InProcess(t)
 
 	through(w, limited(s, http.MethodPost, "/fund", 1, "1800"), "")
-	prints(t, apply(w, oneCard("amount = 100")), "Took long: fund card", "The service's limits held it up", "took 30m")
+	prints(t, apply(w, oneCard("amount = 100")), "Held up by the service's limits", "To fund card", "took 30m")
 
 	lost := atomic.Bool{}
 	through(w, s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -109,7 +109,7 @@ func TestLongWaitsAreSaid(t *testing.T) {
 		}
 		return false
 	}), "")
-	prints(t, apply(w, oneCard("amount = 140")), "Took long: fund card", "took 30s", "A response was lost on the way")
+	prints(t, apply(w, oneCard("amount = 140")), "the outcome found out", "To fund card", "took 30s", "A response was lost on the way")
 	serviceHolds(t, s, "active", 140*usd.Dollar, 9859*usd.Dollar)
 
 	through(w, limited(s, http.MethodGet, "", always, "1800"), "")

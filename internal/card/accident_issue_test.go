@@ -90,7 +90,7 @@ func TestTwoPipelinesIssueWithOneLabel(t *testing.T) {
 		cards    int
 		words    string
 	}{
-		"honoured": {honoured, 2, "Took long: issue card"},
+		"honoured": {honoured, 2, "A response was lost, and the outcome found out"},
 		"unknown":  {"", 1, "A card was recognized by its label: card"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,13 +59,13 @@ func noLongerManaged(card model) diag.Diagnostic {
 }
 
 func topUpNotKnown(card model) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("top_up"), "Whether the card is topped up is decided during apply",
+	return diag.NewAttributeWarningDiagnostic(path.Root("top_up"), "Whether "+card.name()+" is topped up is decided during apply",
 		fmt.Sprintf("What %s is to hold depends on values that are known only after apply. It held %s USD at the last refresh; if that turns out to be under top_up.below, apply funds it up to top_up.to.",
 			card.name(), card.Balance.Amount()))
 }
 
 func unfreezesUnderThreshold(card model, balance, threshold usd.Amount) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "The card may freeze again at once",
+	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), capitalized(card.name())+" may freeze again at once",
 		fmt.Sprintf("%s is unfrozen with %s USD, which is under auto_freeze_at (%s USD): the service freezes it again with the next purchase. Raise amount to keep it in use.",
 			capitalized(card.name()), balance, threshold))
 }
@@ -165,7 +165,7 @@ func issuedDifferently(card model, has []string) diag.Diagnostic {
 func possibleDuplicates(card model, others []api.CardListItem) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, other := range others {
-		diags.AddWarning("A second card may have been issued",
+		diags.AddWarning("A second card may have been issued: "+describe(other.ID, other.Label, other.Last4),
 			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. If it is not yours, terminate it in the dashboard; to keep it, import it: terraform import <address> %s",
 				card.name(), describe(other.ID, other.Label, other.Last4), other.Balance, other.ID))
 	}

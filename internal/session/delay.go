@@ -10,15 +10,18 @@ import (
 )
 
 // DelayWarning says how long a call took that ended well, and why; nothing for
-// nil. What completes "To …", as in "fund card X".
+// nil. What completes "To …", as in "fund card X". Its title is the same for all
+// calls, so that Terraform shows one of many.
 func DelayWarning(what string, delay *api.Delay) diag.Diagnostics {
 	if delay == nil {
 		return nil
 	}
-	why := "The service's limits held it up; other users of the API key may have spent them. Give each pipeline a share with rate_limits in the provider configuration."
+	title := "Held up by the service's limits"
+	why := "Other users of the API key may have spent them. Give each pipeline a share with rate_limits in the provider configuration."
 	if delay.LostResponse {
+		title = "A response was lost, and the outcome found out"
 		why = "A response was lost on the way, or came too late. The provider then found out whether the call had taken effect before it went on."
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic("Took long: "+what,
+	return diag.Diagnostics{diag.NewWarningDiagnostic(title,
 		fmt.Sprintf("To %s took %s and %d attempts. %s", what, delay.Took.Round(time.Second), delay.Attempts, why))}
 }
