@@ -207,7 +207,7 @@ func TestWithdrawingMoreThanTheCardHolds(t *testing.T) {
 		resource.TestStep{Config: card(s, `amount = 100`)},
 		resource.TestStep{
 			Config:      card(s, `amount = -1`),
-			ExpectError: wrapped("amount must be at least"),
+			ExpectError: wrapped("amount must not be below zero"),
 		},
 		resource.TestStep{
 			PreConfig: func() { s.Post("/cards/"+onlyCard(s).ID+"/withdraw", map[string]usd.Amount{"amount": 3000}).Must() },

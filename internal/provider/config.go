@@ -104,7 +104,7 @@ func configAttributes() map[string]schema.Attribute {
 		"max_retries": schema.Int64Attribute{
 			Optional:   true,
 			Validators: []validator.Int64{int64validator.Between(0, 20)},
-			MarkdownDescription: "How often a call is tried again after a broken connection or a server error, 0 to 20; default 4. " +
+			MarkdownDescription: "How often a call is tried again after a broken connection or a server error, 0 to 20; default 4. While planning, a connection that is refused is tried again at most twice, and what failed for every call is not tried again by the next. " +
 				"What moves money or changes a card is sent again only once the provider has looked and found that it did not take effect. Waiting out a rate limit does not count.",
 		},
 		"idempotency_keys": schema.StringAttribute{

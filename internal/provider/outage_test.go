@@ -120,6 +120,7 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		{"down", refused.URL + "/api/v1", s.Key, nil, "The service cannot be reached", 0},
 		{"failing", front.URL, s.Key, respond(503, "maintenance"), "The service is not available", 6}, // five tries, and one by another call
 		{"not the service", front.URL, s.Key, respond(200, "<html>log in</html>"), "The address in base_url is not the service's", 6},
+		{"key taken back", front.URL, s.Key, respond(401, `{"error": "unauthorized", "message": "revoked"}`), "The service does not accept the API key", 1},
 	}
 	for _, c := range causes {
 		answer = c.answer
@@ -148,6 +149,23 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 	}
 	answer = nil
 	address(front.URL, s.Key)
+	w.Write("main.tf", strings.Replace(fleet, "amount   = 60", "amount   = 70", 1))
+	for _, c := range causes[3:] {
+		answer = nil
+		w.Must("plan", "-no-color", "-out=more")
+		seen.taken()
+		answer = c.answer
+		code, output := w.Run("apply", "-no-color", "more")
+		if code != 1 {
+			t.Fatalf("%s: the apply ended with %d:\n%s", c.name, code, output)
+		}
+		checkOneCause(t, c.name+", changes that were planned", output, c.title, names, campaigns-1)
+		if got := seen.taken(); len(got) != c.calls {
+			t.Errorf("%s: %d calls, want %d: %v", c.name, len(got), c.calls, got)
+		}
+	}
+	answer = nil
+	w.Write("main.tf", fleet)
 	if code, output := w.Run("plan", "-no-color", "-detailed-exitcode"); code != 0 {
 		t.Errorf("the plan after it all ended with %d:\n%s", code, output)
 	}
