@@ -47,7 +47,7 @@ func keepAsItIs(p *planner) string {
 		strings.Join(p.changes, ", "), p.replacement.Attributes())
 }
 
-func replaced(ctx context.Context, p *planner) diag.Diagnostic {
+func replaced(ctx context.Context, p *planner) diag.Diagnostics {
 	card := p.state
 	load := "the new load, known after apply"
 	if p.plan.Amount.IsKnown() {
@@ -56,15 +56,18 @@ func replaced(ctx context.Context, p *planner) diag.Diagnostic {
 	paragraphs := []string{
 		fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
 			"A new card with another number is issued and loaded with %s, for a fee of %s USD.",
-			capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee),
+			capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee) + p.paidUpfront(ctx),
 		keepAsItIs(p) + p.replacement.UnknownAdvice("card"),
-		"Without lifecycle { create_before_destroy = true } Terraform terminates the old card first, and a new card that is refused then leaves none." +
-			p.mayBeRefused() + p.paidUpfront(ctx),
 	}
 	if lost := p.notCarriedOver(); len(lost) > 0 {
 		paragraphs = append(paragraphs, "Not in the configuration, so the new card does not have it: "+strings.Join(lost, ", ")+".")
 	}
-	return diag.NewWarningDiagnostic("This plan replaces "+card.name(), strings.Join(paragraphs, "\n\n"))
+	var diags diag.Diagnostics
+	diags.AddWarning("This plan replaces "+card.name(), strings.Join(paragraphs, "\n\n"))
+	// The same title for all cards, so that Terraform says it once.
+	diags.AddWarning("Without create_before_destroy, a new card that is refused leaves none",
+		"Terraform terminates a card before it issues the one that replaces it, unless the resource has lifecycle { create_before_destroy = true }."+p.mayBeRefused())
+	return diags
 }
 
 // mayBeRefused names the changes whose values the service does not publish.
@@ -89,7 +92,7 @@ func (p *planner) paidUpfront(ctx context.Context) string {
 	if !tooMuch {
 		return ""
 	}
-	return fmt.Sprintf(" With it the new card is paid first, which the wallet cannot: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
+	return fmt.Sprintf(" With create_before_destroy the new card is paid first, which the wallet cannot: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
 }
 
 // notCarriedOver names what the card has beyond its configuration.

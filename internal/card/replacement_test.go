@@ -2,6 +2,7 @@ package card_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -92,6 +93,11 @@ func TestReplacementsThatTheWalletCannotPayForTogether(t *testing.T) {
 	w := applied(t, s, "", fleet("old"))
 	for _, card := range liveCards(s) {
 		s.Authorize(card.ID, "1000", advertising).OK(201)
+	}
+	w.Write("main.tf", fleet("new"))
+	plan := unwrapped(w.Must("plan", "-no-color"))
+	if each, once := strings.Count(plan, "Warning: This plan replaces card"), strings.Count(plan, "Warning: Without create_before_destroy"); each != 4 || once != 1 {
+		t.Errorf("%d replacements are named and explained %d times:\n%s", each, once, plan)
 	}
 	output := applyFails(t, w, fleet("new")) // each takes 2,001.00 and returns 1,000.00; the wallet holds 1,996.00
 	if got := strings.Count(unwrapped(output), "The wallet cannot pay for the card that replaces card"); got != 3 {
@@ -190,6 +196,27 @@ func TestReplacementNamesWhatIsNotCarriedOver(t *testing.T) {
 	imported.Must("import", "-no-color", "vcard_card.test", id)
 	imported.Write("main.tf", oneCard("amount = 100\n  label = \"y\""))
 	prints(t, imported.Must("plan", "-no-color"), "spending_limit (", "the service does not report (allowed_categories, auto_freeze_at, metadata)")
+}
+
+// A wallet that cannot be read is no reason to terminate a card.
+func TestReplacementWhileTheWalletCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := applied(t, s, "", oneCard("amount = 100\n  label = \"old\""))
+	blind := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isCall(r, http.MethodGet, "/wallet/balance") {
+			return false
+		}
+		answer(w, http.StatusBadRequest, `{"error": "invalid_request", "message": "no wallet today"}`)
+		return true
+	})
+	through(w, blind, "")
+	prints(t, applyFails(t, w, oneCard("amount = 100\n  label = \"new\"")),
+		"Could not see whether the wallet can pay for the card that replaces card", "no wallet today", `wallet_check = "off"`)
+	serviceHolds(t, s, "active", 100*usd.Dollar, (10000-101)*usd.Dollar)
+	through(w, blind, `wallet_check = "off"`)
+	apply(w, oneCard("amount = 100\n  label = \"new\""))
+	serviceHolds(t, s, "active", 100*usd.Dollar, (10000-102)*usd.Dollar)
 }
 
 // At first Terraform plans a forced replacement as an update, which withdraws.
