@@ -329,4 +329,13 @@ func TestFaultsAreBounded(t *testing.T) {
 	s.Post("/_sandbox/faults", fault).Refused(400, "invalid_request", "100 faults already")
 	s.Delete("/_sandbox/faults").OK(200)
 	s.Fault(fault)
+
+	long := `{"method":"GET","path":"/bins","then":{"status":500,"body":"` + strings.Repeat("x", 64<<10) + `"}}`
+	s.Post("/_sandbox/faults", long).Refused(400, "invalid_request", "body has more than")
+	// What once took a minute a match is no path.
+	glob := `{"method":"GET","path":"` + strings.Repeat("/**{,a*,*a}", 20) + `","then":"pass"}`
+	s.Post("/_sandbox/faults", glob).Refused(400, "invalid_request", "path")
+	stars := `{"method":"GET","path":"` + strings.Repeat("/*", 128) + `","then":"pass"}`
+	s.Post("/_sandbox/faults", stars).OK(201)
+	s.Get("/api/v1/cards" + strings.Repeat("/x", 5000)).Refused(404, "not_found", "")
 }
