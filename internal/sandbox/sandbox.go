@@ -151,10 +151,11 @@ func (s *Sandbox) Lost() <-chan struct{} { return s.db.Lost() }
 func (s *Sandbox) Close() error {
 	s.cancel()
 	s.worker.Close()
+	err := s.recorder.Close()
 	select {
-	case <-s.db.Lost():
-		return s.db.Close()
+	case <-s.db.Lost(): // nothing can be written, which is known already
+		err = nil
 	default:
-		return errors.Join(s.recorder.Close(), s.db.Close())
 	}
+	return errors.Join(err, s.db.Close())
 }
