@@ -12,9 +12,6 @@ import (
 	"time"
 )
 
-// loads are the amounts that successive applies fund the changed cards up to.
-var loads = [repeats]int{70, 80, 90}
-
 const (
 	// changed is how many cards each apply changes, whatever the size of the
 	// fleet: as many as may be issued in a minute.
@@ -117,10 +114,10 @@ func (b *bench) measureBaseline(ctx context.Context, cards int) (least baseline,
 	apply := func(load, added int) []string {
 		return []string{"apply", "-auto-approve", fleet, fmt.Sprintf("-var=load=%d", load), fmt.Sprintf("-var=added=%d", added)}
 	}
-	if least.change, err = w.leastOf(ctx, func(run int) []string { return apply(loads[run], 0) }); err != nil {
+	if least.change, err = w.leastOf(ctx, func(run int) []string { return apply(loadOf(run), 0) }); err != nil {
 		return least, err
 	}
-	least.add, err = w.leastOf(ctx, func(run int) []string { return apply(loads[repeats-1], (run+1)*changed) })
+	least.add, err = w.leastOf(ctx, func(run int) []string { return apply(loadOf(repeats-1), (run+1)*changed) })
 	return least, err
 }
 
@@ -137,7 +134,7 @@ func (f *fleet) measureAll(ctx context.Context, least baseline) error {
 	var imported []card
 	for _, o := range []operation{
 		{name: "apply, fund", least: least.change, next: func(run int) error {
-			f.variables["load"] = strconv.Itoa(loads[run])
+			f.variables["load"] = strconv.Itoa(loadOf(run))
 			return nil
 		}},
 		{name: "apply, issue", least: least.add, next: func(run int) error {
@@ -162,6 +159,10 @@ func (f *fleet) measureAll(ctx context.Context, least baseline) error {
 	}
 	return nil
 }
+
+// loadOf is the amount up to which a run funds the changed cards, each more than
+// the one before.
+func loadOf(run int) int { return 70 + 10*run }
 
 // operation is something to measure.
 type operation struct {
