@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	}
 	counters := behavior.NewCounters()
 	s := &Sandbox{db: db, recorder: requestlog.New(db, counters, o.Logger)}
-	if err := db.Write(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
+	if err := db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
 	lifetime, cancel := context.WithCancel(context.WithoutCancel(ctx))

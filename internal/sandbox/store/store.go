@@ -22,6 +22,8 @@ const (
 	// busyTimeout is how long a transaction waits for its turn, behind others of
 	// this process and behind the lock of another one.
 	busyTimeout = 3 * time.Second
+	// openTimeout is how long it is waited for others that open the file as well.
+	openTimeout = 30 * time.Second
 	// longTimeout is how long a long read waits for others of its kind.
 	longTimeout = 30 * time.Second
 	// busyPause is how long to wait before a lock is tried again.
@@ -90,7 +92,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 // open opens every connection at once: one that came later might open another
 // file of the same name.
 func (db *DB) open(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, busyTimeout, ErrBusy)
+	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, ErrBusy)
 	defer cancel()
 	if db.writer, err = openPool(ctx, dataSource(db.path, true), 1); err != nil {
 		return err
@@ -186,6 +188,11 @@ func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 		return err
 	}
 	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f)
+}
+
+// Begin is Write for the first transaction, which waits as long as Open does.
+func (db *DB) Begin(ctx context.Context, f func(*Tx) error) error {
+	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), openTimeout}, f)
 }
 
 // transaction says how one is run.
