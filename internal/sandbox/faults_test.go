@@ -337,5 +337,5 @@ func TestFaultsAreBounded(t *testing.T) {
 	s.Post("/_sandbox/faults", glob).Refused(400, "invalid_request", "path")
 	stars := `{"method":"GET","path":"` + strings.Repeat("/*", 128) + `","then":"pass"}`
 	s.Post("/_sandbox/faults", stars).OK(201)
-	s.Get("/api/v1/cards" + strings.Repeat("/x", 5000)).Refused(404, "not_found", "")
+	s.Get("/api/v1/cards"+strings.Repeat("/x", 5000)).Refused(404, "not_found", "")
 }
