@@ -61,7 +61,7 @@ func words() []mistake {
 	twice := strings.NewReplacer(`"c" {`, `"d" {`).Replace(cardWith(`label = "ads"`))
 	return []mistake{
 		{`label = "ads\n"`, cardWith(`label = "ads\n"`), `label must be one line, without control characters, got "ads\n"`},
-		{`label = " ads"`, cardWith(`label = " ads"`), warns + `Spaces around the label label is " ads". The service may leave the spaces out`},
+		{`label = " ads"`, cardWith(`label = " ads"`), warns + "Spaces around the label " + `label is " ads". The service may leave the spaces out`},
 		{`label = ""`, cardWith(`label = ""`), "label UTF-8 character count must be between 1 and 64, got: 0"},
 		{"label of 65 characters", cardWith(`label = "` + strings.Repeat("a", 65) + `"`), "label UTF-8 character count must be between 1 and 64, got: 65"},
 		{"two cards with one label", cardWith(`label = "ads"`) + twice, warns + `Several new cards are labelled "ads"`},
@@ -177,7 +177,7 @@ func firstTold(output string) string {
 			continue
 		}
 		var lines []string
-		for _, line := range strings.Split(output[at:], "\n") {
+		for line := range strings.SplitSeq(output[at:], "\n") {
 			line = strings.TrimLeft(line, "│╷╵ ")
 			if strings.HasPrefix(line, "────") || strings.HasPrefix(line, "Note: You") {
 				break
