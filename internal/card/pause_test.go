@@ -39,7 +39,7 @@ func TestPauseThatIsNotKnownYet(t *testing.T) {
 		w := applied(t, s, "", oneCard(keptLoaded+"false"))
 		s.Authorize(onlyCard(s).ID, "90", advertising).OK(201)
 		output := apply(w, oneCard(keptLoaded+"terraform_data.paused.output")+fmt.Sprintf("resource \"terraform_data\" \"paused\" {\n  input = %s\n}\n", paused))
-		prints(t, output, "Whether the card is topped up is decided during apply")
+		prints(t, output, "is topped up is decided during apply")
 		if got := onlyCard(s).Balance; got != balance {
 			t.Errorf("paused %s: the card holds %s USD, want %s", paused, got, balance)
 		}
