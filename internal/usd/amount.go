@@ -75,19 +75,18 @@ func FromBigFloat(f *big.Float) (Amount, error) {
 	if err != nil {
 		return 0, err
 	}
-	a, rest, err := split(d)
+	a, err := nearest(d)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", f.Text('g', 20), err)
-	}
-	if rest.Abs().GreaterThan(noise) {
-		return 0, fmt.Errorf("%s: %w", f.Text('g', 20), ErrFraction)
 	}
 	return a, nil
 }
 
+// precision is that of Terraform's numbers, in bits.
+const precision = 512
+
 // BigFloat returns the amount in dollars at the precision of Terraform's numbers.
 func (a Amount) BigFloat() *big.Float {
-	const precision = 512
 	cents := new(big.Float).SetPrec(precision).SetInt64(int64(a))
 	return cents.Quo(cents, big.NewFloat(100))
 }
@@ -105,22 +104,31 @@ func (a Amount) String() string {
 // MarshalJSON writes a JSON number with two decimals.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalJSON reads a JSON number in any notation, or a string that holds one.
-// As elsewhere in JSON, null leaves the amount as it is.
+// UnmarshalJSON reads a JSON number in any notation, or a string that holds one:
+// the nearest amount when it lies within 1e-9 USD, since services may compute in
+// binary. As elsewhere in JSON, null leaves the amount as it is.
 func (a *Amount) UnmarshalJSON(data []byte) error {
-	text := string(data)
-	if text == "null" {
+	if string(data) == "null" {
 		return nil
 	}
-	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
-		text = text[1 : n-1]
-	}
-	v, err := Parse(text)
+	d, err := parseJSON(data)
 	if err != nil {
 		return err
 	}
+	v, err := nearest(d)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d, err)
+	}
 	*a = v
 	return nil
+}
+
+func parseJSON(data []byte) (decimal.Decimal, error) {
+	text := string(data)
+	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
+		text = text[1 : n-1]
+	}
+	return parseDecimal(text)
 }
 
 // number is the syntax of JSON numbers, with a leading plus and leading zeros allowed.
@@ -149,6 +157,15 @@ func split(d decimal.Decimal) (Amount, decimal.Decimal, error) {
 		return 0, decimal.Zero, ErrRange
 	}
 	return Amount(cents.IntPart()), d.Sub(cents.Shift(-2)), nil
+}
+
+// nearest returns the amount that d is, but for noise.
+func nearest(d decimal.Decimal) (Amount, error) {
+	a, rest, err := split(d)
+	if err == nil && rest.Abs().GreaterThan(noise) {
+		err = ErrFraction
+	}
+	return a, err
 }
 
 // Sum adds amounts and reports ErrRange instead of wrapping around.
