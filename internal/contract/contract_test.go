@@ -2,8 +2,12 @@ package contract_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +46,56 @@ func TestErrorsPassOnEveryEndpoint(t *testing.T) {
 				t.Errorf("%s, %d: reported %q, want nothing", name, status, reports)
 			}
 		}
+	}
+}
+
+// TestWiderThanTheSandbox sends what the contract allows on purpose although the
+// sandbox does not have it by default: one change for each x-wider, and no other.
+func TestWiderThanTheSandbox(t *testing.T) {
+	t.Parallel()
+	response := func(old, replacement string) func(*exchange) {
+		return func(e *exchange) { e.response = replaced(e.response, old, replacement) }
+	}
+	path := func(path string) func(*exchange) { return func(e *exchange) { e.path = path } }
+	wider := map[string]struct {
+		of     string
+		change func(*exchange)
+	}{
+		"a period of times without a zone":                        {"list transactions", path("/transactions?from=2026-03-01T00:00:00&to=2026-03-02T00:00:00")},
+		"a filter of challenges by a status of the service's own": {"list 3DS challenges", path("/3ds?status=authenticated")},
+		"amounts without decimals and below zero":                 {"fund card", response(`"card_balance": 75.5`, `"card_balance": -75`)},
+		"times of any precision, with Z or +00:00":                {"list transactions", response("03:04:05.678Z", "03:04:05+00:00")},
+		"networks of any name":                                    {"list cards", response(`"visa"`, `"local scheme"`)},
+		"categories of any name":                                  {"create card", response(`["advertising"]`, `["ads/online"]`)},
+		"metadata of any depth":                                   {"create card", response(`{"team": "ads"}`, `{"team": {"ads": [1, null]}}`)},
+		"transactions in any currency":                            {"list transactions", response(`"USD"`, `"KWD"`)},
+		"card numbers of 12 to 19 digits":                         {"card details", response("0000123412341234", "0000123412341234567")},
+		"codes of four digits":                                    {"card details", response(`"957"`, `"9571"`)},
+		"BINs of any category":                                    {"list BINs", response(`"ads"`, `"anything"`)},
+		"challenges in any status":                                {"list 3DS challenges", response(`"pending"`, `"authenticated"`)},
+		"mobile wallets of any brand":                             {"list BINs", response("wallet_a_pay", "orchard_pay")},
+	}
+	text, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marked []string
+	for _, match := range regexp.MustCompile(`x-wider: ([^}\n]+?) *[}\n]`).FindAllStringSubmatch(string(text), -1) {
+		marked = append(marked, match[1])
+	}
+	slices.Sort(marked)
+	if tested := slices.Sorted(maps.Keys(wider)); !slices.Equal(marked, tested) {
+		t.Errorf("openapi.yaml marks\n%q, tested are\n%q", marked, tested)
+	}
+	for name, test := range wider {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := documented()[test.of]
+			test.change(&e)
+			if reports, _ := e.overHTTP(t); len(reports) > 0 {
+				t.Errorf("reported %q, want nothing", reports)
+			}
+		})
 	}
 }
 

@@ -24,13 +24,15 @@ func TestQuirksAreSettings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	const usual = `{"idempotency":"honoured","cards_per_page":100,"cards_total":"present","withdraw_amount":"honoured",` +
-		`"transactions_per_page":"honoured","repeated_state":"ok","terminated_status":400,"frozen_money":"allowed",` +
+		`"transactions_per_page":"honoured","transaction_period":"days","transaction_signs":"unsigned","challenge_status":"honoured","repeated_state":"ok","terminated_status":400,"frozen_money":"allowed",` +
 		`"error_body":"json","retry_after":"seconds","wallet_fields":["wallet_a_pay","wallet_b_pay"],"amounts":"decimals",` +
-		`"balance":"less_holds","card_values":"as_asked","cards_hidden_seconds":0}` + "\n"
+		`"balance":"less_holds","card_values":"as_asked","cards_hidden_seconds":0,` +
+		`"wallet_decimals":2,"timestamps":"utc","empty_metadata":"object","exp_year_digits":4}` + "\n"
 	const others = `{"idempotency":"conflict","cards_per_page":7,"cards_total":"absent","withdraw_amount":"ignored",` +
-		`"transactions_per_page":"ignored","repeated_state":"conflict","terminated_status":422,"frozen_money":"refused",` +
-		`"error_body":"text","retry_after":"absent","wallet_fields":["x_pay","y_pay"],"amounts":"strings",` +
-		`"balance":"settled","card_values":"tidied","cards_hidden_seconds":5}` + "\n"
+		`"transactions_per_page":"ignored","transaction_period":"midnights","transaction_signs":"refunds","challenge_status":"ignored","repeated_state":"conflict","terminated_status":422,"frozen_money":"refused",` +
+		`"error_body":"text","retry_after":"absent","wallet_fields":["x_pay","wallets"],"amounts":"strings",` +
+		`"balance":"settled","card_values":"tidied","cards_hidden_seconds":5,` +
+		`"wallet_decimals":6,"timestamps":"bare","empty_metadata":"array","exp_year_digits":2}` + "\n"
 	if got := s.Get("/_sandbox/quirks").OK(200).Raw; got != usual {
 		t.Errorf("at first the quirks are %s", got)
 	}
@@ -43,7 +45,10 @@ func TestQuirksAreSettings(t *testing.T) {
 		`{"repeated_state":"409"}`: "ok, conflict", `{"terminated_status":410}`: "400 404 409 422", `{"terminated_status":"409"}`: "integer",
 		`{"frozen_money":"x"}`: "allowed", `{"error_body":"html"}`: "extended", `{"retry_after":"never"}`: "seconds, date, absent",
 		`{"wallet_fields":["a_pay"]}`: "two different", `{"wallet_fields":["a_pay","a_pay"]}`: "two different",
-		`{"wallet_fields":["a_pay","id"]}`: "_pay", `{"wallet_fields":["a_pay","B_PAY"]}`: "lower case", `{"amounts":"floats"}`: "plain",
+		`{"wallet_fields":["a_pay","id"]}`: "no other field", `{"wallet_fields":["a_pay","B_PAY"]}`: "lower case", `{"amounts":"binary"}`: "plain",
+		`{"transaction_period":"weeks"}`: "days, midnights, dates_only", `{"transaction_signs":"both"}`: "unsigned, refunds, spending",
+		`{"challenge_status":"x"}`: "honoured, ignored", `{"wallet_decimals":7}`: "2 to 6", `{"timestamps":"cet"}`: "utc, bare",
+		`{"empty_metadata":"null"}`: "object, array", `{"exp_year_digits":3}`: "2 or 4",
 		`{"balance":"x"}`: "less_holds, settled", `{"card_values":"x"}`: "as_asked, tidied", `{"cards_hidden_seconds":601}`: "0 to 600",
 		`{"colour":"red"}`: `"colour"`,
 	} {
@@ -350,6 +355,7 @@ func TestQuirkAmounts(t *testing.T) {
 	t.Parallel()
 	for notation, want := range map[string][4]string{
 		"plain": {"50", "100.5", "9849", "9838.5"}, "strings": {`"50.00"`, `"100.50"`, `"9849.00"`, `"9838.50"`},
+		"floats": {"50.000000000000004", "100.500000000000004", "9849.000000000000004", "9838.500000000000004"},
 	} {
 		t.Run(notation, func(t *testing.T) {
 			t.Parallel()

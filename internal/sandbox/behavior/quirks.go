@@ -31,15 +31,32 @@ const (
 	Seconds = "seconds"
 	Date    = "date"
 
+	Nested = "nested"
+
 	Decimals = "decimals"
 	Plain    = "plain"
 	Strings  = "strings"
+	Floats   = "floats"
 
 	LessHolds = "less_holds"
 	Settled   = "settled"
 
 	AsAsked = "as_asked"
 	Tidied  = "tidied"
+
+	Unsigned = "unsigned"
+	Refunds  = "refunds"
+	Spending = "spending"
+
+	Days      = "days"
+	Midnights = "midnights"
+	DatesOnly = "dates_only"
+
+	UTC  = "utc"
+	Bare = "bare"
+
+	Object = "object"
+	Array  = "array"
 )
 
 // Quirks are the alternatives that the service may take.
@@ -53,8 +70,17 @@ type Quirks struct {
 	CardsTotal string `json:"cards_total"`
 	// WithdrawAmount: Honoured, or Ignored, when a withdrawal takes all.
 	WithdrawAmount string `json:"withdraw_amount"`
-	// TransactionsPerPage: Honoured, or Ignored.
+	// TransactionsPerPage: Honoured, Ignored, or Refused with a 400.
 	TransactionsPerPage string `json:"transactions_per_page"`
+	// TransactionPeriod is what from and to are taken for: dates are whole Days, or
+	// their Midnights, and times are times; or DatesOnly, with a 400 for times.
+	TransactionPeriod string `json:"transaction_period"`
+	// TransactionSigns: Unsigned, negative Refunds, or negative Spending, which is
+	// all the others and every fee.
+	TransactionSigns string `json:"transaction_signs"`
+	// ChallengeStatus: whether the filter of 3DS challenges is Honoured, or Ignored:
+	// then all are listed, those that are settled without their code.
+	ChallengeStatus string `json:"challenge_status"`
 	// RepeatedState: the response to freezing a frozen card and unfreezing an
 	// active one, OK or Conflict.
 	RepeatedState string `json:"repeated_state"`
@@ -63,14 +89,15 @@ type Quirks struct {
 	// FrozenMoney: whether fund, withdraw and details of a frozen card are
 	// Allowed or Refused.
 	FrozenMoney string `json:"frozen_money"`
-	// ErrorBody of an error: JSON of two fields, Extended by more, or Text.
+	// ErrorBody of an error: JSON of two fields, Extended by more, Nested below
+	// error, or Text.
 	ErrorBody string `json:"error_body"`
 	// RetryAfter of a 429: Seconds, a Date, or Absent.
 	RetryAfter string `json:"retry_after"`
 	// WalletFields are the names of a BIN's two mobile-wallet fields.
 	WalletFields [2]string `json:"wallet_fields"`
-	// Amounts: numbers with two Decimals, Plain numbers as short as can be, or
-	// Strings.
+	// Amounts: numbers with two Decimals, Plain numbers as short as can be, Strings,
+	// or numbers as binary Floats have them, which are off by their noise.
 	Amounts string `json:"amounts"`
 	// Balance of a card: LessHolds, or Settled, when an authorization lowers it
 	// only once it is settled.
@@ -80,6 +107,14 @@ type Quirks struct {
 	CardValues string `json:"card_values"`
 	// CardsHiddenSeconds is for how long lists and reads do not show a new card.
 	CardsHiddenSeconds int64 `json:"cards_hidden_seconds"`
+	// WalletDecimals is how many decimals the wallet's own amounts have, up to six.
+	WalletDecimals int64 `json:"wallet_decimals"`
+	// Timestamps: with Z for UTC, or Bare of a zone.
+	Timestamps string `json:"timestamps"`
+	// EmptyMetadata is an Object or an Array.
+	EmptyMetadata string `json:"empty_metadata"`
+	// ExpYearDigits are four, or two.
+	ExpYearDigits int64 `json:"exp_year_digits"`
 }
 
 // DefaultQuirks returns the sandbox as it is when nobody asked for anything else.
@@ -90,6 +125,9 @@ func DefaultQuirks() Quirks {
 		CardsTotal:          Present,
 		WithdrawAmount:      Honoured,
 		TransactionsPerPage: Honoured,
+		TransactionPeriod:   Days,
+		TransactionSigns:    Unsigned,
+		ChallengeStatus:     Honoured,
 		RepeatedState:       OK,
 		TerminatedStatus:    http.StatusBadRequest,
 		FrozenMoney:         Allowed,
@@ -99,6 +137,10 @@ func DefaultQuirks() Quirks {
 		Amounts:             Decimals,
 		Balance:             LessHolds,
 		CardValues:          AsAsked,
+		WalletDecimals:      2,
+		Timestamps:          UTC,
+		EmptyMetadata:       Object,
+		ExpYearDigits:       4,
 	}
 }
 

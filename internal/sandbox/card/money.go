@@ -75,5 +75,5 @@ func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Re
 	}
 	c.Balance += amount
 	wallet, err := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
-	return wire.OK(moneyView{c.PublicID, c.shown(), wallet}), err
+	return wire.OK(moneyView{c.PublicID, c.shown(), call.Quirks.WalletAmount(wallet)}), err
 }

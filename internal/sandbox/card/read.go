@@ -28,13 +28,17 @@ func details(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(detailsView{
+	view := detailsView{
 		ID:       card.PublicID,
 		PAN:      c.Keys.PAN(card.PublicID),
 		CVV:      c.Keys.CVV(card.PublicID),
 		ExpMonth: int(card.ExpiresAt.Month()),
 		ExpYear:  card.ExpiresAt.Year(),
-	}), nil
+	}
+	if c.Quirks.ExpYearDigits == 2 {
+		view.ExpYear %= 100
+	}
+	return wire.OK(view), nil
 }
 
 // newestVisible is when the newest card was issued that reads and lists show.

@@ -63,9 +63,9 @@ type detailsView struct {
 }
 
 type moneyView struct {
-	CardID        string     `json:"card_id"`
-	CardBalance   usd.Amount `json:"card_balance"`
-	WalletBalance usd.Amount `json:"wallet_balance"`
+	CardID        string      `json:"card_id"`
+	CardBalance   usd.Amount  `json:"card_balance"`
+	WalletBalance json.Number `json:"wallet_balance"`
 }
 
 func (c *Card) item() listItem {

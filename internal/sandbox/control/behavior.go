@@ -19,17 +19,24 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	q.CardsPerPage = f.Integer("cards_per_page", q.CardsPerPage, 1, q.CardsPerPage)
 	q.CardsTotal = f.OptionalChoice("cards_total", q.CardsTotal, behavior.Present, behavior.Absent)
 	q.WithdrawAmount = f.OptionalChoice("withdraw_amount", q.WithdrawAmount, behavior.Honoured, behavior.Ignored)
-	q.TransactionsPerPage = f.OptionalChoice("transactions_per_page", q.TransactionsPerPage, behavior.Honoured, behavior.Ignored)
+	q.TransactionsPerPage = f.OptionalChoice("transactions_per_page", q.TransactionsPerPage, behavior.Honoured, behavior.Ignored, behavior.Refused)
+	q.TransactionPeriod = f.OptionalChoice("transaction_period", q.TransactionPeriod, behavior.Days, behavior.Midnights, behavior.DatesOnly)
+	q.TransactionSigns = f.OptionalChoice("transaction_signs", q.TransactionSigns, behavior.Unsigned, behavior.Refunds, behavior.Spending)
+	q.ChallengeStatus = f.OptionalChoice("challenge_status", q.ChallengeStatus, behavior.Honoured, behavior.Ignored)
 	q.RepeatedState = f.OptionalChoice("repeated_state", q.RepeatedState, behavior.OK, behavior.Conflict)
 	q.TerminatedStatus = readTerminatedStatus(f, q.TerminatedStatus)
 	q.FrozenMoney = f.OptionalChoice("frozen_money", q.FrozenMoney, behavior.Allowed, behavior.Refused)
-	q.ErrorBody = f.OptionalChoice("error_body", q.ErrorBody, behavior.JSON, behavior.Extended, behavior.Text)
+	q.ErrorBody = f.OptionalChoice("error_body", q.ErrorBody, behavior.JSON, behavior.Extended, behavior.Nested, behavior.Text)
 	q.RetryAfter = f.OptionalChoice("retry_after", q.RetryAfter, behavior.Seconds, behavior.Date, behavior.Absent)
 	q.WalletFields = readWalletFields(f, q.WalletFields)
-	q.Amounts = f.OptionalChoice("amounts", q.Amounts, behavior.Decimals, behavior.Plain, behavior.Strings)
 	q.Balance = f.OptionalChoice("balance", q.Balance, behavior.LessHolds, behavior.Settled)
 	q.CardValues = f.OptionalChoice("card_values", q.CardValues, behavior.AsAsked, behavior.Tidied)
 	q.CardsHiddenSeconds = f.Integer("cards_hidden_seconds", q.CardsHiddenSeconds, 0, 600)
+	q.Amounts = f.OptionalChoice("amounts", q.Amounts, behavior.Decimals, behavior.Plain, behavior.Strings, behavior.Floats)
+	q.WalletDecimals = f.Integer("wallet_decimals", q.WalletDecimals, 2, 6)
+	q.Timestamps = f.OptionalChoice("timestamps", q.Timestamps, behavior.UTC, behavior.Bare)
+	q.EmptyMetadata = f.OptionalChoice("empty_metadata", q.EmptyMetadata, behavior.Object, behavior.Array)
+	q.ExpYearDigits = readExpYearDigits(f, q.ExpYearDigits)
 	if err := f.Done(); err != nil {
 		return wire.Response{}, err
 	}
@@ -45,17 +52,27 @@ func readTerminatedStatus(f *wire.Fields, fallback int64) int64 {
 	return status
 }
 
-var walletField = regexp.MustCompile(`^[a-z0-9_]{1,60}_pay$`)
+func readExpYearDigits(f *wire.Fields, fallback int64) int64 {
+	digits := f.Integer("exp_year_digits", fallback, 2, 4)
+	if digits == 3 {
+		f.Refuse(wire.Invalid("exp_year_digits must be 2 or 4"))
+	}
+	return digits
+}
 
-// readWalletFields reads two names of the only form that a reader can tell
-// from the other fields of a BIN.
+var walletField = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
+
+// readWalletFields reads two names that no other field of a BIN has.
 func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 	names, found := f.Texts("wallet_fields")
 	if !found {
 		return fallback
 	}
-	if len(names) != 2 || !walletField.MatchString(names[0]) || !walletField.MatchString(names[1]) {
-		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case that end in _pay"))
+	isTaken := func(name string) bool {
+		return !walletField.MatchString(name) || slices.Contains([]string{"id", "network", "category"}, name)
+	}
+	if len(names) != 2 || slices.ContainsFunc(names, isTaken) {
+		f.Refuse(wire.Invalid("wallet_fields must be two different names in lower case that no other field of a BIN has"))
 		return fallback
 	}
 	return [2]string(names)

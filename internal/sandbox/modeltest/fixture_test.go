@@ -195,6 +195,8 @@ func (q quirks) view() object {
 		"frozen_money": q.FrozenMoney, "amounts": q.Amounts,
 		"error_body": "json", "retry_after": "seconds", "wallet_fields": list{"wallet_a_pay", "wallet_b_pay"},
 		"balance": "less_holds", "card_values": "as_asked", "cards_hidden_seconds": 0,
+		"transaction_period": "days", "transaction_signs": "unsigned", "challenge_status": "honoured",
+		"wallet_decimals": 2, "timestamps": "utc", "empty_metadata": "object", "exp_year_digits": 4,
 	}
 }
 

@@ -48,14 +48,18 @@ func (c *Client) LiveCards() []map[string]any {
 	return live
 }
 
-// Wallet returns the wallet's balance.
+// Wallet returns the whole cents of the wallet's balance.
 func (c *Client) Wallet() usd.Amount {
 	c.T.Helper()
 	var wallet struct {
-		Balance usd.Amount `json:"balance"`
+		Balance usd.Decimal `json:"balance"`
 	}
 	c.Get("/wallet/balance").Into(&wallet)
-	return wallet.Balance
+	cents, err := wallet.Balance.Floor()
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return cents
 }
 
 // Authorize uses a card at a merchant of a category. More are members of the body.

@@ -86,6 +86,8 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	switch {
 	case x.isAPI() && x.quirks.ErrorBody == behavior.Extended:
 		res.Body = wire.Encode(extendedError{e.Code, e.Message, e.Status, x.id, map[string]any{}})
+	case x.isAPI() && x.quirks.ErrorBody == behavior.Nested:
+		res.Body = wire.Encode(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Message}})
 	case x.isAPI() && x.quirks.ErrorBody == behavior.Text:
 		res.Body, res.ContentType = []byte(e.Message+"\n"), textType
 	default:

@@ -177,7 +177,7 @@ func (s *Server) handle(tx *store.Tx, x *exchange) (res wire.Response, err error
 	if err != nil {
 		return wire.Response{}, err
 	}
-	res.Body, err = x.quirks.WriteAmounts(res.Body)
+	res.Body, err = x.quirks.Rewrite(res.Body)
 	return res, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
@@ -29,7 +30,7 @@ type Challenge struct {
 	CardID    string     `json:"card_id"`
 	Merchant  string     `json:"merchant"`
 	Amount    usd.Amount `json:"amount"`
-	OTP       string     `json:"otp"` // derived from the id, not stored
+	OTP       *string    `json:"otp"` // derived from the id, not stored
 	Status    string     `json:"status"`
 	ExpiresAt string     `json:"expires_at"`
 }
@@ -55,13 +56,16 @@ func scan(keys *vault.Keyring, now time.Time, row store.Row) (ch Challenge, err 
 	if ch.Status == Pending && expires <= now.UnixMilli() {
 		ch.Status = Expired
 	}
-	ch.OTP, ch.ExpiresAt = keys.OTP(ch.ID), wire.Timestamp(time.UnixMilli(expires))
+	ch.OTP, ch.ExpiresAt = new(keys.OTP(ch.ID)), wire.Timestamp(time.UnixMilli(expires))
 	return ch, err
 }
 
 // list shows the challenges of one status, the newest first.
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
+	if c.Quirks.ChallengeStatus == behavior.Ignored {
+		query.Skip("status")
+	}
 	status := query.Choice("status", Pending, Approved, Failed, Expired)
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
@@ -72,6 +76,9 @@ func list(c *server.Call) (wire.Response, error) {
 	now, err := c.Tx.Now()
 	if err != nil {
 		return wire.Response{}, err
+	}
+	if c.Quirks.ChallengeStatus == behavior.Ignored {
+		return listAll(c, now)
 	}
 	// Pending and expired are one stored status on two sides of now.
 	stored, after, until := status, int64(-1), int64(1<<62)
@@ -84,5 +91,18 @@ func list(c *server.Call) (wire.Response, error) {
 	data, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
 		columns+`WHERE h.account_id = ? AND h.status = ? AND h.expires_at > ? AND h.expires_at <= ? ORDER BY h.expires_at DESC, h.id DESC`,
 		c.Account.ID, stored, after, until)
+	return wire.OK(wire.List[Challenge]{Data: data}), err
+}
+
+// listAll shows the challenges of all statuses, and codes only where they are
+// waited for.
+func listAll(c *server.Call, now time.Time) (wire.Response, error) {
+	data, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) {
+		ch, err := scan(c.Keys, now, row)
+		if ch.Status != Pending {
+			ch.OTP = nil
+		}
+		return ch, err
+	}, columns+`WHERE h.account_id = ? ORDER BY h.expires_at DESC, h.id DESC`, c.Account.ID)
 	return wire.OK(wire.List[Challenge]{Data: data}), err
 }

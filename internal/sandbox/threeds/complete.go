@@ -41,7 +41,7 @@ func begin(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	ch.OTP, ch.ExpiresAt = c.Keys.OTP(ch.ID), wire.Timestamp(expires)
+	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Timestamp(expires)
 	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch)
 }
 

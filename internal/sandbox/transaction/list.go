@@ -29,9 +29,20 @@ func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	cardID := query.Text("card_id")
 	kind := query.Choice("type", string(Authorization), string(Settlement), string(Refund), string(Decline))
-	from, to := query.Span()
-	if c.Quirks.TransactionsPerPage == behavior.Ignored {
+	lasting := 24*time.Hour - time.Millisecond
+	switch c.Quirks.TransactionPeriod {
+	case behavior.Midnights:
+		lasting = 0
+	case behavior.DatesOnly:
+		query.Date("from")
+		query.Date("to")
+	}
+	from, to := query.Period(lasting)
+	switch c.Quirks.TransactionsPerPage {
+	case behavior.Ignored:
 		query.Skip("per_page")
+	case behavior.Refused:
+		query.Unknown("per_page")
 	}
 	page := query.Page()
 	if err := query.Done(); err != nil {
@@ -56,7 +67,23 @@ func list(c *server.Call) (wire.Response, error) {
 		FROM transactions t JOIN cards c ON c.id = t.card_id
 		WHERE t.id IN (SELECT id FROM transactions `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(args, page.Size, page.Offset())...)
+	for i := range data {
+		data[i].sign(c.Quirks.TransactionSigns)
+	}
 	return wire.OK(listView{data, page.Number}), err
+}
+
+// sign writes amounts with the signs of a statement.
+func (t *Transaction) sign(signs string) {
+	switch {
+	case signs == behavior.Spending:
+		t.Fee = -t.Fee
+		if t.Type != Refund {
+			t.Amount = -t.Amount
+		}
+	case signs == behavior.Refunds && t.Type == Refund:
+		t.Amount = -t.Amount
+	}
 }
 
 // ceilMilli rounds up to the precision of stored times.

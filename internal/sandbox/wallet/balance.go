@@ -2,6 +2,7 @@
 package wallet
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
@@ -24,17 +25,17 @@ func Routes() []server.Route {
 
 // summary is the object of API §2.3.
 type summary struct {
-	Balance           usd.Amount `json:"balance"`
-	Currency          string     `json:"currency"`
-	PendingDeposits   usd.Amount `json:"pending_deposits"`
-	CardsActive       int64      `json:"cards_active"`
-	CardsTotalBalance usd.Amount `json:"cards_total_balance"`
+	Balance           json.Number `json:"balance"`
+	Currency          string      `json:"currency"`
+	PendingDeposits   json.Number `json:"pending_deposits"`
+	CardsActive       int64       `json:"cards_active"`
+	CardsTotalBalance usd.Amount  `json:"cards_total_balance"`
 }
 
 func balance(c *server.Call) (wire.Response, error) {
 	s := summary{Currency: "USDT"}
-	var err error
-	if s.Balance, err = ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet); err != nil {
+	balance, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	if err != nil {
 		return wire.Response{}, err
 	}
 	if s.CardsTotalBalance, err = ledger.CardsTotal(c.Tx, c.Account.ID); err != nil {
@@ -45,9 +46,11 @@ func balance(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	s.CardsTotalBalance += held
-	_, err = c.Tx.Get([]any{&s.PendingDeposits, &s.CardsActive}, `
+	var pending usd.Amount
+	_, err = c.Tx.Get([]any{&pending, &s.CardsActive}, `
 		SELECT (SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ?1 AND status = ?3),
 		       (SELECT COUNT(*) FROM cards WHERE account_id = ?1 AND status = ?2)`,
 		c.Account.ID, card.Active, depositPending)
+	s.Balance, s.PendingDeposits = c.Quirks.WalletAmount(balance), c.Quirks.WalletAmount(pending)
 	return wire.OK(s), err
 }

@@ -68,7 +68,7 @@ func Emit(c *server.Call, event EventType, data any) error {
 	if err != nil {
 		return err
 	}
-	if body, err = c.Quirks.WriteAmounts(body); err != nil {
+	if body, err = c.Quirks.Rewrite(body); err != nil {
 		return err
 	}
 	eventID, err := c.Tx.Insert(`

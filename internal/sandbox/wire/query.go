@@ -31,6 +31,13 @@ func (q *Query) Done() error { return q.err }
 // Skip makes a parameter count as absent.
 func (q *Query) Skip(name string) { delete(q.values, name) }
 
+// Unknown refuses a parameter.
+func (q *Query) Unknown(name string) {
+	if len(q.values[name]) > 0 {
+		q.refuse(Invalid("unknown parameter %s", name))
+	}
+}
+
 func (q *Query) refuse(err *Error) {
 	if q.err == nil {
 		q.err = err
@@ -112,13 +119,14 @@ func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	return n
 }
 
-// Span reads from and to, both inclusive: RFC 3339 times, or dates that stand
-// for the whole day in UTC. A missing end is open.
-func (q *Query) Span() (from, to time.Time) {
+// Period reads from and to, both inclusive: RFC 3339 times, or dates that stand
+// for their midnight in UTC; lasting says how much longer a to that is a date
+// lasts. A missing end is open.
+func (q *Query) Period(lasting time.Duration) (from, to time.Time) {
 	from, _ = q.instant("from")
-	to, wholeDay := q.instant("to")
-	if wholeDay {
-		to = to.AddDate(0, 0, 1).Add(-time.Millisecond)
+	to, isDate := q.instant("to")
+	if isDate {
+		to = to.Add(lasting)
 	}
 	if !from.IsZero() && !to.IsZero() && from.After(to) {
 		q.refuse(Invalid("from is after to"))
@@ -126,7 +134,14 @@ func (q *Query) Span() (from, to time.Time) {
 	return from, to
 }
 
-func (q *Query) instant(name string) (at time.Time, wholeDay bool) {
+// Date refuses a parameter that is a time.
+func (q *Query) Date(name string) {
+	if text := q.Text(name); len(text) > len(time.DateOnly) {
+		q.refuse(Invalid("%s must be a date (2006-01-02)", name))
+	}
+}
+
+func (q *Query) instant(name string) (at time.Time, isDate bool) {
 	text := q.Text(name)
 	if text == "" {
 		return time.Time{}, false
