@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 )
 
 // Bin is an entry of the catalogue that cards are issued from.
@@ -13,10 +12,11 @@ type Bin struct {
 	Network  string          `json:"network"`
 	Category string          `json:"category"`
 	ThreeDS  bool            `json:"3ds"`
-	Wallets  map[string]bool `json:"-"` // mobile wallets, by the service's field name: "…_pay"
+	Wallets  map[string]bool `json:"-"` // mobile wallets, by the service's field name
 }
 
-// UnmarshalJSON keeps every boolean field that ends in _pay under its own name.
+// UnmarshalJSON keeps every boolean field without a name of its own in the
+// document under the service's name: they carry a brand (API §2.5).
 func (b *Bin) UnmarshalJSON(data []byte) error {
 	type plain Bin
 	var fields map[string]json.RawMessage
@@ -28,7 +28,7 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 	}
 	b.Wallets = map[string]bool{}
 	for name, value := range fields {
-		if text := string(value); strings.HasSuffix(name, "_pay") && (text == "true" || text == "false") {
+		if text := string(value); name != "3ds" && (text == "true" || text == "false") {
 			b.Wallets[name] = text == "true"
 		}
 	}

@@ -38,16 +38,16 @@ type CardListItem struct {
 // CardSummary is a card as its own address shows it.
 type CardSummary struct {
 	CardListItem
-	CreatedAt string `json:"created_at"` // ISO 8601, UTC
+	CreatedAt Timestamp `json:"created_at"`
 }
 
 // Card is a card as its issuance shows it.
 type Card struct {
 	CardSummary
-	AllowedCategories []string       `json:"allowed_categories"`
-	AutoFreezeAt      *usd.Amount    `json:"auto_freeze_at"` // USD; nil when unset
-	Metadata          map[string]any `json:"metadata"`
-	ExpiresAt         string         `json:"expires_at"` // YYYY-MM-DD
+	AllowedCategories []string    `json:"allowed_categories"`
+	AutoFreezeAt      *usd.Amount `json:"auto_freeze_at"` // USD; nil when unset
+	Metadata          Metadata    `json:"metadata"`
+	ExpiresAt         string      `json:"expires_at"` // YYYY-MM-DD
 }
 
 // CanonicalLabel is the same for labels of which the service may have made one
@@ -130,10 +130,10 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 			card: id, operation: "read card " + id, method: http.MethodGet, path: path,
 			accept: func(body []byte) error {
 				card = CardSummary{}
-				return errors.Join(
-					decodeObject(body, &card, requiredOfCard()...),
-					sameCard(id, card.ID),
-				)
+				if err := decodeObject(body, &card, requiredOfCard()...); err != nil {
+					return err
+				}
+				return sameCard(id, card.ID)
 			},
 		})
 		if err != nil || !c.statuses.isStale(card, c.clock.Now()) || c.clock.Wait(ctx, visibleDelay) != nil {

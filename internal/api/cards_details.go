@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
@@ -29,14 +28,17 @@ func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error
 		card: id, operation: "read the details of card " + id, method: http.MethodGet, path: path,
 		budget: ratelimit.Details, secret: true,
 		accept: func(body []byte) error {
-			return errors.Join(
-				decodeObject(body, &details, "id", "pan", "cvv", "exp_month", "exp_year"),
-				sameCard(id, details.ID),
-			)
+			if err := decodeObject(body, &details, "id", "pan", "cvv", "exp_month", "exp_year"); err != nil {
+				return err
+			}
+			return sameCard(id, details.ID)
 		},
 	})
 	if err != nil {
 		return CardDetails{}, err
+	}
+	if details.ExpYear < 100 {
+		details.ExpYear += 2000
 	}
 	return details, nil
 }

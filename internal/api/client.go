@@ -33,8 +33,10 @@ type Client struct {
 	cardLocks     *lockTable
 	issues        *issueTracker
 	statuses      knownStatuses
-	fleet         *fleet
-	inventory     inventory
+	// transactionForm is how the service has last answered a list of transactions.
+	transactionForm atomic.Int32
+	fleet           *fleet
+	inventory       inventory
 }
 
 // New returns a client. Its error is a *ConfigError.

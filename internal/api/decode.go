@@ -5,38 +5,52 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 )
+
+// ShapeError says that a response of the service came whole and is not what its
+// document describes, which trying again does not change.
+type ShapeError struct {
+	Field   string // such as "data[2].balance"
+	Problem string // of the field; empty where saying it would show a secret
+}
+
+// Error names the field.
+func (e *ShapeError) Error() string {
+	return strings.TrimSuffix("the response does not have the documented shape: "+e.Field+" "+e.Problem, " ")
+}
+
+// within is the same problem below a path.
+func (e *ShapeError) within(path string) *ShapeError {
+	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
+}
 
 // decodeObject reads a JSON object. Unknown fields are ignored, a null counts as
 // absent, and the required fields must be there: a missing balance must never be
-// read as zero.
+// read as zero. The error is a *ShapeError unless nothing in the body tells that
+// the service wrote it.
 func decodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
-		return describe(err)
-	}
-	if fields == nil {
-		return errors.New("the response is not a JSON object")
-	}
-	nulls := false
-	for name, value := range fields {
-		if string(value) == "null" {
-			delete(fields, name)
-			nulls = true
+		if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); wrongType {
+			return errors.New("the response is not a JSON object")
 		}
+		return errors.New("the response is not complete JSON")
 	}
-	var missing []string
-	for _, name := range required {
-		if _, ok := fields[name]; !ok {
-			missing = append(missing, name)
-		}
-	}
-	if len(missing) > 0 {
+	all := len(fields)
+	maps.DeleteFunc(fields, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	missing := slices.DeleteFunc(slices.Clone(required), func(name string) bool { _, ok := fields[name]; return ok })
+	switch {
+	case len(missing) > 0 && len(missing) == len(required):
 		return fmt.Errorf("the response lacks %s", strings.Join(missing, ", "))
+	case len(missing) > 0:
+		return &ShapeError{Field: strings.Join(missing, ", "), Problem: "missing"}
 	}
-	if nulls {
+	if len(fields) < all {
 		var err error
 		if body, err = json.Marshal(fields); err != nil {
 			return err
@@ -44,7 +58,36 @@ func decodeObject(body []byte, into any, required ...string) error {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	return describe(decoder.Decode(into))
+	if decoder.Decode(into) == nil {
+		return nil
+	}
+	return wrongField(fields, into)
+}
+
+// wrongField finds the field that cannot be read.
+func wrongField(fields map[string]json.RawMessage, into any) error {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		one, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(one, reflect.New(reflect.TypeOf(into).Elem()).Interface()); err != nil {
+			return shapeError(name, err)
+		}
+	}
+	return &ShapeError{Field: "the object", Problem: "cannot be read"}
+}
+
+// shapeError words why a field could not be read.
+func shapeError(name string, err error) *ShapeError {
+	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		kind, _, _ := strings.Cut(wrongType.Value, " ")
+		if strings.HasPrefix(wrongType.Field, name) {
+			name = wrongType.Field
+		}
+		return &ShapeError{Field: name, Problem: "is a JSON " + kind}
+	}
+	return &ShapeError{Field: name, Problem: "is " + err.Error()}
 }
 
 // list is the envelope of every list of the service.
@@ -55,38 +98,76 @@ type list struct {
 	Total   *int              `json:"total"`
 }
 
-// decodeList reads a list whose entries must have the required fields.
-func decodeList[T any](body []byte, required ...string) ([]T, list, error) {
-	var fields map[string]json.RawMessage
+func decodeEnvelope(body []byte) (list, error) {
 	var envelope list
 	if err := decodeObject(body, &envelope); err != nil {
-		return nil, list{}, err
+		return list{}, err
 	}
+	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil || fields["data"] == nil {
-		return nil, list{}, errors.New("the response lacks data")
+		return list{}, errors.New("the response lacks data")
+	}
+	return envelope, nil
+}
+
+// decodeList reads a list whose entries must have the required fields.
+func decodeList[T any](body []byte, required ...string) ([]T, list, error) {
+	envelope, err := decodeEnvelope(body)
+	if err != nil {
+		return nil, list{}, err
 	}
 	entries := make([]T, len(envelope.Data))
 	for i, data := range envelope.Data {
-		if err := decodeObject(data, &entries[i], required...); err != nil {
-			return nil, list{}, fmt.Errorf("entry %d: %w", i, err)
+		if err := decodeEntry(i, data, &entries[i], required...); err != nil {
+			return nil, list{}, err
 		}
 	}
 	return entries, envelope, nil
 }
 
-// describe words a decoding error without the values that it stumbled on.
-func describe(err error) error {
-	wrongType, isType := errors.AsType[*json.UnmarshalTypeError](err)
-	_, isSyntax := errors.AsType[*json.SyntaxError](err)
-	switch {
+// decodeEntry reads one of a list, which the service certainly wrote.
+func decodeEntry(i int, data json.RawMessage, into any, required ...string) error {
+	err := decodeObject(data, into, required...)
+	path := fmt.Sprintf("data[%d]", i)
+	switch shape, ok := errors.AsType[*ShapeError](err); {
 	case err == nil:
 		return nil
-	case isType:
-		kind, _, _ := strings.Cut(wrongType.Value, " ")
-		return fmt.Errorf("the response has the wrong shape: %q is a JSON %s", wrongType.Field, kind)
-	case isSyntax, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return errors.New("the response is not complete JSON")
-	default:
-		return fmt.Errorf("the response has the wrong shape: %w", err)
+	case ok:
+		return shape.within(path)
 	}
+	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
+}
+
+// Timestamp is an ISO 8601 time with its zone: one that came without is in UTC
+// (API §1).
+type Timestamp string
+
+// UnmarshalJSON reads any text, and adds the zone to a time that lacks it.
+func (t *Timestamp) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, (*string)(t)); err != nil {
+		return err
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		if _, err := time.Parse(layout, string(*t)); err == nil {
+			*t = Timestamp(strings.Replace(string(*t), " ", "T", 1) + "Z")
+		}
+	}
+	return nil
+}
+
+// Time returns the moment.
+func (t Timestamp) Time() (time.Time, error) { return time.Parse(time.RFC3339, string(t)) }
+
+// Metadata are a caller's own keys and values. Some services write none as [].
+type Metadata map[string]any
+
+// UnmarshalJSON reads an object, or an empty array.
+func (m *Metadata) UnmarshalJSON(data []byte) error {
+	if string(data) == "[]" {
+		*m = Metadata{}
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	return decoder.Decode((*map[string]any)(m))
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -72,6 +73,30 @@ func (e *RequestError) Error() string {
 }
 
 func (e *RequestError) Unwrap() error { return e.Err }
+
+// errorBody is what the body of an error says (API §7).
+type errorBody struct{ Code, Message string }
+
+// decodeErrorBody reads the two documented texts, at the top or below "error". A
+// message that is no text is quoted as it is.
+func decodeErrorBody(body []byte) errorBody {
+	var fields, nested map[string]json.RawMessage
+	_ = json.Unmarshal(body, &fields) // what is not JSON has neither
+	text := func(raw json.RawMessage) (text string) {
+		_ = json.Unmarshal(raw, &text) // what is no text is none
+		return text
+	}
+	read := errorBody{Code: text(fields["error"])}
+	if json.Unmarshal(fields["error"], &nested) == nil {
+		read.Code = text(nested["code"])
+	}
+	for _, message := range []json.RawMessage{fields["message"], nested["message"]} {
+		if json.Unmarshal(message, &read.Message) != nil && len(message) > 0 {
+			read.Message = string(message)
+		}
+	}
+	return read
+}
 
 // IsNotFound reports a 404 or 410 in the service's own words. It is not proof
 // that the object is gone: under another account's key every object is a 404,

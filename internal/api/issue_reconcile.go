@@ -120,7 +120,7 @@ func (r *issueReconciliation) dropEarlier(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		created, err := time.Parse(time.RFC3339, summary.CreatedAt)
+		created, err := summary.CreatedAt.Time()
 		switch before := r.began.Sub(created); {
 		case err != nil || before <= sameMoment:
 			kept = append(kept, card)

@@ -184,10 +184,12 @@ func (f *failure) outageKind(neverAnswered bool) (OutageKind, bool) {
 	return 0, false
 }
 
-// isFromService reports whether a refusal is in the service's own words.
+// isFromService reports whether a response is in the service's own words, be it
+// in another shape than documented.
 func (f *failure) isFromService() bool {
+	_, ofAnotherShape := errors.AsType[*ShapeError](f.err)
 	response, ok := errors.AsType[*Error](f.err)
-	return ok && response.Code != ""
+	return ofAnotherShape || ok && response.Code != ""
 }
 
 // isAnswer reports whether a response, or nil for a success, shows the service at

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -213,10 +212,14 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 		if err == nil {
 			return nil
 		}
-		if a.secret {
+		shape, isShape := errors.AsType[*ShapeError](err)
+		switch {
+		case isShape && a.secret:
+			err = &ShapeError{Field: shape.Field}
+		case a.secret:
 			err = errors.New("the response does not have the documented shape")
 		}
-		return &failure{class: unknown, err: a.requestError(true, err)}
+		return &failure{class: unknown, permanent: isShape, err: a.requestError(true, err)}
 	}
 	err := c.statusError(a, status, body)
 	switch {
@@ -247,19 +250,16 @@ func (a attempt) requestError(sent bool, err error) error {
 
 func (c *Client) statusError(a attempt, status int, body []byte) *Error {
 	e := &Error{Operation: a.operation, Method: a.method, Path: a.path, Status: status, Attempts: a.number}
-	var fields struct {
-		Error   string `json:"error"`
-		Message string `json:"message"`
-	}
+	fields := decodeErrorBody(body)
 	excerpt := func(text string) string {
 		for _, hidden := range a.hidden {
 			text = strings.ReplaceAll(text, hidden, redacted)
 		}
 		return c.scrub.excerpt(text)
 	}
-	switch err := json.Unmarshal(body, &fields); {
-	case err == nil && fields.Error+fields.Message != "":
-		e.Code, e.Message = excerpt(fields.Error), excerpt(fields.Message)
+	switch {
+	case fields.Code+fields.Message != "":
+		e.Code, e.Message = excerpt(fields.Code), excerpt(fields.Message)
 	case !a.secret:
 		e.Message = excerpt(string(body))
 	}

@@ -72,9 +72,9 @@ func TestResponsesMayDiffer(t *testing.T) {
 	})
 	t.Run("mobile wallets", func(t *testing.T) {
 		t.Parallel()
-		body := `{"data":[{"id":"bin_1","network":"visa","category":"ads","3ds":true,"brand_pay":true,"other_pay":false,"repay":true,"fee_pay":1.5}],"total":1}`
+		body := `{"data":[{"id":"bin_1","network":"visa","category":"ads","3ds":true,"brand_pay":true,"in_other_wallet":false,"fee_pay":1.5}],"total":1}`
 		bins, err := newClient(t, respond(200, body)).Bins(t.Context())
-		if err != nil || len(bins) != 1 || !bins[0].ThreeDS || !maps.Equal(bins[0].Wallets, map[string]bool{"brand_pay": true, "other_pay": false}) {
+		if err != nil || len(bins) != 1 || !bins[0].ThreeDS || !maps.Equal(bins[0].Wallets, map[string]bool{"brand_pay": true, "in_other_wallet": false}) {
 			t.Errorf("%+v, %v", bins, err)
 		}
 	})
@@ -83,7 +83,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 		body := `{"data":[{"id":"3ds_1","card_id":"card_1","amount":5,"otp":"1","status":"pending"},{"id":"3ds_2","card_id":"card_1","amount":5,"otp":"2","status":"approved"}]}`
 		client := newClient(t, respond(200, body))
 		pending, err := client.Challenges(t.Context(), "pending")
-		if err != nil || len(pending) != 1 || pending[0].OTP != "1" || pending[0].Amount != 5*usd.Dollar {
+		if err != nil || len(pending) != 1 || pending[0].OTP != "1" || pending[0].Amount.String() != "5.00" {
 			t.Errorf("%v, %v", pending, err)
 		}
 		if all, err := client.Challenges(t.Context(), ""); err != nil || len(all) != 2 {
@@ -123,7 +123,9 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 	}{
 		"two fields":    {400, `{"error":"invalid_request","message":"no such card"}`, "invalid_request", "no such card", ""},
 		"extra fields":  {422, `{"error":"invalid_request","message":"no","request_id":"r1"}`, "invalid_request", "no", ""},
-		"another shape": {400, `{"error":{"code":"x"}}`, "", `{"error":{"code":"x"}}`, ""},
+		"nested fields": {400, `{"error":{"code":"x","message":"no such card"}}`, "x", "no such card", ""},
+		"two messages":  {400, `{"error":"invalid_request","message":["no","nor that"]}`, "invalid_request", `["no","nor that"]`, ""},
+		"another shape": {400, `{"error":["x"]}`, "", `{"error":["x"]}`, ""},
 		"no fields":     {400, `{"detail":"nope"}`, "", `{"detail":"nope"}`, ""},
 		"a page":        {404, "<html>\n\t<b>Not here\x00\x1b[31m</b></html>", "", "<html> <b>Not here [31m</b></html>", ""},
 		"nothing":       {404, "", "", "", ""},

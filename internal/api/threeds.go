@@ -4,21 +4,23 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Challenge is a 3D Secure challenge.
 type Challenge struct {
-	ID        string     `json:"id"`
-	CardID    string     `json:"card_id"`
-	Merchant  string     `json:"merchant"`
-	Amount    usd.Amount `json:"amount"` // USD
-	OTP       Secret     `json:"otp"`
-	Status    string     `json:"status"`     // "pending"; other values are carried through
-	ExpiresAt string     `json:"expires_at"` // ISO 8601, UTC
+	ID        string      `json:"id"`
+	CardID    string      `json:"card_id"`
+	Merchant  string      `json:"merchant"`
+	Amount    usd.Decimal `json:"amount"`
+	OTP       Secret      `json:"otp"` // empty when it is no longer waited for
+	Status    string      `json:"status"`
+	ExpiresAt Timestamp   `json:"expires_at"`
 }
+
+// ChallengePending is the documented status; others are carried through.
+const ChallengePending = "pending"
 
 // Challenges lists the 3D Secure challenges of one status, such as "pending",
 // or those that the service shows when status is empty.
@@ -29,13 +31,41 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 	err := c.read(ctx, &call{
 		operation: "list the 3DS challenges", method: http.MethodGet, path: "/3ds", query: query, secret: true,
 		accept: func(body []byte) (err error) {
-			challenges, _, err = decodeList[Challenge](body, "id", "card_id", "otp", "status")
+			challenges, err = decodeChallenges(body, status)
 			return err
 		},
 	})
+	return challenges, err
+}
+
+// decodeChallenges reads those of one status, since the service need not know the
+// filter. Only those that are pending have to have a code.
+func decodeChallenges(body []byte, status string) ([]Challenge, error) {
+	envelope, err := decodeEnvelope(body)
 	if err != nil {
 		return nil, err
 	}
-	// The service need not know the filter.
-	return slices.DeleteFunc(challenges, func(c Challenge) bool { return status != "" && c.Status != status }), nil
+	challenges := []Challenge{}
+	for i, data := range envelope.Data {
+		var its struct {
+			Status string `json:"status"`
+		}
+		if err := decodeEntry(i, data, &its, "status"); err != nil {
+			return nil, err
+		}
+		if status != "" && its.Status != status {
+			continue
+		}
+		required := []string{"id", "card_id", "status"}
+		if its.Status == ChallengePending {
+			required = append(required, "otp")
+		}
+		var c Challenge
+		if err := decodeEntry(i, data, &c, required...); err != nil {
+			return nil, err
+		}
+		c.Amount = c.Amount.WithoutNoise()
+		challenges = append(challenges, c)
+	}
+	return challenges, nil
 }

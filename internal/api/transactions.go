@@ -1,14 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
-	"net/url"
-	"strconv"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -27,42 +26,16 @@ const (
 
 // Transaction is one event in a card's spending.
 type Transaction struct {
-	ID        string          `json:"id"`
-	CardID    string          `json:"card_id"`
-	Type      TransactionType `json:"type"`
-	Amount    usd.Amount      `json:"amount"` // in Currency
-	Currency  string          `json:"currency"`
-	Fee       usd.Amount      `json:"fee"` // in Currency
-	Merchant  Merchant        `json:"merchant"`
-	CreatedAt string          `json:"created_at"` // ISO 8601, UTC
-	// Problem says why Amount or Fee could not be read; they are 0 then.
-	Problem string `json:"-"`
-}
-
-// UnmarshalJSON reads a transaction whose amounts are finer than a cent as one
-// with a problem, so that it does not hide the others.
-func (t *Transaction) UnmarshalJSON(data []byte) error {
-	type plain Transaction
-	fields := struct {
-		*plain
-		Amount json.RawMessage `json:"amount"`
-		Fee    json.RawMessage `json:"fee"`
-	}{plain: (*plain)(t)}
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return err
-	}
-	for name, amount := range map[string]struct {
-		text json.RawMessage
-		into *usd.Amount
-	}{"amount": {fields.Amount, &t.Amount}, "fee": {fields.Fee, &t.Fee}} {
-		if len(amount.text) == 0 {
-			continue
-		}
-		if err := json.Unmarshal(amount.text, amount.into); err != nil {
-			t.Problem = fmt.Sprintf("transaction %s has an %s that cannot be read: %v", t.ID, name, err)
-		}
-	}
-	return nil
+	ID        string
+	CardID    string
+	Type      TransactionType // says which way money went
+	Amount    usd.Decimal     // in Currency, without a sign
+	Currency  string
+	Fee       usd.Decimal // in Currency, without a sign
+	Merchant  Merchant
+	CreatedAt Timestamp
+	// Problem says why the amounts cannot be relied on; they are 0 then.
+	Problem string
 }
 
 // Merchant is where a card was used.
@@ -72,21 +45,29 @@ type Merchant struct {
 }
 
 // TransactionFilter selects transactions; empty fields select all. From and To
-// are inclusive, ISO 8601; a bare date is that whole UTC day.
+// are inclusive.
 type TransactionFilter struct {
 	CardID string
 	Type   TransactionType
-	From   string
-	To     string
+	From   time.Time
+	To     time.Time
+}
+
+// selects applies the period to what a service has selected by it, which may be
+// more. What has no time that can be read counts as selected.
+func (f TransactionFilter) selects(t Transaction) bool {
+	at, err := t.CreatedAt.Time()
+	return err != nil || !at.Before(f.From) && (f.To.IsZero() || !at.After(f.To))
 }
 
 // Transactions returns the transactions that the filter selects, newest first,
-// each once, and ends with the first error. Transactions that arrive while it
+// each once, and ends with the first error. One that cannot be read in full has a
+// Problem. Transactions that arrive while it
 // reads neither repeat nor hide another. However many there are, it holds some
 // thousands of them at a time.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
-		r := &transactionReader{client: c, filter: filter, ahead: 2}
+		r := &transactionReader{pages: c.transactionPages(filter), ahead: 2}
 		for next := 1; ; {
 			pages, err := r.read(ctx, next)
 			if err != nil {
@@ -96,11 +77,7 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 			for _, page := range pages {
 				unseen := r.seen.addPage(page)
 				for _, transaction := range unseen {
-					if transaction.Problem != "" {
-						yield(Transaction{}, errors.New(transaction.Problem))
-						return
-					}
-					if !yield(transaction, nil) {
+					if filter.selects(transaction) && !yield(transaction, nil) {
 						return
 					}
 				}
@@ -120,23 +97,87 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 	}
 }
 
-// transactionPage asks for full pages; a service may not know how.
-func (c *Client) transactionPage(ctx context.Context, filter TransactionFilter, number int) ([]Transaction, error) {
-	query := url.Values{"page": {strconv.Itoa(number)}, "per_page": {strconv.Itoa(maxPerPage)}}
-	setQuery(query, "card_id", filter.CardID)
-	setQuery(query, "type", string(filter.Type))
-	setQuery(query, "from", filter.From)
-	setQuery(query, "to", filter.To)
-	var page []Transaction
-	err := c.read(ctx, &call{
-		operation: "list transactions", method: http.MethodGet, path: "/transactions", query: query,
-		accept: func(body []byte) (err error) {
-			page, _, err = decodeList[Transaction](body, "id", "type", "amount")
-			return err
-		},
-	})
-	if number > 1 && IsNotFound(err) {
-		return nil, nil // past the end, in the words of some services
+// dollar is the currency of amounts without one (API §1).
+const dollar = "USD"
+
+// decodeTransactions reads a page. A transaction hides the others only where it
+// has no id.
+func decodeTransactions(body []byte) ([]Transaction, error) {
+	envelope, err := decodeEnvelope(body)
+	if err != nil {
+		return nil, err
 	}
-	return page, err
+	page := make([]Transaction, len(envelope.Data))
+	for i, data := range envelope.Data {
+		if page[i], err = decodeTransaction(i, data); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// transactionMoney is what sums depend on.
+type transactionMoney struct {
+	ID       string          `json:"id"`
+	CardID   string          `json:"card_id"`
+	Type     TransactionType `json:"type"`
+	Amount   usd.Decimal     `json:"amount"`
+	Currency string          `json:"currency"`
+	Fee      usd.Decimal     `json:"fee"`
+}
+
+// transactionContext is the rest.
+type transactionContext struct {
+	Merchant  Merchant  `json:"merchant"`
+	CreatedAt Timestamp `json:"created_at"`
+}
+
+func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
+	var f struct {
+		transactionMoney
+		transactionContext
+	}
+	required := []string{"id", "type", "amount"}
+	err := decodeObject(data, &f, required...)
+	if err != nil {
+		var its struct {
+			ID string `json:"id"`
+		}
+		if err := decodeEntry(i, data, &its, "id"); err != nil {
+			return Transaction{}, err
+		}
+		err = decodeObject(data, &f.transactionMoney, required...)
+		f.ID = its.ID
+		_ = json.Unmarshal(data, &f.transactionContext) // as far as it goes
+	}
+	t := Transaction{
+		ID: f.ID, CardID: f.CardID, Type: f.Type, Currency: cmp.Or(f.Currency, dollar),
+		Merchant: f.Merchant, CreatedAt: f.CreatedAt,
+	}
+	if err != nil {
+		t.Problem = fmt.Sprintf("transaction %s cannot be read: %v", t.ID, err)
+		return t, nil
+	}
+	t.Amount, t.Fee = f.Amount.Abs(), f.Fee.Abs()
+	if t.Currency == dollar {
+		t.Amount, t.Fee = t.Amount.WithoutNoise(), t.Fee.WithoutNoise()
+	}
+	return t, nil
+}
+
+// inUSD returns what a transaction counts for on a card. The error says why that
+// cannot be told to the cent; the amounts are 0 then.
+func (t Transaction) inUSD() (amount, fee usd.Amount, err error) {
+	switch {
+	case t.Problem != "":
+		return 0, 0, errors.New(t.Problem)
+	case t.Currency != dollar:
+		return 0, 0, fmt.Errorf("transaction %s is in %s", t.ID, t.Currency)
+	}
+	amount, amountErr := t.Amount.Amount()
+	fee, feeErr := t.Fee.Amount()
+	if err := errors.Join(amountErr, feeErr); err != nil {
+		return 0, 0, fmt.Errorf("transaction %s of %s USD with a fee of %s USD: %w", t.ID, t.Amount, t.Fee, err)
+	}
+	return amount, fee, nil
 }

@@ -16,8 +16,7 @@ const maxAhead = 16
 // a transaction falls between them: so after a batch the front is looked at, and
 // a batch during which it has moved is read again in order.
 type transactionReader struct {
-	client *Client
-	filter TransactionFilter
+	pages  *transactionPages
 	seen   seenIDs
 	newest string
 	moving bool // the front moved during the last read
@@ -28,7 +27,7 @@ type transactionReader struct {
 // read returns one or more pages from number on.
 func (r *transactionReader) read(ctx context.Context, number int) ([][]Transaction, error) {
 	if number == 1 || !r.full {
-		page, err := r.client.transactionPage(ctx, r.filter, number)
+		page, err := r.pages.read(ctx, number)
 		if number == 1 {
 			r.newest = newestOf(page)
 		}
@@ -45,7 +44,7 @@ func (r *transactionReader) read(ctx context.Context, number int) ([][]Transacti
 	group, together := errgroup.WithContext(ctx)
 	for i := range pages {
 		group.Go(func() (err error) {
-			pages[i], err = r.client.transactionPage(together, r.filter, number+i)
+			pages[i], err = r.pages.read(together, number+i)
 			return err
 		})
 	}
@@ -67,7 +66,7 @@ func (r *transactionReader) inOrder(ctx context.Context, number, count int) ([][
 	pages := make([][]Transaction, count)
 	for i := range pages {
 		var err error
-		if pages[i], err = r.client.transactionPage(ctx, r.filter, number+i); err != nil {
+		if pages[i], err = r.pages.read(ctx, number+i); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +74,7 @@ func (r *transactionReader) inOrder(ctx context.Context, number, count int) ([][
 }
 
 func (r *transactionReader) watchFront(ctx context.Context) error {
-	front, err := r.client.transactionPage(ctx, r.filter, 1)
+	front, err := r.pages.read(ctx, 1)
 	r.moving = newestOf(front) != r.newest
 	r.newest = newestOf(front)
 	return err

@@ -88,7 +88,7 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 					}
 					var n int
 					_, _ = fmt.Sscanf(transaction.ID, "txn_%d", &n)
-					if transaction.Amount != 150 {
+					if transaction.Amount.String() != "1.50" {
 						t.Fatalf("%+v", transaction)
 					}
 					if n <= count { // not one that arrived meanwhile

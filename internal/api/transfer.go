@@ -56,27 +56,27 @@ func (m Movement) String() string {
 // Transfer is what a card and the wallet hold after money was moved between
 // them, in USD.
 type Transfer struct {
-	CardID        string     `json:"card_id"`
-	CardBalance   usd.Amount `json:"card_balance"`
-	WalletBalance usd.Amount `json:"wallet_balance"` // 0 when it could not be told
+	CardID        string
+	CardBalance   usd.Amount
+	WalletBalance *usd.Decimal // nil when it could not be told
 	// Recovered says that the response was lost and the balance was read
 	// afterwards.
-	Recovered bool `json:"-"`
+	Recovered bool
 	// MadeBefore says that the card shows the movement to have been made before
 	// this call, which then moved nothing: by a run that was cut off, as a rule.
-	MadeBefore bool `json:"-"`
+	MadeBefore bool
 	// Anchor is to be kept with the card.
-	Anchor *Anchor `json:"-"`
+	Anchor *Anchor
 	// Unexplained is what had come to the card (above zero) or gone from it before
 	// this call without a transaction that explains it.
-	Unexplained usd.Amount `json:"-"`
+	Unexplained usd.Amount
 	// Excess is what the service moved beyond what was asked, in either direction,
 	// as far as transactions do not explain it; ExcessUnclear says why that is not
 	// certain.
-	Excess        usd.Amount `json:"-"`
-	ExcessUnclear string     `json:"-"`
+	Excess        usd.Amount
+	ExcessUnclear string
 	// Delay is set when the call took long, or lost a response.
-	Delay *Delay `json:"-"`
+	Delay *Delay
 }
 
 // UnexplainedMoneyError says that money in the direction of a movement, and at
@@ -268,12 +268,9 @@ func (c *Client) sendMovement(ctx context.Context, m Movement, path string, befo
 	var moved Transfer
 	move := &call{
 		card: m.CardID, operation: m.String(), method: http.MethodPost, path: path, body: body,
-		accept: func(body []byte) error {
-			moved = Transfer{}
-			if err := decodeObject(body, &moved, "card_id", "card_balance", "wallet_balance"); err != nil {
-				return err
-			}
-			return sameCard(m.CardID, moved.CardID)
+		accept: func(body []byte) (err error) {
+			moved, err = decodeTransfer(body, m.CardID)
+			return err
 		},
 	}
 	after := before
@@ -297,12 +294,31 @@ func (c *Client) sendMovement(ctx context.Context, m Movement, path string, befo
 	case how.verified:
 		moved = Transfer{CardID: m.CardID, CardBalance: after.balance, Recovered: true, Anchor: before.anchor(m.Delta), Delay: how.delay}
 		if wallet, err := c.WalletBalance(ctx); err == nil { // else the money has moved all the same
-			moved.WalletBalance = wallet.Balance
+			moved.WalletBalance = &wallet.Balance
 		}
 		return moved, nil
 	}
 	moved.Anchor, moved.Delay = before.anchor(m.Delta), how.delay
 	return moved, nil
+}
+
+// decodeTransfer reads what the card holds. That the wallet's balance cannot be
+// read says nothing about the movement.
+func decodeTransfer(body []byte, card string) (Transfer, error) {
+	var fields struct {
+		CardID        string          `json:"card_id"`
+		CardBalance   usd.Amount      `json:"card_balance"`
+		WalletBalance json.RawMessage `json:"wallet_balance"`
+	}
+	if err := decodeObject(body, &fields, "card_id", "card_balance"); err != nil {
+		return Transfer{}, err
+	}
+	moved := Transfer{CardID: fields.CardID, CardBalance: fields.CardBalance}
+	var wallet usd.Decimal
+	if json.Unmarshal(fields.WalletBalance, &wallet) == nil {
+		moved.WalletBalance = &wallet
+	}
+	return moved, sameCard(card, moved.CardID)
 }
 
 // compare holds a response against the balance before: a service may answer for

@@ -47,16 +47,12 @@ func newActivities(transactions []Transaction, anchor *Anchor, around bool) []ac
 
 // add sums up one transaction.
 func (a *activity) add(t Transaction) {
-	switch {
-	case t.Problem != "":
-		a.unclear = t.Problem
-		return
-	case t.Currency != "" && t.Currency != "USD":
-		a.unclear = fmt.Sprintf("transaction %s is in %s", t.ID, t.Currency)
+	amount, fee, err := t.inUSD()
+	if err != nil {
+		a.unclear = err.Error()
 		return
 	}
-	amount := abs(t.Amount)
-	a.fees += abs(t.Fee)
+	a.fees += fee
 	switch t.Type {
 	case TransactionAuthorization:
 		a.authorized += amount
@@ -78,7 +74,7 @@ const mostPossibilities = 16
 func (a activity) match(settlements, open []Transaction, counts func(Transaction) bool) []activity {
 	if len(settlements) == 0 {
 		for _, authorization := range open {
-			a.holds = append(a.holds, abs(authorization.Amount))
+			a.holds = append(a.holds, authorization.held())
 		}
 		return []activity{a}
 	}
@@ -87,7 +83,7 @@ func (a activity) match(settlements, open []Transaction, counts func(Transaction
 	for i, authorization := range open {
 		switch {
 		case authorization.Merchant != settlement.Merchant:
-		case abs(authorization.Amount) == abs(settlement.Amount):
+		case authorization.Amount.Equal(settlement.Amount):
 			return a.match(rest, slices.Delete(slices.Clone(open), i, i+1), counts)
 		default:
 			candidates = append(candidates, i)
@@ -100,7 +96,7 @@ func (a activity) match(settlements, open []Transaction, counts func(Transaction
 	for _, i := range candidates {
 		possible := a
 		if counts(settlement) {
-			possible.differences += abs(open[i].Amount) - abs(settlement.Amount)
+			possible.differences += open[i].held() - settlement.held()
 		}
 		all = append(all, possible.match(rest, slices.Delete(slices.Clone(open), i, i+1), counts)...)
 		if len(all) >= mostPossibilities {
@@ -108,6 +104,12 @@ func (a activity) match(settlements, open []Transaction, counts func(Transaction
 		}
 	}
 	return all
+}
+
+// held is a transaction's amount in USD, 0 where that cannot be told.
+func (t Transaction) held() usd.Amount {
+	amount, _, _ := t.inUSD()
+	return amount
 }
 
 // lessHolds returns what the card may hold now if it held before and its balance

@@ -42,7 +42,7 @@ const atTolerance = 5 * time.Second
 // age tells on which side of the anchor a transaction lies.
 func (a *Anchor) age(t Transaction) transactionAge {
 	read := a.Transactions != nil
-	created, err := time.Parse(time.RFC3339, t.CreatedAt)
+	created, err := t.CreatedAt.Time()
 	switch {
 	case read && a.Transactions.has(t.ID):
 		return beforeAnchor

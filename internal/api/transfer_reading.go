@@ -45,8 +45,9 @@ func (c *Client) readCardMoney(ctx context.Context, id string, since *Anchor) (r
 // readTransactionsSince reads pages until one holds a transaction from before
 // the anchor. Late ones are listed among those that are known already.
 func (c *Client) readTransactionsSince(ctx context.Context, id string, since *Anchor, r *reading) error {
+	pages := c.transactionPages(TransactionFilter{CardID: id})
 	for number := 1; number <= readingPages; number++ {
-		page, err := c.transactionPage(ctx, TransactionFilter{CardID: id}, number)
+		page, err := pages.read(ctx, number)
 		if err != nil {
 			return err
 		}

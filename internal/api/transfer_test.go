@@ -133,7 +133,7 @@ func TestTransferAcrossFailures(t *testing.T) {
 						}
 					case err != nil:
 						t.Error(err)
-					case transfer.CardBalance != want, transfer.CardID != card.ID, transfer.Recovered != test.recovered, transfer.WalletBalance != service.wallet:
+					case transfer.CardBalance != want, transfer.CardID != card.ID, transfer.Recovered != test.recovered, fmt.Sprint(transfer.WalletBalance) != service.wallet.String():
 						t.Errorf("got %+v, want %s on the card and %s in the wallet", transfer, want, service.wallet)
 					}
 				})
@@ -171,7 +171,7 @@ func TestTransferAndInterruption(t *testing.T) {
 			if undecided != test.undecided || err != nil && !undecided || transfer.Recovered != test.recovered {
 				t.Errorf("%+v, %v", transfer, err)
 			}
-			if err == nil && (transfer.CardBalance != test.balance || transfer.WalletBalance != service.wallet) {
+			if err == nil && (transfer.CardBalance != test.balance || fmt.Sprint(transfer.WalletBalance) != service.wallet.String()) {
 				t.Errorf("%+v, want %s on the card and %s in the wallet", transfer, test.balance, service.wallet)
 			}
 			if got := service.balances()[card.ID]; got != test.balance || len(service.keys()) != 1 {

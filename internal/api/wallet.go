@@ -8,14 +8,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// WalletBalance is what the account holds. The wallet is held in USDT, the
-// cards in USD.
+// WalletBalance is what the account holds. The wallet is held in USDT, which has
+// more decimals than the USD of the cards.
 type WalletBalance struct {
-	Balance           usd.Amount `json:"balance"`
-	Currency          string     `json:"currency"`
-	PendingDeposits   usd.Amount `json:"pending_deposits"` // detected, not confirmed
-	CardsActive       int        `json:"cards_active"`
-	CardsTotalBalance usd.Amount `json:"cards_total_balance"`
+	Balance           usd.Decimal `json:"balance"`
+	Currency          string      `json:"currency"`
+	PendingDeposits   usd.Decimal `json:"pending_deposits"` // detected, not confirmed
+	CardsActive       int         `json:"cards_active"`
+	CardsTotalBalance usd.Decimal `json:"cards_total_balance"`
 }
 
 // DepositAddress is where one coin tops the wallet up.

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,11 +19,11 @@ type WebhookRequest struct {
 
 // Webhook is a registered endpoint.
 type Webhook struct {
-	ID        string   `json:"id"`
-	URL       string   `json:"url"`
-	Events    []string `json:"events"`
-	Secret    Secret   `json:"secret"`
-	CreatedAt string   `json:"created_at"` // ISO 8601, UTC
+	ID        string    `json:"id"`
+	URL       string    `json:"url"`
+	Events    []string  `json:"events"`
+	Secret    Secret    `json:"secret"`
+	CreatedAt Timestamp `json:"created_at"`
 }
 
 // Registration is what became of a WebhookRequest.
@@ -60,7 +59,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 				return err
 			}
 			if webhook.Secret == "" {
-				return errors.New("the response lacks secret")
+				return &ShapeError{Field: "secret", Problem: "missing"}
 			}
 			return nil
 		},

@@ -92,6 +92,7 @@ func TestStateFromBeforeAnchors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
+			s.AddQuirks(object{"timestamps": "utc"}) // as the state has them
 			w := acctest.NewWorkspace(t).InProcess(t)
 			through(w, s, "")
 			state := readState(t, filepath.Join("testdata", "state_before_anchors.json"))

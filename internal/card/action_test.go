@@ -30,6 +30,7 @@ func read(s *acctest.Service, id string) shown {
 func TestActions(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
+	s.AddQuirks(object{"wallet_decimals": 2})
 	p := s.Protocol(nil)
 	card := issue(s, map[string]any{"amount": 50, "label": "search"})
 	wallet := s.Wallet()

@@ -118,10 +118,13 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 // moved says what a transfer came to.
 func (a *transferAction) moved(ctx context.Context, card api.CardSummary, try string, transfer api.Transfer, resp *action.InvokeResponse) {
 	name := nameOf(card.CardListItem)
-	if transfer.Recovered {
+	switch {
+	case transfer.Recovered:
 		progress(resp, "The response was lost, but %s shows that the money has moved: it holds %s USD now.", name, transfer.CardBalance)
-	} else {
-		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance)
+	case transfer.WalletBalance == nil:
+		progress(resp, "%s holds %s USD now.", capitalized(name), transfer.CardBalance)
+	default:
+		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance.WithoutNoise())
 	}
 	resp.Diagnostics.Append(session.DelayWarning(try, transfer.Delay)...)
 	if transfer.Excess != 0 {

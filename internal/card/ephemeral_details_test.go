@@ -37,7 +37,7 @@ func secretsOf(s *acctest.Service, id string) secrets {
 func TestCardDetails(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	s.AddQuirks(object{"repeated_state": "ok"})
+	s.AddQuirks(object{"repeated_state": "ok", "exp_year_digits": 4})
 	p := s.Protocol(nil)
 	card := issue(s, map[string]any{"amount": 50})
 	known := secretsOf(s, card.ID)
@@ -225,6 +225,7 @@ func TestCardDetailsReachOnlyAWriteOnlyAttribute(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.11.0", "1.11.0")
 	s := acctest.Start(t)
+	s.AddQuirks(object{"exp_year_digits": 4})
 	vault := &vaultProvider{}
 	factories := acctest.Factories()
 	factories["vault"] = func() (tfprotov6.ProviderServer, error) { return providerserver.NewProtocol6(vault)(), nil }

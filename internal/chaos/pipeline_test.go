@@ -272,8 +272,8 @@ func amountOf(value any) usd.Amount {
 	if value == nil {
 		return 0
 	}
-	amount, err := usd.Parse(strings.TrimSpace(fmt.Sprint(value)))
-	if err != nil {
+	var amount usd.Amount
+	if err := amount.UnmarshalJSON([]byte(strings.TrimSpace(fmt.Sprint(value)))); err != nil {
 		panic(err)
 	}
 	return amount

@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
 
 var (
@@ -54,11 +56,11 @@ func ImportID(ctx context.Context, req resource.ImportStateRequest, diags *diag.
 
 // CreatedAt reads a creation time of the service. When it cannot be read, it is
 // null, with a warning that names the object.
-func CreatedAt(text, name string, diags *diag.Diagnostics) timetypes.RFC3339 {
-	created, problems := timetypes.NewRFC3339Value(text)
+func CreatedAt(at api.Timestamp, name string, diags *diag.Diagnostics) timetypes.RFC3339 {
+	created, problems := timetypes.NewRFC3339Value(string(at))
 	if problems.HasError() {
 		diags.AddWarning("Unreadable creation time",
-			fmt.Sprintf("The service says that %s was created at %q, which is not an RFC 3339 time. created_at stays empty.", name, text))
+			fmt.Sprintf("The service says that %s was created at %q, which is not an RFC 3339 time. created_at stays empty.", name, at))
 		return timetypes.NewRFC3339Null()
 	}
 	return created

@@ -87,6 +87,9 @@ func advice(err error) string {
 	if refused, ok := errors.AsType[*api.Error](err); ok {
 		return adviceForResponse(refused)
 	}
+	if _, ok := errors.AsType[*api.ShapeError](err); ok {
+		return "The service answered, but not as its document describes, which trying again does not change. Check that base_url is the service's own; if it is, report the field to the service's support."
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "The run was interrupted. Nothing more was sent."

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -40,17 +41,15 @@ func (s *Session) BeginIssuing(card NewCard) (end func()) {
 // calls end with whether the replaced card is terminated.
 func (s *Session) BeginReplacing(ctx context.Context, card NewCard, balance usd.Amount) (short usd.Amount, end func(terminated bool), err error) {
 	s.issuing.wallet.Lock()
-	wallet, err := s.Client.WalletBalance(ctx)
+	now, err := s.Client.WalletBalance(ctx)
+	wallet, walletErr := now.Balance.Floor()
 	need, sumErr := usd.Sum(card.Cost, s.issuing.cost())
-	if err == nil {
-		err = sumErr
-	}
-	return need - wallet.Balance - balance, func(terminated bool) {
+	return need - wallet - balance, func(terminated bool) {
 		if terminated && !card.Least {
 			s.issuing.add(card, 1)
 		}
 		s.issuing.wallet.Unlock()
-	}, err
+	}, cmp.Or(err, walletErr, sumErr)
 }
 
 func (i *issuing) add(card NewCard, count int) {

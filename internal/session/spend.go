@@ -2,13 +2,13 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -32,8 +32,11 @@ type spend struct {
 	refused atomic.Bool
 	// unreadable says that the wallet cannot be read, which is tried once.
 	unreadable atomic.Bool
-	wallet     fetchedOnce[api.WalletBalance]
+	wallet     fetchedOnce[plannedWallet]
 }
+
+// plannedWallet is the wallet, and what is on cards, in whole cents.
+type plannedWallet struct{ Balance, CardsTotalBalance usd.Amount }
 
 // AddPlannedCard notes that the plan of a live card is made, so that nothing
 // more of its balance, in USD, returns to the wallet than what is added as returned.
@@ -130,11 +133,19 @@ func (s *Session) PaidUpfront(ctx context.Context) (upfront, wallet usd.Amount, 
 
 // plannedWallet is the wallet as it is planned with, read once. An error is no
 // reason to stop a plan: apply will say what is wrong.
-func (s *Session) plannedWallet(ctx context.Context) (wallet api.WalletBalance, known bool) {
+func (s *Session) plannedWallet(ctx context.Context) (wallet plannedWallet, known bool) {
 	if s.WalletCheck == WalletCheckOff || s.spend.unreadable.Load() {
 		return wallet, false
 	}
-	wallet, err := s.spend.wallet.get(ctx, s.Client.WalletBalance)
+	wallet, err := s.spend.wallet.get(ctx, func(ctx context.Context) (plannedWallet, error) {
+		now, err := s.Client.WalletBalance(ctx)
+		if err != nil {
+			return plannedWallet{}, err
+		}
+		balance, balanceErr := now.Balance.Floor()
+		cards, cardsErr := now.CardsTotalBalance.Floor()
+		return plannedWallet{balance, cards}, errors.Join(balanceErr, cardsErr)
+	})
 	if err != nil {
 		s.spend.unreadable.Store(true)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
-	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 type challengesResource struct {
@@ -30,8 +30,6 @@ func (r *challengesResource) Metadata(_ context.Context, req ephemeral.MetadataR
 func (r *challengesResource) Configure(_ context.Context, req ephemeral.ConfigureRequest, resp *ephemeral.ConfigureResponse) {
 	r.session = session.From(req.ProviderData, &resp.Diagnostics)
 }
-
-const pending = "pending"
 
 func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
 	computed := func(description string) schema.StringAttribute {
@@ -58,8 +56,8 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 					"id":         computed("Challenge id, of the form `3ds_…`."),
 					"card_id":    computed("Id of the card that is to pay."),
 					"merchant":   computed("Name of the merchant that asks for the payment."),
-					"amount":     schema.NumberAttribute{Computed: true, MarkdownDescription: "Amount of the payment in USD, exact to the cent."},
-					"otp":        schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code that confirms the payment."},
+					"amount":     schema.NumberAttribute{Computed: true, MarkdownDescription: "Amount of the payment in USD, exact."},
+					"otp":        schema.StringAttribute{Computed: true, Sensitive: true, MarkdownDescription: "One-time code that confirms the payment. Null where the service no longer shows it, since the challenge is settled."},
 					"status":     computed("Status of the challenge, such as `pending`."),
 					"expires_at": computed("When the challenge expires, as the service writes it: ISO 8601, UTC."),
 				}},
@@ -79,7 +77,7 @@ type challenge struct {
 	CardID    string       `tfsdk:"card_id"`
 	Merchant  string       `tfsdk:"merchant"`
 	Amount    types.Number `tfsdk:"amount"`
-	OTP       string       `tfsdk:"otp"`
+	OTP       types.String `tfsdk:"otp"`
 	Status    string       `tfsdk:"status"`
 	ExpiresAt string       `tfsdk:"expires_at"`
 }
@@ -91,7 +89,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 		return
 	}
 	if m.Status.IsNull() {
-		m.Status = types.StringValue(pending)
+		m.Status = types.StringValue(api.ChallengePending)
 	}
 	found, err := r.session.Client.Challenges(ctx, m.Status.ValueString())
 	if err != nil {
@@ -101,11 +99,19 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 	m.Challenges = []challenge{}
 	for _, c := range found {
 		if m.CardID.IsNull() || m.CardID.ValueString() == c.CardID {
-			m.Challenges = append(m.Challenges, challenge{
-				ID: c.ID, CardID: c.CardID, Merchant: c.Merchant, Amount: usdtype.Of(c.Amount).NumberValue,
-				OTP: c.OTP.Reveal(), Status: c.Status, ExpiresAt: c.ExpiresAt,
-			})
+			m.Challenges = append(m.Challenges, challengeFromAPI(c))
 		}
 	}
 	resp.Diagnostics.Append(resp.Result.Set(ctx, m)...)
+}
+
+func challengeFromAPI(from api.Challenge) challenge {
+	c := challenge{
+		ID: from.ID, CardID: from.CardID, Merchant: from.Merchant, Amount: types.NumberValue(from.Amount.BigFloat()),
+		Status: from.Status, ExpiresAt: string(from.ExpiresAt),
+	}
+	if otp := from.OTP.Reveal(); otp != "" {
+		c.OTP = types.StringValue(otp)
+	}
+	return c
 }

@@ -107,6 +107,7 @@ func TestFilters(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t, contract.TolerateBadRequests())
+	s.AddQuirks(object{"challenge_status": "honoured"})
 	p := s.Protocol(nil)
 	for name, c := range map[string]struct {
 		p       *acctest.Protocol
@@ -149,4 +150,24 @@ func TestExample(t *testing.T) {
 			ExpectNonEmptyPlan: acctest.OpenTofu(),
 		}},
 	})
+}
+
+// A service may list settled challenges too, which no longer have a code.
+func TestFilterThatTheServiceIgnores(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t, contract.RequestsOnly())
+	s.AddQuirks(object{"challenge_status": "ignored"})
+	card := newCard(s)
+	settled, pending := newChallenge(s, card, "Search Ads"), newChallenge(s, card, "Social Ads")
+	s.Post("/_sandbox/3ds-challenges/"+settled.ID+"/complete", object{"outcome": "approved"}).Must()
+	p := s.Protocol(nil)
+	if _, got := opened(t, p, object{}); len(got) != 1 || got[0]["id"] != pending.ID || got[0]["otp"] != pending.OTP {
+		t.Errorf("%d challenges are pending, want %s alone", len(got), pending.ID)
+	}
+	if _, got := opened(t, p, object{"status": "approved"}); len(got) != 1 || got[0]["id"] != settled.ID || got[0]["otp"] != nil {
+		t.Errorf("%d challenges are approved, want %s without a code", len(got), settled.ID)
+	}
+	if _, got := opened(t, p, object{"status": "authenticated"}); len(got) != 0 {
+		t.Errorf("%d challenges have a status that nobody has", len(got))
+	}
 }

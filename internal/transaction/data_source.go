@@ -10,7 +10,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
-	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 type transactionsDataSource struct {
@@ -76,24 +75,25 @@ func (d *transactionsDataSource) Read(ctx context.Context, req datasource.ReadRe
 	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the transactions") {
 		return
 	}
-	if err := m.read(d.session.Client.Transactions(ctx, m.filter())); err != nil {
+	problems, err := m.read(d.session.Client.Transactions(ctx, m.filter()))
+	if err != nil {
 		resp.Diagnostics.Append(session.ErrorDiagnostic("read the transactions", err))
 		return
 	}
+	resp.Diagnostics.Append(problems.warning()...)
 	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
 }
 
 func (m *model) filter() api.TransactionFilter {
-	return api.TransactionFilter{
-		CardID: m.CardID.ValueString(),
-		Type:   api.TransactionType(m.Type.ValueString()),
-		From:   apiTime(m.From),
-		To:     apiTime(m.To),
-	}
+	filter := api.TransactionFilter{CardID: m.CardID.ValueString(), Type: api.TransactionType(m.Type.ValueString())}
+	filter.From, _, _ = span(m.From.ValueString()) // the zero time when it is not set
+	_, filter.To, _ = span(m.To.ValueString())
+	return filter
 }
 
-// read lists the first transactions, up to max_results, and sums up all of them.
-func (m *model) read(found iter.Seq2[api.Transaction, error]) error {
+// read lists the first transactions, up to max_results, and sums up all of them
+// but those that it returns as problems.
+func (m *model) read(found iter.Seq2[api.Transaction, error]) (problems unreadable, err error) {
 	limit := int64(defaultMaxResults)
 	if !m.MaxResults.IsNull() {
 		limit = m.MaxResults.ValueInt64()
@@ -103,37 +103,40 @@ func (m *model) read(found iter.Seq2[api.Transaction, error]) error {
 	m.Transactions = []transaction{}
 	for t, err := range found {
 		if err != nil {
-			return err
+			return problems, err
 		}
 		if count++; count <= limit {
 			m.Transactions = append(m.Transactions, transactionFromAPI(t))
 		}
+		if t.Problem != "" {
+			problems.add(t)
+			continue
+		}
 		if byCard[t.CardID] == nil {
 			byCard[t.CardID] = totals{}
 		}
-		for _, sums := range []totals{all, byCard[t.CardID]} {
-			if err := sums.add(t); err != nil {
-				return err
-			}
-		}
+		all.add(t)
+		byCard[t.CardID].add(t)
 	}
 	m.Truncated = types.BoolValue(count > limit)
 	m.Summary, m.ByCard = all.summaries(), make(map[string]map[string]summary, len(byCard))
 	for card, sums := range byCard {
 		m.ByCard[card] = sums.summaries()
 	}
-	return nil
+	return problems, nil
 }
 
 func transactionFromAPI(t api.Transaction) transaction {
-	return transaction{
+	shown := transaction{
 		ID:        t.ID,
 		CardID:    t.CardID,
 		Type:      string(t.Type),
-		Amount:    usdtype.Of(t.Amount).NumberValue,
 		Currency:  t.Currency,
-		Fee:       usdtype.Of(t.Fee).NumberValue,
 		Merchant:  merchant(t.Merchant),
-		CreatedAt: t.CreatedAt,
+		CreatedAt: string(t.CreatedAt),
 	}
+	if t.Problem == "" {
+		shown.Amount, shown.Fee = types.NumberValue(t.Amount.BigFloat()), types.NumberValue(t.Fee.BigFloat())
+	}
+	return shown
 }

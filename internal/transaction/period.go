@@ -56,14 +56,6 @@ func span(text string) (first, last time.Time, err error) {
 	return at, at, err
 }
 
-// apiTime writes a time in UTC, as the service does, and a bare date as it is.
-func apiTime(value types.String) string {
-	if at, err := time.Parse(time.RFC3339, value.ValueString()); err == nil {
-		return at.UTC().Format(time.RFC3339Nano)
-	}
-	return value.ValueString()
-}
-
 // checkPeriod refuses a period that ends before it begins.
 func checkPeriod(from, to types.String) diag.Diagnostics {
 	first, _, err := span(from.ValueString())

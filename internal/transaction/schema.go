@@ -33,7 +33,7 @@ func transactionTypes() []string {
 
 func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "What was spent on the account's cards, newest first, with sums exact to the cent. " +
+		MarkdownDescription: "What was spent on the account's cards, newest first, with exact sums. " +
 			"The sums cover all transactions that the filters select, whatever `max_results` is; so all pages are read, 100 transactions in a call where the service allows it.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
@@ -84,9 +84,9 @@ func transactionAttributes() map[string]schema.Attribute {
 		"id":       text("Transaction id, of the form `txn_…`."),
 		"card_id":  text("Id of the card."),
 		"type":     text("One of `" + strings.Join(transactionTypes(), "`, `") + "`."),
-		"amount":   amount("Amount, in `currency`."),
+		"amount":   amount("Amount, in `currency`, exact and never negative: `type` says which way it went. Null, with a warning, where the service shows none that can be read; no sum includes it then."),
 		"currency": text("Currency code of `amount` and `fee`, such as `USD`."),
-		"fee":      amount("Fee charged, in `currency`."),
+		"fee":      amount("Fee charged, in `currency`, exact and never negative. Null where `amount` is."),
 		"merchant": schema.SingleNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "Where the card was used.",

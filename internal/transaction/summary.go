@@ -1,14 +1,14 @@
 package transaction
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
-	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 type summary struct {
@@ -24,46 +24,63 @@ type summary struct {
 // total is what the transactions of one currency add up to.
 type total struct {
 	counts  map[string]int64
-	amounts map[api.TransactionType]usd.Amount
-	fees    usd.Amount
+	amounts map[api.TransactionType]usd.Decimal
+	fees    usd.Decimal
 }
 
 // totals are by currency.
 type totals map[string]*total
 
-func (all totals) add(t api.Transaction) error {
+func (all totals) add(t api.Transaction) {
 	sum := all[t.Currency]
 	if sum == nil {
-		sum = &total{counts: map[string]int64{}, amounts: map[api.TransactionType]usd.Amount{}}
+		sum = &total{counts: map[string]int64{}, amounts: map[api.TransactionType]usd.Decimal{}}
 		for _, known := range transactionTypes() {
 			sum.counts[known] = 0
 		}
 		all[t.Currency] = sum
 	}
-	amount, amountErr := usd.Sum(sum.amounts[t.Type], t.Amount)
-	fees, feesErr := usd.Sum(sum.fees, t.Fee)
-	if err := errors.Join(amountErr, feesErr); err != nil {
-		return fmt.Errorf("the transactions in %s add up to more than can be counted: %w", t.Currency, err)
-	}
 	sum.counts[string(t.Type)]++
-	sum.amounts[t.Type], sum.fees = amount, fees
-	return nil
+	sum.amounts[t.Type] = sum.amounts[t.Type].Add(t.Amount)
+	sum.fees = sum.fees.Add(t.Fee)
 }
 
 func (all totals) summaries() map[string]summary {
 	summaries := make(map[string]summary, len(all))
 	for currency, sum := range all {
-		of := func(t api.TransactionType) types.Number { return usdtype.Of(sum.amounts[t]).NumberValue }
-		net := sum.amounts[api.TransactionSettlement] - sum.amounts[api.TransactionRefund] + sum.fees
+		of := func(t api.TransactionType) types.Number { return types.NumberValue(sum.amounts[t].BigFloat()) }
+		net := sum.amounts[api.TransactionSettlement].Sub(sum.amounts[api.TransactionRefund]).Add(sum.fees)
 		summaries[currency] = summary{
 			Counts:     sum.counts,
 			Authorized: of(api.TransactionAuthorization),
 			Settled:    of(api.TransactionSettlement),
 			Refunded:   of(api.TransactionRefund),
 			Declined:   of(api.TransactionDecline),
-			Fees:       usdtype.Of(sum.fees).NumberValue,
-			NetSpend:   usdtype.Of(net).NumberValue,
+			Fees:       types.NumberValue(sum.fees.BigFloat()),
+			NetSpend:   types.NumberValue(net.BigFloat()),
 		}
 	}
 	return summaries
+}
+
+// unreadable are transactions that are in no sum: how many, and the first ones.
+type unreadable struct {
+	count int
+	first []string
+}
+
+func (u *unreadable) add(t api.Transaction) {
+	const named = 5
+	if u.count++; u.count <= named {
+		u.first = append(u.first, t.Problem)
+	}
+}
+
+func (u *unreadable) warning() diag.Diagnostics {
+	if u.count == 0 {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(fmt.Sprintf("Transactions that are in no sum: %d", u.count),
+		"The service shows transactions whose amounts are not what its document describes. They are listed without amount and fee, and summary and by_card leave them out:\n  - "+
+			strings.Join(u.first, "\n  - ")+"\n\nAsk the service's support about them, with their ids.")}
 }

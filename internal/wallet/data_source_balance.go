@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/session"
-	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 type balanceDataSource struct {
@@ -37,7 +36,7 @@ func (d *balanceDataSource) Schema(_ context.Context, _ datasource.SchemaRequest
 		MarkdownDescription: "What the account's wallet and its cards hold at this moment. Terraform reads it before it changes anything, " +
 			"unless `depends_on` names what has to be done first.",
 		Attributes: map[string]schema.Attribute{
-			"balance":             amount("Balance of the wallet in `currency`, exact to the cent. Cards are issued and loaded from it, one to one with USD."),
+			"balance":             amount("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
 			"currency":            schema.StringAttribute{Computed: true, MarkdownDescription: "Currency that the wallet is held in; `USDT`."},
 			"pending_deposits":    amount("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
 			"cards_active":        schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards."},
@@ -64,10 +63,10 @@ func (d *balanceDataSource) Read(ctx context.Context, _ datasource.ReadRequest, 
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, balanceModel{
-		Balance:           usdtype.Of(wallet.Balance).NumberValue,
+		Balance:           types.NumberValue(wallet.Balance.WithoutNoise().BigFloat()),
 		Currency:          types.StringValue(wallet.Currency),
-		PendingDeposits:   usdtype.Of(wallet.PendingDeposits).NumberValue,
+		PendingDeposits:   types.NumberValue(wallet.PendingDeposits.WithoutNoise().BigFloat()),
 		CardsActive:       types.Int64Value(int64(wallet.CardsActive)),
-		CardsTotalBalance: usdtype.Of(wallet.CardsTotalBalance).NumberValue,
+		CardsTotalBalance: types.NumberValue(wallet.CardsTotalBalance.WithoutNoise().BigFloat()),
 	})...)
 }

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"fmt"
+	"math/big"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -37,6 +39,7 @@ func TestBalanceExample(t *testing.T) {
 func TestBalance(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
+	s.AddQuirks(object{"wallet_decimals": 2})
 	for _, amount := range []usd.Amount{50_05, 70_10} {
 		s.Post("/cards", object{"bin_id": "bin_ads_visa_us", "amount": amount}).Must()
 	}
@@ -130,4 +133,24 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s with a foreign key: %s", name, diags.Errors())
 		}
 	}
+}
+
+// USDT has more decimals than a card.
+func TestBalanceInSixDecimals(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t, contract.RequestsOnly())
+	s.Quirks(object{"wallet_decimals": 6})
+	exactly := func(text string) knownvalue.Check {
+		f, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return knownvalue.NumberExact(f)
+	}
+	s.Test(t, resource.TestStep{
+		Config: s.Provider() + "data \"vcard_wallet_balance\" \"now\" {}\noutput \"wallet\" { value = data.vcard_wallet_balance.now }",
+		ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownOutputValue("wallet", knownvalue.ObjectPartial(map[string]knownvalue.Check{
+			"balance": exactly("10000.001234"), "pending_deposits": exactly("0.001234"),
+		}))},
+	})
 }

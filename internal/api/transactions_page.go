@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// transactionPages reads single pages of a list of transactions, all in the form
+// in which the service has answered the first.
+type transactionPages struct {
+	client *Client
+	filter TransactionFilter
+	form   int // of transactionForms
+}
+
+func (c *Client) transactionPages(filter TransactionFilter) *transactionPages {
+	return &transactionPages{client: c, filter: filter, form: int(c.transactionForm.Load())}
+}
+
+// transactionForm is a way to ask for transactions. The document shows no
+// per_page, and dates for the ends of a period without saying whether a date
+// includes its day; so full pages and times come first, and what a service
+// refuses with a 400 is left out.
+type transactionForm struct{ perPage, times bool }
+
+func transactionForms() []transactionForm {
+	return []transactionForm{{true, true}, {false, true}, {true, false}, {false, false}}
+}
+
+// read returns a page, of which the first shows how the service wants to be asked.
+func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction, error) {
+	forms := transactionForms()
+	page, refusal := p.ask(ctx, forms[p.form], number)
+	if number > 1 && IsNotFound(refusal) {
+		return nil, nil // past the end, in the words of some services
+	}
+	if number > 1 || !isBadRequest(refusal) {
+		return page, refusal
+	}
+	hasPeriod := !p.filter.From.IsZero() || !p.filter.To.IsZero()
+	for i, form := range forms {
+		if i == p.form || !hasPeriod && form.times != forms[p.form].times {
+			continue
+		}
+		page, err := p.ask(ctx, form, number)
+		switch {
+		case err == nil:
+			p.form = i
+			p.client.transactionForm.Store(int32(i))
+			return page, nil
+		case !isBadRequest(err):
+			return nil, err
+		}
+	}
+	return nil, refusal
+}
+
+func isBadRequest(err error) bool {
+	refused, ok := errors.AsType[*Error](err)
+	return ok && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
+}
+
+func (p *transactionPages) ask(ctx context.Context, form transactionForm, number int) ([]Transaction, error) {
+	query := url.Values{"page": {strconv.Itoa(number)}}
+	if form.perPage {
+		query.Set("per_page", strconv.Itoa(maxPerPage))
+	}
+	setQuery(query, "card_id", p.filter.CardID)
+	setQuery(query, "type", string(p.filter.Type))
+	setQuery(query, "from", form.instant(p.filter.From, -1))
+	setQuery(query, "to", form.instant(p.filter.To, 1))
+	var page []Transaction
+	err := p.client.read(ctx, &call{
+		operation: "list transactions", method: http.MethodGet, path: "/transactions", query: query,
+		accept: func(body []byte) (err error) {
+			page, err = decodeTransactions(body)
+			return err
+		},
+	})
+	return page, err
+}
+
+// instant writes an end of a period in UTC: a second wider, or as a date a day
+// wider, since the document does not say whether the ends are included.
+func (f transactionForm) instant(at time.Time, wider int) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case !f.times:
+		return at.UTC().AddDate(0, 0, wider).Format(time.DateOnly)
+	case wider > 0:
+		at = at.Add(time.Second - 1) // up to the whole second
+	}
+	return at.UTC().Truncate(time.Second).Add(time.Duration(wider) * time.Second).Format(time.RFC3339)
+}

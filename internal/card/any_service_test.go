@@ -1,0 +1,115 @@
+package card_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// A card lives the same life however the service writes its values: issued,
+// funded, withdrawn from, topped up, frozen, terminated, with empty plans between.
+func TestLifeOfACardInAnyNotation(t *testing.T) {
+	t.Parallel()
+	for name, quirks := range map[string]object{
+		"binary floats":          {"amounts": "floats"},
+		"strings":                {"amounts": "strings"},
+		"a wallet in six digits": {"wallet_decimals": 6},
+		"times without a zone":   {"timestamps": "bare"},
+		"empty metadata as []":   {"empty_metadata": "array"},
+		"all signs":              {"transaction_signs": "spending", "amounts": "floats"},
+		"no per_page":            {"transactions_per_page": "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := acctest.Start(t, contract.RequestsOnly())
+			s.AddQuirks(quirks)
+			w := acctest.NewWorkspace(t).InProcess(t)
+			through(w, s, "")
+			step := func(body string, balance, wallet usd.Amount) {
+				t.Helper()
+				w.Write("main.tf", required+"resource \"vcard_card\" \"test\" {\n  bin_id = \""+bin+"\"\n"+body+"\n}\n")
+				output := w.Must("apply", "-no-color", "-auto-approve")
+				for _, doubt := range []string{"Warning:", "lost", "not known"} {
+					if strings.Contains(strings.ReplaceAll(output, "Warning: Provider development overrides", ""), doubt) {
+						t.Errorf("%s says %q:\n%s", body, doubt, output)
+					}
+				}
+				plansNothing(t, w)
+				serviceHolds(t, s, "active", balance, wallet)
+			}
+			step("amount = 100.10", 10010, 9898_90)
+			card := liveCards(s)[0].ID
+			s.Settle(s.Authorize(card, "20.20", "7311", `"fee":0.30`).Transaction(), "")
+			w.Must("refresh", "-no-color")
+			step("amount = 150.10", 150_10-20_50, 9848_90)
+			step("amount = 130.10", 130_10-20_50, 9868_90)
+			step("amount = 130.10\n  top_up = { below = 120, to = 140 }", 140_00, 9868_90-30_40)
+			w.Must("destroy", "-no-color", "-auto-approve")
+			if got := s.Wallet(); got != 9868_90-30_40+140_00 {
+				t.Errorf("the wallet holds %s in the end", got)
+			}
+		})
+	}
+}
+
+// The wallet check counts whole cents.
+func TestWalletCheckInSixDecimals(t *testing.T) {
+	t.Parallel()
+	f := &fixture{t: t, s: acctest.Start(t, contract.RequestsOnly())}
+	f.s.AddQuirks(object{"wallet_decimals": 6}) // 10000.001234
+	for amount, words := range map[string][]string{
+		"9999": nil, "9999.01": {"The plan takes at least 10000.01 USD from a wallet that holds 10000.00 USD"},
+	} {
+		_, diags := f.protocol().Plan(newCard, complete(object{"amount": amount}))
+		f.succeed(diags)
+		f.says("the warning", diags.Warnings(), words...)
+	}
+}
+
+// A fund whose answer shows the wallet in six decimals is no lost answer.
+func TestFundActionInSixDecimals(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t, contract.RequestsOnly())
+	s.Quirks(object{"wallet_decimals": 6})
+	card := issue(s, map[string]any{"amount": 50})
+	progress, diags := s.Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
+	if told := strings.Join(progress, "\n"); diags.Errors()+diags.Warnings() != "" || !strings.Contains(told, "holds 75.00 USD now, and the wallet 9924.001234 USD") {
+		t.Errorf("%s %s %s", told, diags.Warnings(), diags.Errors())
+	}
+}
+
+// What trying again does not change is said at once, with the field.
+func TestWrongShapeIsNotTheNetwork(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 60})
+	calls := 0
+	broken := f.s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/cards/"+f.id()) {
+			return false
+		}
+		calls++
+		_, _ = fmt.Fprintf(w, `{"id":%q,"bin_id":%q,"network":"visa","last4":"0000","status":"active","balance":"sixty","spending_limit":5000}`, f.id(), bin)
+		return true
+	})
+	_, diags := broken.Protocol(nil).Refresh(f.card)
+	f.says("the error", diags.Errors(), "balance", `is "sixty"`, "not as its document describes", "support")
+	if calls != 1 || strings.Contains(diags.Errors(), "network") {
+		t.Errorf("after %d calls: %s", calls, diags.Errors())
+	}
+}
+
+func TestDetailsWithAYearOfTwoDigits(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t, contract.RequestsOnly())
+	s.AddQuirks(object{"exp_year_digits": 2})
+	card := issue(s, map[string]any{"amount": 50})
+	opened, diags := s.Protocol(nil).OpenEphemeral("vcard_card_details", object{"card_id": card.ID})
+	if year := fmt.Sprint(opened["exp_year"]); diags.Errors() != "" || !strings.HasPrefix(year, "20") || len(year) != 4 {
+		t.Errorf("the year is %s, %s", year, diags.Errors())
+	}
+}

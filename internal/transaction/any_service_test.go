@@ -1,0 +1,138 @@
+package transaction_test
+
+import (
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
+)
+
+// The sums are the same whatever the service's way to write amounts.
+func TestSumsOfAnyNotation(t *testing.T) {
+	t.Parallel()
+	for name, quirks := range map[string]object{
+		"refunds negative":  {"transaction_signs": "refunds"},
+		"spending negative": {"transaction_signs": "spending"},
+		"binary floats":     {"amounts": "floats"},
+		"strings, signed":   {"amounts": "strings", "transaction_signs": "refunds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _, _ := spent(t, contract.RequestsOnly())
+			s.AddQuirks(quirks)
+			exactly := func(text string) knownvalue.Check {
+				f, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return knownvalue.NumberExact(f)
+			}
+			s.Test(t, resource.TestStep{
+				Config: s.Provider() + `
+data "vcard_transactions" "all" {}
+output "usd" { value = data.vcard_transactions.all.summary["USD"] }
+output "amounts" { value = data.vcard_transactions.all.transactions[*].amount }`,
+				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownOutputValue("usd", knownvalue.ObjectPartial(map[string]knownvalue.Check{
+					"authorized": exactly("60.10"), "settled": exactly("35.05"), "refunded": exactly("10.01"),
+					"declined": exactly("30.01"), "fees": exactly("0"), "net_spend": exactly("25.04"),
+				})), statecheck.ExpectKnownOutputValue("amounts", knownvalue.TupleExact([]knownvalue.Check{
+					exactly("30.01"), exactly("20"), exactly("10.01"), exactly("35.05"), exactly("40.10"),
+				}))},
+			})
+		})
+	}
+}
+
+// A day is that whole day, whatever the service takes a date for.
+func TestDaysOfAnyService(t *testing.T) {
+	t.Parallel()
+	for _, period := range []string{"days", "midnights", "dates_only"} {
+		t.Run(period, func(t *testing.T) {
+			t.Parallel()
+			s, _, ids := spent(t) // on 15 March, at noon
+			s.AddQuirks(object{"transaction_period": period})
+			p := s.Protocol(nil)
+			for _, c := range []struct {
+				config object
+				want   int
+			}{
+				{object{"from": "2026-03-15", "to": "2026-03-15"}, len(ids)},
+				{object{"to": "2026-03-15"}, len(ids)},
+				{object{"from": "2026-03-15T11:59:59Z", "to": "2026-03-15T18:00:00+02:00"}, len(ids)},
+				{object{"to": "2026-03-14"}, 0},
+				{object{"from": "2026-03-16"}, 0},
+				{object{"to": "2026-03-15T11:59:59Z"}, 0},
+				{object{"from": "2026-03-15T16:00:00Z"}, 0},
+			} {
+				if _, found := read(t, p, c.config); len(found) != c.want {
+					t.Errorf("%v has %d transactions, want %d", c.config, len(found), c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestPerPageThatIsRefused(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.AddQuirks(object{"transactions_per_page": "refused"})
+	card := newCard(s, 100_00)
+	for range 60 {
+		authorize(s, card, 1_00)
+	}
+	p := s.Protocol(nil)
+	for run, calls := range []int{7, 13} { // of which the first is refused, and each batch looks at the front
+		if got, ids := read(t, p, object{}); len(ids) != 60 || summaryOf(got, "USD")["authorized"] != acctest.Number("60") {
+			t.Errorf("run %d reads %d transactions, %v", run, len(ids), got["summary"])
+		}
+		var log struct{ Data []struct{ Query string } }
+		s.Get("/_sandbox/requests").Into(&log)
+		refused := 0
+		for _, call := range log.Data {
+			refused += strings.Count(call.Query, "per_page")
+		}
+		if refused != 1 || len(log.Data) > 1+calls {
+			t.Errorf("run %d: %d calls, of which %d are refused", run, len(log.Data), refused)
+		}
+	}
+}
+
+// One transaction that cannot be read leaves the others readable.
+func TestTransactionThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	const rows = `{"id":"txn_1","card_id":"card_1","type":"settlement","amount":12.345,"currency":"KWD","fee":0.001,"merchant":{"name":"A","mcc":"7311"},"created_at":"2026-03-01T00:00:00"},
+		{"id":"txn_2","card_id":"card_1","type":"settlement","amount":{"value":5},"currency":"USD","fee":1},
+		{"id":"txn_3","card_id":"card_1","type":"refund","amount":0.1,"currency":"USD","fee":0.003}`
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"data":[%s],"page":1}`, rows)
+	}))
+	t.Cleanup(service.Close)
+	p := acctest.Configure(t, object{"base_url": service.URL + "/api/v1", "api_key": "sk_live_test"})
+	got, diags := p.ReadDataSource(typeName, object{})
+	for _, want := range []string{"Transactions that are in no sum: 1", "txn_2", "amount is"} {
+		if !strings.Contains(diags.Warnings(), want) || diags.Errors() != "" {
+			t.Errorf("the warning lacks %q: %q, %q", want, diags.Warnings(), diags.Errors())
+		}
+	}
+	list, _ := got["transactions"].([]any)
+	if len(list) != 3 {
+		t.Fatalf("read %v", got)
+	}
+	for i, want := range []any{acctest.Number("12.345"), nil, acctest.Number("0.1")} {
+		if one, _ := list[i].(object); one["amount"] != want {
+			t.Errorf("transaction %d is of %v, want %v", i+1, one["amount"], want)
+		}
+	}
+	if kwd, usd := summaryOf(got, "KWD"), summaryOf(got, "USD"); kwd["net_spend"] != acctest.Number("12.346") || usd["net_spend"] != acctest.Number("-0.097") {
+		t.Errorf("the sums are %v", got["summary"])
+	}
+}
