@@ -225,8 +225,10 @@ func findingOut(ctx context.Context) context.Context {
 	return context.WithValue(ctx, findsOutKey{}, true)
 }
 
+func findsOut(ctx context.Context) bool { return ctx.Value(findsOutKey{}) != nil }
+
 // mustFindOut reports whether a read is made however little hope there is: it
 // follows a change, or may be followed by more of a run that has begun to change things.
 func (c *Client) mustFindOut(ctx context.Context) bool {
-	return c.HasWritten() || ctx.Value(findsOutKey{}) != nil
+	return c.HasWritten() || findsOut(ctx)
 }

@@ -216,6 +216,25 @@ func TestOutageKeepsNoChangeFromBeingVerified(t *testing.T) {
 	}
 }
 
+// Whether a change was made is more than that the service is out, which other
+// calls still learn from it.
+func TestOutageIsNotTheErrorOfAnUndecidedChange(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			drop(w, r)
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	_, err := client.FreezeCard(t.Context(), "card_1")
+	if kindOf(err) != "unknown" || errors.As(err, new(*api.OutageError)) {
+		t.Errorf("the change: %v", err)
+	}
+	if err := readBins(t, client); !errors.As(err, new(*api.OutageError)) {
+		t.Errorf("another call: %v", err)
+	}
+}
+
 // The first call of all goes ahead alone, and is waited for no longer than the
 // caller has time.
 func TestFirstCallIsWaitedFor(t *testing.T) {

@@ -18,7 +18,8 @@ const (
 )
 
 // read makes a call that changes nothing, again and again where that may help.
-// Its error is an *OutageError when every other call would fail like this one.
+// Its error is an *OutageError when every other call would fail like this one,
+// unless it is to find out about a change: then the change's error tells more.
 func (c *Client) read(ctx context.Context, x *call) error {
 	v, err := c.enter(ctx)
 	if err != nil {
@@ -28,12 +29,16 @@ func (c *Client) read(ctx context.Context, x *call) error {
 	if f != nil {
 		err = f.err
 	}
-	return c.health.leave(ctx, v, f, err)
+	left := c.health.leave(ctx, v, f, err)
+	if findsOut(ctx) {
+		return err
+	}
+	return left
 }
 
 func (c *Client) enter(ctx context.Context) (visit, error) {
 	switch {
-	case ctx.Value(findsOutKey{}) != nil:
+	case findsOut(ctx):
 		return c.health.visit(), nil
 	case c.HasWritten():
 		return c.health.visit(), c.health.refuses()

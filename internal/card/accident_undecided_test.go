@@ -2,6 +2,7 @@ package card_test
 
 import (
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -51,6 +52,34 @@ func TestUndecidedUntilTransactionsCanBeRead(t *testing.T) {
 			serviceHolds(t, s, "active", 140*usd.Dollar, 9859*usd.Dollar)
 			plansNothing(t, w)
 		})
+	}
+}
+
+// An outage in which cards may have been issued is not told as one: whoever only
+// tries again issues them twice.
+func TestIssuedBeforeAnOutage(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	var issued atomic.Bool
+	w := acctest.NewWorkspace(t).InProcess(t)
+	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case isCall(r, http.MethodPost, "/cards"):
+			forward(s, r)
+			issued.Store(true)
+			panic(http.ErrAbortHandler)
+		case issued.Load():
+			answer(w, http.StatusServiceUnavailable, "")
+			return true
+		}
+		return false
+	}), "")
+	output := applyFails(t, w, oneCard("count = 2\n  amount = 60"))
+	prints(t, output, "Could not issue the card", "it is not known whether this took effect", "idempotency key",
+		"Look for a new card on that BIN in the dashboard before you issue it again")
+	printsNot(t, output, "The service is not available")
+	if told := strings.Count(unwrapped(output), "Look for a new card"); told != len(liveCards(s)) {
+		t.Errorf("%d cards were issued, and %d are to be looked for:\n%s", len(liveCards(s)), told, output)
 	}
 }
 

@@ -16,9 +16,11 @@ import (
 // what to do. Try completes "Could not …", as in "fund card X".
 //
 // What every other call would meet too is told in full once, under its own
-// title, and then in a line for each.
+// title, and then in a line for each; but for a change that may have been made,
+// which is told in full each time.
 func ErrorDiagnostic(try string, err error) diag.Diagnostic {
-	if outage, ok := errors.AsType[*api.OutageError](err); ok {
+	_, undecided := errors.AsType[*api.UndecidedError](err)
+	if outage, ok := errors.AsType[*api.OutageError](err); ok && !undecided {
 		return outageDiagnostic(try, outage)
 	}
 	detail := cause(err)

@@ -39,8 +39,12 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 			[]string{"not known whether this took effect (2 attempts, idempotency key k1)", "run terraform plan"},
 		},
 		"undecided issuance": {&api.UndecidedError{Kind: api.MutationIssue, Err: errors.New("lost")}, []string{"Look for a new card"}},
-		"undecided webhook":  {&api.UndecidedError{Kind: api.MutationRegister, Err: errors.New("lost")}, []string{"remove it there before you register it again"}},
-		"undecided freeze":   {&api.UndecidedError{Kind: api.MutationSetFrozen, Err: errors.New("lost")}, []string{"Run terraform plan: it reads the card's state"}},
+		"undecided issuance in an outage": {
+			&api.UndecidedError{Kind: api.MutationIssue, Attempts: 1, Key: "k1", Err: &api.OutageError{Kind: api.OutageServerError, Err: &api.Error{Status: http.StatusServiceUnavailable}}},
+			[]string{"not known whether this took effect (1 attempts, idempotency key k1)", "Look for a new card"},
+		},
+		"undecided webhook": {&api.UndecidedError{Kind: api.MutationRegister, Err: errors.New("lost")}, []string{"remove it there before you register it again"}},
+		"undecided freeze":  {&api.UndecidedError{Kind: api.MutationSetFrozen, Err: errors.New("lost")}, []string{"Run terraform plan: it reads the card's state"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
