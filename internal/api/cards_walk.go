@@ -5,17 +5,19 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 )
 
 // Cards returns all cards that the filter selects, newest first, each once. It
 // reads page after page as they are asked for, and ends with the first error.
 // Cards that come or go meanwhile hide none that stays. Those that this process
-// has just issued are there though the service does not list them yet.
+// has just issued are there though the service does not list them yet, as they
+// were issued where they cannot be read.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		l := cardLister{client: c, filter: filter, yield: yield, listed: map[string]bool{}}
 		if filter.Status != StatusTerminated {
-			l.own = c.issues.newCards(c.clock.Now())
+			l.own = slices.DeleteFunc(c.issues.newCards(c.clock.Now()), func(card CardListItem) bool { return !filter.hasBIN(card) })
 		}
 		if _, err := c.walkCards(ctx, filter, func(card CardListItem) bool { return l.list(ctx, card) }); err != nil {
 			yield(CardListItem{}, err)
@@ -31,44 +33,51 @@ type cardLister struct {
 	client *Client
 	filter CardFilter
 	yield  func(CardListItem, error) bool
-	own    []string // ids, newest first
+	own    []CardListItem // newest first
 	listed map[string]bool
-	ended  bool
 }
 
 func (l *cardLister) list(ctx context.Context, card CardListItem) bool {
 	if l.listed[card.ID] {
 		return true
 	}
-	if !slices.Contains(l.own, card.ID) && !l.listOwn(ctx) {
-		return false
-	}
-	return l.pass(card, nil)
+	isOwn := slices.ContainsFunc(l.own, func(own CardListItem) bool { return own.ID == card.ID })
+	return (isOwn || l.listOwn(ctx)) && l.pass(card)
 }
 
 func (l *cardLister) listOwn(ctx context.Context) bool {
-	own := slices.DeleteFunc(l.own, func(id string) bool { return l.listed[id] })
+	own := l.own
 	l.own = nil
-	for _, id := range own {
-		if l.ended {
-			break
+	for _, issued := range own {
+		if l.listed[issued.ID] {
+			continue
 		}
-		card, err := l.client.GetCard(ctx, id)
-		if err == nil && l.filter.selects(card) || err != nil && !IsNotFound(err) {
-			l.pass(card.CardListItem, err)
+		card, err := l.client.GetCard(ctx, issued.ID)
+		if err != nil {
+			card.CardListItem = issued
+		}
+		if !IsNotFound(err) && l.filter.selects(card.CardListItem) && !l.pass(card.CardListItem) {
+			return false
 		}
 	}
-	return !l.ended
+	return true
 }
 
-func (l *cardLister) pass(card CardListItem, err error) bool {
+func (l *cardLister) pass(card CardListItem) bool {
 	l.listed[card.ID] = true
-	l.ended = !l.yield(card, err) || err != nil
-	return !l.ended
+	goesOn := l.yield(card, nil)
+	if !goesOn {
+		l.own = nil
+	}
+	return goesOn
 }
 
-func (f CardFilter) selects(card CardSummary) bool {
-	return (f.Status == "" || card.Status == f.Status) && (f.BinID == "" || card.BinID == f.BinID)
+func (f CardFilter) selects(card CardListItem) bool {
+	return (f.Status == "" || card.Status == f.Status) && f.hasBIN(card)
+}
+
+func (f CardFilter) hasBIN(card CardListItem) bool {
+	return f.BinID == "" || strings.EqualFold(card.BinID, f.BinID)
 }
 
 // walkCards calls visit for each card until it says no, and reports whether the

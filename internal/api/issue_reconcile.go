@@ -102,7 +102,7 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		return outcome{undecided, fmt.Errorf("%d new cards look like it", n)}
 	}
 	r.found = r.candidates[len(r.candidates)-1]
-	r.client.issues.claim(r.found.ID, r.client.clock.Now())
+	r.client.issues.claim(r.found, r.client.clock.Now())
 	return outcome{state: applied}
 }
 
@@ -156,18 +156,17 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
 	var cards []CardListItem
 	old := 0
-	for card, err := range r.client.Cards(ctx, CardFilter{BinID: r.request.BinID}) {
+	_, err := r.client.walkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
 		switch {
-		case err != nil:
-			return nil, err
 		case r.baseline.ids[card.ID]:
 			old++
 		case r.matches(card) && !r.client.issues.isClaimed(card.ID):
 			cards = append(cards, card)
 		}
-		if old == enough {
-			break
-		}
+		return old < enough
+	})
+	if err != nil {
+		return nil, err
 	}
 	if r.baseline.full && old == 0 && !r.request.GeneratedLabel && len(cards) > 0 {
 		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,8 +15,14 @@ type issueTracker struct {
 
 	mu         sync.Mutex
 	baselines  map[string]*baseline                         // by BIN
-	claimed    map[string]time.Time                         // by card id; zero once it is terminated
+	claimed    map[string]claimedCard                       // by id
 	unresolved map[string]map[*issueReconciliation]struct{} // issuances whose response was lost, by fingerprint
+}
+
+// claimedCard is a card as it was issued.
+type claimedCard struct {
+	CardListItem
+	at time.Time // zero once it is terminated
 }
 
 // baseline is the newest page of a BIN before the process's first issuance on it.
@@ -28,7 +35,7 @@ func newIssueTracker() *issueTracker {
 	return &issueTracker{
 		locks:      newLockTable(),
 		baselines:  map[string]*baseline{},
-		claimed:    map[string]time.Time{},
+		claimed:    map[string]claimedCard{},
 		unresolved: map[string]map[*issueReconciliation]struct{}{},
 	}
 }
@@ -61,13 +68,13 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 }
 
 // claim takes a card for one call; false when another has it.
-func (t *issueTracker) claim(id string, now time.Time) bool {
+func (t *issueTracker) claim(card CardListItem, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, taken := t.claimed[id]; taken {
+	if _, taken := t.claimed[card.ID]; taken {
 		return false
 	}
-	t.claimed[id] = now
+	t.claimed[card.ID] = claimedCard{card, now}
 	return true
 }
 
@@ -79,29 +86,29 @@ const newness = time.Minute
 func (t *issueTracker) isNew(id string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at, ours := t.claimed[id]
-	return ours && now.Sub(at) < newness
+	return now.Sub(t.claimed[id].at) < newness
 }
 
-// newCards are the ids of the live cards for which isNew holds.
-func (t *issueTracker) newCards(now time.Time) []string {
+// newCards are the live cards for which isNew holds, newest first.
+func (t *issueTracker) newCards(now time.Time) []CardListItem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var ids []string
-	for id, at := range t.claimed {
-		if now.Sub(at) < newness {
-			ids = append(ids, id)
+	claimed := slices.SortedFunc(maps.Values(t.claimed), func(a, b claimedCard) int { return b.at.Compare(a.at) })
+	var cards []CardListItem
+	for _, card := range claimed {
+		if now.Sub(card.at) < newness {
+			cards = append(cards, card.CardListItem)
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int { return t.claimed[b].Compare(t.claimed[a]) })
-	return ids
+	return cards
 }
 
 func (t *issueTracker) noteTerminated(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ours := t.claimed[id]; ours {
-		t.claimed[id] = time.Time{}
+	if card, ours := t.claimed[id]; ours {
+		card.at = time.Time{}
+		t.claimed[id] = card
 	}
 }
 

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -111,6 +112,58 @@ func TestNewCardIsListed(t *testing.T) {
 	}
 	if waited := clock.total() - before; waited > 0 {
 		t.Errorf("waited %s for a terminated card", waited)
+	}
+}
+
+// A new card that cannot be read ends no list, and is there as it was issued.
+func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	client := service.client(t)
+	if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
+		t.Fatal(err)
+	}
+	listed := service.add(api.CardListItem{BinID: "bin_1"}).CardListItem
+	reads := 0
+	service.hooks["/cards/card_1"] = func(w http.ResponseWriter, _ *http.Request) {
+		reads++
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) { writePage(w, r, []any{listed}, true) }
+	list := func(filter api.CardFilter) (ids []string) {
+		for card, err := range client.Cards(t.Context(), filter) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, card.ID)
+		}
+		return ids
+	}
+	if ids := list(api.CardFilter{BinID: "bin_2"}); reads > 0 {
+		t.Errorf("%q after %d reads of a card on another BIN", ids, reads)
+	}
+	if ids := list(api.CardFilter{BinID: "bin_1", Status: api.StatusActive}); !slices.Equal(ids, []string{"card_1", "card_2"}) || reads == 0 {
+		t.Errorf("%q after %d reads", ids, reads)
+	}
+}
+
+func TestListOfNewCardsEndsEarly(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	client := service.client(t)
+	for range 2 {
+		if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
+		writePage(w, r, []any{service.cards[1].CardListItem}, true)
+	}
+	for card, err := range client.Cards(t.Context(), api.CardFilter{}) {
+		if err != nil || card.ID != "card_2" {
+			t.Errorf("%+v, %v", card, err)
+		}
+		break
 	}
 }
 
