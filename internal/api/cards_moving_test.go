@@ -127,6 +127,23 @@ func TestCardsThatStayAreListed(t *testing.T) {
 	}
 }
 
+// A service may leave cards out after it has cut the pages: one that stays short
+// ends no list.
+func TestShortPagesInTheMiddleAreListed(t *testing.T) {
+	t.Parallel()
+	for _, short := range [][]int{{2}, {2, 3}, {1, 3}} {
+		service := newFleetService(0)
+		for i := range 450 {
+			service.cards = append(service.cards, activeCard(i))
+		}
+		service.short = short
+		got, requests := service.activeIDs(t, newClient(t, service, unlimited))
+		if want := 450 - 3*len(short); len(got) != want || requests > 12 {
+			t.Errorf("pages %d are short: %d cards of %d after %d requests", short, len(got), want, requests)
+		}
+	}
+}
+
 // A list that never holds still is an error, not a short list.
 func TestCardsThatNeverHoldStill(t *testing.T) {
 	t.Parallel()

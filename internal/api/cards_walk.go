@@ -107,12 +107,13 @@ func (c *Client) walkCards(ctx context.Context, filter CardFilter, visit func(Ca
 // perhaps onto a page that was read already, which is then read again.
 type cardWalk struct {
 	seen     map[string]bool
-	number   int // of the next page
-	size     int // of the first page
-	read     int // cards at the front of the list that were read, at least
-	total    int // at the last page
-	arrived  int // cards that joined since the first page, at least
-	highest  int // the number of the last page, as far as is known
+	number   int  // of the next page
+	again    bool // that is the page which was read just now
+	size     int  // of the first page
+	read     int  // cards at the front of the list that were read, at least
+	total    int  // at the last page
+	arrived  int  // cards that joined since the first page, at least
+	highest  int  // the number of the last page, as far as is known
 	requests int
 
 	ended, complete bool
@@ -130,7 +131,8 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 		w.number++
 		return fresh, nil
 	}
-	if change := *page.Total - w.total; change < 0 {
+	change := *page.Total - w.total
+	if change < 0 {
 		w.read = max(0, w.read+change)
 	} else if w.requests > 1 {
 		w.arrived += change
@@ -142,14 +144,18 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	}
 	begin := (w.number - 1) * w.size
 	if begin > w.read { // a card between may have moved onto the page before
-		w.number = w.read/w.size + 1
+		w.number, w.again = w.read/w.size+1, false
 		return nil, nil
 	}
 	fresh := w.unseen(page.Data)
 	w.complete = len(w.seen)+w.arrived >= w.total
 	w.read = max(w.read, begin+len(page.Data))
+	if w.again && change == 0 && len(fresh) == 0 { // it stays short
+		w.read = max(w.read, begin+w.size)
+	}
 	w.ended = w.read >= w.total || len(page.Data) == 0
-	w.number = w.read/w.size + 1
+	next := w.read/w.size + 1
+	w.number, w.again = next, next == w.number
 	return fresh, nil
 }
 

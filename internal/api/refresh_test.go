@@ -21,10 +21,11 @@ import (
 type fleetService struct {
 	cards       []api.CardListItem // newest first
 	noTotal     bool
-	onePage     bool // knows no pages
-	cap         int  // of per_page
-	echoes      bool // per_page is answered as it was asked for
-	everyStatus bool // lists take no filter
+	onePage     bool  // knows no pages
+	cap         int   // of per_page
+	echoes      bool  // per_page is answered as it was asked for
+	everyStatus bool  // lists take no filter
+	short       []int // pages that lack three cards
 	latency     time.Duration
 	failures    atomic.Int32 // list requests from the second page on that fail
 
@@ -104,6 +105,9 @@ func (s *fleetService) list(w http.ResponseWriter, r *http.Request) {
 	}
 	low := min((number-1)*size, len(found))
 	data := slices.Clone(found[low:min(low+size, len(found))])
+	if slices.Contains(s.short, number) {
+		data = data[3:]
+	}
 	for i := range data {
 		if s.patch != nil {
 			s.patch(&data[i], number)
