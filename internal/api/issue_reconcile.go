@@ -102,6 +102,9 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		return outcome{undecided, fmt.Errorf("%d new cards look like it", n)}
 	}
 	r.found = r.candidates[len(r.candidates)-1]
+	if asked := r.request.SpendingLimit; asked != nil && r.found.SpendingLimit != *asked && !r.request.GeneratedLabel {
+		return outcome{undecided, fmt.Errorf("card %s looks like it, but has a spending limit of %s in place of %s USD", r.found.ID, r.found.SpendingLimit, asked)}
+	}
 	r.client.issues.claim(r.found, r.client.clock.Now())
 	return outcome{state: applied}
 }
@@ -174,8 +177,8 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 	return r.likeliest(cards), nil
 }
 
-// likeliest are the cards with the limit that was asked for, or, where the
-// service clamps limits, all of them.
+// likeliest are the cards with the limit that was asked for, or, where there is
+// none, all of them: the service may clamp limits.
 func (r *issueReconciliation) likeliest(cards []CardListItem) []CardListItem {
 	asked := r.request.SpendingLimit
 	if asked == nil || !slices.ContainsFunc(cards, func(card CardListItem) bool { return card.SpendingLimit == *asked }) {

@@ -117,6 +117,25 @@ func TestTwoPipelinesIssueWithOneLabel(t *testing.T) {
 	}
 }
 
+// A card with another limit than the one asked for is hardly ours: to take it
+// would hide the limit, and give one card two owners.
+func TestCardWithAnotherLimitIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	other := ""
+	w := acctest.NewWorkspace(t).InProcess(t)
+	through(w, otherPipeline(s, func() {
+		other = issue(s, map[string]any{"amount": 60, "label": "shared", "spending_limit": 100}).ID
+	}), "")
+	output := applyFails(t, w, oneCard("amount = 60\n  label = \"shared\"\n  spending_limit = 500"))
+	prints(t, output, "it is not known whether this took effect", "a spending limit of 100.00 in place of 500.00 USD",
+		"Cards that may be the one", "terraform import <address> "+other)
+	serviceHolds(t, s, "active", 60*usd.Dollar, 9939*usd.Dollar)
+	if strings.Contains(w.Must("show", "-no-color"), other) {
+		t.Error("the other pipeline's card is in the state")
+	}
+}
+
 // A card that was there long before is another's, though no list showed it.
 func TestOldCardThatAListShowsLateIsNotAdopted(t *testing.T) {
 	t.Parallel()

@@ -78,19 +78,27 @@ func TestValuesThatDepartFromWhatTheServiceMadeOfThem(t *testing.T) {
 	plansNothing(t, w)
 }
 
-// A card whose response was lost is found though its label and limit are not as
-// asked: issuing it once more would pay for two.
+// A card whose response was lost is found though its label, or the limit of one
+// that only its label can have, is not as asked: issuing it once more would pay
+// for two.
 func TestTidiedCardIsRecovered(t *testing.T) {
 	t.Parallel()
-	s := tidies(t)
-	s.Put("/_sandbox/quirks", map[string]any{"card_values": "tidied", "idempotency": "ignored"}).OK(http.StatusOK)
-	s.Fault(map[string]any{"method": "POST", "path": "/cards", "times": 1, "when": "after", "then": "drop"})
-	f := &fixture{t: t, s: s, card: acctest.Instance{Type: "vcard_card"}}
-	config := object{"amount": 60, "label": " ads ", "spending_limit": 60000}
-	f.apply(config)
-	f.unchanged(config)
-	if n := len(liveCards(s)); n != 1 {
-		t.Errorf("%d cards were issued", n)
+	for name, config := range map[string]object{
+		"written label":                     {"amount": 60, "label": " ads ", "spending_limit": 500},
+		"generated label, of another limit": {"amount": 60, "spending_limit": 60000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tidies(t)
+			s.Put("/_sandbox/quirks", map[string]any{"card_values": "tidied", "idempotency": "ignored"}).OK(http.StatusOK)
+			s.Fault(map[string]any{"method": "POST", "path": "/cards", "times": 1, "when": "after", "then": "drop"})
+			f := &fixture{t: t, s: s, card: acctest.Instance{Type: "vcard_card"}}
+			f.apply(config)
+			f.unchanged(config)
+			if n := len(liveCards(s)); n != 1 {
+				t.Errorf("%d cards were issued", n)
+			}
+		})
 	}
 }
 
