@@ -247,6 +247,9 @@ func (p *pipeline) edit() {
 		amount := amountOf(c.config["amount"])
 		c.config["top_up"] = pick[any](p.r, nil, acctest.Object{"below": amount.String(), "to": (amount + 10*usd.Dollar).String()})
 	case n < 18:
+		if label, written := c.config["label"].(string); written && c.state.Values == nil {
+			w.abandon(label)
+		}
 		c.config = nil
 	case len(p.cards) < 6:
 		p.cards = append(p.cards, newCard(p.newConfig()))
