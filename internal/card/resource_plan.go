@@ -34,7 +34,6 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 	if !req.State.Raw.IsNull() && r.session.Known() {
 		r.session.Meet(p.state.ID.ValueString(), p.private.account())
-		r.session.AddPlannedCard(p.state.Balance.Amount())
 	}
 	proposed := p.plan
 	switch {
@@ -86,7 +85,7 @@ func (p *planner) isProtected() bool {
 // spend counts what the plan takes from the wallet and returns to it, and says
 // when that is too much.
 func (p *planner) spend(ctx context.Context, taken, returned usd.Amount) {
-	p.diags.Append(p.resource.session.AddPlannedSpend(taken, returned)...)
+	p.diags.Append(p.resource.session.AddPlannedSpend(taken, returned, p.state.Balance.Amount())...)
 	p.diags.Append(p.resource.session.WalletDiagnostic(ctx)...)
 }
 
@@ -114,7 +113,7 @@ func (p *planner) issue(ctx context.Context) {
 		return
 	}
 	more := p.plan.issueCost() - replaced.Balance - replaced.Planned
-	p.diags.Append(p.resource.session.AddPlannedSpend(max(0, more), max(0, -more))...)
+	p.diags.Append(p.resource.session.AddPlannedSpend(max(0, more), max(0, -more), 0)...)
 }
 
 // checkIssue refuses a card that the service would refuse.

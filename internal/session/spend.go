@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,11 +26,11 @@ const (
 // spend is what a plan does to the wallet, as far as it is made.
 type spend struct {
 	mu      sync.Mutex
-	net     usd.Amount // what it takes, less what it returns
-	upfront usd.Amount // what it takes
-	settled usd.Amount // what the cards hold that it has dealt with
-	warned  atomic.Bool
-	refused atomic.Bool
+	net     usd.Amount  // what it takes, less what it returns
+	upfront usd.Amount  // what it takes
+	settled usd.Amount  // what the cards hold that it has dealt with
+	maybe   atomic.Bool // it was told that the plan may not be payable
+	certain atomic.Bool // it was told that the plan is not
 	// unreadable says that the wallet cannot be read, which is tried once.
 	unreadable atomic.Bool
 	wallet     fetchedOnce[plannedWallet]
@@ -38,41 +39,31 @@ type spend struct {
 // plannedWallet is the wallet, and what is on cards, in whole cents.
 type plannedWallet struct{ Balance, CardsTotalBalance usd.Amount }
 
-// AddPlannedCard notes that the plan of a live card is made, so that nothing
-// more of its balance, in USD, returns to the wallet than what is added as returned.
-func (s *Session) AddPlannedCard(balance usd.Amount) {
-	s.spend.mu.Lock()
-	defer s.spend.mu.Unlock()
-	if sum, err := usd.Sum(s.spend.settled, balance); err == nil {
-		s.spend.settled = sum
-	}
-}
-
-// AddPlannedSpend adds what this plan takes from the wallet and returns to it, in
-// USD. After the session's first write it adds nothing, because apply plans again
-// what was counted before.
-func (s *Session) AddPlannedSpend(taken, returned usd.Amount) diag.Diagnostics {
+// AddPlannedSpend adds what this plan takes from the wallet and returns to it, and
+// what the planned card holds, of which nothing more returns; in USD. After the
+// session's first write it adds nothing, because apply plans again what was counted
+// before.
+func (s *Session) AddPlannedSpend(taken, returned, holds usd.Amount) diag.Diagnostics {
 	if !s.IsPlanning() {
 		return nil
 	}
 	s.spend.mu.Lock()
 	defer s.spend.mu.Unlock()
-	net, err := usd.Sum(s.spend.net, taken, -returned)
-	if err != nil {
+	net, netErr := usd.Sum(s.spend.net, taken, -returned)
+	upfront, upfrontErr := usd.Sum(s.spend.upfront, taken)
+	settled, settledErr := usd.Sum(s.spend.settled, holds)
+	if err := cmp.Or(netErr, upfrontErr, settledErr); err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
 	}
-	upfront, err := usd.Sum(s.spend.upfront, taken)
-	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
-	}
-	s.spend.net, s.spend.upfront = net, upfront
+	s.spend.net, s.spend.upfront, s.spend.settled = net, upfront, settled
 	return nil
 }
 
 // WalletDiagnostic warns the first time that it finds the planned spend above the
-// wallet's balance, or refuses the plan where the provider is told to and nothing
-// that is planned later can return enough. After the session's first write it
-// returns nothing, because apply plans again from a wallet that is being spent.
+// wallet's balance, and the first time that nothing which is planned later can
+// return enough; there it refuses the plan where the provider is told to. After the
+// session's first write it returns nothing, because apply plans again from a wallet
+// that is being spent.
 func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
 	if !s.IsPlanning() {
 		return nil
@@ -88,18 +79,17 @@ func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
 		return nil
 	}
 	short, mayReturn := net-wallet.Balance, max(0, wallet.CardsTotalBalance-settled)
+	certain := short > mayReturn
 	switch {
-	case short <= mayReturn && !s.spend.warned.Swap(true):
-		return diag.Diagnostics{mayNotBePayable(net, wallet.Balance, mayReturn)}
-	case short <= mayReturn:
+	case certain && s.spend.certain.Swap(true), !certain && (s.spend.certain.Load() || s.spend.maybe.Swap(true)):
 		return nil
-	case s.WalletCheck == WalletCheckError && !s.spend.refused.Swap(true):
+	case !certain:
+		return diag.Diagnostics{mayNotBePayable(net, wallet.Balance, mayReturn)}
+	case s.WalletCheck == WalletCheckError:
 		summary, detail := notPayable(net, wallet.Balance)
 		return diag.Diagnostics{diag.NewErrorDiagnostic(summary, detail+` To plan it all the same, set wallet_check = "warn" in the provider configuration.`)}
-	case s.WalletCheck != WalletCheckError && !s.spend.warned.Swap(true):
-		return diag.Diagnostics{diag.NewWarningDiagnostic(notPayable(net, wallet.Balance))}
 	}
-	return nil
+	return diag.Diagnostics{diag.NewWarningDiagnostic(notPayable(net, wallet.Balance))}
 }
 
 const depositFirst = "Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
