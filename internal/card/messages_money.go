@@ -65,6 +65,13 @@ func stoppedForUnexplained(card model, try string, stopped *api.UnexplainedMoney
 			capitalized(card.name()), stopped.Balance, cameOrWent(stopped.Found), abs(stopped.Movement.Delta)))
 }
 
+func stoppedForLostHistory(card model, try string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Could not "+try+": it may have been made already",
+		fmt.Sprintf("Nothing was sent. What was kept beside the state of this card was lost when it was tainted and could not be terminated, so nothing tells whether an earlier run made this movement. "+
+			"%s holds %s USD now%s. If the movement was made, set amount and top_up back to what the state says. If it was not, apply again: what the card holds now is taken as it is, and the money moves.",
+			capitalized(card.name()), card.Balance.Amount(), loadedWith(card)))
+}
+
 func movedUnchecked(card model, try string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Not checked for an earlier run: "+try,
 		"What "+card.name()+" held when Terraform last moved money on it is not known, so nothing could tell whether a run that was cut off had made this movement already. From now on it is known.")

@@ -133,7 +133,28 @@ func protected(name string, replacing *planner) diag.Diagnostic {
 func protectedFromDelete(name string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
 		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
-			"Where it is still the resource's card, keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
+			"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
+}
+
+// historyLost goes with the error for which a tainted card stayed.
+func historyLost(card model) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("What was kept beside the state of "+card.name()+" is lost",
+		fmt.Sprintf("Terraform plans a tainted card without it, and the card stayed. If an earlier run did not learn whether it had moved money, nothing can tell that any more; "+
+			"and for what the service had issued otherwise than asked, the next plan may want to replace the card. "+
+			"At the last refresh the card held %s USD%s. Before you keep it with terraform untaint, compare what it holds with amount; the next movement of money on it stops once.",
+			card.Balance.Amount(), loadedWith(card)))
+}
+
+// loadedWith ends a sentence on what a card holds.
+func loadedWith(card model) string {
+	text := ""
+	if card.Amount.IsKnown() {
+		text += fmt.Sprintf(", where the state has amount = %s", card.Amount.Amount())
+	}
+	if toppedUp := card.ToppedUp.Amount(); toppedUp != 0 {
+		text += fmt.Sprintf(", topped up with %s USD", toppedUp)
+	}
+	return text
 }
 
 func wouldLeaveNoCard(card model, next session.NewCard, short usd.Amount) diag.Diagnostic {

@@ -82,9 +82,23 @@ func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCard
 	return req
 }
 
-// newCard is what the plan of a card says of its price.
-func (m model) newCard() session.NewCard {
-	return session.NewCard{Label: m.Label.ValueString(), Cost: m.issueCost(), Least: !m.Amount.IsKnown()}
+// newCard is what is known of the card that a plan issues.
+func newCard(ctx context.Context, config, plan model) session.NewCard {
+	card := session.NewCard{Config: map[string]string{}, Cost: plan.issueCost()}
+	for name, value := range map[string]attr.Value{
+		"bin_id":             config.BinID,
+		"amount":             config.Amount,
+		"label":              config.Label,
+		"spending_limit":     config.SpendingLimit,
+		"allowed_categories": config.AllowedCategories,
+		"auto_freeze_at":     config.AutoFreezeAt,
+		"metadata":           config.Metadata,
+	} {
+		if whole, err := value.ToTerraformValue(ctx); err == nil && whole.IsFullyKnown() {
+			card.Config[name] = value.String()
+		}
+	}
+	return card
 }
 
 // issueCost is the load and the fee in USD, at least, while the load is not known.

@@ -42,6 +42,9 @@ type privateState struct {
 	// Next is the card that a plan issues. Terminating a card finds it here when
 	// the card is replaced.
 	Next *session.NewCard `json:"next,omitempty"`
+	// HistoryLost says that what was kept of the card is lost, and with it whether
+	// an earlier run has moved money: the next movement stops once.
+	HistoryLost bool `json:"history_lost,omitempty"`
 	// DefaultLimit is the spending limit that the service set for want of another.
 	DefaultLimit *usd.Amount `json:"default_limit,omitempty"`
 }
@@ -57,6 +60,9 @@ type pendingTransfer struct {
 func (s privateState) account() session.Account {
 	return session.Account{Fingerprint: s.Account, Addresses: s.Addresses}
 }
+
+// isEmpty reports whether nothing was kept of the card.
+func (s privateState) isEmpty() bool { return s.Token == "" && s.Anchor == nil }
 
 // renewToken ends the life of a key, since what it was for is done or refused.
 func (s *privateState) renewToken() { s.Token, s.Unanswered = uuid.NewString(), false }

@@ -42,7 +42,8 @@ func (r *cardResource) Configure(_ context.Context, req resource.ConfigureReques
 }
 
 func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var plan model
+	var config, plan model
+	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
 	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "issue a card") {
 		return
@@ -54,9 +55,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	if request.Label == "" {
 		request.Label, request.GeneratedLabel = generatedLabel(r.session.Client.Now()), true
 	}
-	end := r.session.BeginIssuing(plan.newCard())
-	issued, err := r.session.Client.IssueCard(ctx, request)
-	end()
+	issued, err := r.issue(ctx, newCard(ctx, config, plan), request)
 	if err != nil {
 		resp.Diagnostics.Append(notIssued(request, err))
 		return
@@ -101,6 +100,15 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
+func (r *cardResource) issue(ctx context.Context, card session.NewCard, request api.IssueCardRequest) (api.Issuance, error) {
+	end, err := r.session.BeginIssuing(ctx, card)
+	if err != nil {
+		return api.Issuance{}, err
+	}
+	defer end()
+	return r.session.Client.IssueCard(ctx, request)
+}
+
 const generatedPrefix = "tf-"
 
 // generatedLabel is unique, so that a card whose creation lost its response can
@@ -113,65 +121,53 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	var state model
 	decode(ctx, req.State.Raw, &state, &resp.Diagnostics)
 	private := readPrivateState(ctx, req.Private, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "terminate "+state.name()) {
+	if resp.Diagnostics.HasError() {
 		return
 	}
-	// A tainted card is replaced without a plan of its own, so the plan's check is not enough.
-	if state.DeletionProtection.ValueBool() {
-		resp.Diagnostics.Append(protectedFromDelete(state.name()))
-		return
-	}
-	r.session.Meet(state.ID.ValueString(), private.account())
-	// Where this fails the card stays, and is not being replaced any more.
+	// What is written here is kept where the card stays, which is not being replaced
+	// any more. Terraform plans a tainted card without what was kept of it.
 	next := private.Next
 	private.Next, private.Prior = nil, nil
+	private.HistoryLost = private.HistoryLost || private.isEmpty()
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	end, refusal := r.beginReplacing(ctx, state, next)
-	if refusal != nil {
-		resp.Diagnostics.Append(refusal)
-		return
-	}
-	ended, err := r.session.Client.TerminateCard(ctx, state.ID.ValueString())
-	end(err == nil)
-	switch {
-	case err == nil:
-		tflog.Info(ctx, "card terminated", map[string]any{
-			"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.AlreadyTerminated,
-		})
-		resp.Diagnostics.Append(session.DelayWarning("terminate "+state.name(), ended.Delay)...)
-	case api.IsNotFound(err):
-		resp.Diagnostics.Append(r.proveGone(ctx, state, private)...)
-	default:
-		resp.Diagnostics.Append(session.ErrorDiagnostic("terminate "+state.name(), err))
+	resp.Diagnostics.Append(r.terminate(ctx, state, private, next)...)
+	if resp.Diagnostics.HasError() && private.HistoryLost {
+		resp.Diagnostics.Append(historyLost(state))
 	}
 }
 
-// beginReplacing refuses to terminate a card for another one that the wallet
-// could not pay for. With create_before_destroy, and where nothing replaces the
-// card, next is nil.
-func (r *cardResource) beginReplacing(ctx context.Context, card model, next *session.NewCard) (end func(terminated bool), refusal diag.Diagnostic) {
-	unguarded := func(bool) {}
-	if next == nil || r.session.WalletCheck == session.WalletCheckOff {
-		return unguarded, nil
+// terminate ends a card; next is the one that replaces it, nil where none does and
+// with create_before_destroy.
+func (r *cardResource) terminate(ctx context.Context, card model, private privateState, next *session.NewCard) (diags diag.Diagnostics) {
+	if !r.session.Require(&diags, "terminate "+card.name()) {
+		return diags
 	}
-	now, err := r.session.Client.GetCard(ctx, card.ID.ValueString())
-	if api.IsNotFound(err) || now.Status == api.StatusTerminated {
-		return unguarded, nil
+	// A tainted card is replaced without a plan of its own, so the plan's check is not enough.
+	if card.DeletionProtection.ValueBool() {
+		return diag.Diagnostics{protectedFromDelete(card.name())}
 	}
-	if err != nil {
-		return nil, replacementUnchecked(card, err)
+	r.session.Meet(card.ID.ValueString(), private.account())
+	if next != nil && r.session.WalletCheck != session.WalletCheckOff {
+		short, end, err := r.session.BeginReplacing(ctx, card.ID.ValueString(), *next)
+		if err != nil {
+			return diag.Diagnostics{replacementUnchecked(card, err)}
+		}
+		defer func() { end(!diags.HasError()) }()
+		if short > 0 {
+			return diag.Diagnostics{wouldLeaveNoCard(card, *next, short)}
+		}
 	}
-	short, end, err := r.session.BeginReplacing(ctx, *next, now.Balance)
+	ended, err := r.session.Client.TerminateCard(ctx, card.ID.ValueString())
 	switch {
+	case api.IsNotFound(err):
+		return r.proveGone(ctx, card, private)
 	case err != nil:
-		refusal = replacementUnchecked(card, err)
-	case short > 0:
-		refusal = wouldLeaveNoCard(card, *next, short)
-	default:
-		return end, nil
+		return diag.Diagnostics{session.ErrorDiagnostic("terminate "+card.name(), err)}
 	}
-	end(false)
-	return nil, refusal
+	tflog.Info(ctx, "card terminated", map[string]any{
+		"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.AlreadyTerminated,
+	})
+	return session.DelayWarning("terminate "+card.name(), ended.Delay)
 }
 
 // proveGone returns errors unless a card that the service calls missing is gone.

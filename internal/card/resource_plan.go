@@ -36,15 +36,16 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		r.session.Meet(p.state.ID.ValueString(), p.private.account())
 	}
 	proposed := p.plan
+	p.private.Next = nil
 	switch {
 	case req.Plan.Raw.IsNull():
 		p.destroy(ctx)
+		p.private.write(ctx, resp.Private, p.diags)
 		return
 	case req.State.Raw.IsNull():
 		p.issue(ctx)
 		p.warnConfig(ctx)
-		next := p.plan.newCard()
-		next.Least = next.Least || p.config.Label.IsUnknown()
+		next := newCard(ctx, p.config, p.plan)
 		p.private.Next = &next
 	default:
 		p.change(ctx)

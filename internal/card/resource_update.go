@@ -21,7 +21,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+u.before.name()) {
 		return
 	}
-	private.Prior = nil
+	private.Prior, private.Next = nil, nil
 	u.client, u.private = r.session.Client, &private
 	u.begin()
 	for _, step := range []func(context.Context) diag.Diagnostics{u.unfreeze, u.move, u.checkAutoFreeze, u.freeze} {

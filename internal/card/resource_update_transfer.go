@@ -22,8 +22,11 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	}
 	before, after := loadsOf(u.before), loadsOf(u.plan)
 	delta := after.delta(before)
-	if delta == 0 {
+	switch {
+	case delta == 0:
 		return u.moveNothing(ctx)
+	case u.private.HistoryLost:
+		return u.moveNothingYet(ctx, tryOf(u.before, delta))
 	}
 	movement := api.Movement{CardID: u.id(), Delta: delta, Key: u.private.movementKey(u.id(), before, after), Anchor: u.private.Anchor}
 	rule, _ := u.plan.readTopUp(ctx)
@@ -66,6 +69,21 @@ func (u *update) moveNothing(ctx context.Context) diag.Diagnostics {
 	u.private.Anchor, u.private.Pending = api.NewAnchor(card.Balance, now), nil
 	u.private.renewToken()
 	return nil
+}
+
+// moveNothingYet refuses a movement of which nothing tells whether it was made
+// before, once.
+func (u *update) moveNothingYet(ctx context.Context, try string) diag.Diagnostics {
+	u.failed = true
+	card, err := u.client.GetCard(ctx, u.id())
+	if err != nil {
+		return diag.Diagnostics{session.ErrorDiagnostic(try, err)}
+	}
+	now, _ := u.client.ServiceTime()
+	u.now.Balance = usdtype.Of(card.Balance)
+	u.private.Anchor, u.private.HistoryLost = api.NewAnchor(card.Balance, now), false
+	u.private.renewToken()
+	return diag.Diagnostics{stoppedForLostHistory(u.now, try)}
 }
 
 // moved says what is to be said of a movement that was made.

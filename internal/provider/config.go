@@ -118,7 +118,7 @@ func configAttributes() map[string]schema.Attribute {
 			Validators: []validator.String{stringvalidator.OneOf(string(session.WalletCheckWarn), string(session.WalletCheckError), string(session.WalletCheckOff))},
 			MarkdownDescription: "What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. " +
 				"A plan that might still be paid, because cards it has not dealt with yet could return enough, only warns. " +
-				"Unless it is `off`, a card is not terminated for a replacement that the wallet cannot pay for.",
+				"Unless it is `off`, a card is not terminated for a replacement that the wallet cannot pay for at that moment, beside the replacements of cards that are terminated already; other new cards, funds and top-ups of the run are not counted.",
 		},
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,

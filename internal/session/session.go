@@ -27,7 +27,7 @@ type Session struct {
 	account fetchedOnce[Account]
 	live    fetchedOnce[map[string][]api.CardListItem] // by label
 	spend   spend
-	issuing issuing
+	issuing *issuing
 	labels  sync.Map
 	cards   sync.Map    // the ids of the cards in the state that this session has met
 	foreign atomic.Bool // cards of the state were found to be another account's
@@ -43,7 +43,7 @@ type Sandbox struct {
 
 // New returns the session of a configured provider, or with nil that of a
 // provider whose configuration depends on values known only after apply.
-func New(client *api.Client) *Session { return &Session{Client: client} }
+func New(client *api.Client) *Session { return &Session{Client: client, issuing: newIssuing()} }
 
 // From reads the provider data that a Configure method receives. It returns nil
 // while Terraform only validates.
