@@ -185,6 +185,15 @@ func TestOtherServerIsRecognizedBeforeTheServiceHasSpoken(t *testing.T) {
 	}
 }
 
+// What speaks like the service but for a field is told as what it is.
+func TestFirstResponseWithAWrongFieldIsNoOtherServer(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, &switched{status: 200, body: `{"data": [{"id": "bin_1", "network": 5}]}`})
+	if err := readBins(t, client); err == nil || errors.As(err, new(*api.OutageError)) {
+		t.Errorf("%v", err)
+	}
+}
+
 // A change that is under way finds out what became of it, whatever else fails.
 func TestOutageKeepsNoChangeFromBeingVerified(t *testing.T) {
 	t.Parallel()
@@ -232,6 +241,34 @@ func TestOutageIsNotTheErrorOfAnUndecidedChange(t *testing.T) {
 	}
 	if err := readBins(t, client); !errors.As(err, new(*api.OutageError)) {
 		t.Errorf("another call: %v", err)
+	}
+}
+
+// interrupting is a clock on which something happens at the end of each wait for a
+// lost response.
+type interrupting struct {
+	*fakeClock
+	what func()
+}
+
+func (c interrupting) Wait(ctx context.Context, d time.Duration) error {
+	err := c.fakeClock.Wait(ctx, d)
+	if d == 30*time.Second {
+		c.what()
+	}
+	return err
+}
+
+func TestOutageKeepsNoDuplicateFromBeingFound(t *testing.T) {
+	t.Parallel()
+	service := newFakeService(afterTheWait, works)
+	service.idempotency = "ignored"
+	service.hooks["/bins"] = respond(http.StatusUnauthorized, "")
+	var client *api.Client
+	client = newClient(t, service, on(interrupting{service.clock, func() { _ = readBins(t, client) }}))
+	issuance, err := client.IssueCard(t.Context(), request("ads"))
+	if err != nil || len(issuance.PossibleDuplicates) != 1 {
+		t.Errorf("%+v, %v", issuance, err)
 	}
 }
 
