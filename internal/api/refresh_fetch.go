@@ -101,6 +101,7 @@ func (l *listing) fetchPage(ctx context.Context, number int, add func(CardPage) 
 	l.fleet.mu.Lock()
 	defer l.fleet.mu.Unlock()
 	l.spent++
+	l.arrivedAt = c.clock.Now()
 	if err == nil && !l.closed && !add(page) {
 		l.discard()
 	}

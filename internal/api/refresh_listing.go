@@ -9,8 +9,8 @@ const (
 	// pageLifetime is how long pages that nobody uses are kept, and how long a
 	// card may be read from them again.
 	pageLifetime = time.Minute
-	// longestPageLifetime bounds pages in use: a CLI may take minutes to come to
-	// the last of 10,000 cards.
+	// longestPageLifetime bounds pages in use, waited for or not: a CLI may take
+	// minutes to come to the last of 10,000 cards.
 	longestPageLifetime = 10 * time.Minute
 	// Missing pages are fetched when all requests together then stay below about
 	// twice what the cards asked for would cost alone. The margin is small for a
@@ -40,6 +40,7 @@ type listing struct {
 // contents are forgotten together when a page's lifetime is over.
 type contents struct {
 	fetchedAt time.Time       // by the fleet's own time
+	arrivedAt time.Time       // the last page, by the client's clock
 	asked     map[string]bool // cards looked for
 	spent     int             // requests made for them: pages, and cards of their own
 	fetch     *fetch
@@ -58,7 +59,7 @@ func (l *listing) find(ctx context.Context, id string) (RefreshedCard, presence)
 	defer f.mu.Unlock()
 	if now := f.now(); l.fetch == nil && l.isOver(id, now) {
 		l.contents = contents{
-			fetchedAt: now, asked: map[string]bool{},
+			fetchedAt: now, arrivedAt: f.client.clock.Now(), asked: map[string]bool{},
 			cards: map[string]RefreshedCard{}, disputed: map[string]bool{}, fetched: map[int]bool{},
 		}
 	}
@@ -82,8 +83,9 @@ func (l *listing) find(ctx context.Context, id string) (RefreshedCard, presence)
 // isOver reports whether the pages are forgotten before a card is looked for.
 // While they are in use they may be old, but not for a card that is read again.
 func (l *listing) isOver(id string, now time.Time) bool {
-	age := now.Sub(l.fetchedAt)
-	return l.fetchedAt.Before(l.fleet.inUseSince) || age >= longestPageLifetime || age >= pageLifetime && l.asked[id]
+	return l.fetchedAt.Before(l.fleet.inUseSince) ||
+		l.fleet.client.clock.Now().Sub(l.arrivedAt) >= longestPageLifetime ||
+		now.Sub(l.fetchedAt) >= pageLifetime && l.asked[id]
 }
 
 // lookup decides from what is known already. A status that is neither active

@@ -394,6 +394,32 @@ func TestPagesInUseLiveForMinutes(t *testing.T) {
 	}
 }
 
+// Readers who wait keep pages from growing old, but not for ever.
+func TestPagesWaitedForLiveForMinutes(t *testing.T) {
+	t.Parallel()
+	for wait, old := range map[time.Duration]bool{9 * time.Minute: true, 11 * time.Minute: false} {
+		service := newFleetService(90)
+		clock := newFakeClock()
+		client := newClient(t, service, on(slowStart{clock}))
+		refresh(t, client, service.cards[:20], 10)
+		for i := range service.cards {
+			service.cards[i].Balance = 7
+		}
+		service.hook = func(r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/card_30") {
+				_ = clock.Wait(r.Context(), wait)
+			}
+		}
+		if _, err := client.RefreshCard(t.Context(), "card_30", "not known", nil); err != nil {
+			t.Fatal(err)
+		}
+		card, err := client.RefreshCard(t.Context(), "card_80", api.StatusActive, nil)
+		if err != nil || (card.Balance != 7) != old {
+			t.Errorf("after %s the balance is %s, %v", wait, card.Balance, err)
+		}
+	}
+}
+
 // slowStart is a fake clock on which the batch window is real, and long
 // enough for a busy machine.
 type slowStart struct{ *fakeClock }
