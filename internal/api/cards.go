@@ -142,11 +142,15 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	}
 }
 
-// AwaitStatus reads a card that should have a status by now, again for a while
-// when it has not.
-func (c *Client) AwaitStatus(ctx context.Context, id string, status CardStatus) (CardSummary, error) {
-	c.statuses.note(id, status, c.clock.Now())
-	return c.GetCard(ctx, id)
+// AwaitBalance reads a card that should have a balance (USD) by now, again for a
+// while when it has not: what else is shown may be from before then, too.
+func (c *Client) AwaitBalance(ctx context.Context, id string, balance usd.Amount) (CardSummary, error) {
+	for until := c.clock.Now().Add(staleness); ; {
+		card, err := c.GetCard(ctx, id)
+		if err != nil || card.Balance == balance || !c.clock.Now().Before(until) || c.clock.Wait(ctx, visibleDelay) != nil {
+			return card, err
+		}
+	}
 }
 
 // cardPath builds the path of a card, or of an action on it such as "/freeze".

@@ -1,9 +1,12 @@
 package card_test
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -102,5 +105,34 @@ func TestStaleStatusAfterAWithdrawal(t *testing.T) {
 			through(w, s, "")
 			plansNothing(t, w)
 		})
+	}
+}
+
+// A service that freezes at another threshold, or at none, is not waited for once
+// it shows the balance after the withdrawal.
+func TestIgnoredAutoFreezeIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	var reads atomic.Int64
+	w := acctest.NewWorkspace(t).InProcess(t)
+	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case isCall(r, http.MethodPost, "/cards"):
+			r.Body = io.NopCloser(strings.NewReader(fmt.Sprintf(`{"bin_id":%q,"amount":200}`, bin)))
+			shown := forward(s, r)
+			answer(w, shown.Status, shown.Raw)
+			return true
+		case isCall(r, http.MethodPost, "/withdraw"):
+			reads.Store(0)
+		case r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/cards/card_"):
+			reads.Add(1)
+		}
+		return false
+	}), "")
+	apply(w, oneCard("amount = 200\n  auto_freeze_at = 50"))
+	apply(w, oneCard("amount = 40\n  auto_freeze_at = 50"))
+	serviceHolds(t, s, "active", 40*usd.Dollar, 9959*usd.Dollar)
+	if n := reads.Load(); n != 1 {
+		t.Errorf("the card was read %d times after the withdrawal, want once", n)
 	}
 }

@@ -95,7 +95,7 @@ func (u *update) checkAutoFreeze(ctx context.Context) diag.Diagnostics {
 			return u.unfreeze(ctx)
 		}
 		read = func(ctx context.Context, id string) (api.CardSummary, error) {
-			return u.client.AwaitStatus(ctx, id, api.StatusFrozen)
+			return u.client.AwaitBalance(ctx, id, balance)
 		}
 	}
 	summary, err := read(ctx, u.id())
