@@ -107,6 +107,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (C
 	var result CardPage
 	err := c.read(ctx, &call{
 		operation: "list cards", method: http.MethodGet, path: "/cards", query: query,
+		eager: true, // many cards wait for one page
 		accept: func(body []byte) error {
 			cards, envelope, err := decodeList[CardListItem](body, requiredOfCard()...)
 			result = CardPage{Data: cards, Page: envelope.Page, PerPage: envelope.PerPage, Total: envelope.Total}

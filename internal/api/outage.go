@@ -100,8 +100,8 @@ func (h *health) visit() visit {
 }
 
 // enter begins a read. As long as it is not known whether the service answers,
-// one goes ahead and the others wait for it.
-func (h *health) enter(ctx context.Context) (visit, error) {
+// one goes ahead and the others wait for it, but for eager ones.
+func (h *health) enter(ctx context.Context, eager bool) (visit, error) {
 	for {
 		h.mu.Lock()
 		v, probe := visit{answers: h.answers, confirming: h.isOut()}, h.probe
@@ -109,7 +109,7 @@ func (h *health) enter(ctx context.Context) (visit, error) {
 		case h.isOut() && h.outage.certain:
 			defer h.mu.Unlock()
 			return v, h.outage.error(nil)
-		case h.works:
+		case h.works, eager:
 			probe = nil
 		case probe == nil:
 			h.probe = make(chan struct{})

@@ -273,7 +273,7 @@ func TestOutageKeepsNoDuplicateFromBeingFound(t *testing.T) {
 }
 
 // The first call of all goes ahead alone, and is waited for no longer than the
-// caller has time.
+// caller has time; but for a page of cards, for which many wait already.
 func TestFirstCallIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	begun, answer := make(chan struct{}), make(chan struct{})
@@ -292,6 +292,9 @@ func TestFirstCallIsWaitedFor(t *testing.T) {
 	defer cancel()
 	if _, err := client.Bins(ctx); !errors.Is(err, context.DeadlineExceeded) || calls.Load() != 1 {
 		t.Errorf("an impatient caller: %v, %d calls", err, calls.Load())
+	}
+	if _, err := client.ListCards(t.Context(), api.CardFilter{}, api.Page{}); err != nil || calls.Load() != 2 {
+		t.Errorf("a page of cards: %v, %d calls", err, calls.Load())
 	}
 	close(answer)
 	if err := errors.Join(<-first, readBins(t, client)); err != nil {

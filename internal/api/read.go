@@ -21,7 +21,7 @@ const (
 // Its error is an *OutageError when every other call would fail like this one,
 // unless it is to find out about a change: then the change's error tells more.
 func (c *Client) read(ctx context.Context, x *call) error {
-	v, err := c.enter(ctx)
+	v, err := c.enter(ctx, x)
 	if err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func (c *Client) read(ctx context.Context, x *call) error {
 	return left
 }
 
-func (c *Client) enter(ctx context.Context) (visit, error) {
+func (c *Client) enter(ctx context.Context, x *call) (visit, error) {
 	switch {
 	case findsOut(ctx):
 		return c.health.visit(), nil
 	case c.HasWritten():
 		return c.health.visit(), c.health.refuses()
 	default:
-		return c.health.enter(ctx)
+		return c.health.enter(ctx, x.eager)
 	}
 }
 
