@@ -10,9 +10,10 @@ import (
 
 // Cards returns all cards that the filter selects, newest first, each once. It
 // reads page after page as they are asked for, and ends with the first error.
-// Cards that come or go meanwhile hide none that stays. Those that this process
-// has just issued are there though the service does not list them yet, as they
-// were issued where they cannot be read.
+// Cards that come or go meanwhile hide none that stays, unless one leaves a status
+// before the end of a page while another takes it on behind: no count shows that.
+// Those that this process has just issued are there though the service does not
+// list them yet, as they were issued where they cannot be read.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		l := cardLister{client: c, filter: filter, yield: yield, listed: map[string]bool{}}
