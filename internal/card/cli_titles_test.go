@@ -12,20 +12,20 @@ import (
 // shows it for each; an explanation has the same title for all, and is shown once.
 func TestTitlesOfWarningsOfManyCards(t *testing.T) {
 	t.Parallel()
-	acctest.Needs(t, "1.5.0", "1.6.0")
+	acctest.Needs(t, "1.7.0", "1.7.0") // import blocks with for_each
 	s := acctest.Start(t)
 	w := acctest.NewWorkspace(t).InProcess(t)
 	pair := func(lines string) string {
 		return required + s.Provider() + fmt.Sprintf("resource \"vcard_card\" \"c\" {\n  for_each = toset([\"a\", \"b\"])\n  bin_id = %q\n  label = each.key\n%s\n}\n", bin, lines)
 	}
-	var imports string
+	var ids string
 	var titles []string
 	for _, label := range []string{"a", "b"} {
 		card := issue(s, map[string]any{"amount": 60, "label": label, "auto_freeze_at": 50})
-		imports += fmt.Sprintf("import {\n  to = vcard_card.c[%q]\n  id = %q\n}\n", label, card.ID)
+		ids += fmt.Sprintf("    %q = %q\n", label, card.ID)
 		titles = append(titles, fmt.Sprintf("Warning: Card %s (%q, ending in %s) may freeze again at once", card.ID, label, read(s, card.ID).Last4))
 	}
-	w.Write("main.tf", imports+pair("  amount = 60\n  auto_freeze_at = 50"))
+	w.Write("main.tf", "import {\n  for_each = {\n"+ids+"  }\n  to = vcard_card.c[each.key]\n  id = each.value\n}\n"+pair("  amount = 60\n  auto_freeze_at = 50"))
 	output := plainText(w.Must("plan", "-no-color"))
 	for _, explanation := range []string{"Warning: Taken over without proof: auto_freeze_at", "Warning: amount is taken as the baseline; no money moves"} {
 		if n := strings.Count(output, explanation); n != 1 {

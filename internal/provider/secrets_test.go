@@ -72,7 +72,7 @@ type needle struct {
 // short secrets occur by chance, so they are searched for where something names
 // them or where they stand alone in quotes.
 func short(name, value string) needle {
-	return needle{name: name, pattern: regexp.MustCompile(fmt.Sprintf(`(?i)(%s\W{0,12}|["'])%s\b`, name, regexp.QuoteMeta(value)))}
+	return needle{name: name, pattern: regexp.MustCompile(fmt.Sprintf(`(?i)%[1]s\W{0,12}%[2]s\b|["']%[2]s\\?["']`, name, regexp.QuoteMeta(value)))}
 }
 
 func long(name, value string) needle {
