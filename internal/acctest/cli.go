@@ -3,7 +3,7 @@ package acctest
 import (
 	"os"
 	"os/exec"
-	"strings"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -16,6 +16,12 @@ func CLI() string { return cli().path }
 
 // OpenTofu reports whether the CLI under test is OpenTofu.
 func OpenTofu() bool { return cli().tofu }
+
+// CountsEphemeral reports whether the CLI under test counts the opening of an
+// ephemeral resource among the changes of a plan.
+func CountsEphemeral() bool {
+	return OpenTofu() && cli().version.Core().LessThan(version.Must(version.NewVersion("1.12.0")))
+}
 
 // Needs skips the test on a CLI older than the versions that have the feature:
 // one of Terraform and one of OpenTofu, where "" means that it has it not.
@@ -50,10 +56,10 @@ var cli = sync.OnceValue(func() commandLine {
 	command := exec.Command(path, "version")
 	command.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1")
 	output, _ := command.Output()
-	var number string
-	c.name, number, _ = strings.Cut(strings.SplitN(string(output), "\n", 2)[0], " v")
-	c.tofu = c.name == "OpenTofu"
-	c.version, _ = version.NewVersion(number)
-	c.name += " " + number
+	// Warnings about the CLI's own configuration may come first.
+	if said := regexp.MustCompile(`(?m)^(Terraform|OpenTofu) v(\S+)`).FindStringSubmatch(string(output)); said != nil {
+		c.name, c.tofu = said[1]+" "+said[2], said[1] == "OpenTofu"
+		c.version, _ = version.NewVersion(said[2])
+	}
 	return c
 })

@@ -233,9 +233,8 @@ func TestCardDetailsReachOnlyAWriteOnlyAttribute(t *testing.T) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: factories,
 		Steps: []resource.TestStep{{
-			Config: config,
-			// OpenTofu counts the opening of an ephemeral resource among the changes.
-			ExpectNonEmptyPlan: acctest.OpenTofu(),
+			Config:             config,
+			ExpectNonEmptyPlan: acctest.CountsEphemeral(),
 			Check: func(state *terraform.State) error {
 				id := state.RootModule().Resources["vcard_card.search"].Primary.ID
 				known := secretsOf(s, id)

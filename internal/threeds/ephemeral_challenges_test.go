@@ -146,8 +146,7 @@ func TestExample(t *testing.T) {
 			ConfigStateChecks: []statecheck.StateCheck{
 				statecheck.ExpectKnownValue("echo.seen", tfjsonpath.New("data"), knownvalue.Bool(true)),
 			},
-			// OpenTofu counts the opening of an ephemeral resource among the changes.
-			ExpectNonEmptyPlan: acctest.OpenTofu(),
+			ExpectNonEmptyPlan: acctest.CountsEphemeral(),
 		}},
 	})
 }
