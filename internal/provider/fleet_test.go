@@ -196,11 +196,12 @@ func plainly(value any) string {
 	return string(encoded)
 }
 
-// card returns the id of the newest live card with a label.
+// card returns the id of the newest live card with a label, of those that are
+// active, if there is one.
 func (f *adFleet) card(label string) string {
 	f.t.Helper()
-	for _, card := range f.s.Get("/cards?per_page=100").Data() {
-		if card["label"] == label && card["status"] != "terminated" {
+	for _, card := range f.s.LiveCards() {
+		if card["label"] == label {
 			id, _ := card["id"].(string)
 			return id
 		}
