@@ -34,6 +34,8 @@ func (s *fleetService) beforePage(number int, change func()) {
 		if earlier != nil {
 			earlier(r)
 		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if !done && r.URL.Query().Get("page") == fmt.Sprint(number) {
 			done = true
 			change()

@@ -54,6 +54,12 @@ func (s *fleetService) calls() int {
 	return s.lists + len(s.gets)
 }
 
+func (s *fleetService) snapshot() []api.CardListItem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.cards)
+}
+
 func (s *fleetService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	time.Sleep(s.latency)
 	if s.hook != nil {
@@ -64,7 +70,7 @@ func (s *fleetService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.gets = append(s.gets, id)
 		s.mu.Unlock()
-		for _, card := range s.cards {
+		for _, card := range s.snapshot() {
 			if card.ID == id {
 				write(w, 200, card)
 				return
@@ -93,7 +99,7 @@ func (s *fleetService) list(w http.ResponseWriter, r *http.Request) {
 	size, _ := strconv.Atoi(query.Get("per_page"))
 	size = min(size, s.cap)
 	found := []api.CardListItem{}
-	for _, card := range s.cards {
+	for _, card := range s.snapshot() {
 		if s.everyStatus || string(card.Status) == query.Get("status") {
 			found = append(found, card)
 		}
