@@ -6,7 +6,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -107,47 +106,19 @@ func (s *service) issue(ctx context.Context, count, frozen int) ([]card, error) 
 	return cards, group.Wait()
 }
 
-// spend buys something with every card.
-func (s *service) spend(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(issuers)
-	for page, listed := 1, 1; listed > 0; page++ {
-		cards, _, err := s.list(ctx, fmt.Sprintf("?per_page=%d&page=%d", perPage, page))
-		if err != nil {
-			return errors.Join(err, group.Wait())
-		}
-		listed = len(cards)
-		for _, c := range cards {
-			group.Go(func() error {
-				body := fmt.Sprintf(`{"card_id": %q, "amount": 20, "merchant": {"name": "Adverts", "mcc": "7311"}}`, c.ID)
-				return s.Call(ctx, http.MethodPost, "/_sandbox/authorizations", body, nil)
-			})
-		}
-	}
-	return group.Wait()
-}
-
-// list returns a page of cards, and how many there are on all pages.
-func (s *service) list(ctx context.Context, query string) (cards []card, total int, err error) {
-	var page struct {
-		Data  []card `json:"data"`
-		Total int    `json:"total"`
-	}
-	err = s.Call(ctx, http.MethodGet, "/cards"+query, "", &page)
-	return page.Data, page.Total, err
-}
-
 // perPage is how many cards a page of the list shows at most (API §4.2).
 const perPage = 100
 
 // pages is how many pages of the card lists show all active and frozen cards.
 func (s *service) pages(ctx context.Context) (pages int, err error) {
 	for _, status := range []string{"active", "frozen"} {
-		_, total, err := s.list(ctx, "?per_page=1&status="+status)
-		if err != nil {
+		var list struct {
+			Total int `json:"total"`
+		}
+		if err := s.Call(ctx, http.MethodGet, "/cards?per_page=1&status="+status, "", &list); err != nil {
 			return 0, err
 		}
-		pages += (total + perPage - 1) / perPage
+		pages += (list.Total + perPage - 1) / perPage
 	}
 	return pages, nil
 }

@@ -30,11 +30,6 @@ variable "frozen" {
   default = null
 }
 
-variable "top_up" {
-  type    = bool
-  default = false
-}
-
 variable "issued" {
   type    = number
   default = 0
@@ -53,7 +48,6 @@ resource "vcard_card" "fleet" {
   allowed_categories = ["advertising"]
   metadata           = { team = "ads" }
   frozen             = count.index < var.changed ? var.frozen : null
-  top_up             = var.top_up ? { below = 50, to = 60 } : null
 }
 
 resource "vcard_card" "issued" {

@@ -74,9 +74,6 @@ func run(ctx context.Context, args []string) (err error) {
 			return fmt.Errorf("measuring %d cards: %w", cards, err)
 		}
 	}
-	if err := b.measureTopUps(ctx, 3_000); err != nil {
-		return fmt.Errorf("measuring 3,000 top-ups: %w", err)
-	}
 	if err := b.measurePlan(ctx, 10_000); err != nil {
 		return fmt.Errorf("measuring 10,000 cards: %w", err)
 	}

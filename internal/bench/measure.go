@@ -63,17 +63,6 @@ func (b *bench) measurePlan(ctx context.Context, cards int) error {
 	})
 }
 
-// measureTopUps has one apply top up every card, once.
-func (b *bench) measureTopUps(ctx context.Context, cards int) error {
-	return b.withFleet(ctx, cards, 0, 0, func(f *fleet) error {
-		if err := f.service.spend(ctx); err != nil {
-			return fmt.Errorf("spending: %w", err)
-		}
-		f.variables["top_up"] = "true"
-		return f.measure(ctx, operation{name: toppedUp, changes: cards, runs: 1}, "apply", "-auto-approve")
-	})
-}
-
 // newBaseline is a fleet of another provider's resources, which call no API.
 func (b *bench) newBaseline(ctx context.Context, name, config string, resources int) (*workspace, error) {
 	w, err := b.workspace(fmt.Sprintf("%s-%d", name, resources), config)

@@ -12,7 +12,6 @@ import (
 const (
 	planned        = "plan, no changes"
 	plannedOffline = "plan, no refresh"
-	toppedUp       = "apply, top up"
 )
 
 // target is a figure and what it may be at most.
@@ -47,9 +46,6 @@ func targets(rows []row) []target {
 		}
 	}
 	for _, r := range rows {
-		if r.operation == toppedUp {
-			all = append(all, target{fmt.Sprintf("calls of an apply that tops up %d cards", r.cards), int64(r.calls.sum()), 9_999, "calls"})
-		}
 		if r.latency != slow || r.operation != planned {
 			continue
 		}
