@@ -3,6 +3,7 @@ package card
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -18,8 +19,15 @@ func (c *Card) Shown(call *server.Call) (usd.Amount, error) {
 	if call.Quirks.Balance == behavior.LessHolds {
 		return c.Balance, nil
 	}
-	_, err := call.Tx.Get([]any{&c.holds}, openHolds+` AND t.card_id = ?`, c.ID)
+	var err error
+	c.holds, err = c.Held(call.Tx)
 	return c.shown(), err
+}
+
+// Held returns what the card's open authorizations keep back.
+func (c *Card) Held(tx *store.Tx) (held usd.Amount, err error) {
+	_, err = tx.Get([]any{&held}, openHolds+` AND t.card_id = ?`, c.ID)
+	return held, err
 }
 
 func (c *Card) shown() usd.Amount { return c.Balance + c.holds }

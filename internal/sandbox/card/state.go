@@ -30,7 +30,7 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 	}
 	switch {
 	case card.Status != status:
-		err = card.setStatus(c, status, event)
+		err = card.setStatus(c, status, event, false)
 	case c.Quirks.RepeatedState == behavior.Conflict:
 		err = card.repeated()
 	}
@@ -49,9 +49,19 @@ func (c *Card) repeated() *wire.Error {
 	}
 }
 
-func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType) error {
+// setStatus changes the status; automatic is the service's own doing.
+func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
 	c.Status = status
 	if err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID); err != nil {
+		return err
+	}
+	now, err := call.Tx.Now()
+	if err != nil {
+		return err
+	}
+	err = call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
+		call.Account.ID, c.ID, status, automatic, now.UnixMilli())
+	if err != nil {
 		return err
 	}
 	return webhook.Emit(call, event, c.full())
@@ -66,7 +76,7 @@ func (c *Card) AutoFreeze(call *server.Call) error {
 	if shown, err := c.Shown(call); err != nil || shown >= *c.AutoFreezeAt {
 		return err
 	}
-	return c.setStatus(call, Frozen, webhook.CardFrozen)
+	return c.setStatus(call, Frozen, webhook.CardFrozen, true)
 }
 
 func terminate(c *server.Call) (wire.Response, error) {
@@ -86,7 +96,7 @@ func terminate(c *server.Call) (wire.Response, error) {
 		}
 	}
 	card.Balance, card.holds = 0, 0
-	if err := card.setStatus(c, Terminated, webhook.CardTerminated); err != nil {
+	if err := card.setStatus(c, Terminated, webhook.CardTerminated, false); err != nil {
 		return wire.Response{}, err
 	}
 	return wire.OK(terminationView{card.PublicID, Terminated, rest}), nil

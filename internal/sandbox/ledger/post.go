@@ -91,8 +91,14 @@ func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
 	if err != nil {
 		return err
 	}
-	entry, err := tx.Insert(`INSERT INTO ledger_entries (account_id, kind, created_at) VALUES (?, ?, ?)`,
-		accountID, kind, now.UnixMilli())
+	var card *int64 // its ledger account
+	for _, leg := range legs {
+		if leg.kind == Card {
+			card = &leg.cardID
+		}
+	}
+	entry, err := tx.Insert(`INSERT INTO ledger_entries (account_id, kind, card_account_id, created_at) VALUES (?, ?, ?, ?)`,
+		accountID, kind, card, now.UnixMilli())
 	if err != nil {
 		return err
 	}

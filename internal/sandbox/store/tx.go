@@ -133,6 +133,13 @@ func (tx *Tx) ResetClock() error {
 	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
+// Version changes with every commit to the file, whichever process makes it. It
+// compares with that of other transactions of ReadLong alone, while the file is open.
+func (tx *Tx) Version() (version string, err error) {
+	_, err = tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
+	return version, err
+}
+
 // ReadSetting fills value with what was written under a name, and leaves it as
 // it is when nothing was.
 func (tx *Tx) ReadSetting(name string, value any) error {

@@ -21,8 +21,8 @@ const (
 	Expired  = "expired"
 )
 
-// lifetime is how long a cardholder has to complete a challenge.
-const lifetime = 5 * time.Minute
+// Lifetime is how long a cardholder has to complete a challenge.
+const Lifetime = 5 * time.Minute
 
 // Challenge is the object of API §2.6.
 type Challenge struct {

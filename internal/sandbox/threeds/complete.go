@@ -34,7 +34,7 @@ func begin(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	expires := now.Add(lifetime)
+	expires := now.Add(Lifetime)
 	err = c.Tx.Exec(`
 		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())

@@ -49,7 +49,7 @@ func authorize(c *server.Call) (wire.Response, error) {
 	if reason == "" {
 		body.Transaction, err = a.approve(c)
 	} else {
-		body.Transaction, err = a.refuse(c)
+		body.Transaction, err = a.refuse(c, reason)
 		body.DeclineReason = &reason
 	}
 	return wire.Created(body), err
@@ -90,7 +90,7 @@ func (a attempt) decline(tx *store.Tx) (declineReason, error) {
 	case len(allowed) > 0 && !slices.Contains(allowed, card.CategoryOf(a.merchant.MCC)):
 		return categoryNotAllowed, nil
 	}
-	spent, err := spentThisMonth(tx, a.card.ID)
+	spent, err := SpentThisMonth(tx, a.card.ID)
 	if err == nil && spent+a.amount > a.card.SpendingLimit {
 		return spendingLimitExceeded, nil
 	}
@@ -118,8 +118,10 @@ func (a attempt) approve(c *server.Call) (Transaction, error) {
 	return shown, finish(c, a.card, balance, webhook.TransactionAuthorized, shown)
 }
 
-func (a attempt) refuse(c *server.Call) (Transaction, error) {
-	shown, err := Record(c.Tx, c.Account.ID, New{Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant})
+func (a attempt) refuse(c *server.Call, reason declineReason) (Transaction, error) {
+	shown, err := Record(c.Tx, c.Account.ID, New{
+		Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant, Reason: reason,
+	})
 	if err != nil {
 		return Transaction{}, err
 	}

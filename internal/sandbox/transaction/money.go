@@ -65,10 +65,10 @@ func finish(c *server.Call, on *card.Card, balance usd.Amount, event webhook.Eve
 // monthOf returns the UTC calendar month, YYYY-MM, of a timestamp.
 func monthOf(timestamp string) string { return timestamp[:len("2006-01")] }
 
-// spentThisMonth returns what a card's authorizations of the current UTC month
+// SpentThisMonth returns what a card's authorizations of the current UTC month
 // come to: the settled amount of those that are settled, the held one of the
 // others. Refunds do not lower it.
-func spentThisMonth(tx *store.Tx, cardID int64) (spent usd.Amount, err error) {
+func SpentThisMonth(tx *store.Tx, cardID int64) (spent usd.Amount, err error) {
 	now, err := tx.Now()
 	if err != nil {
 		return 0, err

@@ -50,6 +50,7 @@ type New struct {
 	Amount   usd.Amount
 	Fee      usd.Amount
 	Merchant Merchant
+	Reason   declineReason // of a decline
 }
 
 // Record writes a transaction and returns what the API shows of it. It moves no
@@ -77,9 +78,10 @@ func Record(tx *store.Tx, accountID int64, n New) (shown Transaction, err error)
 		CreatedAt: wire.Timestamp(time.UnixMilli(created)),
 	}
 	err = tx.Exec(`
-		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, created)
+		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
+		                          decline_reason, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, ''), ?)`,
+		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, n.Reason, created)
 	return shown, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -46,11 +47,17 @@ func balance(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	s.CardsTotalBalance += held
-	var pending usd.Amount
-	_, err = c.Tx.Get([]any{&pending, &s.CardsActive}, `
-		SELECT (SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ?1 AND status = ?3),
-		       (SELECT COUNT(*) FROM cards WHERE account_id = ?1 AND status = ?2)`,
-		c.Account.ID, card.Active, depositPending)
+	if _, err := c.Tx.Get([]any{&s.CardsActive}, `SELECT COUNT(*) FROM cards WHERE account_id = ? AND status = ?`, c.Account.ID, card.Active); err != nil {
+		return wire.Response{}, err
+	}
+	pending, err := PendingDeposits(c.Tx, c.Account.ID)
 	s.Balance, s.PendingDeposits = c.Quirks.WalletAmount(balance), c.Quirks.WalletAmount(pending)
 	return wire.OK(s), err
+}
+
+// PendingDeposits returns what is on its way into an account's wallet.
+func PendingDeposits(tx *store.Tx, accountID int64) (pending usd.Amount, err error) {
+	_, err = tx.Get([]any{&pending}, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
+		accountID, depositPending)
+	return pending, err
 }

@@ -1,0 +1,146 @@
+// Package activity tells what happened on an account or on one of its cards, from
+// what every change leaves behind: transactions, movements of money, changes of
+// status, challenges and deposits.
+package activity
+
+import (
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Kind says what happened.
+type Kind string
+
+// The kinds of a Record. Those of transactions are their types.
+const (
+	Opened    Kind = "opened" // the account, with a balance
+	Issued    Kind = "issued"
+	Funded    Kind = "funded"
+	Withdrawn Kind = "withdrawn"
+	Returned  Kind = "returned" // to the wallet, when the card was terminated
+
+	Authorization Kind = "authorization"
+	Settlement    Kind = "settlement"
+	Refund        Kind = "refund"
+	Decline       Kind = "decline"
+
+	Active     Kind = "unfrozen"
+	Frozen     Kind = "frozen"
+	AutoFrozen Kind = "auto-frozen"
+	Terminated Kind = "terminated"
+
+	Challenge        Kind = "challenge"
+	DepositPending   Kind = "deposit-pending"
+	DepositConfirmed Kind = "deposit-confirmed"
+)
+
+// Record is something that happened.
+type Record struct {
+	At       time.Time
+	Kind     Kind
+	ID       string // of the transaction, challenge or deposit
+	CardID   string // empty: it concerns no card
+	Label    string // of the card
+	Last4    string
+	Amount   usd.Amount
+	Fee      usd.Amount
+	Merchant string
+	MCC      string
+	Reason   string     // of a decline, or the status of a challenge
+	Left     usd.Amount // of an authorization, to settle; of a settlement, to refund
+}
+
+// Open tells whether a merchant can still settle or refund it.
+func (r Record) Open() bool { return r.Left > 0 }
+
+// OfAccount returns a page of what happened on an account, newest first, and
+// whether there is more.
+func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []Record, more bool, err error) {
+	return list(tx, page, accountID,
+		transactions+`WHERE t.account_id = ?1 ORDER BY t.id DESC LIMIT ?2`,
+		movements+`WHERE e.account_id = ?1 AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
+		statusChanges+`WHERE s.account_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
+		challenges+`WHERE h.account_id = ?1 ORDER BY h.id DESC LIMIT ?2`,
+		deposits+`WHERE d.account_id = ?1 ORDER BY d.id DESC LIMIT ?2`)
+}
+
+// OfCard is OfAccount for a card.
+func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []Record, more bool, err error) {
+	return list(tx, page, cardID,
+		transactions+`WHERE t.card_id = ?1 ORDER BY t.id DESC LIMIT ?2`,
+		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
+		statusChanges+`WHERE s.card_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
+		challenges+`WHERE h.card_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
+}
+
+// Loaded returns what an owner put on a card, less what was taken back.
+func Loaded(tx *store.Tx, cardID int64) (loaded usd.Amount, err error) {
+	_, err = tx.Get([]any{&loaded}, `
+		SELECT COALESCE(SUM(p.amount), 0) FROM cards c JOIN ledger_entries e ON e.card_account_id = c.ledger_account_id
+		JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = c.ledger_account_id
+		WHERE c.id = ? AND `+moved+` AND e.kind <> 'card terminated'`, cardID)
+	return loaded, err
+}
+
+// moved is the condition of the two indexes of movements, to the letter.
+const moved = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated')`
+
+// Each source selects the columns of a Record, after a rank that orders what one
+// change left in several of them. Only the newest are read, from an index.
+const (
+	transactions = `
+		SELECT t.created_at, 2, t.id, t.type, t.public_id, c.public_id, c.label, c.last4, t.amount, t.fee, t.merchant_name, t.merchant_mcc,
+		       COALESCE(t.decline_reason, ''),
+		       CASE t.type
+		         WHEN 'authorization' THEN CASE WHEN EXISTS (SELECT 1 FROM transactions f WHERE f.parent_id = t.id) THEN 0 ELSE t.amount END
+		         WHEN 'settlement' THEN t.amount - (SELECT COALESCE(SUM(f.amount), 0) FROM transactions f WHERE f.parent_id = t.id)
+		         ELSE 0 END
+		FROM transactions t JOIN cards c ON c.id = t.card_id `
+	movements = `
+		SELECT e.created_at, 1, e.id,
+		       CASE e.kind WHEN 'opening balance' THEN 'opened' WHEN 'deposit confirmed' THEN 'deposit-confirmed' WHEN 'card issued' THEN 'issued'
+		         WHEN 'card funded' THEN 'funded' WHEN 'card withdrawn' THEN 'withdrawn' ELSE 'returned' END,
+		       '', COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''),
+		       (SELECT ABS(p.amount) FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
+		        WHERE p.entry_id = e.id AND l.kind IN ('card', 'deposits')),
+		       0, '', '', '', 0
+		FROM ledger_entries e LEFT JOIN cards c ON c.ledger_account_id = e.card_account_id `
+	statusChanges = `
+		SELECT s.created_at, 3, s.id,
+		       CASE WHEN s.status = 'active' THEN 'unfrozen' WHEN s.automatic THEN 'auto-frozen' ELSE s.status END,
+		       '', c.public_id, c.label, c.last4, 0, 0, '', '', '', 0
+		FROM status_changes s JOIN cards c ON c.id = s.card_id `
+	challenges = `
+		SELECT h.expires_at - ?5, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', h.status, 0
+		FROM challenges h JOIN cards c ON c.id = h.card_id `
+	deposits = `
+		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', 0
+		FROM deposits d `
+)
+
+func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []Record, more bool, err error) {
+	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY 1 DESC, 2 DESC, 3 DESC LIMIT ?3 OFFSET ?4`
+	now, err := tx.Now()
+	if err != nil {
+		return nil, false, err
+	}
+	records, err = store.Select(tx, func(row store.Row) (Record, error) { return scan(row, now) }, union,
+		id, page.Offset()+page.Size+1, page.Size+1, page.Offset(), threeds.Lifetime.Milliseconds())
+	shown := min(page.Size, int64(len(records)))
+	return records[:shown], int64(len(records)) > shown, err
+}
+
+func scan(row store.Row, now time.Time) (r Record, err error) {
+	var at, rank, id int64
+	err = row.Scan(&at, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason, &r.Left)
+	r.At = time.UnixMilli(at).UTC()
+	if r.Kind == Challenge && r.Reason == threeds.Pending && !r.At.Add(threeds.Lifetime).After(now) {
+		r.Reason = threeds.Expired
+	}
+	return r, err
+}

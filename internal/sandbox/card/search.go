@@ -1,0 +1,50 @@
+package card
+
+import (
+	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// Filter picks cards of an account; what is empty picks all.
+type Filter struct {
+	Text   string // in the label, or the last four digits, or the id
+	Status Status
+}
+
+// Search returns a page of the cards that a filter picks, newest first, and how
+// many there are.
+func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
+	where, args := `WHERE c.account_id = ?`, []any{accountID}
+	if f.Status != "" {
+		where, args = where+` AND c.status = ?`, append(args, f.Status)
+	}
+	if f.Text != "" {
+		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text)
+		where += ` AND (c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`
+		args = append(args, "%"+literal+"%", f.Text, f.Text)
+	}
+	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM cards c `+where, args...); err != nil {
+		return nil, 0, err
+	}
+	found, err = store.Select(tx, scan, columns+`WHERE c.id IN (SELECT c.id FROM cards c `+where+
+		` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`, append(args, page.Size, page.Offset())...)
+	return found, total, err
+}
+
+// CountByStatus returns how many cards of an account have each status.
+func CountByStatus(tx *store.Tx, accountID int64) (map[Status]int64, error) {
+	type count struct {
+		status Status
+		cards  int64
+	}
+	all, err := store.Select(tx, func(row store.Row) (c count, err error) {
+		return c, row.Scan(&c.status, &c.cards)
+	}, `SELECT status, COUNT(*) FROM cards WHERE account_id = ? GROUP BY status`, accountID)
+	counts := map[Status]int64{}
+	for _, c := range all {
+		counts[c.status] = c.cards
+	}
+	return counts, err
+}
