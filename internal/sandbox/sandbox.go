@@ -84,7 +84,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	srv := &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Closing: lifetime.Done()}
 	s.handler = srv.Handler(slices.Concat(
 		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(),
-		control.Routes(s.recorder)))
+		control.Routes(s.recorder, counters)))
 	s.worker = webhook.StartWorker(webhook.WorkerOptions{
 		DB: db, Keys: s.keys, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout, PublicOnly: o.PublicWebhooks,
 	})

@@ -40,6 +40,20 @@ func ByKey(tx *store.Tx, key string) (a Account, found bool, err error) {
 	return a, found, err
 }
 
+// ByID returns the account of a row.
+func ByID(tx *store.Tx, id int64) (a Account, found bool, err error) {
+	a.ID = id
+	found, err = tx.Get([]any{&a.PublicID, &a.State}, `SELECT public_id, state FROM accounts WHERE id = ?`, id)
+	return a, found, err
+}
+
+// First returns the account that the file began with.
+func First(tx *store.Tx) (a Account, err error) {
+	a.PublicID = firstPublicID
+	_, err = tx.Get([]any{&a.ID, &a.State}, `SELECT id, state FROM accounts WHERE public_id = ?`, firstPublicID)
+	return a, err
+}
+
 // New is an account to be created.
 type New struct {
 	PublicID string

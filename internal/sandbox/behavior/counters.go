@@ -52,6 +52,26 @@ func (c *Counters) Admit(l Limits, accountID int64, class Class, now time.Time) 
 	return 0
 }
 
+// ReadUsed returns how many calls of an account are in the window of each limit.
+// What has no limit is not counted.
+func (c *Counters) ReadUsed(tx *store.Tx, accountID int64) (Limits, error) {
+	if err := c.Read(tx); err != nil {
+		return Limits{}, err
+	}
+	now, err := tx.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in := func(class Class, length time.Duration) int64 {
+		return of(c.counted, counted{accountID, class}).in(length, now).calls
+	}
+	return Limits{
+		RequestsPerMinute: in(Request, time.Minute),
+		CreatesPerMinute:  in(Create, time.Minute),
+		RequestsPerHour:   in(Request, longestWindow),
+		DetailsPerMinute:  in(Details, time.Minute),
+	}, err
+}
+
 func of(histories map[counted]*history, key counted) *history {
 	if histories[key] == nil {
 		histories[key] = &history{}

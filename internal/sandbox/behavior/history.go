@@ -42,15 +42,20 @@ func (h *history) add(m moment) {
 	h.moments = append(h.moments, m)
 }
 
-// wait is how long it takes until a window has room.
-func (h *history) wait(w window, now time.Time) time.Duration {
+// in returns the part of the history that is in the window of a length.
+func (h *history) in(length time.Duration, now time.Time) span {
 	h.minute.advance(h.moments, now.Add(-time.Minute))
 	h.hour.advance(h.moments, now.Add(-longestWindow))
 	h.forget()
-	s := h.minute
-	if w.length == longestWindow {
-		s = h.hour
+	if length == longestWindow {
+		return h.hour
 	}
+	return h.minute
+}
+
+// wait is how long it takes until a window has room.
+func (h *history) wait(w window, now time.Time) time.Duration {
+	s := h.in(w.length, now)
 	over := s.calls - w.limit + 1 // calls that have to leave the window
 	for i := s.start; over > 0 && i < len(h.moments); i++ {
 		if over -= h.moments[i].calls; over <= 0 {

@@ -86,6 +86,14 @@ func readLimits(c *server.Call) (wire.Response, error) {
 	return wire.OK(limits), err
 }
 
+// readUsed shows how many calls of the account are in the window of each limit.
+func readUsed(counters *behavior.Counters) func(*server.Call) (wire.Response, error) {
+	return func(c *server.Call) (wire.Response, error) {
+		used, err := counters.ReadUsed(c.Tx, c.Account.ID)
+		return wire.OK(used), err
+	}
+}
+
 // replaceLimits sets all limits; one that is left out is as documented. Calls
 // that were counted stay counted.
 func replaceLimits(c *server.Call) (wire.Response, error) {

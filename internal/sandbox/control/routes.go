@@ -5,6 +5,7 @@ package control
 import (
 	"net/http"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -12,7 +13,7 @@ import (
 )
 
 // Routes are the control calls.
-func Routes(recorder *requestlog.Recorder) []server.Route {
+func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server.Route {
 	const (
 		clock    = server.Control + "/clock"
 		faults   = server.Control + "/faults"
@@ -27,6 +28,7 @@ func Routes(recorder *requestlog.Recorder) []server.Route {
 		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: replaceLimits},
+		{Method: http.MethodGet, Path: limits + "/used", Handle: readUsed(counters)},
 		{Method: http.MethodGet, Path: quirks, Handle: readQuirks},
 		{Method: http.MethodPut, Path: quirks, Handle: replaceQuirks},
 		{Method: http.MethodGet, Path: faults, Handle: listFaults},

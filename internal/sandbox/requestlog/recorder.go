@@ -91,7 +91,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		r.timer = nil
 	}
 	r.mu.Unlock()
-	if len(entries) == 0 {
+	if len(entries) == 0 && len(counts) == 0 {
 		return nil
 	}
 	err := r.db.Write(ctx, func(tx *store.Tx) error {

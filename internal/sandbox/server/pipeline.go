@@ -181,22 +181,27 @@ func (s *Server) handle(tx *store.Tx, x *exchange) (res wire.Response, err error
 	return res, err
 }
 
-// refuse responds to what went wrong: a refusal in its own words, anything else
-// with a 500. A caller that went away while it waited for its turn has had
-// nothing done: that is the only thing which a context ends.
+// refuse responds to what went wrong.
 func (s *Server) refuse(x *exchange, err error) wire.Response {
+	return x.errorResponse(s.explain(x.request.Context(), x.id, err))
+}
+
+// explain returns a refusal in its own words, and anything else as a 500. A caller
+// that went away while it waited for its turn has had nothing done: that is the
+// only thing which a context ends.
+func (s *Server) explain(ctx context.Context, requestID string, err error) *wire.Error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
-		return x.errorResponse(refused)
+		return refused
 	}
-	if x.request.Context().Err() != nil {
-		return x.errorResponse(wire.Invalid("the request was given up before it was processed"))
+	if ctx.Err() != nil {
+		return wire.Invalid("the request was given up before it was processed")
 	}
 	if errors.Is(err, store.ErrBusy) {
-		s.Logger.Warn("the file was busy", "request", x.id)
-		return x.errorResponse(unavailable())
+		s.Logger.Warn("the file was busy", "request", requestID)
+		return unavailable()
 	}
-	s.Logger.Error("a request failed", "request", x.id, "error", err)
-	return x.errorResponse(internalError(x.id))
+	s.Logger.Error("a request failed", "request", requestID, "error", err)
+	return internalError(requestID)
 }
 
 // record logs API calls before their responses are sent, so that whoever has a

@@ -75,6 +75,7 @@ type Server struct {
 	Logger   *slog.Logger
 	Closing  <-chan struct{} // ends the delays of faults
 
+	routes   map[string]Route    // by their methods and paths
 	inFlight sync.Map            // by idempotencyScope: the calls without a response yet
 	bodies   *semaphore.Weighted // bytes
 }
@@ -84,7 +85,9 @@ type Server struct {
 func (s *Server) Handler(routes []Route) http.Handler {
 	s.bodies = semaphore.NewWeighted(maxBodies)
 	mux := http.NewServeMux()
+	s.routes = make(map[string]Route, len(routes))
 	for _, route := range routes {
+		s.routes[route.Method+" "+route.Path] = route
 		mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
 	}
 	unknown := Route{Method: http.MethodGet, Handle: func(*Call) (wire.Response, error) { return wire.Response{}, unknownPath() }}
