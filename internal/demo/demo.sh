@@ -37,3 +37,4 @@ run "$cli" plan -input=false -no-color -var-file=next-week.tfvars -detailed-exit
 echo "== The end: every card is terminated, its balance returns to the wallet"
 run "$cli" destroy -input=false -no-color -auto-approve -var-file=next-week.tfvars
 printf '\nDone: cards issued, funded, frozen and terminated; nothing is left.\n'
+printf 'To watch it in a browser: terraform-provider-vcard sandbox serves a dashboard, and prints the link to it.\n'

@@ -16,6 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/dashboard"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -50,7 +51,9 @@ type Sandbox struct {
 	recorder *requestlog.Recorder
 	cancel   context.CancelFunc // of what waits in requests
 	worker   *webhook.Worker
+	server   *server.Server
 	handler  http.Handler
+	wall     func() time.Time
 }
 
 // Open opens the service in a file, or begins one, and delivers its events
@@ -62,6 +65,9 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	}
 	if o.APIKey != "" && !strings.HasPrefix(o.APIKey, vault.KeyPrefix) {
 		return nil, fmt.Errorf("a sandbox's API key begins with %s; a real key has no place in it", vault.KeyPrefix)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -75,14 +81,14 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	counters := behavior.NewCounters()
-	s := &Sandbox{db: db, recorder: requestlog.New(db, counters, o.Logger)}
+	s := &Sandbox{db: db, recorder: requestlog.New(db, counters, o.Logger), wall: o.Clock}
 	if err := db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
 	lifetime, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
-	srv := &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Closing: lifetime.Done()}
-	s.handler = srv.Handler(slices.Concat(
+	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Closing: lifetime.Done()}
+	s.handler = s.server.Handler(slices.Concat(
 		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(),
 		control.Routes(s.recorder, counters)))
 	s.worker = webhook.StartWorker(webhook.WorkerOptions{
@@ -132,6 +138,13 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) error {
 // Where a fault cuts a response off, it panics with
 // http.ErrAbortHandler after it wrote what the caller is to see, if anything.
 func (s *Sandbox) Handler() http.Handler { return s.handler }
+
+// Dashboard serves the web page at every path that Handler has nothing at, and
+// Handler at the others. The address is where it will be served, as in
+// http://127.0.0.1:8420; names are other names of the machine there.
+func (s *Sandbox) Dashboard(address string, names ...string) (*dashboard.Dashboard, error) {
+	return dashboard.New(dashboard.Options{Server: s.server, Next: s.handler, Address: address, Names: names, Now: s.wall})
+}
 
 // APIKey returns the first account's key, the same at each opening of a file.
 func (s *Sandbox) APIKey() string { return s.apiKey }

@@ -145,8 +145,13 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 		return err
 	}
 	defer func() { err = errors.Join(err, service.Close()) }() //nolint:contextcheck // closing comes after the context's end
-	server := &http.Server{
-		Handler:           service.Handler(),
+	name, _, _ := net.SplitHostPort(s.listen)                  // it was good enough to listen on
+	dashboard, err := service.Dashboard(root(listener.Addr()), name)
+	if err != nil {
+		return err
+	}
+	web := &http.Server{
+		Handler:           dashboard,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
@@ -156,12 +161,13 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	// The key goes to standard output alone: the log may be kept.
-	_, err = fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", baseURL(listener.Addr()), service.APIKey())
+	_, err = fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", root(listener.Addr())+server.API, service.APIKey())
 	if err != nil {
 		return fmt.Errorf("writing the address: %w", err)
 	}
 	logger.Info("the sandbox listens", "address", listener.Addr().String(), "data", s.data)
-	err = serve(ctx, server, listener, service.Lost())
+	logger.Info("this link opens the dashboard, once and within 15 minutes", "link", dashboard.Link())
+	err = serve(ctx, web, listener, service.Lost())
 	logger.Info("the sandbox has stopped")
 	select {
 	case <-service.Lost():
@@ -199,14 +205,14 @@ func isLoopback(address net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// baseURL is the address to give to clients on this machine.
-func baseURL(address net.Addr) string {
+// root is the address to give to clients on this machine.
+func root(address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
-		return "http://" + address.String() + server.API
+		return "http://" + address.String()
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port) + server.API
+	return "http://" + net.JoinHostPort(host, port)
 }

@@ -22,7 +22,12 @@ type Options struct {
 
 	Wrap   func(http.Handler) http.Handler // put around the service, such as contract.Handler
 	Direct bool                            // no network: the client calls the handler itself
+
+	Dashboard bool // serve the web page too; not where Direct
 }
+
+// WithDashboard is an option: the web page is served too.
+func WithDashboard(o *Options) { o.Dashboard = true }
 
 // Stopped is an option: a clock that only Advance moves.
 func Stopped(at time.Time) func(*Options) {
@@ -41,6 +46,7 @@ type Server struct {
 	*Client
 
 	Path string // of its file
+	Link string // logs in to the dashboard, where there is one
 	stop func()
 }
 
@@ -58,16 +64,19 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := &Server{Path: o.Path}
 	handler := box.Handler()
 	if o.Wrap != nil {
 		handler = o.Wrap(handler)
 	}
-	s := &Server{Path: o.Path}
 	disconnect := func() {}
 	if o.Direct {
 		s.Client = &Client{process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}, t, Direct(handler)}
 	} else {
 		server := httptest.NewUnstartedServer(handler)
+		if o.Dashboard {
+			server.Config.Handler, s.Link = withDashboard(t, box, server)
+		}
 		if o.Logger != nil {
 			server.Config.ErrorLog = slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)
 		}
@@ -85,6 +94,15 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 		s.Quirks(compatibleQuirks())
 	}
 	return s
+}
+
+func withDashboard(t testing.TB, box *sandbox.Sandbox, server *httptest.Server) (handler http.Handler, link string) {
+	t.Helper()
+	dashboard, err := box.Dashboard("http://" + server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dashboard, dashboard.Link()
 }
 
 // Close ends the service; its file can be opened again.

@@ -1,0 +1,84 @@
+// Brings the page up to date while it is open: asks whether anything has changed,
+// and then replaces what differs, so that focus, typed text and open parts stay.
+"use strict";
+
+const interval = 400; // milliseconds
+const dot = document.getElementById("connection");
+const clock = document.getElementById("clock");
+let version = document.body.dataset.version;
+
+function say(state, words) {
+  if (dot.title === words) return;
+  dot.className = "dot " + state;
+  dot.title = words;
+}
+
+async function bringUpToDate() {
+  if (document.hidden) return;
+  const state = await (await fetch("/live", { cache: "no-store" })).json();
+  if (state.ended) {
+    say("ended", "Logged out");
+    location.replace(location.href);
+    return;
+  }
+  clock.textContent = state.now;
+  if (state.version !== version) {
+    const response = await fetch(location.href, { cache: "no-store", headers: { "X-Dashboard-Live": "1" } });
+    if (response.redirected) return location.replace(location.href);
+    const next = new DOMParser().parseFromString(await response.text(), "text/html");
+    version = next.body.dataset.version;
+    update(document.getElementById("live"), next.getElementById("live"));
+  }
+  say("", "Up to date");
+}
+
+function update(old, next) {
+  if (old.isEqualNode(next) || isKept(old)) return;
+  for (const { name } of [...old.attributes]) {
+    if (!next.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  }
+  for (const { name, value } of next.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  const kept = new Set([...next.children].map((child) => child.id).filter(Boolean));
+  let at = old.firstChild;
+  for (const child of [...next.childNodes]) {
+    while (at && at.id && !kept.has(at.id) && !isKept(at)) at = remove(at);
+    const same = child.id ? old.querySelector(`:scope > #${CSS.escape(child.id)}`) : at && !at.id && alike(at, child) ? at : null;
+    if (!same || !alike(same, child)) {
+      old.insertBefore(document.importNode(child, true), at);
+      continue;
+    }
+    while (at !== same && !kept.has(at.id) && !isKept(at)) at = remove(at);
+    if (at !== same) old.insertBefore(same, at);
+    if (same.nodeType === Node.ELEMENT_NODE) update(same, child);
+    else if (same.data !== child.data) same.data = child.data;
+    at = same.nextSibling;
+  }
+  while (at) at = isKept(at) ? at.nextSibling : remove(at);
+}
+
+function isKept(node) {
+  return node.nodeType === Node.ELEMENT_NODE && node.hasAttribute("data-keep");
+}
+
+function alike(a, b) {
+  return a.nodeType === b.nodeType && a.nodeName === b.nodeName;
+}
+
+function remove(node) {
+  const next = node.nextSibling;
+  node.remove();
+  return next;
+}
+
+async function run() {
+  try {
+    await bringUpToDate();
+  } catch {
+    say("lost", "The sandbox does not answer");
+  }
+  setTimeout(run, interval);
+}
+setTimeout(run, interval);
+document.addEventListener("visibilitychange", () => bringUpToDate().catch(() => {}));

@@ -1,0 +1,76 @@
+// Package dashboard is the sandbox's web page: what an account looks like, and
+// what the outside world may do to it. It reads with the functions of the nouns,
+// and changes nothing but by the calls of the API and of /_sandbox.
+//
+// A further page is a value of page in a file of its own, a template of the same
+// name, and a line in pages.
+package dashboard
+
+import (
+	"crypto/rand"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+)
+
+// Options says what the dashboard is of.
+type Options struct {
+	Server  *server.Server
+	Next    http.Handler     // of the API and the control calls
+	Address string           // where both are served, as in http://127.0.0.1:8420
+	Names   []string         // of the machine, beside localhost and its addresses
+	Now     func() time.Time // the clock on the wall
+}
+
+// Dashboard serves the web page, and leaves every other path to the next handler.
+type Dashboard struct {
+	server    *server.Server
+	next      http.Handler
+	address   *url.URL
+	names     []string
+	sessions  *sessions
+	link      *link
+	secret    []byte // of the tokens of forms
+	pages     []page
+	templates map[string]*template.Template
+	mux       *http.ServeMux
+}
+
+// New returns a dashboard without sessions. It fails over a bad address or template.
+func New(o Options) (*Dashboard, error) {
+	address, err := url.Parse(o.Address)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dashboard{
+		server: o.Server, next: o.Next, address: address, names: append(o.Names, "localhost"),
+		sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
+		link:     newLink(o.Now), secret: []byte(rand.Text()), pages: pages(),
+	}
+	if d.templates, err = parseTemplates(d.pages); err != nil {
+		return nil, err
+	}
+	d.mux = http.NewServeMux()
+	d.mux.HandleFunc("GET /assets/{name}", serveAsset)
+	d.mux.HandleFunc("GET /login", d.showLogin)
+	d.mux.HandleFunc("POST /login", d.logIn)
+	d.mux.HandleFunc("POST /logout", d.logOut)
+	d.mux.HandleFunc("GET /live", d.live)
+	for i := range d.pages {
+		p := &d.pages[i]
+		d.mux.HandleFunc("GET "+p.Path, func(w http.ResponseWriter, r *http.Request) { d.get(w, r, p) })
+		if len(p.actions) > 0 {
+			d.mux.HandleFunc("POST "+p.Path, func(w http.ResponseWriter, r *http.Request) { d.post(w, r, p) })
+		}
+	}
+	d.mux.HandleFunc("/", d.notFound)
+	return d, nil
+}
+
+// Link is an address that logs in to the file's first account, once and soon.
+func (d *Dashboard) Link() string {
+	return d.address.JoinPath("login").String() + "?token=" + d.link.token
+}

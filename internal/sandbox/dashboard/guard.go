@@ -1,0 +1,68 @@
+package dashboard
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+)
+
+// ServeHTTP checks that a request comes from where it should before any page sees it.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !isPage(r.URL) {
+		d.next.ServeHTTP(w, r)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "+
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "same-origin") // no-referrer would take the Origin away from forms
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	switch {
+	case !d.isKnown(r.Host):
+		http.Error(w, "The dashboard is not served under this name. Open "+d.address.String(), http.StatusForbidden)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && !fromSameOrigin(r):
+		http.Error(w, "This form was sent from another site. Nothing was done.", http.StatusForbidden)
+	default:
+		d.mux.ServeHTTP(w, r)
+	}
+}
+
+// isPage tells whether a path is neither of the API nor of the control calls, which
+// answer malformed paths too.
+func isPage(u *url.URL) bool {
+	p := u.EscapedPath()
+	for _, tree := range []string{"/api", server.Control} {
+		if p == tree || strings.HasPrefix(p, tree+"/") {
+			return false
+		}
+	}
+	return strings.HasPrefix(p, "/") && p == path.Clean(p)
+}
+
+// isKnown tells whether a Host header names this server by an address or a name of
+// its own. Any other name may be an attacker's, who has it resolve to this address.
+func (d *Dashboard) isKnown(host string) bool {
+	name := host
+	if bare, _, err := net.SplitHostPort(host); err == nil {
+		name = bare
+	}
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err == nil || slices.ContainsFunc(d.names, func(own string) bool { return strings.EqualFold(own, name) })
+}
+
+// fromSameOrigin tells whether a browser says that a page of this server has sent
+// the request.
+func fromSameOrigin(r *http.Request) bool {
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	site := r.Header.Get("Sec-Fetch-Site")
+	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, r.Host) && (site == "" || site == "same-origin")
+}

@@ -1,0 +1,112 @@
+package dashboard
+
+import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func overviewPage() page {
+	return page{Path: "/{$}", Title: "Overview", template: "overview", read: readOverview}
+}
+
+type overview struct {
+	Wallet, OnCards, Held, Pending usd.Amount
+	Active, Frozen, Terminated     int64
+	Spending                       chart
+	Limits                         []limitUse
+	Newest                         []activity.Record
+}
+
+// limitUse is a limit of the account's key, and how much of it is used.
+type limitUse struct {
+	Name        string
+	Used, Limit int64
+}
+
+func readOverview(v *view) (any, error) {
+	var (
+		o   overview
+		err error
+	)
+	for kind, balance := range map[ledger.Kind]*usd.Amount{ledger.Wallet: &o.Wallet, ledger.Holds: &o.Held} {
+		if *balance, err = ledger.Balance(v.Tx, v.Account.ID, kind); err != nil {
+			return nil, err
+		}
+	}
+	if o.OnCards, err = ledger.CardsTotal(v.Tx, v.Account.ID); err != nil {
+		return nil, err
+	}
+	if o.Pending, err = wallet.PendingDeposits(v.Tx, v.Account.ID); err != nil {
+		return nil, err
+	}
+	cards, err := card.CountByStatus(v.Tx, v.Account.ID)
+	if err != nil {
+		return nil, err
+	}
+	o.Active, o.Frozen, o.Terminated = cards[card.Active], cards[card.Frozen], cards[card.Terminated]
+	const largest, newest = 8, 12
+	spending, total, err := transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	if err != nil {
+		return nil, err
+	}
+	o.Spending = newChart(spending, total)
+	if o.Limits, err = readLimits(v); err != nil {
+		return nil, err
+	}
+	o.Newest, _, err = activity.OfAccount(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: newest})
+	return o, err
+}
+
+func readLimits(v *view) ([]limitUse, error) {
+	limits, err := behavior.ReadLimits(v.Tx)
+	if err != nil {
+		return nil, err
+	}
+	used, err := v.Server.Counters.ReadUsed(v.Tx, v.Account.ID)
+	return []limitUse{
+		{"Requests, last minute", used.RequestsPerMinute, limits.RequestsPerMinute},
+		{"Requests, last hour", used.RequestsPerHour, limits.RequestsPerHour},
+		{"Cards issued, last minute", used.CreatesPerMinute, limits.CreatesPerMinute},
+		{"Details read, last minute", used.DetailsPerMinute, limits.DetailsPerMinute},
+	}, err
+}
+
+// chart is the spending of some cards as bars, in pixels from the top and percent
+// of the width.
+type chart struct {
+	Rows   []chartRow
+	Height int
+	Total  usd.Amount
+	Others usd.Amount // spent by cards that have no bar
+}
+
+type chartRow struct {
+	transaction.Spending
+	Name  string // short enough for a narrow window
+	TextY int
+	BarY  int
+	Width int64
+}
+
+func newChart(spending []transaction.Spending, total usd.Amount) chart {
+	const row, text, bar, maxName = 36, 14, 20, 26
+	c := chart{Height: row * len(spending), Total: total, Others: total}
+	for i, s := range spending {
+		name := []rune(s.Label)
+		if len(name) > maxName {
+			name = append(name[:maxName-1], '…')
+		}
+		if len(name) == 0 {
+			name = []rune("••" + s.Last4)
+		}
+		c.Rows = append(c.Rows, chartRow{s, string(name), i*row + text, i*row + bar, newBar(s.Amount, spending[0].Amount).Percent})
+		c.Others -= s.Amount
+	}
+	return c
+}

@@ -1,0 +1,6 @@
+package dashboard
+
+// pages are all pages, in the order of the navigation.
+func pages() []page {
+	return []page{overviewPage(), cardsPage(), cardPage()}
+}

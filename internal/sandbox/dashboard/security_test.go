@@ -1,0 +1,217 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+func TestPagesWantALogin(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	card := s.Issue("100", `"label":"hidden"`)
+	b := newBrowser(t, s)
+	for _, path := range []string{"/", "/cards", "/cards/" + card, "/cards?q=hidden"} {
+		page := b.get(path).lacks(t, "hidden</a>", "<h1>hidden")
+		if page.Request.URL.Path != "/login" || page.Request.URL.Query().Get("next") != path {
+			t.Errorf("%s led to %s", path, page.Request.URL)
+		}
+	}
+	b.get("/live").has(t, `"ended":true`).lacks(t, `"now":"2`)
+	if refused := b.post("/login", "", "key", s.Key+"x"); refused.StatusCode != http.StatusForbidden {
+		t.Errorf("another key was answered %d", refused.StatusCode)
+	} else {
+		refused.has(t, "No account has this API key").lacks(t, s.Key)
+	}
+	if got := b.post("/login?next=%2Fcards", "", "key", s.Key, "next", "/cards?q=hidden").Request.URL.RequestURI(); got != "/cards?q=hidden" {
+		t.Errorf("the login led to %s", got)
+	}
+}
+
+func TestLoginLeadsNowhereElse(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	for _, next := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "/a/..//evil.example", "javascript:alert(1)", "/api/v1/cards", "\x00"} {
+		b := newBrowser(t, s)
+		if got := b.post("/login", "", "key", s.Key, "next", next).Request.URL; got.Path != "/" || got.Host != strings.TrimPrefix(s.Root(), "http://") {
+			t.Errorf("%q led to %s", next, got)
+		}
+	}
+}
+
+func TestLinkWorksOnce(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	path := strings.TrimPrefix(s.Link, s.Root())
+	ahead := newBrowser(t, s)
+	ahead.send(http.MethodHead, path, nil)
+	ahead.header.Set("Sec-Purpose", "prefetch")
+	ahead.get(path)
+	newBrowser(t, s).get("/login?token="+strings.Repeat("A", 26)).has(t, "used before, or is too old")
+	b := newBrowser(t, s)
+	b.get(path).has(t, "Logged in")
+	b.get("/").has(t, "<h1>Overview</h1>")
+	late := newBrowser(t, s)
+	if again := late.get(path).has(t, "used before"); again.StatusCode != http.StatusForbidden {
+		t.Errorf("again was answered %d", again.StatusCode)
+	}
+	late.get("/").has(t, "<h1>Log in</h1>")
+}
+
+// wall is a clock on the wall that a test moves.
+type wall struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (w *wall) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+func (w *wall) advance(by time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = w.at.Add(by)
+}
+
+func TestLogInsEnd(t *testing.T) {
+	t.Parallel()
+	clock := &wall{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
+	clock.advance(16 * time.Minute)
+	newBrowser(t, s).get(strings.TrimPrefix(s.Link, s.Root())).has(t, "is too old")
+	s.Advance("720h") // the service's own time is no reason to log anybody out
+	b.get("/").has(t, "<h1>Overview</h1>", "2026-03-31")
+	clock.advance(12 * time.Hour)
+	b.get("/").has(t, "<h1>Log in</h1>")
+
+	b.logIn(s.Key)
+	cookies := b.client.Jar.Cookies(must(url.Parse(s.Root())))
+	token := tokenField.FindStringSubmatch(b.get("/").text)[1]
+	b.send(http.MethodPost, "/logout", url.Values{"token": {token}})
+	b.get("/").has(t, "<h1>Log in</h1>")
+	b.client.Jar.SetCookies(must(url.Parse(s.Root())), cookies)
+	b.get("/").has(t, "<h1>Log in</h1>")
+
+	key := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key")
+	other := newBrowser(t, s).logIn(key)
+	s.Post("/_sandbox/reset", nil).OK(200)
+	other.get("/").has(t, "<h1>Log in</h1>")
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func TestForeignRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("100")
+	page := "/cards/" + card
+	token := tokenField.FindStringSubmatch(b.get(page).text)[1]
+	freeze := url.Values{"action": {"freeze"}, "token": {token}}
+	for name, c := range map[string]struct {
+		header http.Header
+		form   url.Values
+		status int
+	}{
+		"foreign host":      {http.Header{"Host": {"evil.example"}}, freeze, 403},
+		"foreign origin":    {http.Header{"Origin": {"http://evil.example"}}, freeze, 403},
+		"another port":      {http.Header{"Origin": {"http://127.0.0.1:1"}}, freeze, 403},
+		"null origin":       {http.Header{"Origin": {"null"}}, freeze, 403},
+		"no origin":         {http.Header{"Origin": {}}, freeze, 403},
+		"another site":      {http.Header{"Sec-Fetch-Site": {"same-site"}}, freeze, 403},
+		"no token":          {nil, url.Values{"action": {"freeze"}}, 403},
+		"another's token":   {nil, url.Values{"action": {"freeze"}, "token": {strings.Repeat("0", 64)}}, 403},
+		"no such action":    {nil, url.Values{"action": {"delete"}, "token": {token}}, 400},
+		"a larger form":     {nil, url.Values{"action": {"freeze"}, "token": {token}, "x": {strings.Repeat("x", 100_000)}}, 400},
+		"token in the path": {nil, url.Values{"action": {"freeze"}}, 403},
+	} {
+		b.header = c.header
+		path := page
+		if name == "token in the path" {
+			path += "?token=" + token
+		}
+		if got := b.send(http.MethodPost, path, c.form); got.StatusCode != c.status {
+			t.Errorf("%s: answered %d, want %d: %s", name, got.StatusCode, c.status, got.text)
+		}
+	}
+	if got := s.Get("/cards/" + card).Text("status"); got != "active" {
+		t.Errorf("the card is %s", got)
+	}
+	b.header = http.Header{"Host": {"evil.example"}}
+	if got := b.get("/"); got.StatusCode != http.StatusForbidden {
+		t.Errorf("a page under a foreign name was answered %d", got.StatusCode)
+	}
+	b.header = http.Header{"Sec-Fetch-Site": {"same-origin"}}
+	b.send(http.MethodPost, page, freeze).has(t, "The card is frozen.")
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	_, b := start(t)
+	for _, path := range []string{"/", "/cards", "/cards/none", "/login", "/live", "/nowhere", "/assets/dashboard.css"} {
+		header := b.get(path).Header
+		policy := header.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+			if !strings.Contains(policy, part) {
+				t.Errorf("%s: the policy lacks %s", path, part)
+			}
+		}
+		if strings.Contains(policy, "unsafe") || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "same-origin" {
+			t.Errorf("%s: the headers are %v", path, header)
+		}
+		if cache := header.Get("Cache-Control"); cache != "no-store" && !(strings.HasPrefix(path, "/assets/") && cache == "no-cache") {
+			t.Errorf("%s: Cache-Control is %q", path, cache)
+		}
+	}
+}
+
+func TestCookieIsStrict(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	cookies := newBrowser(t, s).get("/login").Cookies()
+	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || !strings.HasPrefix(cookies[0].Name, "vcard_dashboard_") {
+		t.Errorf("the cookies are %v", cookies)
+	}
+}
+
+// What callers wrote is text on every page, whatever it looks like.
+func TestForeignTextStaysText(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	const script = `<script>alert(1)</script>`
+	card := s.Issue("100", `"label":"`+script+`"`, `"metadata":{"<img src=x onerror=alert(2)>":"`+script+`"}`)
+	page := "/cards/" + card
+	b.post(page, "buy", "amount", "5", "merchant", script, "mcc", "7311")
+	b.post(page, "challenge", "amount", "5", "merchant", `"><svg onload=alert(3)>`)
+	for _, path := range []string{"/", "/cards", "/cards?q=" + url.QueryEscape(`"><script>`), page} {
+		b.get(path).lacks(t, "<script>alert", "<img src=x", "<svg onload", `"><script>`)
+	}
+	b.post(page, "buy", "amount", script, "merchant", script, "mcc", "73").has(t, "&lt;script&gt;").lacks(t, "<script>alert")
+}
+
+// Paths of the API and of control calls are answered as without a dashboard.
+func TestOtherPathsAreTheAPIs(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	s.Get("/bins").OK(200)
+	s.Get("/_sandbox/nothing").Refused(404, "not_found", "")
+	s.Get("/api/v2/cards").Refused(404, "not_found", "")
+	b := newBrowser(t, s)
+	for _, path := range []string{"//evil.example/..", "/cards/../api/v1/cards"} {
+		if got := b.get(path); got.StatusCode != http.StatusNotFound {
+			t.Errorf("%s was answered %d", path, got.StatusCode)
+		}
+	}
+}

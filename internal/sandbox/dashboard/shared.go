@@ -1,0 +1,134 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// functions are those of the templates, most of which make what a shared template takes.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"bar":     newBar,
+		"choices": newChoices,
+		"clock":   clock,
+		"follow":  newFollowUp,
+		"rfc3339": func(t time.Time) string { return t.Format(time.RFC3339) },
+		"what":    newWhat,
+		"words":   words,
+	}
+}
+
+// clock writes a time of the service for people. It is UTC, which pages say once.
+func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
+
+// words makes a name of the API readable: card_frozen is "card frozen".
+func words(name any) string {
+	return strings.NewReplacer("_", " ", "-", " ").Replace(fmt.Sprint(name))
+}
+
+// what says in words what happened.
+type what struct{ Text, Reason string }
+
+func newWhat(r activity.Record) what {
+	switch r.Kind {
+	case activity.Decline:
+		if r.Reason == "" { // one of an earlier version
+			return what{r.Merchant, "reason not kept"}
+		}
+		return what{r.Merchant, words(r.Reason)}
+	case activity.Challenge:
+		return what{r.Merchant, "3D Secure " + r.Reason}
+	case activity.DepositPending:
+		return what{Text: r.Merchant + " on their way"}
+	}
+	fixed := map[activity.Kind]string{
+		activity.Opened:           "The account's opening balance",
+		activity.Issued:           "Loaded from the wallet",
+		activity.Funded:           "Funded from the wallet",
+		activity.Withdrawn:        "Withdrawn to the wallet",
+		activity.Returned:         "Returned to the wallet",
+		activity.Active:           "Transactions are enabled again",
+		activity.Frozen:           "Transactions are suspended",
+		activity.AutoFrozen:       "The balance fell below the threshold",
+		activity.Terminated:       "For good",
+		activity.DepositConfirmed: "Into the wallet",
+	}
+	if text, found := fixed[r.Kind]; found {
+		return what{Text: text}
+	}
+	return what{Text: r.Merchant}
+}
+
+// bar is a part of a whole as a picture. The figures stand beside it.
+type bar struct {
+	Percent int64
+	Full    bool // the whole, or more
+}
+
+// newBar takes amounts or other integers.
+func newBar(part, whole any) bar {
+	p, w := reflect.ValueOf(part).Int(), reflect.ValueOf(whole).Int()
+	if w <= 0 || p <= 0 {
+		return bar{}
+	}
+	return bar{Percent: max(1, min(100, p*100/w)), Full: p >= w}
+}
+
+// choices is a field with a few values, of which the query chooses one.
+type choices struct {
+	Name, Any, Chosen string
+	Values            []string
+}
+
+func newChoices(query url.Values, name, anyOf string, values ...string) choices {
+	return choices{name, anyOf, query.Get(name), values}
+}
+
+// paging says which part of a list is shown, and links to its neighbours.
+type paging struct {
+	First, Last int64
+	Total       int64  // 0: unknown
+	Newer       string // a query; empty: there is none
+	Older       string
+}
+
+// pageSize is how many rows a page shows.
+const pageSize = 50
+
+// readPage reads which part of a list is asked for; anything that is no number is
+// the first.
+func readPage(query url.Values) wire.Page {
+	const last = 1_000_000
+	number, err := strconv.ParseInt(query.Get("page"), 10, 64)
+	if err != nil || number < 1 {
+		number = 1
+	}
+	return wire.Page{Number: min(number, last), Size: pageSize}
+}
+
+// newPaging describes a page of which so many rows were found.
+func newPaging(query url.Values, p wire.Page, rows int, more bool) paging {
+	s := paging{First: p.Offset() + 1, Last: p.Offset() + int64(rows)}
+	if p.Number > 1 {
+		s.Newer = withPage(query, p.Number-1)
+	}
+	if more {
+		s.Older = withPage(query, p.Number+1)
+	}
+	return s
+}
+
+func withPage(query url.Values, number int64) string {
+	next := maps.Clone(query)
+	next.Set("page", strconv.FormatInt(number, 10))
+	return "?" + next.Encode()
+}
