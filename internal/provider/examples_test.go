@@ -1,8 +1,12 @@
+//go:build unix
+
 package provider_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,84 +19,201 @@ const examples = "../../examples"
 // must find nothing to do, runs its tests, and destroys it.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	var all []string
-	for _, pattern := range []string{"*/main.tf", "actions/*/*.tf", "data-sources/*/*.tf", "ephemeral-resources/*/*.tf", "functions/*/*.tf", "resources/*/*.tf"} {
-		files, err := filepath.Glob(filepath.Join(examples, pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no examples %s: %v", pattern, err)
-		}
-		all = append(all, files...)
-	}
-	for _, file := range all {
-		name, _ := filepath.Rel(examples, file)
-		if strings.HasPrefix(filepath.Base(file), "import") {
-			continue // no such card; the import tests have the same blocks
-		}
-		if filepath.Dir(name) == "mocks" {
-			continue // a module to be tested, which TestExampleOfMocks does
-		}
-		t.Run(name, func(t *testing.T) {
+	for _, folder := range configurations(t) {
+		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
-			applyExample(t, file)
+			top, below, _ := strings.Cut(folder, "/")
+			e := newExample(t, readFiles(t, folder, "*.tf"), "./"+below)
+			copyExample(t, e.w, filepath.Join(examples, top), e.folder)
+			e.lives(t)
+		})
+	}
+	for _, file := range snippets(t) {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			config := readFiles(t, filepath.Dir(file), filepath.Base(file))
+			e := newExample(t, config, ".")
+			if !strings.Contains(config, "required_providers") {
+				config = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n" + config
+			}
+			e.w.Write("main.tf", config)
+			e.lives(t)
 		})
 	}
 }
 
-// applyExample takes a main.tf with all that is beside it, and other files alone.
-func applyExample(t *testing.T, file string) {
+// configurations are the folders that have a main.tf with a provider: modules are
+// applied by those who use them, and what is mocked has a test of its own.
+func configurations(t *testing.T) (folders []string) {
 	t.Helper()
-	content, err := os.ReadFile(file)
+	err := fs.WalkDir(os.DirFS(examples), ".", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Base(path) == "main.tf" && strings.Contains(readFiles(t, filepath.Dir(path), "main.tf"), "\nprovider \"vcard\"") {
+			folders = append(folders, filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("no configurations in %s: %v", examples, err)
+	}
+	return folders
+}
+
+// snippets are the files that the documentation shows, each a configuration.
+func snippets(t *testing.T) (files []string) {
+	t.Helper()
+	for _, kind := range []string{"actions", "data-sources", "ephemeral-resources", "functions", "resources"} {
+		found, err := fs.Glob(os.DirFS(examples), kind+"/*/*.tf")
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no examples of %s: %v", kind, err)
+		}
+		for _, file := range found {
+			if !strings.HasPrefix(filepath.Base(file), "import") { // no such card; the import tests have the same blocks
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+// readFiles returns the files of an example's folder, one after the other.
+func readFiles(t *testing.T, folder, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(examples, folder, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no %s in %s: %v", pattern, folder, err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(content)
+	}
+	return all.String()
+}
+
+// features are what older command lines lack, with the versions of Terraform and
+// OpenTofu that have it.
+var features = []struct {
+	used            *regexp.Regexp
+	terraform, tofu string
+}{
+	{regexp.MustCompile(`(?m)^action "|required_version = ">= 1.14"`), "1.14.0", ""},
+	{regexp.MustCompile(`(?m)^ephemeral "|\bephemeral +=`), "1.11.0", "1.11.0"},
+	{regexp.MustCompile(`provider::`), "1.8.0", "1.7.0"},
+	{regexp.MustCompile(`(?m)^import \{`), "1.7.0", "1.12.0"}, // as of when what for_each runs over may be read from the service
+	{regexp.MustCompile(`(?m)^check "`), "1.5.0", "1.6.0"},
+	{regexp.MustCompile(`\boptional\(`), "1.3.0", "1.6.0"},
+}
+
+// example is a configuration in a workspace of its own.
+type example struct {
+	s      *acctest.Service
+	w      *acctest.Workspace
+	folder string // of the workspace
+}
+
+// newExample skips where the CLI lacks what the configuration uses.
+func newExample(t *testing.T, config, folder string) example {
+	t.Helper()
+	for _, feature := range features {
+		if feature.used.MatchString(config) {
+			acctest.Needs(t, feature.terraform, feature.tofu)
+		}
+	}
+	if strings.Contains(config, "data_json_wo") {
+		t.Skip("needs a Vault, whose provider is not here; the search for secrets applies the same blocks")
+	}
+	e := example{s: acctest.Start(t), w: acctest.NewWorkspace(t), folder: folder}
+	e.w.Env = append(e.w.Env, "VCARD_BASE_URL="+e.s.URL, "VCARD_API_KEY="+e.s.Key,
+		"TF_VAR_webhook_secret=example-of-a-secret", "TF_VAR_signing_secret=example-of-a-secret")
+	if strings.Contains(config, `variable "card_id"`) {
+		e.w.Env = append(e.w.Env, "TF_VAR_card_id="+e.s.Issue("200", `"label":"search"`))
+	}
+	return e
+}
+
+// copyExample copies an example, and gets the modules of a folder in it.
+func copyExample(t *testing.T, w *acctest.Workspace, from, folder string) {
+	t.Helper()
+	if err := os.CopyFS(w.Dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	w.Must("-chdir="+folder, "get", "-no-color")
+}
+
+func (e example) has(pattern string) bool {
+	found, _ := filepath.Glob(filepath.Join(e.w.Dir, e.folder, pattern))
+	return len(found) > 0
+}
+
+func (e example) must(command string, args ...string) string {
+	return e.w.Must(append([]string{"-chdir=" + e.folder, command, "-no-color"}, args...)...)
+}
+
+// lives is the life of an example, from its first apply to its end.
+func (e example) lives(t *testing.T) {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(e.w.Dir, "by-hand"))
+	adopts := err == nil && e.folder != "./by-hand"
+	if adopts {
+		e.w.Must("-chdir=by-hand", "apply", "-auto-approve", "-no-color")
+	}
+	if e.has("*.tfquery.hcl") && e.has("../by-hand") {
+		e.must("query", "-generate-config-out=cards.tf")
+	}
+	output := e.must("apply", "-auto-approve")
+	if strings.Contains(output, "Check block assertion failed") {
+		t.Errorf("the example's check fails:\n%s", output)
+	}
+	if adopts && !strings.Contains(output, "3 imported, 0 added") {
+		t.Errorf("the cards that were there are not taken over:\n%s", output)
+	}
+	if code, output := e.w.Run("-chdir="+e.folder, "plan", "-detailed-exitcode", "-no-color"); code != 0 {
+		t.Errorf("the second plan ended with %d:\n%s", code, output)
+	}
+	if e.has("tests") {
+		t.Run("tests", func(t *testing.T) {
+			acctest.Needs(t, "1.6.0", "1.6.0")
+			e.must("test")
+		})
+	}
+	e.must("destroy", "-auto-approve")
+}
+
+// Each example that is a configuration shows how it is tested.
+func TestExamplesHaveTests(t *testing.T) {
+	t.Parallel()
+	mains, err := fs.Glob(os.DirFS(examples), "*/main.tf")
+	if err != nil || len(mains) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, main := range mains {
+		tests, _ := fs.Glob(os.DirFS(filepath.Join(examples, filepath.Dir(main))), "*.tftest.hcl")
+		more, _ := fs.Glob(os.DirFS(filepath.Join(examples, filepath.Dir(main))), "tests/*.tftest.hcl")
+		if len(tests)+len(more) == 0 {
+			t.Errorf("%s has no .tftest.hcl", filepath.Dir(main))
+		}
+	}
+}
+
+// Every card of an example comes before the one that it replaces goes.
+func TestExamplesIssueBeforeTheyTerminate(t *testing.T) {
+	t.Parallel()
+	blocks := regexp.MustCompile(`(?ms)^resource "vcard_card" "(\w+)" \{.*?^\}`)
+	err := fs.WalkDir(os.DirFS(examples), ".", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) != ".tf" {
+			return err
+		}
+		for _, block := range blocks.FindAllStringSubmatch(readFiles(t, filepath.Dir(path), filepath.Base(path)), -1) {
+			if !strings.Contains(block[0], "create_before_destroy = true") {
+				t.Errorf("%s: vcard_card.%s lacks create_before_destroy", path, block[1])
+			}
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := string(content)
-	switch {
-	case strings.Contains(config, "action \""):
-		acctest.Needs(t, "1.14.0", "")
-	case strings.Contains(config, "data_json_wo"):
-		t.Skip("needs a Vault, whose provider is not here; the search for secrets applies the same blocks")
-	case strings.Contains(config, "ephemeral \""):
-		acctest.Needs(t, "1.11.0", "1.11.0")
-	case strings.Contains(config, "provider::"):
-		acctest.Needs(t, "1.8.0", "1.7.0")
-	}
-	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t)
-	w.Env = append(w.Env, "VCARD_BASE_URL="+s.URL, "VCARD_API_KEY="+s.Key, "TF_VAR_webhook_secret=example-of-a-secret")
-	if filepath.Base(file) == "main.tf" {
-		copyExample(t, w, filepath.Dir(file))
-	}
-	if !strings.Contains(config, "required_providers") {
-		config = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n" + config
-	}
-	w.Write("main.tf", config)
-	if strings.Contains(config, `variable "card_id"`) {
-		var card struct {
-			ID string `json:"id"`
-		}
-		s.Post("/cards", map[string]any{"bin_id": "bin_ads_visa_us", "amount": 200, "label": "search"}).Into(&card)
-		w.Env = append(w.Env, "TF_VAR_card_id="+card.ID)
-	}
-	if output := w.Must("apply", "-auto-approve", "-no-color"); strings.Contains(output, "Check block assertion failed") {
-		t.Errorf("the example's check fails:\n%s", output)
-	}
-	if code, output := w.Run("plan", "-detailed-exitcode", "-no-color"); code != 0 {
-		t.Errorf("the second plan ended with %d:\n%s", code, output)
-	}
-	if _, err := os.Stat(filepath.Join(w.Dir, "tests")); err == nil {
-		t.Run("tests", func(t *testing.T) {
-			acctest.Needs(t, "1.6.0", "1.6.0")
-			w.Must("test", "-no-color")
-		})
-	}
-	w.Must("destroy", "-auto-approve", "-no-color")
-}
-
-// copyExample copies a folder with its modules and tests.
-func copyExample(t *testing.T, w *acctest.Workspace, folder string) {
-	t.Helper()
-	if err := os.CopyFS(w.Dir, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
-	w.Must("get", "-no-color")
 }

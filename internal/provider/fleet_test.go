@@ -34,7 +34,7 @@ func newFleet(t *testing.T) *adFleet {
 	f := &adFleet{t: t, s: acctest.Start(t), w: acctest.NewWorkspace(t)}
 	f.s.Unlimited()
 	f.as(f.s.Key)
-	copyExample(t, f.w, filepath.Join(examples, "ad-campaigns"))
+	copyExample(t, f.w, filepath.Join(examples, "ad-campaigns"), ".")
 	return f
 }
 

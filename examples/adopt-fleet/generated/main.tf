@@ -1,0 +1,25 @@
+# Terraform 1.14 and later: terraform query finds the cards and writes, for each of
+# them, a resource and an import block.
+#
+#   terraform -chdir=../by-hand init && terraform -chdir=../by-hand apply
+#   terraform init
+#   terraform query                               # which cards there are
+#   terraform query -generate-config-out=cards.tf # the configuration
+#   terraform apply                               # imports them, and changes nothing
+terraform {
+  required_version = ">= 1.14"
+
+  required_providers {
+    vcard = {
+      source = "vcard/vcard"
+    }
+  }
+}
+
+# The embedded sandbox. With an account: base_url in place of sandbox, and the key in
+# VCARD_API_KEY.
+provider "vcard" {
+  sandbox = {
+    path = "../fleet.db"
+  }
+}

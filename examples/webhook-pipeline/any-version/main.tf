@@ -1,0 +1,49 @@
+# The service makes the signing secret up. It is in the state, which has to be kept
+# as a secret then, and the pipeline hands it to the secret store:
+#
+#   terraform apply
+#   terraform output -raw signing_secret | vault kv put ads/webhooks secret=-
+terraform {
+  required_providers {
+    vcard = {
+      source = "vcard/vcard"
+    }
+  }
+}
+
+# The embedded sandbox. With an account: base_url in place of sandbox, and the key in
+# VCARD_API_KEY.
+provider "vcard" {
+  sandbox = {
+    path = "webhooks.db"
+  }
+}
+
+variable "url" {
+  description = "Address that receives the events."
+  type        = string
+  default     = "https://hooks.example.com/cards"
+}
+
+# Any change registers a new endpoint, with a new secret. The service cannot remove
+# the old one: the plan names it, and you remove it in the dashboard. To have a new
+# secret with nothing else changed: terraform apply -replace=vcard_webhook.events
+resource "vcard_webhook" "events" {
+  url    = var.url
+  events = ["card.frozen", "transaction.declined", "3ds.challenge"]
+
+  lifecycle {
+    create_before_destroy = true # no moment without an endpoint
+  }
+}
+
+output "endpoint" {
+  description = "Id of the endpoint, as the dashboard shows it."
+  value       = vcard_webhook.events.id
+}
+
+output "signing_secret" {
+  description = "What the receiver verifies signatures with."
+  value       = vcard_webhook.events.secret
+  sensitive   = true
+}
