@@ -1,0 +1,113 @@
+package doctest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"go.yaml.in/yaml/v3"
+)
+
+// Check returns what is wrong with the blocks of a page as they stand, each
+// problem with its line. The shells are those that shell blocks are read by.
+func (p Page) Check(ctx context.Context, shells ...string) error {
+	problems := slices.Clone(p.problems)
+	for _, b := range p.Blocks {
+		if err := b.check(ctx, shells); err != nil {
+			problems = append(problems, p.errorAt(b.Line, "%w", err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (b Block) check(ctx context.Context, shells []string) error {
+	if b.File != "" && !filepath.IsLocal(b.File) {
+		return fmt.Errorf("%s is not in the page's folder", b.File)
+	}
+	switch b.Language {
+	case "terraform", "hcl":
+		return checkHCL(b.Text)
+	case "sh", "shell":
+		return checkShell(ctx, b.Text, shells)
+	case "yaml":
+		return checkYAML(ctx, b.Text)
+	case "json":
+		var value any
+		return json.Unmarshal([]byte(b.Text), &value)
+	case "go":
+		_, err := parser.ParseFile(token.NewFileSet(), b.File, b.Text, 0)
+		return err
+	case "python", "javascript":
+		if b.File == "" {
+			return errors.New("names no file in its first line, and so nothing runs it")
+		}
+		return nil
+	case "text":
+		return nil
+	default:
+		return fmt.Errorf("the language is %q; write text for what is neither run nor read by a test", b.Language)
+	}
+}
+
+func checkHCL(text string) error {
+	if _, diags := hclsyntax.ParseConfig([]byte(text), "", hcl.InitialPos); diags.HasErrors() {
+		return diags
+	}
+	if formatted := string(hclwrite.Format([]byte(text))); formatted != text {
+		return fmt.Errorf("is not in the form of terraform fmt:\n%s", formatted)
+	}
+	return nil
+}
+
+func checkShell(ctx context.Context, text string, shells []string) error {
+	for _, shell := range shells {
+		if output, err := exec.CommandContext(ctx, shell, "-n", "-c", text).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s does not understand it: %w\n%s", shell, err, output)
+		}
+	}
+	return nil
+}
+
+// checkYAML also checks the commands of a pipeline's steps, which runners give to bash.
+func checkYAML(ctx context.Context, text string) error {
+	var document any
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		return err
+	}
+	for _, command := range commands(document, false) {
+		if err := checkShell(ctx, command, []string{"bash"}); err != nil {
+			return fmt.Errorf("%q: %w", command, err)
+		}
+	}
+	return nil
+}
+
+// commands returns the texts below the keys that hold commands on GitHub and GitLab.
+func commands(node any, isCommand bool) []string {
+	var all []string
+	switch n := node.(type) {
+	case string:
+		if isCommand {
+			return []string{n}
+		}
+	case []any:
+		for _, item := range n {
+			all = append(all, commands(item, isCommand)...)
+		}
+	case map[string]any:
+		for key, value := range n {
+			all = append(all, commands(value, key == "run" || key == "script" || strings.HasSuffix(key, "_script"))...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,170 @@
+//go:build unix
+
+package doctest_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/doctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+const root = "../.."
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	sandboxtest.RemoveProgram()
+	os.Exit(code)
+}
+
+// site reads README.md and all pages below .github/ and docs/.
+func site(t *testing.T) doctest.Site {
+	t.Helper()
+	s := doctest.Site{Repository: os.DirFS(root), Pages: map[string]doctest.Page{}}
+	add := func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".md") {
+			return err
+		}
+		s.Pages[path], err = doctest.Read(s.Repository, path)
+		return err
+	}
+	for _, start := range []string{"README.md", ".github", "docs"} {
+		if err := fs.WalkDir(s.Repository, start, add); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// shells are those of bash and zsh that this machine has.
+func shells() []string {
+	return slices.DeleteFunc([]string{"bash", "zsh"}, func(shell string) bool {
+		_, err := exec.LookPath(shell)
+		return err != nil
+	})
+}
+
+func TestBlocksAreWellFormed(t *testing.T) {
+	t.Parallel()
+	for path, page := range site(t).Pages {
+		if strings.HasPrefix(path, ".github/") {
+			continue // for those who work on the code, who see when a block is wrong
+		}
+		if err := page.Check(t.Context(), shells()...); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	if err := site(t).CheckLinks(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBlocksRun runs the guides from top to bottom, as a reader does who pastes
+// one block after the other.
+func TestBlocksRun(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("TF_ACC") == "" || acctest.CLI() == "" {
+		t.Skip("needs TF_ACC and Terraform or OpenTofu")
+	}
+	acctest.Needs(t, "1.11.0", "1.11.0") // which the guides are written for
+	env := append(reader(t), "TF_CLI_CONFIG_FILE="+mirror(t))
+	for _, shell := range []string{"bash", "zsh"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(shell); err != nil {
+				t.Skipf("NOT RUN in %s, which is not installed: the blocks of the guides", shell)
+			}
+			for path, page := range site(t).Pages {
+				if !strings.HasPrefix(path, "docs/guides/") {
+					continue
+				}
+				t.Run(path, func(t *testing.T) {
+					t.Parallel()
+					run(t, doctest.Runner{Shell: shell, Env: env}, page)
+				})
+			}
+		})
+	}
+}
+
+func run(t *testing.T, runner doctest.Runner, page doctest.Page) {
+	t.Helper()
+	if missing := page.Missing(); len(missing) > 0 {
+		t.Skipf("NOT RUN, since %v is not installed", missing)
+	}
+	for _, block := range page.Blocks {
+		if block.LeftOut() {
+			t.Logf("%s:%d: NOT RUN, since %s is not installed", page.Path, block.Line, block.Program)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := runner.Run(ctx, page); err != nil {
+		t.Error(err)
+	}
+}
+
+// reader is the environment of somebody who has a CLI and the built provider, no
+// account, and no network but loopback.
+func reader(t *testing.T) []string {
+	t.Helper()
+	programs := t.TempDir()
+	cli, err := filepath.Abs(acctest.CLI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"terraform": cli, "terraform-provider-vcard": sandboxtest.Program(t)} {
+		if err := os.Symlink(target, filepath.Join(programs, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return slices.ContainsFunc([]string{"TF_", "VCARD_", "MAKE", "MFLAGS", "PATH="}, func(prefix string) bool {
+			return strings.HasPrefix(variable, prefix)
+		})
+	})
+	nowhere := "=http://127.0.0.1:9"
+	return append(own,
+		"PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"CHECKPOINT_DISABLE=1",
+		"TF_CLI_ARGS_apply=-auto-approve", "TF_CLI_ARGS_destroy=-auto-approve", // the reader answers yes
+		"http_proxy"+nowhere, "https_proxy"+nowhere, "HTTP_PROXY"+nowhere, "HTTPS_PROXY"+nowhere,
+		"no_proxy=localhost,127.0.0.1", "NO_PROXY=localhost,127.0.0.1",
+	)
+}
+
+// mirror makes a plugin mirror with the built provider, and returns the CLI's
+// configuration that makes init find it there.
+func mirror(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
+		platform := filepath.Join(folder, host, "vcard", "vcard", "0.1.0", runtime.GOOS+"_"+runtime.GOARCH)
+		if err := os.MkdirAll(platform, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v0.1.0")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := filepath.Join(folder, "cli.tfrc")
+	text := "provider_installation {\n  filesystem_mirror {\n    path = \"" + folder + "\"\n  }\n}\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config
+}

@@ -1,0 +1,71 @@
+package doctest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/vcard/terraform-provider-vcard/internal/doctest"
+)
+
+// siteOf is a repository with these files.
+func siteOf(files map[string]string) doctest.Site {
+	repository := fstest.MapFS{}
+	s := doctest.Site{Repository: repository, Pages: map[string]doctest.Page{}}
+	for name, content := range files {
+		repository[name] = &fstest.MapFile{Data: []byte(content)}
+		if strings.HasSuffix(name, ".md") {
+			s.Pages[name] = doctest.Parse(name, content)
+		}
+	}
+	return s
+}
+
+func TestLinksAreFollowed(t *testing.T) {
+	t.Parallel()
+	const registry = "https://registry.terraform.io/providers/vcard/vcard/latest/docs/"
+	for from, links := range map[string]map[string]string{
+		"README.md": {
+			"docs/guides/money.md#a-plan": "", "examples": "", "examples/main.tf": "", "https://example.com/x": "", "#start": "",
+			"docs/guides/none.md": "no file", "docs/guides/money.md#none": "no heading", "#none": "no heading",
+			"http://example.com": "https://", "https://example.com/a b": "https://", "examples/main.tf#a": "no heading",
+		},
+		"docs/guides/money.md": {
+			"../resources/card.md": "", "../resources/card.md#nestedatt--top_up": "", registry + "guides/money": "",
+			"../resources/card": "no file", "../../examples/main.tf": "registry", "../../README.md": "registry", "../index.md": "registry",
+			registry + "guides/none": "no file", registry + "resources/card#none": "no heading",
+		},
+		"docs/index.md": {
+			registry + "guides/money#a-plan": "",
+			"guides/money.md":                "one level higher",
+		},
+	} {
+		for link, problem := range links {
+			s := siteOf(map[string]string{
+				"README.md": "# Start", "docs/index.md": "# Index", "docs/guides/money.md": "# Money\n\n## A plan",
+				"docs/resources/card.md": "# Card\n\n<a id=\"nestedatt--top_up\"></a>", "examples/main.tf": "",
+			})
+			page := s.Pages[from]
+			page.Links = []doctest.Link{{Line: 7, Target: link}}
+			s.Pages[from] = page
+			err := s.CheckLinks()
+			switch {
+			case problem == "" && err != nil:
+				t.Error(err)
+			case problem != "" && (err == nil || !strings.HasPrefix(err.Error(), from+":7: ") || !strings.Contains(err.Error(), problem)):
+				t.Errorf("%s to %s gives %v", from, link, err)
+			}
+		}
+	}
+}
+
+func TestUnreachedPagesAreFound(t *testing.T) {
+	t.Parallel()
+	s := siteOf(map[string]string{
+		"README.md": "[a](docs/a.md)", "docs/a.md": "[b](b.md)", "docs/b.md": "[a](a.md)", "docs/c.md": "[d](d.md)", "docs/d.md": "[c](c.md)",
+	})
+	if unreached := s.Unreached("README.md"); !slices.Equal(unreached, []string{"docs/c.md", "docs/d.md"}) {
+		t.Errorf("unreached are %v", unreached)
+	}
+}

@@ -1,0 +1,222 @@
+//go:build unix
+
+package doctest_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/doctest"
+)
+
+// fenced is a block of a page.
+func fenced(language, text string) string {
+	return "```" + language + "\n" + text + "\n```\n\n"
+}
+
+func TestPageIsRead(t *testing.T) {
+	t.Parallel()
+	page := doctest.Parse("docs/guides/x.md", "# One, two & `three`\n\n## Twice\n\n## Twice\n\n"+
+		fenced("terraform", "# main.tf\nlocals {}")+
+		fenced("terraform", "# why this is here\nlocals {}")+
+		"- in a list:\n\n  ```sh\n  # note.txt\n  echo\n  ```\n\n"+
+		"<!-- needs an account -->\n"+fenced("sh", "terraform apply")+
+		"<!-- not run: it takes a year -->\n\n"+fenced("sh", "sleep 31536000")+
+		"<!-- needs node -->\n"+fenced("sh", "node x.js")+
+		"[a `[b](c)`](d.md#e), `[f](g)`\n")
+	if err := page.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	want := []doctest.Block{
+		{Line: 7, Language: "terraform", Text: "# main.tf\nlocals {}\n", File: "main.tf"},
+		{Line: 12, Language: "terraform", Text: "# why this is here\nlocals {}\n"},
+		{Line: 19, Language: "sh", Text: "# note.txt\necho\n"},
+		{Line: 25, Language: "sh", Text: "terraform apply\n", Reason: "needs an account"},
+		{Line: 31, Language: "sh", Text: "sleep 31536000\n", Reason: "not run: it takes a year"},
+		{Line: 36, Language: "sh", Text: "node x.js\n", Program: "node"},
+	}
+	for i, block := range page.Blocks {
+		if i >= len(want) || block != want[i] {
+			t.Errorf("block %d is %+v", i, block)
+		}
+	}
+	if len(page.Links) != 1 || page.Links[0].Target != "d.md#e" {
+		t.Errorf("the links are %v", page.Links)
+	}
+	for _, anchor := range []string{"one-two--three", "twice", "twice-1"} {
+		if !page.Anchors[anchor] {
+			t.Errorf("no anchor %s among %v", anchor, page.Anchors)
+		}
+	}
+}
+
+func TestIllFormedBlocksAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, page := range map[string]string{
+		"HCL that does not parse":           fenced("terraform", "resource \"vcard_card\" {"),
+		"HCL that is not formatted":         fenced("terraform", "locals {\n a=1\n}"),
+		"a shell block":                     fenced("sh", "if true; then echo"),
+		"a shell block that is not run":     "<!-- needs an account -->\n" + fenced("sh", "echo 'x"),
+		"YAML":                              fenced("yaml", "a: [b"),
+		"a step of a workflow":              fenced("yaml", "steps:\n  - run: |\n      if true"),
+		"a step of a GitLab pipeline":       fenced("yaml", "plan:\n  before_script:\n    - echo 'x"),
+		"JSON":                              fenced("json", "{"),
+		"Go":                                fenced("go", "package main\nfunc {"),
+		"a program that is in no file":      fenced("python", "print(1)"),
+		"a file outside the page's folder":  fenced("python", "# ../verify.py\nprint(1)"),
+		"a language that nobody knows":      fenced("Terraform", "locals {}"),
+		"a block that does not end":         "```sh\necho",
+		"a reason that is not given":        "<!-- not run -->\n" + fenced("sh", "echo"),
+		"a mark that nobody knows":          "<!-- needs an Account -->\n" + fenced("sh", "echo"),
+		"a mark that is not before a block": "<!-- needs an account -->\nText.\n\n" + fenced("sh", "echo"),
+	} {
+		err := doctest.Parse("docs/guides/x.md", "# X\n\n"+page).Check(t.Context(), shells()...)
+		if err == nil || !strings.Contains(err.Error(), "docs/guides/x.md:") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestBlocksRunInOneShellAndFolder(t *testing.T) {
+	t.Parallel()
+	for _, shell := range shells() {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			runner := doctest.Runner{Shell: shell, Env: os.Environ()}
+			page := doctest.Parse("x.md",
+				fenced("sh", "[ -z \"$(ls)\" ]\nname=ads")+
+					fenced("python", "# deep/a.py\n1")+
+					fenced("sh", "grep -qx 1 deep/a.py && cd deep")+
+					fenced("python", "# a.py\n2")+
+					fenced("sh", "grep -qx 2 a.py && [ \"$name\" = ads ]")+
+					"<!-- not run: fails -->\n"+fenced("sh", "false")+
+					"<!-- needs nosuchprogram -->\n"+fenced("sh", "nosuchprogram"))
+			if err := runner.Run(t.Context(), page); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestFailingBlockIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"a command":           "echo said so; false",
+		"a command in a pipe": "echo said so; false | cat",
+		"a variable":          "echo said so; echo $nosuchvariable",
+		"the shell's end":     "echo said so; exit 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, shell := range shells() {
+				t.Run(shell, func(t *testing.T) {
+					t.Parallel()
+					runner := doctest.Runner{Shell: shell, Env: os.Environ()}
+					page := doctest.Parse("x.md", fenced("sh", "echo before")+fenced("sh", text)+fenced("sh", "echo after"))
+					err := runner.Run(t.Context(), page)
+					if err == nil {
+						t.Fatal("passes")
+					}
+					said := err.Error()
+					if !strings.HasPrefix(said, "x.md:5: in "+runner.Shell) || !strings.Contains(said, "said so") || strings.Contains(said, "before") || strings.Contains(said, "after") {
+						t.Errorf("says %s", said)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestPageThatNeedsAnAccountSaysSo(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("TF_ACC") == "" || acctest.CLI() == "" {
+		t.Skip("needs TF_ACC and Terraform or OpenTofu")
+	}
+	config := fenced("terraform", `# main.tf
+terraform {
+  required_providers {
+    vcard = { source = "vcard/vcard" }
+  }
+}
+
+provider "vcard" {
+  base_url = "https://cards.example.com/api/v1"
+}
+
+data "vcard_wallet_balance" "now" {}`) + fenced("sh", "terraform init")
+	runner := doctest.Runner{Shell: "bash", Env: append(reader(t), "TF_CLI_CONFIG_FILE="+mirror(t))}
+	page := doctest.Parse("x.md", config+fenced("sh", "terraform plan"))
+	if err := runner.Run(t.Context(), page); err == nil || !strings.Contains(err.Error(), "VCARD_API_KEY") {
+		t.Errorf("unmarked, it gives %v", err)
+	}
+	page = doctest.Parse("x.md", config+"<!-- needs an account -->\n"+fenced("sh", "terraform plan"))
+	if err := runner.Run(t.Context(), page); err != nil {
+		t.Errorf("marked, it gives %v", err)
+	}
+}
+
+func TestBackgroundEndsWithThePage(t *testing.T) {
+	t.Parallel()
+	for _, shell := range shells() {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			runner := doctest.Runner{Shell: shell, Env: os.Environ()}
+			file := filepath.Join(t.TempDir(), "pid")
+			page := doctest.Parse("x.md", fenced("sh", "sleep 600 &\necho $! > '"+file+"'"))
+			if err := runner.Run(t.Context(), page); err != nil {
+				t.Fatal(err)
+			}
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(10 * time.Second); running(pid); time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("it still runs")
+				}
+			}
+		})
+	}
+}
+
+// running reports whether a process runs; one that nobody waits for has ended too.
+func running(pid int) bool {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return syscall.Kill(pid, 0) == nil
+	}
+	return !strings.Contains(string(status), ") Z ")
+}
+
+func TestPagesHavePortsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, shell := range shells() {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			runner := doctest.Runner{Shell: shell, Env: os.Environ()}
+			file := filepath.Join(t.TempDir(), "said")
+			page := doctest.Parse("x.md", fenced("sh", "{ echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+file+"'"))
+			if err := runner.Run(t.Context(), page); err != nil {
+				t.Fatal(err)
+			}
+			said, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := strings.Fields(string(said))
+			if len(words) != 7 || words[2] != "--listen" || words[3] != words[4] || words[4] == "127.0.0.1:8420" || words[5] == "8443" || words[6] != "84201" {
+				t.Errorf("it runs with %s", said)
+			}
+		})
+	}
+}
