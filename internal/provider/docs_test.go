@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,4 +73,24 @@ func read(t *testing.T, path ...string) string {
 		t.Fatalf("%v: run make generate", err)
 	}
 	return string(content)
+}
+
+// The registry lists pages by subcategory; those without one come in a heap.
+func TestPagesHaveASubcategory(t *testing.T) {
+	t.Parallel()
+	err := fs.WalkDir(os.DirFS("../../docs"), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path == "index.md" { // which may have none
+			return err
+		}
+		front, _, _ := strings.Cut(strings.TrimPrefix(read(t, "docs", path), "---\n"), "\n---\n")
+		for _, field := range []string{"page_title: \"", "subcategory: \""} {
+			if _, value, _ := strings.Cut(front, field); value == "" || value[0] == '"' {
+				t.Errorf("docs/%s has no %s", path, strings.TrimSuffix(field, ": \""))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
