@@ -198,22 +198,24 @@ func TestExamplesHaveTests(t *testing.T) {
 	}
 }
 
-// Every card of an example comes before the one that it replaces goes.
+// Every card of an example or a page comes before the one that it replaces goes.
 func TestExamplesIssueBeforeTheyTerminate(t *testing.T) {
 	t.Parallel()
 	blocks := regexp.MustCompile(`(?ms)^resource "vcard_card" "(\w+)" \{.*?^\}`)
-	err := fs.WalkDir(os.DirFS(examples), ".", func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) != ".tf" {
-			return err
-		}
-		for _, block := range blocks.FindAllStringSubmatch(readFiles(t, filepath.Dir(path), filepath.Base(path)), -1) {
-			if !strings.Contains(block[0], "create_before_destroy = true") {
-				t.Errorf("%s: vcard_card.%s lacks create_before_destroy", path, block[1])
+	for folder, extension := range map[string]string{"examples": ".tf", "docs": ".md"} {
+		err := fs.WalkDir(os.DirFS(filepath.Join("../..", folder)), ".", func(path string, _ fs.DirEntry, err error) error {
+			if filepath.Ext(path) != extension {
+				return err
 			}
+			for _, block := range blocks.FindAllStringSubmatch(read(t, folder, path), -1) {
+				if !strings.Contains(block[0], "create_before_destroy = true") {
+					t.Errorf("%s/%s: vcard_card.%s lacks create_before_destroy", folder, path, block[1])
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
