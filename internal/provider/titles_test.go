@@ -18,7 +18,7 @@ import (
 func TestGuideHasEveryTitle(t *testing.T) {
 	t.Parallel()
 	quoted := map[string]bool{}
-	for _, line := range strings.Split(read(t, "templates", "guides", "troubleshooting.md.tmpl"), "\n") {
+	for line := range strings.SplitSeq(read(t, "templates", "guides", "troubleshooting.md.tmpl"), "\n") {
 		if entry, isEntry := strings.CutPrefix(strings.TrimPrefix(line, "| "), "**"); isEntry {
 			titles, _, _ := strings.Cut("**"+entry, " · ")
 			titles, _, _ = strings.Cut(titles, " | ")
