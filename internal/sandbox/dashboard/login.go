@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"crypto/rand"
 	"net/http"
 	"net/url"
@@ -59,7 +60,7 @@ func (d *Dashboard) askForKey(w http.ResponseWriter, r *http.Request, status int
 
 // nextPath is where to go after the log-in: a path of this server.
 func nextPath(r *http.Request) string {
-	next, err := url.Parse(r.FormValue("next"))
+	next, err := url.Parse(cmp.Or(r.PostForm.Get("next"), r.URL.Query().Get("next")))
 	if err != nil || next.Scheme != "" || next.Host != "" || next.User != nil || !isPage(next) || strings.Contains(next.Path, `\`) {
 		return "/"
 	}

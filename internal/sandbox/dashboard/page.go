@@ -29,8 +29,7 @@ type page struct {
 
 // view is what a page is read with: one snapshot for one account.
 type view struct {
-	*store.Tx
-
+	Tx      *store.Tx
 	Server  *server.Server
 	Account account.Account
 	Query   url.Values
@@ -54,10 +53,13 @@ type action struct {
 }
 
 // form is what was filled in.
-type form struct{ *http.Request }
+type form struct{ request *http.Request }
 
 // Text returns a field without the spaces around it.
-func (f form) Text(name string) string { return strings.TrimSpace(f.PostForm.Get(name)) }
+func (f form) Text(name string) string { return strings.TrimSpace(f.request.PostForm.Get(name)) }
+
+// PathValue returns a parameter of the page's path.
+func (f form) PathValue(name string) string { return f.request.PathValue(name) }
 
 // jsonNumber is the syntax of numbers in JSON.
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$`)
