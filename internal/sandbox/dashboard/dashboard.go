@@ -55,6 +55,10 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d.mux = http.NewServeMux()
 	d.mux.HandleFunc("GET /assets/{name}", serveAsset)
+	d.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+		r.SetPathValue("name", "icon.svg")
+		serveAsset(w, r)
+	})
 	d.mux.HandleFunc("GET /login", d.showLogin)
 	d.mux.HandleFunc("POST /login", d.logIn)
 	d.mux.HandleFunc("POST /logout", d.logOut)

@@ -91,7 +91,7 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 	default:
 		d.sessions.end(cookie(r))
 		setCookie(w, r, d.sessions.begin(by.ID))
-		http.Redirect(w, r, nextPath(r), http.StatusSeeOther) //nolint:gosec // a path of this server
+		http.Redirect(w, r, nextPath(r), http.StatusSeeOther)
 	}
 }
 

@@ -1,0 +1,233 @@
+package dashboard_test
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if stop := stopChromium; stop != nil {
+		stop()
+	}
+	sandboxtest.RemoveProgram()
+	os.Exit(code)
+}
+
+var stopChromium func()
+
+// chromium starts one browser for all tests; nil where there is none.
+var chromium = sync.OnceValues(func() (context.Context, error) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		return nil, nil
+	}
+	profile, err := os.MkdirTemp("", "vcard-chromium-")
+	if err != nil {
+		return nil, err
+	}
+	flags := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("host-resolver-rules", "MAP rebound.test 127.0.0.1"))
+	allocator, end := chromedp.NewExecAllocator(context.Background(), flags...)
+	browser, cancel := chromedp.NewContext(allocator)
+	stopChromium = func() {
+		cancel()
+		end()
+		_ = os.RemoveAll(profile)
+	}
+	return browser, chromedp.Do(browser)
+})
+
+// tab is a page in a real browser, with cookies of its own.
+type tab struct {
+	t   testing.TB
+	ctx context.Context
+	s   *sandboxtest.Server
+
+	mu       sync.Mutex
+	problems []string // what the console said, and requests to other hosts
+	abroad   bool     // on pages of other hosts, what goes wrong is theirs
+}
+
+// openTab opens a tab on a sandbox's dashboard, which is at most 1280 pixels wide. At
+// the end of the test, the console has to be without errors, unless excused.
+func openTab(t testing.TB, s *sandboxtest.Server) *tab {
+	t.Helper()
+	browser, err := chromium()
+	if browser == nil {
+		t.Skip("there is no chromium on PATH (Debian: apt-get install chromium)")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &tab{t: t, s: s}
+	var cancel context.CancelFunc
+	b.ctx, cancel = chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.listen))
+	t.Cleanup(cancel)
+	if err := chromedp.Do(b.ctx); err != nil { // the tab lives as long as the first context it sees
+		t.Fatal(err)
+	}
+	b.run(chromedp.EmulateViewport(1280, 900))
+	call(b, network.Enable, network.EnableParams{})
+	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // else tabs behind others would be hidden
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, problem := range b.problems {
+			t.Error(problem)
+		}
+	})
+	return b
+}
+
+func (b *tab) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.abroad {
+		return
+	}
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if u, err := url.Parse(e.Request.URL); err != nil || "http://"+u.Host != b.s.Root() {
+			b.problems = append(b.problems, "a request to another host: "+e.Request.URL)
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			b.problems = append(b.problems, fmt.Sprintf("the console says %s (%s)", e.Entry.Text, e.Entry.URL))
+		}
+	case *runtime.EventExceptionThrown:
+		b.problems = append(b.problems, "a script failed: "+e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		b.problems = append(b.problems, fmt.Sprintf("a script wrote to the console: %v", e.Type))
+	}
+}
+
+// leave lets the tab show pages of other hosts, and ends the watch over it.
+func (b *tab) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.abroad = true
+}
+
+// excuse forgets the problems so far that hold a text, of which there must be one.
+func (b *tab) excuse(text string) {
+	b.t.Helper()
+	found := false
+	sandboxtest.Eventually(b.t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		var left []string
+		for _, problem := range b.problems {
+			if !strings.Contains(problem, text) {
+				left = append(left, problem)
+			}
+		}
+		found, b.problems = found || len(left) < len(b.problems), left
+		return found
+	})
+}
+
+// patience is how long anything may take on a slow machine.
+const patience = time.Minute
+
+func (b *tab) run(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatalf("the browser: %v", err)
+	}
+}
+
+// call makes a call of the browser's protocol.
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.Call(ctx, command, params); err != nil {
+		b.t.Fatalf("the browser: %s: %v", command.Method, err)
+	}
+}
+
+// open shows a path.
+func (b *tab) open(path string) {
+	b.t.Helper()
+	b.run(chromedp.Navigate(b.s.Root() + path))
+}
+
+// logIn opens the overview, with the first account's key.
+func (b *tab) logIn() *tab {
+	b.t.Helper()
+	b.open("/login")
+	b.fill("#key", b.s.Key)
+	b.press("main button")
+	b.await("location.pathname === '/' && document.querySelector('h1').textContent === 'Overview'")
+	return b
+}
+
+// evaluate returns what an expression comes to.
+func evaluate[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// await returns when an expression is true, also on a page that is yet to come.
+func (b *tab) await(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		// A page that goes away amid this is no failure.
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("document.readyState === 'complete' && Boolean("+expression+")"))
+		if err == nil && holds {
+			return
+		}
+		if ctx.Err() != nil {
+			b.t.Fatalf("never true: %s (%v) on\n%s", expression, err, evaluate[string](b, "location.href + '\\n' + document.body.innerText"))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// awaitText returns when the page shows a text.
+func (b *tab) awaitText(text string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", text))
+}
+
+// fill types a text over what a field has.
+func (b *tab) fill(selector, text string) {
+	b.t.Helper()
+	evaluate[chromedp.Void](b, fmt.Sprintf("document.querySelector(%q).value = ''", selector))
+	b.run(chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// press clicks on what a selector finds, as a person does.
+func (b *tab) press(selector string) {
+	b.t.Helper()
+	b.run(chromedp.Click(chromedp.CSS(selector)))
+}
