@@ -9,6 +9,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -76,6 +77,24 @@ func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []Record, more 
 		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
 		statusChanges+`WHERE s.card_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
 		challenges+`WHERE h.card_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
+}
+
+// OfChallenges returns a page of the challenges on an account, newest first, and
+// whether there is more.
+func OfChallenges(tx *store.Tx, accountID int64, page wire.Page) (records []Record, more bool, err error) {
+	return list(tx, page, accountID, challenges+`WHERE h.account_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
+}
+
+// OfTransactions returns a page of the transactions that a filter picks, newest first.
+func OfTransactions(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]Record, error) {
+	now, err := tx.Now()
+	if err != nil {
+		return nil, err
+	}
+	where, args := f.Where(accountID)
+	return store.Select(tx, func(row store.Row) (Record, error) { return scan(row, now) },
+		transactions+`WHERE t.id IN (SELECT id FROM transactions `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
+		append(args, page.Size, page.Offset())...)
 }
 
 // Loaded returns what an owner put on a card, less what was taken back.

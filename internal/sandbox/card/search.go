@@ -13,10 +13,10 @@ type Filter struct {
 	Status Status
 }
 
-// Search returns a page of the cards that a filter picks, newest first, and how
-// many there are.
-func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
-	where, args := `WHERE c.account_id = ?`, []any{accountID}
+// Where is the condition, and its arguments, that a filter puts on the rows of
+// cards c.
+func (f Filter) Where(accountID int64) (where string, args []any) {
+	where, args = `WHERE c.account_id = ?`, []any{accountID}
 	if f.Status != "" {
 		where, args = where+` AND c.status = ?`, append(args, f.Status)
 	}
@@ -25,6 +25,13 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*C
 		where += ` AND (c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`
 		args = append(args, "%"+literal+"%", f.Text, f.Text)
 	}
+	return where, args
+}
+
+// Search returns a page of the cards that a filter picks, newest first, and how
+// many there are.
+func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
+	where, args := f.Where(accountID)
 	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM cards c `+where, args...); err != nil {
 		return nil, 0, err
 	}

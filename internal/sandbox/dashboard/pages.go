@@ -2,5 +2,7 @@ package dashboard
 
 // pages are all pages, in the order of the navigation.
 func pages() []page {
-	return []page{overviewPage(), cardsPage(), cardPage()}
+	return []page{
+		overviewPage(), cardsPage(), cardPage(), transactionsPage(), challengesPage(),
+	}
 }

@@ -48,19 +48,7 @@ func list(c *server.Call) (wire.Response, error) {
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	where, args := `WHERE account_id = ?`, []any{c.Account.ID}
-	if cardID != "" { // a foreign or unknown one has no row, so that nothing passes
-		where, args = `WHERE card_id = (SELECT id FROM cards WHERE public_id = ? AND account_id = ?)`, []any{cardID, c.Account.ID}
-	}
-	if kind != "" {
-		where, args = where+` AND type = ?`, append(args, kind)
-	}
-	if !from.IsZero() {
-		where, args = where+` AND created_at >= ?`, append(args, ceilMilli(from).UnixMilli())
-	}
-	if !to.IsZero() {
-		where, args = where+` AND created_at <= ?`, append(args, to.UnixMilli())
-	}
+	where, args := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}.Where(c.Account.ID)
 	// The ids first, from an index alone: rows that the offset skips are never read.
 	data, err := store.Select(c.Tx, scan, `
 		SELECT t.public_id, c.public_id, t.type, t.amount, t.fee, t.merchant_name, t.merchant_mcc, t.created_at
@@ -84,12 +72,4 @@ func (t *Transaction) sign(signs string) {
 	case signs == behavior.Refunds && t.Type == Refund:
 		t.Amount = -t.Amount
 	}
-}
-
-// ceilMilli rounds up to the precision of stored times.
-func ceilMilli(t time.Time) time.Time {
-	if whole := t.Truncate(time.Millisecond); whole.Before(t) {
-		return whole.Add(time.Millisecond)
-	}
-	return t
 }

@@ -1,0 +1,62 @@
+package dashboard
+
+import (
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
+)
+
+func challengesPage() page {
+	return page{
+		Path: "/3ds", Title: "3D Secure", template: "challenges", read: readChallenges,
+		actions: []action{
+			{name: threeds.Approved, operation: completeAs(threeds.Approved), done: says("The challenge is approved.")},
+			{name: threeds.Failed, operation: completeAs(threeds.Failed), done: says("The challenge has failed.")},
+		},
+	}
+}
+
+type challengeList struct {
+	Pending []pendingChallenge
+	Settled []activity.Record
+	Paging  paging
+}
+
+// pendingChallenge is one that waits for its cardholder.
+type pendingChallenge struct {
+	activity.Record
+
+	OTP  string
+	Left time.Duration // until it expires
+}
+
+func readChallenges(v *view) (any, error) {
+	now, err := v.Tx.Now()
+	if err != nil {
+		return nil, err
+	}
+	page := readPage(v.Query)
+	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, page)
+	list := challengeList{Paging: newPaging(v.Query, page, len(records), more)}
+	for _, r := range records {
+		if r.Reason != threeds.Pending {
+			list.Settled = append(list.Settled, r)
+			continue
+		}
+		left := r.At.Add(threeds.Lifetime).Sub(now).Round(time.Second)
+		list.Pending = append(list.Pending, pendingChallenge{r, v.Server.Keys.OTP(r.ID), left})
+	}
+	return list, err
+}
+
+func completeAs(outcome string) func(form) server.Operation {
+	return func(f form) server.Operation {
+		return server.Operation{
+			Route:  "POST " + server.Control + "/3ds-challenges/{id}/complete",
+			Path:   map[string]string{"id": f.Text("challenge_id")},
+			Fields: map[string]any{"outcome": outcome},
+		}
+	}
+}

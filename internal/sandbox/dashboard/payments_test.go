@@ -1,0 +1,124 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+const script = `<script>alert(1)</script>`
+
+// another logs in to a second account of the file.
+func another(t testing.TB, s *sandboxtest.Server) *browser {
+	t.Helper()
+	return newBrowser(t, s).logIn(s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key"))
+}
+
+func TestTransactions(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, sandboxtest.StartingAt(day(1)))
+	b.get("/transactions").has(t, "There is no transaction yet", "buy something")
+	summer, winter := s.Issue("500", `"label":"summer"`), s.Issue("500", `"label":"winter"`)
+	settled := s.Authorize(summer, "40", "7311").Transaction()
+	s.Settle(settled, "38.50").OK(201)
+	s.Authorize(summer, "9000", "7311").OK(201)
+	s.Advance("48h")
+	s.Post("/_sandbox/authorizations", map[string]any{"card_id": winter, "amount": 12.34, "merchant": map[string]string{"name": script, "mcc": "5812"}}).OK(201)
+
+	b.get("/transactions").has(t, "summer", "winter", "38.50", "12.34", "insufficient funds", "&lt;script&gt;", "5812",
+		`<td class="number">2</td><td class="number">52.34</td>`, "1–4 of 4").lacks(t, script)
+	b.get("/transactions?q=wint").has(t, "winter", "1–1 of 1", `value="wint"`).lacks(t, "summer", "38.50")
+	b.get("/transactions?q="+summer).has(t, "1–3 of 3").lacks(t, "winter")
+	b.get("/transactions?type=settlement").has(t, "38.50", "1–1 of 1", `value="settlement" selected`).lacks(t, "12.34")
+	b.get("/transactions?from=&to=2026-03-01").has(t, "summer", "1–3 of 3").lacks(t, "winter")
+	b.get("/transactions?from=2026-03-03&to=2026-03-03&q=&type=").has(t, "winter", "1–1 of 1").lacks(t, "summer")
+	b.get("/transactions?from=2026-04-01").has(t, "No transaction is like that")
+	for _, query := range []string{"from=2026-03-03&to=2026-03-01", "from=soon", "to=%00"} {
+		if refused := b.get("/transactions?" + query); refused.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s was answered %d", query, refused.StatusCode)
+		}
+	}
+	another(t, s).get("/transactions").has(t, "There is no transaction yet")
+	another(t, s).get("/transactions?q="+summer).has(t, "No transaction is like that")
+}
+
+// Pages are bounded, and reach every transaction.
+func TestTransactionsInPages(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	s.Unlimited()
+	card := s.Issue("500")
+	const all = 120
+	for i := range all {
+		s.Authorize(card, fmt.Sprintf("1.%02d", i%100), "7311").OK(201)
+	}
+	rows := 0
+	for path := "/transactions?type=authorization"; path != ""; {
+		page := b.get(path)
+		n := strings.Count(page.text, `<tr id="txn_`)
+		if rows += n; n > 50 {
+			t.Errorf("%s has %d rows", path, n)
+		}
+		path = next(page, "/transactions")
+	}
+	if rows != all {
+		t.Errorf("the pages have %d transactions", rows)
+	}
+	for _, far := range []string{"999999", "99999999999999999999", "-1", "x"} {
+		if got := b.get("/transactions?page=" + far); got.StatusCode != http.StatusOK {
+			t.Errorf("page %s was answered %d", far, got.StatusCode)
+		}
+	}
+}
+
+func TestChallenges(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, sandboxtest.Stopped(day(1)))
+	b.get("/3ds").has(t, "No cardholder is being asked", "ask for 3D Secure")
+	card := s.Issue("100", `"label":"summer"`)
+	ask := func(merchant string) sandboxtest.Response {
+		return s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": merchant, "amount": 25}).OK(201)
+	}
+	first := ask(script)
+	s.Advance("30s")
+	b.get("/3ds").has(t, first.Text("otp"), "4m30s", "summer", "25.00", "&lt;script&gt;").lacks(t, script)
+
+	b.post("/3ds", "approved", "challenge_id", first.Text("id")).has(t, "The challenge is approved.", `class="badge approved"`).lacks(t, first.Text("otp"))
+	if got := s.Get("/3ds?status=approved").Data(); len(got) != 1 || got[0]["id"] != first.Text("id") {
+		t.Errorf("approved are %v", got)
+	}
+	if again := b.post("/3ds", "failed", "challenge_id", first.Text("id")).has(t, "only a pending one can be completed"); again.StatusCode != http.StatusBadRequest {
+		t.Errorf("completing it again was answered %d", again.StatusCode)
+	}
+	second, third := ask("Example Ads"), ask("Example Ads")
+	b.post("/3ds", "failed", "challenge_id", second.Text("id")).has(t, "The challenge has failed.", `class="badge failed"`, third.Text("otp"))
+
+	other := another(t, s)
+	other.get("/3ds").has(t, "No cardholder is being asked").lacks(t, third.Text("otp"))
+	if foreign := other.post("/3ds", "approved", "challenge_id", third.Text("id")); foreign.StatusCode != http.StatusNotFound {
+		t.Errorf("another account's challenge was answered %d", foreign.StatusCode)
+	}
+	b.get("/3ds").has(t, third.Text("otp"))
+	s.Advance("5m")
+	b.get("/3ds").has(t, "No cardholder is being asked", `class="badge expired"`).lacks(t, third.Text("otp"))
+}
+
+// day is noon of a day of March 2026.
+func day(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
+
+var nextLink = regexp.MustCompile(`rel="next" href="([^"]+)"`)
+
+// next is the path of a page's next part, empty at the end.
+func next(page seen, path string) string {
+	link := nextLink.FindStringSubmatch(page.text)
+	if link == nil {
+		return ""
+	}
+	return path + html.UnescapeString(link[1])
+}
