@@ -150,8 +150,8 @@ func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []
 	}
 	records, err = store.Select(tx, func(row store.Row) (Record, error) { return scan(row, now) }, union,
 		id, page.Offset()+page.Size+1, page.Size+1, page.Offset(), threeds.Lifetime.Milliseconds())
-	shown := min(page.Size, int64(len(records)))
-	return records[:shown], int64(len(records)) > shown, err
+	records, more = wire.Cut(page, records)
+	return records, more, err
 }
 
 func scan(row store.Row, now time.Time) (r Record, err error) {

@@ -3,6 +3,6 @@ package dashboard
 // pages are all pages, in the order of the navigation.
 func pages() []page {
 	return []page{
-		overviewPage(), cardsPage(), cardPage(), transactionsPage(), challengesPage(),
+		overviewPage(), cardsPage(), cardPage(), transactionsPage(), challengesPage(), depositsPage(),
 	}
 }

@@ -122,3 +122,31 @@ func next(page seen, path string) string {
 	}
 	return path + html.UnescapeString(link[1])
 }
+
+func TestDeposits(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	b.get("/deposits").has(t, "There is no deposit yet", "sandbox-btc-", "Avalanche C-Chain", "nobody can send real coins")
+	for _, address := range s.Get("/wallet/deposit-address").OK(200).Data() {
+		b.get("/deposits").has(t, address["address"].(string))
+	}
+	b.post("/deposits", "announce", "currency", "eth", "amount", "250").has(t, "on their way", "250.00", `class="badge pending"`)
+	if got := s.Get("/wallet/balance").Text("pending_deposits"); got != "250.00" {
+		t.Errorf("%s are pending", got)
+	}
+	id := regexp.MustCompile(`dep_\w+`).FindString(b.get("/deposits").text)
+	b.post("/deposits", "confirm", "deposit_id", id).has(t, "in the wallet", `class="badge confirmed"`).lacks(t, `value="confirm"`)
+	if got := s.Get("/wallet/balance").Text("balance"); got != "10250.00" {
+		t.Errorf("the wallet has %s", got)
+	}
+	b.post("/deposits", "confirm", "deposit_id", id).has(t, "is confirmed already")
+	b.post("/deposits", "announce", "currency", "eth", "amount", script).has(t, "Amount must be a number", "&lt;script&gt;", `value="eth" selected`).lacks(t, script)
+
+	other := another(t, s)
+	other.get("/deposits").has(t, "There is no deposit yet")
+	pending := s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201).Text("id")
+	if foreign := other.post("/deposits", "confirm", "deposit_id", pending); foreign.StatusCode != http.StatusNotFound {
+		t.Errorf("another account's deposit was answered %d", foreign.StatusCode)
+	}
+	s.Balanced()
+}

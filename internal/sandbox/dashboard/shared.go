@@ -17,6 +17,7 @@ import (
 // functions are those of the templates, most of which make what a shared template takes.
 func functions() template.FuncMap {
 	return template.FuncMap{
+		"at":      at,
 		"bar":     newBar,
 		"choices": newChoices,
 		"clock":   clock,
@@ -26,6 +27,9 @@ func functions() template.FuncMap {
 		"words":   words,
 	}
 }
+
+// at reads a time as the API writes it.
+func at(timestamp string) (time.Time, error) { return time.Parse(time.RFC3339, timestamp) }
 
 // clock writes a time of the service for people. It is UTC, which pages say once.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }

@@ -3,7 +3,9 @@ package wallet
 import (
 	"slices"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -28,8 +30,8 @@ func coins() []coin {
 	}
 }
 
-// depositAddress is the object of API §2.4.
-type depositAddress struct {
+// Address is the object of API §2.4.
+type Address struct {
 	Currency string `json:"currency"`
 	Network  string `json:"network"`
 	Address  string `json:"address"`
@@ -43,11 +45,22 @@ func currencies() []string {
 	return names
 }
 
-// addressFor returns the account's address for one of the currencies.
-func addressFor(c *server.Call, currency string) depositAddress {
+// addressFor returns an account's address for one of the currencies.
+func addressFor(keys *vault.Keyring, by account.Account, currency string) Address {
 	all := coins()
 	i := slices.IndexFunc(all, func(coin coin) bool { return coin.currency == currency })
-	return depositAddress{currency, all[i].network, c.Keys.DepositAddress(c.Account.PublicID, currency)}
+	return Address{currency, all[i].network, keys.DepositAddress(by.PublicID, currency)}
+}
+
+// Addresses returns an account's address for each currency.
+func Addresses(keys *vault.Keyring, by account.Account) []Address { return addressesFor(keys, by, currencies()) }
+
+func addressesFor(keys *vault.Keyring, by account.Account, currencies []string) []Address {
+	addresses := make([]Address, len(currencies))
+	for i, currency := range currencies {
+		addresses[i] = addressFor(keys, by, currency)
+	}
+	return addresses
 }
 
 func depositAddresses(c *server.Call) (wire.Response, error) {
@@ -60,9 +73,5 @@ func depositAddresses(c *server.Call) (wire.Response, error) {
 	if currency != "" {
 		wanted = []string{currency}
 	}
-	data := make([]depositAddress, len(wanted))
-	for i, currency := range wanted {
-		data[i] = addressFor(c, currency)
-	}
-	return wire.OK(wire.List[depositAddress]{Data: data}), nil
+	return wire.OK(wire.List[Address]{Data: addressesFor(c.Keys, c.Account, wanted)}), nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -18,10 +19,10 @@ const (
 	depositConfirmed = "confirmed"
 )
 
-// deposit is an amount of coins on their way into the wallet.
-type deposit struct {
+// Deposit is an amount of coins on their way into the wallet.
+type Deposit struct {
 	ID string `json:"id"`
-	depositAddress
+	Address
 	Amount    usd.Amount `json:"amount"` // what the coins come to in USDT
 	Status    string     `json:"status"`
 	CreatedAt string     `json:"created_at"`
@@ -40,7 +41,7 @@ func detect(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	d := deposit{vault.Token("dep_"), addressFor(c, currency), amount, depositPending, wire.Timestamp(now)}
+	d := Deposit{vault.Token("dep_"), addressFor(c.Keys, c.Account, currency), amount, depositPending, wire.Timestamp(now)}
 	err = c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		d.ID, c.Account.ID, currency, d.Amount, d.Status, now.UnixMilli())
 	if err != nil {
@@ -75,19 +76,37 @@ func confirm(c *server.Call) (wire.Response, error) {
 	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d)
 }
 
-func depositByPublicID(c *server.Call, publicID string) (d deposit, err error) {
+const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
+
+func scan(row store.Row, keys *vault.Keyring, by account.Account) (d Deposit, err error) {
 	var (
 		currency string
 		created  int64
 	)
-	found, err := c.Tx.Get([]any{&currency, &d.Amount, &d.Status, &created},
-		`SELECT currency, amount, status, created_at FROM deposits WHERE public_id = ? AND account_id = ?`, publicID, c.Account.ID)
-	if err != nil {
-		return deposit{}, err
+	if err := row.Scan(&d.ID, &currency, &d.Amount, &d.Status, &created); err != nil {
+		return Deposit{}, err
 	}
-	if !found {
-		return deposit{}, wire.NotFound("deposit", publicID)
-	}
-	d.ID, d.depositAddress, d.CreatedAt = publicID, addressFor(c, currency), wire.Timestamp(time.UnixMilli(created))
+	d.Address, d.CreatedAt = addressFor(keys, by, currency), wire.Timestamp(time.UnixMilli(created))
 	return d, nil
+}
+
+func depositByPublicID(c *server.Call, publicID string) (Deposit, error) {
+	found, err := store.Select(c.Tx, func(row store.Row) (Deposit, error) { return scan(row, c.Keys, c.Account) },
+		columns+`WHERE public_id = ? AND account_id = ?`, publicID, c.Account.ID)
+	if err != nil {
+		return Deposit{}, err
+	}
+	if len(found) == 0 {
+		return Deposit{}, wire.NotFound("deposit", publicID)
+	}
+	return found[0], nil
+}
+
+// Newest returns a page of an account's deposits, newest first, and whether there
+// is more.
+func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, page wire.Page) (deposits []Deposit, more bool, err error) {
+	deposits, err = store.Select(tx, func(row store.Row) (Deposit, error) { return scan(row, keys, by) },
+		columns+`WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`, by.ID, page.Size+1, page.Offset())
+	deposits, more = wire.Cut(page, deposits)
+	return deposits, more, err
 }

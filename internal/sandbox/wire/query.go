@@ -83,6 +83,13 @@ func (p Page) Offset() int64 {
 	return (p.Number - 1) * p.Size
 }
 
+// Cut returns the rows of a page that was read with one row more than it has, and
+// whether there is more.
+func Cut[T any](p Page, rows []T) (shown []T, more bool) {
+	size := min(p.Size, int64(len(rows)))
+	return rows[:size], size < int64(len(rows))
+}
+
 // Page reads page and per_page.
 func (q *Query) Page() Page {
 	const maxSize, defaultSize = 100, 25

@@ -1,0 +1,35 @@
+package dashboard
+
+import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
+)
+
+func depositsPage() page {
+	const deposits = "POST " + server.Control + "/deposits"
+	return page{
+		Path: "/deposits", Title: "Deposits", template: "deposits", read: readDeposits,
+		actions: []action{
+			{name: "announce", done: says("The coins are on their way. The wallet has them once the network confirms."), operation: func(f form) server.Operation {
+				return server.Operation{Route: deposits, Fields: map[string]any{"currency": f.Text("currency"), "amount": f.Number("amount")}}
+			}},
+			{name: "confirm", done: says("The deposit is confirmed: it is in the wallet."), operation: func(f form) server.Operation {
+				return server.Operation{Route: deposits + "/{id}/confirm", Path: map[string]string{"id": f.Text("deposit_id")}}
+			}},
+		},
+	}
+}
+
+type depositList struct {
+	Addresses []wallet.Address
+	Rows      []wallet.Deposit
+	Paging    paging
+}
+
+func readDeposits(v *view) (any, error) {
+	page := readPage(v.Query)
+	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, page)
+	return depositList{
+		Addresses: wallet.Addresses(v.Server.Keys, v.Account), Rows: newest, Paging: newPaging(v.Query, page, len(newest), more),
+	}, err
+}
