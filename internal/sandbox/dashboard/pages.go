@@ -4,5 +4,6 @@ package dashboard
 func pages() []page {
 	return []page{
 		overviewPage(), cardsPage(), cardPage(), transactionsPage(), challengesPage(), depositsPage(),
+		webhooksPage(), deliveryPage(),
 	}
 }

@@ -110,9 +110,12 @@ const pageSize = 50
 
 // readPage reads which part of a list is asked for; anything that is no number is
 // the first.
-func readPage(query url.Values) wire.Page {
+func readPage(query url.Values) wire.Page { return readPageOf(query, "page") }
+
+// readPageOf is readPage for a page with several lists.
+func readPageOf(query url.Values, name string) wire.Page {
 	const last = 1_000_000
-	number, err := strconv.ParseInt(query.Get("page"), 10, 64)
+	number, err := strconv.ParseInt(query.Get(name), 10, 64)
 	if err != nil || number < 1 {
 		number = 1
 	}
@@ -121,18 +124,23 @@ func readPage(query url.Values) wire.Page {
 
 // newPaging describes a page of which so many rows were found.
 func newPaging(query url.Values, p wire.Page, rows int, more bool) paging {
+	return newPagingOf(query, "page", p, rows, more)
+}
+
+// newPagingOf is newPaging for a page with several lists.
+func newPagingOf(query url.Values, name string, p wire.Page, rows int, more bool) paging {
 	s := paging{First: p.Offset() + 1, Last: p.Offset() + int64(rows)}
 	if p.Number > 1 {
-		s.Newer = withPage(query, p.Number-1)
+		s.Newer = withPage(query, name, p.Number-1)
 	}
 	if more {
-		s.Older = withPage(query, p.Number+1)
+		s.Older = withPage(query, name, p.Number+1)
 	}
 	return s
 }
 
-func withPage(query url.Values, number int64) string {
+func withPage(query url.Values, name string, number int64) string {
 	next := maps.Clone(query)
-	next.Set("page", strconv.FormatInt(number, 10))
+	next.Set(name, strconv.FormatInt(number, 10))
 	return "?" + next.Encode()
 }

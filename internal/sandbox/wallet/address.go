@@ -53,7 +53,9 @@ func addressFor(keys *vault.Keyring, by account.Account, currency string) Addres
 }
 
 // Addresses returns an account's address for each currency.
-func Addresses(keys *vault.Keyring, by account.Account) []Address { return addressesFor(keys, by, currencies()) }
+func Addresses(keys *vault.Keyring, by account.Account) []Address {
+	return addressesFor(keys, by, currencies())
+}
 
 func addressesFor(keys *vault.Keyring, by account.Account, currencies []string) []Address {
 	addresses := make([]Address, len(currencies))

@@ -3,6 +3,7 @@ package webhook
 import (
 	"database/sql"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -25,8 +26,8 @@ func listDeliveries(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	deliveries, err := readDeliveries(c, onPage, c.Account.ID, page.Size, page.Offset())
-	return wire.OK(wire.LargeList[*deliveryView]{Data: deliveries, Page: page.Number, PerPage: page.Size, Total: total}), err
+	deliveries, err := readDeliveries(c.Tx, c.Keys, onPage, c.Account.ID, page.Size, page.Offset())
+	return wire.OK(wire.LargeList[*Delivery]{Data: deliveries, Page: page.Number, PerPage: page.Size, Total: total}), err
 }
 
 // redeliver makes a delivery due at once, at the start of the schedule, also
@@ -36,7 +37,7 @@ func redeliver(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	id := c.PathValue("delivery_id")
-	deliveries, err := readDeliveries(c, ofID, c.Account.ID, id)
+	deliveries, err := readDeliveries(c.Tx, c.Keys, ofID, c.Account.ID, id)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -56,32 +57,34 @@ func redeliver(c *server.Call) (wire.Response, error) {
 	return wire.OK(deliveries[0]), nil
 }
 
-// deliveryState is where a delivery stands.
-type deliveryState string
+// DeliveryState is where a delivery stands.
+type DeliveryState string
 
+// The states of a delivery.
 const (
-	pending   deliveryState = "pending"
-	delivered deliveryState = "delivered"
-	failed    deliveryState = "failed" // the schedule is at its end
+	Pending   DeliveryState = "pending"
+	Delivered DeliveryState = "delivered"
+	Failed    DeliveryState = "failed" // the schedule is at its end
 )
 
-// deliveryView is a delivery as it is shown. The payload is not part of it: it may
-// hold a one-time code.
-type deliveryView struct {
+// Delivery is an event on its way to an endpoint. The payload is not part of it: it
+// may hold a one-time code.
+type Delivery struct {
 	ID        string        `json:"id"`
 	EventID   string        `json:"event_id"`
 	Type      string        `json:"type"`
 	WebhookID string        `json:"webhook_id"`
 	URL       string        `json:"url"` // without its path and query, where tokens are
-	State     deliveryState `json:"state"`
+	State     DeliveryState `json:"state"`
 	CreatedAt string        `json:"created_at"`
 	NextTryAt *string       `json:"next_try_at"` // null: there will be none
-	Tries     []tryView     `json:"tries"`
+	Tries     []Try         `json:"tries"`
 
 	row int64
 }
 
-type tryView struct {
+// Try is an attempt to deliver.
+type Try struct {
 	Time       string  `json:"time"`
 	Status     *int    `json:"status"` // null: there was no response
 	Error      *string `json:"error"`  // null: it was delivered
@@ -90,33 +93,43 @@ type tryView struct {
 	row int64 // of the delivery
 }
 
+// Last is the newest try, nil when there was none yet.
+func (v *Delivery) Last() *Try {
+	if len(v.Tries) == 0 {
+		return nil
+	}
+	return &v.Tries[len(v.Tries)-1]
+}
+
 // setDue makes the delivery one that is tried at a time.
-func (v *deliveryView) setDue(at time.Time) {
+func (v *Delivery) setDue(at time.Time) {
 	text := wire.Timestamp(at)
-	v.State, v.NextTryAt = pending, &text
+	v.State, v.NextTryAt = Pending, &text
 }
 
 // Which deliveries to read.
 const (
 	onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
 		WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
+	newest = `d.id IN (SELECT d.id FROM deliveries d CROSS JOIN events e ON e.id = d.event_id
+		WHERE e.account_id = ? ORDER BY d.id DESC LIMIT ? OFFSET ?)` // in the order of the rows, which the limit ends
 	ofID = `e.account_id = ? AND d.public_id = ?`
 )
 
 // readDeliveries returns deliveries with their tries, the oldest first.
-func readDeliveries(c *server.Call, which string, args ...any) ([]*deliveryView, error) {
-	deliveries, err := store.Select(c.Tx, func(row store.Row) (*deliveryView, error) { return scanDelivery(row, c.Keys) }, `
+func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any) ([]*Delivery, error) {
+	deliveries, err := store.Select(tx, func(row store.Row) (*Delivery, error) { return scanDelivery(row, keys) }, `
 		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url_sealed, e.created_at, d.due_at
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
 		WHERE `+which+` ORDER BY d.id`, args...)
 	if err != nil {
 		return nil, err
 	}
-	byRow := make(map[int64]*deliveryView, len(deliveries))
+	byRow := make(map[int64]*Delivery, len(deliveries))
 	for _, v := range deliveries {
 		byRow[v.row] = v
 	}
-	tries, err := store.Select(c.Tx, scanTry, `
+	tries, err := store.Select(tx, scanTry, `
 		SELECT t.delivery_id, t.time, t.status, t.error, t.duration_ms
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN delivery_tries t ON t.delivery_id = d.id
 		WHERE `+which+` ORDER BY t.id`, args...)
@@ -129,20 +142,62 @@ func readDeliveries(c *server.Call, which string, args ...any) ([]*deliveryView,
 	return deliveries, nil
 }
 
+// Newest returns a page of the deliveries to an account's endpoints, newest first,
+// and whether there is more.
+func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Page) (deliveries []*Delivery, more bool, err error) {
+	deliveries, err = readDeliveries(tx, keys, newest, accountID, page.Size+1, page.Offset())
+	slices.Reverse(deliveries)
+	deliveries, more = wire.Cut(page, deliveries)
+	return deliveries, more, err
+}
+
+// Sent is a delivery with what is sent.
+type Sent struct {
+	*Delivery
+
+	Payload   []byte
+	Signature string // of the payload, as the header has it
+}
+
+// SentByID returns a delivery of an account with what is sent.
+func SentByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (Sent, error) {
+	deliveries, err := readDeliveries(tx, keys, ofID, accountID, id)
+	if err != nil {
+		return Sent{}, err
+	}
+	if len(deliveries) == 0 {
+		return Sent{}, wire.NotFound("delivery", id)
+	}
+	s := Sent{Delivery: deliveries[0]}
+	var sealedPayload, sealedSecret []byte
+	_, err = tx.Get([]any{&sealedPayload, &sealedSecret}, `
+		SELECT e.payload_sealed, w.secret_sealed
+		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`, s.row)
+	if err != nil {
+		return Sent{}, err
+	}
+	if s.Payload, err = keys.Open(vault.PayloadOfEvent, s.EventID, sealedPayload); err != nil {
+		return Sent{}, err
+	}
+	secret, err := keys.Open(vault.SecretOfWebhook, s.WebhookID, sealedSecret)
+	s.Signature = sign(secret, s.Payload)
+	return s, err
+}
+
 // add takes the next try, which decides unless there will be another.
-func (v *deliveryView) add(t tryView) {
+func (v *Delivery) add(t Try) {
 	v.Tries = append(v.Tries, t)
 	switch {
 	case v.NextTryAt != nil:
 	case t.Error == nil:
-		v.State = delivered
+		v.State = Delivered
 	default:
-		v.State = failed
+		v.State = Failed
 	}
 }
 
-func scanDelivery(row store.Row, keys *vault.Keyring) (*deliveryView, error) {
-	v := &deliveryView{Tries: []tryView{}}
+func scanDelivery(row store.Row, keys *vault.Keyring) (*Delivery, error) {
+	v := &Delivery{Tries: []Try{}}
 	var (
 		address []byte
 		created int64
@@ -174,9 +229,9 @@ func hostOf(address string) string {
 	return shown
 }
 
-func scanTry(row store.Row) (tryView, error) {
+func scanTry(row store.Row) (Try, error) {
 	var (
-		t  tryView
+		t  Try
 		at int64
 	)
 	err := row.Scan(&t.row, &at, &t.Status, &t.Error, &t.DurationMS)

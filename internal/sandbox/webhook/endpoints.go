@@ -1,0 +1,79 @@
+package webhook
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// Endpoint is a registered endpoint as far as it may be shown: its secret never is.
+type Endpoint struct {
+	ID        string
+	URL       string // without its path and query, where tokens are
+	Events    []string
+	CreatedAt time.Time
+}
+
+// Endpoints returns a page of an account's endpoints, newest first, and whether
+// there is more.
+func Endpoints(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Page) (endpoints []Endpoint, more bool, err error) {
+	endpoints, err = store.Select(tx, func(row store.Row) (Endpoint, error) { return scanEndpoint(row, keys) },
+		`SELECT public_id, url_sealed, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`,
+		accountID, page.Size+1, page.Offset())
+	endpoints, more = wire.Cut(page, endpoints)
+	return endpoints, more, err
+}
+
+func scanEndpoint(row store.Row, keys *vault.Keyring) (e Endpoint, err error) {
+	var (
+		address, events []byte
+		created         int64
+	)
+	if err := row.Scan(&e.ID, &address, &events, &created); err != nil {
+		return Endpoint{}, err
+	}
+	e.CreatedAt = time.UnixMilli(created).UTC()
+	plain, err := keys.Open(vault.URLOfWebhook, e.ID, address)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	e.URL = hostOf(string(plain))
+	return e, json.Unmarshal(events, &e.Events)
+}
+
+// remove ends an endpoint. What was to be delivered to it is forgotten, and so is
+// what was delivered.
+func remove(c *server.Call) (wire.Response, error) {
+	if err := c.NoFields(); err != nil {
+		return wire.Response{}, err
+	}
+	var row int64
+	id := c.PathValue("webhook_id")
+	found, err := c.Tx.Get([]any{&row}, `SELECT id FROM webhooks WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if !found {
+		return wire.Response{}, wire.NotFound("webhook", id)
+	}
+	for _, statement := range []struct {
+		query string
+		id    int64
+	}{
+		{`DELETE FROM delivery_tries WHERE delivery_id IN (SELECT id FROM deliveries WHERE webhook_id = ?)`, row},
+		{`DELETE FROM deliveries WHERE webhook_id = ?`, row},
+		{`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`, c.Account.ID},
+		{`DELETE FROM webhooks WHERE id = ?`, row},
+	} {
+		if err := c.Tx.Exec(statement.query, statement.id); err != nil {
+			return wire.Response{}, err
+		}
+	}
+	return wire.OK(struct {
+		ID string `json:"id"`
+	}{id}), nil
+}
