@@ -27,13 +27,18 @@ func CountsEphemeral() bool {
 // one of Terraform and one of OpenTofu, where "" means that it has it not.
 func Needs(t testing.TB, terraform, tofu string) {
 	t.Helper()
+	if !Has(terraform, tofu) {
+		t.Skipf("the CLI under test (%s) does not have this; the protocol tests cover it", cli().name)
+	}
+}
+
+// Has reports whether the CLI under test is at least of the versions that Needs takes.
+func Has(terraform, tofu string) bool {
 	least := terraform
 	if OpenTofu() {
 		least = tofu
 	}
-	if least == "" || cli().version == nil || cli().version.Core().LessThan(version.Must(version.NewVersion(least))) {
-		t.Skipf("the CLI under test (%s) does not have this; the protocol tests cover it", cli().name)
-	}
+	return least != "" && cli().version != nil && cli().version.Core().GreaterThanOrEqual(version.Must(version.NewVersion(least)))
 }
 
 type commandLine struct {

@@ -48,10 +48,16 @@ func site(t *testing.T) doctest.Site {
 
 // shells are those of bash and zsh that this machine has.
 func shells() []string {
-	return slices.DeleteFunc([]string{"bash", "zsh"}, func(shell string) bool {
-		_, err := exec.LookPath(shell)
-		return err != nil
-	})
+	return slices.DeleteFunc([]string{"bash", "zsh"}, func(shell string) bool { return !has(shell) })
+}
+
+// has reports whether this machine has a program, or the version of Terraform.
+func has(need string) bool {
+	if terraform, isVersion := strings.CutPrefix(need, "Terraform "); isVersion {
+		return acctest.Has(terraform, "")
+	}
+	_, err := exec.LookPath(need)
+	return err == nil
 }
 
 func TestBlocksAreWellFormed(t *testing.T) {
@@ -80,21 +86,24 @@ func TestBlocksRun(t *testing.T) {
 	if os.Getenv("TF_ACC") == "" || acctest.CLI() == "" {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
-	acctest.Needs(t, "1.11.0", "1.11.0") // which the guides are written for
+	if !acctest.Has("1.11.0", "1.11.0") {
+		t.Skip("NOT RUN: the guides are written for Terraform 1.11 and OpenTofu 1.11, and later")
+	}
 	env := append(reader(t), "TF_CLI_CONFIG_FILE="+mirror(t))
 	for _, shell := range []string{"bash", "zsh"} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(shell); err != nil {
+			if !has(shell) {
 				t.Skipf("NOT RUN in %s, which is not installed: the blocks of the guides", shell)
 			}
 			for path, page := range site(t).Pages {
 				if !strings.HasPrefix(path, "docs/guides/") {
 					continue
 				}
+				runner := doctest.Runner{Shell: shell, Env: env, Has: has}
 				t.Run(path, func(t *testing.T) {
 					t.Parallel()
-					run(t, doctest.Runner{Shell: shell, Env: env}, page)
+					run(t, runner, page)
 				})
 			}
 		})
@@ -103,12 +112,12 @@ func TestBlocksRun(t *testing.T) {
 
 func run(t *testing.T, runner doctest.Runner, page doctest.Page) {
 	t.Helper()
-	if missing := page.Missing(); len(missing) > 0 {
-		t.Skipf("NOT RUN, since %v is not installed", missing)
+	if missing := runner.Missing(page); len(missing) > 0 {
+		t.Skipf("NOT RUN, for want of %v", missing)
 	}
 	for _, block := range page.Blocks {
-		if block.LeftOut() {
-			t.Logf("%s:%d: NOT RUN, since %s is not installed", page.Path, block.Line, block.Program)
+		if runner.LeavesOut(block) {
+			t.Logf("%s:%d: NOT RUN, for want of %s", page.Path, block.Line, block.Needs)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

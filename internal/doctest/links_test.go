@@ -33,7 +33,7 @@ func TestLinksAreFollowed(t *testing.T) {
 		},
 		"docs/guides/money.md": {
 			"../resources/card.md": "", "../resources/card.md#nestedatt--top_up": "", registry + "guides/money": "",
-			"../resources/card": "no file", "../../examples/main.tf": "registry", "../../README.md": "registry", "../index.md": "registry",
+			"../resources/card": "no file", "../guides": "registry", "../../examples/main.tf": "registry", "../../README.md": "registry", "../index.md": "registry",
 			registry + "guides/none": "no file", registry + "resources/card#none": "no heading",
 		},
 		"docs/index.md": {

@@ -26,7 +26,7 @@ type Block struct {
 	Text     string
 	File     string // what the block is written to, from the comment in its first line
 	Reason   string // why the block is not run, from the comment before it
-	Program  string // without which the block is left out, from the comment before it
+	Needs    string // a program, or a version of Terraform, without which the block is left out
 }
 
 // Link leads from a page to a file, a heading or another site.
@@ -37,7 +37,7 @@ type Link struct {
 
 var (
 	fence    = regexp.MustCompile("^( *)```(\\S*)$")
-	marker   = regexp.MustCompile(`^ *<!-- (?:(needs an account|not run: .+)|needs ([a-z0-9]+)) -->$`)
+	marker   = regexp.MustCompile(`^ *<!-- (?:(needs an account|not run: .+)|needs ([a-z0-9]+|Terraform [0-9.]+)) -->$`)
 	nearMark = regexp.MustCompile(`^ *<!-- *(?i:needs|not run)`)
 	fileName = regexp.MustCompile(`^(?:#|//) ([\w./-]+\.\w+)$`)
 	heading  = regexp.MustCompile(`^#{1,6} +(.*)$`)
@@ -74,7 +74,7 @@ func Parse(path, content string) Page {
 			indent = found[1]
 			open = &Block{Line: i + 1, Language: found[2]}
 			if mark != nil {
-				open.Reason, open.Program = mark[1], mark[2]
+				open.Reason, open.Needs = mark[1], mark[2]
 			}
 			mark = nil
 		case line == "": // as may stand between a comment and its block
@@ -83,7 +83,7 @@ func Parse(path, content string) Page {
 				p.problem(i+1, "the comment before this marks no block")
 			}
 			if mark = marker.FindStringSubmatch(line); mark == nil && nearMark.MatchString(line) {
-				p.problem(i+1, "a comment that marks a block says one of: needs an account; not run: and why; needs and a program")
+				p.problem(i+1, "a comment that marks a block says one of: needs an account; not run: and why; needs and a program, or Terraform and a version")
 			}
 			p.text(i+1, line)
 		}

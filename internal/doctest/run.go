@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,6 +22,8 @@ import (
 type Runner struct {
 	Shell string   // bash or zsh
 	Env   []string // the whole environment
+	// Has reports whether there is what a block needs, such as curl or Terraform 1.14.
+	Has func(need string) bool
 	// Fill, unless nil, puts into the folder of a page what its reader begins with.
 	Fill func(folder string) error
 }
@@ -81,7 +84,7 @@ func (r Runner) script(ctx context.Context, p Page, scratch string) (string, err
 	var script strings.Builder
 	script.WriteString("set -euo pipefail\n")
 	for _, b := range p.Blocks {
-		if !b.runs() {
+		if !r.runs(b) {
 			continue
 		}
 		fmt.Fprintf(&script, "printf '\\036%%d\\n' %d\n", b.Line)
@@ -100,34 +103,25 @@ func (r Runner) script(ctx context.Context, p Page, scratch string) (string, err
 	return script.String(), nil
 }
 
-func (b Block) runs() bool {
-	return b.Reason == "" && (b.isShell() || b.File != "") && !b.LeftOut()
+func (r Runner) runs(b Block) bool {
+	return b.Reason == "" && (b.isShell() || b.File != "") && !r.LeavesOut(b)
 }
 
-// LeftOut reports whether the block needs a program that this machine has not.
-func (b Block) LeftOut() bool {
-	return b.Program != "" && !installed(b.Program)
-}
+// LeavesOut reports whether there is not what the block needs.
+func (r Runner) LeavesOut(b Block) bool { return b.Needs != "" && !r.Has(b.Needs) }
 
-// Missing returns the programs that a page cannot be run without, and that this
-// machine has not.
-func (p Page) Missing() []string {
+// Missing returns the programs that a page cannot be run without, and that are
+// not there.
+func (r Runner) Missing(p Page) []string {
 	var missing []string
 	for _, program := range []string{"curl", "jq", "openssl"} {
 		called := regexp.MustCompile(`\b` + program + `\b`)
-		for _, b := range p.Blocks {
-			if b.runs() && b.isShell() && called.MatchString(b.Text) && !installed(program) {
-				missing = append(missing, program)
-				break
-			}
+		calls := func(b Block) bool { return r.runs(b) && b.isShell() && called.MatchString(b.Text) }
+		if slices.ContainsFunc(p.Blocks, calls) && !r.Has(program) {
+			missing = append(missing, program)
 		}
 	}
 	return missing
-}
-
-func installed(program string) bool {
-	_, err := exec.LookPath(program)
-	return err == nil
 }
 
 var colors = regexp.MustCompile("\x1b\\[[0-9;]*m")

@@ -5,6 +5,7 @@ package doctest_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,10 +26,11 @@ func TestPageIsRead(t *testing.T) {
 	page := doctest.Parse("docs/guides/x.md", "# One, two & `three`\n\n## Twice\n\n## Twice\n\n"+
 		fenced("terraform", "# main.tf\nlocals {}")+
 		fenced("terraform", "# why this is here\nlocals {}")+
-		"- in a list:\n\n  ```sh\n  # note.txt\n  echo\n  ```\n\n"+
+		"- in a list:\n\n  ```shell\n  # note.txt\n  echo\n  ```\n\n"+
 		"<!-- needs an account -->\n"+fenced("sh", "terraform apply")+
 		"<!-- not run: it takes a year -->\n\n"+fenced("sh", "sleep 31536000")+
 		"<!-- needs node -->\n"+fenced("sh", "node x.js")+
+		"<!-- needs Terraform 1.14 -->\n"+fenced("sh", "terraform query")+
 		"[a `[b](c)`](d.md#e), `[f](g)`\n")
 	if err := page.Check(t.Context()); err != nil {
 		t.Error(err)
@@ -36,10 +38,11 @@ func TestPageIsRead(t *testing.T) {
 	want := []doctest.Block{
 		{Line: 7, Language: "terraform", Text: "# main.tf\nlocals {}\n", File: "main.tf"},
 		{Line: 12, Language: "terraform", Text: "# why this is here\nlocals {}\n"},
-		{Line: 19, Language: "sh", Text: "# note.txt\necho\n"},
+		{Line: 19, Language: "shell", Text: "# note.txt\necho\n"},
 		{Line: 25, Language: "sh", Text: "terraform apply\n", Reason: "needs an account"},
 		{Line: 31, Language: "sh", Text: "sleep 31536000\n", Reason: "not run: it takes a year"},
-		{Line: 36, Language: "sh", Text: "node x.js\n", Program: "node"},
+		{Line: 36, Language: "sh", Text: "node x.js\n", Needs: "node"},
+		{Line: 41, Language: "sh", Text: "terraform query\n", Needs: "Terraform 1.14"},
 	}
 	for i, block := range page.Blocks {
 		if i >= len(want) || block != want[i] {
@@ -88,7 +91,7 @@ func TestBlocksRunInOneShellAndFolder(t *testing.T) {
 	for _, shell := range shells() {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			runner := doctest.Runner{Shell: shell, Env: os.Environ()}
+			runner := doctest.Runner{Shell: shell, Env: os.Environ(), Has: has}
 			page := doctest.Parse("x.md",
 				fenced("sh", "[ -z \"$(ls)\" ]\nname=ads")+
 					fenced("python", "# deep/a.py\n1")+
@@ -101,6 +104,15 @@ func TestBlocksRunInOneShellAndFolder(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestMissingProgramsAreNamed(t *testing.T) {
+	t.Parallel()
+	page := doctest.Parse("x.md", fenced("sh", "curl x | jq .")+"<!-- not run: why -->\n"+fenced("sh", "openssl version"))
+	runner := doctest.Runner{Has: func(need string) bool { return need == "curl" }}
+	if missing := runner.Missing(page); !slices.Equal(missing, []string{"jq"}) {
+		t.Errorf("missing are %v", missing)
 	}
 }
 
@@ -117,7 +129,7 @@ func TestFailingBlockIsNamed(t *testing.T) {
 			for _, shell := range shells() {
 				t.Run(shell, func(t *testing.T) {
 					t.Parallel()
-					runner := doctest.Runner{Shell: shell, Env: os.Environ()}
+					runner := doctest.Runner{Shell: shell, Env: os.Environ(), Has: has}
 					page := doctest.Parse("x.md", fenced("sh", "echo before")+fenced("sh", text)+fenced("sh", "echo after"))
 					err := runner.Run(t.Context(), page)
 					if err == nil {
@@ -150,7 +162,7 @@ provider "vcard" {
 }
 
 data "vcard_wallet_balance" "now" {}`) + fenced("sh", "terraform init")
-	runner := doctest.Runner{Shell: "bash", Env: append(reader(t), "TF_CLI_CONFIG_FILE="+mirror(t))}
+	runner := doctest.Runner{Shell: "bash", Env: append(reader(t), "TF_CLI_CONFIG_FILE="+mirror(t)), Has: has}
 	page := doctest.Parse("x.md", config+fenced("sh", "terraform plan"))
 	if err := runner.Run(t.Context(), page); err == nil || !strings.Contains(err.Error(), "VCARD_API_KEY") {
 		t.Errorf("unmarked, it gives %v", err)
@@ -166,7 +178,7 @@ func TestBackgroundEndsWithThePage(t *testing.T) {
 	for _, shell := range shells() {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			runner := doctest.Runner{Shell: shell, Env: os.Environ()}
+			runner := doctest.Runner{Shell: shell, Env: os.Environ(), Has: has}
 			file := filepath.Join(t.TempDir(), "pid")
 			page := doctest.Parse("x.md", fenced("sh", "sleep 600 &\necho $! > '"+file+"'"))
 			if err := runner.Run(t.Context(), page); err != nil {
@@ -203,7 +215,7 @@ func TestPagesHavePortsOfTheirOwn(t *testing.T) {
 	for _, shell := range shells() {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			runner := doctest.Runner{Shell: shell, Env: os.Environ()}
+			runner := doctest.Runner{Shell: shell, Env: os.Environ(), Has: has}
 			file := filepath.Join(t.TempDir(), "said")
 			page := doctest.Parse("x.md", fenced("sh", "{ echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+file+"'"))
 			if err := runner.Run(t.Context(), page); err != nil {
