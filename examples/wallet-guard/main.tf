@@ -57,11 +57,12 @@ data "vcard_cards" "live" {
   label_prefix = local.prefix
 }
 
-# Read before anything is issued. One error stops the whole plan.
+# Read before anything is issued. One error stops the whole plan, if it issues cards:
+# a card can be frozen or ended whatever the wallet holds.
 data "vcard_wallet_balance" "now" {
   lifecycle {
     postcondition {
-      condition     = self.balance - local.cost >= var.reserve
+      condition     = local.cost == 0 || self.balance - local.cost >= var.reserve
       error_message = "The new cards take ${local.cost} USD from a wallet that holds ${self.balance} USD, and ${var.reserve} USD are to stay. ${self.pending_deposits} USD more are on their way."
     }
   }

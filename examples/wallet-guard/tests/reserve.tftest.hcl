@@ -30,6 +30,17 @@ run "refuses_to_touch_the_reserve" {
   expect_failures = [data.vcard_wallet_balance.now]
 }
 
+run "stops_nothing_that_issues_no_card" {
+  command = plan
+
+  variables {
+    reserve   = 5000
+    next_week = []
+  }
+
+  expect_failures = [check.next_week] # which is a warning
+}
+
 run "warns_of_next_week" {
   command = plan
 
