@@ -60,6 +60,7 @@ type requestView struct {
 	Query          string  `json:"query"`
 	Status         int     `json:"status"`
 	IdempotencyKey *string `json:"idempotency_key"`
+	Replayed       bool    `json:"replayed"` // the response was that of an earlier call with the key
 	Time           string  `json:"time"`
 }
 
@@ -76,7 +77,7 @@ func listRequests(c *server.Call) (wire.Response, error) {
 	}
 	data := make([]requestView, len(entries))
 	for i, e := range entries {
-		data[i] = requestView{e.Method, e.Path, e.Query, e.Status, nil, wire.Timestamp(e.Time)}
+		data[i] = requestView{e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time)}
 		if e.IdempotencyKey != "" {
 			data[i].IdempotencyKey = &e.IdempotencyKey
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 const (
@@ -30,12 +29,14 @@ const (
 
 // Entry is one API call. Path is relative to the base address.
 type Entry struct {
+	ID             int64 // of what was read
 	AccountID      int64
 	Method         string
 	Path           string
 	Query          string
 	Status         int
 	IdempotencyKey string
+	Replayed       bool // the response was that of an earlier call with the key
 	Time           time.Time
 }
 
@@ -123,9 +124,9 @@ func write(tx *store.Tx, entries []Entry) error {
 	var last int64
 	for _, e := range entries {
 		id, err := tx.Insert(`
-			INSERT INTO request_log (account_id, method, path, query, status, idempotency_key, time)
-			VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			e.AccountID, e.Method, e.Path, e.Query, e.Status, e.IdempotencyKey, e.Time.UnixMilli())
+			INSERT INTO request_log (account_id, method, path, query, status, idempotency_key, replayed, time)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			e.AccountID, e.Method, e.Path, e.Query, e.Status, e.IdempotencyKey, e.Replayed, e.Time.UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -163,25 +164,4 @@ func Clean(text string) string {
 		text = strings.ToValidUTF8(text[:maxText], "") + "…"
 	}
 	return text
-}
-
-// List returns a page of the calls of an account, the oldest first, and how many
-// there are.
-func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total int64, err error) {
-	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID); err != nil {
-		return nil, 0, err
-	}
-	entries, err = store.Select(tx, func(row store.Row) (e Entry, err error) {
-		var at int64
-		err = row.Scan(&e.AccountID, &e.Method, &e.Path, &e.Query, &e.Status, &e.IdempotencyKey, &at)
-		e.Time = time.UnixMilli(at).UTC()
-		return e, err
-	}, `SELECT account_id, method, path, query, status, idempotency_key, time FROM request_log
-		WHERE account_id = ? ORDER BY id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
-	return entries, total, err
-}
-
-// Forget removes what List returns.
-func Forget(tx *store.Tx, accountID int64) error {
-	return tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID)
 }

@@ -222,6 +222,7 @@ func (s *Server) record(x *exchange, res response) {
 		Query:          x.request.URL.RawQuery,
 		Status:         res.sentStatus(),
 		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
+		Replayed:       res.Header.Get(replayedHeader) != "",
 		Time:           x.now,
 	})
 }

@@ -1,0 +1,50 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func ledgerPage() page {
+	return page{
+		Path: "/ledger", Title: "Ledger", template: "ledger", read: readLedger,
+		actions: []action{
+			{name: "audit", operation: func(form) server.Operation {
+				return server.Operation{Route: http.MethodGet + " " + server.Control + "/ledger"}
+			}},
+		},
+	}
+}
+
+type books struct {
+	Accounts []ledger.Line
+	Audit    *ledger.Report // only in response to the press that asks for it
+	Journal  []ledger.Entry
+	Paging   paging
+}
+
+// Sum is what all accounts come to, which is nothing.
+func (b books) Sum() (sum usd.Amount) {
+	for _, line := range b.Accounts {
+		sum += line.Balance
+	}
+	return sum
+}
+
+func readLedger(v *view) (any, error) {
+	var b books
+	if report := new(ledger.Report); v.Response("audit", report) {
+		b.Audit = report
+	}
+	var err error
+	if b.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
+		return nil, err
+	}
+	page := readPage(v.Query)
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, page)
+	b.Journal, b.Paging = entries, newPaging(v.Query, page, len(entries), more)
+	return b, err
+}

@@ -1,0 +1,100 @@
+package dashboard_test
+
+import (
+	"database/sql"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	b.get("/requests").has(t, "No client has asked for anything", "terraform plan")
+	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":50}`
+	s.Post("/cards", body, sandboxtest.IdempotencyKey, "once").OK(201)
+	s.Get("/cards?status=active").OK(200)
+	s.Post("/cards", body, sandboxtest.IdempotencyKey, "once").OK(201)
+	s.Post("/cards/card_none/freeze", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
+	s.Get("/cards?status=" + s.Key)
+	s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`)
+	s.Unrepeated().Send(t.Context(), http.MethodGet, "/bins", nil)
+	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
+
+	list := b.get("/requests").has(t, "<b>POST</b> /cards", "?status=active", "once", `<span class="badge failed">404</span>`, `<span class="badge failed">none</span>`).lacks(t, s.Key)
+	if got := strings.Count(list.text, "<tbody"); got != 5 {
+		t.Errorf("%d calls", got)
+	}
+	if got := strings.Count(list.text, `class="badge replayed"`); got != 1 {
+		t.Errorf("%d replays", got)
+	}
+	group := regexp.MustCompile(`(?s)<tbody[^>]*>\s*<tr[^>]*>.*?</tbody>`).FindAllString(list.text, -1)
+	together := 0
+	for _, call := range group {
+		if strings.Count(call, "<b>POST</b> /cards<") == 2 && strings.Index(call, "replayed") < strings.LastIndex(call, "<tr") {
+			together++
+		}
+	}
+	if together != 1 {
+		t.Errorf("the two tries do not stand together: %q", group)
+	}
+
+	another(t, s).get("/requests").has(t, "No client has asked for anything")
+	b.post("/requests", "forget").has(t, "The requests are forgotten.", "No client has asked for anything")
+	if left := s.Get("/_sandbox/requests").OK(200).Data(); len(left) != 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+func TestRequestsInPages(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	s.Unlimited()
+	const all = 120
+	for range all {
+		s.Get("/cards/card_%3Cscript%3E").Refused(404, "not_found", "")
+	}
+	s.Get("/_sandbox/requests").OK(200)
+	rows := 0
+	for path := "/requests"; path != ""; {
+		page := b.get(path).lacks(t, "<script>")
+		n := strings.Count(page.text, "<tbody")
+		if rows += n; n > 50 {
+			t.Errorf("%s has %d calls", path, n)
+		}
+		path = next(page, "/requests")
+	}
+	if rows != all {
+		t.Errorf("the pages have %d requests", rows)
+	}
+}
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	b.get("/ledger").has(t, "opening balance", "10000.00", "-10000.00")
+	card := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 100, "label": script}).OK(201).Text("id")
+	s.Settle(s.Authorize(card, "40", "7311").Transaction(), "").OK(201)
+	page := b.get("/ledger").has(t, "card issued", "-101.00", "&lt;script&gt;", `<td class="number">9899.00</td>`, `<td class="number">60.00</td>`,
+		`<td class="number">40.00</td>`, `<th scope="row">Sum</th><td></td><td class="number">0.00</td>`).lacks(t, script, "Balanced at")
+	if n := strings.Count(page.text, "<tbody id="); n != 4 {
+		t.Errorf("the journal has %d entries", n)
+	}
+	b.post("/ledger", "audit").has(t, "Balanced at")
+	other := another(t, s)
+	other.get("/ledger").has(t, "No money has moved yet").lacks(t, "101.00")
+}
+
+// Books that are wrong are said to be.
+func TestLedgerThatIsWrong(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	s.Issue("100")
+	db := must(sql.Open("sqlite", s.Path))
+	must(db.ExecContext(t.Context(), `PRAGMA busy_timeout = 10000; UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'fees'`))
+	must(0, db.Close())
+	b.post("/ledger", "audit").has(t, "Not balanced at", "fees holds 1.01 USD").lacks(t, "Balanced at")
+}

@@ -1,0 +1,70 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Entry is a change of money as it stands in the journal.
+type Entry struct {
+	ID       int64
+	Kind     string
+	At       time.Time
+	Postings []Posting
+}
+
+// Posting is what an entry did to one ledger account.
+type Posting struct {
+	Kind   Kind
+	CardID string // of a card's
+	Label  string
+	Last4  string
+	Amount usd.Amount
+}
+
+// Journal returns a page of an account's entries, newest first, and whether there
+// is more.
+func Journal(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, more bool, err error) {
+	entries, err = store.Select(tx, func(row store.Row) (e Entry, err error) {
+		var at int64
+		err = row.Scan(&e.ID, &e.Kind, &at)
+		e.At = time.UnixMilli(at).UTC()
+		return e, err
+	}, `SELECT id, kind, created_at FROM ledger_entries
+		WHERE id IN (SELECT id FROM ledger_entries WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
+		accountID, page.Size+1, page.Offset())
+	if err != nil {
+		return nil, false, err
+	}
+	entries, more = wire.Cut(page, entries)
+	for i := range entries {
+		entries[i].Postings, err = store.Select(tx, func(row store.Row) (p Posting, err error) {
+			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount)
+		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount
+			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id
+			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, entries[i].ID)
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return entries, more, nil
+}
+
+// Summary returns an account's ledger accounts, with all cards as one.
+func Summary(tx *store.Tx, accountID int64) (lines []Line, err error) {
+	onCards, err := CardsTotal(tx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range kinds() {
+		balance, err := Balance(tx, accountID, kind)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, Line{string(kind), balance})
+	}
+	return append(lines, Line{string(Card), onCards}), nil
+}
