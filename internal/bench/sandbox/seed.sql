@@ -14,8 +14,8 @@ SELECT i, printf('card_benchmark%08d', i), 1, 1000000 + i, 'bin_ads_visa_us', pr
 FROM n;
 
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :cards)
-INSERT INTO ledger_entries (id, account_id, kind, created_at)
-SELECT 1000000 + i, 1, 'card issued', 1767225600000 + i FROM n;
+INSERT INTO ledger_entries (id, account_id, kind, card_account_id, created_at)
+SELECT 1000000 + i, 1, 'card issued', 1000000 + i, 1767225600000 + i FROM n;
 
 INSERT INTO ledger_postings (entry_id, ledger_account_id, amount)
 SELECT e.id, e.id, 6000 FROM ledger_entries e WHERE e.id > 1000000
@@ -32,5 +32,8 @@ WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :transa
 INSERT INTO transactions (id, public_id, account_id, card_id, type, amount, fee, merchant_name, merchant_mcc, created_at)
 SELECT i + 1, printf('txn_benchmark%08d', i + 1), 1, 1 + i % :cards, 'decline', 1250, 0, 'Big Ads', '7311', 1767225700000 + i * 20000
 FROM n;
+
+-- Every card has spent something this month.
+INSERT INTO card_spending (card_id, month, amount) SELECT id, strftime('%Y-%m', 'now'), 100 + id FROM cards;
 
 COMMIT;
