@@ -56,7 +56,7 @@ func (d *Dashboard) isKnown(host string) bool {
 		name = bare
 	}
 	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	return err == nil || slices.ContainsFunc(d.names, func(own string) bool { return strings.EqualFold(own, name) })
+	return err == nil || slices.ContainsFunc(d.names, func(own string) bool { return own != "" && strings.EqualFold(own, name) })
 }
 
 // fromSameOrigin tells whether a browser says that a page of this server has sent

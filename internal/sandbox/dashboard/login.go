@@ -30,7 +30,7 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	default:
 		id, err := d.firstAccount(r)
 		if err != nil {
-			d.showError(w, r, err)
+			d.showError(w, err)
 			return
 		}
 		setCookie(w, r, d.sessions.begin(id))
@@ -85,7 +85,7 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case refused != nil:
-		d.showError(w, r, refused)
+		d.showError(w, refused)
 	case !found:
 		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server printed it as VCARD_API_KEY.")
 	default:
@@ -110,7 +110,7 @@ func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		d.showError(w, r, wire.Invalid("the form could not be read"))
+		d.showError(w, wire.Invalid("the form could not be read"))
 		return false
 	}
 	return true

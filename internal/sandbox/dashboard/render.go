@@ -84,13 +84,12 @@ func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f fra
 	_, _ = w.Write(b.Bytes()) // nobody to tell when the reader went away
 }
 
-func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Error) {
-	f := frame{Title: http.StatusText(e.Status), Problem: sentence(e.Message), Token: d.token(cookie(r))}
-	d.render(w, "error", e.Status, f)
+func (d *Dashboard) showError(w http.ResponseWriter, e *wire.Error) {
+	d.render(w, "error", e.Status, frame{Title: http.StatusText(e.Status), Data: sentence(e.Message)})
 }
 
-func (d *Dashboard) notFound(w http.ResponseWriter, r *http.Request) {
-	d.showError(w, r, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: "there is no such page"})
+func (d *Dashboard) notFound(w http.ResponseWriter, _ *http.Request) {
+	d.showError(w, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: "there is no such page"})
 }
 
 // sentence makes one of a message of the service.

@@ -3,21 +3,18 @@
 "use strict";
 
 const interval = 400; // milliseconds
-const dot = document.getElementById("connection");
+const connection = document.getElementById("connection");
 const clock = document.getElementById("clock");
 let version = document.body.dataset.version;
 
-function say(state, words) {
-  if (dot.title === words) return;
-  dot.className = "dot " + state;
-  dot.title = words;
+function say(words) {
+  if (connection.textContent !== words) connection.textContent = words;
 }
 
 async function bringUpToDate() {
   if (document.hidden) return;
   const state = await (await fetch("/live", { cache: "no-store" })).json();
   if (state.ended) {
-    say("ended", "Logged out");
     location.replace(location.href);
     return;
   }
@@ -29,7 +26,7 @@ async function bringUpToDate() {
     version = next.body.dataset.version;
     update(document.getElementById("live"), next.getElementById("live"));
   }
-  say("", "Up to date");
+  say("");
 }
 
 function update(old, next) {
@@ -76,7 +73,7 @@ async function run() {
   try {
     await bringUpToDate();
   } catch {
-    say("lost", "The sandbox does not answer");
+    say("The sandbox does not answer");
   }
   setTimeout(run, interval);
 }
