@@ -85,24 +85,35 @@ type Row interface{ Scan(dest ...any) error }
 
 // Select returns every row of a query; never nil, so that no rows encode as [].
 func Select[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
-	s, err := tx.conn.prepare(tx.ctx, query)
+	all := []T{}
+	err := tx.each(query, args, func(row Row) error {
+		v, err := scan(row)
+		all = append(all, v)
+		return err
+	})
 	if err != nil {
 		return nil, err
+	}
+	return all, nil
+}
+
+// each is what Select would otherwise hold once for each type.
+func (tx *Tx) each(query string, args []any, scan func(Row) error) error {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err != nil {
+		return err
 	}
 	rows, err := s.QueryContext(tx.ctx, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = rows.Close() }() // its error is rows.Err's
-	all := []T{}
 	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
+		if err := scan(rows); err != nil {
+			return err
 		}
-		all = append(all, v)
 	}
-	return all, rows.Err()
+	return rows.Err()
 }
 
 // Now is the service's time, the same throughout a transaction: the clock on
