@@ -16,10 +16,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// populated is a sandbox in which every page has something to show.
-func populated(t testing.TB, options ...func(*sandboxtest.Options)) (s *sandboxtest.Server, paths []string) {
+// populated is a sandbox in which every page has something to show. The paths are
+// those that the navigation does not have.
+func populated(t testing.TB) (s *sandboxtest.Server, paths []string) {
 	t.Helper()
-	s = sandboxtest.Start(t, append(options, sandboxtest.WithDashboard)...)
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s = sandboxtest.Start(t, inbox.Trusted, sandboxtest.WithDashboard)
+	s.Post("/webhooks", `{"url":"`+inbox.URL+"/"+strings.Repeat("long", 100)+`","events":["*"]}`).OK(201)
 	card := s.Issue("100", `"label":"A label of sixty-four characters, the longest that there can be."`, `"auto_freeze_at":10`,
 		`"metadata":{"team":"ads","a name without any space that goes on and on and on":"`+strings.Repeat("long", 40)+`"}`)
 	settlement := s.Settle(s.Authorize(card, "40", "7311").Transaction(), "38.50").Transaction()
@@ -32,7 +35,11 @@ func populated(t testing.TB, options ...func(*sandboxtest.Options)) (s *sandboxt
 	s.Freeze(frozen)
 	ended := s.Issue("999", `"label":"`+strings.Repeat("W", 64)+`"`)
 	s.Terminate(ended)
-	return s, []string{"/", "/cards", "/cards?q=nothing", "/cards/" + card, "/cards/" + frozen, "/cards/" + ended, "/nowhere"}
+	inbox.Wait(1)
+	delivery, _ := s.Get("/_sandbox/deliveries").OK(200).Data()[0]["id"].(string)
+	return s, []string{
+		"/cards?q=nothing", "/cards/" + card, "/cards/" + frozen, "/cards/" + ended, "/webhooks/" + delivery, "/transactions?type=refund&q=none", "/nowhere",
+	}
 }
 
 func TestBrowserStoryOfACard(t *testing.T) {
@@ -252,7 +259,11 @@ func (b *tab) each(paths []string, look func(path string)) {
 	b.open("/login")
 	look("/login")
 	b.logIn()
-	for _, path := range paths {
+	pages := evaluate[[]string](b, "[...document.querySelectorAll('.pages a')].map(a => a.pathname)")
+	if len(pages) < 2 {
+		b.t.Fatalf("the navigation has just %v", pages)
+	}
+	for _, path := range append(pages, paths...) {
 		b.open(path)
 		b.await("true")
 		if path == "/nowhere" {

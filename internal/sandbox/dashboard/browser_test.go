@@ -106,7 +106,8 @@ func (b *tab) listen(event any) {
 	}
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
-		if u, err := url.Parse(e.Request.URL); err != nil || "http://"+u.Host != b.s.Root() {
+		u, err := url.Parse(e.Request.URL)
+		if err != nil || u.Scheme != "data" && "http://"+u.Host != b.s.Root() { // data: the browser's own pictures in fields
 			b.problems = append(b.problems, "a request to another host: "+e.Request.URL)
 		}
 	case *log.EventEntryAdded:
