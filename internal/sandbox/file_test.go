@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +45,22 @@ func TestTheNamedFileIsWhole(t *testing.T) {
 	if _, err := os.Stat(one.path + "-wal"); err == nil {
 		t.Error("a closed file has a log beside it")
 	}
+}
+
+// Also where a link leads to it: SQLite keeps its log beside the file itself.
+func TestALinkToTheFile(t *testing.T) {
+	t.Parallel()
+	path, link := filepath.Join(t.TempDir(), "s.db"), filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, on(link))
+	card := s.Issue("50")
+	sandboxtest.Eventually(t, func() bool {
+		info, err := os.Stat(path + "-wal")
+		return err == nil && info.Size() == 0
+	})
+	open(t, on(copied(t, path))).Get("/api/v1/cards/" + card).OK(200)
 }
 
 // A service whose file was taken away changes nothing more, and leaves alone what
@@ -108,6 +126,25 @@ func TestPathsWithTwoSlashes(t *testing.T) {
 	}
 }
 
+// Nor does a service whose log was taken away, or the index of that; what it answered
+// is in the file.
+func TestTheLogIsTakenAway(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{"-wal", "-shm"} {
+		path, log := filepath.Join(t.TempDir(), "s.db"), new(strings.Builder)
+		p := sandboxtest.StartProcess(t, log, "--data", path)
+		card := p.Issue("50")
+		remove(t, path+suffix)
+		if err := p.Wait(); err == nil || !strings.Contains(log.String(), suffix) {
+			t.Errorf("%s: ended with %v: %s", suffix, err, log)
+		}
+		s := open(t, on(path))
+		s.Get("/api/v1/cards/" + card).OK(200)
+		s.Issue("50")
+		s.Balanced()
+	}
+}
+
 // The process of a lost file ends, and says why.
 func TestAProcessWithoutItsFileEnds(t *testing.T) {
 	t.Parallel()
@@ -135,7 +172,7 @@ func TestAnUnreadLog(t *testing.T) {
 	p := sandboxtest.StartProcess(t, log, "--data", filepath.Join(t.TempDir(), "s.db"), "--log-level", "debug")
 	p.Unlimited()
 	card := p.Issue("50")
-	for range 1500 { // at more than 64 bytes a line, and as many lines as wait in memory
+	for range 2000 { // more than the pipe holds, and as many lines as wait in memory
 		p.Post("/cards/"+card+"/fund", `{"amount":0.01}`).OK(200)
 	}
 	if err := p.Interrupt(); err != nil {
@@ -145,6 +182,41 @@ func TestAnUnreadLog(t *testing.T) {
 	text, err := io.ReadAll(unread)
 	if err != nil || !strings.Contains(string(text), "msg=answered") {
 		t.Errorf("the log has %d bytes, %v", len(text), err)
+	}
+}
+
+// Who reads the log late learns how many of its lines are missing.
+func TestALogThatIsReadLate(t *testing.T) {
+	t.Parallel()
+	late, log, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := sandboxtest.StartProcess(t, log, "--data", ":memory:", "--log-level", "debug")
+	_ = log.Close() // the process has its own
+	p.Unlimited()
+	for range 2000 {
+		p.Get("/bins").OK(200)
+	}
+	text := make(chan string)
+	go func() {
+		read, _ := io.ReadAll(late) // what is missing in it is seen
+		text <- string(read)
+	}()
+	if err := p.Interrupt(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	read := <-text
+	lines, dropped := strings.Count(read, "msg=answered"), 0
+	for _, said := range regexp.MustCompile(`msg="(\d+) lines of the log were dropped`).FindAllStringSubmatch(read, -1) {
+		n, err := strconv.Atoi(said[1])
+		if err != nil {
+			t.Error(err)
+		}
+		dropped += n
+	}
+	if lines < 1000 || dropped == 0 || lines+dropped < 2000 {
+		t.Errorf("%d lines, and %d that are said to be missing", lines, dropped)
 	}
 }
 

@@ -206,18 +206,19 @@ func TestBeginTogether(t *testing.T) {
 }
 
 // A file that others may read, from a backup or an earlier version, is taken away
-// from them.
+// from them, and so is what a process that was killed has left beside it.
 func TestOpenRestrictsTheFile(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.close()
-	if err := os.Chmod(s.path, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, on(s.path))
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if info, err := os.Stat(s.path + suffix); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%q: %v %v", suffix, info, err)
+	for _, shown := range []string{"", "-wal", "-shm"} {
+		if err := os.Chmod(s.path+shown, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		open(t, on(s.path)).close()
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			if info, err := os.Stat(s.path + suffix); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%q: %v %v", suffix, info, err)
+			}
 		}
 	}
 }

@@ -171,7 +171,7 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	logger.Info("the sandbox has stopped")
 	select {
 	case <-service.Lost():
-		return errors.Join(fmt.Errorf("%s was removed or replaced while the sandbox had it open; start again to use what is there now", service.Path()), err)
+		return errors.Join(fmt.Errorf("%s was removed or replaced while the sandbox had it open, or its -wal or -shm was; start again to use what is there now", service.Path()), err)
 	default:
 		return err
 	}

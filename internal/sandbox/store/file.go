@@ -33,42 +33,45 @@ func prepareFile(path string) (info fs.FileInfo, created bool, err error) {
 		return nil, false, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if info, err = f.Stat(); err != nil {
-		return nil, false, err
-	}
-	return info, created, restrict(path, info)
+	info, err = f.Stat()
+	return info, created, err
 }
 
-// restrict takes the file, and what is beside it, away from other users.
-func restrict(path string, info fs.FileInfo) error {
+// besides are what SQLite keeps beside a file, by the ends of their names.
+func besides() []string { return []string{"-wal", "-shm"} }
+
+// restrict takes a file, and what is beside it, away from other users.
+func restrict(path string) error {
 	const others = 0o077
-	if info.Mode().Perm()&others == 0 || runtime.GOOS == "windows" { // there, the mode says nothing
+	if runtime.GOOS == "windows" { // there, the mode says nothing
 		return nil
 	}
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Chmod(path+suffix, 0o600); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
-			return fmt.Errorf("cannot open the sandbox file %s: it holds the key of all its secrets, other users may read it (mode %#o), and that cannot be changed: %w",
-				path, info.Mode().Perm(), err)
+	for _, suffix := range append(besides(), "") {
+		info, err := os.Stat(path + suffix)
+		if err == nil && info.Mode().Perm()&others != 0 {
+			err = os.Chmod(path+suffix, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot open the sandbox file %s: it holds the key of all its secrets, other users may read it, and that cannot be changed: %w", path, err)
 		}
 	}
 	return nil
 }
 
 // errReplaced is what a running service finds where its file was.
-var errReplaced = errors.New("the sandbox file was removed or replaced while it was open; nothing more is written to it")
+var errReplaced = errors.New("the sandbox file, or its -wal or -shm, was removed or replaced while it was open; nothing more is written to it")
 
-// Lost is closed when the path no longer names the file that was opened. Every
-// change is refused from then on.
+// Lost is closed when the path no longer names the file that was opened, or one
+// beside it is another. Every change is refused from then on.
 func (db *DB) Lost() <-chan struct{} { return db.lost }
 
-// inPlace returns an error unless the path still names the file that was opened.
+// inPlace returns an error unless every path still names the file that was opened.
 func (db *DB) inPlace() error {
-	if db.file == nil {
-		return nil
-	}
-	if info, err := os.Stat(db.path); err != nil || !os.SameFile(info, db.file) {
-		db.lose()
-		return errReplaced
+	for path, opened := range db.files {
+		if info, err := os.Stat(path); err != nil || !os.SameFile(info, opened) {
+			db.lose()
+			return errReplaced
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -36,8 +37,9 @@ var ErrBusy = errors.New("the sandbox file is busy, or another process has locke
 // DB is an open file. Writers take turns; readers see the last commit and
 // never wait for a writer.
 type DB struct {
-	path    string      // absolute, or memoryPath
-	file    fs.FileInfo // of the opened file; nil in memory
+	path    string                 // absolute, or memoryPath
+	target  string                 // where a symbolic link at path leads: SQLite keeps its files there
+	files   map[string]fs.FileInfo // that were opened, by their paths; none in memory
 	created bool
 	wall    func() time.Time
 	writer  *pool
@@ -79,9 +81,17 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if db.path, err = filepath.Abs(o.Path); o.Path == "" || err != nil {
 		return nil, errors.New("the sandbox needs a file: give a path, or :memory: to keep nothing")
 	}
-	if db.file, db.created, err = prepareFile(db.path); err != nil {
+	var file fs.FileInfo
+	if file, db.created, err = prepareFile(db.path); err != nil {
 		return nil, err
 	}
+	if db.target, err = filepath.EvalSymlinks(db.path); err != nil {
+		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
+	}
+	if err := restrict(db.target); err != nil {
+		return nil, err
+	}
+	db.files = map[string]fs.FileInfo{db.path: file}
 	if err := db.open(ctx); err != nil {
 		return nil, explainOpen(db.path, err)
 	}
@@ -113,6 +123,11 @@ func (db *DB) open(ctx context.Context) (err error) {
 			return errors.Join(err, db.closePools())
 		}
 		*p.pool = opened
+	}
+	for _, suffix := range besides() {
+		if db.files[db.target+suffix], err = os.Stat(db.target + suffix); err != nil {
+			return errors.Join(err, db.closePools())
+		}
 	}
 	if err := db.inPlace(); err != nil {
 		return errors.Join(err, db.closePools())
@@ -187,7 +202,10 @@ func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 	if err := db.inPlace(); err != nil {
 		return err
 	}
-	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f)
+	if err := db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f); err != nil {
+		return err
+	}
+	return db.inPlace() // a file that was taken away meanwhile took the change with it
 }
 
 // Begin is Write for the first transaction, which waits as long as Open does.

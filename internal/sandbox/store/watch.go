@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -20,6 +21,7 @@ func (db *DB) watch() {
 	defer close(db.stopped)
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
+	var before fs.FileInfo
 	for {
 		select {
 		case <-db.stop:
@@ -29,10 +31,15 @@ func (db *DB) watch() {
 		if db.inPlace() != nil {
 			return
 		}
-		log, err := os.Stat(db.path + "-wal")
-		if err == nil && log.Size() > 0 && (time.Since(log.ModTime()) >= watchInterval || log.Size() > maxLog) {
+		log, err := os.Stat(db.target + "-wal")
+		if err != nil {
+			continue
+		}
+		idle := before != nil && log.ModTime().Equal(before.ModTime()) && log.Size() == before.Size()
+		if log.Size() > 0 && (idle || log.Size() > maxLog) {
 			db.checkpoint()
 		}
+		before = log
 	}
 }
 
