@@ -28,6 +28,9 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("the wallet holds %s: one card was to be issued", got)
 	}
 
+	// An API key in its place would be kept as it is.
+	s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "a-"+s.Key).Refused(400, "invalid_request", "API key")
+
 	id := first.Text("id")
 	s.Post("/api/v1/cards/"+id+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "k1").OK(200) // another path
 	s.Post("/api/v1/cards/"+id+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "k2").OK(200) // another key

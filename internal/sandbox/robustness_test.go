@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -87,6 +88,54 @@ func TestKeylessCallsCostNothing(t *testing.T) {
 		t.Errorf("the requests are %v", requests)
 	}
 	s.Post("/api/v1/cards", "{}").Refused(503, "injected_fault", "")
+}
+
+// The rest of a body that nobody reads keeps no response back.
+func TestUnreadBodies(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for head, want := range map[string]int{
+		"POST /":                404,
+		"POST /favicon.ico":     404,
+		"POST /api/v1/cards":    401,
+		"GET /_sandbox/clock":   401,
+		"POST /_sandbox/reset":  401,
+		"DELETE /api/v1/cards/": 401,
+	} {
+		for _, body := range []string{"Content-Length: 1000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"} {
+			select {
+			case status := <-startBytes(t, s.Root(), head+" HTTP/1.1\r\nHost: x\r\n"+body):
+				if status != want {
+					t.Errorf("%s: answered %d, want %d", head, status, want)
+				}
+			case <-time.After(30 * time.Second): // 1 s on a quiet machine
+				t.Errorf("%s: not answered", head)
+			}
+		}
+	}
+	keyed := "GET /api/v1/bins HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.Key + "\r\nContent-Length: 1000\r\n\r\n{"
+	select {
+	case status := <-startBytes(t, s.Root(), keyed):
+		if status != 200 {
+			t.Errorf("answered %d", status)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("not answered")
+	}
+}
+
+// What a caller writes into an address is made fit for the log in no time, however
+// often it is escaped.
+func TestManyEscapes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	nested := "%" + strings.Repeat("25", 25_000)
+	begun := time.Now()
+	s.Get("/api/v1/cards?bin_id=" + nested).OK(200)
+	s.as("sk_live_sandbox_wrong").Get("/api/v1/cards/" + nested).OK(401)
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
 }
 
 // Bodies that are not sent to their end take up room for a while only, and the
@@ -218,6 +267,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 		s.Get("/_sandbox/clock?" + secret)
 		s.atRoot().Get("/" + secret)
 		s.as(secret).Get("/api/v1/3ds")
+		s.Call(secret, "/api/v1/bins", "").OK(404)
 		s.Post("/api/v1/cards", `{"bin_id":"`+secret+`","amount":50}`, sandboxtest.IdempotencyKey, secret)
 		s.Post("/_sandbox/faults", `{"method":"GET","path":"/bins","then":{"status":500,"body":"`+secret+`"}}`).OK(201)
 		s.Unrepeated().Send(t.Context(), http.MethodGet, "/api/v1/bins", "")

@@ -23,7 +23,7 @@ const (
 	maxPending = 10_000
 	// maxEntries is how many entries a file holds; older ones make room.
 	maxEntries = 100_000
-	// maxText cuts paths and queries.
+	// maxText cuts what callers sent, in bytes.
 	maxText = 512
 )
 
@@ -61,7 +61,7 @@ func New(db *store.DB, counters *behavior.Counters, logger *slog.Logger) *Record
 
 // Record records a call. It never waits for the file.
 func (r *Recorder) Record(e Entry) {
-	e.Path, e.Query, e.IdempotencyKey = Clean(e.Path), Clean(e.Query), Clean(e.IdempotencyKey)
+	e.Method, e.Path, e.Query, e.IdempotencyKey = Clean(e.Method), Clean(e.Path), Clean(e.Query), Clean(e.IdempotencyKey)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending = append(r.pending, e)
@@ -146,6 +146,10 @@ var (
 // Clean makes a text that a caller sent fit for a log: short, and without
 // anything that looks like a key or a secret, however often it is escaped.
 func Clean(text string) string {
+	end := ""
+	if len(text) > maxText { // ahead of all else, which takes long for a long text
+		text, end = text[:maxText], "…"
+	}
 	for plain := text; ; {
 		decoded := escaped.ReplaceAllStringFunc(plain, func(code string) string {
 			b, _ := hex.DecodeString(code[1:])
@@ -159,9 +163,5 @@ func Clean(text string) string {
 		}
 		plain = decoded
 	}
-	text = secret.ReplaceAllString(strings.ToValidUTF8(text, "�"), "$1…")
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "…"
-	}
-	return text
+	return secret.ReplaceAllString(strings.ToValidUTF8(text, "�"), "$1…") + end
 }

@@ -16,10 +16,18 @@ const (
 	bodyTime = 10 * time.Second
 	// bodyWait is how long a body waits for room in memory.
 	bodyWait = 3 * time.Second
-	// leftoverTime is how long the rest of a refused request is waited for, so
-	// that its caller reads the response before the connection closes.
+	// leftoverTime is how long the rest of a request is waited for that nobody has
+	// read, so that its caller reads the response before the connection closes.
 	leftoverTime = time.Second
 )
+
+// send does not wait for the whole of a body that nobody has read.
+func (x *exchange) send(w http.ResponseWriter, res response) error {
+	if x.request.ContentLength != 0 && x.body.Raw == nil {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(leftoverTime)) // where there is a connection
+	}
+	return res.send(w, x.id, x.now)
+}
 
 // readBody reads the body once there is room for it. The room is given back when
 // the request is over.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
@@ -32,6 +33,9 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	}
 	if len(key) > maxIdempotencyKey {
 		return wire.Response{}, wire.Invalid("%s has more than %d characters", idempotencyHeader, maxIdempotencyKey)
+	}
+	if requestlog.Clean(key) != key { // it is kept as it is
+		return wire.Response{}, wire.Invalid("%s must be a text that holds neither an API key nor a webhook's secret", idempotencyHeader)
 	}
 	if c.body.Err != nil {
 		return wire.Response{}, c.body.Err

@@ -46,9 +46,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	defer func() { s.bodies.Release(x.reserved) }()
 	res := s.respond(w, x)
 	s.record(x, res) //nolint:contextcheck // the log is written before the response
-	s.Logger.Debug("answered", "request", x.id, "method", r.Method, "path", requestlog.Clean(r.URL.Path),
+	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
-	if err := res.send(w, x.id, x.now); err != nil {
+	if err := x.send(w, res); err != nil {
 		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
 	}
 }
@@ -67,7 +67,6 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 		err = s.readBody(ctx, w, x)
 	}
 	if err != nil {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(leftoverTime)) // where there is a connection
 		return response{Response: s.refuse(x, err)}
 	}
 	release, err := s.claim(x)

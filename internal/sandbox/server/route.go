@@ -97,7 +97,7 @@ func (s *Server) Handler(routes []Route) http.Handler {
 			return
 		}
 		x := &exchange{id: vault.Token("req_"), request: r}
-		_ = response{Response: x.errorResponse(unknownPath())}.send(w, x.id, x.now) // nobody to tell when the caller went away
+		_ = x.send(w, response{Response: x.errorResponse(unknownPath())}) // nobody to tell when the caller went away
 	}
 	mux.HandleFunc("/", serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
