@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -54,7 +55,7 @@ func TestLocalTargetsAreRefused(t *testing.T) {
 	inbox := sandboxtest.NewReceiver(t, nil)
 	s := start(t, inbox.Trusted, func(o *sandboxtest.Options) { o.PublicWebhooks = true })
 	port := inbox.URL[strings.LastIndex(inbox.URL, ":"):]
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.1.2.3", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "100.64.0.1", "0.0.0.0"} {
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.1.2.3", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "100.64.0.1", "0.0.0.0", "0.1.2.3", "198.18.0.1", "240.0.0.1", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fec0::1]"} {
 		hook := s.subscribe("https://"+host+port+"/", `"*"`).Text("id")
 		s.Issue("50")
 		try := tries(s.tried(hook, 1)[0])[0].(map[string]any)
@@ -65,6 +66,33 @@ func TestLocalTargetsAreRefused(t *testing.T) {
 	if n := len(inbox.Events()); n != 0 {
 		t.Errorf("%d events arrived", n)
 	}
+}
+
+// A clock that was set back does not keep a killed process's lease alive.
+func TestLeaseFromTheFuture(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s := start(t, inbox.Trusted)
+	s.subscribe(inbox.URL, `"*"`)
+	s.Issue("50")
+	inbox.Wait(1)
+	execSQL(t, s.path, fmt.Sprintf(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at, leased_by, leased_until)
+		SELECT 'dlv_orphan', event_id, webhook_id, 0, 'lease_dead', %d FROM deliveries`, time.Now().Add(time.Hour).UnixMilli()))
+	inbox.Wait(2)
+}
+
+// More than one look forgets are forgotten one look after the other.
+func TestManyOldDeliveriesAreForgotten(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s := start(t, inbox.Trusted)
+	hook := s.subscribe(inbox.URL, `"*"`).Text("id")
+	s.Issue("50")
+	s.tried(hook, 1)
+	execSQL(t, s.path, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+		INSERT INTO deliveries (public_id, event_id, webhook_id) SELECT 'dlv_' || i, event_id, webhook_id FROM n, (SELECT * FROM deliveries)`)
+	s.Call(http.MethodPut, "/_sandbox/retention", `{"deliveries":2}`).OK(200)
+	sandboxtest.Eventually(t, func() bool { return s.Get("/_sandbox/deliveries?per_page=1").Text("total") == "2" })
 }
 
 func TestOldDeliveriesAreForgotten(t *testing.T) {

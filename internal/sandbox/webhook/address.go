@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"syscall"
 )
 
@@ -17,9 +18,21 @@ func refuseLocal(_ context.Context, _, address string, _ syscall.RawConn) error 
 		return err
 	}
 	ip := target.Addr().Unmap()
-	shared := netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || shared.Contains(ip) {
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || slices.ContainsFunc(special(), func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		return errLocal
 	}
 	return nil
+}
+
+// special are the further networks that are nobody's on the internet, or hold an
+// IPv4 address that a gateway may lead to.
+func special() []netip.Prefix {
+	var all []netip.Prefix
+	for _, network := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4", // RFC 6890
+		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fec0::/10",
+	} {
+		all = append(all, netip.MustParsePrefix(network))
+	}
+	return all
 }

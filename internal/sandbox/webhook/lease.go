@@ -56,10 +56,11 @@ func (w *Worker) lease(tx *store.Tx) ([]delivery, error) {
 		return nil, err
 	}
 	wall := time.Now().UnixMilli()
+	furthest := wall + 2*leaseTime.Milliseconds() // no lease lasts longer, unless the clock was set back since
 	endpoints, err := store.Select(tx, w.scanTarget, `
 		SELECT public_id, url_sealed FROM webhooks
-		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ? AND leased_until <= ?)`,
-		now.UnixMilli(), wall)
+		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ? AND leased_until NOT BETWEEN ? + 1 AND ?)`,
+		now.UnixMilli(), wall, furthest)
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +75,9 @@ func (w *Worker) lease(tx *store.Tx) ([]delivery, error) {
 			return d, row.Scan(&d.id, &d.round, &d.eventID, &d.event, &d.payload, &d.secret)
 		}, `SELECT d.public_id, d.round, e.public_id, e.type, e.payload_sealed, w.secret_sealed
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
-			WHERE w.public_id = ? AND d.due_at <= ? AND d.leased_until <= ?
+			WHERE w.public_id = ? AND d.due_at <= ? AND d.leased_until NOT BETWEEN ? + 1 AND ?
 			ORDER BY d.due_at, d.id LIMIT ?`,
-			to.webhookID, now.UnixMilli(), wall, room)
+			to.webhookID, now.UnixMilli(), wall, furthest, room)
 		if err != nil {
 			return leased, err
 		}

@@ -51,7 +51,6 @@ func (w *Worker) prune(tx *store.Tx) error {
 	if time.Since(w.pruned) < pruneInterval {
 		return nil
 	}
-	w.pruned = time.Now()
 	keep, err := loadRetention(tx)
 	if err != nil {
 		return err
@@ -61,26 +60,34 @@ func (w *Worker) prune(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
+	more := false
 	for _, account := range accounts {
-		if err := forget(tx, account, `AND d.due_at IS NULL`, keep.Deliveries); err != nil {
-			return err
+		for _, old := range []struct {
+			condition string
+			keep      int64
+		}{{`AND d.due_at IS NULL`, keep.Deliveries}, {``, keep.Deliveries * unfinishedFactor}} {
+			n, err := forget(tx, account, old.condition, old.keep)
+			if err != nil {
+				return err
+			}
+			more = more || n == pruneSize
 		}
-		if err := forget(tx, account, ``, keep.Deliveries*unfinishedFactor); err != nil {
-			return err
-		}
+	}
+	if !more { // else the next look is due at once
+		w.pruned = time.Now()
 	}
 	return nil
 }
 
-// forget removes the oldest deliveries that a condition picks, but for the newest
-// ones.
-func forget(tx *store.Tx, account int64, condition string, keep int64) error {
+// forget removes some of the oldest deliveries that a condition picks, but for the
+// newest ones, and returns how many.
+func forget(tx *store.Tx, account int64, condition string, keep int64) (n int, err error) {
 	type old struct{ delivery, event int64 }
 	all, err := store.Select(tx, func(row store.Row) (o old, err error) { return o, row.Scan(&o.delivery, &o.event) }, `
 		SELECT d.id, d.event_id FROM events e JOIN deliveries d ON d.event_id = e.id
 		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?`, account, pruneSize, keep)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, o := range all {
 		for _, statement := range []struct {
@@ -92,9 +99,9 @@ func forget(tx *store.Tx, account int64, condition string, keep int64) error {
 			{`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.event},
 		} {
 			if err := tx.Exec(statement.query, statement.id); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
-	return nil
+	return len(all), nil
 }
