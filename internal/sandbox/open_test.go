@@ -50,6 +50,9 @@ func TestOpenRefuses(t *testing.T) {
 		"folder is a file":   {sandbox.Options{Path: filepath.Join(text, "x.db")}, "there is no folder"},
 		"negative balance":   {sandbox.Options{Path: ":memory:", InitialBalance: -1}, "negative"},
 		"a real key":         {sandbox.Options{Path: ":memory:", APIKey: "sk_live_real"}, "sk_live_sandbox_"},
+		"a bare prefix":      {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_"}, "letters, digits"},
+		"a key of two lines": {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_a\n_other"}, "letters, digits"},
+		"a key with a quote": {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_';_other"}, "letters, digits"},
 		"another key":        {sandbox.Options{Path: keyed, APIKey: "sk_live_sandbox_other"}, "another API key"},
 	} {
 		box, err := sandbox.Open(t.Context(), c.options)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,9 @@ type Options struct {
 	PublicWebhooks bool             // refuse endpoints whose address is this machine's or its network's
 }
 
+// keyForm is what a header, and a shell that reads the key from a file, take as it is.
+var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{1,200}$`)
+
 // Sandbox is an open service. Several may share a file, in one process or many.
 type Sandbox struct {
 	db       *store.DB
@@ -65,6 +69,9 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	}
 	if o.APIKey != "" && !strings.HasPrefix(o.APIKey, vault.KeyPrefix) {
 		return nil, fmt.Errorf("a sandbox's API key begins with %s; a real key has no place in it", vault.KeyPrefix)
+	}
+	if o.APIKey != "" && !keyForm.MatchString(o.APIKey) {
+		return nil, fmt.Errorf("a sandbox's API key is %s and 1 to 200 letters, digits, - or _", vault.KeyPrefix)
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -53,7 +54,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(log, "sandbox: %v\nRun with --help for the flags.\n", err)
+		_, _ = fmt.Fprintf(log, "sandbox: %s\nRun with --help for the flags.\n", requestlog.Clean(err.Error()))
 		return exitUsage
 	}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level}))

@@ -29,8 +29,8 @@ func TestMainServesUntilTheContextEnds(t *testing.T) {
 		if code := <-r.ended; code != 0 {
 			t.Errorf("ended with %d: %s", code, r.log)
 		}
-		if strings.Contains(r.log.String(), keys[i]) {
-			t.Error("the log shows the key")
+		if strings.Contains(r.log.String(), keys[i]) || strings.Contains(r.log.String(), "/wallet/balance") {
+			t.Errorf("the log shows the key, or every request: %s", r.log)
 		}
 	}
 	if keys[0] != keys[1] || keys[0] == "" {
@@ -56,12 +56,16 @@ func TestMainRefuses(t *testing.T) {
 		"a bad address": {[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999"},
 		"no CA file":    {[]string{"--data", ":memory:", "--webhook-ca", "none.pem"}, 1, "none.pem"},
 		"no CA in it":   {[]string{"--data", ":memory:", "--webhook-ca", "command_test.go"}, 1, "PEM"},
+		"a key's file":  {[]string{"--api-key-file", "sk_live_sandbox_planted"}, 2, "sk_live_…"},
+		"a key alone":   {[]string{"sk_live_sandbox_planted"}, 2, "unexpected argument"},
+		"key for money": {[]string{"--initial-balance", "sk_live_sandbox_planted"}, 2, "--initial-balance"},
 		"help":          {[]string{"--help"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out, log bytes.Buffer
-			if code := command.Main(t.Context(), c.args, &out, &log); code != c.code || !strings.Contains(log.String(), c.text) {
+			code := command.Main(t.Context(), c.args, &out, &log)
+			if code != c.code || !strings.Contains(log.String(), c.text) || strings.Contains(log.String(), "planted") {
 				t.Errorf("ended with %d: %s", code, log.String())
 			}
 			if name == "help" && !strings.Contains(out.String(), "--listen") {
