@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"database/sql"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,20 +15,22 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// keptRow is a row of the guide's table of what is in the file, and in which form.
-var keptRow = regexp.MustCompile(`(?m)^\| ([^|]+) \| (plain|encrypted|hashed|not kept)[^|]* \|`)
+// keptRow is a row of the guide's table: what is kept, in which form, and who reads
+// it besides.
+var keptRow = regexp.MustCompile(`(?m)^\| ([^|]+) \| (plain|encrypted|hashed|not kept)[^|]* \| ([^|]+) \|$`)
 
 // The guide says of everything that a sandbox is told, or makes up, whether it is
-// in the file as it is.
+// in the file as it is, and who else gets to see it.
 func TestTheGuideSaysWhatIsKept(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/guides/sandbox.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := map[string]bool{}
+	plain, everybody := map[string]bool{}, map[string]bool{}
 	for _, row := range keptRow.FindAllStringSubmatch(string(guide), -1) {
 		plain[row[1]] = row[2] == "plain"
+		everybody[row[1]] = strings.Contains(row[3], "every account")
 	}
 
 	kept := fill(t)
@@ -35,40 +38,74 @@ func TestTheGuideSaysWhatIsKept(t *testing.T) {
 		t.Fatalf("the guide tells of\n%s\nthe test of\n%s", strings.Join(documented, "\n"), strings.Join(tested, "\n"))
 	}
 	for what, values := range kept.values {
+		secret := !plain[what] || what == "the master key"
 		for _, value := range values {
 			if found := bytes.Contains(kept.file, []byte(value)); found != plain[what] {
 				t.Errorf("%s: the guide says that it is plain in the file: %v; one is there: %v", what, plain[what], found)
 			}
+			if !plain[what] && strings.Contains(kept.wal, value) {
+				t.Errorf("%s: it is in the -wal", what)
+			}
+			if secret && strings.Contains(kept.log, value) {
+				t.Errorf("%s: it is in the log", what)
+			}
+			if secret && strings.Contains(kept.own, value) {
+				t.Errorf("%s: the control calls show it", what)
+			}
+			if !everybody[what] && strings.Contains(kept.others, value) {
+				t.Errorf("%s: the control calls show it to another account", what)
+			}
+		}
+	}
+	for place, found := range map[string]bool{
+		"-wal": strings.Contains(kept.wal, "planted label"), "log": strings.Contains(kept.log, "msg=answered"),
+		"control calls": strings.Contains(kept.own, "planted-filter"), "control calls of another account": strings.Contains(kept.others, "planted response"),
+	} {
+		if !found {
+			t.Errorf("the search does not see the %s", place)
 		}
 	}
 }
 
-// kept is the content of a file and what was put into it, by the guide's names.
+// kept is where things may be, and what was put there, by the guide's names.
 type kept struct {
-	file   []byte
-	values map[string][]string
+	file        []byte
+	wal, log    string
+	own, others string // the responses to all control calls that read
+	values      map[string][]string
 }
 
 // fill uses a sandbox with everything that may be kept.
-func fill(t *testing.T) kept {
+func fill(t *testing.T) (k kept) {
 	t.Helper()
-	s := start(t, on(filepath.Join(t.TempDir(), "s.db")), withKey("sk_live_sandbox_planted"))
+	var log bytes.Buffer
+	s := start(t, on(filepath.Join(t.TempDir(), "s.db")), withKey("sk_live_sandbox_planted"),
+		logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	release := keepLog(t, s.path)
 	other := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
 	hook := s.Post("/api/v1/webhooks", `{"url":"https://planted-host.invalid/planted-path?planted-query","events":["*"],"secret":"planted-secret"}`).OK(201)
 	made := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1/","events":["*"]}`).OK(201)
 	card := s.Issue("50", `"label":"planted label"`, `"metadata":{"planted name":"planted value"}`)
 	s.Post("/api/v1/cards/"+card+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "planted-key").OK(200)
 	s.Authorize(card, "10", adsMCC).OK(201)
-	challenge := s.Post("/_sandbox/3ds-challenges", `{"card_id":"`+card+`","merchant":"Ads","amount":5}`).OK(201)
+	challenge := s.Post("/_sandbox/3ds-challenges", `{"card_id":"`+card+`","merchant":"Planted Merchant","amount":5}`).OK(201)
 	details := s.Get("/api/v1/cards/" + card + "/details").OK(200)
 	s.Get("/api/v1/cards?bin_id=planted-filter").OK(200)
 	s.Fault(`{"method":"GET","path":"/bins","then":{"status":500,"body":"planted response"}}`)
 	s.tried(made.Text("id"), 1)
 	s.tried(hook.Text("id"), 1)
-	s.close()
-
-	content, err := os.ReadFile(s.path)
+	for _, name := range []string{"clock", "deliveries", "faults", "ledger", "limits", "quirks", "requests", "retention"} {
+		k.own += s.Get("/_sandbox/" + name).OK(200).Raw
+		k.others += s.as(other.Text("api_key")).Get("/_sandbox/" + name).OK(200).Raw
+	}
+	wal, err := os.ReadFile(s.path + "-wal")
 	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	s.close()
+	k.wal, k.log = string(wal), log.String()
+	if k.file, err = os.ReadFile(s.path); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", s.path)
@@ -80,19 +117,36 @@ func fill(t *testing.T) kept {
 	if err := db.QueryRowContext(t.Context(), `SELECT master_key FROM service`).Scan(&master); err != nil {
 		t.Fatal(err)
 	}
-	return kept{content, map[string][]string{
-		"the master key":                                          {string(master)},
-		"cards: labels, balances, metadata":                       {"planted label", "planted name", "planted value"},
-		"transactions, deposits, ledger":                          {"Big Ads"},
+	k.values = map[string][]string{
+		"the master key": {string(master)},
+		"cards: labels, balances, metadata, past states":          {"planted label", "planted name", "planted value"},
+		"transactions, challenges, deposits, ledger":              {"Big Ads", "Planted Merchant"},
 		"card numbers, one-time codes":                            {details.Text("pan"), challenge.Text("otp")},
 		"API keys that were made up":                              {other.Text("api_key")},
 		"API keys that were chosen":                               {s.Key},
 		"webhook secrets":                                         {"planted-secret", made.Text("secret")},
 		"webhook URLs":                                            {"planted-path", "planted-query"},
 		"events":                                                  {`"data":{"id":"` + card},
+		"deliveries: times, statuses, errors":                     {"connection refused"},
 		"responses to calls with an idempotency key":              {`"card_balance":`},
 		"idempotency keys":                                        {"planted-key"},
 		"API calls: method, path, query, status":                  {"bin_id=planted-filter"},
 		"limits, quirks and faults, with the responses of faults": {"planted response"},
-	}}
+	}
+	return k
+}
+
+// keepLog reads the file for as long as it is not released, so that the -wal stays
+// as it is written.
+func keepLog(t *testing.T, path string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(t.Context(), "BEGIN; SELECT COUNT(*) FROM service"); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = db.Close() }
 }
