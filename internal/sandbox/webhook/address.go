@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"net"
 	"net/netip"
 	"slices"
 	"syscall"
@@ -17,8 +18,17 @@ func refuseLocal(_ context.Context, _, address string, _ syscall.RawConn) error 
 	if err != nil {
 		return err
 	}
-	ip := target.Addr().Unmap()
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || slices.ContainsFunc(special(), func(p netip.Prefix) bool { return p.Contains(ip) }) {
+	ip := target.Addr().Unmap().WithZone("")
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return err
+	}
+	isOwn := slices.ContainsFunc(own, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		return ok && network.IP.Equal(ip.AsSlice())
+	})
+	isSpecial := slices.ContainsFunc(special(), func(p netip.Prefix) bool { return p.Contains(ip) })
+	if isOwn || isSpecial || ip.IsPrivate() || !ip.IsGlobalUnicast() {
 		return errLocal
 	}
 	return nil
