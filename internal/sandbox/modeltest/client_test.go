@@ -189,7 +189,8 @@ func (p *client) send(s step, key string) sandboxtest.Response {
 func (p *client) noteRequest(s step, key string, r sandboxtest.Response) {
 	path, query, _ := strings.Cut(strings.TrimPrefix(s.path, api), "?")
 	entry := object{
-		"method": s.method, "path": path, "query": query, "status": any(r.Status), "idempotency_key": nil, "time": stamp(p.model.now),
+		"method": s.method, "path": path, "query": query, "status": any(r.Status), "idempotency_key": nil, "replayed": r.Replayed(),
+		"time": stamp(p.model.now),
 	}
 	if key != "" {
 		entry["idempotency_key"] = key
