@@ -48,7 +48,7 @@ func TestQuirksAreSettings(t *testing.T) {
 		`{"wallet_fields":["a_pay","id"]}`: "no other field", `{"wallet_fields":["a_pay","B_PAY"]}`: "lower case", `{"amounts":"binary"}`: "plain",
 		`{"transaction_period":"weeks"}`: "days, midnights, dates_only", `{"transaction_signs":"both"}`: "unsigned, refunds, spending",
 		`{"challenge_status":"x"}`: "honoured, ignored", `{"wallet_decimals":7}`: "2 to 6", `{"timestamps":"cet"}`: "utc, bare",
-		`{"empty_metadata":"null"}`: "object, array", `{"exp_year_digits":3}`: "2 or 4",
+		`{"empty_metadata":"null"}`: "object, array", `{"exp_year_digits":3}`: "one of [2 4]",
 		`{"balance":"x"}`: "less_holds, settled", `{"card_values":"x"}`: "as_asked, tidied", `{"cards_hidden_seconds":601}`: "0 to 600",
 		`{"colour":"red"}`: `"colour"`,
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -22,6 +23,11 @@ const (
 	APINotEnabled    State = "api_not_enabled"
 	Ready            State = "ready"
 )
+
+// States returns the names of all states, that of a usable account first.
+func States() []string {
+	return []string{string(Ready), string(EmailUnconfirmed), string(NoDeposit), string(APINotEnabled)}
+}
 
 // Account is a customer. Everything else in the file belongs to one.
 type Account struct {
@@ -52,6 +58,18 @@ func First(tx *store.Tx) (a Account, err error) {
 	a.PublicID = firstPublicID
 	_, err = tx.Get([]any{&a.ID, &a.State}, `SELECT id, state FROM accounts WHERE public_id = ?`, firstPublicID)
 	return a, err
+}
+
+// List returns a page of the accounts of the file, the oldest first, and how many
+// there are.
+func List(tx *store.Tx, page wire.Page) (accounts []Account, total int64, err error) {
+	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM accounts`); err != nil {
+		return nil, 0, err
+	}
+	accounts, err = store.Select(tx, func(row store.Row) (a Account, err error) {
+		return a, row.Scan(&a.ID, &a.PublicID, &a.State)
+	}, `SELECT id, public_id, state FROM accounts ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
+	return accounts, total, err
 }
 
 // New is an account to be created.

@@ -151,5 +151,10 @@ func AddFault(tx *store.Tx, f *Fault) error {
 	return err
 }
 
+// RemoveFault removes a fault, and tells whether it was there.
+func RemoveFault(tx *store.Tx, id int64) (found bool, err error) {
+	return tx.Get([]any{&id}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
+}
+
 // ClearFaults removes all faults.
 func ClearFaults(tx *store.Tx) error { return tx.Exec(`DELETE FROM faults`) }

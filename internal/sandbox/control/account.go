@@ -16,8 +16,7 @@ import (
 // its wallet begins with that.
 func createAccount(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
-	state := account.State(fields.Choice("state",
-		string(account.Ready), string(account.EmailUnconfirmed), string(account.NoDeposit), string(account.APINotEnabled)))
+	state := account.State(fields.Choice("state", account.States()...))
 	balance := fields.OptionalNotNegative("initial_balance")
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
@@ -30,17 +29,51 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	}{publicID, key}), err
 }
 
+// listAccounts shows the accounts of the file, the oldest first.
+func listAccounts(c *server.Call) (wire.Response, error) {
+	query := c.Query()
+	page := query.LargePage()
+	if err := query.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	if err := firstOnly(c, "lists them"); err != nil {
+		return wire.Response{}, err
+	}
+	accounts, total, err := account.List(c.Tx, page)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	data := make([]accountView, len(accounts))
+	for i, a := range accounts {
+		data[i] = accountView{a.PublicID, a.State}
+	}
+	return wire.OK(wire.LargeList[accountView]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), nil
+}
+
+type accountView struct {
+	AccountID string        `json:"account_id"`
+	State     account.State `json:"state"`
+}
+
+// firstOnly refuses what concerns every account to all but the first.
+func firstOnly(c *server.Call, what string) error {
+	if c.Account.First() {
+		return nil
+	}
+	return &wire.Error{
+		Status: http.StatusForbidden, Code: wire.CodeFirstAccountOnly,
+		Message: "only the key of the file's first account " + what,
+	}
+}
+
 // reset empties the file down to a first account as it was at the start, with
 // the same API key. Other accounts and their keys are gone.
 func reset(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Response{}, err
 	}
-	if !c.Account.First() {
-		return wire.Response{}, &wire.Error{
-			Status: http.StatusForbidden, Code: wire.CodeFirstAccountOnly,
-			Message: "only the key of the file's first account resets it, for every account is removed",
-		}
+	if err := firstOnly(c, "resets it, for every account is removed"); err != nil {
+		return wire.Response{}, err
 	}
 	var balance usd.Amount
 	if _, err := c.Tx.Get([]any{&balance}, `SELECT initial_balance FROM service`); err != nil {

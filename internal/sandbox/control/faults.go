@@ -1,8 +1,10 @@
 package control
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
@@ -25,6 +27,31 @@ func listFaults(c *server.Call) (wire.Response, error) {
 
 func clearFaults(c *server.Call) (wire.Response, error) {
 	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), behavior.ClearFaults(c.Tx)
+}
+
+// removeFault shows the faults that are left.
+func removeFault(c *server.Call) (wire.Response, error) {
+	if err := c.NoFields(); err != nil {
+		return wire.Response{}, err
+	}
+	text := c.PathValue("id")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return wire.Response{}, noFault(text)
+	}
+	found, err := behavior.RemoveFault(c.Tx, id)
+	switch {
+	case err != nil:
+		return wire.Response{}, err
+	case !found:
+		return wire.Response{}, noFault(text)
+	}
+	return listFaults(c)
+}
+
+// noFault is a 404. Faults belong to the file, not to an account.
+func noFault(id string) error {
+	return &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: fmt.Sprintf("there is no fault %.64q; it may have been applied", id)}
 }
 
 func addFault(c *server.Call) (wire.Response, error) {

@@ -15,6 +15,7 @@ import (
 // Routes are the control calls.
 func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server.Route {
 	const (
+		accounts = server.Control + "/accounts"
 		clock    = server.Control + "/clock"
 		faults   = server.Control + "/faults"
 		limits   = server.Control + "/limits"
@@ -24,7 +25,8 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server
 	return []server.Route{
 		{Method: http.MethodGet, Path: clock, Handle: readClock},
 		{Method: http.MethodPost, Path: clock, Handle: moveClock},
-		{Method: http.MethodPost, Path: server.Control + "/accounts", Handle: createAccount},
+		{Method: http.MethodGet, Path: accounts, Handle: listAccounts},
+		{Method: http.MethodPost, Path: accounts, Handle: createAccount},
 		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: replaceLimits},
@@ -34,6 +36,7 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server
 		{Method: http.MethodGet, Path: faults, Handle: listFaults},
 		{Method: http.MethodPost, Path: faults, Handle: addFault},
 		{Method: http.MethodDelete, Path: faults, Handle: clearFaults},
+		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: removeFault},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
 		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: reset, Before: recorder.Flush},

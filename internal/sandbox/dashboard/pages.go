@@ -4,6 +4,6 @@ package dashboard
 func pages() []page {
 	return []page{
 		overviewPage(), cardsPage(), cardPage(), transactionsPage(), challengesPage(), depositsPage(),
-		webhooksPage(), deliveryPage(), requestsPage(), ledgerPage(),
+		webhooksPage(), deliveryPage(), requestsPage(), ledgerPage(), worldPage(),
 	}
 }

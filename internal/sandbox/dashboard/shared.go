@@ -17,14 +17,17 @@ import (
 // functions are those of the templates, most of which make what a shared template takes.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"at":      at,
-		"bar":     newBar,
-		"choices": newChoices,
-		"clock":   clock,
-		"follow":  newFollowUp,
-		"rfc3339": func(t time.Time) string { return t.Format(time.RFC3339) },
-		"what":    newWhat,
-		"words":   words,
+		"at":        at,
+		"bar":       newBar,
+		"field":     newField,
+		"list":      func(values ...string) []string { return values },
+		"selection": newSelection,
+		"choices":   newChoices,
+		"clock":     clock,
+		"follow":    newFollowUp,
+		"rfc3339":   func(t time.Time) string { return t.Format(time.RFC3339) },
+		"what":      newWhat,
+		"words":     words,
 	}
 }
 
@@ -87,14 +90,22 @@ func newBar(part, whole any) bar {
 	return bar{Percent: max(1, min(100, p*100/w)), Full: p >= w}
 }
 
-// choices is a field with a few values, of which the query chooses one.
+// choices is a field with a few values.
 type choices struct {
-	Name, Any, Chosen string
-	Values            []string
+	Name   string
+	Any    string // what choosing none of them is called; empty: one is chosen
+	Chosen string
+	Values []string
 }
 
+// newChoices is a field of which the query chooses a value.
 func newChoices(query url.Values, name, anyOf string, values ...string) choices {
 	return choices{name, anyOf, query.Get(name), values}
+}
+
+// newSelection is a field of an action's form.
+func newSelection(f frame, action, name, first string, values []string) choices {
+	return choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
 }
 
 // paging says which part of a list is shown, and links to its neighbours.

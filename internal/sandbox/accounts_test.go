@@ -1,0 +1,42 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+// Only the first account's key lists the accounts of the file.
+func TestAccountsAreListed(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	other := s.Post("/_sandbox/accounts", `{"state":"no_deposit"}`).OK(201)
+	list := s.Get("/_sandbox/accounts").OK(200)
+	if got := fmt.Sprint(list.Data()); list.Text("total") != "2" || got != fmt.Sprintf("[map[account_id:acct_first state:ready] map[account_id:%s state:no_deposit]]", other.Text("account_id")) {
+		t.Errorf("the accounts are %s", list.Raw)
+	}
+	if second := s.Get("/_sandbox/accounts?page=2&per_page=1").OK(200).Data(); len(second) != 1 || second[0]["account_id"] != other.Text("account_id") {
+		t.Errorf("the second page is %v", second)
+	}
+	s.as(other.Text("api_key")).Get("/_sandbox/accounts").Refused(403, "first_account_only", "lists them")
+}
+
+func TestOneFaultIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, path := range []string{"/bins", "/cards"} {
+		s.Post("/_sandbox/faults", `{"method":"GET","path":"`+path+`","times":0,"then":{"status":503}}`).OK(201)
+	}
+	const faults = "/_sandbox/faults/"
+	first := fmt.Sprint(s.Get("/_sandbox/faults").Data()[0]["id"])
+	left := s.Call(http.MethodDelete, faults+first, "").OK(200).Data()
+	if len(left) != 1 || left[0]["path"] != "/cards" {
+		t.Errorf("left are %v", left)
+	}
+	s.Get("/api/v1/bins").OK(200)
+	s.Get("/api/v1/cards").Refused(503, "injected_fault", "")
+	for _, id := range []string{first, "999", "x", "-1"} {
+		s.Call(http.MethodDelete, faults+id, "").Refused(404, "not_found", "")
+	}
+	s.Call(http.MethodDelete, faults+fmt.Sprint(left[0]["id"]), `{"x":1}`).Refused(400, "invalid_request", "")
+}
