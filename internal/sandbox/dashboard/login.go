@@ -6,14 +6,21 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// maxForm is how many bytes a form may have.
-const maxForm = 64 << 10
+const (
+	// maxForm is how many bytes the form of a page may have, and maxLogin that of
+	// somebody who is not logged in.
+	maxForm  = 64 << 10
+	maxLogin = 8 << 10
+	// formTime is how long a form may take to be sent.
+	formTime = 10 * time.Second
+)
 
 // showLogin asks for a key, or takes the link. What only looks ahead, as browsers
 // and chat programs do, does not use the link up.
@@ -68,7 +75,7 @@ func nextPath(r *http.Request) string {
 }
 
 func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
-	if !d.parseForm(w, r) {
+	if !d.parseForm(w, r, maxLogin) {
 		return
 	}
 	if !d.isOurs(r) {
@@ -96,7 +103,7 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
-	if !d.parseForm(w, r) {
+	if !d.parseForm(w, r, maxLogin) {
 		return
 	}
 	if d.isOurs(r) {
@@ -107,11 +114,12 @@ func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
 }
 
 // parseForm reads the form of a request, and tells the sender when it cannot.
-func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request) bool {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request, most int64) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 	if err := r.ParseForm(); err != nil {
 		d.showError(w, wire.Invalid("the form could not be read"))
 		return false
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // where there is a connection
 	return true
 }

@@ -141,12 +141,12 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 
 // post does what a form of a page asks for.
 func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
-	if !d.parseForm(w, r) {
-		return
-	}
 	id, found := d.sessions.account(cookie(r))
 	if !found {
 		d.sendToLogin(w, r)
+		return
+	}
+	if !d.parseForm(w, r, maxForm) {
 		return
 	}
 	if !d.isOurs(r) {

@@ -1,6 +1,9 @@
 package dashboard_test
 
 import (
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -155,6 +158,39 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 	}
 	b.header = http.Header{"Sec-Fetch-Site": {"same-origin"}}
 	b.send(http.MethodPost, page, freeze).has(t, "The card is frozen.")
+}
+
+// Who is not logged in is answered without a form, or after a small one, however
+// slowly it is sent.
+func TestFormsOfStrangers(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	host := strings.TrimPrefix(s.Root(), "http://")
+	var group sync.WaitGroup
+	for path, want := range map[string]string{"/cards/x": "303", "/login": "400", "/logout": "400", "/nothing": "404"} {
+		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = connection.Close() }()
+		_, err = io.WriteString(connection, "POST "+path+" HTTP/1.1\r\nHost: "+host+"\r\nOrigin: http://"+host+
+			"\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 10000\r\n\r\nkey=a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		group.Go(func() {
+			answered := make([]byte, len("HTTP/1.1 000"))
+			err := connection.SetReadDeadline(time.Now().Add(time.Minute))
+			if _, failed := io.ReadFull(connection, answered); failed != nil || err != nil || !strings.HasSuffix(string(answered), want) {
+				t.Errorf("%s: answered %q, %v", path, answered, errors.Join(err, failed))
+			}
+		})
+	}
+	group.Wait()
+	large := newBrowser(t, s).post("/login", "", "key", s.Key, "more", strings.Repeat("x", 10_000))
+	if large.StatusCode != http.StatusBadRequest {
+		t.Errorf("a large form was answered %d", large.StatusCode)
+	}
 }
 
 func TestHeaders(t *testing.T) {
