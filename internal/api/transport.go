@@ -47,5 +47,22 @@ func (t oneTry) RoundTrip(r *http.Request) (*http.Response, error) {
 		delete(r.Header, keyHeader)
 		r.Header["x-idempotency-key"] = key
 	}
-	return t.Transport.RoundTrip(r)
+	response, err := t.Transport.RoundTrip(r)
+	if err == nil || t.Proxy == nil {
+		return response, err
+	}
+	if proxy, invalid := t.Proxy(r); invalid == nil && proxy != nil {
+		err = &ProxyError{Address: proxy.Host, Err: err}
+	}
+	return response, err
 }
+
+// ProxyError is a request's failure on its way through a proxy.
+type ProxyError struct {
+	Address string // host and port, without credentials
+	Err     error
+}
+
+func (e *ProxyError) Error() string { return "through the proxy " + e.Address + ": " + e.Err.Error() }
+
+func (e *ProxyError) Unwrap() error { return e.Err }

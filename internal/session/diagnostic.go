@@ -98,6 +98,9 @@ func advice(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The service took longer than request_timeout. Try again, or raise request_timeout in the provider configuration."
 	}
+	if _, ok := errors.AsType[*api.ProxyError](err); ok {
+		return "The proxy is the one that HTTPS_PROXY names in the environment. Check it, or add the service's host to NO_PROXY to go there without it."
+	}
 	return "Check base_url and the network between this machine and the service, then try again."
 }
 

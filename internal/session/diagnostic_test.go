@@ -34,6 +34,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"reused key":      {&api.Error{Status: http.StatusBadRequest, Code: "idempotency_key_reused"}, []string{"Run the command again"}},
 		"unknown BIN":     {&api.Error{Status: http.StatusBadRequest, Code: "bin_not_found"}, []string{"vcard_bins"}},
 		"no connection":   {&api.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
+		"a proxy":         {&api.RequestError{Operation: "read card card_1", Err: &api.ProxyError{Address: "10.0.0.1:3128", Err: errors.New("Forbidden")}}, []string{"through the proxy 10.0.0.1:3128: Forbidden", "HTTPS_PROXY", "NO_PROXY"}},
 		"undecided transfer": {
 			&api.UndecidedError{Kind: api.MutationMove, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: &api.Error{Status: 500}},
 			[]string{"not known whether this took effect (2 attempts, idempotency key k1)", "run terraform plan"},

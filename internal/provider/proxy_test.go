@@ -1,0 +1,47 @@
+package provider_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+)
+
+// deadProxy is one at a port where nothing listens.
+const deadProxy = "http://user:hunter2@127.0.0.1:1"
+
+// A proxy that the environment names has no part in what stays on this machine,
+// and is named by the error of what does not.
+func TestProxyOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	const bins = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\ndata \"vcard_bins\" \"all\" {}\n"
+	plan := func(t *testing.T, provider string) (int, string) {
+		w := acctest.NewWorkspace(t)
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+			w.Env = append(w.Env, name+"="+deadProxy)
+		}
+		w.Write("main.tf", bins+provider)
+		code, output := w.Run("plan", "-no-color")
+		return code, unwrapped(output)
+	}
+	for name, provider := range map[string]string{
+		"embedded sandbox": "provider \"vcard\" {\n  sandbox = { path = \"sandbox.db\" }\n}\n",
+		"loopback":         acctest.Start(t).Provider(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if code, output := plan(t, provider); code != 0 {
+				t.Errorf("ended with %d:\n%s", code, output)
+			}
+		})
+	}
+	t.Run("elsewhere", func(t *testing.T) {
+		t.Parallel()
+		_, output := plan(t, "provider \"vcard\" {\n  api_key = \"sk_live_0123456789\"\n  base_url = \"https://cards.example.com/api/v1\"\n  max_retries = 0\n}\n")
+		for words, want := range map[string]bool{"through the proxy 127.0.0.1:1": true, "HTTPS_PROXY": true, "NO_PROXY": true, "hunter2": false} {
+			if strings.Contains(output, words) != want {
+				t.Errorf("%q is there: %t, in:\n%s", words, !want, output)
+			}
+		}
+	})
+}
