@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"regexp"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -83,9 +84,12 @@ func configAttributes() map[string]schema.Attribute {
 				"The environment variable `" + envSandbox + "` can name the file instead.",
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
-					Required:            true,
-					Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
+					Required: true,
+					Validators: []validator.String{
+						stringvalidator.LengthAtLeast(1),
+						stringvalidator.RegexMatches(regexp.MustCompile(`^[^[:cntrl:]]*$`), `must have no control character; in a Windows path, write / or \\ where there is a \`),
+					},
+					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
 				// A text, since Terraform says of a number in here that is none only that
 				// something in sandbox is none.

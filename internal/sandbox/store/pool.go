@@ -110,9 +110,15 @@ func dataSource(path string, write bool) string {
 	} else {
 		pragmas["_pragma"] = append(pragmas["_pragma"], "query_only(1)")
 	}
-	slashed := filepath.ToSlash(path)
-	if filepath.VolumeName(path) != "" {
+	return fileURI(path, filepath.Separator) + "?" + pragmas.Encode()
+}
+
+// fileURI is the URI of an absolute path whose names are separated so, in the form
+// that SQLite reads: three slashes before a drive, four before the host of a share.
+func fileURI(path string, separator rune) string {
+	slashed := strings.ReplaceAll(path, string(separator), "/")
+	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed
 	}
-	return "file:" + (&url.URL{Path: slashed}).EscapedPath() + "?" + pragmas.Encode()
+	return "file://" + (&url.URL{Path: slashed}).EscapedPath()
 }
