@@ -131,7 +131,7 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w", s.listen, err)
+		return fmt.Errorf("cannot listen on %s, where another sandbox may run already; choose another address with --listen, port 0 for a free one: %w", s.listen, err)
 	}
 	defer func() { _ = listener.Close() }() // the server has closed it, unless there was none
 	exposed := !isLoopback(listener.Addr())

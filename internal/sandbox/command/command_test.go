@@ -101,3 +101,16 @@ func runRefused(t *testing.T, arguments ...string) string {
 	}
 	return log.String()
 }
+
+// Two servers cannot have one address, and the second one says what to do.
+func TestMainOnATakenPort(t *testing.T) {
+	t.Parallel()
+	r := runMain(t, "--data", ":memory:")
+	taken := strings.TrimPrefix(r.Root(), "http://")
+	said := runRefused(t, "--data", ":memory:", "--listen", taken)
+	for _, words := range []string{"cannot listen on " + taken, "another sandbox", "--listen", "port 0"} {
+		if !strings.Contains(said, words) {
+			t.Errorf("%q lacks %q", said, words)
+		}
+	}
+}
