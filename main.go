@@ -4,33 +4,103 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
-	"log"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
 )
 
-// version is set by the release build.
-var version = "dev"
+const name = "terraform-provider-vcard"
 
-func main() {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		code := command.Main(ctx, os.Args[2:], os.Stdout, os.Stderr)
-		stop()
-		os.Exit(code)
+// version is set by the build.
+var version string
+
+const usage = `Usage: ` + name + ` [command]
+
+The provider vcard/vcard of Terraform and OpenTofu. They start it themselves,
+without a command.
+
+Commands:
+  sandbox    serve the whole card service from a local file, to try things on;
+             sandbox --help has its flags
+
+Flags:
+  -debug     run for a debugger such as delve; prints how a CLI finds it
+  -version   print the version
+  -help      print this
+`
+
+// pluginCookie is in the environment of a provider that a CLI has started.
+const pluginCookie = "TF_PLUGIN_MAGIC_COOKIE"
+
+const (
+	exitOK = iota
+	exitFailed
+	exitUsage
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(arguments []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	debugged := flags.Bool("debug", false, "")
+	asksVersion := flags.Bool("version", false, "")
+	err := flags.Parse(arguments)
+	refuse := func(why string) int {
+		_, _ = fmt.Fprintf(stderr, "%s: %s\n\n%s", name, why, usage)
+		return exitUsage
 	}
-	debug := flag.Bool("debug", false, "run for a debugger such as delve")
-	flag.Parse()
-	serve := provider.Serve
-	if *debug {
-		serve = provider.ServeDebugger
+	switch word := flags.Arg(0); {
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = fmt.Fprint(stdout, usage)
+		return exitOK
+	case err != nil:
+		return refuse(err.Error())
+	case *asksVersion:
+		_, _ = fmt.Fprintln(stdout, name, buildVersion())
+		return exitOK
+	case word == "sandbox":
+		return serveSandbox(flags.Args()[1:], stdout, stderr)
+	case word != "":
+		return refuse(fmt.Sprintf("there is no command %q", word))
+	case *debugged:
+		err = provider.ServeDebugger(buildVersion())
+	case os.Getenv(pluginCookie) == "":
+		return refuse("run terraform or tofu, which start this program; by hand it needs a command")
+	default:
+		err = provider.Serve(buildVersion())
 	}
-	if err := serve(version); err != nil {
-		log.Fatal(err)
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return exitFailed
 	}
+	return exitOK
+}
+
+func serveSandbox(arguments []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return command.Main(ctx, arguments, stdout, stderr)
+}
+
+// buildVersion is the version that the build has set, else the module's when it
+// was installed as one.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	switch {
+	case version != "":
+		return version
+	case ok && strings.HasPrefix(info.Main.Version, "v"):
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return "dev"
 }
