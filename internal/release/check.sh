@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Checks what a release would publish, and uses it as its users do: from a mirror of
+# the zips, with a real init. Leaves nothing behind.
+# usage: check.sh FOLDER VERSION CLI
+set -euo pipefail
+
+folder=$(cd "$1" && pwd)
+version=$2
+cli=$(command -v "$3")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+name=terraform-provider-vcard
+release=${name}_$version
+largest=$((27 * 1000 * 1000)) # of a binary, in bytes
+unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX TF_LOG
+export CHECKPOINT_DISABLE=1
+
+fail() {
+  printf 'check.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+echo "== The files that the registry reads, and their sums"
+cd "$folder"
+files=("${release}_manifest.json")
+for platform in {linux,darwin,windows}_{amd64,arm64}; do
+  files+=("${release}_$platform.zip" "${release}_$platform.cdx.json")
+done
+diff <(awk '{ print $2 }' "${release}_SHA256SUMS" | sort) <(printf '%s\n' "${files[@]}" | sort) || fail 'SHA256SUMS names other files'
+sha256sum --check --quiet "${release}_SHA256SUMS"
+
+echo "== Each zip holds the binary alone: static, stripped and small"
+for zip in "${release}"_*.zip; do
+  platform=${zip#"${release}_"} platform=${platform%.zip}
+  binary=${name}_v$version
+  [[ $platform = windows_* ]] && binary+=.exe
+  [ "$(unzip -Z1 "$zip")" = "$binary" ] || fail "$zip holds $(unzip -Z1 "$zip")"
+  mkdir -p "$scratch/$platform"
+  unzip -q "$zip" -d "$scratch/$platform"
+  binary=$scratch/$platform/$binary
+  size=$(wc -c < "$binary")
+  ((size <= largest)) || fail "$binary has $size bytes, more than $largest"
+  built=$(go version -m "$binary")
+  for setting in CGO_ENABLED=0 -trimpath=true "GOOS=${platform%_*}" "GOARCH=${platform#*_}"; do
+    [[ $built = *"$setting"* ]] || fail "$binary was not built with $setting"
+  done
+  printf '%-14s %8d bytes\n' "$platform" "$size"
+done
+
+here=$(go env GOOS)_$(go env GOARCH)
+binary=$scratch/$here/${name}_v$version
+said=$("$binary" -version)
+[ "$said" = "$name $version" ] || fail "-version says $said"
+
+echo "== Another build, in another folder, is the same to the byte"
+mkdir "$scratch/copy"
+(cd "$root" && git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --create) | tar -C "$scratch/copy" --extract
+make --no-print-directory -C "$scratch/copy" build VERSION="$version"
+cmp "$binary" "$scratch/copy/bin/$name"
+
+echo "== From a mirror of the zips, init installs it and writes the lock file"
+for host in registry.terraform.io registry.opentofu.org; do
+  mkdir -p "$scratch/mirror/$host/vcard/vcard"
+  cp "${release}"_*.zip "$scratch/mirror/$host/vcard/vcard"
+done
+printf 'provider_installation {\n  filesystem_mirror {\n    path = "%s"\n  }\n}\n' "$scratch/mirror" > "$scratch/cli.tfrc"
+export TF_CLI_CONFIG_FILE=$scratch/cli.tfrc HOME=$scratch/home # nothing of whoever runs this
+mkdir "$scratch/locked"
+cp "$root/examples/quickstart/main.tf" "$scratch/locked"
+"$cli" -chdir="$scratch/locked" init -input=false -no-color > "$scratch/init.log" || { cat "$scratch/init.log"; exit 1; }
+grep -q "\"$version\"" "$scratch/locked/.terraform.lock.hcl" || fail "the lock file does not name $version"
+[ "$(grep -c 'zh:\|h1:' "$scratch/locked/.terraform.lock.hcl")" -gt 0 ] || fail 'the lock file holds no hash'
+"$root/internal/demo/demo.sh" "$cli"
