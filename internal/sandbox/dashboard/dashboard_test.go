@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"database/sql"
 	"fmt"
 	"io"
 	"maps"
@@ -184,6 +185,45 @@ func TestDetailsOnlyWhenPressed(t *testing.T) {
 	}
 	if got := s.Get("/_sandbox/requests").OK(200); len(got.Data()) != 2 {
 		t.Errorf("the request log is %s", got.Raw)
+	}
+}
+
+// What was done is said on the page that follows, and not to one that only looks
+// for news.
+func TestNoticeIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	page := "/cards/" + s.Issue("100")
+	token := tokenField.FindStringSubmatch(b.get(page).text)[1]
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if done := b.send(http.MethodPost, page, url.Values{"token": {token}, "action": {"freeze"}}); done.StatusCode != http.StatusSeeOther || done.Header.Get("Location") != page {
+		t.Errorf("answered %d, to %s", done.StatusCode, done.Header.Get("Location"))
+	}
+	b.header = http.Header{"X-Dashboard-Live": {"1"}}
+	b.get(page).lacks(t, "The card is frozen.")
+	b.header = http.Header{}
+	b.get(page).has(t, "The card is frozen.")
+	b.get(page).lacks(t, "The card is frozen.")
+}
+
+// An account that is not ready may look around, and do nothing that its API would refuse.
+func TestAccountIsNotReady(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("100")
+	file, err := sql.Open("sqlite", s.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if _, err := file.ExecContext(t.Context(), `PRAGMA busy_timeout = 3000; UPDATE accounts SET state = 'api_not_enabled'`); err != nil {
+		t.Fatal(err)
+	}
+	b.get("/").has(t, "refuses this account", "api not enabled")
+	for _, action := range []string{"freeze", "details"} {
+		if refused := b.post("/cards/"+card, action).has(t, "not switched on", `class="badge active"`); refused.StatusCode != http.StatusForbidden {
+			t.Errorf("%s was answered %d", action, refused.StatusCode)
+		}
 	}
 }
 

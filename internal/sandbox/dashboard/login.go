@@ -68,9 +68,10 @@ func (d *Dashboard) askForKey(w http.ResponseWriter, r *http.Request, status int
 // nextPath is where to go after the log-in: a path of this server.
 func nextPath(r *http.Request) string {
 	next, err := url.Parse(cmp.Or(r.PostForm.Get("next"), r.URL.Query().Get("next")))
-	if err != nil || next.Scheme != "" || next.Host != "" || next.User != nil || !isPage(next) || strings.Contains(next.Path, `\`) {
+	if err != nil || !isPage(next) || strings.Contains(next.Path, `\`) {
 		return "/"
 	}
+	// Whatever else there is, such as a host, is left out.
 	return (&url.URL{Path: next.Path, RawQuery: next.RawQuery}).RequestURI()
 }
 
