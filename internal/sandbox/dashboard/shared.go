@@ -20,6 +20,7 @@ func functions() template.FuncMap {
 		"at":        at,
 		"bar":       newBar,
 		"field":     newField,
+		"label":     label,
 		"list":      func(values ...string) []string { return values },
 		"selection": newSelection,
 		"choices":   newChoices,
@@ -40,6 +41,12 @@ func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 // words makes a name of the API readable: card_frozen is "card frozen".
 func words(name any) string {
 	return strings.NewReplacer("_", " ", "-", " ").Replace(fmt.Sprint(name))
+}
+
+// label is words as the name of a field.
+func label(name string) string {
+	text := words(name)
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // what says in words what happened.
