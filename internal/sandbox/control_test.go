@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -29,6 +31,35 @@ func TestClock(t *testing.T) {
 		}
 		a.Refused(400, "invalid_request", "advance")
 	}
+}
+
+// Audits of a large ledger leave the API its connections.
+func TestAuditsKeepNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	execSQL(t, s.path, `
+		WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 150000)
+		INSERT INTO ledger_entries (id, account_id, kind, created_at) SELECT i, 1, 'card funded', 0 FROM n;
+		INSERT INTO ledger_postings SELECT e.id, l.id, CASE l.kind WHEN 'wallet' THEN 1 ELSE -1 END
+		FROM ledger_entries e, ledger_accounts l WHERE e.id >= 1000 AND l.kind IN ('wallet', 'fees')`)
+	const audits = 8
+	var (
+		group    sync.WaitGroup
+		answered atomic.Int32
+	)
+	for range audits {
+		group.Go(func() {
+			s.Get("/_sandbox/ledger").OK(200)
+			answered.Add(1)
+		})
+	}
+	for range 20 {
+		s.Get("/api/v1/bins").OK(200)
+	}
+	if n := answered.Load(); n > audits/2 {
+		t.Errorf("20 calls took as long as %d audits", n)
+	}
+	group.Wait()
 }
 
 func TestLedgerNoticesEveryError(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,40 @@ func TestManyEndpointsOfASilentReceiver(t *testing.T) {
 	defer mu.Unlock()
 	if most > 32 {
 		t.Errorf("%d connections to one receiver", most)
+	}
+}
+
+// Silent receivers take a bounded number of connections together, too.
+func TestManySilentReceivers(t *testing.T) {
+	t.Parallel()
+	const receivers, endpoints = 12, 32
+	var connected atomic.Int32
+	s := start(t)
+	for range receivers {
+		silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = silent.Close() })
+		go func() {
+			for {
+				connection, err := silent.Accept()
+				if err != nil {
+					return
+				}
+				t.Cleanup(func() { _ = connection.Close() })
+				connected.Add(1)
+			}
+		}()
+		for range endpoints {
+			s.subscribe("https://"+silent.Addr().String(), `"*"`)
+		}
+	}
+	s.Issue("50")
+	sandboxtest.Eventually(t, func() bool { return connected.Load() >= 250 })
+	s.Issue("50")
+	if n := connected.Load(); n > 256 {
+		t.Errorf("%d connections", n)
 	}
 }
 
