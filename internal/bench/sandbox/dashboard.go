@@ -34,6 +34,17 @@ func (b *bench) dashboard(ctx context.Context, s *measured.Sandbox) error {
 		{"its cards, a search for many", "/cards?q=campaign"},
 		{"its cards, a search for none", "/cards?q=nothing"},
 		{"its page of a card", "/cards/" + cardID(cards/2)},
+		{"its transactions with their sums", "/transactions"},
+		{"its transactions, last page", fmt.Sprintf("/transactions?page=%d", transactions/50)},
+		{"its transactions of one type", "/transactions?type=decline"},
+		{"its transactions of some cards", "/transactions?q=campaign+77"},
+		{"its transactions of all cards that there are", "/transactions?q=campaign"},
+		{"its challenges", "/3ds"},
+		{"its deposits", "/deposits"},
+		{"its webhooks", "/webhooks"},
+		{"its requests", "/requests"},
+		{"its ledger", "/ledger"},
+		{"its ledger, last page", fmt.Sprintf("/ledger?page=%d", cards/50)},
 		{"its question whether anything has changed", "/live"},
 	} {
 		err := b.often(target, page.figure, func() error {

@@ -23,7 +23,9 @@ func (f Filter) Where(accountID int64) (where string, args []any) {
 		where, args = `WHERE card_id = (SELECT id FROM cards WHERE public_id = ? AND account_id = ?)`, []any{f.CardID, accountID}
 	case f.CardText != "":
 		where, args = card.Filter{Text: f.CardText}.Where(accountID)
-		where = `WHERE card_id IN (SELECT c.id FROM cards c ` + where + `)`
+		// The plus has the account's transactions read in their order: those of many
+		// cards would have to be sorted.
+		where, args = `WHERE account_id = ? AND +card_id IN (SELECT c.id FROM cards c `+where+`)`, append([]any{accountID}, args...)
 	default:
 		where, args = `WHERE account_id = ?`, []any{accountID}
 	}
