@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,7 +38,12 @@ func (b Block) check(ctx context.Context, shells []string) error {
 	switch b.Language {
 	case "terraform", "hcl":
 		return checkHCL(b.Text)
-	case "sh", "shell":
+	case "sh":
+		if line := comment(b.Text); line != "" {
+			return fmt.Errorf("who pastes %q into zsh gives the comment to the command: write it before the block", line)
+		}
+		return checkShell(ctx, b.Text, shells)
+	case "shell": // a script among the examples
 		return checkShell(ctx, b.Text, shells)
 	case "yaml":
 		return checkYAML(ctx, b.Text)
@@ -67,6 +73,31 @@ func checkHCL(text string) error {
 		return fmt.Errorf("is not in the form of terraform fmt:\n%s", formatted)
 	}
 	return nil
+}
+
+var (
+	quoted       = regexp.MustCompile(`'[^']*'|"(?:\\.|[^"\\])*"`)
+	commentSign  = regexp.MustCompile(`(^|\s)#`)
+	hereDocument = regexp.MustCompile(`<<-?['"]?(\w+)`)
+)
+
+// comment returns the first line with a comment that is not in a here-document.
+func comment(text string) string {
+	end := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch opened := hereDocument.FindStringSubmatch(line); {
+		case end != "":
+			if line == end {
+				end = ""
+			}
+		case commentSign.MatchString(quoted.ReplaceAllString(line, "")):
+			return line
+		case opened != nil:
+			end = opened[1]
+		}
+	}
+	return ""
 }
 
 func checkShell(ctx context.Context, text string, shells []string) error {

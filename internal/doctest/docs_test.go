@@ -4,6 +4,8 @@ package doctest_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -46,6 +48,8 @@ func site(t *testing.T) doctest.Site {
 	return s
 }
 
+func isGuide(path string) bool { return strings.HasPrefix(path, "docs/guides/") }
+
 // shells are those of bash and zsh that this machine has.
 func shells() []string {
 	return slices.DeleteFunc([]string{"bash", "zsh"}, func(shell string) bool { return !has(shell) })
@@ -79,8 +83,26 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestBlocksRun runs the guides from top to bottom, as a reader does who pastes
-// one block after the other.
+// TestPagesAreReached holds that a reader of README.md or of the index finds
+// every page, and each guide at once.
+func TestPagesAreReached(t *testing.T) {
+	t.Parallel()
+	const readme, index = "README.md", "docs/index.md"
+	s := site(t)
+	if unreached := s.Unreached(readme, index); len(unreached) > 0 {
+		t.Errorf("no links lead to %v", unreached)
+	}
+	for path := range s.Pages {
+		for _, start := range []string{readme, index} {
+			if isGuide(path) && !slices.Contains(s.LinkedFrom(start), path) {
+				t.Errorf("%s does not link to %s", start, path)
+			}
+		}
+	}
+}
+
+// TestBlocksRun runs README.md and the guides from top to bottom, as a reader
+// does who pastes one block after the other.
 func TestBlocksRun(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TF_ACC") == "" || acctest.CLI() == "" {
@@ -89,18 +111,22 @@ func TestBlocksRun(t *testing.T) {
 	if !acctest.Has("1.11.0", "1.11.0") {
 		t.Skip("NOT RUN: the guides are written for Terraform 1.11 and OpenTofu 1.11, and later")
 	}
-	env := append(reader(t), "TF_CLI_CONFIG_FILE="+mirror(t))
+	readme := reader(t)
+	guides := append(slices.Clone(readme), "TF_CLI_CONFIG_FILE="+mirror(t))
 	for _, shell := range []string{"bash", "zsh"} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
 			if !has(shell) {
-				t.Skipf("NOT RUN in %s, which is not installed: the blocks of the guides", shell)
+				t.Skipf("NOT RUN in %s, which is not installed: the blocks of README.md and the guides", shell)
 			}
 			for path, page := range site(t).Pages {
-				if !strings.HasPrefix(path, "docs/guides/") {
+				runner := doctest.Runner{Shell: shell, Env: guides, Has: has}
+				switch {
+				case path == "README.md":
+					runner.Env, runner.Fill = readme, copyRepository
+				case !isGuide(path):
 					continue
 				}
-				runner := doctest.Runner{Shell: shell, Env: env, Has: has}
 				t.Run(path, func(t *testing.T) {
 					t.Parallel()
 					run(t, runner, page)
@@ -176,4 +202,34 @@ func mirror(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return config
+}
+
+// copyRepository copies what git has of the working tree, and lets git in the copy
+// see the commits.
+func copyRepository(folder string) error {
+	if output, err := exec.Command("git", "clone", "-q", "--shared", "--no-checkout", root, folder).CombinedOutput(); err != nil {
+		return fmt.Errorf("git clone: %w: %s", err, output)
+	}
+	list, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		if err := copyFile(filepath.Join(root, name), filepath.Join(folder, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // git has it still
+	}
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(from)
+	return errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o700), os.WriteFile(to, content, info.Mode()))
 }

@@ -65,6 +65,7 @@ func TestIllFormedBlocksAreNamed(t *testing.T) {
 		"HCL that does not parse":           fenced("terraform", "resource \"vcard_card\" {"),
 		"HCL that is not formatted":         fenced("terraform", "locals {\n a=1\n}"),
 		"a shell block":                     fenced("sh", "if true; then echo"),
+		"a comment in a shell block":        fenced("sh", "cat <<'EOF'\n# it's text\nEOF\necho '# a' \"# b\" $# # c"),
 		"a shell block that is not run":     "<!-- needs an account -->\n" + fenced("sh", "echo 'x"),
 		"YAML":                              fenced("yaml", "a: [b"),
 		"a step of a workflow":              fenced("yaml", "steps:\n  - run: |\n      if true"),
