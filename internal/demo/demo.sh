@@ -19,7 +19,7 @@ export CHECKPOINT_DISABLE=1 TF_IN_AUTOMATION=1
 unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX
 
 mkdir "$scratch/work"
-cp "$root"/examples/quickstart/* "$scratch/work"
+cp "$root"/examples/quickstart/*.tf* "$scratch/work"
 cd "$scratch/work"
 
 echo "== Three campaigns get a card each"
