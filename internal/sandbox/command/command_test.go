@@ -2,13 +2,16 @@ package command_test
 
 import (
 	"bytes"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 func TestMainServesUntilTheContextEnds(t *testing.T) {
@@ -112,5 +115,32 @@ func TestMainOnATakenPort(t *testing.T) {
 		if !strings.Contains(said, words) {
 			t.Errorf("%q lacks %q", said, words)
 		}
+	}
+}
+
+// The log has a link to the dashboard, which opens it.
+func TestMainNamesTheDashboard(t *testing.T) {
+	t.Parallel()
+	r := runMain(t, "--data", ":memory:")
+	link := regexp.MustCompile(`http://127\.0\.0\.1:\d+/login\?token=\w+`)
+	sandboxtest.Eventually(t, func() bool { return link.MatchString(r.log.String()) })
+	found := link.FindString(r.log.String())
+	if !strings.HasPrefix(found, r.Root()+"/") {
+		t.Fatalf("the link is %s, the sandbox at %s", found, r.Root())
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, found, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := r.Do(request); page.Status != http.StatusOK || !strings.Contains(page.Raw, "Logged in") {
+		t.Errorf("the link was answered %d %s", page.Status, page.Raw)
+	}
+	foreign, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.Root()+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign.Host = "evil.example"
+	if page := r.Do(foreign); page.Status != http.StatusForbidden {
+		t.Errorf("a foreign name was answered %d", page.Status)
 	}
 }
