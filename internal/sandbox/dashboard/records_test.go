@@ -19,13 +19,16 @@ func TestRequests(t *testing.T) {
 	s.Get("/cards?status=active").OK(200)
 	s.Post("/cards", body, sandboxtest.IdempotencyKey, "once").OK(201)
 	s.Post("/cards/card_none/freeze", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
+	for _, method := range []string{http.MethodGet, http.MethodDelete} { // one path and one key, and still two calls
+		s.Call(method, "/cards/card_none", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
+	}
 	s.Get("/cards?status=" + s.Key)
 	s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`)
 	s.Unrepeated().Send(t.Context(), http.MethodGet, "/bins", nil)
 	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
 
 	list := b.get("/requests").has(t, "<b>POST</b> /cards", "?status=active", "once", `<span class="badge failed">404</span>`, `<span class="badge failed">none</span>`).lacks(t, s.Key)
-	if got := strings.Count(list.text, "<tbody"); got != 5 {
+	if got := strings.Count(list.text, "<tbody"); got != 7 {
 		t.Errorf("%d calls", got)
 	}
 	if got := strings.Count(list.text, `class="badge replayed"`); got != 1 {
