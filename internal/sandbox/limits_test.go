@@ -126,6 +126,27 @@ func TestLimitsForgetOldCalls(t *testing.T) {
 	}
 }
 
+// A clock that was set back does not hold calls up until it has caught up.
+func TestLimitsWhenTheClockIsSetBack(t *testing.T) {
+	t.Parallel()
+	var back atomic.Int64
+	s := open(t, func(o *sandboxtest.Options) {
+		o.Clock = func() time.Time {
+			return time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC).Add(-time.Duration(back.Load()))
+		}
+	})
+	s.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
+	for range 2 {
+		s.Get("/api/v1/bins").OK(200)
+	}
+	overLimit(s.Get("/api/v1/bins"), "60")
+	back.Store(int64(time.Hour))
+	for range 2 {
+		s.Get("/api/v1/bins").OK(200)
+	}
+	overLimit(s.Get("/api/v1/bins"), "60")
+}
+
 // A limit holds exactly, whatever comes at the same moment.
 func TestLimitsHold(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,10 @@ import (
 // of theirs, so that a busy hour stays small.
 const resolution = 50 * time.Millisecond
 
+// clockStep is how far ahead a call must be, which is longer than any one takes, for
+// the clock to have been set back since.
+const clockStep = 5 * time.Minute
+
 // moment is a time, in Unix milliseconds, with the calls made then.
 type moment struct{ at, calls int64 }
 
@@ -44,6 +48,9 @@ func (h *history) add(m moment) {
 
 // in returns the part of the history that is in the window of a length.
 func (h *history) in(length time.Duration, now time.Time) span {
+	if n := len(h.moments); n > 0 && time.UnixMilli(h.moments[n-1].at).Sub(now) > clockStep {
+		*h = history{}
+	}
 	h.minute.advance(h.moments, now.Add(-time.Minute))
 	h.hour.advance(h.moments, now.Add(-longestWindow))
 	h.forget()
