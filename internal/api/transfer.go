@@ -207,7 +207,7 @@ func (c *Client) inspect(ctx context.Context, m Movement) (reading, finding, err
 	if r.fits(m.Anchor, 0) != unexplained {
 		return r, finding{}, nil
 	}
-	rest := r.unexplained(m.Anchor)
+	rest := r.unexplainedBeside(m.Anchor, m.Delta)
 	if (rest > 0) == (m.Delta > 0) && abs(rest) >= abs(m.Delta) && m.passes(r.balance) && !c.keysHonoured {
 		return r, finding{}, &UnexplainedMoneyError{Movement: m, Found: rest, Balance: r.balance, Anchor: r.anchor(0)}
 	}

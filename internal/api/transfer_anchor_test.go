@@ -72,6 +72,7 @@ func TestMoveInspectsTheCardFirst(t *testing.T) {
 		},
 		"less than is funded":                    {since: events{give(25 * dollar)}, delta: 40 * dollar, sent: 1, unexplained: 25 * dollar},
 		"more than is funded":                    {since: events{give(50 * dollar)}, delta: 40 * dollar, stops: true, unexplained: 50 * dollar},
+		"more than is funded, and a purchase":    {since: events{authorize(20 * dollar), give(50 * dollar)}, delta: 40 * dollar, stops: true, unexplained: 50 * dollar},
 		"more than is withdrawn":                 {since: events{give(-50 * dollar)}, delta: -40 * dollar, stops: true, unexplained: -50 * dollar},
 		"the other way":                          {since: events{give(-30 * dollar)}, delta: 30 * dollar, sent: 1, unexplained: -30 * dollar},
 		"a top-up that fits twice":               {since: events{give(-70 * dollar), give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(110 * dollar), sent: 1, unexplained: -30 * dollar},

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -154,15 +155,28 @@ func (r reading) fits(since *Anchor, delta usd.Amount) fit {
 // unexplained returns what came (above zero) or went without explanation since
 // an anchor, by the reading that leaves least of it (USD).
 func (r reading) unexplained(since *Anchor) usd.Amount {
-	least, found := usd.Amount(0), false
+	return slices.MinFunc(r.rests(since), func(a, b usd.Amount) int { return cmp.Compare(abs(a), abs(b)) })
+}
+
+// unexplainedBeside is unexplained ahead of a movement of delta. What may hold a
+// fund is told by the reading that leaves most: a fund must not be made twice on
+// any kind of service.
+func (r reading) unexplainedBeside(since *Anchor, delta usd.Amount) usd.Amount {
+	if delta > 0 {
+		return slices.Max(r.rests(since))
+	}
+	return r.unexplained(since)
+}
+
+// rests are what each reading of the activity leaves unexplained.
+func (r reading) rests(since *Anchor) []usd.Amount {
+	var all []usd.Amount
 	for _, a := range r.activities(since) {
 		for _, balance := range a.balances(since.Balance) {
-			if rest := r.balance - balance; !found || abs(rest) < abs(least) {
-				least, found = rest, true
-			}
+			all = append(all, r.balance-balance)
 		}
 	}
-	return least
+	return all
 }
 
 // whyUnclear says why the activity since an anchor cannot be relied on, or "".

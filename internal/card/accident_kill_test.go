@@ -147,6 +147,26 @@ func TestMoneyFromElsewhereBeforeAFund(t *testing.T) {
 	}
 }
 
+// A fund beside a purchase is one by every reading of what a purchase does to a
+// balance, and the plan that tops up was made before it.
+func TestMoneyFromElsewhereBeforeATopUp(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	config := oneCard("amount = 250\n  top_up = { below = 100, to = 250 }")
+	w := applied(t, s, "", config).InProcess(t)
+	id := onlyCard(s).ID
+	s.Authorize(id, "200", "7311").OK(http.StatusCreated)
+	w.Must("plan", "-no-color", "-out=plan")
+	s.Post("/cards/"+id+"/fund", map[string]int{"amount": 300}).OK(http.StatusOK)
+	code, output := w.Run("apply", "-no-color", "plan")
+	if code == 0 {
+		t.Error("the saved plan was applied")
+	}
+	prints(t, output, "it may have been made already", "Nothing was sent", "holds 350.00 USD", "300.00 USD came to it", "Plan again")
+	serviceHolds(t, s, "active", 350*usd.Dollar, 9449*usd.Dollar)
+	plansNothing(t, w)
+}
+
 // The request of a killed run may arrive when the next one has looked already.
 // The same key makes the service count it once.
 func TestKilledFundThatArrivesLate(t *testing.T) {

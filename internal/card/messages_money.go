@@ -59,10 +59,13 @@ func unexplainedMoney(card model, transfer api.Transfer) diag.Diagnostic {
 }
 
 func stoppedForUnexplained(card model, try string, stopped *api.UnexplainedMoneyError) diag.Diagnostic {
+	next := fmt.Sprintf("If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.", abs(stopped.Movement.Delta))
+	if stopped.Movement.UpTo != nil {
+		next = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
+	}
 	return diag.NewErrorDiagnostic("Could not "+try+": it may have been made already",
-		fmt.Sprintf("Nothing was sent. %s holds %s USD: since Terraform last moved money on it, %s that no transaction explains, which may hold this movement, made by a run that was cut off. "+
-			"If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.",
-			capitalized(card.name()), stopped.Balance, cameOrWent(stopped.Found), abs(stopped.Movement.Delta)))
+		fmt.Sprintf("Nothing was sent. %s holds %s USD: since Terraform last moved money on it, %s that no transaction explains, which may hold this movement, made by a run that was cut off. %s",
+			capitalized(card.name()), stopped.Balance, cameOrWent(stopped.Found), next))
 }
 
 func stoppedForLostHistory(card model, try string) diag.Diagnostic {
