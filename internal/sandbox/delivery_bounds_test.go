@@ -135,9 +135,9 @@ func TestManyOldDeliveriesAreForgotten(t *testing.T) {
 	hook := s.subscribe(inbox.URL, `"*"`).Text("id")
 	s.Issue("50")
 	s.tried(hook, 1)
-	execSQL(t, s.path, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
-		INSERT INTO deliveries (public_id, event_id, webhook_id) SELECT 'dlv_' || i, event_id, webhook_id FROM n, (SELECT * FROM deliveries)`)
 	s.Call(http.MethodPut, "/_sandbox/retention", `{"deliveries":2}`).OK(200)
+	execSQL(t, s.path, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+		INSERT INTO deliveries (public_id, event_id, webhook_id) SELECT 'dlv_' || i, event_id, webhook_id FROM n, (SELECT * FROM deliveries)`)
 	sandboxtest.Eventually(t, func() bool { return s.Get("/_sandbox/deliveries?per_page=1").Text("total") == "2" })
 }
 

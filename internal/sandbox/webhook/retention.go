@@ -11,8 +11,9 @@ import (
 const (
 	// pruneInterval is how often a worker that delivers looks for what to forget.
 	pruneInterval = 5 * time.Second
-	// pruneSize is how many deliveries of an account one look forgets.
-	pruneSize = 1000
+	// pruneSize is how many deliveries of an account one look forgets, while every
+	// other change waits.
+	pruneSize = 250
 	// unfinishedFactor is how many deliveries are kept that are not finished, for
 	// each that is.
 	unfinishedFactor = 10
