@@ -15,7 +15,7 @@ import (
 
 // ServeHTTP checks that a request comes from where it should before any page sees it.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !isPage(r.URL) {
+	if !isPage(r.URL) || r.Header.Get("Authorization") != "" { // which browsers do not send, but clients that lost a path's prefix
 		d.next.ServeHTTP(w, r)
 		return
 	}
@@ -43,7 +43,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // isPage tells whether a path is neither of the API nor of the control calls, which
 // answer malformed paths too.
 func isPage(u *url.URL) bool {
-	p := u.EscapedPath()
+	p := u.Path // decoded, as redirects and the API's own routes take it
 	for _, tree := range []string{"/api", server.Control} {
 		if p == tree || strings.HasPrefix(p, tree+"/") {
 			return false

@@ -39,7 +39,8 @@ func TestPagesWantALogin(t *testing.T) {
 func TestLoginLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
-	for _, next := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "/a/..//evil.example", "javascript:alert(1)", "/api/v1/cards", "\x00"} {
+	for _, next := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "/a/..//evil.example", "javascript:alert(1)", "/api/v1/cards", "\x00",
+		"/%2Fevil.example", "/%2f%2fevil.example", "/%5Cevil.example", "/\t/evil.example", "/.%2e//evil.example", "///evil.example"} {
 		b := newBrowser(t, s)
 		if got := b.post("/login", "", "key", s.Key, "next", next).Request.URL; got.Path != "/" || got.Host != strings.TrimPrefix(s.Root(), "http://") {
 			t.Errorf("%q led to %s", next, got)
@@ -245,9 +246,33 @@ func TestOtherPathsAreTheAPIs(t *testing.T) {
 	s.Get("/_sandbox/nothing").Refused(404, "not_found", "")
 	s.Get("/api/v2/cards").Refused(404, "not_found", "")
 	b := newBrowser(t, s)
+	b.get("/%61pi/v1/bins").isJSON(t, 401)
+	b.get("/_%73andbox/clock").isJSON(t, 401)
+	b.get("/api%2Fv1/bins").isJSON(t, 401)
 	for _, path := range []string{"//evil.example/..", "/cards/../api/v1/cards"} {
 		if got := b.get(path); got.StatusCode != http.StatusNotFound {
 			t.Errorf("%s was answered %d", path, got.StatusCode)
 		}
+	}
+}
+
+// Whoever sends an API key is a client, which may have lost the prefix of its paths:
+// it is told so as a client is, not led to a page that it takes for an answer.
+func TestClientsGetNoPages(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	b := newBrowser(t, s)
+	b.header.Set("Authorization", "Bearer "+s.Key)
+	for _, path := range []string{"/", "/cards", "/login", "/nowhere"} {
+		b.get(path).isJSON(t, 404)
+		b.header.Set("Origin", "")
+		b.send(http.MethodPost, path, nil).isJSON(t, 404)
+	}
+}
+
+func (p seen) isJSON(t testing.TB, status int) {
+	t.Helper()
+	if p.StatusCode != status || p.Header.Get("Content-Type") != "application/json" || !strings.HasPrefix(p.text, "{") {
+		t.Errorf("%s was answered %d %s %q", p.Request.URL, p.StatusCode, p.Header.Get("Content-Type"), p.text)
 	}
 }
