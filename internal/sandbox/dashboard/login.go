@@ -40,7 +40,7 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 			d.showError(w, err)
 			return
 		}
-		setCookie(w, r, d.sessions.begin(id))
+		d.begin(w, r, id)
 		// Not a redirect: browsers keep a strict cookie from one that another site began.
 		d.render(w, "welcome", http.StatusOK, frame{Title: "Welcome"})
 	}
@@ -53,6 +53,12 @@ func (d *Dashboard) firstAccount(r *http.Request) (id int64, refused *wire.Error
 		return err
 	})
 	return id, refused
+}
+
+// begin logs in to an account, and out of the one before.
+func (d *Dashboard) begin(w http.ResponseWriter, r *http.Request, accountID int64) {
+	d.sessions.end(cookie(r))
+	setCookie(w, r, d.sessions.begin(accountID))
 }
 
 // askForKey shows the form. Its token belongs to a cookie that is not logged in.
@@ -97,8 +103,7 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 	case !found:
 		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server printed it as VCARD_API_KEY.")
 	default:
-		d.sessions.end(cookie(r))
-		setCookie(w, r, d.sessions.begin(by.ID))
+		d.begin(w, r, by.ID)
 		http.Redirect(w, r, nextPath(r), http.StatusSeeOther)
 	}
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -161,12 +162,23 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	}
 	a := p.actions[i]
 	sent := &posted{action: a.name, values: r.PostForm}
-	sent.response, sent.refused = d.do(r, id, a, f)
+	o, repeated := a.operation(f), false
+	if o.Reads() {
+		sent.response, sent.refused = d.do(r.Context(), id, a, o)
+	} else {
+		sent.response, sent.refused, repeated = d.sessions.once(cookie(r), r.URL.Path+"?"+r.PostForm.Encode(), func() (wire.Response, *wire.Error) {
+			return d.do(context.WithoutCancel(r.Context()), id, a, o) // a second click gives the first one up
+		})
+	}
 	if sent.refused != nil || a.done == nil {
 		d.show(w, r, p, id, sent)
 		return
 	}
-	d.sessions.leave(cookie(r), a.done(f, sent.response))
+	notice := a.done(f, sent.response)
+	if repeated {
+		notice = "This form was sent before. It was not done again."
+	}
+	d.sessions.leave(cookie(r), notice, repeated)
 	next := r.URL.RequestURI()
 	if a.next != nil {
 		next = a.next(f)
@@ -174,12 +186,12 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // a path of a page
 }
 
-func (d *Dashboard) do(r *http.Request, accountID int64, a action, f form) (wire.Response, *wire.Error) {
+func (d *Dashboard) do(ctx context.Context, accountID int64, a action, o server.Operation) (wire.Response, *wire.Error) {
 	var (
 		by    account.Account
 		found bool
 	)
-	refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+	refused := d.server.Read(ctx, func(tx *store.Tx) (err error) {
 		by, found, err = account.ByID(tx, accountID)
 		return err
 	})
@@ -191,7 +203,7 @@ func (d *Dashboard) do(r *http.Request, accountID int64, a action, f form) (wire
 			Status: http.StatusForbidden, Code: wire.CodeFirstAccountOnly, Message: "only the file's first account does this",
 		}
 	}
-	return d.server.Do(r.Context(), by, a.operation(f))
+	return d.server.Do(ctx, by, o)
 }
 
 // liveHeader marks the request of a page that is shown already.

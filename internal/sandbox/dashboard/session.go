@@ -8,8 +8,11 @@ import (
 	"encoding/hex"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 const (
@@ -17,8 +20,10 @@ const (
 	sessionTime = 12 * time.Hour
 	// linkTime is how long the link logs in.
 	linkTime = 15 * time.Minute
-	// maxSessions is how many there may be; the oldest makes room.
-	maxSessions = 1000
+	// maxSessions is how many an account may have; its oldest makes room.
+	maxSessions = 100
+	// maxForms is how many forms are known to have been sent from a session.
+	maxForms = 32
 )
 
 // session is somebody who is logged in.
@@ -26,6 +31,13 @@ type session struct {
 	accountID int64
 	expires   time.Time
 	notice    string // for the next page that is shown
+	forms     []sentForm
+}
+
+// sentForm is a form that was sent, and what came of it.
+type sentForm struct {
+	hash    [sha256.Size]byte
+	outcome func() (wire.Response, *wire.Error)
 }
 
 // sessionKey is the hash of a cookie, so that looking one up tells nothing about it.
@@ -44,15 +56,24 @@ func (s *sessions) begin(accountID int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	var oldest sessionKey
+	var (
+		oldest sessionKey
+		own    int
+	)
 	for key, other := range s.all {
 		if !other.expires.After(now) {
 			delete(s.all, key)
-		} else if first := s.all[oldest]; first == nil || other.expires.Before(first.expires) {
+			continue
+		}
+		if other.accountID != accountID {
+			continue
+		}
+		own++
+		if first := s.all[oldest]; first == nil || other.expires.Before(first.expires) {
 			oldest = key
 		}
 	}
-	if len(s.all) >= maxSessions {
+	if own >= maxSessions {
 		delete(s.all, oldest)
 	}
 	value := rand.Text()
@@ -76,11 +97,35 @@ func (s *sessions) end(value string) {
 	delete(s.all, sha256.Sum256([]byte(value)))
 }
 
-// leave keeps a notice for the next page.
-func (s *sessions) leave(value, notice string) {
+// once does what a form asks for. Whoever sends the same form again, by a second
+// click, a reload or the way back, gets the outcome of the first time.
+func (s *sessions) once(value, form string, do func() (wire.Response, *wire.Error)) (res wire.Response, refused *wire.Error, repeated bool) {
+	outcome, repeated := s.outcome(value, sha256.Sum256([]byte(form)), sync.OnceValues(do))
+	res, refused = outcome()
+	return res, refused, repeated
+}
+
+func (s *sessions) outcome(value string, form [sha256.Size]byte, first func() (wire.Response, *wire.Error)) (outcome func() (wire.Response, *wire.Error), repeated bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one := s.all[sha256.Sum256([]byte(value))]; one != nil {
+	one := s.all[sha256.Sum256([]byte(value))]
+	if one == nil { // it has ended meanwhile
+		return first, false
+	}
+	if i := slices.IndexFunc(one.forms, func(f sentForm) bool { return f.hash == form }); i >= 0 {
+		return one.forms[i].outcome, true
+	}
+	one.forms = append(one.forms, sentForm{form, first})
+	one.forms = one.forms[max(0, len(one.forms)-maxForms):]
+	return first, false
+}
+
+// leave keeps a notice for the next page. One about a form that was sent again
+// comes after that of the first time.
+func (s *sessions) leave(value, notice string, repeated bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.all[sha256.Sum256([]byte(value))]; one != nil && (!repeated || one.notice == "") {
 		one.notice = notice
 	}
 }
@@ -144,16 +189,25 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 	})
 }
 
-// token is what forms carry: only a page that was sent to the cookie's browser
-// can know it.
+// token is what the forms of a page carry: only a page that was sent to the cookie's
+// browser can know it, and no other page has the same.
 func (d *Dashboard) token(cookie string) string {
+	page := make([]byte, pageLength/2)
+	_, _ = rand.Read(page) // never fails
+	return d.sign(hex.EncodeToString(page), cookie)
+}
+
+// pageLength is how long the part of a token is that tells pages apart, in digits.
+const pageLength = 32
+
+func (d *Dashboard) sign(page, cookie string) string {
 	mac := hmac.New(sha256.New, d.secret)
-	mac.Write([]byte(cookie))
-	return hex.EncodeToString(mac.Sum(nil))
+	mac.Write([]byte(page + cookie))
+	return page + hex.EncodeToString(mac.Sum(nil))
 }
 
 // isOurs tells whether a form was sent from a page of ours.
 func (d *Dashboard) isOurs(r *http.Request) bool {
-	value := cookie(r)
-	return value != "" && hmac.Equal([]byte(r.PostForm.Get("token")), []byte(d.token(value)))
+	value, token := cookie(r), r.PostForm.Get("token")
+	return value != "" && len(token) > pageLength && hmac.Equal([]byte(token), []byte(d.sign(token[:pageLength], value)))
 }

@@ -20,6 +20,9 @@ type Operation struct {
 	Fields map[string]any    // of the body; nil: there is none
 }
 
+// Reads tells whether the operation changes nothing.
+func (o Operation) Reads() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
+
 // Do runs an operation for an account that has proven who it is. Faults and the
 // limits of requests are for clients, and so is the request log; a limit of the
 // operation's own holds. The error says to a person why nothing was done.
