@@ -71,7 +71,7 @@ func TestBrowserStoryOfACard(t *testing.T) {
 	b.press(`button[value="details"]`)
 	b.await(`document.querySelector('#details code').textContent.replaceAll(' ', '').length === 16`)
 	b.press("#details a")
-	b.await("!document.querySelector('#details')")
+	b.await("!document.querySelector('#details code')")
 	b.press(`button[value="freeze"]`)
 	b.awaitText("The card is frozen.")
 	b.press(`button[value="unfreeze"]`)

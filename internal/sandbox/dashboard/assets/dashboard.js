@@ -30,7 +30,7 @@ async function bringUpToDate() {
 }
 
 function update(old, next) {
-  if (old.isEqualNode(next) || isKept(old)) return;
+  if (old.isEqualNode(next) || old.hasAttribute("data-keep")) return; // kept as long as there is its like
   for (const { name } of [...old.attributes]) {
     if (!next.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   }
@@ -40,23 +40,19 @@ function update(old, next) {
   const kept = new Set([...next.children].map((child) => child.id).filter(Boolean));
   let at = old.firstChild;
   for (const child of [...next.childNodes]) {
-    while (at && at.id && !kept.has(at.id) && !isKept(at)) at = remove(at);
+    while (at && at.id && !kept.has(at.id)) at = remove(at);
     const same = child.id ? old.querySelector(`:scope > #${CSS.escape(child.id)}`) : at && !at.id && alike(at, child) ? at : null;
     if (!same || !alike(same, child)) {
       old.insertBefore(document.importNode(child, true), at);
       continue;
     }
-    while (at !== same && !kept.has(at.id) && !isKept(at)) at = remove(at);
+    while (at !== same && !kept.has(at.id)) at = remove(at);
     if (at !== same) old.insertBefore(same, at);
     if (same.nodeType === Node.ELEMENT_NODE) update(same, child);
     else if (same.data !== child.data) same.data = child.data;
     at = same.nextSibling;
   }
-  while (at) at = isKept(at) ? at.nextSibling : remove(at);
-}
-
-function isKept(node) {
-  return node.nodeType === Node.ELEMENT_NODE && node.hasAttribute("data-keep");
+  while (at) at = remove(at);
 }
 
 function alike(a, b) {
@@ -78,4 +74,15 @@ async function run() {
   setTimeout(run, interval);
 }
 setTimeout(run, interval);
+
+// What was refused is as if it were typed, which updates leave alone.
+if (document.querySelector("#notices [role=alert]")) {
+  for (const field of document.querySelectorAll("#live :is(input:not([type=hidden]), select, textarea)")) field.value = field.value;
+}
+
+// The second click of a double click may meet the page that the first one led to.
+document.addEventListener("click", (event) => {
+  if (event.detail > 1 && event.target.closest("form[method=post] button")) event.preventDefault();
+});
+
 document.addEventListener("visibilitychange", () => bringUpToDate().catch(() => {}));
