@@ -41,10 +41,7 @@ const maxEarlier = 20
 // whether there is more.
 func Newest(tx *store.Tx, accountID int64, page wire.Page) (calls []Call, more bool, err error) {
 	newest, err := store.Select(tx, scan, columns+`
-		WHERE account_id = ? AND NOT EXISTS (
-			SELECT 1 FROM request_log later WHERE later.account_id = r.account_id AND later.idempotency_key <> ''
-			AND later.idempotency_key = r.idempotency_key AND later.id > r.id AND later.method = r.method AND later.path = r.path)
-		ORDER BY id DESC LIMIT ? OFFSET ?`, accountID, page.Size+1, page.Offset())
+		WHERE account_id = ? AND NOT superseded ORDER BY id DESC LIMIT ? OFFSET ?`, accountID, page.Size+1, page.Offset())
 	if err != nil {
 		return nil, false, err
 	}

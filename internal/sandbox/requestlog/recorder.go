@@ -123,6 +123,14 @@ func (r *Recorder) Close() error {
 func write(tx *store.Tx, entries []Entry) error {
 	var last int64
 	for _, e := range entries {
+		if e.IdempotencyKey != "" {
+			err := tx.Exec(`UPDATE request_log SET superseded = TRUE WHERE id = (
+				SELECT MAX(id) FROM request_log WHERE account_id = ? AND idempotency_key <> '' AND idempotency_key = ? AND method = ? AND path = ?)`,
+				e.AccountID, e.IdempotencyKey, e.Method, e.Path)
+			if err != nil {
+				return err
+			}
+		}
 		id, err := tx.Insert(`
 			INSERT INTO request_log (account_id, method, path, query, status, idempotency_key, replayed, time)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
