@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -33,6 +34,21 @@ func TestAFormIsDoneOnce(t *testing.T) {
 		if got := b.send(http.MethodPost, path, refused); got.StatusCode != http.StatusBadRequest {
 			t.Errorf("answered %d", got.StatusCode)
 		}
+	}
+}
+
+// A page that a form has shown, and that is loaded again, makes no second account.
+func TestAReloadCreatesNoSecondAccount(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	create := b.form("/world", "action", "create-account", "state", "ready", "initial_balance", "7")
+	key := regexp.MustCompile(`sk_live_\w+`)
+	first := key.FindString(b.send(http.MethodPost, "/world", create).text)
+	if again := key.FindString(b.send(http.MethodPost, "/world", create).text); again == "" || again != first {
+		t.Errorf("the reload shows %q", again)
+	}
+	if got := s.Get("/_sandbox/accounts").OK(200).Text("total"); got != "2" {
+		t.Errorf("%s accounts", got)
 	}
 }
 
