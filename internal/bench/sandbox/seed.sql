@@ -36,4 +36,10 @@ FROM n;
 -- Every card has spent something this month.
 INSERT INTO card_spending (card_id, month, amount) SELECT id, strftime('%Y-%m', 'now'), 100 + id FROM cards;
 
+-- 100,000 requests, of which a client that never gives up has made half.
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+INSERT INTO request_log (id, account_id, method, path, query, status, idempotency_key, time, superseded)
+SELECT i, 1, 'POST', '/cards', '', 503, CASE WHEN i <= 50000 THEN printf('key %d', i) ELSE 'the same' END, 1767225700000 + i, i > 50000 AND i < 100000
+FROM n;
+
 COMMIT;
