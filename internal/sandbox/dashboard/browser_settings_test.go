@@ -34,13 +34,13 @@ func TestBrowserWorld(t *testing.T) {
 		t.Errorf("it was %s, and is %s", before, after)
 	}
 	b.press(`button[value="create-account"]`)
-	b.await(`document.querySelector('#created')`)
+	b.await(`document.querySelector('#created code')`)
 	key := evaluate[string](b, `document.querySelectorAll('#created code')[1].textContent`)
 	s.As(key).Get("/wallet/balance").OK(200)
 	s.Put("/_sandbox/limits", `{}`).OK(200)
-	b.await(`!document.querySelector('#limits .changed') && document.querySelector('#created')`) // an update keeps the key
+	b.await(`!document.querySelector('#limits .changed') && document.querySelector('#created code')`) // an update keeps the key
 	b.press("#created a")
-	b.await("!document.querySelector('#created')")
+	b.await("!document.querySelector('#created code')")
 	if strings.Contains(evaluate[string](b, "document.documentElement.outerHTML"), key) {
 		t.Error("the key is shown again")
 	}
