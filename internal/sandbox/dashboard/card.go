@@ -24,7 +24,7 @@ func cardPage() page {
 			{name: "buy", operation: buy, done: saysBought},
 			{name: "settle", operation: followUp("settlements"), done: says("The authorization is settled.")},
 			{name: "refund", operation: followUp("refunds"), done: says("The refund is on the card.")},
-			{name: "challenge", operation: challenge, done: says("The cardholder is asked: a 3D Secure challenge is pending for five minutes.")},
+			{name: "challenge", operation: challenge, done: says("A 3D Secure challenge is pending for five minutes.")},
 		},
 	}
 }

@@ -128,7 +128,7 @@ func TestStoryOfACard(t *testing.T) {
 	card := s.Issue("100", `"label":"summer"`)
 	page := "/cards/" + card
 	b.get("/cards?q=umm").has(t, "summer", "100.00")
-	b.get("/cards?q=winter").has(t, "No card is like that")
+	b.get("/cards?q=winter").has(t, "No cards match")
 	b.post(page, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has(t, "Authorized: 40.00 USD", "60.00")
 	authorization := s.Get("/transactions").Data()[0]["id"].(string)
 	b.post(page, "settle", "transaction_id", authorization, "amount", "38.50").has(t, "is settled", "61.50")

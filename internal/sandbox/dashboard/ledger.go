@@ -19,7 +19,7 @@ func ledgerPage() page {
 	}
 }
 
-type books struct {
+type ledgerData struct {
 	Accounts []ledger.Line
 	Audit    *ledger.Report // only in response to the press that asks for it
 	Journal  []ledger.Entry
@@ -27,24 +27,24 @@ type books struct {
 }
 
 // Sum is what all accounts come to, which is nothing.
-func (b books) Sum() (sum usd.Amount) {
-	for _, line := range b.Accounts {
+func (d ledgerData) Sum() (sum usd.Amount) {
+	for _, line := range d.Accounts {
 		sum += line.Balance
 	}
 	return sum
 }
 
 func readLedger(v *view) (any, error) {
-	var b books
+	var data ledgerData
 	if report := new(ledger.Report); v.Response("audit", report) {
-		b.Audit = report
+		data.Audit = report
 	}
 	var err error
-	if b.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
+	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
 		return nil, err
 	}
 	page := readPage(v.Query)
 	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, page)
-	b.Journal, b.Paging = entries, newPaging(v.Query, page, len(entries), more)
-	return b, err
+	data.Journal, data.Paging = entries, newPaging(v.Query, page, len(entries), more)
+	return data, err
 }

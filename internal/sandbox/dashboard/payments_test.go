@@ -38,14 +38,14 @@ func TestTransactions(t *testing.T) {
 	b.get("/transactions?type=settlement").has(t, "38.50", "1–1 of 1", `value="settlement" selected`).lacks(t, "12.34")
 	b.get("/transactions?from=&to=2026-03-01").has(t, "summer", "1–3 of 3").lacks(t, "winter")
 	b.get("/transactions?from=2026-03-03&to=2026-03-03&q=&type=").has(t, "winter", "1–1 of 1").lacks(t, "summer")
-	b.get("/transactions?from=2026-04-01").has(t, "No transaction is like that")
+	b.get("/transactions?from=2026-04-01").has(t, "No transactions match")
 	for _, query := range []string{"from=2026-03-03&to=2026-03-01", "from=soon", "to=%00"} {
 		if refused := b.get("/transactions?" + query); refused.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s was answered %d", query, refused.StatusCode)
 		}
 	}
 	another(t, s).get("/transactions").has(t, "There is no transaction yet")
-	another(t, s).get("/transactions?q="+summer).has(t, "No transaction is like that")
+	another(t, s).get("/transactions?q="+summer).has(t, "No transactions match")
 }
 
 // Pages are bounded, and reach every transaction.
@@ -80,7 +80,7 @@ func TestTransactionsInPages(t *testing.T) {
 func TestChallenges(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)))
-	b.get("/3ds").has(t, "No cardholder is being asked", "ask for 3D Secure")
+	b.get("/3ds").has(t, "No challenge is pending", "start 3D Secure")
 	card := s.Issue("100", `"label":"summer"`)
 	ask := func(merchant string) sandboxtest.Response {
 		return s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": merchant, "amount": 25}).OK(201)
@@ -100,13 +100,13 @@ func TestChallenges(t *testing.T) {
 	b.post("/3ds", "failed", "challenge_id", second.Text("id")).has(t, "The challenge has failed.", `class="badge failed"`, third.Text("otp"))
 
 	other := another(t, s)
-	other.get("/3ds").has(t, "No cardholder is being asked").lacks(t, third.Text("otp"))
+	other.get("/3ds").has(t, "No challenge is pending").lacks(t, third.Text("otp"))
 	if foreign := other.post("/3ds", "approved", "challenge_id", third.Text("id")); foreign.StatusCode != http.StatusNotFound {
 		t.Errorf("another account's challenge was answered %d", foreign.StatusCode)
 	}
 	b.get("/3ds").has(t, third.Text("otp"))
 	s.Advance("5m")
-	b.get("/3ds").has(t, "No cardholder is being asked", `class="badge expired"`).lacks(t, third.Text("otp"))
+	b.get("/3ds").has(t, "No challenge is pending", `class="badge expired"`).lacks(t, third.Text("otp"))
 }
 
 // day is noon of a day of March 2026.

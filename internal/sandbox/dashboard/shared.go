@@ -73,7 +73,7 @@ func newWhat(r activity.Record) what {
 		activity.Active:           "Transactions are enabled again",
 		activity.Frozen:           "Transactions are suspended",
 		activity.AutoFrozen:       "The balance fell below the threshold",
-		activity.Terminated:       "For good",
+		activity.Terminated:       "Closed permanently",
 		activity.DepositConfirmed: "Into the wallet",
 	}
 	if text, found := fixed[r.Kind]; found {
