@@ -83,10 +83,15 @@ func newFollowUp(f frame, r activity.Record, action, words string) followUpForm 
 	return followUpForm{f, r, action, words}
 }
 
+// Refused tells whether this very form was sent and refused.
+func (f followUpForm) Refused() bool {
+	return f.Frame.Value(f.Action, "transaction_id", "") == f.Record.ID
+}
+
 // Amount is what can be settled or refunded, unless another amount was refused.
 func (f followUpForm) Amount() string {
 	left := f.Record.Left.String()
-	if f.Frame.Value(f.Action, "transaction_id", f.Record.ID) != f.Record.ID {
+	if !f.Refused() {
 		return left
 	}
 	return f.Frame.Value(f.Action, "amount", left)

@@ -159,6 +159,12 @@ func TestRefusedForm(t *testing.T) {
 	if n := len(s.Get("/transactions").Data()); n != 0 {
 		t.Errorf("%d transactions", n)
 	}
+	card := strings.TrimPrefix(page, "/cards/")
+	first, second := s.Authorize(card, "10", "7311").Transaction(), s.Authorize(card, "20", "7311").Transaction()
+	again := b.post(page, "settle", "transaction_id", first, "amount", "1,5").has(t, "Amount must be a number.", `value="1,5"`, `value="20.00"`)
+	if !regexp.MustCompile(`id="`+first+`".*?<details class="confirm" open>`).MatchString(again.text) || strings.Count(again.text, `"confirm" open`) != 1 {
+		t.Errorf("the refused form of %s, not of %s, is to be open: %s", first, second, again.text)
+	}
 }
 
 // The number and the code are in no page but the response to the press for them,
