@@ -39,8 +39,10 @@ func TestPagesWantALogin(t *testing.T) {
 func TestLoginLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
-	for _, next := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "/a/..//evil.example", "javascript:alert(1)", "/api/v1/cards", "\x00",
-		"/%2Fevil.example", "/%2f%2fevil.example", "/%5Cevil.example", "/\t/evil.example", "/.%2e//evil.example", "///evil.example"} {
+	for _, next := range []string{
+		"https://evil.example/", "//evil.example", `/\evil.example`, "/a/..//evil.example", "javascript:alert(1)", "/api/v1/cards", "\x00",
+		"/%2Fevil.example", "/%2f%2fevil.example", "/%5Cevil.example", "/\t/evil.example", "/.%2e//evil.example", "///evil.example",
+	} {
 		b := newBrowser(t, s)
 		if got := b.post("/login", "", "key", s.Key, "next", next).Request.URL; got.Path != "/" || got.Host != strings.TrimPrefix(s.Root(), "http://") {
 			t.Errorf("%q led to %s", next, got)
