@@ -1,5 +1,3 @@
-//go:build unix
-
 package acctest
 
 import (
@@ -57,7 +55,7 @@ func (w *Workspace) Run(args ...string) (int, string) {
 func (w *Workspace) RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string) {
 	w.t.Helper()
 	command := exec.CommandContext(w.t.Context(), CLI(), args...)
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(command)
 	command.Dir, command.Env = w.Dir, append(os.Environ(), w.Env...)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
@@ -76,7 +74,7 @@ func (w *Workspace) RunUntil(due <-chan struct{}, signal syscall.Signal, args ..
 			defer w.t.Fatalf("%s %v ended before %s was due", CLI(), args, signal)
 		}
 	case <-due:
-		if err := syscall.Kill(-command.Process.Pid, signal); err != nil {
+		if err := signalGroup(command, signal); err != nil {
 			w.t.Fatal(err)
 		}
 	}

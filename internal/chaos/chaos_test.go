@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package chaos_test breaks what can break between the provider and the service,
 // at random, and then compares ledger, cards and states to the cent.
 package chaos_test
