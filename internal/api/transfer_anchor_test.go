@@ -30,6 +30,9 @@ func TestMoveInspectsTheCardFirst(t *testing.T) {
 	give := func(amount usd.Amount) func(*fakeService, *fakeCard) {
 		return func(b *fakeService, c *fakeCard) { b.give(c, amount) }
 	}
+	settle := func(amount usd.Amount) func(*fakeService, *fakeCard) {
+		return func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, amount, 0) }
+	}
 	type events []func(*fakeService, *fakeCard)
 	for name, test := range map[string]struct {
 		before, since events
@@ -70,14 +73,17 @@ func TestMoveInspectsTheCardFirst(t *testing.T) {
 			}},
 			delta: 40 * dollar, sent: 1,
 		},
-		"less than is funded":                    {since: events{give(25 * dollar)}, delta: 40 * dollar, sent: 1, unexplained: 25 * dollar},
-		"more than is funded":                    {since: events{give(50 * dollar)}, delta: 40 * dollar, stops: true, unexplained: 50 * dollar},
-		"more than is funded, and a purchase":    {since: events{authorize(20 * dollar), give(50 * dollar)}, delta: 40 * dollar, stops: true, unexplained: 50 * dollar},
-		"more than is withdrawn":                 {since: events{give(-50 * dollar)}, delta: -40 * dollar, stops: true, unexplained: -50 * dollar},
-		"the other way":                          {since: events{give(-30 * dollar)}, delta: 30 * dollar, sent: 1, unexplained: -30 * dollar},
-		"a top-up that fits twice":               {since: events{give(-70 * dollar), give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(110 * dollar), sent: 1, unexplained: -30 * dollar},
-		"a top-up that came already":             {since: events{give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(140 * dollar), madeBefore: true},
-		"as much by another hand, below the top": {since: events{give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(200 * dollar), sent: 1, unexplained: 40 * dollar},
+		"less than is funded":                        {since: events{give(25 * dollar)}, delta: 40 * dollar, sent: 1, unexplained: 25 * dollar},
+		"more than is funded":                        {since: events{give(50 * dollar)}, delta: 40 * dollar, stops: true, unexplained: 50 * dollar},
+		"more than is funded, and a purchase":        {since: events{authorize(20 * dollar), give(50 * dollar)}, delta: 40 * dollar, stops: true, unexplained: 50 * dollar},
+		"an old hold settled, a purchase not listed": {before: events{authorize(60 * dollar)}, since: events{settle(60 * dollar), give(-9 * dollar)}, delta: 40 * dollar, sent: 1, unexplained: -9 * dollar},
+		"an old hold settled in two parts":           {before: events{authorize(100 * dollar)}, since: events{settle(60 * dollar), settle(40 * dollar)}, delta: 40 * dollar, sent: 1, unexplained: -40 * dollar},
+		"a hold that lowers no balance, an odd fee":  {since: events{authorize(60 * dollar), give(60 * dollar), give(-50)}, delta: 40 * dollar, sent: 1, unexplained: -50},
+		"more than is withdrawn":                     {since: events{give(-50 * dollar)}, delta: -40 * dollar, stops: true, unexplained: -50 * dollar},
+		"the other way":                              {since: events{give(-30 * dollar)}, delta: 30 * dollar, sent: 1, unexplained: -30 * dollar},
+		"a top-up that fits twice":                   {since: events{give(-70 * dollar), give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(110 * dollar), sent: 1, unexplained: -30 * dollar},
+		"a top-up that came already":                 {since: events{give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(140 * dollar), madeBefore: true},
+		"as much by another hand, below the top":     {since: events{give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(200 * dollar), sent: 1, unexplained: 40 * dollar},
 		"a foreign purchase": {since: events{func(b *fakeService, c *fakeCard) {
 			b.spend(c, api.TransactionAuthorization, 9*dollar, 0)
 			b.mu.Lock()

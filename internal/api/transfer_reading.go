@@ -158,12 +158,12 @@ func (r reading) unexplained(since *Anchor) usd.Amount {
 	return slices.MinFunc(r.rests(since), func(a, b usd.Amount) int { return cmp.Compare(abs(a), abs(b)) })
 }
 
-// unexplainedBeside is unexplained ahead of a movement of delta. What may hold a
-// fund is told by the reading that leaves most: a fund must not be made twice on
-// any kind of service.
+// unexplainedBeside is unexplained ahead of a movement of delta. Where money came
+// by every reading, a fund is looked for in the most that may have: it must not be
+// made twice on any kind of service. Where readings disagree, it may all be spending.
 func (r reading) unexplainedBeside(since *Anchor, delta usd.Amount) usd.Amount {
-	if delta > 0 {
-		return slices.Max(r.rests(since))
+	if rests := r.rests(since); delta > 0 && slices.Min(rests) > 0 {
+		return slices.Max(rests)
 	}
 	return r.unexplained(since)
 }

@@ -114,7 +114,7 @@ func (u *update) notMoved(try string, err error) diag.Diagnostics {
 	case isUndecided:
 		u.private.Unanswered = true
 	case isStopped:
-		u.private.Anchor = stopped.Anchor
+		u.private.Anchor, u.now.Balance = stopped.Anchor, usdtype.Of(stopped.Balance)
 		return diag.Diagnostics{stoppedForUnexplained(u.before, try, stopped)}
 	case isTooLittle:
 		return diag.Diagnostics{diag.NewErrorDiagnostic("Could not "+try,
