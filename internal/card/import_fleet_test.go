@@ -11,7 +11,7 @@ import (
 // A fleet is imported by its labels, though cards that are terminated had them too.
 func TestImportOfAFleetByLabel(t *testing.T) {
 	t.Parallel()
-	acctest.Needs(t, "1.7.0", "") // OpenTofu reads no data before it imports
+	acctest.Needs(t, "1.7.0", "1.12.0") // as of when data is read before an import
 	s := acctest.Start(t)
 	for _, label := range []string{"ads-search", "ads-social", "ads-search", "other"} {
 		id := issue(s, map[string]any{"amount": 60, "label": label}).ID
