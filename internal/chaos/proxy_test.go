@@ -36,6 +36,7 @@ type proxy struct {
 	quiet    bool // no more faults
 	runs     map[string]*run
 	late     []lateRequest
+	orphans  int            // cards that were issued when the run that asked for them was killed
 	counts   map[string]int // by kind of call and fault
 	mutating int
 	trace    hash.Hash64
@@ -50,6 +51,7 @@ type serviceClock interface {
 type lateRequest struct {
 	due     time.Time
 	request *http.Request
+	caller  *run
 }
 
 // run is what the proxy knows of one run of a pipeline.
@@ -121,7 +123,7 @@ func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
 	}
 	if f == late || f == killLate {
 		due := p.clock.Now().Add(time.Duration(p.r.Int64N(int64(p.profile.longest))))
-		p.late = append(p.late, lateRequest{due, copyOf(r, body)})
+		p.late = append(p.late, lateRequest{due, copyOf(r, body), caller})
 	}
 	p.counts[kind(r)+", "+string(f)]++
 	_, _ = fmt.Fprintln(p.trace, caller.name, kind(r), f, p.clock.Now())
@@ -228,7 +230,13 @@ func (p *proxy) deliverLate(now time.Time) {
 	p.late = waiting
 	p.mu.Unlock()
 	for _, one := range due {
-		p.forward(one.request)
+		response := p.forward(one.request)
+		isNew := response.Code == http.StatusCreated && response.Header().Get("Idempotent-Replayed") == ""
+		if isNew && kind(one.request) == "create" && one.caller.killed.Load() {
+			p.mu.Lock()
+			p.orphans++
+			p.mu.Unlock()
+		}
 	}
 }
 

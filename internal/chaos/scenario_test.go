@@ -374,7 +374,7 @@ func (w *scenario) cameUnseen() bool {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
 	count := func(f fault) int { return w.proxy.counts["create, "+string(f)] }
-	return count(killLate) > 0 || !w.profile.strict && count(late)+count(repeated) > 0
+	return w.proxy.orphans > 0 || !w.profile.strict && count(late)+count(repeated) > 0
 }
 
 func (w *scenario) everythingSaid() []string {
