@@ -15,7 +15,7 @@ type issueTracker struct {
 
 	mu         sync.Mutex
 	baselines  map[string]*baseline                         // by BIN
-	claimed    map[string]claimedCard                       // by id
+	claimed    map[string]*claimedCard                      // by id
 	unresolved map[string]map[*issueReconciliation]struct{} // issuances whose response was lost, by fingerprint
 }
 
@@ -35,7 +35,7 @@ func newIssueTracker() *issueTracker {
 	return &issueTracker{
 		locks:      newLockTable(),
 		baselines:  map[string]*baseline{},
-		claimed:    map[string]claimedCard{},
+		claimed:    map[string]*claimedCard{},
 		unresolved: map[string]map[*issueReconciliation]struct{}{},
 	}
 }
@@ -74,7 +74,7 @@ func (t *issueTracker) claim(card CardListItem, now time.Time) bool {
 	if _, taken := t.claimed[card.ID]; taken {
 		return false
 	}
-	t.claimed[card.ID] = claimedCard{card, now}
+	t.claimed[card.ID] = &claimedCard{card, now}
 	return true
 }
 
@@ -86,14 +86,15 @@ const newness = time.Minute
 func (t *issueTracker) isNew(id string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return now.Sub(t.claimed[id].at) < newness
+	card := t.claimed[id]
+	return card != nil && now.Sub(card.at) < newness
 }
 
 // newCards are the live cards for which isNew holds, newest first.
 func (t *issueTracker) newCards(now time.Time) []CardListItem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	claimed := slices.SortedFunc(maps.Values(t.claimed), func(a, b claimedCard) int { return b.at.Compare(a.at) })
+	claimed := slices.SortedFunc(maps.Values(t.claimed), func(a, b *claimedCard) int { return b.at.Compare(a.at) })
 	var cards []CardListItem
 	for _, card := range claimed {
 		if now.Sub(card.at) < newness {
@@ -106,9 +107,8 @@ func (t *issueTracker) newCards(now time.Time) []CardListItem {
 func (t *issueTracker) noteTerminated(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if card, ours := t.claimed[id]; ours {
+	if card := t.claimed[id]; card != nil {
 		card.at = time.Time{}
-		t.claimed[id] = card
 	}
 }
 
