@@ -57,11 +57,11 @@ type Record struct {
 }
 
 // Open tells whether a merchant can still settle or refund it.
-func (r Record) Open() bool { return r.Left > 0 }
+func (r *Record) Open() bool { return r.Left > 0 }
 
 // OfAccount returns a page of what happened on an account, newest first, and
 // whether there is more.
-func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []Record, more bool, err error) {
+func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, accountID,
 		transactions+`WHERE t.account_id = ?1 ORDER BY t.id DESC LIMIT ?2`,
 		movements+`WHERE e.account_id = ?1 AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
@@ -71,7 +71,7 @@ func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []Record,
 }
 
 // OfCard is OfAccount for a card.
-func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []Record, more bool, err error) {
+func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, cardID,
 		transactions+`WHERE t.card_id = ?1 ORDER BY t.id DESC LIMIT ?2`,
 		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
@@ -81,18 +81,18 @@ func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []Record, more 
 
 // OfChallenges returns a page of the challenges on an account, newest first, and
 // whether there is more.
-func OfChallenges(tx *store.Tx, accountID int64, page wire.Page) (records []Record, more bool, err error) {
+func OfChallenges(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, accountID, challenges+`WHERE h.account_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
 }
 
 // OfTransactions returns a page of the transactions that a filter picks, newest first.
-func OfTransactions(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]Record, error) {
+func OfTransactions(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return nil, err
 	}
 	where, args := f.Where(accountID)
-	return store.Select(tx, func(row store.Row) (Record, error) { return scan(row, now) },
+	return store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
 		transactions+`WHERE t.id IN (SELECT id FROM transactions `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(args, page.Size, page.Offset())...)
 }
@@ -142,21 +142,22 @@ const (
 		FROM deposits d `
 )
 
-func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []Record, more bool, err error) {
+func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []*Record, more bool, err error) {
 	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY 1 DESC, 2 DESC, 3 DESC LIMIT ?3 OFFSET ?4`
 	now, err := tx.Now()
 	if err != nil {
 		return nil, false, err
 	}
-	records, err = store.Select(tx, func(row store.Row) (Record, error) { return scan(row, now) }, union,
+	records, err = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) }, union,
 		id, page.Offset()+page.Size+1, page.Size+1, page.Offset(), threeds.Lifetime.Milliseconds())
 	records, more = wire.Cut(page, records)
 	return records, more, err
 }
 
-func scan(row store.Row, now time.Time) (r Record, err error) {
+func scan(row store.Row, now time.Time) (*Record, error) {
+	r := new(Record)
 	var at, rank, id int64
-	err = row.Scan(&at, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason, &r.Left)
+	err := row.Scan(&at, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason, &r.Left)
 	r.At = time.UnixMilli(at).UTC()
 	if r.Kind == Challenge && r.Reason == threeds.Pending && !r.At.Add(threeds.Lifetime).After(now) {
 		r.Reason = threeds.Expired

@@ -40,18 +40,13 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*C
 	return found, total, err
 }
 
-// CountByStatus returns how many cards of an account have each status.
-func CountByStatus(tx *store.Tx, accountID int64) (map[Status]int64, error) {
-	type count struct {
-		status Status
-		cards  int64
-	}
-	all, err := store.Select(tx, func(row store.Row) (c count, err error) {
-		return c, row.Scan(&c.status, &c.cards)
-	}, `SELECT status, COUNT(*) FROM cards WHERE account_id = ? GROUP BY status`, accountID)
-	counts := map[Status]int64{}
-	for _, c := range all {
-		counts[c.status] = c.cards
-	}
-	return counts, err
+// Counts are how many cards have each status.
+type Counts struct{ Active, Frozen, Terminated int64 }
+
+// CountByStatus counts the cards of an account.
+func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
+	_, err = tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
+		SELECT COUNT(*) FILTER (WHERE status = ?2), COUNT(*) FILTER (WHERE status = ?3), COUNT(*) FILTER (WHERE status = ?4)
+		FROM cards WHERE account_id = ?1`, accountID, Active, Frozen, Terminated)
+	return n, err
 }

@@ -220,11 +220,19 @@ func (b *tab) awaitText(text string) {
 	b.await(fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", text))
 }
 
-// fill types a text over what a field has.
+// fill types a text over what a field has. A browser that is short of time loses
+// keys; whoever types sees it, and types again.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
-	evaluate[chromedp.Void](b, fmt.Sprintf("document.querySelector(%q).value = ''", selector))
-	b.run(chromedp.SendKeys(chromedp.CSS(selector), text))
+	const tries = 3
+	for range tries {
+		evaluate[chromedp.Void](b, fmt.Sprintf("document.querySelector(%q).value = ''", selector))
+		b.run(chromedp.SendKeys(chromedp.CSS(selector), text))
+		if evaluate[string](b, fmt.Sprintf("document.querySelector(%q).value", selector)) == text {
+			return
+		}
+	}
+	b.t.Fatalf("%s does not take %q", selector, text)
 }
 
 // press clicks on what a selector finds, as a person does.

@@ -12,21 +12,29 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func cardPage() page {
-	const one = server.API + "/cards/{card_id}"
-	return page{
+func cardPage() *page {
+	const one, control = server.API + "/cards/{card_id}", "POST " + server.Control
+	return &page{
 		Path: "/cards/{card_id}", Title: "Card", In: "/cards", template: "card", read: readCard,
 		actions: []action{
-			{name: "details", operation: onCard("GET " + one + "/details")},
-			{name: "freeze", operation: onCard("POST " + one + "/freeze"), done: says("The card is frozen.")},
-			{name: "unfreeze", operation: onCard("POST " + one + "/unfreeze"), done: says("The card is active again.")},
-			{name: "terminate", operation: onCard("DELETE " + one), done: saysReturned},
-			{name: "buy", operation: buy, done: saysBought},
-			{name: "settle", operation: followUp("settlements"), done: says("The authorization is settled.")},
-			{name: "refund", operation: followUp("refunds"), done: says("The refund is on the card.")},
-			{name: "challenge", operation: challenge, done: says("A 3D Secure challenge is pending for five minutes.")},
+			{name: "details", route: "GET " + one + "/details", texts: "card_id"},
+			{name: "freeze", route: "POST " + one + "/freeze", texts: "card_id", done: "The card is frozen."},
+			{name: "unfreeze", route: "POST " + one + "/unfreeze", texts: "card_id", done: "The card is active again."},
+			{name: "terminate", route: "DELETE " + one, texts: "card_id", report: reportReturned},
+			{name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount", body: merchant, report: reportBought},
+			{name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount", done: "The authorization is settled."},
+			{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is on the card."},
+			{
+				name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
+				done: "A 3D Secure challenge is pending for five minutes.",
+			},
 		},
 	}
+}
+
+// merchant is who takes a purchase.
+func merchant(f form) map[string]any {
+	return map[string]any{"merchant": map[string]string{"name": f.text("merchant"), "mcc": f.text("mcc")}}
 }
 
 // cardData is everything on a card's page.
@@ -35,7 +43,7 @@ type cardData struct {
 
 	Held     usd.Amount
 	Details  *cardDetails // only in response to the press that asks for them
-	Timeline []activity.Record
+	Timeline []*activity.Record
 	Paging   paging
 }
 
@@ -47,12 +55,12 @@ type cardDetails struct {
 }
 
 // Grouped is the number in groups of four.
-func (d cardDetails) Grouped() string {
+func (d *cardDetails) Grouped() string {
 	return strings.Join([]string{d.PAN[:4], d.PAN[4:8], d.PAN[8:12], d.PAN[12:]}, " ")
 }
 
 func readCard(v *view) (any, error) {
-	c, err := card.ByPublicID(v.Tx, v.Account.ID, v.PathValue("card_id"))
+	c, err := card.ByPublicID(v.Tx, v.Account.ID, v.request.PathValue("card_id"))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +71,7 @@ func readCard(v *view) (any, error) {
 	if data.Held, err = c.Held(v.Tx); err != nil {
 		return nil, err
 	}
-	if details := new(cardDetails); v.Response("details", details) {
+	if details := new(cardDetails); v.response("details", details) {
 		data.Details = details
 	}
 	page := readPage(v.Query)
@@ -74,64 +82,22 @@ func readCard(v *view) (any, error) {
 
 // followUpForm settles an authorization, or refunds a settlement.
 type followUpForm struct {
-	Frame         frame
-	Record        activity.Record
+	Frame         *frame
+	Record        *activity.Record
 	Action, Words string
+	Refused       bool // this very form was sent and refused
+	Amount        string
 }
 
-func newFollowUp(f frame, r activity.Record, action, words string) followUpForm {
-	return followUpForm{f, r, action, words}
-}
-
-// Refused tells whether this very form was sent and refused.
-func (f followUpForm) Refused() bool {
-	return f.Frame.Value(f.Action, "transaction_id", "") == f.Record.ID
-}
-
-// Amount is what can be settled or refunded, unless another amount was refused.
-func (f followUpForm) Amount() string {
-	left := f.Record.Left.String()
-	if !f.Refused() {
-		return left
+func newFollowUp(f *frame, r *activity.Record, action, words string) *followUpForm {
+	form := &followUpForm{f, r, action, words, f.Value(action, "transaction_id", "") == r.ID, r.Left.String()}
+	if form.Refused {
+		form.Amount = f.Value(action, "amount", form.Amount)
 	}
-	return f.Frame.Value(f.Action, "amount", left)
+	return form
 }
 
-// onCard is a call that names the page's card in its path and needs no more.
-func onCard(route string) func(form) server.Operation {
-	return func(f form) server.Operation {
-		return server.Operation{Route: route, Path: map[string]string{"card_id": f.PathValue("card_id")}}
-	}
-}
-
-func buy(f form) server.Operation {
-	return server.Operation{Route: "POST " + server.Control + "/authorizations", Fields: map[string]any{
-		"card_id": f.PathValue("card_id"), "amount": f.Number("amount"),
-		"merchant": map[string]string{"name": f.Text("merchant"), "mcc": f.Text("mcc")},
-	}}
-}
-
-func followUp(calls string) func(form) server.Operation {
-	return func(f form) server.Operation {
-		fields := map[string]any{"transaction_id": f.Text("transaction_id")}
-		if amount := f.Number("amount"); amount != nil { // else all of it
-			fields["amount"] = amount
-		}
-		return server.Operation{Route: "POST " + server.Control + "/" + calls, Fields: fields}
-	}
-}
-
-func challenge(f form) server.Operation {
-	return server.Operation{Route: "POST " + server.Control + "/3ds-challenges", Fields: map[string]any{
-		"card_id": f.PathValue("card_id"), "merchant": f.Text("merchant"), "amount": f.Number("amount"),
-	}}
-}
-
-func says(words string) func(form, wire.Response) string {
-	return func(form, wire.Response) string { return words }
-}
-
-func saysReturned(_ form, res wire.Response) string {
+func reportReturned(res wire.Response) string {
 	var terminated struct {
 		Returned usd.Amount `json:"returned_to_wallet"`
 	}
@@ -139,7 +105,7 @@ func saysReturned(_ form, res wire.Response) string {
 	return fmt.Sprintf("The card is terminated; %s USD returned to the wallet.", terminated.Returned)
 }
 
-func saysBought(_ form, res wire.Response) string {
+func reportBought(res wire.Response) string {
 	var bought struct {
 		Transaction struct {
 			Amount usd.Amount `json:"amount"`

@@ -9,8 +9,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func cardsPage() page {
-	return page{Path: "/cards", Title: "Cards", template: "cards", read: readCards}
+func cardsPage() *page {
+	return &page{Path: "/cards", Title: "Cards", template: "cards", read: readCards}
 }
 
 type cardList struct {

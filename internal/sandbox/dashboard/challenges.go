@@ -8,25 +8,30 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 )
 
-func challengesPage() page {
-	return page{
+func challengesPage() *page {
+	const complete = "POST " + server.Control + "/3ds-challenges/{id}/complete"
+	return &page{
 		Path: "/3ds", Title: "3D Secure", template: "challenges", read: readChallenges,
 		actions: []action{
-			{name: threeds.Approved, operation: completeAs(threeds.Approved), done: says("The challenge is approved.")},
-			{name: threeds.Failed, operation: completeAs(threeds.Failed), done: says("The challenge has failed.")},
+			{name: threeds.Approved, route: complete, texts: "id", body: outcome(threeds.Approved), done: "The challenge is approved."},
+			{name: threeds.Failed, route: complete, texts: "id", body: outcome(threeds.Failed), done: "The challenge has failed."},
 		},
 	}
 }
 
+func outcome(word string) func(form) map[string]any {
+	return func(form) map[string]any { return map[string]any{"outcome": word} }
+}
+
 type challengeList struct {
 	Pending []pendingChallenge
-	Settled []activity.Record
+	Settled []*activity.Record
 	Paging  paging
 }
 
 // pendingChallenge is one that waits for its cardholder.
 type pendingChallenge struct {
-	activity.Record
+	*activity.Record
 
 	OTP  string
 	Left time.Duration // until it expires
@@ -49,14 +54,4 @@ func readChallenges(v *view) (any, error) {
 		list.Pending = append(list.Pending, pendingChallenge{r, v.Server.Keys.OTP(r.ID), left})
 	}
 	return list, err
-}
-
-func completeAs(outcome string) func(form) server.Operation {
-	return func(f form) server.Operation {
-		return server.Operation{
-			Route:  "POST " + server.Control + "/3ds-challenges/{id}/complete",
-			Path:   map[string]string{"id": f.Text("challenge_id")},
-			Fields: map[string]any{"outcome": outcome},
-		}
-	}
 }

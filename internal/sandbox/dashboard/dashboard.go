@@ -9,6 +9,7 @@ package dashboard
 import (
 	"crypto/rand"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -27,16 +28,16 @@ type Options struct {
 
 // Dashboard serves the web page, and leaves every other path to the next handler.
 type Dashboard struct {
-	server    *server.Server
-	next      http.Handler
-	address   *url.URL
-	names     []string
-	sessions  *sessions
-	link      *link
-	secret    []byte // of the tokens of forms
-	pages     []page
-	templates map[string]*template.Template
-	mux       *http.ServeMux
+	server   *server.Server
+	next     http.Handler
+	address  *url.URL
+	names    []string
+	sessions *sessions
+	link     *link
+	secret   []byte // of the tokens of forms
+	pages    []*page
+	template func(w io.Writer, name string, data any) error
+	mux      *http.ServeMux
 }
 
 // New returns a dashboard without sessions. It fails over a bad address or template.
@@ -50,9 +51,11 @@ func New(o Options) (*Dashboard, error) {
 		sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
 		link:     newLink(o.Now), secret: []byte(rand.Text()), pages: pages(),
 	}
-	if d.templates, err = parseTemplates(d.pages); err != nil {
+	templates, err := template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")
+	if err != nil {
 		return nil, err
 	}
+	d.template = templates.ExecuteTemplate
 	d.mux = http.NewServeMux()
 	d.mux.HandleFunc("GET /assets/{name}", serveAsset)
 	d.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
@@ -63,8 +66,7 @@ func New(o Options) (*Dashboard, error) {
 	d.mux.HandleFunc("POST /login", d.logIn)
 	d.mux.HandleFunc("POST /logout", d.logOut)
 	d.mux.HandleFunc("GET /live", d.live)
-	for i := range d.pages {
-		p := &d.pages[i]
+	for _, p := range d.pages {
 		d.mux.HandleFunc("GET "+p.Path, func(w http.ResponseWriter, r *http.Request) { d.get(w, r, p) })
 		if len(p.actions) > 0 {
 			d.mux.HandleFunc("POST "+p.Path, func(w http.ResponseWriter, r *http.Request) { d.post(w, r, p) })

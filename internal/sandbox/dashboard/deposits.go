@@ -5,17 +5,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
 )
 
-func depositsPage() page {
+func depositsPage() *page {
 	const deposits = "POST " + server.Control + "/deposits"
-	return page{
+	return &page{
 		Path: "/deposits", Title: "Deposits", template: "deposits", read: readDeposits,
 		actions: []action{
-			{name: "announce", done: says("The coins are on their way. The wallet has them once the network confirms."), operation: func(f form) server.Operation {
-				return server.Operation{Route: deposits, Fields: map[string]any{"currency": f.Text("currency"), "amount": f.Number("amount")}}
-			}},
-			{name: "confirm", done: says("The deposit is confirmed: it is in the wallet."), operation: func(f form) server.Operation {
-				return server.Operation{Route: deposits + "/{id}/confirm", Path: map[string]string{"id": f.Text("deposit_id")}}
-			}},
+			{
+				name: "announce", route: deposits, texts: "currency", numbers: "amount",
+				done: "The coins are on their way. The wallet has them once the network confirms.",
+			},
+			{name: "confirm", route: deposits + "/{id}/confirm", texts: "id", done: "The deposit is confirmed: it is in the wallet."},
 		},
 	}
 }

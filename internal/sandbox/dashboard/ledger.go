@@ -1,33 +1,27 @@
 package dashboard
 
 import (
-	"net/http"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func ledgerPage() page {
-	return page{
+func ledgerPage() *page {
+	return &page{
 		Path: "/ledger", Title: "Ledger", template: "ledger", read: readLedger,
-		actions: []action{
-			{name: "audit", operation: func(form) server.Operation {
-				return server.Operation{Route: http.MethodGet + " " + server.Control + "/ledger"}
-			}},
-		},
+		actions: []action{{name: "audit", route: "GET " + server.Control + "/ledger"}},
 	}
 }
 
 type ledgerData struct {
 	Accounts []ledger.Line
 	Audit    *ledger.Report // only in response to the press that asks for it
-	Journal  []ledger.Entry
+	Journal  []*ledger.Entry
 	Paging   paging
 }
 
 // Sum is what all accounts come to, which is nothing.
-func (d ledgerData) Sum() (sum usd.Amount) {
+func (d *ledgerData) Sum() (sum usd.Amount) {
 	for _, line := range d.Accounts {
 		sum += line.Balance
 	}
@@ -35,8 +29,8 @@ func (d ledgerData) Sum() (sum usd.Amount) {
 }
 
 func readLedger(v *view) (any, error) {
-	var data ledgerData
-	if report := new(ledger.Report); v.Response("audit", report) {
+	data := new(ledgerData)
+	if report := new(ledger.Report); v.response("audit", report) {
 		data.Audit = report
 	}
 	var err error

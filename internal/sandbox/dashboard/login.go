@@ -42,7 +42,8 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		}
 		d.begin(w, r, id)
 		// Not a redirect: browsers keep a strict cookie from one that another site began.
-		d.render(w, "welcome", http.StatusOK, frame{Title: "Welcome"})
+		w.Header().Set("Refresh", "0; url=/")
+		d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
 	}
 }
 
@@ -68,7 +69,7 @@ func (d *Dashboard) askForKey(w http.ResponseWriter, r *http.Request, status int
 		value = rand.Text()
 		setCookie(w, r, value)
 	}
-	d.render(w, "login", status, frame{Title: "Log in", Token: d.token(value), Problem: problem, Query: url.Values{"next": {nextPath(r)}}})
+	d.render(w, "login", status, &frame{Title: "Log in", Token: d.token(value), Problem: problem, Query: url.Values{"next": {nextPath(r)}}})
 }
 
 // nextPath is where to go after the log-in: a path of this server.

@@ -11,16 +11,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func overviewPage() page {
-	return page{Path: "/{$}", Title: "Overview", template: "overview", read: readOverview}
+func overviewPage() *page {
+	return &page{Path: "/{$}", Title: "Overview", template: "overview", read: readOverview}
 }
 
 type overview struct {
 	Wallet, OnCards, Held, Pending usd.Amount
-	Active, Frozen, Terminated     int64
-	Spending                       chart
-	Limits                         []limitUse
-	Newest                         []activity.Record
+	card.Counts
+
+	Spending chart
+	Limits   []limitUse
+	Newest   []*activity.Record
 }
 
 // limitUse is a limit of the account's key, and how much of it is used.
@@ -34,10 +35,11 @@ func readOverview(v *view) (any, error) {
 		o   overview
 		err error
 	)
-	for kind, balance := range map[ledger.Kind]*usd.Amount{ledger.Wallet: &o.Wallet, ledger.Holds: &o.Held} {
-		if *balance, err = ledger.Balance(v.Tx, v.Account.ID, kind); err != nil {
-			return nil, err
-		}
+	if o.Wallet, err = ledger.Balance(v.Tx, v.Account.ID, ledger.Wallet); err != nil {
+		return nil, err
+	}
+	if o.Held, err = ledger.Balance(v.Tx, v.Account.ID, ledger.Holds); err != nil {
+		return nil, err
 	}
 	if o.OnCards, err = ledger.CardsTotal(v.Tx, v.Account.ID); err != nil {
 		return nil, err
@@ -45,11 +47,9 @@ func readOverview(v *view) (any, error) {
 	if o.Pending, err = wallet.PendingDeposits(v.Tx, v.Account.ID); err != nil {
 		return nil, err
 	}
-	cards, err := card.CountByStatus(v.Tx, v.Account.ID)
-	if err != nil {
+	if o.Counts, err = card.CountByStatus(v.Tx, v.Account.ID); err != nil {
 		return nil, err
 	}
-	o.Active, o.Frozen, o.Terminated = cards[card.Active], cards[card.Frozen], cards[card.Terminated]
 	const largest, newest = 8, 12
 	spending, total, err := transaction.LargestSpending(v.Tx, v.Account.ID, largest)
 	if err != nil {
@@ -87,14 +87,14 @@ type chart struct {
 }
 
 type chartRow struct {
-	transaction.Spending
+	*transaction.Spending
 	Name  string // short enough for a narrow window
 	TextY int
 	BarY  int
 	Width int64
 }
 
-func newChart(spending []transaction.Spending, total usd.Amount) chart {
+func newChart(spending []*transaction.Spending, total usd.Amount) chart {
 	const row, text, bar, maxName = 36, 14, 20, 26
 	c := chart{Height: row * len(spending), Total: total, Others: total}
 	for i, s := range spending {

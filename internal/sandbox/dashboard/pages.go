@@ -1,8 +1,8 @@
 package dashboard
 
 // pages are all pages, in the order of the navigation.
-func pages() []page {
-	return []page{
+func pages() []*page {
+	return []*page{
 		overviewPage(), cardsPage(), cardPage(), transactionsPage(), challengesPage(), depositsPage(),
 		webhooksPage(), deliveryPage(), requestsPage(), ledgerPage(), worldPage(),
 	}

@@ -89,19 +89,19 @@ func TestChallenges(t *testing.T) {
 	s.Advance("30s")
 	b.get("/3ds").has(t, first.Text("otp"), "4m30s", "summer", "25.00", "&lt;script&gt;").lacks(t, script)
 
-	b.post("/3ds", "approved", "challenge_id", first.Text("id")).has(t, "The challenge is approved.", `class="badge approved"`).lacks(t, first.Text("otp"))
+	b.post("/3ds", "approved", "id", first.Text("id")).has(t, "The challenge is approved.", `class="badge approved"`).lacks(t, first.Text("otp"))
 	if got := s.Get("/3ds?status=approved").Data(); len(got) != 1 || got[0]["id"] != first.Text("id") {
 		t.Errorf("approved are %v", got)
 	}
-	if again := b.post("/3ds", "failed", "challenge_id", first.Text("id")).has(t, "only a pending one can be completed"); again.StatusCode != http.StatusBadRequest {
+	if again := b.post("/3ds", "failed", "id", first.Text("id")).has(t, "only a pending one can be completed"); again.StatusCode != http.StatusBadRequest {
 		t.Errorf("completing it again was answered %d", again.StatusCode)
 	}
 	second, third := ask("Example Ads"), ask("Example Ads")
-	b.post("/3ds", "failed", "challenge_id", second.Text("id")).has(t, "The challenge has failed.", `class="badge failed"`, third.Text("otp"))
+	b.post("/3ds", "failed", "id", second.Text("id")).has(t, "The challenge has failed.", `class="badge failed"`, third.Text("otp"))
 
 	other := another(t, s)
 	other.get("/3ds").has(t, "No challenge is pending").lacks(t, third.Text("otp"))
-	if foreign := other.post("/3ds", "approved", "challenge_id", third.Text("id")); foreign.StatusCode != http.StatusNotFound {
+	if foreign := other.post("/3ds", "approved", "id", third.Text("id")); foreign.StatusCode != http.StatusNotFound {
 		t.Errorf("another account's challenge was answered %d", foreign.StatusCode)
 	}
 	b.get("/3ds").has(t, third.Text("otp"))
@@ -135,17 +135,17 @@ func TestDeposits(t *testing.T) {
 		t.Errorf("%s are pending", got)
 	}
 	id := regexp.MustCompile(`dep_\w+`).FindString(b.get("/deposits").text)
-	b.post("/deposits", "confirm", "deposit_id", id).has(t, "in the wallet", `class="badge confirmed"`).lacks(t, `value="confirm"`)
+	b.post("/deposits", "confirm", "id", id).has(t, "in the wallet", `class="badge confirmed"`).lacks(t, `value="confirm"`)
 	if got := s.Get("/wallet/balance").Text("balance"); got != "10250.00" {
 		t.Errorf("the wallet has %s", got)
 	}
-	b.post("/deposits", "confirm", "deposit_id", id).has(t, "is confirmed already")
+	b.post("/deposits", "confirm", "id", id).has(t, "is confirmed already")
 	b.post("/deposits", "announce", "currency", "eth", "amount", script).has(t, "Amount must be a number", "&lt;script&gt;", `value="eth" selected`).lacks(t, script)
 
 	other := another(t, s)
 	other.get("/deposits").has(t, "There is no deposit yet")
 	pending := s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201).Text("id")
-	if foreign := other.post("/deposits", "confirm", "deposit_id", pending); foreign.StatusCode != http.StatusNotFound {
+	if foreign := other.post("/deposits", "confirm", "id", pending); foreign.StatusCode != http.StatusNotFound {
 		t.Errorf("another account's deposit was answered %d", foreign.StatusCode)
 	}
 	s.Balanced()

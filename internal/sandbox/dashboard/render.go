@@ -2,10 +2,7 @@ package dashboard
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
-	"html/template"
 	"net/http"
 	"net/url"
 	"path"
@@ -23,7 +20,7 @@ var files embed.FS
 type frame struct {
 	Title   string
 	Page    *page // nil: nobody is logged in
-	Pages   []page
+	Pages   []*page
 	Account account.Account
 	Now     time.Time // the service's
 	Version string
@@ -37,44 +34,21 @@ type frame struct {
 }
 
 // IsIn tells whether the frame is that of a page in the navigation, or below it.
-func (f frame) IsIn(p page) bool { return f.Page.Path == p.Path || f.Page.In == p.Path }
+func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.In == p.Path }
 
 // Value is what a field of an action's form shows: what was sent when it was
 // refused, else a first choice.
-func (f frame) Value(action, field, first string) string {
+func (f *frame) Value(action, field, first string) string {
 	if f.posted != nil && f.posted.action == action && f.posted.refused != nil {
 		return f.posted.values.Get(field)
 	}
 	return first
 }
 
-// parseTemplates parses every page's template together with the shared ones.
-func parseTemplates(pages []page) (map[string]*template.Template, error) {
-	shared, err := template.New("layout.html").Funcs(functions()).ParseFS(files, "templates/layout.html", "templates/shared.html")
-	if err != nil {
-		return nil, err
-	}
-	names := []string{"login", "welcome", "error"}
-	for _, p := range pages {
-		names = append(names, p.template)
-	}
-	all := make(map[string]*template.Template, len(names))
-	for _, name := range names {
-		clone, err := shared.Clone()
-		if err != nil {
-			return nil, err
-		}
-		if all[name], err = clone.ParseFS(files, "templates/"+name+".html"); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
 // render writes a page as a whole, or an error.
-func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f frame) {
+func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *frame) {
 	var b bytes.Buffer
-	if err := d.templates[name].Execute(&b, f); err != nil {
+	if err := d.template(&b, name, f); err != nil {
 		d.server.Logger.Error("a page could not be shown", "page", name, "error", err)
 		http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
 		return
@@ -85,7 +59,7 @@ func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f fra
 }
 
 func (d *Dashboard) showError(w http.ResponseWriter, e *wire.Error) {
-	d.render(w, "error", e.Status, frame{Title: http.StatusText(e.Status), Data: sentence(e.Message)})
+	d.render(w, "error", e.Status, &frame{Title: http.StatusText(e.Status), Data: sentence(e.Message)})
 }
 
 func (d *Dashboard) notFound(w http.ResponseWriter, _ *http.Request) {
@@ -106,15 +80,6 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	sum := sha256.Sum256(content)
-	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
-	header := w.Header()
-	header.Set("Content-Type", types[path.Ext(name)])
-	header.Set("Cache-Control", "no-cache")
-	header.Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
+	w.Header().Set("Content-Type", types[path.Ext(name)])
 	_, _ = w.Write(content) //nolint:gosec // embedded; there is nobody to tell when the reader went away
 }

@@ -1,20 +1,14 @@
 package dashboard
 
 import (
-	"net/http"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
 
-func requestsPage() page {
-	return page{
+func requestsPage() *page {
+	return &page{
 		Path: "/requests", Title: "Requests", template: "requests", read: readRequests,
-		actions: []action{
-			{name: "forget", done: says("The requests are forgotten."), operation: func(form) server.Operation {
-				return server.Operation{Route: http.MethodDelete + " " + server.Control + "/requests"}
-			}},
-		},
+		actions: []action{{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The requests are forgotten."}},
 	}
 }
 

@@ -210,7 +210,7 @@ func TestHeaders(t *testing.T) {
 		if strings.Contains(policy, "unsafe") || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "same-origin" {
 			t.Errorf("%s: the headers are %v", path, header)
 		}
-		if cache := header.Get("Cache-Control"); cache != "no-store" && !(strings.HasPrefix(path, "/assets/") && cache == "no-cache") {
+		if cache := header.Get("Cache-Control"); cache != "no-store" {
 			t.Errorf("%s: Cache-Control is %q", path, cache)
 		}
 	}

@@ -31,13 +31,15 @@ type session struct {
 	accountID int64
 	expires   time.Time
 	notice    string // for the next page that is shown
-	forms     []sentForm
+	forms     []*sentForm
 }
 
 // sentForm is a form that was sent, and what came of it.
 type sentForm struct {
-	hash    [sha256.Size]byte
-	outcome func() (wire.Response, *wire.Error)
+	hash     [sha256.Size]byte
+	once     sync.Once
+	response wire.Response
+	refused  *wire.Error
 }
 
 // sessionKey is the hash of a cookie, so that looking one up tells nothing about it.
@@ -81,62 +83,54 @@ func (s *sessions) begin(accountID int64) string {
 	return value
 }
 
-// account returns the account that a cookie is logged in to.
-func (s *sessions) account(value string) (id int64, found bool) {
+// with calls f with the session of a cookie, unless it has ended.
+func (s *sessions) with(value string, f func(*session)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if one := s.all[sha256.Sum256([]byte(value))]; one != nil && one.expires.After(s.now()) {
-		id, found = one.accountID, true
+		f(one)
 	}
+}
+
+// account returns the account that a cookie is logged in to.
+func (s *sessions) account(value string) (id int64, found bool) {
+	s.with(value, func(one *session) { id, found = one.accountID, true })
 	return id, found
 }
 
 func (s *sessions) end(value string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, sha256.Sum256([]byte(value)))
+	s.with(value, func(one *session) { one.expires = time.Time{} })
 }
 
 // once does what a form asks for. Whoever sends the same form again, by a second
 // click, a reload or the way back, gets the outcome of the first time.
-func (s *sessions) once(value, form string, do func() (wire.Response, *wire.Error)) (res wire.Response, refused *wire.Error, repeated bool) {
-	outcome, repeated := s.outcome(value, sha256.Sum256([]byte(form)), sync.OnceValues(do))
-	res, refused = outcome()
-	return res, refused, repeated
-}
-
-func (s *sessions) outcome(value string, form [sha256.Size]byte, first func() (wire.Response, *wire.Error)) (outcome func() (wire.Response, *wire.Error), repeated bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one := s.all[sha256.Sum256([]byte(value))]
-	if one == nil { // it has ended meanwhile
-		return first, false
-	}
-	if i := slices.IndexFunc(one.forms, func(f sentForm) bool { return f.hash == form }); i >= 0 {
-		return one.forms[i].outcome, true
-	}
-	one.forms = append(one.forms, sentForm{form, first})
-	one.forms = one.forms[max(0, len(one.forms)-maxForms):]
-	return first, false
+func (s *sessions) once(value, fields string, do func() (wire.Response, *wire.Error)) (res wire.Response, refused *wire.Error, repeated bool) {
+	sent := &sentForm{hash: sha256.Sum256([]byte(fields))}
+	s.with(value, func(one *session) {
+		if i := slices.IndexFunc(one.forms, func(f *sentForm) bool { return f.hash == sent.hash }); i >= 0 {
+			sent, repeated = one.forms[i], true
+			return
+		}
+		one.forms = append(one.forms, sent)
+		one.forms = one.forms[max(0, len(one.forms)-maxForms):]
+	})
+	sent.once.Do(func() { sent.response, sent.refused = do() })
+	return sent.response, sent.refused, repeated
 }
 
 // leave keeps a notice for the next page. One about a form that was sent again
 // comes after that of the first time.
 func (s *sessions) leave(value, notice string, repeated bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one := s.all[sha256.Sum256([]byte(value))]; one != nil && (!repeated || one.notice == "") {
-		one.notice = notice
-	}
+	s.with(value, func(one *session) {
+		if !repeated || one.notice == "" {
+			one.notice = notice
+		}
+	})
 }
 
 // take returns what was left, once.
 func (s *sessions) take(value string) (notice string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one := s.all[sha256.Sum256([]byte(value))]; one != nil {
-		notice, one.notice = one.notice, ""
-	}
+	s.with(value, func(one *session) { notice, one.notice = one.notice, "" })
 	return notice
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -40,7 +41,12 @@ func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
 // words makes a name of the API readable: card_frozen is "card frozen".
 func words(name any) string {
-	return strings.NewReplacer("_", " ", "-", " ").Replace(fmt.Sprint(name))
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' {
+			return ' '
+		}
+		return r
+	}, fmt.Sprint(name))
 }
 
 // label is words as the name of a field.
@@ -52,34 +58,37 @@ func label(name string) string {
 // what says in words what happened.
 type what struct{ Text, Reason string }
 
-func newWhat(r activity.Record) what {
+func newWhat(r *activity.Record) what {
+	w := what{Text: r.Merchant}
 	switch r.Kind {
 	case activity.Decline:
-		if r.Reason == "" { // one of an earlier version
-			return what{r.Merchant, "reason not kept"}
-		}
-		return what{r.Merchant, words(r.Reason)}
+		w.Reason = cmp.Or(words(r.Reason), "reason not kept") // by an earlier version
 	case activity.Challenge:
-		return what{r.Merchant, "3D Secure " + r.Reason}
+		w.Reason = "3D Secure " + r.Reason
 	case activity.DepositPending:
-		return what{Text: r.Merchant + " on their way"}
+		w.Text += " on their way"
+	case activity.Opened:
+		w.Text = "The account's opening balance"
+	case activity.Issued:
+		w.Text = "Loaded from the wallet"
+	case activity.Funded:
+		w.Text = "Funded from the wallet"
+	case activity.Withdrawn:
+		w.Text = "Withdrawn to the wallet"
+	case activity.Returned:
+		w.Text = "Returned to the wallet"
+	case activity.Active:
+		w.Text = "Transactions are enabled again"
+	case activity.Frozen:
+		w.Text = "Transactions are suspended"
+	case activity.AutoFrozen:
+		w.Text = "The balance fell below the threshold"
+	case activity.Terminated:
+		w.Text = "Closed permanently"
+	case activity.DepositConfirmed:
+		w.Text = "Into the wallet"
 	}
-	fixed := map[activity.Kind]string{
-		activity.Opened:           "The account's opening balance",
-		activity.Issued:           "Loaded from the wallet",
-		activity.Funded:           "Funded from the wallet",
-		activity.Withdrawn:        "Withdrawn to the wallet",
-		activity.Returned:         "Returned to the wallet",
-		activity.Active:           "Transactions are enabled again",
-		activity.Frozen:           "Transactions are suspended",
-		activity.AutoFrozen:       "The balance fell below the threshold",
-		activity.Terminated:       "Closed permanently",
-		activity.DepositConfirmed: "Into the wallet",
-	}
-	if text, found := fixed[r.Kind]; found {
-		return what{Text: text}
-	}
-	return what{Text: r.Merchant}
+	return w
 }
 
 // bar is a part of a whole as a picture. The figures stand beside it.
@@ -106,13 +115,13 @@ type choices struct {
 }
 
 // newChoices is a field of which the query chooses a value.
-func newChoices(query url.Values, name, anyOf string, values ...string) choices {
-	return choices{name, anyOf, query.Get(name), values}
+func newChoices(query url.Values, name, anyOf string, values ...string) *choices {
+	return &choices{name, anyOf, query.Get(name), values}
 }
 
 // newSelection is a field of an action's form.
-func newSelection(f frame, action, name, first string, values []string) choices {
-	return choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
+func newSelection(f *frame, action, name, first string, values []string) *choices {
+	return &choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
 }
 
 // paging says which part of a list is shown, and links to its neighbours.

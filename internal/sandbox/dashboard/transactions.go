@@ -10,13 +10,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-func transactionsPage() page {
-	return page{Path: "/transactions", Title: "Transactions", template: "transactions", read: readTransactions}
+func transactionsPage() *page {
+	return &page{Path: "/transactions", Title: "Transactions", template: "transactions", read: readTransactions}
 }
 
 type transactionList struct {
-	Rows   []activity.Record
-	Sums   []transaction.Sum
+	Rows   []*activity.Record
+	Sums   []*transaction.Sum
 	Paging paging
 }
 

@@ -4,30 +4,24 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"encoding/json"
-	"net/http"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 )
 
-func webhooksPage() page {
-	return page{
+func webhooksPage() *page {
+	return &page{
 		Path: "/webhooks", Title: "Webhooks", template: "webhooks", read: readWebhooks,
 		actions: []action{
-			{name: "redeliver", done: says("The event is sent again."), operation: func(f form) server.Operation { return redeliver(f.Text("delivery_id")) }},
-			{name: "remove", done: says("The endpoint is removed."), operation: func(f form) server.Operation {
-				return server.Operation{
-					Route: http.MethodDelete + " " + server.Control + "/webhooks/{webhook_id}",
-					Path:  map[string]string{"webhook_id": f.Text("webhook_id")},
-				}
-			}},
+			redeliver(),
+			{name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: "webhook_id", done: "The endpoint is removed."},
 		},
 	}
 }
 
 type webhookLists struct {
-	Endpoints       []webhook.Endpoint
+	Endpoints       []*webhook.Endpoint
 	EndpointsPaging paging
 	Deliveries      []*webhook.Delivery
 	Paging          paging
@@ -51,12 +45,10 @@ func readWebhooks(v *view) (any, error) {
 	return lists, err
 }
 
-func deliveryPage() page {
-	return page{
+func deliveryPage() *page {
+	return &page{
 		Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", template: "delivery", read: readDelivery,
-		actions: []action{
-			{name: "redeliver", done: says("The event is sent again."), operation: func(f form) server.Operation { return redeliver(f.PathValue("delivery_id")) }},
-		},
+		actions: []action{redeliver()},
 	}
 }
 
@@ -70,7 +62,7 @@ type delivery struct {
 }
 
 func readDelivery(v *view) (any, error) {
-	sent, err := webhook.SentByID(v.Tx, v.Server.Keys, v.Account.ID, v.PathValue("delivery_id"))
+	sent, err := webhook.SentByID(v.Tx, v.Server.Keys, v.Account.ID, v.request.PathValue("delivery_id"))
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +74,7 @@ func readDelivery(v *view) (any, error) {
 	return d, err
 }
 
-func redeliver(id string) server.Operation {
-	return server.Operation{
-		Route: http.MethodPost + " " + server.Control + "/deliveries/{delivery_id}/redeliver",
-		Path:  map[string]string{"delivery_id": id},
-	}
+func redeliver() action {
+	const route = "POST " + server.Control + "/deliveries/{delivery_id}/redeliver"
+	return action{name: "redeliver", route: route, texts: "delivery_id", done: "The event is sent again."}
 }

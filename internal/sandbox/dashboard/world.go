@@ -2,46 +2,37 @@ package dashboard
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
 
-func worldPage() page {
-	const faults, accounts = server.Control + "/faults", server.Control + "/accounts"
-	return page{
+func worldPage() *page {
+	const (
+		limits, quirks   = "PUT " + server.Control + "/limits", "PUT " + server.Control + "/quirks"
+		faults, accounts = server.Control + "/faults", server.Control + "/accounts"
+	)
+	return &page{
 		Path: "/world", Title: "World", template: "world", read: readWorld,
 		actions: []action{
-			{name: "advance", operation: advance, done: says("Time has passed.")},
-			{name: "set-limits", operation: setLimits, done: says("The limits are set.")},
-			{name: "restore-limits", operation: restore("/limits"), done: says("The limits are as documented.")},
-			{name: "set-quirks", operation: setQuirks, done: says("The quirks are set.")},
-			{name: "restore-quirks", operation: restore("/quirks"), done: says("The quirks are as usual.")},
-			{name: "add-fault", operation: addFault, done: says("The fault is set.")},
-			{name: "remove-fault", done: says("The fault is removed."), operation: func(f form) server.Operation {
-				return server.Operation{Route: http.MethodDelete + " " + faults + "/{id}", Path: map[string]string{"id": f.Text("id")}}
-			}},
-			{name: "remove-faults", done: says("All faults are removed."), operation: func(form) server.Operation {
-				return server.Operation{Route: http.MethodDelete + " " + faults}
-			}},
-			{name: "create-account", operation: func(f form) server.Operation {
-				return server.Operation{
-					Route:  http.MethodPost + " " + accounts,
-					Fields: map[string]any{"state": f.Text("state"), "initial_balance": f.Number("initial_balance")},
-				}
-			}},
-			{name: "reset", firstOnly: true, done: says("Everything is as it was at the start."), operation: func(form) server.Operation {
-				return server.Operation{Route: http.MethodPost + " " + server.Control + "/reset"}
-			}},
+			{name: "advance", route: "POST " + server.Control + "/clock", texts: "advance", done: "Time has passed."},
+			{name: "set-limits", route: limits, body: settingFields, done: "The limits are set."},
+			{name: "restore-limits", route: limits, done: "The limits are as documented."},
+			{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are set."},
+			{name: "restore-quirks", route: quirks, done: "The quirks are as usual."},
+			{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is set."},
+			{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
+			{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
+			{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
+			{name: "reset", route: "POST " + server.Control + "/reset", firstOnly: true, done: "Everything is as it was at the start."},
 		},
 	}
 }
 
 type world struct {
-	Limits   []setting
-	Quirks   []setting
+	Limits   []*setting
+	Quirks   []*setting
 	Faults   []behavior.Fault
 	Created  *createdAccount // only in response to the press that created it
 	States   []string
@@ -56,7 +47,7 @@ type createdAccount struct {
 
 func readWorld(v *view) (any, error) {
 	w := world{States: account.States()}
-	if created := new(createdAccount); v.Response("create-account", created) {
+	if created := new(createdAccount); v.response("create-account", created) {
 		w.Created = created
 	}
 	limits, err := behavior.ReadLimits(v.Tx)
@@ -79,23 +70,17 @@ func readWorld(v *view) (any, error) {
 	return w, err
 }
 
-func advance(f form) server.Operation {
-	return server.Operation{Route: http.MethodPost + " " + server.Control + "/clock", Fields: map[string]any{"advance": f.Text("advance")}}
-}
-
-func addFault(f form) server.Operation {
-	fields := map[string]any{
-		"method": f.Text("method"), "path": f.Text("path"), "times": f.Number("times"),
-		"when": f.Text("when"), "delay_ms": f.Number("delay_ms"), "then": f.Text("then"),
+// faultResponse is what a fault responds with, if anything.
+func faultResponse(f form) map[string]any {
+	then := f.text("then")
+	if then != "status" {
+		return map[string]any{"then": then}
 	}
-	if f.Text("then") == "status" {
-		response := map[string]any{"status": f.Number("status")}
-		if body := f.Text("body"); json.Valid([]byte(body)) {
-			response["body"] = json.RawMessage(body)
-		} else if body != "" {
-			response["body"] = body
-		}
-		fields["then"] = response
+	response := map[string]any{"status": f.number("status")}
+	if body := f.text("body"); json.Valid([]byte(body)) {
+		response["body"] = json.RawMessage(body)
+	} else if body != "" {
+		response["body"] = body
 	}
-	return server.Operation{Route: http.MethodPost + " " + server.Control + "/faults", Fields: fields}
+	return map[string]any{"then": response}
 }

@@ -13,7 +13,7 @@ type Entry struct {
 	ID       int64
 	Kind     string
 	At       time.Time
-	Postings []Posting
+	Postings []*Posting
 }
 
 // Posting is what an entry did to one ledger account.
@@ -27,10 +27,10 @@ type Posting struct {
 
 // Journal returns a page of an account's entries, newest first, and whether there
 // is more.
-func Journal(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, more bool, err error) {
-	entries, err = store.Select(tx, func(row store.Row) (e Entry, err error) {
-		var at int64
-		err = row.Scan(&e.ID, &e.Kind, &at)
+func Journal(tx *store.Tx, accountID int64, page wire.Page) (entries []*Entry, more bool, err error) {
+	entries, err = store.Select(tx, func(row store.Row) (*Entry, error) {
+		e, at := new(Entry), int64(0)
+		err := row.Scan(&e.ID, &e.Kind, &at)
 		e.At = time.UnixMilli(at).UTC()
 		return e, err
 	}, `SELECT id, kind, created_at FROM ledger_entries
@@ -40,12 +40,13 @@ func Journal(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, mo
 		return nil, false, err
 	}
 	entries, more = wire.Cut(page, entries)
-	for i := range entries {
-		entries[i].Postings, err = store.Select(tx, func(row store.Row) (p Posting, err error) {
+	for _, e := range entries {
+		e.Postings, err = store.Select(tx, func(row store.Row) (*Posting, error) {
+			p := new(Posting)
 			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount)
 		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id
-			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, entries[i].ID)
+			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, e.ID)
 		if err != nil {
 			return nil, false, err
 		}

@@ -58,9 +58,10 @@ type Sum struct {
 }
 
 // Sums returns the sum of each type that a filter picks any of.
-func Sums(tx *store.Tx, accountID int64, f Filter) ([]Sum, error) {
+func Sums(tx *store.Tx, accountID int64, f Filter) ([]*Sum, error) {
 	where, args := f.Where(accountID)
-	return store.Select(tx, func(row store.Row) (s Sum, err error) {
+	return store.Select(tx, func(row store.Row) (*Sum, error) {
+		s := new(Sum)
 		return s, row.Scan(&s.Type, &s.Count, &s.Amount, &s.Fee)
 	}, `SELECT type, COUNT(*), SUM(amount), SUM(fee) FROM transactions `+where+` GROUP BY type`, args...)
 }

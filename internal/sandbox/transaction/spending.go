@@ -17,7 +17,7 @@ type Spending struct {
 
 // LargestSpending returns the cards of an account that spent most this month, and
 // what all of them spent together.
-func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []Spending, total usd.Amount, err error) {
+func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []*Spending, total usd.Amount, err error) {
 	now, err := tx.Now()
 	if err != nil {
 		return nil, 0, err
@@ -27,7 +27,8 @@ func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []Spending, 
 	if _, err := tx.Get([]any{&total}, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID); err != nil {
 		return nil, 0, err
 	}
-	largest, err = store.Select(tx, func(row store.Row) (s Spending, err error) {
+	largest, err = store.Select(tx, func(row store.Row) (*Spending, error) {
+		s := new(Spending)
 		return s, row.Scan(&s.CardID, &s.Label, &s.Last4, &s.Amount, &s.Limit)
 	}, `SELECT c.public_id, c.label, c.last4, s.amount, c.spending_limit`+ofAccount+` ORDER BY s.amount DESC LIMIT ?`,
 		month, accountID, cards)

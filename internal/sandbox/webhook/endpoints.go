@@ -20,29 +20,30 @@ type Endpoint struct {
 
 // Endpoints returns a page of an account's endpoints, newest first, and whether
 // there is more.
-func Endpoints(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Page) (endpoints []Endpoint, more bool, err error) {
-	endpoints, err = store.Select(tx, func(row store.Row) (Endpoint, error) { return scanEndpoint(row, keys) },
+func Endpoints(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
+	endpoints, err = store.Select(tx, func(row store.Row) (*Endpoint, error) { return scanEndpoint(row, keys) },
 		`SELECT public_id, url_sealed, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`,
 		accountID, page.Size+1, page.Offset())
 	endpoints, more = wire.Cut(page, endpoints)
 	return endpoints, more, err
 }
 
-func scanEndpoint(row store.Row, keys *vault.Keyring) (e Endpoint, err error) {
+func scanEndpoint(row store.Row, keys *vault.Keyring) (*Endpoint, error) {
 	var (
+		e               Endpoint
 		address, events []byte
 		created         int64
 	)
 	if err := row.Scan(&e.ID, &address, &events, &created); err != nil {
-		return Endpoint{}, err
+		return nil, err
 	}
 	e.CreatedAt = time.UnixMilli(created).UTC()
 	plain, err := keys.Open(vault.URLOfWebhook, e.ID, address)
 	if err != nil {
-		return Endpoint{}, err
+		return nil, err
 	}
 	e.URL = hostOf(string(plain))
-	return e, json.Unmarshal(events, &e.Events)
+	return &e, json.Unmarshal(events, &e.Events)
 }
 
 // remove ends an endpoint. What was to be delivered to it is forgotten, and so is

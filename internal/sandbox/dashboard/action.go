@@ -1,0 +1,147 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// action is what a button does: one call of the API or of /_sandbox.
+type action struct {
+	name  string // the value of the button
+	route string // of the call
+	// texts and numbers are the names of the call's fields, with spaces between
+	// them. The form has them, or the page's path. Those that the route's path
+	// names are its parameters.
+	texts, numbers string
+	// body is for a call with other fields than texts and numbers can say.
+	body func(form) map[string]any
+	// firstOnly actions are for the file's first account alone.
+	firstOnly bool
+	// done says what was done, and report does where that depends on the response.
+	// With neither the page shows the response itself, once, by view.response.
+	done   string
+	report func(wire.Response) string
+}
+
+// operation is the call that a form asks for.
+func (a *action) operation(f form) server.Operation {
+	o := server.Operation{Route: a.route, Path: map[string]string{}}
+	if a.body != nil {
+		o.Fields = a.body(f)
+	} else if !o.Reads() {
+		o.Fields = map[string]any{}
+	}
+	for name := range strings.FieldsSeq(a.texts) {
+		if strings.Contains(a.route, "{"+name+"}") {
+			o.Path[name] = f.text(name)
+		} else {
+			o.Fields[name] = f.text(name)
+		}
+	}
+	for name := range strings.FieldsSeq(a.numbers) {
+		o.Fields[name] = f.number(name)
+	}
+	return o
+}
+
+// form is what was filled in on a page.
+type form struct{ request *http.Request }
+
+// text returns a field without the spaces around it, or a parameter of the page's path.
+func (f form) text(name string) string {
+	return cmp.Or(f.request.PathValue(name), strings.TrimSpace(f.request.PostForm.Get(name)))
+}
+
+// number returns a field for the body of a call, nil when it is empty. What is no
+// number stays a text, which the call refuses in its own words.
+func (f form) number(name string) any {
+	text := f.text(name)
+	switch {
+	case text == "":
+		return nil
+	case (text[0] == '-' || '0' <= text[0] && text[0] <= '9') && json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	return text
+}
+
+// posted is a form that was sent, when its page is shown in response.
+type posted struct {
+	action   string
+	values   url.Values
+	refused  *wire.Error // nil: it was done
+	response wire.Response
+}
+
+// post does what a form of a page asks for.
+func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
+	id, found := d.sessions.account(cookie(r))
+	if !found {
+		d.sendToLogin(w, r)
+		return
+	}
+	if !d.parseForm(w, r, maxForm) {
+		return
+	}
+	if !d.isOurs(r) {
+		d.showError(w, &wire.Error{Status: http.StatusForbidden, Code: wire.CodeUnauthorized, Message: "the form was not sent from this session; nothing was done"})
+		return
+	}
+	i := slices.IndexFunc(p.actions, func(a action) bool { return a.name == r.PostForm.Get("action") })
+	if i < 0 {
+		d.showError(w, wire.Invalid("the form has no such action; nothing was done"))
+		return
+	}
+	a := &p.actions[i]
+	sent := &posted{action: a.name, values: r.PostForm}
+	o, repeated := a.operation(form{r}), false
+	if o.Reads() {
+		sent.response, sent.refused = d.do(r.Context(), id, a, o)
+	} else {
+		sent.response, sent.refused, repeated = d.sessions.once(cookie(r), r.URL.Path+"?"+r.PostForm.Encode(), func() (wire.Response, *wire.Error) {
+			return d.do(context.WithoutCancel(r.Context()), id, a, o) // a second click gives the first one up
+		})
+	}
+	notice := a.done
+	switch {
+	case sent.refused != nil, notice == "" && a.report == nil:
+		d.show(w, r, p, id, sent)
+		return
+	case repeated:
+		notice = "This form was sent before. It was not done again."
+	case a.report != nil:
+		notice = a.report(sent.response)
+	}
+	d.sessions.leave(cookie(r), notice, repeated)
+	http.Redirect(w, r, r.URL.RequestURI(), http.StatusSeeOther) //nolint:gosec // a path of a page
+}
+
+func (d *Dashboard) do(ctx context.Context, accountID int64, a *action, o server.Operation) (wire.Response, *wire.Error) {
+	var (
+		by    account.Account
+		found bool
+	)
+	refused := d.server.Read(ctx, func(tx *store.Tx) (err error) {
+		by, found, err = account.ByID(tx, accountID)
+		return err
+	})
+	switch {
+	case refused != nil:
+		return wire.Response{}, refused
+	case !found || a.firstOnly && !by.First():
+		return wire.Response{}, &wire.Error{
+			Status: http.StatusForbidden, Code: wire.CodeFirstAccountOnly, Message: "only the file's first account does this",
+		}
+	}
+	return d.server.Do(ctx, by, o)
+}
