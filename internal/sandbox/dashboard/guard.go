@@ -52,7 +52,8 @@ func isPage(u *url.URL) bool {
 			return false
 		}
 	}
-	return strings.HasPrefix(p, "/") && p == path.Clean(p)
+	clean := path.Clean(p)
+	return strings.HasPrefix(p, "/") && (p == clean || p == clean+"/" && clean != "/")
 }
 
 // isKnown tells whether a Host header names this server by an address or a name of

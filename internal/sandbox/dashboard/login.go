@@ -30,7 +30,7 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case token == "" && loggedIn:
 		http.Redirect(w, r, "/", http.StatusSeeOther)
-	case token == "" || r.Method != http.MethodGet || r.Header.Get("Sec-Purpose") != "":
+	case token == "" || r.Method != http.MethodGet || looksAhead(r.Header):
 		d.askForKey(w, r, http.StatusOK, "")
 	case !d.link.use(token):
 		d.askForKey(w, r, http.StatusForbidden, "This link was used before, or is too old. Log in with the API key.")
@@ -45,6 +45,11 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Refresh", "0; url=/")
 		d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
 	}
+}
+
+// looksAhead tells whether nobody has opened the page yet, by what the browsers call it.
+func looksAhead(h http.Header) bool {
+	return h.Get("Sec-Purpose")+h.Get("Purpose")+h.Get("X-Purpose") != ""
 }
 
 func (d *Dashboard) firstAccount(r *http.Request) (id int64, refused *wire.Error) {

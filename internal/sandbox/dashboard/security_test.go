@@ -41,7 +41,7 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
 	for _, next := range []string{
 		"https://evil.example/", "//evil.example", `/\evil.example`, "/a/..//evil.example", "javascript:alert(1)", "/api/v1/cards", "\x00",
-		"/%2Fevil.example", "/%2f%2fevil.example", "/%5Cevil.example", "/\t/evil.example", "/.%2e//evil.example", "///evil.example",
+		"/%2Fevil.example", "/%2F", "/%2f%2fevil.example", "/%5Cevil.example", "/\t/evil.example", "/.%2e//evil.example", "///evil.example",
 	} {
 		b := newBrowser(t, s)
 		if got := b.post("/login", "", "key", s.Key, "next", next).Request.URL; got.Path != "/" || got.Host != strings.TrimPrefix(s.Root(), "http://") {
@@ -56,8 +56,10 @@ func TestLinkWorksOnce(t *testing.T) {
 	path := strings.TrimPrefix(s.Link, s.Root())
 	ahead := newBrowser(t, s)
 	ahead.send(http.MethodHead, path, nil)
-	ahead.header.Set("Sec-Purpose", "prefetch")
-	ahead.get(path)
+	for name, value := range map[string]string{"Sec-Purpose": "prefetch", "Purpose": "prefetch", "X-Purpose": "preview"} {
+		ahead.header = http.Header{name: {value}}
+		ahead.get(path)
+	}
 	newBrowser(t, s).get("/login?token="+strings.Repeat("A", 26)).has(t, "used before, or is too old")
 	b := newBrowser(t, s)
 	b.get(path).has(t, "Logged in")
@@ -251,6 +253,8 @@ func TestOtherPathsAreTheAPIs(t *testing.T) {
 	b.get("/%61pi/v1/bins").isJSON(t, 401)
 	b.get("/_%73andbox/clock").isJSON(t, 401)
 	b.get("/api%2Fv1/bins").isJSON(t, 401)
+	b.get("/api/v1/bins/").isJSON(t, 401)
+	b.get("/cards/").has(t, "There is no such page.")
 	for _, path := range []string{"//evil.example/..", "/cards/../api/v1/cards"} {
 		if got := b.get(path); got.StatusCode != http.StatusNotFound {
 			t.Errorf("%s was answered %d", path, got.StatusCode)
