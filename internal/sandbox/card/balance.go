@@ -8,15 +8,14 @@ import (
 )
 
 const openHolds = `
-	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t JOIN cards c ON c.id = t.card_id
-	WHERE t.type = 'authorization' AND c.status <> 'terminated'
-	AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
+	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
+	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
 
 // Shown reads what the API shows as the card's balance: more than what can be
 // spent when authorizations lower it only once they are settled.
 func (c *Card) Shown(call *server.Call) (usd.Amount, error) {
 	c.holds = 0
-	if call.Quirks.Balance == behavior.LessHolds {
+	if call.Quirks.Balance == behavior.LessHolds || c.Status == Terminated {
 		return c.Balance, nil
 	}
 	var err error
@@ -37,6 +36,7 @@ func ShownHolds(call *server.Call) (held usd.Amount, err error) {
 	if call.Quirks.Balance == behavior.LessHolds {
 		return 0, nil
 	}
-	_, err = call.Tx.Get([]any{&held}, openHolds+` AND t.account_id = ?`, call.Account.ID)
+	_, err = call.Tx.Get([]any{&held}, openHolds+` AND t.account_id = ?
+		AND (SELECT status FROM cards WHERE id = t.card_id) <> ?`, call.Account.ID, Terminated)
 	return held, err
 }

@@ -263,3 +263,15 @@ func TestAccountsAreApart(t *testing.T) {
 		t.Errorf("answered %d", got.StatusCode)
 	}
 }
+
+// The end of a card gives its balance back; what merchants were promised stays theirs.
+func TestHeldOnATerminatedCard(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("100")
+	s.Authorize(card, "40", "7311").OK(201)
+	s.Terminate(card)
+	const held = `<dt>Held by authorizations</dt><dd>40.00 `
+	b.get("/").has(t, held)
+	b.get("/cards/"+card).has(t, held, "Settle…")
+}
