@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -116,6 +117,18 @@ func respond(status int, body string, headers ...string) http.HandlerFunc {
 
 // drop is a step that breaks the connection.
 func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// reset breaks the connection without a goodbye, as a router does that has lost it.
+func reset(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	if tcp, ok := connection.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = connection.Close()
+}
 
 // truncate is a step that breaks off in the middle of the body.
 func truncate(body string) http.HandlerFunc {

@@ -26,7 +26,7 @@ const (
 // the caller gets to see. A zero fault is a service that works.
 type fault struct {
 	commit   time.Duration // now, never, or as much later
-	response string        // "", "drop", "truncate", or a status
+	response string        // "", "drop", "reset", "truncate", or a status
 	before   func()        // runs first
 }
 
@@ -190,6 +190,8 @@ func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		code := map[int]string{http.StatusConflict: "request_in_progress", http.StatusNotFound: "not_found"}[status]
 		_, _ = fmt.Fprintf(w, `{"error":%q,"message":"as the test wants it"}`, cmp.Or(code, "planned"))
+	case f.response == "reset":
+		reset(w)
 	case f.response == "truncate":
 		truncate(`{"id":"card_1","status":"active"}`)(w, r)
 	case f.response == "drop" || reply == nil:

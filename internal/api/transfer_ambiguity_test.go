@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +45,13 @@ func TestOrdinaryLifeIsNotAMovement(t *testing.T) {
 		},
 		"two open purchases at one merchant, the first settles for less": {
 			since: events{auth(30 * dollar), auth(10 * dollar), settle(30*dollar, 25*dollar)}, delta: 20 * dollar,
+		},
+		"an old purchase settles, and a new one elsewhere is released": {
+			since: events{auth(10 * dollar), release(10 * dollar), func(b *fakeService, c *fakeCard) {
+				b.spend(c, api.TransactionSettlement, 7*dollar, 0)
+				b.history[len(b.history)-1]["merchant"] = map[string]string{"name": "n", "mcc": "7311"}
+			}},
+			delta: 10 * dollar,
 		},
 		"an old hold of as much is released": {before: events{auth(40 * dollar)}, since: events{release(40 * dollar)}, delta: 40 * dollar},
 	} {
@@ -180,6 +188,50 @@ func TestGatewayRefusalAfterLostIssue(t *testing.T) {
 	}
 }
 
+// Where keys are honoured, what was lost is asked for again until it is answered.
+func TestHonouredKeyIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		faults    []fault
+		operation time.Duration // the longest it may take; zero for the default
+		posts     int           // zero for any number
+		fails     string
+		least     time.Duration
+		most      time.Duration
+	}{
+		"done, response lost":        {faults: []fault{lostButApplied}, posts: 2, most: time.Minute},
+		"done, 500 of the service":   {faults: []fault{{response: "500"}}, posts: 2, most: time.Minute},
+		"not done, 503":              {faults: []fault{{commit: never, response: "503"}}, posts: 2, most: time.Minute},
+		"done, lost, then too fast":  {faults: []fault{lostButApplied, {commit: never, response: "429"}}, posts: 3, most: time.Minute},
+		"done, lost, then in flight": {faults: []fault{lostButApplied, {commit: never, response: "409"}}, posts: 3, most: time.Minute},
+		"lost, then refused":         {faults: []fault{lostForGood, refusal}, posts: 2, fails: "refused", most: time.Minute},
+		"redirected for ever":        {faults: slices.Repeat([]fault{{commit: never, response: "307"}}, 999), posts: 5, fails: "unknown", most: time.Minute},
+		"never answered":             {faults: slices.Repeat([]fault{lostForGood}, 999), fails: "unknown", least: 10 * time.Minute, most: 11 * time.Minute},
+		"never answered in its time": {faults: slices.Repeat([]fault{lostForGood}, 999), operation: 2 * time.Minute, fails: "unknown", least: 2 * time.Minute, most: 3 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService(test.faults...)
+			card := service.add(api.CardListItem{Balance: start})
+			client := service.client(t, func(c *api.Config) { c.KeysHonoured, c.OperationTimeout = true, test.operation })
+			transfer, err := client.FundCard(t.Context(), card.ID, step)
+			keys := service.keys()
+			if test.posts > 0 && len(keys) != test.posts || len(slices.Compact(keys)) != 1 || service.clock.total() < test.least || service.clock.total() > test.most {
+				t.Errorf("requests with keys %q in %s", keys, service.clock.total())
+			}
+			if kindOf(err) != test.fails {
+				t.Fatalf("%v, want %q", err, test.fails)
+			}
+			if refused, ok := errors.AsType[*api.Error](err); test.fails == "refused" && (!ok || refused.IsFinal()) {
+				t.Errorf("%v is final, though an attempt was lost", err)
+			}
+			if err == nil && (card.Balance != start+step || transfer.MadeBefore || transfer.Recovered || transfer.Delay == nil || transfer.Delay.Attempts != test.posts || !transfer.Delay.LostResponse) {
+				t.Errorf("%+v, and the card holds %s", transfer, card.Balance)
+			}
+		})
+	}
+}
+
 // Honoured: how long a lasting conflict or a lasting 500 holds up an apply.
 func TestHonouredWaits(t *testing.T) {
 	t.Parallel()
@@ -209,21 +261,41 @@ func TestHonouredWaits(t *testing.T) {
 	}
 }
 
-// A success that moves nothing, of a call with a key of its own, has to be said.
-func TestActionThatMovedNothing(t *testing.T) {
+// A success whose balance is not what was to come is held against the card.
+func TestResponseWithTheBalanceOfBefore(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			respond(200, `{"card_id":"card_1","card_balance":`+start.String()+`,"wallet_balance":1}`)(w, r)
-			return
-		}
-		service.ServeHTTP(w, r)
-	})
-	transfer, err := newClient(t, handler, on(service.clock)).FundCard(t.Context(), card.ID, step)
-	if err == nil && transfer.Excess == 0 {
-		t.Errorf("nothing says that nothing moved: %+v", transfer)
+	for name, test := range map[string]struct {
+		moves, unreadable bool
+		excess            usd.Amount
+	}{
+		"nothing was moved":                  {excess: -step},
+		"it was moved":                       {moves: true},
+		"nothing tells whether it was moved": {moves: true, unreadable: true, excess: -step},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService()
+			card := service.add(api.CardListItem{Balance: start})
+			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPost {
+					service.ServeHTTP(w, r)
+					return
+				}
+				if test.moves {
+					service.give(card, step)
+				}
+				if test.unreadable {
+					service.mu.Lock()
+					defer service.mu.Unlock()
+					service.hooks["/cards/"+card.ID] = respond(500, "")
+				}
+				respond(200, `{"card_id":"card_1","card_balance":`+start.String()+`,"wallet_balance":1}`)(w, r)
+			})
+			transfer, err := newClient(t, handler, on(service.clock)).FundCard(t.Context(), card.ID, step)
+			if err != nil || transfer.Excess != test.excess || (transfer.ExcessUnclear != "") != test.unreadable || !test.unreadable && transfer.CardBalance != card.Balance {
+				t.Errorf("%+v, %v, and the card holds %s", transfer, err, card.Balance)
+			}
+		})
 	}
 }
 

@@ -73,6 +73,13 @@ func TestMoveInspectsTheCardFirst(t *testing.T) {
 			}},
 			delta: 40 * dollar, sent: 1,
 		},
+		"a killed fund, a fee of as much": {
+			since: events{give(40 * dollar), func(b *fakeService, c *fakeCard) {
+				b.spend(c, api.TransactionDecline, 1*dollar, 40*dollar)
+				b.give(c, -40*dollar)
+			}},
+			delta: 40 * dollar, stops: true, unexplained: 40 * dollar, sent: 1, tie: true,
+		},
 		"less than is funded":                        {since: events{give(25 * dollar)}, delta: 40 * dollar, sent: 1, unexplained: 25 * dollar},
 		"more than is funded":                        {since: events{give(50 * dollar)}, delta: 40 * dollar, stops: true, unexplained: 50 * dollar},
 		"more than is funded, and a purchase":        {since: events{authorize(20 * dollar), give(50 * dollar)}, delta: 40 * dollar, stops: true, unexplained: 50 * dollar},
@@ -83,7 +90,7 @@ func TestMoveInspectsTheCardFirst(t *testing.T) {
 		"the other way":                              {since: events{give(-30 * dollar)}, delta: 30 * dollar, sent: 1, unexplained: -30 * dollar},
 		"a top-up that fits twice":                   {since: events{give(-70 * dollar), give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(110 * dollar), sent: 1, unexplained: -30 * dollar},
 		"a top-up that came already":                 {since: events{give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(140 * dollar), madeBefore: true},
-		"as much by another hand, below the top":     {since: events{give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(200 * dollar), sent: 1, unexplained: 40 * dollar},
+		"as much by another hand, up to the top":     {since: events{give(40 * dollar)}, delta: 40 * dollar, upTo: upTo(180 * dollar), sent: 1, unexplained: 40 * dollar},
 		"a foreign purchase": {since: events{func(b *fakeService, c *fakeCard) {
 			b.spend(c, api.TransactionAuthorization, 9*dollar, 0)
 			b.mu.Lock()
@@ -173,6 +180,10 @@ func TestMoveWithoutTransactions(t *testing.T) {
 			t.Errorf("with %s: %+v, %v", balance, transfer, err)
 		}
 	}
+	service.faults = []fault{lostButApplied}
+	if transfer, err := client.FundCard(t.Context(), card.ID, step); kindOf(err) != "unknown" {
+		t.Errorf("decided by the balance alone: %+v, %v", transfer, err)
+	}
 }
 
 // An anchor that was taken by reading the balance alone tells transactions by
@@ -188,6 +199,7 @@ func TestMoveWithAnchorOfATime(t *testing.T) {
 			service := newFakeService()
 			card := service.add(api.CardListItem{Balance: start})
 			service.spend(card, api.TransactionAuthorization, 3*usd.Dollar, 0)
+			service.spend(card, api.TransactionAuthorization, 11*usd.Dollar, 0)
 			wait := func(d time.Duration) { later(t, service, d) }
 			wait(time.Minute)
 			anchor := api.NewAnchor(card.Balance, service.clock.Now())
@@ -208,18 +220,26 @@ func TestMoveWithAnchorOfATime(t *testing.T) {
 // arrives, and a response that repeats an earlier one is told from a movement.
 func TestMoveUnderTheKeyOfAnEarlierRun(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	client := service.client(t, func(c *api.Config) { c.KeysHonoured = true })
-	anchor := api.IssueAnchor(start)
-	movement := api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Key: "derived", Anchor: anchor}
-	if _, err := client.Move(t.Context(), movement); err != nil {
-		t.Fatal(err)
-	}
-	service.give(card, -33*usd.Dollar) // which no transaction shows yet
-	again, err := client.Move(t.Context(), movement)
-	if err != nil || !again.MadeBefore || card.Balance != start+7*usd.Dollar {
-		t.Errorf("%+v, %v, and the card holds %s", again, err, card.Balance)
+	for name, spend := range map[string]func(*fakeService, *fakeCard){
+		"a purchase that is not listed yet": func(b *fakeService, c *fakeCard) { b.give(c, -33*usd.Dollar) },
+		"a purchase of as much":             func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 40*usd.Dollar, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService()
+			card := service.add(api.CardListItem{Balance: start})
+			client := service.client(t, func(c *api.Config) { c.KeysHonoured = true })
+			movement := api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Key: "derived", Anchor: api.IssueAnchor(start)}
+			if _, err := client.Move(t.Context(), movement); err != nil {
+				t.Fatal(err)
+			}
+			spend(service, card)
+			held := card.Balance
+			again, err := client.Move(t.Context(), movement)
+			if err != nil || !again.MadeBefore || card.Balance != held || again.CardBalance != held || again.Anchor.Balance != held {
+				t.Errorf("%+v, %v, and the card holds %s of %s", again, err, card.Balance, held)
+			}
+		})
 	}
 }
 
@@ -254,6 +274,95 @@ func TestConflictWithABusinessCode(t *testing.T) {
 		if _, undecided := errors.AsType[*api.UndecidedError](err); !ok || undecided || refused.Attempts != 1 || service.clock.total() != 0 {
 			t.Errorf("%d: %v after %s", status, err, service.clock.total())
 		}
+	}
+}
+
+// A conflict with nothing but itself may be the request's own first attempt.
+func TestConflictWithoutABusinessCode(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"", "<html>", `{"error":"Conflict"}`, `{"error":"idempotency_key_in_use"}`, `{"error":"still_processing"}`, `{"error":"concurrent_request"}`} {
+		service := newFakeService()
+		card := service.add(api.CardListItem{Balance: start})
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				service.give(card, step)
+				respond(http.StatusConflict, body)(w, r)
+				return
+			}
+			service.ServeHTTP(w, r)
+		})
+		transfer, err := newClient(t, handler, on(service.clock)).FundCard(t.Context(), card.ID, step)
+		if err != nil || !transfer.Recovered || card.Balance != start+step {
+			t.Errorf("%q: %+v, %v, and the card holds %s", body, transfer, err, card.Balance)
+		}
+	}
+}
+
+// A busy card's transactions fill pages. Those since the anchor are counted, and
+// no page is read beyond it.
+func TestMoveOnABusyCard(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		purchases int // since the anchor, two transactions each
+		killed    bool
+		pages     string // the last that is read
+	}{
+		"few purchases":                    {purchases: 10, pages: "1"},
+		"few purchases and a killed fund":  {purchases: 10, killed: true, pages: "1"},
+		"many purchases":                   {purchases: 80, pages: "2"},
+		"many purchases and a killed fund": {purchases: 80, killed: true, pages: "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService()
+			card := service.add(api.CardListItem{Balance: 10 * start})
+			buy := func(purchases int) {
+				for range purchases {
+					service.spend(card, api.TransactionAuthorization, usd.Dollar, 0)
+					service.spend(card, api.TransactionSettlement, usd.Dollar, 0)
+				}
+			}
+			last := ""
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/api/v1/transactions" {
+					last = max(last, r.URL.Query().Get("page"))
+				}
+				service.ServeHTTP(w, r)
+			}), on(service.clock))
+			buy(150)
+			first, err := client.FundCard(t.Context(), card.ID, step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last != "1" {
+				t.Errorf("page %s was read for an anchor", last)
+			}
+			later(t, service, time.Minute)
+			buy(test.purchases)
+			if test.killed {
+				service.give(card, 40*usd.Dollar)
+			}
+			transfer, err := client.Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Anchor: throughJSON(t, first.Anchor)})
+			if err != nil || transfer.MadeBefore != test.killed || transfer.Unexplained != 0 || last != test.pages {
+				t.Errorf("%+v, %v, with pages up to %s", transfer, err, last)
+			}
+		})
+	}
+}
+
+// More transactions than are read decide nothing.
+func TestLostMovementOnAVeryBusyCard(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	service.spend(card, api.TransactionSettlement, usd.Dollar, 0)
+	service.faults = []fault{{response: "drop", before: func() {
+		for range 1100 {
+			service.spend(card, api.TransactionDecline, usd.Dollar, 0)
+		}
+	}}}
+	if transfer, err := service.client(t).FundCard(t.Context(), card.ID, step); kindOf(err) != "unknown" {
+		t.Errorf("%+v, %v", transfer, err)
 	}
 }
 

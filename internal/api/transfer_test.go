@@ -36,6 +36,10 @@ func TestTransferAcrossFailures(t *testing.T) {
 	t.Parallel()
 	type spends func(*fakeService, *fakeCard)
 	authorize := func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }
+	holdAside := func(b *fakeService, c *fakeCard) {
+		b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0)
+		b.give(c, 7*usd.Dollar)
+	}
 	tests := map[string]struct {
 		faults      []fault
 		idempotency string
@@ -50,6 +54,7 @@ func TestTransferAcrossFailures(t *testing.T) {
 		"it works":                    {faults: []fault{works}, moved: true, posts: 1},
 		"done, response lost":         {faults: []fault{lostButApplied}, moved: true, posts: 1, recovered: true},
 		"done, response cut off":      {faults: []fault{{response: "truncate"}}, moved: true, posts: 1, recovered: true},
+		"done, connection reset":      {faults: []fault{{response: "reset"}}, moved: true, posts: 1, recovered: true},
 		"done, answered 502":          {faults: []fault{{response: "502"}}, moved: true, posts: 1, recovered: true},
 		"done a little later":         {faults: []fault{beforeTheWait}, moved: true, posts: 1, recovered: true},
 		"not done, response lost":     {faults: []fault{lostForGood, works}, moved: true, posts: 2},
@@ -73,6 +78,13 @@ func TestTransferAcrossFailures(t *testing.T) {
 			defer b.mu.Unlock()
 			c.Balance -= 20 * usd.Cent
 		}, spent: 7*usd.Dollar + 20*usd.Cent, moved: true, posts: 1, recovered: true},
+		"done, a hold that lowers no balance":     {faults: []fault{lostButApplied}, meanwhile: holdAside, moved: true, posts: 1, recovered: true},
+		"not done, a hold that lowers no balance": {faults: []fault{lostForGood, works}, meanwhile: holdAside, moved: true, posts: 2},
+		"done, a settlement lowers the balance": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 20*usd.Cent)
+			b.give(c, -7*usd.Dollar-20*usd.Cent)
+			b.spend(c, api.TransactionRefund, 3*usd.Dollar, 0)
+		}, spent: 4*usd.Dollar + 20*usd.Cent, moved: true, posts: 1, recovered: true},
 		"a settlement came between":    {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }, moved: true, posts: 1, recovered: true},
 		"an unknown type came between": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, "chargeback", 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
 		"a transaction in other money": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
@@ -128,8 +140,9 @@ func TestTransferAcrossFailures(t *testing.T) {
 						}
 						checkReconciliation(t, client, *undecided.Transfer, test.outcome)
 					case test.fails == "refused":
-						if _, refused := errors.AsType[*api.Error](err); !refused || isUndecided {
-							t.Errorf("error %v, want a refusal", err)
+						refused, ok := errors.AsType[*api.Error](err)
+						if !ok || isUndecided || refused.IsFinal() != (test.posts == 1) {
+							t.Errorf("error %v, want a refusal, final unless an attempt was lost", err)
 						}
 					case err != nil:
 						t.Error(err)
@@ -192,7 +205,7 @@ func checkReconciliation(t *testing.T, client *api.Client, pending api.PendingTr
 	if err := json.Unmarshal(data, &kept); err != nil {
 		t.Fatal(err)
 	}
-	if kept.Key == "" || kept.Amount != step || kept.BalanceBefore != start || kept.Before == nil || kept.Before.Balance != start {
+	if kept.Key == "" || kept.SentAt.IsZero() || kept.Amount != step || kept.BalanceBefore != start || kept.Before == nil || kept.Before.Balance != start {
 		t.Errorf("kept %s", data)
 	}
 	outcome, err := client.ReconcileTransfer(t.Context(), kept)
@@ -205,19 +218,19 @@ func checkReconciliation(t *testing.T, client *api.Client, pending api.PendingTr
 // by another process.
 func TestReconcileTransferThatCameLate(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(fault{commit: 170 * time.Second, response: "drop"}, lostForGood, lostForGood, lostForGood, lostForGood)
-	card := service.add(api.CardListItem{Balance: start})
-	_, err := service.client(t).FundCard(t.Context(), card.ID, step)
-	undecided, ok := errors.AsType[*api.UndecidedError](err)
-	if !ok {
-		t.Fatalf("error %v", err)
-	}
-	if err := service.clock.Wait(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	outcome, err := service.client(t).ReconcileTransfer(t.Context(), *undecided.Transfer)
-	if err != nil || outcome.State != api.TransferDone || outcome.CardBalance != start+step {
-		t.Errorf("settled as %+v, %v", outcome, err)
+	for kind, want := range map[api.TransferKind]usd.Amount{api.TransferFund: start + step, api.TransferWithdraw: start - step} {
+		service := newFakeService(fault{commit: 170 * time.Second, response: "drop"}, lostForGood, lostForGood, lostForGood, lostForGood)
+		card := service.add(api.CardListItem{Balance: start})
+		_, err := transferWith(service.client(t), kind)(t, card.ID, step)
+		undecided, ok := errors.AsType[*api.UndecidedError](err)
+		if !ok {
+			t.Fatalf("error %v", err)
+		}
+		later(t, service, time.Minute)
+		outcome, err := service.client(t).ReconcileTransfer(t.Context(), *undecided.Transfer)
+		if err != nil || outcome.State != api.TransferDone || outcome.CardBalance != want || outcome.Anchor.Balance != want {
+			t.Errorf("%s settled as %+v, %v", kind, outcome, err)
+		}
 	}
 }
 

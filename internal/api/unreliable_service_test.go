@@ -74,14 +74,15 @@ func TestOldPrivateState(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		service := newFakeService()
 		card := service.add(api.CardListItem{Balance: start})
-		service.spend(card, api.TransactionAuthorization, 7*usd.Dollar, 0) // txn_1
+		service.spend(card, api.TransactionAuthorization, 9*usd.Dollar, 0)
+		service.spend(card, api.TransactionAuthorization, 7*usd.Dollar, 0) // txn_2
 		before := card.Balance
 		if made {
 			service.give(card, 40*usd.Dollar)
 		}
 		service.spend(card, api.TransactionAuthorization, 3*usd.Dollar, 0)
 		var p api.PendingTransfer
-		if err := json.Unmarshal([]byte(`{"key":"x","card_id":"card_1","kind":"fund","amount":40.00,"balance_before":`+before.String()+`,"balance_after":`+before.String()+`,"newest_transaction":"txn_1","sent_at":"2026-02-28T12:00:00Z"}`), &p); err != nil {
+		if err := json.Unmarshal([]byte(`{"key":"x","card_id":"card_1","kind":"fund","amount":40.00,"balance_before":`+before.String()+`,"balance_after":`+before.String()+`,"newest_transaction":"txn_2","sent_at":"2026-02-28T12:00:00Z"}`), &p); err != nil {
 			t.Fatal(err)
 		}
 		outcome, err := service.client(t).ReconcileTransfer(t.Context(), p)
@@ -119,6 +120,22 @@ func TestPurchaseWhileConfirming(t *testing.T) {
 	transfer, err := service.client(t, on(clock)).Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Anchor: api.IssueAnchor(start)})
 	if card.Balance > start+40*usd.Dollar {
 		t.Errorf("doubled: %+v, %v, holds %s", transfer, err, card.Balance)
+	}
+}
+
+// A purchase of as much as is withdrawn is no withdrawal once it is listed.
+func TestPurchaseListedWhileConfirming(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	service.give(card, -40*usd.Dollar)
+	clock := &buyWhileConfirming{service.clock, func() {
+		service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
+		service.give(card, 40*usd.Dollar)
+	}}
+	transfer, err := service.client(t, on(clock)).Move(t.Context(), api.Movement{CardID: card.ID, Delta: -40 * usd.Dollar, Anchor: api.IssueAnchor(start)})
+	if err != nil || transfer.MadeBefore || transfer.Unexplained != 0 || card.Balance != start-80*usd.Dollar {
+		t.Errorf("%+v, %v, and the card holds %s", transfer, err, card.Balance)
 	}
 }
 
