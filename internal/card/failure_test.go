@@ -1,7 +1,12 @@
 package card_test
 
 import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -222,6 +227,46 @@ func TestUndecidedTopUpIsSettledByARefresh(t *testing.T) {
 	f.same("the state", object{"topped_up": acctest.Number("0")}, f.card.Values)
 
 	f.s.Delete("/_sandbox/faults").Must()
+	f.says("the refresh", f.refresh().Warnings())
+	f.same("the state", object{"amount": acctest.Number("100"), "topped_up": acctest.Number("50"), "balance": acctest.Number("80")}, f.card.Values)
+	f.unchanged(config)
+}
+
+// A fund that lands after the card was read, and before it is settled, is in the
+// balance that plans count with: else they top up once more.
+func TestTopUpThatLandsWhileItIsSettled(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	config := object{"amount": 100, "top_up": object{"below": 40, "to": 80}}
+	f.apply(config)
+	f.spend(7000)
+	f.refresh()
+	service := f.s
+	var late atomic.Pointer[http.Request]
+	var settling atomic.Bool
+	f.s = service.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case isCall(r, http.MethodPost, "/fund"):
+			body, _ := io.ReadAll(r.Body)
+			r = r.Clone(context.Background())
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			late.Store(r)
+			panic(http.ErrAbortHandler)
+		case isCall(r, http.MethodGet, "/transactions") && late.Load() != nil && !settling.Load():
+			answer(w, http.StatusInternalServerError, "")
+			return true
+		case isCall(r, http.MethodGet, "/"+f.id()) && settling.Load() && late.Load() != nil:
+			before := forward(service, r)
+			forward(service, late.Swap(nil)).OK(http.StatusOK)
+			answer(w, before.Status, before.Raw)
+			return true
+		}
+		return false
+	})
+	f.account = object{"max_retries": 0}
+	f.says("the error", f.tryApply(config).Errors(), "Money may or may not have moved")
+
+	settling.Store(true)
 	f.says("the refresh", f.refresh().Warnings())
 	f.same("the state", object{"amount": acctest.Number("100"), "topped_up": acctest.Number("50"), "balance": acctest.Number("80")}, f.card.Values)
 	f.unchanged(config)

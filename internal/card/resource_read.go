@@ -124,6 +124,7 @@ func (r *cardResource) reconcile(ctx context.Context, m *model, private *private
 		private.renewToken()
 	}
 	private.Pending, private.Anchor = nil, outcome.Anchor
+	m.Balance = m.Balance.Becoming(outcome.CardBalance)
 }
 
 func (r *cardResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
