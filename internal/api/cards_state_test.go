@@ -65,7 +65,7 @@ func TestCardStateAcrossFailures(t *testing.T) {
 				service.add(api.CardListItem{Balance: start}).Status = test.was
 			}
 			client := service.client(t)
-			status, err := change(t, client, id, test.wanted, test.below)
+			status, delay, err := change(t, client, id, test.wanted, test.below)
 
 			if n := len(service.keys()); n != test.posts {
 				t.Errorf("%d requests, want %d", n, test.posts)
@@ -75,6 +75,9 @@ func TestCardStateAcrossFailures(t *testing.T) {
 			}
 			if waited := service.clock.total() > 0; waited != test.waits {
 				t.Errorf("waited %s, want waiting %t", service.clock.total(), test.waits)
+			}
+			if err == nil && (delay != nil) != test.waits {
+				t.Errorf("the delay is %+v", delay)
 			}
 			if got := kindOf(err); got != test.fails || err == nil && status != test.ends {
 				t.Errorf("ended %s with %q (%v), want %s with %q", status, got, err, test.ends, test.fails)
@@ -97,21 +100,26 @@ func kindOf(err error) string {
 	return "refused"
 }
 
-func change(t *testing.T, client *api.Client, id string, wanted api.CardStatus, below usd.Amount) (api.CardStatus, error) {
+func change(t *testing.T, client *api.Client, id string, wanted api.CardStatus, below usd.Amount) (api.CardStatus, *api.Delay, error) {
 	t.Helper()
-	switch {
-	case wanted == api.StatusTerminated:
+	if wanted == api.StatusTerminated {
 		result, err := client.TerminateCard(t.Context(), id)
-		return result.Status, err
-	case wanted == api.StatusFrozen:
-		state, err := client.FreezeCard(t.Context(), id)
-		return state.Status, err
-	case below > 0:
-		state, err := client.UnfreezeCardBelow(t.Context(), id, below)
-		return state.Status, err
+		return result.Status, result.Delay, err
 	}
-	state, err := client.UnfreezeCard(t.Context(), id)
-	return state.Status, err
+	var state api.CardState
+	var err error
+	switch {
+	case wanted == api.StatusFrozen:
+		state, err = client.FreezeCard(t.Context(), id)
+	case below > 0:
+		state, err = client.UnfreezeCardBelow(t.Context(), id, below)
+	default:
+		state, err = client.UnfreezeCard(t.Context(), id)
+	}
+	if err == nil && state.ID != id {
+		t.Errorf("the response is about card %q", state.ID)
+	}
+	return state.Status, state.Delay, err
 }
 
 func TestTerminationTellsWhatItKnows(t *testing.T) {
@@ -123,6 +131,7 @@ func TestTerminationTellsWhatItKnows(t *testing.T) {
 	}{
 		"the response came":    {works, api.StatusActive, api.Termination{ReturnedToWallet: start}},
 		"the response is lost": {lostButApplied, api.StatusActive, api.Termination{Recovered: true}},
+		"it was sent again":    {lostForGood, api.StatusActive, api.Termination{ReturnedToWallet: start}},
 		"it was terminated":    {works, api.StatusTerminated, api.Termination{AlreadyTerminated: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +140,7 @@ func TestTerminationTellsWhatItKnows(t *testing.T) {
 			service.add(api.CardListItem{Balance: start}).Status = test.was
 			test.want.ID, test.want.Status = "card_1", api.StatusTerminated
 			got, err := service.client(t).TerminateCard(t.Context(), "card_1")
-			if (got.Delay != nil) != got.Recovered {
+			if (got.Delay != nil) != leavesOpen(test.fault) {
 				t.Errorf("the delay is %+v", got.Delay)
 			}
 			got.Delay = nil
@@ -179,6 +188,59 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 				if key != service.keys()[0] {
 					t.Errorf("keys %q", service.keys())
 				}
+			}
+		})
+	}
+}
+
+// An error says what was tried on what, and what kind of change is left open.
+func TestUndecidedChangesSayWhatWasTried(t *testing.T) {
+	t.Parallel()
+	for operation, test := range map[string]struct {
+		kind api.MutationKind
+		call func(context.Context, *api.Client) error
+	}{
+		`issue a card on BIN bin_1 with label "ads"`: {api.MutationIssue, func(ctx context.Context, c *api.Client) error {
+			_, err := c.IssueCard(ctx, request("ads"))
+			return err
+		}},
+		"fund card card_1 with 5.00 USD": {api.MutationMove, func(ctx context.Context, c *api.Client) error {
+			_, err := c.FundCard(ctx, "card_1", step)
+			return err
+		}},
+		"withdraw 5.00 USD from card card_1": {api.MutationMove, func(ctx context.Context, c *api.Client) error {
+			_, err := c.WithdrawCard(ctx, "card_1", step)
+			return err
+		}},
+		"freeze card card_1": {api.MutationSetFrozen, func(ctx context.Context, c *api.Client) error {
+			_, err := c.FreezeCard(ctx, "card_1")
+			return err
+		}},
+		"unfreeze card card_2": {api.MutationSetFrozen, func(ctx context.Context, c *api.Client) error {
+			_, err := c.UnfreezeCard(ctx, "card_2")
+			return err
+		}},
+		"terminate card card_1": {api.MutationTerminate, func(ctx context.Context, c *api.Client) error {
+			_, err := c.TerminateCard(ctx, "card_1")
+			return err
+		}},
+		"register webhook https://hooks.example.com": {api.MutationRegister, func(ctx context.Context, c *api.Client) error {
+			_, err := c.RegisterWebhook(ctx, api.WebhookRequest{URL: "https://hooks.example.com/v"})
+			return err
+		}},
+	} {
+		t.Run(operation, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService(lostForGood)
+			service.add(api.CardListItem{Balance: start})
+			service.add(api.CardListItem{Balance: start}).Status = api.StatusFrozen
+			err := test.call(t.Context(), service.client(t, func(c *api.Config) { c.MaxRetries = 0 }))
+			undecided, ok := errors.AsType[*api.UndecidedError](err)
+			if !ok || undecided.Kind != test.kind || undecided.Operation != operation || undecided.Attempts != 1 {
+				t.Fatalf("%+v", err)
+			}
+			if lost, ok := errors.AsType[*api.RequestError](err); !ok || lost.Operation != operation || lost.Method == "" || !strings.HasPrefix(err.Error(), operation+": ") || strings.Contains(lost.Error(), "attempts") {
+				t.Errorf("%v", err)
 			}
 		})
 	}

@@ -207,4 +207,10 @@ func TestStaleStatusIsReadAgain(t *testing.T) {
 	if read(); service.clock.total()-before > 15e9 {
 		t.Error("waited for the same departure again")
 	}
+	if _, err := client.TerminateCard(t.Context(), card.ID); err != nil {
+		t.Fatal(err)
+	}
+	if stale = 3; read() != api.StatusTerminated {
+		t.Error("a status from before the termination is believed")
+	}
 }

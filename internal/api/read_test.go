@@ -161,19 +161,26 @@ func TestRetryAfterADateIsNotTooSoon(t *testing.T) {
 
 func TestPauseThatOutlastsTheOperationEndsIt(t *testing.T) {
 	t.Parallel()
-	service := &script{steps: []http.HandlerFunc{respond(429, `{"error":"rate_limited","message":"slow down"}`, "Retry-After", "7200")}}
-	clock := newFakeClock()
-	client := newClient(t, service, on(clock))
-	_, err := client.GetCard(t.Context(), "card_1")
-	var failed *api.Error
-	if !errors.As(err, &failed) || failed.Status != 429 || failed.Code != "rate_limited" {
-		t.Errorf("error %v", err)
-	}
-	if _, err = client.WalletBalance(t.Context()); err == nil || !strings.Contains(err.Error(), "asked to wait until") {
-		t.Errorf("another call during the pause: %v", err)
-	}
-	if n := len(service.requests()); n != 1 || clock.total() != 0 {
-		t.Errorf("%d requests, waited %s", n, clock.total())
+	for name, call := range map[string]func(*api.Client) error{
+		"read":   func(c *api.Client) error { _, err := c.GetCard(t.Context(), "card_1"); return err },
+		"change": func(c *api.Client) error { _, err := c.FreezeCard(t.Context(), "card_1"); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &script{steps: []http.HandlerFunc{respond(429, `{"error":"rate_limited","message":"slow down"}`, "Retry-After", "7200")}}
+			clock := newFakeClock()
+			client := newClient(t, service, on(clock))
+			var failed *api.Error
+			if err := call(client); !errors.As(err, &failed) || failed.Status != 429 || failed.Code != "rate_limited" || !failed.RetryAt.Equal(clock.Now().Add(2*time.Hour)) {
+				t.Errorf("error %v", err)
+			}
+			if _, err := client.WalletBalance(t.Context()); err == nil || !strings.Contains(err.Error(), "asked to wait until 2026-03-01T14:00:00Z") {
+				t.Errorf("another call during the pause: %v", err)
+			}
+			if n := len(service.requests()); n != 1 || clock.total() != 0 {
+				t.Errorf("%d requests, waited %s", n, clock.total())
+			}
+		})
 	}
 }
 

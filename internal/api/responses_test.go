@@ -144,7 +144,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 			if api.IsNotFound(err) || api.NotReadyCode(err) != test.ready || api.IsUnauthorized(err) {
 				t.Errorf("sorted wrongly: %v", err)
 			}
-			if !strings.HasPrefix(err.Error(), "read card card_1: GET /cards/card_1 answered ") || !strings.Contains(err.Error(), test.code) || !strings.Contains(err.Error(), test.message) {
+			if !strings.HasPrefix(err.Error(), "read card card_1: GET /cards/card_1 answered ") || strings.Contains(err.Error(), "attempts") != (got.Attempts > 1) || !strings.Contains(err.Error(), test.code) || !strings.Contains(err.Error(), test.message) {
 				t.Errorf("%q", err)
 			}
 		})

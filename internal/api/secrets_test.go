@@ -63,6 +63,11 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 		_, err := c.RegisterWebhook(context.Background(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}, Secret: "whsec_" + planted})
 		return err
 	}
+	const own, token = "correct horse battery", "to-ken77"
+	registerOwn := func(c *api.Client) error {
+		_, err := c.RegisterWebhook(context.Background(), api.WebhookRequest{URL: "https://hooks.example.com/v/" + token + "?key=" + token, Events: []string{"*"}, Secret: own})
+		return err
+	}
 	get := func(c *api.Client) error { _, err := c.GetCard(context.Background(), "card_1"); return err }
 	for name, test := range map[string]struct {
 		call   func(*api.Client) error
@@ -77,6 +82,9 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 		"a code in an error":       {challenges, 502, plantedOTP},
 		"a secret in an error":     {register, 400, `{"error":"invalid_request","message":"secret whsec_` + planted + ` is too short"}`},
 		"a secret in a page":       {register, 400, `whsec_` + planted + plantedOTP},
+		"a secret of one's own":    {registerOwn, 400, `{"error":"invalid_request","message":"` + own + ` is too short"}`},
+		"an address with a token":  {registerOwn, 400, `{"error":"invalid_request","message":"/v/` + token + ` cannot be reached"}`},
+		"a code with a token":      {registerOwn, 400, `{"error":"` + token + `"}`},
 		"the key in a message":     {get, 401, `{"error":"unauthorized","message":"unknown key ` + testKey + `"}`},
 		"the key in a page":        {get, 401, `no key ` + testKey},
 		"another key":              {get, 401, `{"error":"sk_live_` + planted + `","message":""}`},
@@ -90,7 +98,7 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			for _, secret := range []string{planted, plantedOTP, "tail9", "0000 1234"} {
+			for _, secret := range []string{planted, plantedOTP, "tail9", "0000 1234", own, token} {
 				if strings.Contains(err.Error(), secret) || strings.Contains(fmt.Sprintf("%+v %#v", err, err), secret) {
 					t.Errorf("repeats a secret: %v", err)
 				}

@@ -277,23 +277,65 @@ func TestConflictWithABusinessCode(t *testing.T) {
 	}
 }
 
-// A conflict with nothing but itself may be the request's own first attempt.
-func TestConflictWithoutABusinessCode(t *testing.T) {
+// A success that does not say what a success says, and a conflict with nothing
+// but itself, which may be the request's own first attempt, leave it open.
+func TestResponsesThatLeaveAMovementOpen(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{"", "<html>", `{"error":"Conflict"}`, `{"error":"idempotency_key_in_use"}`, `{"error":"still_processing"}`, `{"error":"concurrent_request"}`} {
+	for _, response := range []struct {
+		status int
+		body   string
+	}{
+		{200, "<html>log in</html>"},
+		{200, `{}`},
+		{200, `{"card_id":"card_1"}`},
+		{200, `{"card_id":"card_2","card_balance":105.00}`},
+		{409, ""},
+		{409, "<html>"},
+		{409, `{"error":"Conflict"}`},
+		{409, `{"error":"idempotency_key_in_use"}`},
+		{409, `{"error":"still_processing"}`},
+		{409, `{"error":"concurrent_request"}`},
+	} {
 		service := newFakeService()
 		card := service.add(api.CardListItem{Balance: start})
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
 				service.give(card, step)
-				respond(http.StatusConflict, body)(w, r)
+				respond(response.status, response.body)(w, r)
 				return
 			}
 			service.ServeHTTP(w, r)
 		})
 		transfer, err := newClient(t, handler, on(service.clock)).FundCard(t.Context(), card.ID, step)
 		if err != nil || !transfer.Recovered || card.Balance != start+step {
-			t.Errorf("%q: %+v, %v, and the card holds %s", body, transfer, err, card.Balance)
+			t.Errorf("%d %q: %+v, %v, and the card holds %s", response.status, response.body, transfer, err, card.Balance)
+		}
+	}
+}
+
+// What cannot be read first is not moved.
+func TestMoveOfACardThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, anchor := range []*api.Anchor{nil, api.IssueAnchor(start)} {
+		service := newFakeService()
+		card := service.add(api.CardListItem{Balance: start})
+		service.hooks["/cards/"+card.ID] = respond(500, "")
+		_, err := service.client(t).Move(t.Context(), api.Movement{CardID: card.ID, Delta: step, Anchor: anchor})
+		if kindOf(err) != "refused" || len(service.keys()) != 0 {
+			t.Errorf("%v after %d requests", err, len(service.keys()))
+		}
+	}
+}
+
+func TestMoveLeavesWhatHasToStay(t *testing.T) {
+	t.Parallel()
+	for least, moves := range map[usd.Amount]bool{start - step: true, start - step + 1: false} {
+		service := newFakeService()
+		card := service.add(api.CardListItem{Balance: start})
+		_, err := service.client(t).Move(t.Context(), api.Movement{CardID: card.ID, Delta: -step, AtLeast: &least})
+		tooLittle, ok := errors.AsType[*api.LeavesTooLittleError](err)
+		if moves != (err == nil) || !moves && (!ok || tooLittle.Balance != start || *tooLittle.Movement.AtLeast != least || len(service.keys()) != 0) {
+			t.Errorf("with at least %s: %v, and the card holds %s", least, err, card.Balance)
 		}
 	}
 }
