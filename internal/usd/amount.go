@@ -124,11 +124,7 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 }
 
 func parseJSON(data []byte) (decimal.Decimal, error) {
-	text := string(data)
-	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
-		text = text[1 : n-1]
-	}
-	return parseDecimal(text)
+	return parseDecimal(strings.Trim(string(data), `"`))
 }
 
 // number is the syntax of JSON numbers, with a leading plus and leading zeros allowed.

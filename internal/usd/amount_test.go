@@ -116,7 +116,7 @@ func TestFromBigFloatRoundsToTheNearestCent(t *testing.T) {
 			t.Errorf("FromBigFloat(%s) = %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"-1e12", "-1e300"} {
+	for _, text := range []string{"-1e12", "-1e300", "1e500", "-1e500"} {
 		if got, err := usd.FromBigFloat(terraformNumber(t, text)); !errors.Is(err, usd.ErrRange) {
 			t.Errorf("FromBigFloat(%s) = %v, %v; want ErrRange", text, got, err)
 		}

@@ -44,6 +44,10 @@ func TestDecimal(t *testing.T) {
 	if _, err := exact(t, "0.003").Amount(); !errors.Is(err, usd.ErrFraction) {
 		t.Errorf("0.003: %v", err)
 	}
+	kept := exact(t, "1.5")
+	if err := json.Unmarshal([]byte("null"), &kept); err != nil || !kept.Equal(exact(t, "1.5")) {
+		t.Errorf("null makes it %s, %v", kept, err)
+	}
 	var zero usd.Decimal
 	if sum := zero.Add(exact(t, "-1.001")).Abs().Sub(exact(t, "0.501")); !sum.Equal(exact(t, "0.5")) {
 		t.Errorf("the sum is %s", sum)

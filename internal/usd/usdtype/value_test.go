@@ -32,7 +32,7 @@ func TestValidateAttribute(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0": "", "50": "", "50.10": "", "7.4100000000000000000000001": "",
-		"50.001": "at most two decimals, got 50.001", "1e20": "of at most 999999999999.99",
+		"50.001": "at most two decimals, got 50.001. Round it", "1e20": "of at most 999999999999.99",
 	} {
 		var resp xattr.ValidateAttributeResponse
 		fromText(t, text).ValidateAttribute(context.Background(), xattr.ValidateAttributeRequest{Path: path.Root("amount")}, &resp)
@@ -65,6 +65,8 @@ func TestSemanticEquality(t *testing.T) {
 		{usdtype.Of(741), usdtype.Of(742), false},
 		{usdtype.Null(), usdtype.Null(), true},
 		{usdtype.Null(), usdtype.Of(0), false},
+		{usdtype.Of(0), usdtype.Null(), false},
+		{usdtype.Of(0), usdtype.Unknown(), false},
 		{usdtype.Unknown(), usdtype.Of(0), false},
 		{usdtype.Unknown(), usdtype.Null(), false},
 	} {
@@ -115,6 +117,13 @@ func TestAtLeast(t *testing.T) {
 			validator.NumberRequest{Path: path.Root("amount"), ConfigValue: fromText(t, text).NumberValue}, &resp)
 		if resp.Diagnostics.HasError() != wantErr {
 			t.Errorf("AtLeast(50) on %s: %v", text, resp.Diagnostics)
+		}
+	}
+	for _, v := range []usdtype.Value{usdtype.Null(), usdtype.Unknown()} {
+		var resp validator.NumberResponse
+		usdtype.AtLeast(50*usd.Dollar).ValidateNumber(context.Background(), validator.NumberRequest{ConfigValue: v.NumberValue}, &resp)
+		if resp.Diagnostics.HasError() {
+			t.Errorf("AtLeast(50) on %s: %v", v, resp.Diagnostics)
 		}
 	}
 }
