@@ -28,7 +28,7 @@ type PendingTransfer struct {
 
 // movement is the transfer as it was tried.
 func (p PendingTransfer) movement() Movement {
-	m := Movement{CardID: p.CardID, Delta: p.Amount, Key: p.Key}
+	m := Movement{CardID: p.CardID, Delta: p.Amount}
 	if p.Kind == TransferWithdraw {
 		m.Delta = -p.Amount
 	}

@@ -33,9 +33,6 @@ type reading struct {
 func (c *Client) readCardMoney(ctx context.Context, id string, since *Anchor) (reading, error) {
 	var r reading
 	if err := c.readTransactionsSince(ctx, id, since, &r); err != nil {
-		if ctx.Err() != nil {
-			return r, err
-		}
 		r.unclear = "its transactions could not be read: " + err.Error()
 	}
 	card, err := c.GetCard(ctx, id)

@@ -88,7 +88,7 @@ func (l *Limiter) Acquire(ctx context.Context, b Budget, deadline time.Time) err
 			return err
 		}
 		wait, err := l.tryAcquire(b, deadline)
-		if wait == 0 || err != nil {
+		if wait == 0 {
 			return err
 		}
 		if err := l.clock.Wait(ctx, wait); err != nil {

@@ -42,7 +42,7 @@ func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	defer l.mu.Unlock()
 	now := l.clock.Now()
 	own := l.pauses[b][len(l.pauses[b])-1]
-	if own.rejections == 0 || sent.After(own.began) {
+	if sent.After(own.began) {
 		own.began = now
 		own.rejections++
 	}
@@ -60,7 +60,7 @@ func (l *Limiter) Accepted(b Budget, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.pauses[b] {
-		if p.rejections > 0 && sent.After(p.began) {
+		if sent.After(p.began) {
 			*p = pause{}
 		}
 	}
