@@ -94,8 +94,8 @@ func TestUndecidedMovementIsGivenUp(t *testing.T) {
 	plansNothing(t, w)
 	through(w, s, "")
 	plansNothing(t, w)
-	apply(w, oneCard("amount = 110"))
-	serviceHolds(t, s, "active", 150*usd.Dollar, 9849*usd.Dollar)
+	apply(w, oneCard("amount = 140")) // the same again, which is another movement
+	serviceHolds(t, s, "active", 180*usd.Dollar, 9819*usd.Dollar)
 }
 
 // An interrupted run that waits for the service's limits sends nothing more.

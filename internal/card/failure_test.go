@@ -115,11 +115,33 @@ func TestTheWorldMovesBetweenPlanAndApply(t *testing.T) {
 	}
 }
 
+// Apply withdraws nothing that the next plan would fund again.
+func TestSpentBetweenThePlanOfAWithdrawalAndItsApply(t *testing.T) {
+	t.Parallel()
+	topUp := object{"below": 40, "to": 80}
+	for cents, refused := range map[usd.Amount]bool{2000: false, 2001: true} {
+		f := issued(t, object{"amount": 100, "top_up": topUp})
+		p := f.protocol()
+		change, diags := p.Plan(f.card, complete(object{"amount": 60, "top_up": topUp}))
+		f.succeed(diags)
+		f.buy(cents)
+		diags = f.tryChange(p, change)
+		if !refused {
+			f.succeed(diags)
+			f.holds("active", 4000, 1000000-6100)
+			continue
+		}
+		f.says("the error", diags.Errors(), "Could not withdraw 40.00 USD from card "+f.id(), "39.99 USD", "top_up.below (40.00 USD)")
+		f.same("the state", object{"amount": acctest.Number("100")}, f.card.Values)
+		f.holds("active", 10000-cents, 1000000-10100)
+	}
+}
+
 func TestServiceThatIgnoresTheAmountOfAWithdrawal(t *testing.T) {
 	t.Parallel()
 	f := issued(t, object{"amount": 60})
 	f.s.AddQuirks(object{"withdraw_amount": "ignored"})
-	f.says("the warning", f.tryApply(object{"amount": 50}).Warnings(), f.id(), "withdraw 10.00 USD", "holds 0.00 USD", "50.00 USD other than", "vcard_card_fund")
+	f.says("the warning", f.tryApply(object{"amount": 50}).Warnings(), "More or less money moved than asked: withdraw 10.00 USD from card "+f.id(), "holds 0.00 USD", "50.00 USD other than", "vcard_card_fund")
 	f.same("the state", object{"amount": acctest.Number("50"), "balance": acctest.Number("0")}, f.card.Values)
 	f.refresh()
 	f.unchanged(object{"amount": 50}) // what the service did by itself changes no amount

@@ -15,7 +15,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
-	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 type cardResource struct {
@@ -67,7 +66,6 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.fromAPI(issued.Card.CardListItem)
 	state.CreatedAt = session.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
 	state.ExpiresAt = stringOrNull(issued.Card.ExpiresAt)
-	state.ToppedUp = usdtype.Of(0)
 	made := state.keepRequested(plan)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	private := privateState{Anchor: api.IssueAnchor(request.Amount), Token: uuid.NewString(), IssuedOtherwise: made}

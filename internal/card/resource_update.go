@@ -42,7 +42,7 @@ type update struct {
 	before, config, plan, now model
 	private                   *privateState
 	withdrew                  bool
-	failed                    bool
+	unfreezeFailed            bool
 }
 
 // begin takes from the plan what needs no call, and from the state the rest.
@@ -60,7 +60,7 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	}
 	state, err := u.sendUnfreeze(ctx)
 	if err != nil {
-		u.failed = true
+		u.unfreezeFailed = true
 		return diag.Diagnostics{session.ErrorDiagnostic("unfreeze "+u.before.name(), err)}
 	}
 	u.now.setState(state.Status, state.Balance)

@@ -17,7 +17,7 @@ import (
 
 // move makes the planned movement in one call: what amount changed by and what top_up adds.
 func (u *update) move(ctx context.Context) diag.Diagnostics {
-	if u.failed {
+	if u.unfreezeFailed {
 		return nil
 	}
 	before, after := loadsOf(u.before), loadsOf(u.plan)
@@ -40,7 +40,6 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	try := tryOf(u.before, delta)
 	transfer, err := u.client.Move(ctx, movement)
 	if err != nil {
-		u.failed = true
 		return u.notMoved(try, err)
 	}
 	now, _ := u.client.ServiceTime()
@@ -61,7 +60,6 @@ func (u *update) moveNothing(ctx context.Context) diag.Diagnostics {
 	}
 	card, err := u.client.GetCard(ctx, u.id())
 	if err != nil {
-		u.failed = true
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
 	}
 	now, _ := u.client.ServiceTime()
@@ -74,7 +72,6 @@ func (u *update) moveNothing(ctx context.Context) diag.Diagnostics {
 // moveNothingYet refuses a movement of which nothing tells whether it was made
 // before, once.
 func (u *update) moveNothingYet(ctx context.Context, try string) diag.Diagnostics {
-	u.failed = true
 	card, err := u.client.GetCard(ctx, u.id())
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic(try, err)}

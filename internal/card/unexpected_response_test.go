@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -54,8 +55,10 @@ func TestBalanceBelowZero(t *testing.T) {
 func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	p := rewritten(t, f.s, map[string]any{"label": "trimmed", "spending_limit": 100, "status": "frozen"})
-	config := object{"amount": 60, "label": " trimmed", "spending_limit": 200, "frozen": false}
+	p := rewritten(t, f.s, map[string]any{
+		"bin_id": strings.ToUpper(bin), "label": "trimmed", "spending_limit": 100, "status": "frozen", "auto_freeze_at": 25, "allowed_categories": []string{"travel"},
+	})
+	config := object{"amount": 60, "label": " trimmed", "spending_limit": 200, "frozen": false, "auto_freeze_at": 30, "allowed_categories": []any{"travel", "food"}}
 	change, diags := p.Plan(f.card, complete(config))
 	f.succeed(diags)
 	now, diags := p.Apply(change, nil)
@@ -66,8 +69,9 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 		}
 	}
 	id, _ := now.Values["id"].(string)
-	f.says("the warning", diags.Warnings(), id, `label "trimmed" in place of " trimmed"`, "spending_limit 100.00 in place of 200.00")
+	f.says("the warning", diags.Warnings(), id, `label "trimmed" in place of " trimmed"`, "spending_limit 100.00 in place of 200.00",
+		`bin_id "`+strings.ToUpper(bin)+`" in place of "`+bin+`"`, "auto_freeze_at 25.00 in place of 30.00", `allowed_categories ["travel"] in place of [`)
 	now, diags = p.Refresh(now)
 	f.succeed(diags)
-	f.same("the refreshed state", object{"label": " trimmed", "spending_limit": acctest.Number("200"), "frozen": true}, now.Values)
+	f.same("the refreshed state", object{"bin_id": bin, "label": " trimmed", "spending_limit": acctest.Number("200"), "frozen": true}, now.Values)
 }
