@@ -201,3 +201,27 @@ func TestCardWithoutRequiredFieldsPlansNoReplacement(t *testing.T) {
 		})
 	}
 }
+
+// A replacement issues a card too, and a killed one leaves it behind just the same.
+func TestKilledWhileReplacingACard(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	config := func(limit int) string {
+		return oneCard(fmt.Sprintf("amount = 60\n  label = \"search\"\n  spending_limit = %d\n  lifecycle {\n    create_before_destroy = true\n  }", limit))
+	}
+	w := applied(t, s, "", config(100))
+	old := onlyCard(s)
+	slow, due := stalled(s, 1, "/cards", all)
+	through(w, slow, "")
+	killed(w, due, config(200))
+	w.InProcess(t)
+	orphan := liveCards(s)[0]
+	output := w.Must("plan", "-no-color")
+	prints(t, output, `There is a live card labelled "search" already: `+orphan.ID, fmt.Sprintf("id = %q # active, 60.00 USD", orphan.ID), "in place of card "+old.ID)
+	printsNot(t, output, fmt.Sprintf("id = %q # active", old.ID))
+
+	s.Terminate(orphan.ID) // what the warning leaves to do
+	printsNot(t, w.Must("plan", "-no-color"), "There is a live card labelled")
+	prints(t, apply(w, config(200)), "names the card that it replaces as well, and terminates that next")
+	serviceHolds(t, s, "active", 60*usd.Dollar, 9937*usd.Dollar)
+}

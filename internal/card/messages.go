@@ -139,14 +139,23 @@ func adopted(card model) diag.Diagnostic {
 			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
 }
 
-func liveCardWithLabel(label string, cards []api.CardListItem) diag.Diagnostic {
+// liveCardWithLabel warns of cards that an earlier run may have left behind.
+// Replaced is the card that the planned one replaces, if any.
+func liveCardWithLabel(label string, replaced model, cards []api.CardListItem) diag.Diagnostic {
+	orphan := "import it instead, and nothing is issued:"
+	other := " A run with create_before_destroy names the card that it replaces as well, and terminates that next."
+	if !replaced.ID.IsNull() {
+		orphan = "terminate it in the dashboard and plan again. Or keep it in place of " + replaced.name() +
+			": remove this resource from the state (terraform state rm), import the new card, and terminate the old one in the dashboard:"
+		other = ""
+	}
 	lines := make([]string, len(cards))
 	for i, card := range cards {
 		lines[i] = fmt.Sprintf("  import {\n    to = <address of the resource>\n    id = %q # %s, %s USD\n  }", card.ID, card.Status, card.Balance)
 	}
 	return diag.NewAttributeWarningDiagnostic(path.Root("label"), fmt.Sprintf("There is a live card labelled %q already: %s", label, cards[0].ID),
-		"This plan issues another card with that label. If the live one is not in this state because an earlier run issued it and was cut off, import it instead, and nothing is issued:\n\n"+
-			strings.Join(lines, "\n")+"\n\nIf it belongs to another configuration, give this card a label of its own, or go on.")
+		"This plan issues another card with that label. If the live one is not in this state because an earlier run issued it and was cut off, "+orphan+"\n\n"+
+			strings.Join(lines, "\n")+"\n\nIf it belongs to another configuration, give this card a label of its own, or go on."+other)
 }
 
 func notLookedForLiveCards(err error) diag.Diagnostic {

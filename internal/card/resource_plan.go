@@ -182,7 +182,7 @@ func (p *planner) warnLiveCards(ctx context.Context) {
 	case err != nil:
 		p.diags.Append(notLookedForLiveCards(err))
 	case len(cards) > 0:
-		p.diags.Append(liveCardWithLabel(label.ValueString(), cards))
+		p.diags.Append(liveCardWithLabel(label.ValueString(), p.state, cards))
 	}
 }
 

@@ -71,4 +71,5 @@ func (p *planner) planReplacement(ctx context.Context) {
 	p.spend(ctx, p.plan.issueCost(), p.state.Balance.Amount())
 	p.diags.Append(replaced(ctx, p)...)
 	p.warnSharedLabel()
+	p.warnLiveCards(ctx)
 }
