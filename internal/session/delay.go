@@ -17,11 +17,15 @@ func DelayWarning(what string, delay *api.Delay) diag.Diagnostics {
 		return nil
 	}
 	title := "Held up by the service's limits"
-	why := "Other users of the API key may have spent them. Give each pipeline a share with rate_limits in the provider configuration."
+	why := "This run needs more than they allow at once (50 new cards a minute, or what rate_limits in the provider configuration says), or other users of the API key have spent them. " +
+		"Give each pipeline that uses the key a share with rate_limits."
 	if delay.LostResponse {
 		title = "A response was lost, and the outcome found out"
 		why = "A response was lost on the way, or came too late. The provider then found out whether the call had taken effect before it went on."
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(title,
-		fmt.Sprintf("To %s took %s and %d attempts. %s", what, delay.Took.Round(time.Second), delay.Attempts, why))}
+	took := delay.Took.Round(time.Second).String()
+	if delay.Attempts > 1 {
+		took += fmt.Sprintf(" and %d attempts", delay.Attempts)
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(title, fmt.Sprintf("To %s took %s. %s", what, took, why))}
 }

@@ -29,3 +29,12 @@ func TestDelaysOfManyCallsShareATitle(t *testing.T) {
 		t.Errorf("no delay says %v", diags)
 	}
 }
+
+// A run of many creations waits for its own pace, and nobody refused anything.
+func TestDelayWithoutARefusal(t *testing.T) {
+	t.Parallel()
+	diags := session.DelayWarning("issue card card_1", &api.Delay{Took: 61 * time.Second, Attempts: 1})
+	if len(diags) != 1 || !strings.HasPrefix(diags[0].Detail(), "To issue card card_1 took 1m1s. This run needs more than they allow at once") {
+		t.Fatalf("says %v", diags)
+	}
+}
