@@ -17,7 +17,10 @@ func rejection(ctx context.Context, client *api.Client, id, try string, err erro
 	if !lacksReason(err) {
 		return failure
 	}
-	card, _ := client.GetCard(ctx, id) // the first response says more than a failed read
+	card, err := client.GetCard(ctx, id)
+	if err != nil {
+		return failure // the first response says more than a failed read
+	}
 	name := capitalized(nameOf(card.CardListItem))
 	switch card.Status {
 	case api.StatusTerminated:
