@@ -148,6 +148,15 @@ func TestServiceThatIgnoresTheAmountOfAWithdrawal(t *testing.T) {
 	f.holds("active", 0, 1000000-100)
 }
 
+func TestRefusedDestroyKeepsTheCard(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 60})
+	fault(f.s, "DELETE", "/cards/*", "before", 1, refusal(400, "invalid_request", "not today"))
+	f.says("the error", f.tryApply(nil).Errors(), "Could not terminate card "+f.id(), "not today")
+	f.same("the state", object{"amount": acctest.Number("60")}, f.card.Values)
+	f.holds("active", 6000, 1000000-6100)
+}
+
 func TestTerminatedWhileDestroying(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 404, 409, 422} {

@@ -148,7 +148,7 @@ func TestCardsThatAreGoneProveNothingAboutOthers(t *testing.T) {
 	}
 }
 
-// Whose card it is is asked only where something is odd.
+// The owner of a card is asked for only where something is odd.
 func TestCheckOwner(t *testing.T) {
 	t.Parallel()
 	ours, others := owner(t, "a"), owner(t, "x")
