@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -40,7 +39,7 @@ type config struct {
 	BaseURL         types.String `tfsdk:"base_url"`
 	Sandbox         types.Object `tfsdk:"sandbox"`
 	RequestTimeout  types.String `tfsdk:"request_timeout"`
-	MaxRetries      types.Int64  `tfsdk:"max_retries"`
+	MaxRetries      types.Number `tfsdk:"max_retries"`
 	RateLimits      types.Object `tfsdk:"rate_limits"`
 	IdempotencyKeys types.String `tfsdk:"idempotency_keys"`
 	WalletCheck     types.String `tfsdk:"wallet_check"`
@@ -52,17 +51,17 @@ type sandboxConfig struct {
 }
 
 type rateLimits struct {
-	RequestsPerMinute types.Int64 `tfsdk:"requests_per_minute"`
-	RequestsPerHour   types.Int64 `tfsdk:"requests_per_hour"`
-	CreatesPerMinute  types.Int64 `tfsdk:"creates_per_minute"`
-	DetailsPerMinute  types.Int64 `tfsdk:"details_per_minute"`
+	RequestsPerMinute types.Number `tfsdk:"requests_per_minute"`
+	RequestsPerHour   types.Number `tfsdk:"requests_per_hour"`
+	CreatesPerMinute  types.Number `tfsdk:"creates_per_minute"`
+	DetailsPerMinute  types.Number `tfsdk:"details_per_minute"`
 }
 
 func configAttributes() map[string]schema.Attribute {
-	limit := func(documented int, what string) schema.Int64Attribute {
-		return schema.Int64Attribute{
+	limit := func(documented int, what string) schema.NumberAttribute {
+		return schema.NumberAttribute{
 			Optional:            true,
-			Validators:          []validator.Int64{int64validator.Between(1, mostRequests)},
+			Validators:          []validator.Number{session.WholeNumberBetween(1, mostRequests)},
 			MarkdownDescription: what + ", 1 to 1,000,000; default " + grouped(documented) + ", the service's own limit.",
 		}
 	}
@@ -105,9 +104,9 @@ func configAttributes() map[string]schema.Attribute {
 			Validators:          []validator.String{durationAtLeast(time.Second)},
 			MarkdownDescription: "How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `" + api.DefaultRequestTimeout.String() + "`.",
 		},
-		"max_retries": schema.Int64Attribute{
+		"max_retries": schema.NumberAttribute{
 			Optional:   true,
-			Validators: []validator.Int64{int64validator.Between(0, 20)},
+			Validators: []validator.Number{session.WholeNumberBetween(0, 20)},
 			MarkdownDescription: "How often a call is tried again after a broken connection or a server error, 0 to 20; default 4. While planning, a connection that is refused is tried again at most twice, and what failed for every call is not tried again by the next. " +
 				"What moves money or changes a card is sent again only once the provider has looked and found that it did not take effect. Waiting out a rate limit does not count.",
 		},

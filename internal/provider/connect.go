@@ -75,19 +75,28 @@ func (c config) tune(ctx context.Context, settings *api.Config, diags *diag.Diag
 		settings.RequestTimeout = timeout
 	}
 	if !c.MaxRetries.IsNull() {
-		settings.MaxRetries = int(c.MaxRetries.ValueInt64())
+		settings.MaxRetries = whole(c.MaxRetries)
 	}
 	settings.KeysHonoured = c.IdempotencyKeys.ValueString() == keysHonoured
 	if !c.RateLimits.IsNull() {
 		var limits rateLimits
 		diags.Append(c.RateLimits.As(ctx, &limits, basetypes.ObjectAsOptions{})...)
 		settings.Limits = api.Limits{
-			RequestsPerMinute: int(limits.RequestsPerMinute.ValueInt64()),
-			RequestsPerHour:   int(limits.RequestsPerHour.ValueInt64()),
-			CreatesPerMinute:  int(limits.CreatesPerMinute.ValueInt64()),
-			DetailsPerMinute:  int(limits.DetailsPerMinute.ValueInt64()),
+			RequestsPerMinute: whole(limits.RequestsPerMinute),
+			RequestsPerHour:   whole(limits.RequestsPerHour),
+			CreatesPerMinute:  whole(limits.CreatesPerMinute),
+			DetailsPerMinute:  whole(limits.DetailsPerMinute),
 		}
 	}
+}
+
+// whole is a number that was found to be whole, or 0 when it is not set.
+func whole(number types.Number) int {
+	if number.IsNull() {
+		return 0
+	}
+	n, _ := number.ValueBigFloat().Int64()
+	return int(n)
 }
 
 func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {

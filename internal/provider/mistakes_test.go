@@ -73,6 +73,8 @@ func words() []mistake {
 		{`card_id = "wh_1"`, "data \"vcard_transactions\" \"t\" {\n  card_id = \"wh_1\"\n}\n", `card_id must be a card id, of the form card_…, got "wh_1"`},
 		{`from = "2026-03-02", to = "2026-03-01"`, "data \"vcard_transactions\" \"t\" {\n  from = \"2026-03-02\"\n  to = \"2026-03-01\"\n}\n", "from must not be after to"},
 		{`from = "yesterday"`, "data \"vcard_transactions\" \"t\" {\n  from = \"yesterday\"\n}\n", `"yesterday", which is neither`},
+		{`max_results = 2.5`, "data \"vcard_transactions\" \"t\" {\n  max_results = 2.5\n}\n", "max_results must be a whole number between 1 and 10000, got 2.5"},
+		{`secret_wo_version = 1.1`, hookWith("secret_wo = \"abc\"\nsecret_wo_version = 1.1"), "secret_wo_version must be a whole number, got 1.1"},
 		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n", `status value must be one of: ["active" "frozen" "terminated"], got: "lost"`},
 		{`data vcard_card label = "nobody"`, "data \"vcard_card\" \"c\" {\n  label = \"nobody\"\n}\n", `No live card is labelled "nobody"`},
 		{`url = "http://example.com"`, hookWith(`url = "http://example.com"`), "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
@@ -110,7 +112,9 @@ func connections() []mistake {
 		{`initial_balance = -1`, block(`sandbox = { path = "s.db", initial_balance = -1 }`), "sandbox.initial_balance must be at least 0.00 USD, got -1.00"},
 		{"sandbox beside api_key", block("sandbox = { path = \"s.db\" }\napi_key = \"sk_live_abc\""), "sandbox excludes api_key and base_url"},
 		{`request_timeout = "soon"`, block("sandbox = { path = \"s.db\" }\nrequest_timeout = \"soon\""), "request_timeout must be a duration of at least 1s, written like 30s or 2m, got \"soon\""},
-		{`max_retries = 100`, block("sandbox = { path = \"s.db\" }\nmax_retries = 100"), "max_retries value must be between 0 and 20, got: 100"},
+		{`max_retries = 100`, block("sandbox = { path = \"s.db\" }\nmax_retries = 100"), "max_retries must be a whole number between 0 and 20, got 100"},
+		{`requests_per_minute = 1000 / 3`, block("sandbox = { path = \"s.db\" }\nrate_limits = { requests_per_minute = 1000 / 3 }"), "Error: Not a whole number rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 333.3333333. Round what you compute, as with floor()."},
+		{`requests_per_minute = 0`, block("sandbox = { path = \"s.db\" }\nrate_limits = { requests_per_minute = 0 }"), "Error: Number out of range rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 0."},
 	}
 }
 

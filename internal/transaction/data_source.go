@@ -46,7 +46,7 @@ type model struct {
 	Type         types.String                  `tfsdk:"type"`
 	From         types.String                  `tfsdk:"from"`
 	To           types.String                  `tfsdk:"to"`
-	MaxResults   types.Int64                   `tfsdk:"max_results"`
+	MaxResults   types.Number                  `tfsdk:"max_results"`
 	Transactions []transaction                 `tfsdk:"transactions"`
 	Truncated    types.Bool                    `tfsdk:"truncated"`
 	Summary      map[string]summary            `tfsdk:"summary"`
@@ -96,7 +96,7 @@ func (m *model) filter() api.TransactionFilter {
 func (m *model) read(found iter.Seq2[api.Transaction, error]) (problems unreadable, err error) {
 	limit := int64(defaultMaxResults)
 	if !m.MaxResults.IsNull() {
-		limit = m.MaxResults.ValueInt64()
+		limit, _ = m.MaxResults.ValueBigFloat().Int64()
 	}
 	var count int64
 	all, byCard := totals{}, map[string]totals{}

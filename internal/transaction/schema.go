@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
@@ -54,8 +53,8 @@ func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRe
 				Optional: true, Validators: []validator.String{instant{}},
 				MarkdownDescription: "Only transactions up to here: an RFC 3339 time with its zone, or a date, which includes that whole day in UTC. Inclusive; not before `from`. Default: up to now.",
 			},
-			"max_results": schema.Int64Attribute{
-				Optional: true, Validators: []validator.Int64{int64validator.Between(1, highestMaxResults)},
+			"max_results": schema.NumberAttribute{
+				Optional: true, Validators: []validator.Number{session.WholeNumberBetween(1, highestMaxResults)},
 				MarkdownDescription: fmt.Sprintf("How many transactions to list at most, the newest ones, from 1 to %d. Default: %d. It bounds the size of `transactions` alone: `summary` and `by_card` cover the others too.",
 					highestMaxResults, defaultMaxResults),
 			},

@@ -18,7 +18,7 @@ type model struct {
 	Events          types.Set         `tfsdk:"events"`
 	Secret          types.String      `tfsdk:"secret"`
 	SecretWO        types.String      `tfsdk:"secret_wo"`
-	SecretWOVersion types.Int64       `tfsdk:"secret_wo_version"`
+	SecretWOVersion types.Number      `tfsdk:"secret_wo_version"`
 	CreatedAt       timetypes.RFC3339 `tfsdk:"created_at"`
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 const replaces = " A change registers a new endpoint; the old one stays registered until it is removed in the dashboard."
@@ -58,8 +60,9 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				MarkdownDescription: "Secret that the service signs with, sent and never kept: it is in no plan and no state, and may come from an ephemeral value. " +
 					"Needs `secret_wo_version` and excludes `secret`. A change is not noticed by itself; raise `secret_wo_version` with it. Needs Terraform 1.11 or OpenTofu 1.11.",
 			},
-			"secret_wo_version": schema.Int64Attribute{
-				Optional: true,
+			"secret_wo_version": schema.NumberAttribute{
+				Optional:   true,
+				Validators: []validator.Number{session.WholeNumber()},
 				MarkdownDescription: "Version of `secret_wo`, any whole number; change it whenever `secret_wo` changes. Needs `secret_wo`. " +
 					"Taken out together with `secret_wo`, the new endpoint signs with `secret`, or with a generated secret when that is not set." + replaces,
 			},
