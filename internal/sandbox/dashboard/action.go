@@ -49,7 +49,9 @@ func (a *action) operation(f form) server.Operation {
 		}
 	}
 	for name := range strings.FieldsSeq(a.numbers) {
-		o.Fields[name] = f.number(name)
+		if number := f.number(name); number != nil {
+			o.Fields[name] = number
+		}
 	}
 	return o
 }

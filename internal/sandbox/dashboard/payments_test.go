@@ -112,6 +112,21 @@ func TestChallenges(t *testing.T) {
 // day is noon of a day of March 2026.
 func day(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
 
+// A settlement and a refund without an amount are of all that is left.
+func TestFollowUpOfAll(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("100")
+	page, authorization := "/cards/"+card, s.Authorize(card, "40", "7311").Transaction()
+	b.post(page, "settle", "transaction_id", authorization, "amount", " ").has(t, "is settled")
+	settlement := s.Get("/transactions").Data()[0]["id"].(string)
+	b.post(page, "refund", "transaction_id", settlement, "amount", "1")
+	b.post(page, "refund", "transaction_id", settlement).has(t, "is on the card", "+39.00")
+	if got := s.Get("/cards/" + card).Text("balance"); got != "100.00" {
+		t.Errorf("the card holds %s", got)
+	}
+}
+
 var nextLink = regexp.MustCompile(`rel="next" href="([^"]+)"`)
 
 // next is the path of a page's next part, empty at the end.
