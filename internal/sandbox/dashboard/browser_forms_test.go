@@ -77,3 +77,29 @@ func TestBrowserHidesTheNumberOfATerminatedCard(t *testing.T) {
 		t.Error("the number of a terminated card is still there")
 	}
 }
+
+// The focus stays on the button of a row while others come and go, so that a press
+// of it is not lost.
+func TestBrowserKeepsTheButtonsOfRows(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	card := s.Issue("100")
+	b := openTab(t, s).logIn()
+	for path, add := range map[string]func(){
+		"/3ds": func() {
+			s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Example Ads", "amount": 5}).OK(201)
+		},
+		"/deposits": func() { s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201) },
+		"/world":    func() { s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`) },
+	} {
+		add()
+		b.open(path)
+		b.await("document.querySelectorAll('td.follow-up').length === 1")
+		evaluate[chromedp.Void](b, "window.marked = document.querySelector('td.follow-up button'); window.marked.focus()")
+		add()
+		b.await("document.querySelectorAll('td.follow-up').length === 2") // by itself
+		if !evaluate[bool](b, "window.marked.isConnected && document.activeElement === window.marked") {
+			t.Errorf("%s: the update took the focus away", path)
+		}
+	}
+}

@@ -37,22 +37,28 @@ function update(old, next) {
   for (const { name, value } of next.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  const kept = new Set([...next.children].map((child) => child.id).filter(Boolean));
+  const kept = new Set([...next.children].map(idOf).filter(Boolean));
   let at = old.firstChild;
   for (const child of [...next.childNodes]) {
-    while (at && at.id && !kept.has(at.id)) at = remove(at);
-    const same = child.id ? old.querySelector(`:scope > #${CSS.escape(child.id)}`) : at && !at.id && alike(at, child) ? at : null;
+    while (at && idOf(at) && !kept.has(idOf(at))) at = remove(at);
+    const id = idOf(child);
+    const same = id ? old.querySelector(`:scope > #${CSS.escape(id)}`) : at && !idOf(at) && alike(at, child) ? at : null;
     if (!same || !alike(same, child)) {
       old.insertBefore(document.importNode(child, true), at);
       continue;
     }
-    while (at !== same && !kept.has(at.id)) at = remove(at);
+    while (at !== same && !kept.has(idOf(at))) at = remove(at);
     if (at !== same) old.insertBefore(same, at);
     if (same.nodeType === Node.ELEMENT_NODE) update(same, child);
     else if (same.data !== child.data) same.data = child.data;
     at = same.nextSibling;
   }
   while (at) at = remove(at);
+}
+
+// A form's own id property may be a field of that name.
+function idOf(node) {
+  return node.getAttribute?.("id");
 }
 
 function alike(a, b) {
