@@ -99,7 +99,7 @@ func (s *sessions) account(value string) (id int64, found bool) {
 }
 
 func (s *sessions) end(value string) {
-	s.with(value, func(one *session) { one.expires = time.Time{} })
+	s.with(value, func(one *session) { *one = session{} }) // as if expired
 }
 
 // once does what a form asks for. Whoever sends the same form again, by a second
