@@ -25,8 +25,6 @@ type action struct {
 	texts, numbers string
 	// body is for a call with other fields than texts and numbers can say.
 	body func(form) map[string]any
-	// firstOnly actions are for the file's first account alone.
-	firstOnly bool
 	// done says what was done, and report does where that depends on the response.
 	// With neither the page shows the response itself, once, by view.response.
 	done   string
@@ -35,11 +33,9 @@ type action struct {
 
 // operation is the call that a form asks for.
 func (a *action) operation(f form) server.Operation {
-	o := server.Operation{Route: a.route, Path: map[string]string{}}
+	o := server.Operation{Route: a.route, Path: map[string]string{}, Fields: map[string]any{}}
 	if a.body != nil {
 		o.Fields = a.body(f)
-	} else if !o.Reads() {
-		o.Fields = map[string]any{}
 	}
 	for name := range strings.FieldsSeq(a.texts) {
 		if strings.Contains(a.route, "{"+name+"}") {
@@ -108,10 +104,10 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	sent := &posted{action: a.name, values: r.PostForm}
 	o, repeated := a.operation(form{r}), false
 	if o.Reads() {
-		sent.response, sent.refused = d.do(r.Context(), id, a, o)
+		sent.response, sent.refused = d.do(r.Context(), id, o)
 	} else {
 		sent.response, sent.refused, repeated = d.sessions.once(cookie(r), r.URL.Path+"?"+r.PostForm.Encode(), func() (wire.Response, *wire.Error) {
-			return d.do(context.WithoutCancel(r.Context()), id, a, o) // a second click gives the first one up
+			return d.do(context.WithoutCancel(r.Context()), id, o) // a second click gives the first one up
 		})
 	}
 	notice := a.done
@@ -128,22 +124,17 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	http.Redirect(w, r, r.URL.RequestURI(), http.StatusSeeOther) //nolint:gosec // a path of a page
 }
 
-func (d *Dashboard) do(ctx context.Context, accountID int64, a *action, o server.Operation) (wire.Response, *wire.Error) {
-	var (
-		by    account.Account
-		found bool
-	)
+func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {
+	var by account.Account
 	refused := d.server.Read(ctx, func(tx *store.Tx) (err error) {
-		by, found, err = account.ByID(tx, accountID)
+		var found bool
+		if by, found, err = account.ByID(tx, accountID); err == nil && !found {
+			err = wire.Invalid("the account is gone since a reset; nothing was done")
+		}
 		return err
 	})
-	switch {
-	case refused != nil:
+	if refused != nil {
 		return wire.Response{}, refused
-	case !found || a.firstOnly && !by.First():
-		return wire.Response{}, &wire.Error{
-			Status: http.StatusForbidden, Code: wire.CodeFirstAccountOnly, Message: "only the file's first account does this",
-		}
 	}
 	return d.server.Do(ctx, by, o)
 }

@@ -156,6 +156,7 @@ func TestRefusedForm(t *testing.T) {
 		t.Errorf("answered %d", refused.StatusCode)
 	}
 	refused.has(t, "Amount must be a number.", `value="4,50"`, `value="Corner Shop"`)
+	b.post(page, "buy", "amount", "-1", "merchant", "Corner Shop", "mcc", "7311").has(t, "Amount must be above 0.")
 	if n := len(s.Get("/transactions").Data()); n != 0 {
 		t.Errorf("%d transactions", n)
 	}
@@ -191,6 +192,22 @@ func TestDetailsOnlyWhenPressed(t *testing.T) {
 	}
 	if got := s.Get("/_sandbox/requests").OK(200); len(got.Data()) != 2 {
 		t.Errorf("the request log is %s", got.Raw)
+	}
+}
+
+// The page that shows the number asks for it again when it is loaded again.
+func TestDetailsAreNotKept(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("100")
+	page, number := "/cards/"+card, regexp.MustCompile(`\d{4} \d{4} \d{4} \d{4}`)
+	details := b.form(page, "action", "details")
+	if shown := b.send(http.MethodPost, page, details); !number.MatchString(shown.text) {
+		t.Errorf("there is no number: %s", shown.text)
+	}
+	s.Terminate(card)
+	if again := b.send(http.MethodPost, page, details); number.MatchString(again.text) {
+		t.Errorf("there is a number: %s", again.text)
 	}
 }
 

@@ -1,11 +1,16 @@
 package dashboard_test
 
 import (
+	"context"
+	"database/sql"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -25,7 +30,10 @@ func TestAFormIsDoneOnce(t *testing.T) {
 	buy.Set("amount", "41") // other forms of the same page are theirs
 	b.send(http.MethodPost, path, buy).has(t, "Authorized: 41.00 USD")
 	b.post(path, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has(t, "Authorized: 40.00 USD")
-	if got := len(s.Get("/transactions").Data()); got != 3 {
+	b.send(http.MethodPost, "/cards/"+s.Issue("500"), buy).has(t, "Authorized: 41.00 USD") // and so are those of other pages
+	buy.Set("amount", "40")
+	b.send(http.MethodPost, path, buy).has(t, "It was not done again.") // whatever was sent since
+	if got := len(s.Get("/transactions").Data()); got != 4 {
 		t.Errorf("%d transactions", got)
 	}
 
@@ -71,17 +79,82 @@ func TestASecondClickJoinsTheFirst(t *testing.T) {
 	}
 }
 
+// What is remembered of forms is bounded.
+func TestFormsAreForgotten(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	path := "/cards/" + s.Issue("500")
+	buy := b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
+	b.send(http.MethodPost, path, buy)
+	others := b.form("/requests", "action", "forget")
+	for i := range 32 {
+		others.Set("other", strconv.Itoa(i))
+		b.send(http.MethodPost, "/requests", others).has(t, "The requests are forgotten.")
+	}
+	b.send(http.MethodPost, path, buy).has(t, "Authorized: 40.00 USD")
+}
+
+// Whoever gives up the first press by a second one is told what the first has done.
+func TestAPressThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	path := "/cards/" + s.Issue("500")
+	buy := b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
+	file := must(sql.Open("sqlite", s.Path))
+	defer func() { _ = file.Close() }()
+	file.SetMaxOpenConns(1)
+	must(file.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE")) // nothing is written meanwhile
+	ctx, giveUp := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer giveUp()
+	first := must(http.NewRequestWithContext(ctx, http.MethodPost, b.root+path, strings.NewReader(buy.Encode())))
+	first.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {b.root}}
+	if response, err := b.client.Do(first); err == nil {
+		_ = response.Body.Close()
+		t.Fatalf("answered %d", response.StatusCode)
+	}
+	second := make(chan seen)
+	go func() { second <- b.send(http.MethodPost, path, buy) }()
+	must(file.ExecContext(t.Context(), "ROLLBACK"))
+	if got := (<-second).has(t, "460.00"); got.StatusCode != http.StatusOK {
+		t.Errorf("answered %d", got.StatusCode)
+	}
+	if got := len(s.Get("/transactions").Data()); got != 1 {
+		t.Errorf("%d transactions", got)
+	}
+}
+
+// What the first press has done is said to who only sees the response to the second,
+// on the very part of the page.
+func TestTheFirstNoticeStays(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	path := "/cards/" + s.Issue("500") + "?page=1"
+	buy := b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
+	follow := b.client.CheckRedirect
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	b.send(http.MethodPost, path, buy)
+	b.client.CheckRedirect = follow
+	if got := b.send(http.MethodPost, path, buy).has(t, "Authorized: 40.00 USD").lacks(t, "not done again"); got.Request.URL.RequestURI() != path {
+		t.Errorf("it led to %s", got.Request.URL)
+	}
+}
+
 // An account that is made after a reset is another one than those before it.
 func TestASessionIsOfOneAccountOnly(t *testing.T) {
 	t.Parallel()
-	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard, sandboxtest.Stopped(day(1)))
 	account := func() string {
 		return s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":7}`).OK(201).Text("api_key")
 	}
-	b := newBrowser(t, s).logIn(account())
-	s.Post("/_sandbox/reset", nil).OK(200)
+	b, posting := newBrowser(t, s).logIn(account()), newBrowser(t, s).logIn(account())
+	advance := posting.form("/world", "action", "advance", "advance", "720h")
+	before := s.Post("/_sandbox/reset", nil).OK(200).Text("now")
 	account()
 	b.get("/").has(t, "<h1>Log in</h1>").lacks(t, "7.00")
+	posting.send(http.MethodPost, "/world", advance).has(t, "<h1>Log in</h1>")
+	if now := s.Get("/_sandbox/clock").Text("now"); now != before {
+		t.Errorf("it was %s, and is %s", before, now)
+	}
 }
 
 // Somebody who logs in again and again logs only the own account out.

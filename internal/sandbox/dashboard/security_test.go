@@ -165,6 +165,20 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 	b.send(http.MethodPost, page, freeze).has(t, "The card is frozen.")
 }
 
+// A page acts on what its path names, whatever a form says.
+func TestFormsNameNoOtherCard(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card, other := s.Issue("100"), s.Issue("100")
+	for _, action := range []string{"freeze", "unfreeze", "buy", "challenge", "terminate"} {
+		b.post("/cards/"+card, action, "card_id", other, "amount", "5", "merchant", "Example Ads", "mcc", "7311")
+	}
+	if got := s.Get("/cards/" + card).Text("status"); got != "terminated" {
+		t.Errorf("the card is %s", got)
+	}
+	b.get("/cards/"+other).has(t, `class="badge active"`, "Issued").lacks(t, "Example Ads <small>", `class="badge frozen"`)
+}
+
 // Who is not logged in is answered without a form, or after a small one, however
 // slowly it is sent.
 func TestFormsOfStrangers(t *testing.T) {

@@ -25,7 +25,7 @@ func worldPage() *page {
 			{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
 			{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
 			{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
-			{name: "reset", route: "POST " + server.Control + "/reset", firstOnly: true, done: "Everything is as it was at the start."},
+			{name: "reset", route: "POST " + server.Control + "/reset", done: "Everything is as it was at the start."},
 		},
 	}
 }

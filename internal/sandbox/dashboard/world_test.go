@@ -34,7 +34,9 @@ func TestLimits(t *testing.T) {
 	if got := s.Get("/_sandbox/limits").Raw; strings.TrimSpace(got) != `{"requests_per_minute":60,"creates_per_minute":50,"requests_per_hour":0,"details_per_minute":30}` {
 		t.Errorf("the limits are %s", got)
 	}
-	b.post("/world", "set-limits", "requests_per_minute", "many").has(t, "must be an integer", `value="many"`)
+	for _, many := range []string{"many", "null", "1.5"} {
+		b.post("/world", "set-limits", "requests_per_minute", many).has(t, "must be an integer", `value="`+many+`"`)
+	}
 	b.post("/world", "restore-limits").has(t, "The limits are as documented.").lacks(t, "usually")
 }
 
@@ -87,6 +89,8 @@ func TestFaults(t *testing.T) {
 	if got := s.Send(t.Context(), http.MethodGet, "/bins", nil); got.Status != http.StatusServiceUnavailable || got.Raw != "Bad <gateway>" {
 		t.Errorf("answered %d %s", got.Status, got.Raw)
 	}
+	fault("then", "status", "path", "/nothing", "body", strings.Repeat("x", 20_000)).has(t, "The fault is set.")
+	b.post("/world", "remove-faults")
 	fault("then", "drop", "times", "0", "path", "/cards/*", "method", "*", "when", "after").has(t, "no answer, once the call is committed", "until removed")
 	fault("then", "pass", "delay_ms", "200", "times", "3").has(t, "answered as usual, 200 ms later", `<td class="number" data-label="Times left">3</td>`)
 	if refused := fault("then", "pass", "path", "no/path").has(t, "with * for a segment", `value="no/path"`); refused.StatusCode != http.StatusBadRequest {
@@ -146,7 +150,7 @@ func TestAccounts(t *testing.T) {
 	other := newBrowser(t, s).logIn(key)
 	other.get("/world").has(t, "The file’s first account sees them all").lacks(t, "acct_first", "Back to the start")
 	s.Issue("100")
-	if refused := other.post("/world", "reset").has(t, "Only the file&#39;s first account"); refused.StatusCode != http.StatusForbidden {
+	if refused := other.post("/world", "reset").has(t, "Only the key of the file&#39;s first account resets it"); refused.StatusCode != http.StatusForbidden {
 		t.Errorf("the reset of another account was answered %d", refused.StatusCode)
 	}
 	if n := len(s.Get("/cards").Data()); n != 1 {
