@@ -36,7 +36,7 @@ type Dashboard struct {
 	link     *link
 	secret   []byte // of the tokens of forms
 	pages    []*page
-	template func(w io.Writer, name string, data any) error
+	template func(w io.Writer, name string, data any) error // a template.Template here would have the linker keep all its methods
 	mux      *http.ServeMux
 }
 

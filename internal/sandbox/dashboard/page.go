@@ -16,7 +16,7 @@ type page struct {
 	Title string
 	In    string // the path of the page in the navigation that it belongs to; empty: it is there itself
 
-	template string                   // the name of its file, without .html
+	template string                   // its name, which is that of its file without .html too
 	read     func(*view) (any, error) // returns the template's Data
 	actions  []action                 // by forms with method="post" and a button with name="action"
 }

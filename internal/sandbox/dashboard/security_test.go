@@ -140,7 +140,9 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 		"no origin":         {http.Header{"Origin": {}}, freeze, 403},
 		"another site":      {http.Header{"Sec-Fetch-Site": {"same-site"}}, freeze, 403},
 		"no token":          {nil, url.Values{"action": {"freeze"}}, 403},
-		"another's token":   {nil, url.Values{"action": {"freeze"}, "token": {strings.Repeat("0", 64)}}, 403},
+		"a made-up token":   {nil, url.Values{"action": {"freeze"}, "token": {strings.Repeat("0", 64)}}, 403},
+		"another's token":   {nil, url.Values{"action": {"freeze"}, "token": {tokenField.FindStringSubmatch(newBrowser(t, s).get("/login").text)[1]}}, 403},
+		"another page's":    {nil, url.Values{"action": {"freeze"}, "token": {strings.Repeat("0", 32) + token[32:]}}, 403},
 		"no such action":    {nil, url.Values{"action": {"delete"}, "token": {token}}, 400},
 		"a larger form":     {nil, url.Values{"action": {"freeze"}, "token": {token}, "x": {strings.Repeat("x", 100_000)}}, 400},
 		"token in the path": {nil, url.Values{"action": {"freeze"}}, 403},
@@ -236,7 +238,7 @@ func TestCookieIsStrict(t *testing.T) {
 	t.Parallel()
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
 	cookies := newBrowser(t, s).get("/login").Cookies()
-	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || !strings.HasPrefix(cookies[0].Name, "vcard_dashboard_") {
+	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Name != "vcard_dashboard_"+must(url.Parse(s.Root())).Port() {
 		t.Errorf("the cookies are %v", cookies)
 	}
 }
