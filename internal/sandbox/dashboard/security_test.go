@@ -31,9 +31,20 @@ func TestPagesWantALogin(t *testing.T) {
 	} else {
 		refused.has(t, "No account has this API key").lacks(t, s.Key)
 	}
-	if got := b.post("/login?next=%2Fcards", "", "key", s.Key, "next", "/cards?q=hidden").Request.URL.RequestURI(); got != "/cards?q=hidden" {
+	if got := b.post("/login?next=%2Fcards", "", "key", " "+s.Key+" ", "next", "/cards?q=hidden").Request.URL.RequestURI(); got != "/cards?q=hidden" {
 		t.Errorf("the login led to %s", got)
 	}
+	b.get("/login").has(t, "<h1>Overview</h1>")
+}
+
+// Somebody who opens the page to log in twice may use either.
+func TestTwoPagesToLogIn(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	b := newBrowser(t, s)
+	first := b.form("/login", "key", s.Key)
+	b.get("/login")
+	b.send(http.MethodPost, "/login", first).has(t, "<h1>Overview</h1>")
 }
 
 func TestLoginLeadsNowhereElse(t *testing.T) {
@@ -41,7 +52,7 @@ func TestLoginLeadsNowhereElse(t *testing.T) {
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
 	for _, next := range []string{
 		"https://evil.example/", "//evil.example", `/\evil.example`, "/a/..//evil.example", "javascript:alert(1)", "/api/v1/cards", "\x00",
-		"/%2Fevil.example", "/%2F", "/%2f%2fevil.example", "/%5Cevil.example", "/\t/evil.example", "/.%2e//evil.example", "///evil.example",
+		"/%2Fevil.example", "/%2F", "/%2f%2fevil.example", "/%5Cevil.example", "/\t/evil.example", "/.%2e//evil.example", "///evil.example", "cards",
 	} {
 		b := newBrowser(t, s)
 		if got := b.post("/login", "", "key", s.Key, "next", next).Request.URL; got.Path != "/" || got.Host != strings.TrimPrefix(s.Root(), "http://") {
@@ -101,12 +112,21 @@ func TestLogInsEnd(t *testing.T) {
 	b.get("/").has(t, "<h1>Log in</h1>")
 
 	b.logIn(s.Key)
-	cookies := b.client.Jar.Cookies(must(url.Parse(s.Root())))
-	token := tokenField.FindStringSubmatch(b.get("/").text)[1]
-	b.send(http.MethodPost, "/logout", url.Values{"token": {token}})
+	root, jar := must(url.Parse(s.Root())), b.client.Jar
+	replaced := jar.Cookies(root)
+	b.send(http.MethodPost, "/login", b.form("/", "key", s.Key)).has(t, "<h1>Overview</h1>")
+	cookies := jar.Cookies(root)
+	b.send(http.MethodPost, "/logout", nil)
+	b.get("/").has(t, "<h1>Overview</h1>")
+	b.send(http.MethodPost, "/logout", b.form("/"))
 	b.get("/").has(t, "<h1>Log in</h1>")
-	b.client.Jar.SetCookies(must(url.Parse(s.Root())), cookies)
-	b.get("/").has(t, "<h1>Log in</h1>")
+	if jar.Cookies(root)[0].Value == cookies[0].Value {
+		t.Error("the cookie is still there")
+	}
+	for _, ended := range [][]*http.Cookie{replaced, cookies} {
+		jar.SetCookies(root, ended)
+		b.get("/").has(t, "<h1>Log in</h1>")
+	}
 
 	key := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key")
 	other := newBrowser(t, s).logIn(key)
@@ -208,9 +228,12 @@ func TestFormsOfStrangers(t *testing.T) {
 		})
 	}
 	group.Wait()
-	large := newBrowser(t, s).post("/login", "", "key", s.Key, "more", strings.Repeat("x", 10_000))
-	if large.StatusCode != http.StatusBadRequest {
-		t.Errorf("a large form was answered %d", large.StatusCode)
+	b := newBrowser(t, s)
+	for _, path := range []string{"/login", "/logout"} {
+		large := b.send(http.MethodPost, path, b.form("/login", "key", s.Key, "more", strings.Repeat("x", 10_000)))
+		if large.StatusCode != http.StatusBadRequest {
+			t.Errorf("a large form to %s was answered %d", path, large.StatusCode)
+		}
 	}
 }
 
@@ -225,11 +248,33 @@ func TestHeaders(t *testing.T) {
 				t.Errorf("%s: the policy lacks %s", path, part)
 			}
 		}
-		if strings.Contains(policy, "unsafe") || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "same-origin" {
+		if strings.Contains(policy, "unsafe") || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Referrer-Policy") != "same-origin" ||
+			header.Get("X-Frame-Options") != "DENY" || header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
 			t.Errorf("%s: the headers are %v", path, header)
 		}
 		if cache := header.Get("Cache-Control"); cache != "no-store" {
 			t.Errorf("%s: Cache-Control is %q", path, cache)
+		}
+	}
+	if got := b.send(http.MethodHead, "/", nil); got.StatusCode != http.StatusOK {
+		t.Errorf("HEAD was answered %d", got.StatusCode)
+	}
+}
+
+// The page is served under every address of the machine, and under its own names.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	_, b := start(t)
+	for host, status := range map[string]int{
+		"localhost": 200, "LocalHost:8420": 200, "192.0.2.1": 200, "[::1]": 200, "[::1]:8420": 200, "localhost.evil.example": 403, "192.0.2.1.evil.example": 403,
+	} {
+		b.header = http.Header{"Host": {host}}
+		if got := b.get("/login"); got.StatusCode != status {
+			t.Errorf("%s was answered %d", host, got.StatusCode)
+		}
+		b.header.Set("Origin", "http://"+strings.ToLower(host))
+		if got := b.send(http.MethodPost, "/logout", nil).Request.Response; (got != nil) != (status == 200) {
+			t.Errorf("a form to %s led to %v", host, got)
 		}
 	}
 }
@@ -270,6 +315,8 @@ func TestOtherPathsAreTheAPIs(t *testing.T) {
 	b.get("/_%73andbox/clock").isJSON(t, 401)
 	b.get("/api%2Fv1/bins").isJSON(t, 401)
 	b.get("/api/v1/bins/").isJSON(t, 401)
+	b.get("/api").isJSON(t, 404)
+	b.get("/_sandbox").isJSON(t, 404)
 	b.get("/cards/").has(t, "There is no such page.")
 	for _, path := range []string{"//evil.example/..", "/cards/../api/v1/cards"} {
 		if got := b.get(path); got.StatusCode != http.StatusNotFound {
