@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 	for _, many := range []string{"many", "null", "1.5"} {
 		b.post("/world", "set-limits", "requests_per_minute", many).has(t, "must be an integer", `value="`+many+`"`)
 	}
-	b.post("/world", "restore-limits").has(t, "The limits are as documented.").lacks(t, "usually")
+	b.post("/world", "restore-limits", "requests_per_minute", "60").has(t, "The limits are as documented.").lacks(t, "usually")
 }
 
 // fieldsOf are the fields of the form that an id names, as a browser would send them.
@@ -57,7 +57,7 @@ func TestQuirks(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
 	usual := s.Get("/_sandbox/quirks").OK(200)
-	asShown := fieldsOf(b.get("/world").lacks(t, "usually"), "quirks")
+	asShown := fieldsOf(b.get("/world").has(t, "<small>the answer to changes of a terminated card</small>").lacks(t, "usually"), "quirks")
 	if got := len(asShown) / 2; got != len(usual.Body)+1 { // the wallet fields are two
 		t.Errorf("the form has %d fields for %d quirks", got, len(usual.Body))
 	}
@@ -71,7 +71,7 @@ func TestQuirks(t *testing.T) {
 		t.Errorf("the quirks are %s", got)
 	}
 	b.post("/world", "set-quirks", append(asShown, "cards_per_page", script)...).has(t, "&lt;script&gt;").lacks(t, script)
-	b.post("/world", "restore-quirks").has(t, "The quirks are as usual.").lacks(t, "usually")
+	b.post("/world", "restore-quirks", append(asShown, "idempotency", "conflict")...).has(t, "The quirks are as usual.").lacks(t, "usually")
 }
 
 func TestFaults(t *testing.T) {
@@ -82,13 +82,15 @@ func TestFaults(t *testing.T) {
 		return b.post("/world", "add-fault", append([]string{"method", "GET", "path", "/bins", "times", "1", "when", "before", "delay_ms", "0", "status", "503"}, fields...)...)
 	}
 	fault("then", "status", "body", `{"error":"<script>alert(1)</script>"}`).has(t, "The fault is set.", "answered 503").lacks(t, script)
-	if got := s.Get("/bins"); got.Status != http.StatusServiceUnavailable || got.Body["error"] != script {
+	if got := s.Get("/bins"); got.Status != http.StatusServiceUnavailable || got.Body["error"] != script || got.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("answered %d %s", got.Status, got.Raw)
 	}
 	fault("then", "status", "body", "Bad <gateway>")
 	if got := s.Send(t.Context(), http.MethodGet, "/bins", nil); got.Status != http.StatusServiceUnavailable || got.Raw != "Bad <gateway>" {
 		t.Errorf("answered %d %s", got.Status, got.Raw)
 	}
+	fault("then", "status", "body", " ")
+	s.Get("/bins").Refused(http.StatusServiceUnavailable, "injected_fault", "")
 	fault("then", "status", "path", "/nothing", "body", strings.Repeat("x", 20_000)).has(t, "The fault is set.")
 	b.post("/world", "remove-faults")
 	fault("then", "drop", "times", "0", "path", "/cards/*", "method", "*", "when", "after").has(t, "no answer, once the call is committed", "until removed")
