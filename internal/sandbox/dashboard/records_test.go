@@ -101,3 +101,31 @@ func TestLedgerThatIsWrong(t *testing.T) {
 	must(0, db.Close())
 	b.post("/ledger", "audit").has(t, "Not balanced at", "fees holds 1.01 USD").lacks(t, "Balanced at")
 }
+
+// Whatever happens on an account is said in words, on its overview and by the card.
+func TestActivityInWords(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	deposit := s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201).Text("id")
+	s.Post("/_sandbox/deposits/"+deposit+"/confirm", nil).OK(200)
+	b.get("/").has(t, ">deposit pending</span>", "BTC on their way", ">deposit confirmed</span>", "Into the wallet", ">opened</span>", "The account&#39;s opening balance")
+	card := s.Issue("100", `"auto_freeze_at":50`)
+	s.Post("/cards/"+card+"/fund", `{"amount":20}`).OK(200)
+	s.Post("/cards/"+card+"/withdraw", `{"amount":10}`).OK(200)
+	s.Authorize(card, "1000", "7311").OK(201)
+	s.Authorize(card, "70", "7311").OK(201)
+	s.Post("/cards/"+card+"/unfreeze", nil).OK(200)
+	s.Freeze(card)
+	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Corner Shop", "amount": 5}).OK(201)
+	s.Terminate(card)
+	for _, path := range []string{"/", "/cards/" + card} {
+		b.get(path).has(t, "Loaded from the wallet", "Funded from the wallet", "Withdrawn to the wallet", "Returned to the wallet", "insufficient funds",
+			">auto frozen</span>", "The balance fell below the threshold", "Transactions are enabled again", "Transactions are suspended", "Closed permanently",
+			`Corner Shop <span class="reason">3D Secure pending</span>`)
+	}
+
+	file := must(sql.Open("sqlite", s.Path))
+	must(file.ExecContext(t.Context(), `PRAGMA busy_timeout = 10000; UPDATE transactions SET decline_reason = NULL`)) // as an earlier version left it
+	must(0, file.Close())
+	b.get("/cards/"+card).has(t, "reason not kept").lacks(t, "insufficient funds")
+}
