@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	cardIDForm  = regexp.MustCompile(`^card_[A-Za-z0-9._-]{1,251}$`)
-	safeIDForm  = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,255}$`)
+	cardIDForm  = regexp.MustCompile(`^card_[A-Za-z0-9._~:=+-]{1,251}$`) // of any alphabet of tokens without a slash
+	safeIDForm  = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._~:=+-]{0,255}$`)
 	otherIDForm = regexp.MustCompile(`^((wh|txn|3ds|bin|evt)_.*|card_)$`)
 )
 

@@ -16,6 +16,8 @@ func TestCardID(t *testing.T) {
 	for id, want := range map[string]struct{ reference, imported bool }{
 		"card_9f2":                         {true, true},
 		"card_a.b-c_d":                     {true, true},
+		"card_Y2FyZA==":                    {true, true},
+		"card_eu:1~a+b":                    {true, true},
 		"4iahoy8o":                         {true, false}, // of a mocked provider
 		"9f2b6a52-1f3c-4a35-9f4e-0d6d6b1e": {true, false},
 		"":                                 {false, false},
