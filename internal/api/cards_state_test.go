@@ -246,6 +246,16 @@ func TestUndecidedChangesSayWhatWasTried(t *testing.T) {
 	}
 }
 
+// A response without the secret would come again with the next endpoint.
+func TestRegisterWebhookWithoutSecret(t *testing.T) {
+	t.Parallel()
+	service := &script{steps: []http.HandlerFunc{respond(201, `{"id":"wh_1","url":"https://hooks.example.com","events":["*"]}`)}}
+	_, err := newClient(t, service).RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}})
+	if n := len(service.requests()); n != 1 || kindOf(err) != "unknown" || !strings.Contains(err.Error(), "secret") {
+		t.Errorf("after %d requests: %v", n, err)
+	}
+}
+
 // slowService answers each request after a time, and breaks off the responses to
 // those that change something.
 type slowService struct {

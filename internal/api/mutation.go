@@ -191,6 +191,9 @@ func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
 // followUnknown gives a lost request the time to take effect, or to be dropped,
 // and then verifies.
 func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
+	if f.permanent && r.mutation.verify == nil { // it would be done again, to no more avail
+		return false, r.undecided(f.err)
+	}
 	switch o := r.waitAndVerify(f); {
 	case o.state != notApplied:
 		return false, r.end(o, f)
