@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,9 +13,18 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// CardStatus is the state of a card. Values that this client does not know are
-// carried through.
+// CardStatus is the state of a card, in lower case. Values that this client does
+// not know are carried through.
 type CardStatus string
+
+// UnmarshalJSON reads a status in any case: a frozen card must not be taken for
+// one that is not.
+func (s *CardStatus) UnmarshalJSON(data []byte) error {
+	var text string
+	err := json.Unmarshal(data, &text)
+	*s = CardStatus(strings.ToLower(text))
+	return err
+}
 
 // The documented states (API §3).
 const (

@@ -142,10 +142,11 @@ func decodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 // (API §1).
 type Timestamp string
 
-// UnmarshalJSON reads any text, and adds the zone to a time that lacks it.
+// UnmarshalJSON reads anything, and adds the zone to a time that lacks it: no
+// card or challenge becomes unreadable for its time.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, (*string)(t)); err != nil {
-		return err
+	if json.Unmarshal(data, (*string)(t)) != nil {
+		*t = Timestamp(data)
 	}
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
 		if _, err := time.Parse(layout, string(*t)); err == nil {

@@ -18,6 +18,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 	for name, body := range map[string]string{
 		"plain numbers":  `{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":50,"spending_limit":100.0,"label":"ads","created_at":"2026-03-01T12:00:00Z"}`,
 		"strings":        `{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":"50.00","spending_limit":"1e2","label":"ads","created_at":"2026-03-01T12:00:00Z"}`,
+		"capitals":       strings.Replace(cardBody, "active", "ACTIVE", 1),
 		"unknown fields": strings.Replace(cardBody, "{", `{"balance_eur":1.234,"owner":{"a":[1]},`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,6 +38,23 @@ func TestResponsesMayDiffer(t *testing.T) {
 		card, err := newClient(t, respond(200, body)).GetCard(t.Context(), "card_1")
 		if want := (api.CardListItem{ID: "card_1", BinID: "bin_1", Status: "sleeping"}); err != nil || card.CardListItem != want {
 			t.Errorf("%+v, %v", card, err)
+		}
+	})
+	t.Run("a time in seconds", func(t *testing.T) {
+		t.Parallel()
+		card, err := newClient(t, respond(200, strings.Replace(cardBody, `"2026-03-01T12:00:00Z"`, "1772366400", 1))).GetCard(t.Context(), "card_1")
+		if err != nil || card.CreatedAt != "1772366400" || card.Balance != 50*usd.Dollar {
+			t.Errorf("%+v, %v", card, err)
+		}
+	})
+	t.Run("an issued card with properties in another form", func(t *testing.T) {
+		t.Parallel()
+		for _, property := range []string{`"metadata":[{"key":"team"}]`, `"allowed_categories":[{"code":"ads"}]`, `"auto_freeze_at":false`, `"expires_at":1890000000`} {
+			service := &script{steps: []http.HandlerFunc{respond(200, `{"data":[]}`), respond(201, strings.Replace(cardBody, "{", "{"+property+",", 1))}}
+			issuance, err := newClient(t, service).IssueCard(t.Context(), request("ads"))
+			if err != nil || issuance.Card.ID != "card_1" || issuance.Recovered || issuance.Card.Metadata != nil || issuance.Card.AllowedCategories != nil || len(service.requests()) != 2 {
+				t.Errorf("%s: %+v, %v, after %d requests", property, issuance, err, len(service.requests()))
+			}
 		}
 	})
 	t.Run("an issued card of nulls", func(t *testing.T) {
