@@ -138,19 +138,22 @@ func decodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
 }
 
-// Timestamp is an ISO 8601 time with its zone: one that came without is in UTC
-// (API §1).
+// Timestamp is a time in RFC 3339, if the service told one in ISO 8601: one that
+// came without a zone is in UTC (API §1). Anything else stays as it came.
 type Timestamp string
 
-// UnmarshalJSON reads anything, and adds the zone to a time that lacks it: no
-// card or challenge becomes unreadable for its time.
+// UnmarshalJSON reads anything: no card or challenge becomes unreadable for its time.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, (*string)(t)) != nil {
 		*t = Timestamp(data)
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
-		if _, err := time.Parse(layout, string(*t)); err == nil {
-			*t = Timestamp(strings.Replace(string(*t), " ", "T", 1) + "Z")
+	if _, err := t.Time(); err == nil {
+		return nil
+	}
+	text := strings.Replace(strings.ToUpper(string(*t)), " ", "T", 1)
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "20060102T150405Z0700"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			*t = Timestamp(at.Format(time.RFC3339Nano))
 		}
 	}
 	return nil

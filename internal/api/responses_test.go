@@ -40,13 +40,27 @@ func TestResponsesMayDiffer(t *testing.T) {
 			t.Errorf("%+v, %v", card, err)
 		}
 	})
-	t.Run("a time in seconds", func(t *testing.T) {
-		t.Parallel()
-		card, err := newClient(t, respond(200, strings.Replace(cardBody, `"2026-03-01T12:00:00Z"`, "1772366400", 1))).GetCard(t.Context(), "card_1")
-		if err != nil || card.CreatedAt != "1772366400" || card.Balance != 50*usd.Dollar {
-			t.Errorf("%+v, %v", card, err)
-		}
-	})
+	for written, want := range map[string]api.Timestamp{
+		`"2026-03-01T12:00:00.123456Z"`:   "2026-03-01T12:00:00.123456Z",
+		`"2026-03-01T14:00:00+02:00"`:     "2026-03-01T14:00:00+02:00",
+		`"2026-03-01T12:00:00.250"`:       "2026-03-01T12:00:00.25Z",
+		`"2026-03-01 12:00:00"`:           "2026-03-01T12:00:00Z",
+		`"2026-03-01 12:00:00+00:00"`:     "2026-03-01T12:00:00Z",
+		`"2026-03-01T14:00:00,5+0200"`:    "2026-03-01T14:00:00.5+02:00",
+		`"2026-03-01t12:00:00z"`:          "2026-03-01T12:00:00Z",
+		`"2026-03-01T12:00Z"`:             "2026-03-01T12:00:00Z",
+		`"20260301T120000Z"`:              "2026-03-01T12:00:00Z",
+		`"Sun, 01 Mar 2026 12:00:00 UTC"`: "Sun, 01 Mar 2026 12:00:00 UTC",
+		`1772366400`:                      "1772366400",
+	} {
+		t.Run("the time "+written, func(t *testing.T) {
+			t.Parallel()
+			card, err := newClient(t, respond(200, strings.Replace(cardBody, `"2026-03-01T12:00:00Z"`, written, 1))).GetCard(t.Context(), "card_1")
+			if err != nil || card.CreatedAt != want || card.Balance != 50*usd.Dollar {
+				t.Errorf("%+v, %v", card, err)
+			}
+		})
+	}
 	t.Run("an issued card with properties in another form", func(t *testing.T) {
 		t.Parallel()
 		for _, property := range []string{`"metadata":[{"key":"team"}]`, `"allowed_categories":[{"code":"ads"}]`, `"auto_freeze_at":false`, `"expires_at":1890000000`} {
