@@ -79,13 +79,9 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		var card Card
 		issue := &call{
 			operation: operation, method: http.MethodPost, path: "/cards", body: body, budget: ratelimit.Creates,
-			accept: func(body []byte) error {
-				card = Card{}
-				if decodeObject(body, &card, requiredOfCard()...) == nil {
-					return nil
-				}
-				card = Card{} // the card is issued, in whatever form its other properties are shown
-				return decodeObject(body, &card.CardSummary, requiredOfCard()...)
+			accept: func(body []byte) (err error) {
+				card, err = decodeIssuedCard(body)
+				return err
 			},
 		}
 		how, err := c.mutate(ctx, &mutation{kind: MutationIssue, call: issue, verify: reconciliation.verify})
@@ -109,6 +105,24 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		// The response was for a card that another call has found and taken for its
 		// own, so this call has none yet and asks for it under a new key.
 	}
+}
+
+// decodeIssuedCard reads a card that was issued, whatever form the properties have
+// that only its issuance shows. An error names the card, which has been paid.
+func decodeIssuedCard(body []byte) (Card, error) {
+	var card Card
+	if decodeObject(body, &card, requiredOfCard()...) == nil {
+		return card, nil
+	}
+	card = Card{}
+	err := decodeObject(body, &card.CardSummary, requiredOfCard()...)
+	var its struct {
+		ID string `json:"id"`
+	}
+	if err != nil && json.Unmarshal(body, &its) == nil && its.ID != "" {
+		err = fmt.Errorf("card %s was issued, but %w", its.ID, err)
+	}
+	return card, err
 }
 
 // recoveredIssuance fills in what a list does not show, as far as can be read.

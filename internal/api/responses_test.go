@@ -71,6 +71,15 @@ func TestResponsesMayDiffer(t *testing.T) {
 			}
 		}
 	})
+	t.Run("an issued card that cannot be read", func(t *testing.T) {
+		t.Parallel()
+		card := strings.Replace(cardBody, "100.00", "null", 1)
+		service := &script{steps: []http.HandlerFunc{respond(200, `{"data":[]}`), respond(201, card), respond(200, `{"data":[`+card+`]}`)}}
+		_, err := newClient(t, service).IssueCard(t.Context(), request("ads"))
+		if kindOf(err) != "unknown" || !strings.Contains(err.Error(), "card card_1 was issued, but") || len(service.requests()) != 3 {
+			t.Errorf("%v, after %d requests", err, len(service.requests()))
+		}
+	})
 	t.Run("an issued card of nulls", func(t *testing.T) {
 		t.Parallel()
 		created := `{"id":"card_1","bin_id":"bin_1","status":"active","balance":50,"spending_limit":5000,"allowed_categories":null,"metadata":{"n":12345678901234567890},"auto_freeze_at":null}`
