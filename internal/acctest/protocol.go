@@ -149,9 +149,7 @@ func (p *Protocol) InvokeAction(name string, config, resolved Object) ([]string,
 	if refused := Diagnostics(validated.Diagnostics); refused.Errors() != "" {
 		return nil, refused
 	}
-	planned, err := p.server.PlanAction(p.ctx, &tfprotov6.PlanActionRequest{ActionType: name, Config: block})
-	p.check(err)
-	diagnostics := Diagnostics(append(validated.Diagnostics, planned.Diagnostics...))
+	diagnostics := append(Diagnostics(validated.Diagnostics), p.PlanAction(name, config)...)
 	if diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
@@ -169,6 +167,17 @@ func (p *Protocol) InvokeAction(name string, config, resolved Object) ([]string,
 		}
 	}
 	return progress, diagnostics
+}
+
+// PlanAction plans an action, without validating it first: Terraform validates
+// the values of variables as unknown.
+func (p *Protocol) PlanAction(name string, config Object) Diagnostics {
+	p.t.Helper()
+	planned, err := p.server.PlanAction(p.ctx, &tfprotov6.PlanActionRequest{
+		ActionType: name, Config: p.encode(p.schemas.ActionSchemas[name].Schema.ValueType(), config),
+	})
+	p.check(err)
+	return planned.Diagnostics
 }
 
 // Listed is one result of a list resource.

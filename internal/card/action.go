@@ -7,7 +7,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
@@ -34,6 +36,16 @@ func cardIDAttribute() schema.StringAttribute {
 		Validators:          []validator.String{session.CardID()},
 		MarkdownDescription: "Id of the card, of the form `card_…`.",
 	}
+}
+
+// ModifyPlan checks what validation has seen as unknown, the values of variables
+// among it.
+func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	var id types.String
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
+	checked := validator.StringResponse{}
+	session.CardID().ValidateString(ctx, validator.StringRequest{Path: path.Root("card_id"), ConfigValue: id}, &checked)
+	resp.Diagnostics.Append(checked.Diagnostics...)
 }
 
 // readCard reads the card that an action is about. It returns false, with an error,

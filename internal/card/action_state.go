@@ -18,7 +18,10 @@ type stateAction struct {
 	change     func(*api.Client, context.Context, string) (api.CardState, error)
 }
 
-var _ action.ActionWithConfigure = (*stateAction)(nil)
+var (
+	_ action.ActionWithConfigure  = (*stateAction)(nil)
+	_ action.ActionWithModifyPlan = (*stateAction)(nil)
+)
 
 // NewFreezeAction makes the action vcard_card_freeze.
 func NewFreezeAction() action.Action {

@@ -228,10 +228,40 @@ func TestTransferActionsCheckTheAmountAgain(t *testing.T) {
 		for _, name := range []string{"vcard_card_fund", "vcard_card_withdraw"} {
 			_, diags := p.InvokeAction(name, object{"card_id": card.ID, "amount": acctest.Unknown}, object{"amount": amount})
 			sayAll(t, amount, diags.Errors(), words)
+			if strings.Contains(diags.Errors(), "No amount") {
+				t.Errorf("%s %s: there is an amount, but it says %s", name, amount, diags.Errors())
+			}
 		}
 	}
 	if calls := requests(s); len(calls) > 0 {
 		t.Errorf("amounts that are none were sent: %v", calls)
+	}
+}
+
+// Terraform validates the values of variables as unknown, so a plan is the first
+// to see them.
+func TestActionsAreCheckedInThePlan(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	for name, test := range map[string]struct {
+		action string
+		config object
+		words  string
+	}{
+		"nothing":           {"fund", object{"card_id": "card_1", "amount": 0}, "at least 0.01 USD"},
+		"half a cent":       {"withdraw", object{"card_id": "card_1", "amount": "0.005"}, "two decimals"},
+		"null":              {"fund", object{"card_id": "card_1", "amount": nil}, "must say how many USD"},
+		"no card, fund":     {"fund", object{"card_id": "wh_1", "amount": 1}, "card_id must be a card id"},
+		"no card, freeze":   {"freeze", object{"card_id": "wh_1"}, "card_id must be a card id"},
+		"unknown":           {"fund", object{"card_id": acctest.Unknown, "amount": acctest.Unknown}, ""},
+		"unknown, freeze":   {"unfreeze", object{"card_id": acctest.Unknown}, ""},
+		"everything":        {"withdraw", object{"card_id": "card_1"}, ""},
+		"some of it, a lot": {"withdraw", object{"card_id": "card_1", "amount": 5000}, ""},
+	} {
+		errors := p.PlanAction("vcard_card_"+test.action, test.config).Errors()
+		if !strings.Contains(errors, test.words) || test.words == "" && errors != "" {
+			t.Errorf("%s: the plan says %q, want %q", name, errors, test.words)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -27,7 +28,10 @@ type transferAction struct {
 	withdraws  bool // takes everything when no amount is set, and the service may freeze the card for it
 }
 
-var _ action.ActionWithConfigure = (*transferAction)(nil)
+var (
+	_ action.ActionWithConfigure  = (*transferAction)(nil)
+	_ action.ActionWithModifyPlan = (*transferAction)(nil)
+)
 
 const outsideThePlan = " An action stands outside the plan: the plan's check of the wallet does not count what it moves, and `amount` of the card's `vcard_card` resource stays as it is. " +
 	"Each time that it runs it moves the money again. Needs Terraform 1.14."
@@ -81,13 +85,28 @@ func (a *transferAction) Schema(_ context.Context, _ action.SchemaRequest, resp 
 	}
 }
 
-func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	var config struct {
-		CardID types.String  `tfsdk:"card_id"`
-		Amount usdtype.Value `tfsdk:"amount"`
+// transferConfig is the configuration of an action that moves money.
+type transferConfig struct {
+	CardID types.String  `tfsdk:"card_id"`
+	Amount usdtype.Value `tfsdk:"amount"`
+}
+
+func (a *transferAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	a.cardAction.ModifyPlan(ctx, req, resp)
+	a.read(ctx, req.Config, &resp.Diagnostics)
+}
+
+// read returns the configuration, with an error where its amount is none.
+func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *diag.Diagnostics) (config transferConfig) {
+	diags.Append(from.Get(ctx, &config)...)
+	if !diags.HasError() {
+		diags.Append(a.checkAmount(ctx, config.Amount)...)
 	}
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	resp.Diagnostics.Append(a.checkAmount(ctx, config.Amount)...)
+	return config
+}
+
+func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	config := a.read(ctx, req.Config, &resp.Diagnostics)
 	amount, try := config.Amount.Amount(), a.try(config.Amount.Amount())
 	if config.Amount.IsNull() {
 		try = "withdraw everything from %s"
