@@ -77,6 +77,7 @@ func words() []mistake {
 		{`secret_wo_version = 1.1`, hookWith("secret_wo = \"abc\"\nsecret_wo_version = 1.1"), "secret_wo_version must be a whole number, got 1.1"},
 		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n", `status value must be one of: ["active" "frozen" "terminated"], got: "lost"`},
 		{`data vcard_card label = "nobody"`, "data \"vcard_card\" \"c\" {\n  label = \"nobody\"\n}\n", `No live card is labelled "nobody"`},
+		{`url = "https://example.com:99999"`, hookWith(`url = "https://example.com:99999"`), "begins with https://, as in https://example.com/events, got one with a port over 65535"},
 		{`url = "http://example.com"`, hookWith(`url = "http://example.com"`), "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
 		{`events = ["card.create"]`, hookWith(`events = ["card.create"]`), `there is no event "card.create". There are card.created`},
 		{`events = ["*", "card.created"]`, hookWith(`events = ["*", "card.created"]`), `"*" subscribes to all events and stands alone`},

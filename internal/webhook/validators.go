@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -84,9 +85,17 @@ func (v httpsURL) ValidateString(ctx context.Context, req validator.StringReques
 		got = "one that begins with " + u.Scheme + ":"
 	case u.Hostname() == "":
 		got = "one without a host"
+	case !isPort(u.Port()):
+		got = "one with a port over 65535"
 	default:
 		return
 	}
 	resp.Diagnostics.AddAttributeError(req.Path, "Not an https address",
 		fmt.Sprintf("%s must be %s, as in https://example.com/events, got %s. Events are delivered over https only.", req.Path, v.Description(ctx), got))
+}
+
+// isPort takes a port of digits, as url.Parse leaves it, or none.
+func isPort(digits string) bool {
+	_, err := strconv.ParseUint(digits, 10, 16)
+	return digits == "" || err == nil
 }
