@@ -292,3 +292,28 @@ func TestHeldOnATerminatedCard(t *testing.T) {
 	b.get("/").has(t, held)
 	b.get("/cards/"+card).has(t, held, "Settle…")
 }
+
+// A bar is a part of its whole, seen as soon as there is any of it, and never more.
+func TestBars(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("100")
+	for range 3 {
+		s.Get("/cards/" + card + "/details").OK(200)
+	}
+	for limit, want := range map[string]string{
+		"1000": `3 of 1000</td><td class="share"><svg class="bar" [^>]*><rect [^>]*><rect class="part" width="1"`,
+		"4":    `3 of 4</td><td class="share"><svg class="bar" [^>]*><rect [^>]*><rect class="part" width="75"`,
+		"3":    `3 of 3</td><td class="share"><svg class="bar full" [^>]*><rect [^>]*><rect class="part" width="100"`,
+		"2":    `3 of 2</td><td class="share"><svg class="bar full" [^>]*><rect [^>]*><rect class="part" width="100"`,
+		"0":    `no limit</td><td class="share"><svg class="bar" [^>]*><rect [^>]*><rect class="part" width="0"`,
+	} {
+		s.Put("/_sandbox/limits", `{"details_per_minute":`+limit+`}`).OK(200)
+		if page := b.get("/"); !regexp.MustCompile(`Details read, last minute</th><td class="number">` + want).MatchString(page.text) {
+			t.Errorf("of %s, the page lacks %s:\n%s", limit, want, page.text)
+		}
+	}
+	if page := b.get("/cards/" + card); !strings.Contains(page.text, `<rect class="part" width="0"`) {
+		t.Errorf("there is a bar of nothing:\n%s", page.text)
+	}
+}
