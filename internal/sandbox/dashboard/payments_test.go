@@ -70,9 +70,12 @@ func TestTransactionsInPages(t *testing.T) {
 	if rows != all {
 		t.Errorf("the pages have %d transactions", rows)
 	}
-	for _, far := range []string{"999999", "99999999999999999999", "-1", "x"} {
-		if got := b.get("/transactions?page=" + far); got.StatusCode != http.StatusOK {
-			t.Errorf("page %s was answered %d", far, got.StatusCode)
+	for number, part := range map[string]string{
+		"999999": "No transactions match", "9223372036854775807": "No transactions match",
+		"99999999999999999999": "1–50 of 120", "0": "1–50 of 120", "-1": "1–50 of 120", "x": "1–50 of 120",
+	} {
+		if got := b.get("/transactions?page="+number).has(t, part); got.StatusCode != http.StatusOK {
+			t.Errorf("page %s was answered %d", number, got.StatusCode)
 		}
 	}
 }
