@@ -129,7 +129,7 @@ func TestStoryOfACard(t *testing.T) {
 	page := "/cards/" + card
 	b.get("/cards?q=umm").has(t, "summer", "100.00")
 	b.get("/cards?q=winter").has(t, "No cards match")
-	b.post(page, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has(t, "Authorized: 40.00 USD", "60.00")
+	b.post(page, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has(t, "Authorized: 40.00 USD", "60.00", `href="/cards" aria-current="page"`)
 	authorization := s.Get("/transactions").Data()[0]["id"].(string)
 	b.post(page, "settle", "transaction_id", authorization, "amount", "38.50").has(t, "is settled", "61.50")
 	settlement := s.Get("/transactions").Data()[0]["id"].(string)
@@ -156,6 +156,9 @@ func TestRefusedForm(t *testing.T) {
 		t.Errorf("answered %d", refused.StatusCode)
 	}
 	refused.has(t, "Amount must be a number.", `value="4,50"`, `value="Corner Shop"`)
+	if n := strings.Count(refused.text, `value="4,50"`); n != 1 {
+		t.Errorf("%d forms have what was typed into one", n)
+	}
 	b.post(page, "buy", "amount", "-1", "merchant", "Corner Shop", "mcc", "7311").has(t, "Amount must be above 0.")
 	if n := len(s.Get("/transactions").Data()); n != 0 {
 		t.Errorf("%d transactions", n)

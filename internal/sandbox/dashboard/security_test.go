@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +99,23 @@ func (w *wall) advance(by time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.at = w.at.Add(by)
+}
+
+// A page that is open is told of every change, and of the time alone.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	clock := &wall{at: day(1)}
+	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
+	version := func() string {
+		return regexp.MustCompile(`"version":"[^"]+"`).FindString(b.get("/live").has(t, `"now":"2026-03-01 12:0`, `"ended":false`).text)
+	}
+	first := version()
+	s.Issue("100")
+	second := version()
+	clock.advance(10 * time.Second)
+	if third := version(); first == "" || first == second || second == third {
+		t.Errorf("the versions are %s, %s and %s", first, second, third)
+	}
 }
 
 func TestLogInsEnd(t *testing.T) {
@@ -318,7 +336,7 @@ func TestOtherPathsAreTheAPIs(t *testing.T) {
 	b.get("/api").isJSON(t, 404)
 	b.get("/_sandbox").isJSON(t, 404)
 	b.get("/cards/").has(t, "There is no such page.")
-	for _, path := range []string{"//evil.example/..", "/cards/../api/v1/cards"} {
+	for _, path := range []string{"//", "//evil.example/..", "/cards/../api/v1/cards"} {
 		if got := b.get(path); got.StatusCode != http.StatusNotFound {
 			t.Errorf("%s was answered %d", path, got.StatusCode)
 		}
