@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +31,9 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 		"a key in the path":     {"http://localhost/" + testKey, testKey, "API key"},
 		"a key":                 {testKey, testKey, "API key"},
 		"a query":               {good + "?key=1", testKey, "query"},
+		"a fragment":            {good + "#v1", testKey, "fragment"},
+		"no host":               {"https:///api/v1", testKey, "be an address"},
+		"no address":            {"https://[::1/api/v1", testKey, "be an address"},
 		"no key":                {good, "", "sk_live_"},
 		"another prefix":        {good, "pk_test_1234567", "sk_live_"},
 		"only the prefix":       {good, "sk_live_", "sk_live_"},
@@ -38,6 +43,10 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := api.New(api.Config{BaseURL: test.base, APIKey: api.Secret(test.key)})
+			field := api.FieldBaseURL
+			if test.want == "sk_live_" || test.want == "line break" {
+				field = api.FieldAPIKey
+			}
 			switch {
 			case test.want == "":
 				if err != nil {
@@ -45,11 +54,20 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 				}
 			case err == nil || !strings.Contains(err.Error(), test.want):
 				t.Errorf("error %v, want one about %q", err, test.want)
+			case isSecret(err) != slices.Contains([]string{"API key", "user name", "query", "fragment"}, test.want):
+				t.Errorf("error %v, which lets its value be shown: %t", err, !isSecret(err))
+			case !strings.HasPrefix(err.Error(), "the "+field+" must "):
+				t.Errorf("error %v names the wrong field", err)
 			case len(test.key) > 10 && strings.Contains(err.Error(), strings.Fields(test.key)[0]) || strings.Contains(err.Error(), "pw"):
 				t.Errorf("the error repeats a secret: %v", err)
 			}
 		})
 	}
+}
+
+func isSecret(err error) bool {
+	broken, ok := errors.AsType[*api.ConfigError](err)
+	return ok && broken.Secret
 }
 
 func TestConfigAndClientDoNotShowTheKey(t *testing.T) {

@@ -139,6 +139,42 @@ func TestOneFailingEndpointStopsNoOther(t *testing.T) {
 	}
 }
 
+// A call that fails while another is answered is no outage.
+func TestFailuresBesideAnswersAreNoOutage(t *testing.T) {
+	t.Parallel()
+	failing, answered := make(chan struct{}), make(chan struct{})
+	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/card_1") {
+			respond(200, cardBody)(w, r)
+			return
+		}
+		failing <- struct{}{}
+		<-answered
+		w.WriteHeader(http.StatusInternalServerError)
+	}), func(c *api.Config) { c.MaxRetries = 0 })
+	get := func(id string) error { _, err := client.GetCard(t.Context(), id); return err }
+	if err := get("card_1"); err != nil { // else one call goes ahead of the others
+		t.Fatal(err)
+	}
+	for range 3 {
+		ended := make(chan error, 1)
+		go func() { ended <- get("card_2") }()
+		select {
+		case <-failing:
+		case err := <-ended:
+			t.Fatalf("nothing was sent: %v", err)
+		}
+		if err := get("card_1"); err != nil {
+			t.Error(err)
+		}
+		answered <- struct{}{}
+		err := <-ended
+		if _, outage := errors.AsType[*api.OutageError](err); err == nil || outage {
+			t.Errorf("%v (%T)", err, err)
+		}
+	}
+}
+
 func TestRefusedConnectionIsFoundOutAtOnce(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

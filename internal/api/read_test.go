@@ -200,6 +200,11 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 	}{
 		"read":   {func(c *api.Client) error { _, err := c.WalletBalance(t.Context()); return err }, 3},
 		"change": {func(c *api.Client) error { _, err := c.FreezeCard(t.Context(), "card_1"); return err }, 5},
+		"read after a change": {func(c *api.Client) error {
+			_, _ = c.FreezeCard(t.Context(), "card_1")
+			_, err := c.WalletBalance(t.Context())
+			return err
+		}, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,9 +63,9 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 		_, err := c.RegisterWebhook(context.Background(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}, Secret: "whsec_" + planted})
 		return err
 	}
-	const own, token = "correct horse battery", "to-ken77"
+	const own, token, password = "correct horse battery", "to-ken77", "pa55word"
 	registerOwn := func(c *api.Client) error {
-		_, err := c.RegisterWebhook(context.Background(), api.WebhookRequest{URL: "https://hooks.example.com/v/" + token + "?key=" + token, Events: []string{"*"}, Secret: own})
+		_, err := c.RegisterWebhook(context.Background(), api.WebhookRequest{URL: "https://me:" + password + "@hooks.example.com/v/" + token + "?key=" + token, Events: []string{"*"}, Secret: own})
 		return err
 	}
 	get := func(c *api.Client) error { _, err := c.GetCard(context.Background(), "card_1"); return err }
@@ -84,6 +84,7 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 		"a secret in a page":       {register, 400, `whsec_` + planted + plantedOTP},
 		"a secret of one's own":    {registerOwn, 400, `{"error":"invalid_request","message":"` + own + ` is too short"}`},
 		"an address with a token":  {registerOwn, 400, `{"error":"invalid_request","message":"/v/` + token + ` cannot be reached"}`},
+		"an address's password":    {registerOwn, 400, `{"error":"invalid_request","message":"me:` + password + ` is not wanted"}`},
 		"a code with a token":      {registerOwn, 400, `{"error":"` + token + `"}`},
 		"the key in a message":     {get, 401, `{"error":"unauthorized","message":"unknown key ` + testKey + `"}`},
 		"the key in a page":        {get, 401, `no key ` + testKey},
@@ -98,7 +99,7 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			for _, secret := range []string{planted, plantedOTP, "tail9", "0000 1234", own, token} {
+			for _, secret := range []string{planted, plantedOTP, "tail9", "0000 1234", own, token, password} {
 				if strings.Contains(err.Error(), secret) || strings.Contains(fmt.Sprintf("%+v %#v", err, err), secret) {
 					t.Errorf("repeats a secret: %v", err)
 				}

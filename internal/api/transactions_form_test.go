@@ -61,6 +61,30 @@ func TestTransactionsAreAskedForAsTheServiceWants(t *testing.T) {
 			}
 		})
 	}
+	t.Run("no per_page, in two pages", func(t *testing.T) {
+		t.Parallel()
+		service := newFakeService()
+		card := service.add(api.CardListItem{})
+		for range 30 {
+			service.spend(card, api.TransactionSettlement, usd.Dollar, 0)
+		}
+		read := 0
+		for _, err := range newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Has("per_page") {
+				respond(400, `{"error":"invalid_request","message":"no"}`)(w, r)
+				return
+			}
+			service.ServeHTTP(w, r)
+		})).Transactions(t.Context(), api.TransactionFilter{CardID: card.ID}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			read++
+		}
+		if read != 30 {
+			t.Errorf("%d transactions", read)
+		}
+	})
 	t.Run("what is wrong itself", func(t *testing.T) {
 		t.Parallel()
 		service := &picky{everything: true, status: 400}

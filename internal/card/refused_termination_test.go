@@ -2,6 +2,8 @@ package card_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -96,6 +98,16 @@ func TestFundIsNotRepeatedAfterATaintedCardStayed(t *testing.T) {
 			w.Must("taint", "vcard_card.test")
 			prints(t, applyFails(t, w, asked), c.refusal, "compare what it holds with amount", "terraform untaint")
 			w.Must("untaint", "vcard_card.test")
+			id := onlyCard(s).ID
+			var reads atomic.Int64
+			through(w, s.Proxy(func(rw http.ResponseWriter, r *http.Request) bool {
+				if !isCall(r, http.MethodGet, "/"+id) || reads.Add(1) == 1 { // the refresh
+					return false
+				}
+				answer(rw, http.StatusInternalServerError, "")
+				return true
+			}), "")
+			prints(t, applyFails(t, w, asked), "Could not fund card", "answered 500")
 			through(w, s, "")
 			balance := "500.00"
 			if c.made {

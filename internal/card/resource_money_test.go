@@ -1,10 +1,14 @@
 package card_test
 
 import (
+	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -166,6 +170,143 @@ func TestKeyStaysWhenTheLookIsRefused(t *testing.T) {
 			t.Errorf("%s, and before %s", key, keys[0])
 		}
 	}
+}
+
+// What was refused is asked for anew, since a service may repeat a refusal under
+// its key, unless an attempt before it may still be on its way.
+func TestKeyAfterARefusal(t *testing.T) {
+	t.Parallel()
+	refused := refusal(400, "insufficient_funds", "no")
+	for name, test := range map[string]struct {
+		answers []any
+		keys    int
+	}{
+		"refused":            {[]any{refused}, 2},
+		"lost, then refused": {[]any{"drop", refused}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := issued(t, object{"amount": 100})
+			f.account = object{"idempotency_keys": "honoured", "max_retries": 0}
+			for _, answer := range test.answers {
+				fault(f.s, "POST", "/cards/*/fund", "before", 1, answer)
+				f.says("the error", f.tryApply(object{"amount": 140}).Errors(), "Could not fund card")
+			}
+			f.apply(object{"amount": 140})
+			keys := keysOf(f)
+			if n := len(keys); n != len(test.answers)+1 {
+				t.Errorf("%d funds were sent", n)
+			}
+			if n := len(slices.Compact(keys)); n != test.keys {
+				t.Errorf("they were sent under %d keys, want %d: %q", n, test.keys, keys)
+			}
+		})
+	}
+}
+
+// A plan that moves money says when the card holds more than Terraform knows of.
+func TestPlanNamesMoneyFromElsewhere(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 60})
+	for _, step := range []struct {
+		happens func()
+		words   []string
+	}{
+		{func() {}, nil},
+		{func() { f.spend(500) }, nil},
+		{
+			func() { f.s.Post("/cards/"+f.id()+"/fund", object{"amount": 30}).OK(200) },
+			[]string{"holds 25.00 USD more than when Terraform last moved money on it", "It held 60.00 USD then and holds 85.00 USD now", "this movement of 40.00 USD"},
+		},
+	} {
+		step.happens()
+		f.refresh()
+		_, diags := f.plan(object{"amount": 100})
+		f.succeed(diags)
+		f.says("the warning", diags.Warnings(), step.words...)
+	}
+	_, diags := f.plan(object{"amount": 60})
+	f.says("a plan that moves nothing", diags.Warnings())
+}
+
+// What a run that was cut off may have moved is not planned as if it were to be
+// moved for certain.
+func TestPlansOfWhatMayHaveBeenMoved(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 100, "top_up": object{"below": 40, "to": 80}})
+	f.s.Post("/cards/"+f.id()+"/fund", object{"amount": 40}).OK(200)
+	f.refresh()
+	issue(f.s, map[string]any{"amount": f.s.Wallet() - 11*usd.Dollar})                        // which leaves 10
+	change, diags := f.plan(object{"amount": 140, "top_up": object{"below": 150, "to": 150}}) // 10 to 150, if the 40 are there
+	f.succeed(diags)
+	f.same("the plan", object{"topped_up": acctest.Number("10")}, change.Planned)
+	for amount, counted := range map[float64]bool{140: false, 140.01: true} {
+		_, diags = f.plan(object{"amount": amount})
+		f.succeed(diags)
+		if got := strings.Contains(diags.Warnings(), "may not be payable"); got != counted {
+			t.Errorf("amount = %v: %s", amount, diags.Warnings())
+		}
+	}
+
+	f.spend(8000) // of 140, as after a withdrawal of 40
+	f.refresh()
+	_, diags = f.plan(object{"amount": 60, "top_up": object{"below": 40, "to": 80}})
+	f.succeed(diags)
+	f.says("the warning", diags.Warnings(), "The withdrawal from", "may have been made already")
+	_, diags = f.plan(object{"amount": 60.01, "top_up": object{"below": 40, "to": 80}})
+	f.says("the warning", diags.Warnings(), "may have been made already")
+}
+
+func TestWithdrawingAllThatTheCardHolds(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 60})
+	f.spend(1000)
+	f.refresh()
+	f.failsToPlan(object{"amount": 9.99}, "The card holds less than that")
+	f.apply(object{"amount": 10})
+	f.holds("active", 0, 1000000-100)
+}
+
+// A movement that was left undecided is asked for again under its key, once the
+// service is known to honour it.
+func TestUndecidedMovementIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.s = acctest.Start(t, contract.RequestsOnly())
+	f.apply(object{"amount": 60})
+	f.account = object{"max_retries": 0}
+	fault(f.s, "GET", "/transactions", "before", 1, "pass")
+	fault(f.s, "GET", "/transactions", "before", 0, down)
+	fault(f.s, "POST", "/cards/*/fund", "after", 1, "drop")
+	f.says("the error", f.tryApply(object{"amount": 100}).Errors(), "Money may or may not have moved")
+	f.refresh()
+	f.account["idempotency_keys"] = "honoured"
+	f.failsToPlan(object{"amount": 101}, "An earlier movement of money on card "+f.id())
+	f.succeed(f.tryApply(object{"amount": 100}))
+	f.holds("active", 10000, 1000000-10100)
+}
+
+// What the service made of a withdrawal under the threshold has to be seen.
+func TestWithdrawalAfterWhichTheCardCannotBeRead(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 100, "auto_freeze_at": 60})
+	var withdrawn atomic.Bool
+	service := f.s
+	f.s = service.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		if withdrawn.Load() && isCall(r, http.MethodGet, "/"+f.id()) {
+			answer(w, http.StatusInternalServerError, "")
+			return true
+		}
+		withdrawn.Store(withdrawn.Load() || isCall(r, http.MethodPost, "/withdraw"))
+		return false
+	})
+	f.account = object{"max_retries": 0}
+	f.says("the error", f.tryApply(object{"amount": 50, "auto_freeze_at": 60}).Errors(), "see whether the service froze card "+f.id(), "after the withdrawal", "answered 500")
+	f.same("the state", object{"amount": acctest.Number("50"), "balance": acctest.Number("50"), "status": "active"}, f.card.Values)
+	f.s = service
+	f.refresh()
+	f.same("the refreshed state", object{"frozen": true, "status": "frozen"}, f.card.Values)
+	f.holds("frozen", 5000, 1000000-5100)
 }
 
 // A second card with the label of one that is in the state, planned before that is read.

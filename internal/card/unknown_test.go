@@ -21,6 +21,15 @@ func (f *fixture) turnsOut(unknown, known object) {
 	}
 }
 
+func TestUnknownAmountWithoutATopUp(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 60})
+	change, diags := f.plan(object{"amount": acctest.Unknown})
+	f.succeed(diags)
+	f.says("the warning", diags.Warnings())
+	f.same("the plan", object{"balance": acctest.Unknown, "topped_up": acctest.Number("0")}, change.Planned)
+}
+
 func TestUnknownAmountTurnsOut(t *testing.T) {
 	t.Parallel()
 	type pair struct{ unknown, known any }

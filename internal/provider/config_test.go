@@ -1,17 +1,21 @@
 package provider_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
 
 const card = `
@@ -147,5 +151,80 @@ func TestAddressesThatHoldSecretsAreNotShown(t *testing.T) {
 		if code == 0 || !strings.Contains(output, "Error: ") || strings.Contains(output, "planted") {
 			t.Errorf("ended with %d: %s", code, output)
 		}
+	}
+}
+
+// instantClock moves only when somebody waits.
+type instantClock struct {
+	mu     sync.Mutex
+	began  time.Time
+	waited time.Duration
+}
+
+func (c *instantClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.began.Add(c.waited)
+}
+
+func (c *instantClock) Wait(_ context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waited += d
+	return nil
+}
+
+func TestRateLimits(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	issued := s.Issue("50")
+	type call func(*acctest.Protocol) acctest.Diagnostics
+	read := func(p *acctest.Protocol) acctest.Diagnostics {
+		_, diags := p.ReadDataSource("vcard_card", acctest.Object{"id": issued})
+		return diags
+	}
+	details := func(p *acctest.Protocol) acctest.Diagnostics {
+		_, diags := p.OpenEphemeral("vcard_card_details", acctest.Object{"card_id": issued})
+		return diags
+	}
+	create := func(p *acctest.Protocol) acctest.Diagnostics {
+		change, diags := p.Plan(acctest.Instance{Type: "vcard_card"}, acctest.Object{"bin_id": "bin_ads_visa_us", "amount": 50})
+		if diags.Errors() == "" {
+			_, diags = p.Apply(change, nil)
+		}
+		return diags
+	}
+	for name, test := range map[string]struct {
+		limited, free call // free is nil where the limit is that of all calls
+		wait          time.Duration
+	}{
+		"requests_per_minute": {read, nil, time.Minute},
+		"requests_per_hour":   {read, nil, time.Hour},
+		"creates_per_minute":  {create, details, time.Minute},
+		"details_per_minute":  {details, create, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := &instantClock{began: time.Now()}
+			p := acctest.Configure(t, acctest.Object{"base_url": s.URL, "api_key": s.Key, "rate_limits": acctest.Object{name: 1}}, provider.WithClock(clock))
+			twice := func(call call) time.Duration {
+				began := clock.Now()
+				for range 2 {
+					if text := call(p).Errors(); text != "" {
+						t.Fatal(text)
+					}
+				}
+				return clock.Now().Sub(began)
+			}
+			if waited := twice(test.limited); waited < test.wait || waited > test.wait+time.Minute {
+				t.Errorf("two calls waited %s, want %s", waited, test.wait)
+			}
+			if test.free == nil {
+				return
+			}
+			if waited := twice(test.free); waited > time.Second {
+				t.Errorf("calls of another limit waited %s", waited)
+			}
+		})
 	}
 }
