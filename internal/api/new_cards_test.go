@@ -145,6 +145,10 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 	if ids := list(api.CardFilter{BinID: "bin_1", Status: api.StatusActive}); !slices.Equal(ids, []string{"card_1", "card_2"}) || reads == 0 {
 		t.Errorf("%q after %d reads", ids, reads)
 	}
+	service.hooks["/cards/card_1"] = respond(404, `{"error":"not_found","message":"no such card"}`)
+	if ids := list(api.CardFilter{}); !slices.Equal(ids, []string{"card_2"}) {
+		t.Errorf("%q, though card_1 is not there", ids)
+	}
 }
 
 func TestListOfNewCardsEndsEarly(t *testing.T) {

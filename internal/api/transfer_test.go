@@ -93,6 +93,12 @@ func TestTransferAcrossFailures(t *testing.T) {
 			defer b.mu.Unlock()
 			b.history[len(b.history)-1]["currency"] = "EUR"
 		}, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
+		"a transaction that cannot be read": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionAuthorization, 0, 0)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.history[len(b.history)-1]["amount"] = "much"
+		}, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
 		"the history was cut":             {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); b.history = nil }, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
 		"somebody else moved money":       {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); c.Balance -= 3 }, spent: 3, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
 		"a fee as large as what is moved": {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 1, step) }, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
