@@ -63,7 +63,7 @@ func TestBadConfigurations(t *testing.T) {
 		{`sandbox = { path = "x.db" }
 		request_timeout = "soon"`, "request_timeout must be a duration of at least 1s"},
 		{`sandbox = { path = "x.db" }
-		rate_limits = { creates_per_minute = 1000001 }`, "rate_limits.creates_per_minute value must be between 1 and 1000000, got: 1000001"},
+		rate_limits = { creates_per_minute = 1000001 }`, "rate_limits.creates_per_minute must be a whole number between 1 and 1000000, got 1000001"},
 	} {
 		steps = append(steps, resource.TestStep{
 			Config: "provider \"vcard\" {\n" + c.lines + "\n}\n" + card, PlanOnly: true, ExpectError: wrapped(c.want),
