@@ -2,9 +2,11 @@ package card
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -21,14 +23,14 @@ type otherwise struct {
 	Answered string `json:"answered"`
 }
 
-// keepRequested keeps what the plan asked a new card to be, and returns what it
-// is instead: Terraform takes any other value for a bug of the provider, and
-// taints the card.
-func (m *model) keepRequested(plan model) issuedOtherwise {
+// keepRequested keeps what the plan asked a new card to be, and returns what it is
+// instead, but for what is known of that: Terraform takes any other value for a bug
+// of the provider, and taints the card.
+func (m *model) keepRequested(plan model, known issuedOtherwise) issuedOtherwise {
 	answers := m.fixedValues()
 	made := issuedOtherwise{}
 	for name, asked := range plan.fixedValues() {
-		if answers[name] != asked {
+		if _, told := known[name]; !told && answers[name] != asked {
 			made[name] = otherwise{asked, answers[name]}
 		}
 	}
@@ -42,6 +44,21 @@ func (m *model) keepRequested(plan model) issuedOtherwise {
 		m.SpendingLimit = plan.SpendingLimit
 	}
 	return made
+}
+
+// keepFirstReading takes what the first reading of a new card shows otherwise for
+// what the service made of it: a response to its issuance may repeat what was asked.
+func (s *privateState) keepFirstReading(read *model, issued model) diag.Diagnostics {
+	s.Unread = false
+	made := read.keepRequested(issued, s.IssuedOtherwise)
+	if len(made) == 0 {
+		return nil
+	}
+	if s.IssuedOtherwise == nil {
+		s.IssuedOtherwise = issuedOtherwise{}
+	}
+	maps.Copy(s.IssuedOtherwise, made)
+	return diag.Diagnostics{issuedDifferently(*read, made.differences(issued, api.Card{}))}
 }
 
 // fixedValues are the known values that are fixed at issuing and that the

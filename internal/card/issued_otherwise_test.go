@@ -122,3 +122,29 @@ output "found" {
 	prints(t, output, "found = true")
 	plansNothing(t, w)
 }
+
+// A service may repeat at issuing what was asked, and show only later what it made
+// of it.
+func TestValuesThatAreShownOtherwiseLater(t *testing.T) {
+	t.Parallel()
+	s := tidies(t)
+	w := workspace(t, s)
+	through(w, s.Proxy(func(rw http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost {
+			return false
+		}
+		issued := forward(s, r)
+		issued.Body["label"], issued.Body["spending_limit"] = " ads ", 60000
+		body, _ := json.Marshal(issued.Body)
+		answer(rw, issued.Status, string(body))
+		return true
+	}), "")
+	printsNot(t, apply(w, oneCard(untidy)), "otherwise than asked")
+	for range 2 {
+		output := plansNothing(t, w)
+		prints(t, output, "otherwise than asked", `label "ads" in place of " ads "`, "spending_limit 50000.00 in place of 60000.00")
+	}
+	w.Must("apply", "-no-color", "-auto-approve", "-refresh-only")
+	printsNot(t, plansNothing(t, w), "otherwise than asked")
+	serviceHolds(t, s, "active", 60*usd.Dollar, acctest.InitialBalance-61*usd.Dollar)
+}

@@ -32,6 +32,8 @@ type privateState struct {
 	Imported bool `json:"imported,omitempty"`
 	// IssuedOtherwise is what the service made of what was asked.
 	IssuedOtherwise issuedOtherwise `json:"issued_otherwise,omitempty"`
+	// Unread cards have not been read since they were issued.
+	Unread bool `json:"unread,omitempty"`
 	// JustImported spares the read with which Terraform follows an import.
 	JustImported bool `json:"just_imported,omitempty"`
 	// Pending is a movement of money whose outcome is not known.

@@ -66,9 +66,9 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.fromAPI(issued.Card.CardListItem)
 	state.CreatedAt = session.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
 	state.ExpiresAt = stringOrNull(issued.Card.ExpiresAt)
-	made := state.keepRequested(plan)
+	made := state.keepRequested(plan, nil)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	private := privateState{Anchor: api.IssueAnchor(request.Amount), Token: uuid.NewString(), IssuedOtherwise: made}
+	private := privateState{Anchor: api.IssueAnchor(request.Amount), Token: uuid.NewString(), IssuedOtherwise: made, Unread: true}
 	if request.SpendingLimit == nil {
 		private.DefaultLimit = state.SpendingLimit.Pointer()
 	}

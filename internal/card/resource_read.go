@@ -61,6 +61,9 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.State.RemoveResource(ctx)
 		return
 	}
+	if private.Unread {
+		resp.Diagnostics.Append(private.keepFirstReading(&state, before)...)
+	}
 	r.reconcile(ctx, &state, &private, &resp.Diagnostics)
 	if len(private.Addresses) == 0 {
 		if account, err := r.session.Account(ctx); err == nil {
