@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -127,6 +129,9 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 // until it is answered. When that takes too long, what the service shows decides.
 func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
 	if response, ok := errors.AsType[*Error](f.err); ok && f.class == refused && response.Code != "" {
+		if r.uncertain && mayBeRepetition(response) {
+			return r.followUnknown(f)
+		}
 		return false, f.afterLostResponse() // had it been applied before, the service would have repeated that response
 	}
 	r.uncertain = true
@@ -243,6 +248,15 @@ func (r *mutationRun) end(o outcome, f *failure) error {
 
 func (r *mutationRun) undecided(err error) error {
 	return &UndecidedError{Kind: r.mutation.kind, Operation: r.mutation.call.operation, Key: r.key, Attempts: r.attempts, SentAt: r.sentAt, Err: err}
+}
+
+// mayBeRepetition reports whether a refusal may be that of a request that was
+// processed before, where a service counts a key once by refusing its repetition.
+func mayBeRepetition(refused *Error) bool {
+	code := strings.ToLower(refused.Code)
+	return refused.Status == http.StatusConflict || slices.ContainsFunc([]string{"idempot", "duplicate", "already", "reused"}, func(word string) bool {
+		return strings.Contains(code, word)
+	})
 }
 
 // mayBeApplied lists how services refuse to do again what is done.

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -162,5 +163,70 @@ func TestGatewayClockAheadIssuesTwice(t *testing.T) {
 	issued, err := newClient(t, handler, on(service.clock)).IssueCard(t.Context(), api.IssueCardRequest{BinID: "bin_1", Amount: 100 * usd.Dollar, Label: "ads"})
 	if cards := service.balances(); len(cards) != 1 {
 		t.Errorf("%d cards: %+v, %v", len(cards), issued.PossibleDuplicates, err)
+	}
+}
+
+// A service may count a key once by refusing its repetition.
+func TestRefusedRepetition(t *testing.T) {
+	t.Parallel()
+	for _, repeated := range []struct {
+		status int
+		code   string
+	}{{409, "duplicate_request"}, {422, "idempotency_key_reused"}, {400, "already_processed"}} {
+		for name, test := range map[string]struct {
+			first    fault
+			moved    usd.Amount
+			fails    string
+		}{
+			"after it was processed": {lostButApplied, step, ""},
+			"after it was lost":      {lostForGood, 0, "refused"},
+		} {
+			t.Run(repeated.code+" "+name, func(t *testing.T) {
+				t.Parallel()
+				service := newFakeService(test.first)
+				card := service.add(api.CardListItem{Balance: start})
+				posts := map[string]int{}
+				client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPost {
+						posts[r.Header.Get("X-Idempotency-Key")]++
+						if posts[r.Header.Get("X-Idempotency-Key")] > 1 {
+							respond(repeated.status, fmt.Sprintf(`{"error":%q,"message":"the key was used"}`, repeated.code))(w, r)
+							return
+						}
+					}
+					service.ServeHTTP(w, r)
+				}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
+				transfer, err := client.FundCard(t.Context(), card.ID, step)
+				if service.balances()[card.ID] != start+test.moved || len(posts) != 1 {
+					t.Errorf("the card holds %s after %v", service.balances()[card.ID], posts)
+				}
+				switch {
+				case test.fails != "" && kindOf(err) != test.fails, test.fails == "" && (err != nil || !transfer.Recovered || transfer.CardBalance != start+step):
+					t.Errorf("%+v, %v", transfer, err)
+				}
+			})
+		}
+	}
+}
+
+// Where spending hides the fund of a killed run, its key tells that it was made.
+func TestRefusedRepetitionOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
+	service.give(card, 40*usd.Dollar)
+	for code, made := range map[string]bool{"duplicate_request": true, "insufficient_funds": false} {
+		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				respond(http.StatusBadRequest, fmt.Sprintf(`{"error":%q,"message":"no"}`, code))(w, r)
+				return
+			}
+			service.ServeHTTP(w, r)
+		}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
+		transfer, err := client.Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Key: "k", Anchor: api.IssueAnchor(start)})
+		if (err == nil) != made || transfer.MadeBefore != made || made && (transfer.CardBalance != start || transfer.Anchor.Balance != start) {
+			t.Errorf("%s: %+v, %v", code, transfer, err)
+		}
 	}
 }
