@@ -78,7 +78,7 @@ func TestBodiesOfOthersAreNoWrongShapes(t *testing.T) {
 func TestChallengesThatAreSettled(t *testing.T) {
 	t.Parallel()
 	body := `{"data":[{"id":"3ds_1","status":"authenticated","otp":null,"amount":null},
-		{"id":"3ds_2","card_id":"card_1","status":"pending","otp":"1","amount":9.305,"expires_at":"2026-03-01T12:00:00"}]}`
+		{"id":"3ds_2","card_id":"card_1","status":"Pending","otp":"1","amount":9.305,"expires_at":"2026-03-01T12:00:00"}]}`
 	client := newClient(t, respond(200, body))
 	pending, err := client.Challenges(t.Context(), "pending")
 	if err != nil || len(pending) != 1 || pending[0].OTP != "1" || pending[0].ExpiresAt != "2026-03-01T12:00:00Z" || pending[0].Amount.String() != "9.305" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -53,11 +54,11 @@ func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 		if err := decodeEntry(i, data, &its, "status"); err != nil {
 			return nil, err
 		}
-		if status != "" && its.Status != status {
+		if status != "" && !strings.EqualFold(its.Status, status) {
 			continue
 		}
 		required := []string{"id", "card_id", "status"}
-		if its.Status == ChallengePending {
+		if strings.EqualFold(its.Status, ChallengePending) {
 			required = append(required, "otp")
 		}
 		var c Challenge

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -151,7 +152,7 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		_ = json.Unmarshal(data, &f.transactionContext) // as far as it goes
 	}
 	t := Transaction{
-		ID: f.ID, CardID: f.CardID, Type: f.Type, Currency: cmp.Or(f.Currency, dollar),
+		ID: f.ID, CardID: f.CardID, Type: TransactionType(strings.ToLower(string(f.Type))), Currency: cmp.Or(strings.ToUpper(f.Currency), dollar),
 		Merchant: f.Merchant, CreatedAt: f.CreatedAt,
 	}
 	if err != nil {

@@ -126,6 +126,7 @@ func TestTransactionAmounts(t *testing.T) {
 		`"type":"refund","amount":-157.20,"fee":0`:                                "157.20 USD, fee 0.00",
 		`"type":"settlement","amount":"-20.5","currency":"USD","fee":-0.3`:        "20.50 USD, fee 0.30",
 		`"type":"settlement","amount":60.300000000000004,"currency":"USD"`:        "60.30 USD, fee 0.00",
+		`"type":"SETTLEMENT","amount":3,"currency":"usd"`:                         "3.00 USD, fee 0.00",
 		`"type":"settlement","amount":1,"currency":"USD","fee":0.003`:             "1.00 USD, fee 0.003",
 		`"type":"settlement","amount":1.234,"currency":"KWD","fee":null`:          "1.234 KWD, fee 0.00",
 		`"type":"settlement","amount":0.0000000001,"currency":"BTC","fee":"1e-9"`: "0.0000000001 BTC, fee 0.000000001",
@@ -144,6 +145,9 @@ func TestTransactionAmounts(t *testing.T) {
 			text := fmt.Sprintf("%s %s, fee %s", transaction.Amount, transaction.Currency, transaction.Fee)
 			if transaction.Problem != "" {
 				text += ": " + transaction.Problem
+			}
+			if transaction.Type != api.TransactionSettlement && transaction.Type != api.TransactionRefund && transaction.Problem == "" {
+				t.Errorf("%s is a %s", fields, transaction.Type)
 			}
 			got = append(got, text)
 		}

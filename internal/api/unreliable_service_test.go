@@ -174,9 +174,9 @@ func TestRefusedRepetition(t *testing.T) {
 		code   string
 	}{{409, "duplicate_request"}, {422, "idempotency_key_reused"}, {400, "already_processed"}} {
 		for name, test := range map[string]struct {
-			first    fault
-			moved    usd.Amount
-			fails    string
+			first fault
+			moved usd.Amount
+			fails string
 		}{
 			"after it was processed": {lostButApplied, step, ""},
 			"after it was lost":      {lostForGood, 0, "refused"},

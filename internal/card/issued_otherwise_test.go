@@ -124,27 +124,36 @@ output "found" {
 }
 
 // A service may repeat at issuing what was asked, and show only later what it made
-// of it.
+// of it. What comes after the first reading is drift.
 func TestValuesThatAreShownOtherwiseLater(t *testing.T) {
 	t.Parallel()
 	s := tidies(t)
 	w := workspace(t, s)
+	var limit any
 	through(w, s.Proxy(func(rw http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodPost {
+		isIssuance := isCall(r, http.MethodPost, "/cards")
+		if !isIssuance && (limit == nil || !strings.Contains(r.URL.Path, "/cards/card_")) {
 			return false
 		}
-		issued := forward(s, r)
-		issued.Body["label"], issued.Body["spending_limit"] = " ads ", 60000
-		body, _ := json.Marshal(issued.Body)
-		answer(rw, issued.Status, string(body))
+		shown := forward(s, r)
+		if isIssuance {
+			shown.Body["label"] = " ads "
+		} else {
+			shown.Body["spending_limit"] = limit
+		}
+		body, _ := json.Marshal(shown.Body)
+		answer(rw, shown.Status, string(body))
 		return true
 	}), "")
-	printsNot(t, apply(w, oneCard(untidy)), "otherwise than asked")
-	for range 2 {
-		output := plansNothing(t, w)
-		prints(t, output, "otherwise than asked", `label "ads" in place of " ads "`, "spending_limit 50000.00 in place of 60000.00")
-	}
+	config := oneCard(strings.Replace(untidy, "60000", "600", 1))
+	printsNot(t, apply(w, config), "otherwise than asked")
+	prints(t, plansNothing(t, w), "otherwise than asked", `label "ads" in place of " ads "`)
 	w.Must("apply", "-no-color", "-auto-approve", "-refresh-only")
 	printsNot(t, plansNothing(t, w), "otherwise than asked")
 	serviceHolds(t, s, "active", 60*usd.Dollar, acctest.InitialBalance-61*usd.Dollar)
+
+	limit = 500
+	_, output := w.Run("plan", "-no-color")
+	prints(t, output, "spending_limit = 500 -> 600", "forces replacement")
+	printsNot(t, output, `label = "ads"`)
 }
