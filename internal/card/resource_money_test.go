@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -137,7 +139,11 @@ func keysOf(f *fixture) (keys []string) {
 	f.s.Get("/_sandbox/requests").Into(&all)
 	for _, r := range all.Data {
 		if r["method"] == "POST" && r["path"] != "/cards" {
-			keys = append(keys, r["path"].(string)+" "+r["idempotency_key"].(string))
+			key := r["idempotency_key"].(string)
+			if form, err := uuid.Parse(key); err != nil || form.String() != key || form.Version() != 4 {
+				f.t.Errorf("%s has another form than random keys: %v", key, err)
+			}
+			keys = append(keys, r["path"].(string)+" "+key)
 		}
 	}
 	return keys

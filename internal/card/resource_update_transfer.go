@@ -3,10 +3,10 @@ package card
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -149,9 +149,9 @@ func (s privateState) movementKey(id string, before, after loads) string {
 		}
 		return a.String()
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s move %s amount %s to %s topped_up %s to %s token %s",
-		id, after.delta(before), text(before.amount), text(after.amount), before.toppedUp, after.toppedUp, s.Token))
-	return hex.EncodeToString(sum[:16])
+	const form = 4 // of the UUIDs that every other key is
+	return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%s move %s amount %s to %s topped_up %s to %s token %s",
+		id, after.delta(before), text(before.amount), text(after.amount), before.toppedUp, after.toppedUp, s.Token), form).String()
 }
 
 // tryOf completes "Could not …".
