@@ -253,10 +253,14 @@ func (r *mutationRun) undecided(err error) error {
 // mayBeRepetition reports whether a refusal may be that of a request that was
 // processed before, where a service counts a key once by refusing its repetition.
 func mayBeRepetition(refused *Error) bool {
+	return refused.Status == http.StatusConflict || strings.Contains(strings.ToLower(refused.Code), "already") || isRepetition(refused)
+}
+
+// isRepetition reports whether a refusal says that its key, or its request, came
+// before. Of a card that is frozen already it does not.
+func isRepetition(refused *Error) bool {
 	code := strings.ToLower(refused.Code)
-	return refused.Status == http.StatusConflict || slices.ContainsFunc([]string{"idempot", "duplicate", "already", "reused"}, func(word string) bool {
-		return strings.Contains(code, word)
-	})
+	return slices.ContainsFunc([]string{"idempot", "duplicate", "reused", "processed"}, func(word string) bool { return strings.Contains(code, word) })
 }
 
 // mayBeApplied lists how services refuse to do again what is done.

@@ -216,10 +216,10 @@ func TestRefusedRepetitionOfAKilledRun(t *testing.T) {
 	card := service.add(api.CardListItem{Balance: start})
 	service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
 	service.give(card, 40*usd.Dollar)
-	for code, made := range map[string]bool{"duplicate_request": true, "insufficient_funds": false} {
+	for code, made := range map[string]bool{"duplicate_request": true, "insufficient_funds": false, "card_already_terminated": false, "conflict": false} {
 		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
-				respond(http.StatusBadRequest, fmt.Sprintf(`{"error":%q,"message":"no"}`, code))(w, r)
+				respond(http.StatusConflict, fmt.Sprintf(`{"error":%q,"message":"no"}`, code))(w, r)
 				return
 			}
 			service.ServeHTTP(w, r)
