@@ -151,7 +151,11 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	text := strings.Replace(strings.ToUpper(string(*t)), " ", "T", 1)
-	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "20060102T150405Z0700"} {
+	if _, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
+		*t = Timestamp(text + "Z")
+		return nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "20060102T150405Z0700"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			*t = Timestamp(at.Format(time.RFC3339Nano))
 		}
