@@ -138,8 +138,9 @@ func decodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 	return &ShapeError{Field: path, Problem: "lacks " + strings.Join(required, ", ")}
 }
 
-// Timestamp is a time in RFC 3339, if the service told one in ISO 8601: one that
-// came without a zone is in UTC (API §1). Anything else stays as it came.
+// Timestamp is a time in RFC 3339, if the service told one in ISO 8601, to the
+// second: one that came without a zone is in UTC (API §1). Anything else stays as it
+// came.
 type Timestamp string
 
 // UnmarshalJSON reads anything: no card or challenge becomes unreadable for its time.
@@ -155,7 +156,7 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 		*t = Timestamp(text + "Z")
 		return nil
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "20060102T150405Z0700"} {
+	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "20060102T150405Z0700"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			*t = Timestamp(at.Format(time.RFC3339Nano))
 		}

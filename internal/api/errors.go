@@ -42,9 +42,9 @@ func (e *Error) Error() string {
 }
 
 // IsFinal reports whether the service itself refused a change, at every attempt
-// and for what was asked.
+// and for what was asked, not because its key came before.
 func (e *Error) IsFinal() bool {
-	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse
+	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse && !isRepetition(e)
 }
 
 // RequestError is a request without a usable response: it could not be sent, or

@@ -107,22 +107,35 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	}
 }
 
-// decodeIssuedCard reads a card that was issued, whatever form the properties have
-// that only its issuance shows. An error names the card, which has been paid.
+// decodeIssuedCard reads a card that was issued, and of the properties that only
+// its issuance shows those that can be read. An error names the card, which may
+// have been paid.
 func decodeIssuedCard(body []byte) (Card, error) {
 	var card Card
-	if decodeObject(body, &card, requiredOfCard()...) == nil {
-		return card, nil
+	if err := decodeObject(body, &card.CardSummary, requiredOfCard()...); err != nil {
+		var its struct {
+			ID string `json:"id"`
+		}
+		if json.Unmarshal(body, &its) == nil && its.ID != "" {
+			err = fmt.Errorf("the response is about %.64q, but %w", its.ID, err)
+		}
+		return Card{}, err
 	}
-	card = Card{}
-	err := decodeObject(body, &card.CardSummary, requiredOfCard()...)
-	var its struct {
-		ID string `json:"id"`
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(body, &fields) // an object, as was found
+	card.AllowedCategories = readable[[]string](fields["allowed_categories"])
+	card.AutoFreezeAt = readable[*usd.Amount](fields["auto_freeze_at"])
+	card.Metadata = readable[Metadata](fields["metadata"])
+	card.ExpiresAt = readable[string](fields["expires_at"])
+	return card, nil
+}
+
+// readable is a value as it was written, or none where that has another form.
+func readable[T any](data json.RawMessage) (value T) {
+	if json.Unmarshal(data, &value) != nil {
+		return *new(T)
 	}
-	if err != nil && json.Unmarshal(body, &its) == nil && its.ID != "" {
-		err = fmt.Errorf("card %s was issued, but %w", its.ID, err)
-	}
-	return card, err
+	return value
 }
 
 // recoveredIssuance fills in what a list does not show, as far as can be read.

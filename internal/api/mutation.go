@@ -199,9 +199,12 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 	if f.permanent && r.mutation.verify == nil { // it would be done again, to no more avail
 		return false, r.undecided(f.err)
 	}
+	response, _ := errors.AsType[*Error](f.err)
 	switch o := r.waitAndVerify(f); {
 	case o.state != notApplied:
 		return false, r.end(o, f)
+	case f.class == refused && isRepetition(response):
+		return false, r.undecided(fmt.Errorf("%w; but what it did is not to be seen", f.err))
 	// Nothing of ours was in flight when every attempt met a conflict, so the
 	// conflict is with the state of things and lasts.
 	case f.class == refused, r.conflict > 1 && r.conflict == r.attempts:
@@ -257,10 +260,13 @@ func mayBeRepetition(refused *Error) bool {
 }
 
 // isRepetition reports whether a refusal says that its key, or its request, came
-// before. Of a card that is frozen already it does not.
+// before, rather than what is wrong with it.
 func isRepetition(refused *Error) bool {
+	if refused == nil {
+		return false
+	}
 	code := strings.ToLower(refused.Code)
-	return slices.ContainsFunc([]string{"idempot", "duplicate", "reused", "processed"}, func(word string) bool { return strings.Contains(code, word) })
+	return slices.ContainsFunc([]string{"duplicate", "reused", "already_processed"}, func(word string) bool { return strings.Contains(code, word) })
 }
 
 // mayBeApplied lists how services refuse to do again what is done.

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -179,7 +180,7 @@ func TestRefusedRepetition(t *testing.T) {
 			fails string
 		}{
 			"after it was processed": {lostButApplied, step, ""},
-			"after it was lost":      {lostForGood, 0, "refused"},
+			"after it was lost":      {lostForGood, 0, "unknown"}, // something has used the key
 		} {
 			t.Run(repeated.code+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -209,24 +210,48 @@ func TestRefusedRepetition(t *testing.T) {
 	}
 }
 
-// Where spending hides the fund of a killed run, its key tells that it was made.
-func TestRefusedRepetitionOfAKilledRun(t *testing.T) {
+// A refusal is no proof that a killed run has made a fund which spending hides: an
+// error says so, and one over the key itself keeps it for the next apply.
+func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 	t.Parallel()
 	service := newFakeService()
 	card := service.add(api.CardListItem{Balance: start})
 	service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
 	service.give(card, 40*usd.Dollar)
-	for code, made := range map[string]bool{"duplicate_request": true, "insufficient_funds": false, "card_already_terminated": false, "conflict": false} {
+	for code, final := range map[string]bool{
+		"duplicate_request": false, "idempotency_key_reused": false, "invalid_idempotency_key": true, "cannot_be_processed": true, "insufficient_funds": true,
+	} {
 		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
-				respond(http.StatusConflict, fmt.Sprintf(`{"error":%q,"message":"no"}`, code))(w, r)
+				respond(http.StatusUnprocessableEntity, fmt.Sprintf(`{"error":%q,"message":"no"}`, code))(w, r)
 				return
 			}
 			service.ServeHTTP(w, r)
 		}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
-		transfer, err := client.Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Key: "k", Anchor: api.IssueAnchor(start)})
-		if (err == nil) != made || transfer.MadeBefore != made || made && (transfer.CardBalance != start || transfer.Anchor.Balance != start) {
-			t.Errorf("%s: %+v, %v", code, transfer, err)
+		_, err := client.Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Key: "k", Anchor: api.IssueAnchor(start)})
+		if refused, ok := errors.AsType[*api.Error](err); !ok || refused.IsFinal() != final {
+			t.Errorf("%s: %v", code, err)
 		}
+	}
+}
+
+// A card may have been issued under a key whose repetition is refused, though no
+// list shows it yet.
+func TestRefusedRepetitionOfAnIssuance(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	posts := 0
+	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			service.ServeHTTP(w, r)
+			return
+		}
+		if posts++; posts == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		respond(http.StatusConflict, `{"error":"duplicate_request","message":"the key was used"}`)(w, r)
+	}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
+	if _, err := client.IssueCard(t.Context(), request("ads")); kindOf(err) != "unknown" || posts != 2 {
+		t.Errorf("after %d attempts: %v", posts, err)
 	}
 }

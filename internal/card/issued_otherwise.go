@@ -50,7 +50,13 @@ func (m *model) keepRequested(plan model, known issuedOtherwise) issuedOtherwise
 // what the service made of it: a response to its issuance may repeat what was asked.
 func (s *privateState) keepFirstReading(read *model, issued model) diag.Diagnostics {
 	s.Unread = false
-	made := read.keepRequested(issued, s.IssuedOtherwise)
+	known := issuedOtherwise{}
+	maps.Copy(known, s.IssuedOtherwise)
+	if s.DefaultLimit != nil { // nobody asked for one
+		known["spending_limit"] = otherwise{}
+		s.DefaultLimit = read.SpendingLimit.Pointer()
+	}
+	made := read.keepRequested(issued, known)
 	if len(made) == 0 {
 		return nil
 	}

@@ -157,3 +157,26 @@ func TestValuesThatAreShownOtherwiseLater(t *testing.T) {
 	prints(t, output, "spending_limit = 500 -> 600", "forces replacement")
 	printsNot(t, output, `label = "ads"`)
 }
+
+// A limit that nobody asked for is what the first reading shows.
+func TestDefaultLimitThatIsShownLater(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := workspace(t, s)
+	through(w, s.Proxy(func(rw http.ResponseWriter, r *http.Request) bool {
+		if !isCall(r, http.MethodPost, "/cards") {
+			return false
+		}
+		issued := forward(s, r)
+		issued.Body["spending_limit"] = 0
+		body, _ := json.Marshal(issued.Body)
+		answer(rw, issued.Status, string(body))
+		return true
+	}), "")
+	apply(w, oneCard("amount = 60"))
+	printsNot(t, plansNothing(t, w), "otherwise than asked")
+	prints(t, w.Must("apply", "-no-color", "-auto-approve", "-refresh-only"), "spending_limit", "0 -> ")
+	limit := s.Get("/cards/" + onlyCard(s).ID).Text("spending_limit")
+	prints(t, w.Must("state", "show", "vcard_card.test"), "spending_limit = "+strings.TrimSuffix(limit, ".00"))
+	plansNothing(t, w)
+}

@@ -144,7 +144,11 @@ func adopted(card model) diag.Diagnostic {
 func liveCardWithLabel(label string, replaced model, cards []api.CardListItem) diag.Diagnostic {
 	orphan := "import it instead, and nothing is issued:"
 	other := " A run with create_before_destroy names the card that it replaces as well, and terminates that next."
-	if !replaced.ID.IsNull() {
+	switch {
+	case !replaced.ID.IsNull() && len(cards) > 1:
+		orphan = "terminate that one in the dashboard and plan again; the others may be cards of this configuration, of the same label, that are planned after this one. These are the live ones:"
+		other = ""
+	case !replaced.ID.IsNull():
 		orphan = "terminate it in the dashboard and plan again. Or keep it in place of " + replaced.name() +
 			": remove this resource from the state (terraform state rm), import the new card, and terminate the old one in the dashboard:"
 		other = ""
