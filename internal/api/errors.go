@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -42,9 +44,17 @@ func (e *Error) Error() string {
 }
 
 // IsFinal reports whether the service itself refused a change, at every attempt
-// and for what was asked, not because its key came before.
+// and for what was asked.
 func (e *Error) IsFinal() bool {
-	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse && !isRepetition(e)
+	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse
+}
+
+// IsRepetition reports whether the service's code speaks of a key, or of a request
+// that came before, rather than of the state of the card.
+func (e *Error) IsRepetition() bool {
+	code := strings.ToLower(e.Code)
+	has := func(word string) bool { return strings.Contains(code, word) }
+	return slices.ContainsFunc([]string{"idempot", "duplicate", "already", "reused"}, has) && !slices.ContainsFunc([]string{"frozen", "terminated"}, has)
 }
 
 // RequestError is a request without a usable response: it could not be sent, or

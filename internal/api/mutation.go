@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -203,7 +202,7 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 	switch o := r.waitAndVerify(f); {
 	case o.state != notApplied:
 		return false, r.end(o, f)
-	case f.class == refused && isRepetition(response):
+	case f.class == refused && response.IsRepetition() && (r.mutation.kind == MutationIssue || r.mutation.kind == MutationMove):
 		return false, r.undecided(fmt.Errorf("%w; but what it did is not to be seen", f.err))
 	// Nothing of ours was in flight when every attempt met a conflict, so the
 	// conflict is with the state of things and lasts.
@@ -256,17 +255,7 @@ func (r *mutationRun) undecided(err error) error {
 // mayBeRepetition reports whether a refusal may be that of a request that was
 // processed before, where a service counts a key once by refusing its repetition.
 func mayBeRepetition(refused *Error) bool {
-	return refused.Status == http.StatusConflict || strings.Contains(strings.ToLower(refused.Code), "already") || isRepetition(refused)
-}
-
-// isRepetition reports whether a refusal says that its key, or its request, came
-// before, rather than what is wrong with it.
-func isRepetition(refused *Error) bool {
-	if refused == nil {
-		return false
-	}
-	code := strings.ToLower(refused.Code)
-	return slices.ContainsFunc([]string{"duplicate", "reused", "already_processed"}, func(word string) bool { return strings.Contains(code, word) })
+	return refused.Status == http.StatusConflict || refused.IsRepetition() || strings.Contains(strings.ToLower(refused.Code), "processed")
 }
 
 // mayBeApplied lists how services refuse to do again what is done.

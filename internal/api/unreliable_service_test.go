@@ -173,7 +173,7 @@ func TestRefusedRepetition(t *testing.T) {
 	for _, repeated := range []struct {
 		status int
 		code   string
-	}{{409, "duplicate_request"}, {422, "idempotency_key_reused"}, {400, "already_processed"}} {
+	}{{409, "duplicate_request"}, {422, "idempotency_key_used"}, {400, "already_processed"}} {
 		for name, test := range map[string]struct {
 			first fault
 			moved usd.Amount
@@ -211,15 +211,15 @@ func TestRefusedRepetition(t *testing.T) {
 }
 
 // A refusal is no proof that a killed run has made a fund which spending hides: an
-// error says so, and one over the key itself keeps it for the next apply.
+// error says so.
 func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 	t.Parallel()
 	service := newFakeService()
 	card := service.add(api.CardListItem{Balance: start})
 	service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
 	service.give(card, 40*usd.Dollar)
-	for code, final := range map[string]bool{
-		"duplicate_request": false, "idempotency_key_reused": false, "invalid_idempotency_key": true, "cannot_be_processed": true, "insufficient_funds": true,
+	for code, repetition := range map[string]bool{
+		"duplicate_request": true, "idempotency_key_reused": true, "already_funded": true, "cannot_be_processed": false, "insufficient_funds": false, "card_already_frozen": false,
 	} {
 		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
@@ -229,7 +229,7 @@ func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 			service.ServeHTTP(w, r)
 		}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
 		_, err := client.Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Key: "k", Anchor: api.IssueAnchor(start)})
-		if refused, ok := errors.AsType[*api.Error](err); !ok || refused.IsFinal() != final {
+		if refused, ok := errors.AsType[*api.Error](err); !ok || refused.IsRepetition() != repetition {
 			t.Errorf("%s: %v", code, err)
 		}
 	}

@@ -144,21 +144,17 @@ func adopted(card model) diag.Diagnostic {
 func liveCardWithLabel(label string, replaced model, cards []api.CardListItem) diag.Diagnostic {
 	orphan := "import it instead, and nothing is issued:"
 	other := " A run with create_before_destroy names the card that it replaces as well, and terminates that next."
-	switch {
-	case !replaced.ID.IsNull() && len(cards) > 1:
-		orphan = "terminate that one in the dashboard and plan again; the others may be cards of this configuration, of the same label, that are planned after this one. These are the live ones:"
-		other = ""
-	case !replaced.ID.IsNull():
+	if !replaced.ID.IsNull() {
 		orphan = "terminate it in the dashboard and plan again. Or keep it in place of " + replaced.name() +
 			": remove this resource from the state (terraform state rm), import the new card, and terminate the old one in the dashboard:"
-		other = ""
+		other = " Cards of this configuration that have the label too, and are planned later, are listed as well: terraform state show tells the ids that are in the state."
 	}
 	lines := make([]string, len(cards))
 	for i, card := range cards {
 		lines[i] = fmt.Sprintf("  import {\n    to = <address of the resource>\n    id = %q # %s, %s USD\n  }", card.ID, card.Status, card.Balance)
 	}
 	return diag.NewAttributeWarningDiagnostic(path.Root("label"), fmt.Sprintf("There is a live card labelled %q already: %s", label, cards[0].ID),
-		"This plan issues another card with that label. If the live one is not in this state because an earlier run issued it and was cut off, "+orphan+"\n\n"+
+		"This plan issues another card with that label. If a live one is not in this state because an earlier run issued it and was cut off, "+orphan+"\n\n"+
 			strings.Join(lines, "\n")+"\n\nIf it belongs to another configuration, give this card a label of its own, or go on."+other)
 }
 

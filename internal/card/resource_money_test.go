@@ -182,13 +182,15 @@ func TestKeyStaysWhenTheLookIsRefused(t *testing.T) {
 // its key, unless an attempt before it may still be on its way.
 func TestKeyAfterARefusal(t *testing.T) {
 	t.Parallel()
-	refused := refusal(400, "insufficient_funds", "no")
+	refused, repetition := refusal(400, "insufficient_funds", "no"), refusal(400, "idempotency_key_used", "no")
 	for name, test := range map[string]struct {
 		answers []any
 		keys    int
+		says    string
 	}{
-		"refused":            {[]any{refused}, 2},
-		"lost, then refused": {[]any{"drop", refused}, 1},
+		"refused":            {[]any{refused}, 2, ""},
+		"lost, then refused": {[]any{"drop", refused}, 1, ""},
+		"its key is refused": {[]any{repetition}, 1, "a run that was cut off may have made it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,7 +198,7 @@ func TestKeyAfterARefusal(t *testing.T) {
 			f.account = object{"idempotency_keys": "honoured", "max_retries": 0}
 			for _, answer := range test.answers {
 				fault(f.s, "POST", "/cards/*/fund", "before", 1, answer)
-				f.says("the error", f.tryApply(object{"amount": 140}).Errors(), "Could not fund card")
+				f.says("the error", f.tryApply(object{"amount": 140}).Errors(), "Could not fund card", test.says)
 			}
 			f.apply(object{"amount": 140})
 			keys := keysOf(f)

@@ -116,6 +116,8 @@ func (u *update) notMoved(try string, err error) diag.Diagnostics {
 	case isTooLittle:
 		return diag.Diagnostics{diag.NewErrorDiagnostic("Could not "+try,
 			withdrawsIntoTopUp(u.before, tooLittle.Balance+tooLittle.Movement.Delta, *tooLittle.Movement.AtLeast))}
+	case isRefused && refused.IsRepetition() && u.client.KeysHonoured(): // a run that was cut off may have made it
+		return diag.Diagnostics{keyCameBefore(u.before, try, refused)}
 	case isRefused && refused.IsFinal() && !u.private.Unanswered:
 		// A service may store its refusal under the key.
 		u.private.renewToken()
