@@ -111,5 +111,5 @@ func keyCameBefore(card model, try string, refused *api.Error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic(session.ErrorDiagnostic(try, refused).Summary(),
 		refused.Error()+".\n\nThe refusal is about the key that every run sends with this movement: a run that was cut off may have made it, and spending since then may hide that. "+
 			"Look at "+card.name()+" in the dashboard. If it has the money, set amount and top_up back to what the state says, and nothing moves. "+
-			"If not, apply with idempotency_keys = \"unknown\" in the provider configuration, which goes by what the card shows.")
+			"If not, apply with idempotency_keys = \"unknown\" in the provider configuration, which goes by what the card shows: when the key is refused once more, the apply after that has a new one.")
 }

@@ -1,6 +1,7 @@
 package card_test
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -210,6 +211,35 @@ func TestKeyAfterARefusal(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The error over a key that is refused for ever names a way out, which moves the
+// money once.
+func TestWayOutOfAKeyThatIsRefused(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 100})
+	service, first := f.s, ""
+	f.s = service.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isCall(r, http.MethodPost, "/fund") {
+			return false
+		}
+		key := r.Header.Get("X-Idempotency-Key")
+		first = cmp.Or(first, key)
+		if key == first {
+			answer(w, http.StatusBadRequest, `{"error":"duplicate_request","message":"the key came before"}`)
+		}
+		return key == first
+	})
+	f.account = object{"idempotency_keys": "honoured"}
+	for range 2 {
+		f.says("the error", f.tryApply(object{"amount": 140}).Errors(), "Could not fund card", `idempotency_keys = "unknown"`)
+	}
+	f.account = object{"idempotency_keys": "unknown"}
+	f.says("the error", f.tryApply(object{"amount": 140}).Errors(), "Could not fund card", "the key came before")
+	f.apply(object{"amount": 140})
+	f.unchanged(object{"amount": 140})
+	f.s = service
+	f.holds("active", 140*usd.Dollar, acctest.InitialBalance-141*usd.Dollar)
 }
 
 // A plan that moves money says when the card holds more than Terraform knows of.
