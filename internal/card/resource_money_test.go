@@ -278,7 +278,7 @@ func TestPlansOfWhatMayHaveBeenMoved(t *testing.T) {
 	change, diags := f.plan(object{"amount": 140, "top_up": object{"below": 150, "to": 150}}) // 10 to 150, if the 40 are there
 	f.succeed(diags)
 	f.same("the plan", object{"topped_up": acctest.Number("10")}, change.Planned)
-	for amount, counted := range map[float64]bool{140: false, 140.01: true} {
+	for amount, counted := range map[string]bool{"140": false, "140.01": true} {
 		_, diags = f.plan(object{"amount": amount})
 		f.succeed(diags)
 		if got := strings.Contains(diags.Warnings(), "may not be payable"); got != counted {
