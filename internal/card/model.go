@@ -34,6 +34,7 @@ type model struct {
 	Status             types.String      `tfsdk:"status"`
 	Balance            usdtype.Value     `tfsdk:"balance"`
 	ToppedUp           usdtype.Value     `tfsdk:"topped_up"`
+	IssuanceFee        usdtype.Value     `tfsdk:"issuance_fee"`
 	CreatedAt          timetypes.RFC3339 `tfsdk:"created_at"`
 	ExpiresAt          types.String      `tfsdk:"expires_at"`
 }

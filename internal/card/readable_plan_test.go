@@ -51,6 +51,27 @@ func TestUpdateShowsOnlyWhatChanges(t *testing.T) {
 	}
 }
 
+// The fee of a new card is a value of the plan, in its text and in its JSON, as
+// is that of one that replaces another.
+func TestFeeIsInThePlan(t *testing.T) {
+	t.Parallel()
+	for _, lifecycle := range []string{"", createFirst} {
+		s := acctest.Start(t)
+		w := acctest.NewWorkspace(t)
+		through(w, s, "")
+		for _, amount := range []string{"50", "60"} {
+			w.Write("main.tf", oneCard("amount = "+amount+"\n  metadata = { load = "+amount+" }"+lifecycle))
+			text := w.Must("plan", "-no-color", "-out=plan")
+			if amount == "50" {
+				prints(t, text, "+ issuance_fee = 1 ")
+			}
+			prints(t, w.Must("show", "-json", "plan"), `"issuance_fee":1,`)
+			w.Must("apply", "-no-color", "plan")
+		}
+		printsNot(t, plansNothing(t, w), "issuance_fee")
+	}
+}
+
 // Data that depends on cards is read while planning, unless Terraform changes a card.
 func TestDataThatDependsOnCards(t *testing.T) {
 	t.Parallel()

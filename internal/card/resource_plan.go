@@ -99,7 +99,7 @@ func (p *planner) issue(ctx context.Context) {
 		p.diags.Append(protected(replaced.Name, nil))
 		return
 	}
-	p.plan.ToppedUp = usdtype.Of(0)
+	p.plan.ToppedUp, p.plan.IssuanceFee = usdtype.Of(0), usdtype.Of(api.IssuanceFee)
 	if p.config.Frozen.ValueBool() {
 		p.plan.Status = types.StringValue(string(api.StatusFrozen))
 	}

@@ -13,7 +13,7 @@ import (
 func (p *planner) planImmutable(ctx context.Context) {
 	s, c := &p.state, &p.config
 	p.plan.ID, p.plan.Network, p.plan.Last4 = s.ID, s.Network, s.Last4
-	p.plan.CreatedAt, p.plan.ExpiresAt = s.CreatedAt, s.ExpiresAt
+	p.plan.CreatedAt, p.plan.ExpiresAt, p.plan.IssuanceFee = s.CreatedAt, s.ExpiresAt, s.IssuanceFee
 
 	made := p.private.IssuedOtherwise
 	if !c.BinID.Equal(s.BinID) && !made.isAnswer("bin_id", *s, *c) {

@@ -87,14 +87,14 @@ func TestCardLifecycle(t *testing.T) {
 			  allowed_categories = ["advertising", "software"]
 			  auto_freeze_at = 10
 			  metadata = { team = "ads" }`),
-			ConfigPlanChecks: does(plancheck.ResourceActionCreate, plannedUnknown("balance"), planned("topped_up", number("0"))),
+			ConfigPlanChecks: does(plancheck.ResourceActionCreate, plannedUnknown("balance"), planned("topped_up", number("0")), planned("issuance_fee", number("1"))),
 			Check:            serviceCheck(s, "active", 12050, 1000000-12150),
 			ConfigStateChecks: []statecheck.StateCheck{
 				value("amount", number("120.50")), value("balance", number("120.50")), value("frozen", knownvalue.Bool(false)),
 				value("status", knownvalue.StringExact("active")), value("network", knownvalue.StringExact("visa")),
 				value("last4", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}$`))), value("created_at", knownvalue.NotNull()),
 				value("expires_at", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}-\d\d-\d\d$`))),
-				value("spending_limit", knownvalue.NotNull()), value("deletion_protection", knownvalue.Bool(false)),
+				value("issuance_fee", number("1")), value("spending_limit", knownvalue.NotNull()), value("deletion_protection", knownvalue.Bool(false)),
 			},
 		},
 		resource.TestStep{ // fund, and freeze in the same plan
@@ -307,7 +307,7 @@ func TestImport(t *testing.T) {
 			Check:            serviceCheck(s, "active", 5000, 1000000-5100),
 			ConfigStateChecks: []statecheck.StateCheck{
 				value("expires_at", knownvalue.Null()), value("created_at", knownvalue.NotNull()),
-				value("label", knownvalue.Null()), value("topped_up", number("0")),
+				value("label", knownvalue.Null()), value("topped_up", number("0")), value("issuance_fee", knownvalue.Null()),
 			},
 		},
 		resource.TestStep{ // from then on the difference moves

@@ -165,6 +165,10 @@ func computedAttributes() map[string]schema.Attribute {
 			Computed: true, CustomType: usdtype.Type{},
 			MarkdownDescription: "USD that `top_up` has funded since Terraform manages the card, in sum.",
 		},
+		"issuance_fee": schema.NumberAttribute{
+			Computed: true, CustomType: usdtype.Type{},
+			MarkdownDescription: fmt.Sprintf("USD that issuing the card cost beside its load, %s; a plan that issues a card shows it. Null on an imported card.", api.IssuanceFee),
+		},
 		"created_at": schema.StringAttribute{
 			Computed: true, CustomType: timetypes.RFC3339Type{},
 			MarkdownDescription: "When the card was issued, RFC 3339.",

@@ -10,6 +10,7 @@ mock_resource "vcard_card" {
     frozen         = false
     balance        = 0
     topped_up      = 0
+    issuance_fee   = 1
     spending_limit = 5000
     created_at     = "2026-01-01T00:00:00Z"
     expires_at     = "2030-01-31"
