@@ -2,11 +2,14 @@ package sandbox_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,14 +25,6 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	foreign := filepath.Join(folder, "foreign.db")
-	execSQL(t, foreign, `CREATE TABLE t (a)`)
-	newer := filepath.Join(folder, "newer.db")
-	open(t, on(newer)).close()
-	execSQL(t, newer, `PRAGMA user_version = 1000`)
-	negative := filepath.Join(folder, "negative.db")
-	open(t, on(negative)).close()
-	execSQL(t, negative, `PRAGMA user_version = -1000`)
 	keyed := filepath.Join(folder, "keyed.db")
 	open(t, on(keyed)).close()
 	rekeyed := filepath.Join(folder, "rekeyed.db")
@@ -41,10 +36,6 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"another master key": {sandbox.Options{Path: rekeyed}, "does not fit its first account"},
 		"no path":            {sandbox.Options{}, "give a path"},
-		"not SQLite":         {sandbox.Options{Path: text}, "not a SQLite file"},
-		"another program's":  {sandbox.Options{Path: foreign}, "another program"},
-		"a newer version's":  {sandbox.Options{Path: newer}, "newer version"},
-		"a version below 0":  {sandbox.Options{Path: negative}, "damaged"},
 		"a folder":           {sandbox.Options{Path: folder}, "not a regular file"},
 		"no such folder":     {sandbox.Options{Path: filepath.Join(folder, "none", "x.db")}, "create it first"},
 		"folder is a file":   {sandbox.Options{Path: filepath.Join(text, "x.db")}, "there is no folder"},
@@ -65,6 +56,97 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: %v; want %q", name, err, c.text)
 		}
 	}
+}
+
+// What is not of this version of the sandbox stays as it is: content, mode, journal
+// mode, and what is beside it. So does what a link leads to.
+func TestOpenLeavesForeignFilesAlone(t *testing.T) {
+	t.Parallel()
+	own := filepath.Join(t.TempDir(), "own.db")
+	open(t, on(own)).close()
+	sound, err := os.ReadFile(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		content []byte
+		script  string
+		text    string
+	}{
+		"text":                {content: []byte(strings.Repeat("no database ", 500)), text: "not a SQLite file"},
+		"a few bytes":         {content: []byte("SQLite format 3\x00"), text: "not a SQLite file"},
+		"another program's":   {script: `CREATE TABLE t (a)`, text: "another program"},
+		"the same in WAL":     {script: `PRAGMA journal_mode = wal; CREATE TABLE t (a)`, text: "another program"},
+		"its version alone":   {script: `PRAGMA user_version = 7; VACUUM`, text: "another program"},
+		"its mark alone":      {script: `PRAGMA application_id = 7; VACUUM`, text: "another program"},
+		"with many tables":    {script: manyTables(), text: "another program"},
+		"an earlier version":  {content: sound, script: `PRAGMA user_version = 17`, text: "another version"},
+		"a version below 0":   {content: sound, script: `PRAGMA user_version = -1000`, text: "another version"},
+		"a version not given": {content: sound, script: `PRAGMA user_version = 0`, text: "another version"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "s.db")
+			if c.content != nil {
+				if err := os.WriteFile(path, c.content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.script != "" {
+				execSQL(t, path, c.script)
+			}
+			link := filepath.Join(t.TempDir(), "link.db")
+			if err := errors.Join(os.Chmod(path, 0o644), os.Symlink(path, link)); err != nil {
+				t.Fatal(err)
+			}
+			before := folderOf(t, path)
+			for _, path := range []string{path, link} {
+				box, err := sandbox.Open(t.Context(), sandbox.Options{Path: path})
+				if err == nil {
+					_ = box.Close()
+					t.Fatal("opened")
+				}
+				if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.text) {
+					t.Errorf("%v; want %q", err, c.text)
+				}
+			}
+			if after := folderOf(t, path); !maps.Equal(before, after) {
+				t.Errorf("it is changed: %q", slices.Collect(maps.Keys(after)))
+			}
+		})
+	}
+}
+
+// folderOf is each file beside path, and it, by name: mode, time of the last change
+// and content.
+func folderOf(t *testing.T, path string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = fmt.Sprint(info.Mode(), info.ModTime(), string(content))
+	}
+	return files
+}
+
+// manyTables fills more than the first page of a file with the names of tables.
+func manyTables() string {
+	var script strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&script, "CREATE TABLE t%d (a, b, c); ", i)
+	}
+	return script.String()
 }
 
 func TestOpenReadOnlyFolder(t *testing.T) {

@@ -107,17 +107,14 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 // begin reads the master key and the first account's key; in a new file it
 // makes them.
 func (s *Sandbox) begin(tx *store.Tx, o Options) error {
-	var (
-		master []byte
-		bound  bool
-	)
-	found, err := tx.Get([]any{&master, &bound}, `SELECT master_key, sealed_values_bound FROM service`)
+	var master []byte
+	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)
 	if err != nil {
 		return err
 	}
 	if !found {
 		master = vault.NewMasterKey()
-		err := tx.Exec(`INSERT INTO service (id, master_key, initial_balance, sealed_values_bound) VALUES (1, ?, ?, TRUE)`, master, o.InitialBalance)
+		err := tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
 		if err != nil {
 			return err
 		}
@@ -128,11 +125,6 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) error {
 	if !found {
 		s.apiKey, err = account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
 		return err
-	}
-	if !bound {
-		if err := bindSealedValues(tx, s.keys); err != nil {
-			return err
-		}
 	}
 	s.apiKey, err = account.FirstKey(tx, s.keys)
 	if err == nil && o.APIKey != "" && o.APIKey != s.apiKey {

@@ -60,7 +60,7 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 		INSERT INTO idempotent_responses (account_id, key, method, path, body_hash, status, response, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status,
-		c.Keys.Seal(vault.IdempotentResponse, ResponseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), res.Body), now.UnixMilli())
+		c.Keys.Seal(vault.IdempotentResponse, responseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), res.Body), now.UnixMilli())
 }
 
 // storedResponse returns what was sent for the key before.
@@ -78,12 +78,12 @@ func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found
 			"this %s was used for the same call with another body; take a new one", idempotencyHeader)
 	}
 	res.Header = http.Header{replayedHeader: {"true"}}
-	res.Body, err = c.Keys.Open(vault.IdempotentResponse, ResponseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), sealed)
+	res.Body, err = c.Keys.Open(vault.IdempotentResponse, responseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), sealed)
 	return res, true, err
 }
 
-// ResponseID names the row of an idempotent response.
-func ResponseID(accountID int64, method, path, key string) string {
+// responseID names the row of an idempotent response.
+func responseID(accountID int64, method, path, key string) string {
 	return fmt.Sprintf("%d %s %s %s", accountID, method, path, key)
 }
 

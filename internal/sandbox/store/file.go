@@ -13,8 +13,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// errNotSQLite is what a path leads to that no SQLite file is at.
+var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
+
 // prepareFile makes a missing file, for its owner alone: it holds the key that
-// card numbers are derived from.
+// card numbers are derived from. A file that is none of a sandbox's it refuses,
+// and leaves as it is; a symbolic link it follows.
 func prepareFile(path string) (info fs.FileInfo, created bool, err error) {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
@@ -33,6 +37,9 @@ func prepareFile(path string) (info fs.FileInfo, created bool, err error) {
 		return nil, false, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := look(f); err != nil {
+		return nil, false, explainOpen(path, err)
+	}
 	info, err = f.Stat()
 	return info, created, err
 }
@@ -83,7 +90,7 @@ func explainOpen(path string, err error) error {
 	}
 	switch errorCode(err) {
 	case sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("cannot open the sandbox file %s: it is not a SQLite file; choose another path", path)
+		err = errNotSQLite
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		return fmt.Errorf("cannot open the sandbox file %s: it or its folder is not writable for this user", path)
 	}

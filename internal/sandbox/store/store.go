@@ -59,8 +59,8 @@ type Options struct {
 	Wall func() time.Time // the clock on the wall; nil is time.Now
 }
 
-// Open opens the file and brings its schema up to date. The error says what is
-// wrong with the path: no such folder, not writable, not a sandbox file.
+// Open opens the file, or begins one. The error says what is wrong with the path:
+// no such folder, not writable, not a sandbox's file or one of another version.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
@@ -88,12 +88,12 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if db.target, err = filepath.EvalSymlinks(db.path); err != nil {
 		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
-	if err := restrict(db.target); err != nil {
-		return nil, err
-	}
 	db.files = map[string]fs.FileInfo{db.path: file}
 	if err := db.open(ctx); err != nil {
 		return nil, explainOpen(db.path, err)
+	}
+	if err := restrict(db.target); err != nil {
+		return nil, errors.Join(err, db.closePools())
 	}
 	go db.watch()
 	return db, nil
@@ -108,7 +108,7 @@ func (db *DB) open(ctx context.Context) (err error) {
 		return err
 	}
 	db.reader, db.long = db.writer, db.writer // a database in memory belongs to its one connection
-	if err := retryBusy(ctx, func() error { return migrate(ctx, db.writer) }); err != nil {
+	if err := retryBusy(ctx, func() error { return create(ctx, db.writer) }); err != nil {
 		return errors.Join(err, db.closePools())
 	}
 	if db.path == memoryPath {

@@ -106,14 +106,7 @@ func (p Purpose) of(id string) []byte { return []byte(string(p) + "\x00" + id) }
 // Open reverses Seal. It fails when the value was sealed under another master
 // key or for another row, or changed.
 func (k *Keyring) Open(purpose Purpose, id string, sealed []byte) ([]byte, error) {
-	return k.open(sealed, purpose.of(id))
-}
-
-// OpenUnbound opens what earlier versions sealed, for no row in particular.
-func (k *Keyring) OpenUnbound(sealed []byte) ([]byte, error) { return k.open(sealed, nil) }
-
-func (k *Keyring) open(sealed, row []byte) ([]byte, error) {
-	plain, err := k.seal.Open(nil, nil, sealed, row)
+	plain, err := k.seal.Open(nil, nil, sealed, purpose.of(id))
 	if err != nil {
 		return nil, fmt.Errorf("opening a sealed value: %w", err)
 	}

@@ -1,0 +1,238 @@
+-- Amounts are cents of a US dollar, times are Unix milliseconds (UTC).
+
+CREATE TABLE service (
+  id              INTEGER PRIMARY KEY CHECK (id = 1),
+  master_key      BLOB    NOT NULL,
+  initial_balance INTEGER NOT NULL,
+  clock_offset_ms INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE TABLE accounts (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id  TEXT    NOT NULL UNIQUE,
+  key_hash   BLOB    NOT NULL UNIQUE,
+  key_sealed BLOB,            -- only of a key that was chosen, not derived
+  state      TEXT    NOT NULL
+);
+
+CREATE TABLE ledger_accounts (
+  id         INTEGER PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  kind       TEXT    NOT NULL,
+  balance    INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX ledger_accounts_by_kind ON ledger_accounts (account_id, kind, balance);
+
+CREATE TABLE ledger_entries (
+  id              INTEGER PRIMARY KEY,
+  account_id      INTEGER NOT NULL REFERENCES accounts (id),
+  kind            TEXT    NOT NULL,
+  card_account_id INTEGER REFERENCES ledger_accounts (id),
+  created_at      INTEGER NOT NULL
+);
+CREATE INDEX ledger_entries_by_account ON ledger_entries (account_id);
+-- Money that an owner moves, of which a card has few entries among those of its
+-- transactions.
+CREATE INDEX ledger_movements_by_account ON ledger_entries (account_id, id)
+  WHERE kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated');
+CREATE INDEX ledger_movements_by_card ON ledger_entries (card_account_id, id)
+  WHERE kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated');
+
+CREATE TABLE ledger_postings (
+  entry_id          INTEGER NOT NULL REFERENCES ledger_entries (id),
+  ledger_account_id INTEGER NOT NULL REFERENCES ledger_accounts (id),
+  amount            INTEGER NOT NULL,
+  PRIMARY KEY (entry_id, ledger_account_id)
+) WITHOUT ROWID;
+
+CREATE TABLE cards (
+  id                 INTEGER PRIMARY KEY,  -- the order of issue
+  public_id          TEXT    NOT NULL UNIQUE,
+  account_id         INTEGER NOT NULL REFERENCES accounts (id),
+  ledger_account_id  INTEGER NOT NULL UNIQUE REFERENCES ledger_accounts (id),
+  bin_id             TEXT    NOT NULL,
+  last4              TEXT    NOT NULL,
+  status             TEXT    NOT NULL,
+  spending_limit     INTEGER NOT NULL,
+  label              TEXT    NOT NULL,
+  allowed_categories TEXT    NOT NULL,     -- JSON
+  auto_freeze_at     INTEGER,
+  metadata           TEXT    NOT NULL,     -- JSON
+  created_at         INTEGER NOT NULL,
+  expires_at         TEXT    NOT NULL      -- YYYY-MM-DD
+);
+CREATE INDEX cards_by_account ON cards (account_id, id);
+CREATE INDEX cards_by_status ON cards (account_id, status, id);
+CREATE INDEX cards_by_bin ON cards (account_id, bin_id, status, id);
+
+-- What a card went through that its transactions do not tell.
+CREATE TABLE status_changes (
+  id         INTEGER PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  card_id    INTEGER NOT NULL REFERENCES cards (id),
+  status     TEXT    NOT NULL,
+  automatic  INTEGER NOT NULL,   -- the balance fell below the card's threshold
+  created_at INTEGER NOT NULL
+);
+CREATE INDEX status_changes_by_account ON status_changes (account_id, id);
+CREATE INDEX status_changes_by_card ON status_changes (card_id, id);
+
+-- Transactions are listed in the order of their ids. The indexes hold all that a
+-- filter or a sum asks for, so that rows which an offset skips are never read.
+CREATE TABLE transactions (
+  id             INTEGER PRIMARY KEY,
+  public_id      TEXT    NOT NULL UNIQUE,
+  account_id     INTEGER NOT NULL REFERENCES accounts (id),
+  card_id        INTEGER NOT NULL REFERENCES cards (id),
+  parent_id      INTEGER REFERENCES transactions (id), -- a settlement's authorization, a refund's settlement
+  type           TEXT    NOT NULL,
+  amount         INTEGER NOT NULL,
+  fee            INTEGER NOT NULL,
+  merchant_name  TEXT    NOT NULL,
+  merchant_mcc   TEXT    NOT NULL,
+  decline_reason TEXT,                                 -- null: no decline
+  created_at     INTEGER NOT NULL                      -- never decreases along the ids
+);
+CREATE INDEX transactions_by_account ON transactions (account_id, id, type, created_at, card_id);
+CREATE INDEX transactions_by_type ON transactions (account_id, type, created_at, amount, fee, card_id);
+CREATE INDEX transactions_by_card ON transactions (card_id, id, type, created_at);
+CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
+
+-- What the authorizations of a UTC calendar month came to: settled amounts, and
+-- held ones as long as they are not settled.
+CREATE TABLE card_spending (
+  card_id INTEGER NOT NULL REFERENCES cards (id),
+  month   TEXT    NOT NULL,                -- YYYY-MM
+  amount  INTEGER NOT NULL,
+  PRIMARY KEY (card_id, month)
+) WITHOUT ROWID;
+CREATE INDEX card_spending_by_month ON card_spending (month, amount);
+
+CREATE TABLE challenges (
+  id         INTEGER PRIMARY KEY,
+  public_id  TEXT    NOT NULL UNIQUE,
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  card_id    INTEGER NOT NULL REFERENCES cards (id),
+  merchant   TEXT    NOT NULL,
+  amount     INTEGER NOT NULL,
+  status     TEXT    NOT NULL,  -- pending also when expired: expires_at and the clock decide
+  expires_at INTEGER NOT NULL
+);
+CREATE INDEX challenges_by_account ON challenges (account_id, status, expires_at, id);
+CREATE INDEX challenges_by_card ON challenges (card_id, id);
+
+CREATE TABLE deposits (
+  id         INTEGER PRIMARY KEY,
+  public_id  TEXT    NOT NULL UNIQUE,
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  currency   TEXT    NOT NULL,
+  amount     INTEGER NOT NULL,
+  status     TEXT    NOT NULL,
+  created_at INTEGER NOT NULL
+);
+CREATE INDEX deposits_by_account ON deposits (account_id, status, amount);
+
+CREATE TABLE webhooks (
+  id            INTEGER PRIMARY KEY,
+  public_id     TEXT    NOT NULL UNIQUE,
+  account_id    INTEGER NOT NULL REFERENCES accounts (id),
+  url_sealed    BLOB    NOT NULL,   -- it may hold a token
+  events        TEXT    NOT NULL,   -- JSON
+  secret_sealed BLOB    NOT NULL,
+  created_at    INTEGER NOT NULL
+);
+CREATE INDEX webhooks_by_account ON webhooks (account_id);
+
+-- The outbox: written with the change that an event tells of.
+CREATE TABLE events (
+  id             INTEGER PRIMARY KEY,
+  public_id      TEXT    NOT NULL UNIQUE,
+  account_id     INTEGER NOT NULL REFERENCES accounts (id),
+  type           TEXT    NOT NULL,
+  payload_sealed BLOB    NOT NULL,  -- the body to send; it may hold a one-time code
+  created_at     INTEGER NOT NULL
+);
+CREATE INDEX events_by_account ON events (account_id, id);
+
+-- What one endpoint is to be told. A process that sends one leases it, so that
+-- another that shares the file does not send it too.
+CREATE TABLE deliveries (
+  id           INTEGER PRIMARY KEY,
+  public_id    TEXT    NOT NULL UNIQUE,
+  event_id     INTEGER NOT NULL REFERENCES events (id),
+  webhook_id   INTEGER NOT NULL REFERENCES webhooks (id),
+  round        INTEGER NOT NULL DEFAULT 0,  -- how often it was asked for again
+  failures     INTEGER NOT NULL DEFAULT 0,  -- of this round: the place in the schedule
+  due_at       INTEGER,                     -- null: delivered, or given up
+  leased_by    TEXT,
+  leased_until INTEGER NOT NULL DEFAULT 0   -- by the clock on the wall, which nobody moves
+);
+CREATE INDEX deliveries_by_due ON deliveries (webhook_id, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_by_event ON deliveries (event_id);
+
+CREATE TABLE delivery_tries (
+  id          INTEGER PRIMARY KEY,
+  delivery_id INTEGER NOT NULL REFERENCES deliveries (id),
+  time        INTEGER NOT NULL,
+  status      INTEGER,                      -- null: there was no response
+  error       TEXT,                         -- null: delivered
+  duration_ms INTEGER NOT NULL
+);
+CREATE INDEX delivery_tries_by_delivery ON delivery_tries (delivery_id);
+
+CREATE TABLE idempotent_responses (
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  key        TEXT    NOT NULL,
+  method     TEXT    NOT NULL,
+  path       TEXT    NOT NULL,
+  body_hash  BLOB    NOT NULL,
+  status     INTEGER NOT NULL,
+  response   BLOB    NOT NULL,   -- sealed: it may hold a webhook secret
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (account_id, key, method, path)
+) WITHOUT ROWID;
+CREATE INDEX idempotent_responses_by_age ON idempotent_responses (created_at);
+
+-- Calls are shown by their newest tries, together with the others of their
+-- idempotency key.
+CREATE TABLE request_log (
+  id              INTEGER PRIMARY KEY,
+  account_id      INTEGER NOT NULL,
+  method          TEXT    NOT NULL,
+  path            TEXT    NOT NULL,
+  query           TEXT    NOT NULL,
+  status          INTEGER NOT NULL,
+  idempotency_key TEXT    NOT NULL,
+  time            INTEGER NOT NULL,
+  replayed        INTEGER NOT NULL DEFAULT FALSE,
+  superseded      INTEGER NOT NULL DEFAULT FALSE  -- by a later try with the same idempotency key
+);
+CREATE INDEX request_log_by_account ON request_log (account_id, id);
+CREATE INDEX request_log_by_key ON request_log (account_id, idempotency_key, method, path, id) WHERE idempotency_key <> '';
+CREATE INDEX request_log_calls ON request_log (account_id, id) WHERE NOT superseded;
+
+-- What the control calls changed about the service; what is not here is as usual.
+CREATE TABLE settings (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL               -- JSON
+) WITHOUT ROWID;
+
+-- Each call is matched against all faults; most need no more than method and path.
+CREATE TABLE faults (
+  id         INTEGER PRIMARY KEY,
+  method     TEXT NOT NULL,
+  path       TEXT NOT NULL,
+  times_left INTEGER,               -- null: until it is deleted
+  definition TEXT NOT NULL          -- JSON
+);
+
+-- Processes count calls in memory, and tell each other in batches. A row without
+-- a process has all of them forget what they counted.
+CREATE TABLE counted_calls (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  process    TEXT    NOT NULL,
+  account_id INTEGER NOT NULL,
+  class      TEXT    NOT NULL,
+  time       INTEGER NOT NULL,
+  calls      INTEGER NOT NULL
+);
