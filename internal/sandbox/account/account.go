@@ -99,7 +99,7 @@ func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
 	if err := ledger.OpenAccounts(tx, accountID); err != nil || balance == 0 {
 		return err
 	}
-	return ledger.Post(tx, accountID, "opening balance",
+	return ledger.Post(tx, accountID, ledger.OpeningBalance,
 		ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 }
 

@@ -4,6 +4,8 @@
 package activity
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -42,6 +44,7 @@ const (
 
 // Record is something that happened.
 type Record struct {
+	Row      string // names the record among others
 	At       time.Time
 	Kind     Kind
 	ID       string // of the transaction, challenge or deposit
@@ -159,6 +162,7 @@ func scan(row store.Row, now time.Time) (*Record, error) {
 	var at, rank, id int64
 	err := row.Scan(&at, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason, &r.Left)
 	r.At = time.UnixMilli(at).UTC()
+	r.Row = cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, id))
 	if r.Kind == Challenge && r.Reason == threeds.Pending && !r.At.Add(threeds.Lifetime).After(now) {
 		r.Reason = threeds.Expired
 	}

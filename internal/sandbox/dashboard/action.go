@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -28,7 +29,9 @@ type action struct {
 	// done says what was done, and report does where that depends on the response.
 	// With neither the page shows the response itself, once, by view.response.
 	done   string
-	report func(wire.Response) string
+	report func(wire.Response) notice
+	// row names the field that is the id of the row to come back to.
+	row string
 }
 
 // operation is the call that a form asks for.
@@ -73,10 +76,19 @@ func (f form) number(name string) any {
 	return text
 }
 
-// posted is a form that was sent, when its page is shown in response.
+// notice says what a form has done. Bad is what nobody hopes for, such as a decline.
+type notice struct {
+	Text string
+	Bad  bool
+}
+
+// posted is a form that was sent, for the page that its sender is led to.
 type posted struct {
+	path     string // of that page, with its query
+	expires  time.Time
 	action   string
 	values   url.Values
+	notice   notice
 	refused  *wire.Error // nil: it was done
 	response wire.Response
 }
@@ -101,7 +113,7 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 		return
 	}
 	a := &p.actions[i]
-	sent := &posted{action: a.name, values: r.PostForm}
+	sent := &posted{path: r.URL.RequestURI(), action: a.name, values: r.PostForm}
 	o, repeated := a.operation(form{r}), false
 	if o.Reads() {
 		sent.response, sent.refused = d.do(r.Context(), id, o)
@@ -110,18 +122,21 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 			return d.do(context.WithoutCancel(r.Context()), id, o) // a second click gives the first one up
 		})
 	}
-	notice := a.done
 	switch {
-	case sent.refused != nil, notice == "" && a.report == nil:
-		d.show(w, r, p, id, sent)
-		return
+	case sent.refused != nil, a.done == "" && a.report == nil:
 	case repeated:
-		notice = "This form was sent before. It was not done again."
+		sent.notice.Text = "This form was sent before. It was not done again."
 	case a.report != nil:
-		notice = a.report(sent.response)
+		sent.notice = a.report(sent.response)
+	default:
+		sent.notice.Text = a.done
 	}
-	d.sessions.leave(cookie(r), notice, repeated)
-	http.Redirect(w, r, r.URL.RequestURI(), http.StatusSeeOther) //nolint:gosec // a path of a page
+	d.sessions.leave(cookie(r), sent, repeated)
+	there := url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}
+	if a.row != "" {
+		there.Fragment = form{r}.text(a.row)
+	}
+	http.Redirect(w, r, there.String(), http.StatusSeeOther) //nolint:gosec // a path of a page
 }
 
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {

@@ -78,6 +78,72 @@ func TestBrowserHidesTheNumberOfATerminatedCard(t *testing.T) {
 	}
 }
 
+// Back from what a form has shown is a page that was opened, not a form to be sent again.
+func TestBrowserGoesBack(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	card := s.Issue("100")
+	b := openTab(t, s).logIn()
+	for path, form := range map[string]string{"/ledger": "#check", "/cards/" + card: "#details"} {
+		b.open(path)
+		evaluate[chromedp.Void](b, "window.before = true")
+		b.press(form + " button")
+		b.await("!window.before && document.querySelector('#audit .notice, #details code') !== null")
+		b.open("/3ds")
+		evaluate[chromedp.Void](b, "history.back()")
+		b.await(fmt.Sprintf("location.pathname === %q && document.querySelector('h1')", path))
+	}
+}
+
+// Labels that run from right to left leave the digits as they are, and codes and times
+// stay on one line.
+func TestBrowserMixedDirections(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	card := s.Issue("100", `"label":"بطاقة الإعلانات"`)
+	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "متجر", "amount": 5}).OK(201)
+	b := openTab(t, s).logIn()
+	for _, path := range []string{"/cards", "/cards/" + card, "/3ds"} {
+		b.open(path)
+		b.run(chromedp.EmulateViewport(760, 900))
+		if got := evaluate[bool](b, `[...document.querySelectorAll('.last4')].every((e) => {
+			const [dots, digits] = [[0, 2], [2, 6]].map(([from, to]) => {
+				const range = document.createRange();
+				range.setStart(e.firstChild, from);
+				range.setEnd(e.firstChild, to);
+				return range.getBoundingClientRect();
+			});
+			return dots.left < digits.left && getComputedStyle(e).unicodeBidi === 'isolate';
+		}) && [...document.querySelectorAll('.code, td[data-label="Time left"]')].every((e) => e.getClientRects().length === 1 && e.clientHeight < 50)`); !got {
+			t.Errorf("%s mixes the directions, or breaks a code", path)
+		}
+	}
+}
+
+// A row under the pointer, or around the focus, stays where it is while others come.
+func TestBrowserHoldsRowsUnderThePointer(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	ask := func() { s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201) }
+	ask()
+	b := openTab(t, s).logIn()
+	b.open("/deposits")
+	place := evaluate[[]float64](b, `(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector('tbody button').getBoundingClientRect())`)
+	move := func(x, y float64) {
+		call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y})
+	}
+	move(place[0], place[1])
+	first := evaluate[string](b, "document.querySelector('tbody tr').id")
+	ask()
+	ask()
+	b.await("document.querySelector('#held').checkVisibility() && document.querySelector('#held').textContent === '2 new'")
+	if under := evaluate[string](b, fmt.Sprintf("document.elementFromPoint(%v, %v).closest('tr').id", place[0], place[1])); under != first {
+		t.Errorf("under the pointer is %s, not %s any more", under, first)
+	}
+	move(5, 5)
+	b.await("document.querySelectorAll('td.follow-up').length === 3 && document.querySelector('#held').hidden")
+}
+
 // The focus stays on the button of a row while others come and go, so that a press
 // of it is not lost.
 func TestBrowserKeepsTheButtonsOfRows(t *testing.T) {
@@ -97,7 +163,9 @@ func TestBrowserKeepsTheButtonsOfRows(t *testing.T) {
 		b.await("document.querySelectorAll('td.follow-up').length === 1")
 		evaluate[chromedp.Void](b, "window.marked = document.querySelector('td.follow-up button'); window.marked.focus()")
 		add()
-		b.await("document.querySelectorAll('td.follow-up').length === 2") // by itself
+		b.await("document.querySelector('#held').textContent === '1 new'") // by itself
+		evaluate[chromedp.Void](b, "window.marked.closest('tr').querySelector('td').click(); document.querySelector('#held').click()")
+		b.await("document.querySelectorAll('td.follow-up').length === 2")
 		if !evaluate[bool](b, "window.marked.isConnected && document.activeElement === window.marked") {
 			t.Errorf("%s: the update took the focus away", path)
 		}

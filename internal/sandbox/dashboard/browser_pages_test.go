@@ -111,7 +111,9 @@ func TestBrowserShowsOtherProcesses(t *testing.T) {
 	}
 	other.Post("/cards/"+card+"/unfreeze", nil).OK(200)
 	other.Authorize(card, "1", "7311").OK(201)
-	b.await(`document.querySelector('h1 .badge').textContent === 'active' && document.querySelectorAll('.follow-up summary').length === 2`)
+	b.await(`document.querySelector('h1 .badge').textContent === 'active' && document.querySelector('#held').textContent.endsWith('new')`)
+	evaluate[chromedp.Void](b, `document.querySelector('#held').click()`) // which takes no focus without a pointer
+	b.await(`document.querySelectorAll('.follow-up summary').length === 2`)
 	if !evaluate[bool](b, fmt.Sprintf(`window.marked.isConnected && document.activeElement === window.marked && window.marked.value === '12.34'
 		&& window.marked.id === 'settle-%s' && document.querySelector('#buy-merchant').value === 'Half a na'
 		&& document.querySelector('#%[1]s details').open`, authorization)) {
@@ -244,7 +246,7 @@ func TestBrowserNarrow(t *testing.T) {
 	s, paths := populated(t)
 	b := openTab(t, s)
 	b.each(paths, func(path string) {
-		for _, width := range []int64{360, 640} {
+		for _, width := range []int64{360, 640, 710, 800, 950} {
 			b.run(chromedp.EmulateViewport(width, 740))
 			wide := evaluate[[]string](b, `[...document.querySelectorAll('body *')]
 				.filter(e => e.getBoundingClientRect().right > innerWidth + 0.5 && !e.closest('.unseen, thead, svg'))

@@ -22,8 +22,8 @@ func cardPage() *page {
 			{name: "unfreeze", route: "POST " + one + "/unfreeze", texts: "card_id", done: "The card is active again."},
 			{name: "terminate", route: "DELETE " + one, texts: "card_id", report: reportReturned},
 			{name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount", body: merchant, report: reportBought},
-			{name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount", done: "The authorization is settled."},
-			{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is on the card."},
+			{name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount", done: "The authorization is settled.", row: "transaction_id"},
+			{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is on the card.", row: "transaction_id"},
 			{
 				name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
 				done: "A 3D Secure challenge is pending for five minutes.",
@@ -97,15 +97,15 @@ func newFollowUp(f *frame, r *activity.Record, action, words string) *followUpFo
 	return form
 }
 
-func reportReturned(res wire.Response) string {
+func reportReturned(res wire.Response) notice {
 	var terminated struct {
 		Returned usd.Amount `json:"returned_to_wallet"`
 	}
 	_ = json.Unmarshal(res.Body, &terminated) // our own
-	return fmt.Sprintf("The card is terminated; %s USD returned to the wallet.", terminated.Returned)
+	return notice{Text: fmt.Sprintf("The card is terminated; %s USD returned to the wallet.", terminated.Returned)}
 }
 
-func reportBought(res wire.Response) string {
+func reportBought(res wire.Response) notice {
 	var bought struct {
 		Transaction struct {
 			Amount usd.Amount `json:"amount"`
@@ -114,7 +114,7 @@ func reportBought(res wire.Response) string {
 	}
 	_ = json.Unmarshal(res.Body, &bought) // our own
 	if bought.DeclineReason != nil {
-		return fmt.Sprintf("Declined: %s.", words(*bought.DeclineReason))
+		return notice{Text: fmt.Sprintf("Declined: %s.", words(*bought.DeclineReason)), Bad: true}
 	}
-	return fmt.Sprintf("Authorized: %s USD are held until the merchant settles.", bought.Transaction.Amount)
+	return notice{Text: fmt.Sprintf("Authorized: %s USD are held until the merchant settles.", bought.Transaction.Amount)}
 }

@@ -28,16 +28,17 @@ type Options struct {
 
 // Dashboard serves the web page, and leaves every other path to the next handler.
 type Dashboard struct {
-	server   *server.Server
-	next     http.Handler
-	address  *url.URL
-	names    []string
-	sessions *sessions
-	link     *link
-	secret   []byte // of the tokens of forms
-	pages    []*page
-	template func(w io.Writer, name string, data any) error // a template.Template here would have the linker keep all its methods
-	mux      *http.ServeMux
+	server      *server.Server
+	next        http.Handler
+	address     *url.URL
+	names       []string
+	crossOrigin *http.CrossOriginProtection
+	sessions    *sessions
+	link        *link
+	secret      []byte // of the tokens of forms
+	pages       []*page
+	template    func(w io.Writer, name string, data any) error // a template.Template here would have the linker keep all its methods
+	mux         *http.ServeMux
 }
 
 // New returns a dashboard without sessions. It fails over a bad address or template.
@@ -48,20 +49,20 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d := &Dashboard{
 		server: o.Server, next: o.Next, address: address, names: append(o.Names, "localhost"),
-		sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
-		link:     newLink(o.Now), secret: []byte(rand.Text()), pages: pages(),
+		crossOrigin: http.NewCrossOriginProtection(), sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
+		link: newLink(o.Now), secret: []byte(rand.Text()), pages: pages(),
 	}
-	templates, err := template.New("").Funcs(functions()).ParseFS(files, "templates/*.html")
+	assets, err := hashAssets()
+	if err != nil {
+		return nil, err
+	}
+	templates, err := template.New("").Funcs(functions()).Funcs(template.FuncMap{"asset": assets.path}).ParseFS(files, "templates/*.html")
 	if err != nil {
 		return nil, err
 	}
 	d.template = templates.ExecuteTemplate
 	d.mux = http.NewServeMux()
-	d.mux.HandleFunc("GET /assets/{name}", serveAsset)
-	d.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
-		r.SetPathValue("name", "icon.svg")
-		serveAsset(w, r)
-	})
+	d.mux.HandleFunc("GET /assets/{name}", assets.serve)
 	d.mux.HandleFunc("GET /login", d.showLogin)
 	d.mux.HandleFunc("POST /login", d.logIn)
 	d.mux.HandleFunc("POST /logout", d.logOut)

@@ -134,7 +134,7 @@ func TestStoryOfACard(t *testing.T) {
 	b.post(page, "settle", "transaction_id", authorization, "amount", "38.50").has(t, "is settled", "61.50")
 	settlement := s.Get("/transactions").Data()[0]["id"].(string)
 	b.post(page, "refund", "transaction_id", settlement, "amount", "10").has(t, "71.50")
-	b.post(page, "buy", "amount", "1000", "merchant", "Example Ads", "mcc", "7311").has(t, "Declined: insufficient funds")
+	b.post(page, "buy", "amount", "1000", "merchant", "Example Ads", "mcc", "7311").has(t, `<p class="notice problem" role="status">Declined: insufficient funds.`)
 	b.post(page, "challenge", "amount", "5", "merchant", "Example Ads").has(t, "3D Secure pending")
 	b.post(page, "freeze").has(t, `class="badge frozen"`, "unfreeze")
 	b.post(page, "unfreeze").has(t, `class="badge unfrozen"`)

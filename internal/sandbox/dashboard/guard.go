@@ -36,7 +36,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !d.isKnown(r.Host):
 		http.Error(w, "The dashboard is not served under this name. Open "+d.address.String(), http.StatusForbidden)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead && !fromSameOrigin(r):
+	case d.crossOrigin.Check(r) != nil, r.Method != http.MethodGet && r.Method != http.MethodHead && !saysWhere(r.Header):
 		http.Error(w, "This form was sent from another site. Nothing was done.", http.StatusForbidden)
 	default:
 		d.mux.ServeHTTP(w, r)
@@ -67,10 +67,5 @@ func (d *Dashboard) isKnown(host string) bool {
 	return err == nil || slices.ContainsFunc(d.names, func(own string) bool { return own != "" && strings.EqualFold(own, name) })
 }
 
-// fromSameOrigin tells whether a browser says that a page of this server has sent
-// the request.
-func fromSameOrigin(r *http.Request) bool {
-	origin, err := url.Parse(r.Header.Get("Origin"))
-	site := r.Header.Get("Sec-Fetch-Site")
-	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, r.Host) && (site == "" || site == "same-origin")
-}
+// saysWhere tells whether a request says where it comes from, as those of browsers do.
+func saysWhere(h http.Header) bool { return h.Get("Origin") != "" || h.Get("Sec-Fetch-Site") != "" }

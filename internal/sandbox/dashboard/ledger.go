@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"slices"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -26,6 +28,11 @@ func (d *ledgerData) Sum() (sum usd.Amount) {
 		sum += line.Balance
 	}
 	return sum
+}
+
+// Unmoved tells whether the journal has nothing but the balance that the account began with.
+func (d *ledgerData) Unmoved() bool {
+	return d.Paging.First == 1 && !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
 }
 
 func readLedger(v *view) (any, error) {

@@ -39,7 +39,7 @@ func (v *view) response(action string, into any) bool {
 
 func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 	if id, found := d.sessions.account(cookie(r)); found {
-		d.show(w, r, p, id, nil)
+		d.show(w, r, p, id)
 		return
 	}
 	d.sendToLogin(w, r)
@@ -50,7 +50,11 @@ func (d *Dashboard) sendToLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 // show reads a page and writes it.
-func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accountID int64, sent *posted) {
+func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accountID int64) {
+	var sent *posted
+	if r.Header.Get(liveHeader) == "" {
+		sent = d.sessions.take(cookie(r), r.URL.RequestURI())
+	}
 	f := &frame{Title: p.Title, Page: p, Pages: d.pages, Token: d.token(cookie(r)), Query: r.URL.Query(), posted: sent}
 	found := false
 	refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
@@ -76,11 +80,11 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 		return
 	}
 	status := http.StatusOK
-	if sent != nil && sent.refused != nil {
-		f.Problem, status = sentence(sent.refused.Message), sent.refused.Status
-	}
-	if r.Header.Get(liveHeader) == "" {
-		f.Notice = d.sessions.take(cookie(r))
+	if sent != nil {
+		f.Notice = sent.notice
+		if sent.refused != nil {
+			f.Problem, status = sentence(sent.refused.Message), sent.refused.Status
+		}
 	}
 	d.render(w, p.template, status, f)
 }

@@ -2,19 +2,14 @@ package dashboard
 
 import (
 	"bytes"
-	"embed"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
-
-//go:embed templates/*.html assets/*
-var files embed.FS
 
 // frame is what every template gets.
 type frame struct {
@@ -26,7 +21,7 @@ type frame struct {
 	Version string
 	Token   string // of the forms
 	Query   url.Values
-	Notice  string // what the last form has done
+	Notice  notice // of the last form
 	Problem string // why the last form was refused
 	Data    any
 
@@ -69,17 +64,4 @@ func (d *Dashboard) notFound(w http.ResponseWriter, _ *http.Request) {
 // sentence makes one of a message of the service.
 func sentence(message string) string {
 	return strings.ToUpper(message[:1]) + message[1:] + "."
-}
-
-// serveAsset serves what pages load beside themselves.
-func serveAsset(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	content, err := files.ReadFile("assets/" + name)
-	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-	if err != nil {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", types[path.Ext(name)])
-	_, _ = w.Write(content) //nolint:gosec // embedded; there is nobody to tell when the reader went away
 }

@@ -258,7 +258,7 @@ func TestFormsOfStrangers(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	_, b := start(t)
-	for _, path := range []string{"/", "/cards", "/cards/none", "/login", "/live", "/nowhere", "/assets/dashboard.css"} {
+	for _, path := range []string{"/", "/cards", "/cards/none", "/login", "/live", "/nowhere"} {
 		header := b.get(path).Header
 		policy := header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
@@ -290,7 +290,7 @@ func TestNames(t *testing.T) {
 		if got := b.get("/login"); got.StatusCode != status {
 			t.Errorf("%s was answered %d", host, got.StatusCode)
 		}
-		b.header.Set("Origin", "http://"+strings.ToLower(host))
+		b.header.Set("Origin", "http://"+host)
 		if got := b.send(http.MethodPost, "/logout", nil).Request.Response; (got != nil) != (status == 200) {
 			t.Errorf("a form to %s led to %v", host, got)
 		}
@@ -361,5 +361,24 @@ func (p seen) isJSON(t testing.TB, status int) {
 	t.Helper()
 	if p.StatusCode != status || p.Header.Get("Content-Type") != "application/json" || !strings.HasPrefix(p.text, "{") {
 		t.Errorf("%s was answered %d %s %q", p.Request.URL, p.StatusCode, p.Header.Get("Content-Type"), p.text)
+	}
+}
+
+// What pages load has a name of its own content, and is kept.
+func TestAssetsAreKept(t *testing.T) {
+	t.Parallel()
+	_, b := start(t)
+	page := b.get("/").text
+	for _, extension := range []string{"css", "js", "svg"} {
+		path := regexp.MustCompile(`/assets/[0-9a-f]{16}\.\w+\.` + extension).FindString(page)
+		got := b.get(path)
+		if got.StatusCode != http.StatusOK || !strings.Contains(got.Header.Get("Cache-Control"), "immutable") || got.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s was answered %d %v", path, got.StatusCode, got.Header)
+		}
+		for _, other := range []string{strings.Replace(path, "/assets/", "/assets/0", 1), "/assets/dashboard.css", "/assets/", "/assets/../templates/card.html"} {
+			if missing := b.get(other); missing.StatusCode != http.StatusNotFound || strings.Contains(missing.Header.Get("Cache-Control"), "immutable") {
+				t.Errorf("%s was answered %d %v", other, missing.StatusCode, missing.Header)
+			}
+		}
 	}
 }

@@ -18,6 +18,9 @@ import (
 const (
 	// sessionTime is how long somebody stays logged in.
 	sessionTime = 12 * time.Hour
+	// leftTime is how long the response to a form, which may be a card's number,
+	// waits for its page.
+	leftTime = time.Minute
 	// linkTime is how long the link logs in.
 	linkTime = 15 * time.Minute
 	// maxSessions is how many an account may have; its oldest makes room.
@@ -30,7 +33,7 @@ const (
 type session struct {
 	accountID int64
 	expires   time.Time
-	notice    string // for the next page that is shown
+	left      *posted // for the page that follows
 	forms     []*sentForm
 }
 
@@ -118,20 +121,29 @@ func (s *sessions) once(value, fields string, do func() (wire.Response, *wire.Er
 	return sent.response, sent.refused, repeated
 }
 
-// leave keeps a notice for the next page. One about a form that was sent again
-// comes after that of the first time.
-func (s *sessions) leave(value, notice string, repeated bool) {
+// leave keeps what a form has done for the page that follows. A form that was sent
+// again comes after the first time.
+func (s *sessions) leave(value string, sent *posted, repeated bool) {
+	sent.expires = s.now().Add(leftTime)
 	s.with(value, func(one *session) {
-		if !repeated || one.notice == "" {
-			one.notice = notice
+		if !repeated || one.left == nil {
+			one.left = sent
 		}
 	})
 }
 
-// take returns what was left, once.
-func (s *sessions) take(value string) (notice string) {
-	s.with(value, func(one *session) { notice, one.notice = one.notice, "" })
-	return notice
+// take returns what was left for a page, once; nil when there is nothing.
+func (s *sessions) take(value, path string) (sent *posted) {
+	s.with(value, func(one *session) {
+		if one.left == nil || one.left.path != path {
+			return
+		}
+		if one.left.expires.After(s.now()) {
+			sent = one.left
+		}
+		one.left = nil
+	})
+	return sent
 }
 
 // link logs in without a key, once.

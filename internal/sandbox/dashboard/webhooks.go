@@ -76,5 +76,5 @@ func readDelivery(v *view) (any, error) {
 
 func redeliver() action {
 	const route = "POST " + server.Control + "/deliveries/{delivery_id}/redeliver"
-	return action{name: "redeliver", route: route, texts: "delivery_id", done: "The event is sent again."}
+	return action{name: "redeliver", route: route, texts: "delivery_id", done: "The event is sent again.", row: "delivery_id"}
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// OpeningBalance is the kind of the entry that an account begins with.
+const OpeningBalance = "opening balance"
+
 // Entry is a change of money as it stands in the journal.
 type Entry struct {
 	ID       int64

@@ -5,7 +5,10 @@
 const interval = 400; // milliseconds
 const connection = document.getElementById("connection");
 const clock = document.getElementById("clock");
+const held = document.getElementById("held");
 let version = document.body.dataset.version;
+let latest; // the content that the server has, while rows of it are held back
+let waiting = 0; // such rows
 
 function say(words) {
   if (connection.textContent !== words) connection.textContent = words;
@@ -24,12 +27,31 @@ async function bringUpToDate() {
     if (response.redirected) return location.replace(location.href);
     const next = new DOMParser().parseFromString(await response.text(), "text/html");
     version = next.body.dataset.version;
-    update(document.getElementById("live"), next.getElementById("live"));
+    show(next.getElementById("live"));
   }
   say("");
 }
 
-function update(old, next) {
+// Rows neither come nor go under a pointer, or around the focus: a press would hit another one.
+function show(next, all = false) {
+  const busy = !all && isBusy();
+  waiting = 0;
+  update(document.getElementById("live"), next, busy);
+  latest = busy ? next : null;
+  held.hidden = !waiting;
+  held.textContent = `${waiting} new`;
+}
+
+function isBusy() {
+  return document.querySelector("#live tr:is(:hover, :focus-within)") !== null;
+}
+
+held.addEventListener("click", () => show(latest, true));
+for (const event of ["pointerout", "focusout"]) {
+  document.addEventListener(event, () => setTimeout(() => latest && !isBusy() && show(latest)));
+}
+
+function update(old, next, busy) {
   if (old.isEqualNode(next) || old.hasAttribute("data-keep")) return; // kept as long as there is its like
   for (const { name } of [...old.attributes]) {
     if (!next.hasAttribute(name) && name !== "open") old.removeAttribute(name);
@@ -37,19 +59,27 @@ function update(old, next) {
   for (const { name, value } of next.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
+  if (busy && old.querySelector(":scope > :is(tr, tbody)[id]")) {
+    for (const child of next.children) {
+      const same = idOf(child) && rowOf(old, child);
+      if (same) update(same, child, busy);
+      else if (idOf(child)) waiting++;
+    }
+    return;
+  }
   const kept = new Set([...next.children].map(idOf).filter(Boolean));
   let at = old.firstChild;
   for (const child of [...next.childNodes]) {
     while (at && idOf(at) && !kept.has(idOf(at))) at = remove(at);
     const id = idOf(child);
-    const same = id ? old.querySelector(`:scope > #${CSS.escape(id)}`) : at && !idOf(at) && alike(at, child) ? at : null;
+    const same = id ? rowOf(old, child) : at && !idOf(at) && alike(at, child) ? at : null;
     if (!same || !alike(same, child)) {
       old.insertBefore(document.importNode(child, true), at);
       continue;
     }
     while (at !== same && !kept.has(idOf(at))) at = remove(at);
     if (at !== same) old.insertBefore(same, at);
-    if (same.nodeType === Node.ELEMENT_NODE) update(same, child);
+    if (same.nodeType === Node.ELEMENT_NODE) update(same, child, busy);
     else if (same.data !== child.data) same.data = child.data;
     at = same.nextSibling;
   }
@@ -59,6 +89,10 @@ function update(old, next) {
 // A form's own id property may be a field of that name.
 function idOf(node) {
   return node.getAttribute?.("id");
+}
+
+function rowOf(parent, child) {
+  return parent.querySelector(`:scope > #${CSS.escape(idOf(child))}`);
 }
 
 function alike(a, b) {
