@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -47,7 +48,11 @@ const (
 	exitUsage
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	// net/http quotes what it could not make sense of, be it a card number.
+	log.SetOutput(io.Discard)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 func run(arguments []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)

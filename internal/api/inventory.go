@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 // inventory is the last complete listing of an account's cards.
@@ -29,7 +31,8 @@ func (c *Client) Inventory(ctx context.Context, notBefore time.Time) (map[string
 		if cards != nil && began.After(notBefore) {
 			return cards, nil
 		}
-		shared := c.inventory.fetching.DoChan("", func() (any, error) {
+		shared := c.inventory.fetching.DoChan("", func() (_ any, err error) {
+			defer crash.Catch(&err)
 			return nil, c.fetchInventory(context.WithoutCancel(ctx))
 		})
 		select {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 const (
@@ -29,7 +31,10 @@ func (l *listing) start(ctx context.Context, run func(context.Context, *fetch) e
 	l.fetch = f
 	go func() {
 		defer cancel()
-		err := run(detached, f)
+		err := func() (err error) {
+			defer crash.Catch(&err)
+			return run(detached, f)
+		}()
 		l.fleet.mu.Lock()
 		defer l.fleet.mu.Unlock()
 		if err != nil && detached.Err() == nil {
@@ -86,7 +91,8 @@ func (l *listing) fetchMissing(pages int) func(context.Context, *fetch) error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(pagesAtOnce)
 		for _, number := range missing {
-			group.Go(func() error {
+			group.Go(func() (err error) {
+				defer crash.Catch(&err)
 				return l.fetchPage(ctx, number, func(page CardPage) bool { return l.add(number, page) })
 			})
 		}

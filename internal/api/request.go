@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 const (
@@ -84,7 +85,12 @@ type attempt struct {
 
 // do makes one attempt. Waiting for the limits ends with ctx; once the request
 // is on its way only its sending context and its own time end it.
-func (c *Client) do(ctx context.Context, a attempt) *failure {
+func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
+	defer func() {
+		if reason := recover(); reason != nil { // nothing tells how far it came
+			f = &failure{class: unknown, permanent: true, err: a.requestError(true, crash.New(reason))}
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return &failure{class: notProcessed, permanent: true, err: a.requestError(false, err)}
 	}
@@ -108,7 +114,7 @@ func (c *Client) do(ctx context.Context, a attempt) *failure {
 		c.tellsTime.Store(true)
 		c.ahead.Store(int64(date.Sub(c.clock.Now().Truncate(time.Second))))
 	}
-	f := c.judge(a, status, body)
+	f = c.judge(a, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
 	if status == http.StatusTooManyRequests {
 		c.limits.Rejected(a.budget, sent, retryAfter)

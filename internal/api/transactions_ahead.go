@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 // maxAhead bounds the pages that are read side by side.
@@ -44,6 +46,7 @@ func (r *transactionReader) read(ctx context.Context, number int) ([][]Transacti
 	group, together := errgroup.WithContext(ctx)
 	for i := range pages {
 		group.Go(func() (err error) {
+			defer crash.Catch(&err)
 			pages[i], err = r.pages.read(together, number+i)
 			return err
 		})

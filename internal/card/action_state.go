@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 // stateAction freezes or unfreezes a card.
@@ -58,6 +59,7 @@ func (a *stateAction) Schema(_ context.Context, _ action.SchemaRequest, resp *ac
 }
 
 func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	defer session.CatchPanic(&resp.Diagnostics)
 	var config struct {
 		CardID types.String `tfsdk:"card_id"`
 	}

@@ -106,6 +106,7 @@ func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *dia
 }
 
 func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	defer session.CatchPanic(&resp.Diagnostics)
 	config := a.read(ctx, req.Config, &resp.Diagnostics)
 	amount, try := config.Amount.Amount(), a.try(config.Amount.Amount())
 	if config.Amount.IsNull() {

@@ -245,7 +245,11 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	results := make([]*list.ListResult, len(cards))
 	var readers sync.WaitGroup
 	for i, card := range cards {
-		readers.Go(func() { results[i] = l.read(ctx, req, card) })
+		results[i] = &list.ListResult{}
+		readers.Go(func() {
+			defer session.CatchPanic(&results[i].Diagnostics)
+			results[i] = l.read(ctx, req, card)
+		})
 	}
 	readers.Wait()
 	return results

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 // handlerTransport carries a client's requests to a handler in this process, as
@@ -57,7 +59,7 @@ func (t handlerTransport) serve(req *http.Request) (response *responseBuffer) {
 		case http.ErrAbortHandler:
 			response.aborted = true
 		default:
-			panic(reason)
+			response.panicked = crash.New(reason)
 		}
 	}()
 	t.handler.ServeHTTP(response, req)
@@ -71,6 +73,8 @@ type responseBuffer struct {
 	sent    http.Header
 	body    bytes.Buffer
 	aborted bool
+
+	panicked error
 }
 
 func (b *responseBuffer) Header() http.Header { return b.header }
@@ -87,6 +91,9 @@ func (b *responseBuffer) Write(data []byte) (int, error) {
 }
 
 func (b *responseBuffer) toResponse(req *http.Request) (*http.Response, error) {
+	if b.panicked != nil {
+		return nil, b.panicked
+	}
 	if b.aborted && b.status == 0 {
 		return nil, io.ErrUnexpectedEOF
 	}

@@ -2,12 +2,14 @@ package provider
 
 import (
 	"errors"
+	"io"
 	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+	"google.golang.org/grpc/grpclog"
 )
 
 // Serve serves a provider of this version ("dev" outside releases) to the CLI
@@ -27,9 +29,17 @@ func ServeDebugger(version string) error {
 // serve ends with the sandboxes closed, so that their files hold everything. The
 // CLI kills a provider two seconds after it asked it to end.
 func serve(version string, options ...tf6server.ServeOpt) error {
+	keepSecretsFromSDK()
 	p := newProvider(version, nil)
 	err := tf6server.Serve(Address, p.newServer, options...)
 	return errors.Join(err, p.sandboxes.close())
+}
+
+// keepSecretsFromSDK has the SDK write no values into files, and gRPC no lines,
+// whatever the environment asks for.
+func keepSecretsFromSDK() {
+	_ = os.Unsetenv("TF_LOG_SDK_PROTO_DATA_DIR")
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
 // quietSDK switches the SDK's own loggers off unless the environment asks for a

@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 // framework is what terraform-plugin-framework's server serves of the protocol,
@@ -26,46 +28,66 @@ type server struct{ framework framework }
 var _ framework = server{}
 
 // handle has the framework handle a call that is over when it returns.
-func handle[Request, Response any](ctx context.Context, req Request, method func(context.Context, Request) (Response, error)) (Response, error) {
+func handle[Request, Response any](ctx context.Context, req Request, method func(context.Context, Request) (Response, error)) (response Response, err error) {
+	defer crash.Catch(&err)
 	ctx, end := newCallContext(ctx)
 	defer end()
 	return method(ctx, req)
 }
 
-// untilRead ends a call when its results have been read, or are wanted no more.
-func untilRead[Result any](results iter.Seq[Result], end func()) iter.Seq[Result] {
+// stream ends a call when its results have been read, or are wanted no more. Of a
+// panic the last result tells.
+func stream[Result any](results iter.Seq[Result], end func(), failed func(*tfprotov6.Diagnostic) Result) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		defer end()
-		results(yield)
+		wanted := true
+		err := func() (err error) {
+			defer crash.Catch(&err)
+			results(func(result Result) bool {
+				wanted = yield(result)
+				return wanted
+			})
+			return nil
+		}()
+		if err != nil && wanted {
+			yield(failed(&tfprotov6.Diagnostic{Severity: tfprotov6.DiagnosticSeverityError, Summary: "The provider failed", Detail: err.Error()}))
+		}
 	}
 }
 
 // ListResource makes its results while they are read.
-func (s server) ListResource(ctx context.Context, req *tfprotov6.ListResourceRequest) (*tfprotov6.ListResourceServerStream, error) {
+func (s server) ListResource(ctx context.Context, req *tfprotov6.ListResourceRequest) (results *tfprotov6.ListResourceServerStream, err error) {
+	defer crash.Catch(&err)
 	ctx, end := newCallContext(ctx)
-	stream, err := s.framework.ListResource(ctx, req)
+	results, err = s.framework.ListResource(ctx, req)
 	if err != nil {
 		end()
 		return nil, err
 	}
-	stream.Results = untilRead(stream.Results, end)
-	return stream, nil
+	results.Results = stream(results.Results, end, func(why *tfprotov6.Diagnostic) tfprotov6.ListResourceResult {
+		return tfprotov6.ListResourceResult{Diagnostics: []*tfprotov6.Diagnostic{why}}
+	})
+	return results, nil
 }
 
 // InvokeAction acts while its events are read.
-func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
+func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionRequest) (events *tfprotov6.InvokeActionServerStream, err error) {
+	defer crash.Catch(&err)
 	ctx, end := newCallContext(ctx)
-	stream, err := s.framework.InvokeAction(ctx, req)
+	events, err = s.framework.InvokeAction(ctx, req)
 	if err != nil {
 		end()
 		return nil, err
 	}
-	stream.Events = untilRead(stream.Events, end)
-	return stream, nil
+	events.Events = stream(events.Events, end, func(why *tfprotov6.Diagnostic) tfprotov6.InvokeActionEvent {
+		return tfprotov6.InvokeActionEvent{Type: tfprotov6.CompletedInvokeActionEventType{Diagnostics: []*tfprotov6.Diagnostic{why}}}
+	})
+	return events, nil
 }
 
 // StopProvider cancels every call that runs.
-func (s server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
+func (s server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (response *tfprotov6.StopProviderResponse, err error) {
+	defer crash.Catch(&err)
 	return s.framework.StopProvider(ctx, req)
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 	"weak"
@@ -46,7 +47,7 @@ func keepsCall(server tfprotov6.ProviderServer, method string, giveUp bool) bool
 	return kept.Value() != nil
 }
 
-// callEmpty makes a call that asks for nothing, from which the provider may panic.
+// callEmpty makes a call that asks for nothing, from which the framework may panic.
 func callEmpty(ctx context.Context, server tfprotov6.ProviderServer, method string, giveUp bool) {
 	defer func() { _ = recover() }()
 	call := reflect.ValueOf(server).MethodByName(method)
@@ -130,3 +131,37 @@ func TestServerCancelsWhatRuns(t *testing.T) {
 		})
 	}
 }
+
+// A bug ends the call that meets it, in whichever goroutine, and repeats no value.
+func TestPanicEndsItsCall(t *testing.T) {
+	t.Parallel()
+	told := 0
+	for _, method := range methods(t) {
+		call := reflect.ValueOf(provider.NewServer("test")()).MethodByName(method)
+		results := call.Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.Zero(call.Type().In(1))})
+		if err, failed := results[1].Interface().(error); failed && strings.Contains(err.Error(), "panic with a runtime") {
+			told++
+		}
+	}
+	if told < 10 { // the framework reads what is not there
+		t.Errorf("%d calls tell of a bug", told)
+	}
+
+	service := acctest.Start(t)
+	p := acctest.Configure(t, acctest.Object{"base_url": service.URL, "api_key": service.Key}, provider.WithClock(panickingClock{"0000123412341234"}))
+	_, listed := p.List("vcard_card", acctest.Object{}, 10, true)
+	_, invoked := p.InvokeAction("vcard_card_freeze", acctest.Object{"card_id": "card_1"}, nil)
+	for _, said := range []string{listed.Errors(), invoked.Errors()} {
+		if !strings.Contains(said, "provider_test.secret") || !strings.Contains(said, "server_test.go:") || strings.Contains(said, "0000") {
+			t.Errorf("said %q", said)
+		}
+	}
+}
+
+type secret string
+
+type panickingClock struct{ reason secret }
+
+func (c panickingClock) Now() time.Time { panic(c.reason) }
+
+func (c panickingClock) Wait(context.Context, time.Duration) error { panic(c.reason) }

@@ -10,7 +10,16 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
+
+// CatchPanic is deferred where the framework calls in a goroutine of its own, and
+// makes a panic a diagnostic.
+func CatchPanic(diags *diag.Diagnostics) {
+	if reason := recover(); reason != nil {
+		diags.AddError("The provider failed", crash.New(reason).Error())
+	}
+}
 
 // ErrorDiagnostic says what was tried, on what, what the service answered, and
 // what to do. Try completes "Could not …", as in "fund card X".

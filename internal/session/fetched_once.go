@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 // fetchedOnce is a value that is fetched when it is first needed. Callers that
@@ -23,7 +25,8 @@ func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T
 		if known := f.value.Load(); known != nil {
 			return *known, nil
 		}
-		fetched := f.fetching.DoChan("", func() (any, error) {
+		fetched := f.fetching.DoChan("", func() (_ any, err error) {
+			defer crash.Catch(&err)
 			value, err := fetch(ctx)
 			if err == nil {
 				f.value.Store(&value)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -58,7 +58,7 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 	ctx := x.request.Context()
 	defer func() {
 		if p := recover(); p != nil {
-			s.Logger.Error("a handler panicked", "request", x.id, "panic", p, "stack", string(debug.Stack()))
+			s.Logger.Error("a handler panicked", "request", x.id, "error", crash.New(p))
 			res = response{Response: x.errorResponse(internalError(x.id))}
 		}
 	}()

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 // Tx is a running transaction. It belongs to one goroutine.
@@ -25,12 +27,13 @@ func (tx *Tx) run(begin string, f func(*Tx) error) (err error) {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
 	committed := false
-	defer func() { // also when f panics
+	defer func() { // last
 		if !committed {
 			tx.ctx = context.WithoutCancel(tx.ctx)
 			err = errors.Join(err, tx.Exec("ROLLBACK"))
 		}
 	}()
+	defer crash.Catch(&err)
 	if err = f(tx); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
@@ -86,7 +87,8 @@ func (s sender) send(ctx context.Context, d delivery) outcome {
 }
 
 // post returns the status of the response.
-func (s sender) post(ctx context.Context, d delivery) (int, error) {
+func (s sender) post(ctx context.Context, d delivery) (status int, err error) {
+	defer crash.Catch(&err)
 	payload, err := s.keys.Open(vault.PayloadOfEvent, d.eventID, d.payload)
 	if err != nil {
 		return 0, err
