@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -83,7 +82,6 @@ func accessSections() []section {
 		{"8_limits", []rule{
 			{"1000_requests_per_minute", limitedTo(1000, "requests_per_minute", "GET /bins", "")},
 			{"50_card_creates_per_minute", limitedTo(50, "creates_per_minute", "POST /cards", order(`"label":"x"`))},
-			{"10000_requests_per_hour", tenThousandPerHour},
 			{"30_details_requests_per_minute", limitedTo(30, "details_per_minute", "GET /cards/CARD/details", "")},
 			{"limits_are_per_key", func(s *fixture) {
 				s.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":1}`).OK(200)
@@ -155,21 +153,6 @@ func limitedTo(most int, name, call, body string) func(*fixture) {
 			s.T.Error("no Retry-After")
 		}
 	}
-}
-
-func tenThousandPerHour(s *fixture) {
-	path := filepath.Join(s.T.TempDir(), "s.db")
-	s = newFixture(s.T, on(path))
-	s.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":0}`).OK(200)
-	s.do("GET /bins", "").OK(200)
-	s.Get("/_sandbox/requests").OK(200) // by then, it is in the file
-	// As if another process had made 9,999 more at the same moment.
-	execSQL(s.T, path, `
-		INSERT INTO counted_calls (process, account_id, class, time, calls) SELECT 'other', account_id, class, time, 9999 FROM counted_calls`)
-	s.Advance("20m")
-	overLimit(s.do("GET /bins", ""), "2400")
-	s.Advance("40m")
-	s.do("GET /bins", "").OK(200)
 }
 
 func eventNames() []string {

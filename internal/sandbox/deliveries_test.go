@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -359,47 +360,28 @@ func TestTwoWorkers(t *testing.T) {
 	}
 }
 
-// What a killed process had leased is delivered when the lease has run out.
-func TestLeaseOfTheDead(t *testing.T) {
+// When the process that delivers is killed, another one that has the file open
+// delivers, also what was on its way.
+func TestAnotherTakesOver(t *testing.T) {
 	t.Parallel()
-	let := make(chan struct{})
-	inbox := sandboxtest.NewReceiver(t, func(http.ResponseWriter, *http.Request) { <-let })
-	s := start(t, stopped, inbox.Trusted)
-	hook := s.subscribe(inbox.URL, `"card.created"`).Text("id")
-	s.Issue("50")
+	inbox := sandboxtest.NewReceiver(t, hang)
+	file := filepath.Join(t.TempDir(), "s.db")
+	first := sandboxtest.StartProcess(t, io.Discard, "--data", file, "--webhook-ca", inbox.CAFile())
+	hook := first.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["*"]}`).OK(201).Text("id")
+	first.Issue("50")
 	inbox.Wait(1)
-	until := time.Now().Add(time.Second)
-	execSQL(t, s.path, fmt.Sprintf(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at, leased_by, leased_until)
-		SELECT 'dlv_orphan', event_id, webhook_id, due_at, 'lease_dead', %d FROM deliveries`, until.UnixMilli()))
-	inbox.Wait(2)
-	if early := time.Until(until); early > 0 {
-		t.Errorf("delivered %v before the lease ran out", early)
+	second := open(t, on(file), inbox.Trusted)
+	second.Issue("50")
+	inbox.Wait(2) // brought by the first one
+	inbox.Respond(nil)
+	first.Kill()
+	for _, d := range second.tried(hook, 1) {
+		if d["state"] != "delivered" {
+			t.Errorf("%v", d)
+		}
 	}
-	close(let)
-	s.tried(hook, 1)
-	if n := len(inbox.Events()); n != 2 {
-		t.Errorf("%d requests, want 2", n)
-	}
-}
-
-// A lease lasts as long as the worker lives, however slow the endpoint is.
-func TestLeaseIsRenewed(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes the time of a lease")
-	}
-	let := make(chan struct{})
-	inbox := sandboxtest.NewReceiver(t, func(http.ResponseWriter, *http.Request) { <-let })
-	file := on(filepath.Join(t.TempDir(), "s.db"))
-	one := open(t, file, wallet(100_000), inbox.Trusted)
-	open(t, file, wallet(100_000), inbox.Trusted)
-	hook := one.subscribe(inbox.URL, `"*"`).Text("id")
-	one.Issue("50")
-	time.Sleep(7 * time.Second)
-	close(let)
-	one.tried(hook, 1)
-	if n := len(inbox.Events()); n != 1 {
-		t.Errorf("%d requests for one event", n)
+	if n := len(inbox.Events()); n != 4 {
+		t.Errorf("%d requests, want 4", n)
 	}
 }
 
@@ -436,9 +418,6 @@ func TestCloseWhileDelivering(t *testing.T) {
 	s.close()
 	if took := time.Since(begun); took > 12*time.Second { // the endpoint has 15 s
 		t.Errorf("closing took %v", took)
-	}
-	if leased := queryInt(t, s.path, `SELECT COUNT(*) FROM deliveries WHERE leased_until > 0`); leased != 0 {
-		t.Error("the lease was not given back")
 	}
 	inbox.Respond(nil)
 	s = open(t, file, wallet(100_000), inbox.Trusted)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -114,55 +113,28 @@ func TestLocalTargetsAreRefused(t *testing.T) {
 	}
 }
 
-// A clock that was set back does not keep a killed process's lease alive.
-func TestLeaseFromTheFuture(t *testing.T) {
-	t.Parallel()
-	inbox := sandboxtest.NewReceiver(t, nil)
-	s := start(t, inbox.Trusted)
-	s.subscribe(inbox.URL, `"*"`)
-	s.Issue("50")
-	inbox.Wait(1)
-	execSQL(t, s.path, fmt.Sprintf(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at, leased_by, leased_until)
-		SELECT 'dlv_orphan', event_id, webhook_id, 0, 'lease_dead', %d FROM deliveries`, time.Now().Add(time.Hour).UnixMilli()))
-	inbox.Wait(2)
-}
-
-// More than one look forgets are forgotten one look after the other.
-func TestManyOldDeliveriesAreForgotten(t *testing.T) {
-	t.Parallel()
-	inbox := sandboxtest.NewReceiver(t, nil)
-	s := start(t, inbox.Trusted)
-	hook := s.subscribe(inbox.URL, `"*"`).Text("id")
-	s.Issue("50")
-	s.tried(hook, 1)
-	s.Call(http.MethodPut, "/_sandbox/retention", `{"deliveries":2}`).OK(200)
-	execSQL(t, s.path, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-		INSERT INTO deliveries (public_id, event_id, webhook_id) SELECT 'dlv_' || i, event_id, webhook_id FROM n, (SELECT * FROM deliveries)`)
-	sandboxtest.Eventually(t, func() bool { return s.Get("/_sandbox/deliveries?per_page=1").Text("total") == "2" })
-}
-
+// Old deliveries are forgotten with their tries and events, more than one look
+// forgets one look after the other.
 func TestOldDeliveriesAreForgotten(t *testing.T) {
 	t.Parallel()
+	const kept = 10_000
 	inbox := sandboxtest.NewReceiver(t, nil)
 	s := start(t, inbox.Trusted)
-	if got := s.Get("/_sandbox/retention").OK(200).Text("deliveries"); got != "10000" {
-		t.Errorf("%s deliveries are kept", got)
-	}
-	s.Call(http.MethodPut, "/_sandbox/retention", `{"deliveries":0}`).Refused(400, "invalid_request", "deliveries")
-	hook := s.subscribe(inbox.URL, `"*"`).Text("id")
-	for range 5 {
+	hook := s.subscribe(inbox.URL, `"card.created"`).Text("id")
+	for range 2 {
 		s.Issue("50")
 	}
 	s.tried(hook, 1)
-	newest := s.deliveries(hook)[3:]
-	s.Call(http.MethodPut, "/_sandbox/retention", `{"deliveries":2}`).OK(200)
-	sandboxtest.Eventually(t, func() bool { return len(s.deliveries(hook)) == 2 })
-	if left := s.deliveries(hook); fmt.Sprint(left) != fmt.Sprint(newest) {
-		t.Errorf("left are %v, want %v", left, newest)
-	}
-	for _, table := range []string{"events", "delivery_tries"} {
-		if n := queryInt(t, s.path, "SELECT COUNT(*) FROM "+table); n != 2 {
-			t.Errorf("%d %s are left", n, table)
+	s.close()
+	// As if the second one had been repeated until 1,000 are too many, the first one too.
+	execSQL(t, s.path, fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO deliveries (public_id, event_id, webhook_id) SELECT 'dlv_' || i, event_id, webhook_id
+		FROM n, (SELECT * FROM deliveries ORDER BY id DESC LIMIT 1)`, kept+1000))
+	s = start(t, on(s.path), inbox.Trusted)
+	sandboxtest.Eventually(t, func() bool { return s.Get("/_sandbox/deliveries?per_page=1").Text("total") == fmt.Sprint(kept) })
+	for table, want := range map[string]int{"events": 1, "delivery_tries": 0} {
+		if n := queryInt(t, s.path, "SELECT COUNT(*) FROM "+table); n != want {
+			t.Errorf("%d %s are left, want %d", n, table, want)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func fill(t *testing.T) (k kept) {
 	s.Fault(`{"method":"GET","path":"/bins","then":{"status":500,"body":"planted response"}}`)
 	s.tried(made.Text("id"), 1)
 	s.tried(hook.Text("id"), 1)
-	for _, name := range []string{"clock", "deliveries", "faults", "ledger", "limits", "quirks", "requests", "retention"} {
+	for _, name := range []string{"clock", "deliveries", "faults", "ledger", "limits", "quirks", "requests"} {
 		k.own += s.Get("/_sandbox/" + name).OK(200).Raw
 		k.others += s.as(other.Text("api_key")).Get("/_sandbox/" + name).OK(200).Raw
 	}

@@ -103,29 +103,6 @@ func TestLimitsAreSettings(t *testing.T) {
 	}
 }
 
-func TestLimitsForgetOldCalls(t *testing.T) {
-	t.Parallel()
-	s := withLimits(t, `{}`)
-	counted := func() int {
-		t.Helper()
-		s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
-		return queryInt(t, s.path, `SELECT COALESCE(SUM(calls), 0) FROM counted_calls`)
-	}
-	for range 20 {
-		s.Get("/api/v1/bins").OK(200)
-	}
-	if n := counted(); n != 20 {
-		t.Errorf("%d calls are counted, want 20", n)
-	}
-	s.Advance("1h")
-	for range 15 {
-		s.Get("/api/v1/bins").OK(200)
-	}
-	if n := counted(); n != 15 {
-		t.Errorf("an hour later %d calls are counted, want 15", n)
-	}
-}
-
 // A clock that was set back does not hold calls up until it has caught up.
 func TestLimitsWhenTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
@@ -187,32 +164,23 @@ func admitted(n int, call func() sandboxtest.Response) int64 {
 	return count.Load()
 }
 
-// Services on one file tell each other what they have counted, and so does one
-// that is closed to the next.
-func TestLimitsHoldAcrossServices(t *testing.T) {
+// Each service counts the calls that are made at it, and begins anew when it does.
+func TestEachServiceCountsItsOwn(t *testing.T) {
 	t.Parallel()
 	file := on(filepath.Join(t.TempDir(), "s.db"))
-	one := open(t, file, stopped)
-	two := open(t, file, stopped)
-	one.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":60}`).OK(200)
-	bins := func(s *service) func() sandboxtest.Response {
-		return func() sandboxtest.Response { return s.Get("/api/v1/bins") }
+	one, two := open(t, file, stopped), open(t, file, stopped)
+	one.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
+	for _, s := range []*service{one, two} {
+		for range 2 {
+			s.Get("/api/v1/bins").OK(200)
+		}
+		overLimit(s.Get("/api/v1/bins"), "60")
 	}
-	if n := admitted(30, bins(one)); n != 30 {
-		t.Errorf("%d of 30 were let through", n)
-	}
-	one.Get("/_sandbox/requests").OK(200) // by then, they are in the file
-	if n := admitted(50, bins(two)); n != 30 {
-		t.Errorf("%d were let through by the other one, want 30", n)
-	}
-	two.close()
-	overLimit(one.Get("/api/v1/bins"), "60")
-	three := open(t, file, stopped)
-	overLimit(three.Get("/api/v1/bins"), "60")
-	one.Post("/_sandbox/reset", "").OK(200)
-	if n := admitted(70, bins(three)); n != 70 {
-		t.Errorf("after a reset, %d of 70 were let through", n)
-	}
+	open(t, file, stopped).Get("/api/v1/bins").OK(200)
+	two.Post("/_sandbox/reset", "").OK(200)
+	two.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":1}`).OK(200)
+	two.Get("/api/v1/bins").OK(200)
+	overLimit(two.Get("/api/v1/bins"), "60")
 }
 
 // While another process has the file locked, reads are answered as ever, and

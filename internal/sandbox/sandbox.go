@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	counters := behavior.NewCounters()
-	s := &Sandbox{db: db, recorder: requestlog.New(db, counters, o.Logger), wall: o.Clock}
+	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger), wall: o.Clock}
 	if err := db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}

@@ -30,20 +30,22 @@ type span struct {
 	calls int64
 }
 
-// add counts calls, which are never before those that are there.
-func (h *history) add(m moment) {
-	h.minute.calls += m.calls
-	h.hour.calls += m.calls
+// add counts a call, which is never before those that are there.
+func (h *history) add(now time.Time) {
+	h.minute.calls++
+	h.hour.calls++
+	at := now.UnixMilli()
 	if n := len(h.moments); n > 0 {
 		last := &h.moments[n-1]
-		m.at = max(m.at, last.at)
-		if m.at-h.begun < resolution.Milliseconds() {
-			last.at, last.calls = m.at, last.calls+m.calls
+		at = max(at, last.at)
+		if at-h.begun < resolution.Milliseconds() {
+			last.at = at
+			last.calls++
 			return
 		}
 	}
-	h.begun = m.at
-	h.moments = append(h.moments, m)
+	h.begun = at
+	h.moments = append(h.moments, moment{at, 1})
 }
 
 // in returns the part of the history that is in the window of a length.

@@ -33,17 +33,12 @@ func TestKill(t *testing.T) {
 		rounds = 5
 	}
 	receiver := sandboxtest.NewReceiver(t, nil)
-	authority := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, receiver.CA(), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	arguments := []string{
-		"--data", filepath.Join(t.TempDir(), "s.db"), "--initial-balance", initial.String(), "--webhook-ca", authority,
+		"--data", filepath.Join(t.TempDir(), "s.db"), "--initial-balance", initial.String(), "--webhook-ca", receiver.CAFile(),
 	}
 
 	servers := startSandboxes(t, arguments)
 	servers[0].Unlimited()
-	servers[0].Put("/_sandbox/retention", `{"deliveries":1000000}`).OK(200)
 	servers[0].Post("/webhooks", `{"url":"`+receiver.URL+`","events":["*"]}`).OK(201)
 	all := make([]*client, clients)
 	for i := range all {

@@ -1,8 +1,6 @@
 package command_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,10 +12,6 @@ import (
 func TestPrivateWebhooks(t *testing.T) {
 	t.Parallel()
 	inbox := sandboxtest.NewReceiver(t, nil)
-	authority := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, inbox.CA(), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		arguments []string
 		arrives   bool
@@ -26,7 +20,7 @@ func TestPrivateWebhooks(t *testing.T) {
 		"every address":          {[]string{"--listen", "0.0.0.0:0"}, false},
 		"every address, allowed": {[]string{"--listen", "0.0.0.0:0", "--allow-private-webhooks"}, true},
 	} {
-		r := runMain(t, append(c.arguments, "--data", ":memory:", "--webhook-ca", authority)...)
+		r := runMain(t, append(c.arguments, "--data", ":memory:", "--webhook-ca", inbox.CAFile())...)
 		r.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["*"]}`).OK(201)
 		r.Issue("50")
 		sandboxtest.Eventually(t, func() bool {

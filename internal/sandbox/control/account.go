@@ -68,7 +68,7 @@ func firstOnly(c *server.Call, what string) error {
 
 // reset empties the file down to a first account as it was at the start, with
 // the same API key. Other accounts and their keys are gone.
-func reset(c *server.Call) (wire.Response, error) {
+func reset(c *server.Call, counters *behavior.Counters) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Response{}, err
 	}
@@ -82,12 +82,10 @@ func reset(c *server.Call) (wire.Response, error) {
 	if err := empty(c.Tx); err != nil {
 		return wire.Response{}, err
 	}
-	if err := behavior.ForgetCalls(c.Tx); err != nil {
-		return wire.Response{}, err
-	}
 	if err := account.ResetFirst(c.Tx, balance); err != nil {
 		return wire.Response{}, err
 	}
+	counters.Forget()
 	return now(c)
 }
 

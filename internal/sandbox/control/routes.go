@@ -39,7 +39,9 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server
 		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: removeFault},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
-		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: reset, Before: recorder.Flush},
+		{Method: http.MethodPost, Path: server.Control + "/reset", Before: recorder.Flush, Handle: func(c *server.Call) (wire.Response, error) {
+			return reset(c, counters)
+		}},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -22,7 +21,7 @@ func TestManyTriesOfFewCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	r := requestlog.New(db, behavior.NewCounters(), slog.New(slog.DiscardHandler))
+	r := requestlog.New(db, slog.New(slog.DiscardHandler))
 	const tries, paths = 40_000, 40
 	for i := range tries {
 		r.Record(requestlog.Entry{AccountID: 1, Method: "POST", Path: fmt.Sprintf("/cards/%d/fund", i%paths), IdempotencyKey: "same", Status: 503})

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
@@ -40,12 +39,10 @@ type Entry struct {
 	Time           time.Time
 }
 
-// Recorder gathers entries, and writes them to the file together with the counts
-// of calls.
+// Recorder gathers entries, and writes them to the file.
 type Recorder struct {
-	db       *store.DB
-	counters *behavior.Counters
-	logger   *slog.Logger
+	db     *store.DB
+	logger *slog.Logger
 
 	flushing sync.Mutex // keeps batches in order
 	mu       sync.Mutex
@@ -55,8 +52,8 @@ type Recorder struct {
 }
 
 // New returns a recorder. Close it before the file is closed.
-func New(db *store.DB, counters *behavior.Counters, logger *slog.Logger) *Recorder {
-	return &Recorder{db: db, counters: counters, logger: logger}
+func New(db *store.DB, logger *slog.Logger) *Recorder {
+	return &Recorder{db: db, logger: logger}
 }
 
 // Record records a call. It never waits for the file.
@@ -85,24 +82,18 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
 	r.mu.Lock()
-	entries, counts := r.pending, r.counters.Take()
+	entries := r.pending
 	r.pending = nil
 	if r.timer != nil {
 		r.timer.Stop()
 		r.timer = nil
 	}
 	r.mu.Unlock()
-	if len(entries) == 0 && len(counts) == 0 {
+	if len(entries) == 0 {
 		return nil
 	}
-	err := r.db.Write(ctx, func(tx *store.Tx) error {
-		if err := r.counters.Write(tx, counts); err != nil {
-			return err
-		}
-		return write(tx, entries)
-	})
+	err := r.db.Write(ctx, func(tx *store.Tx) error { return write(tx, entries) })
 	if err != nil {
-		r.counters.Return(counts)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.pending = append(entries, r.pending...)

@@ -9,6 +9,8 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -87,6 +89,16 @@ func (r *Receiver) Wait(n int) []Event {
 // CA is the certificate that signed the receiver's, as PEM.
 func (r *Receiver) CA() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
+}
+
+// CAFile is a file with CA, as --webhook-ca takes it.
+func (r *Receiver) CAFile() string {
+	r.t.Helper()
+	path := filepath.Join(r.t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, r.CA(), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return path
 }
 
 // Trusted is an option: a sandbox that trusts the receiver.

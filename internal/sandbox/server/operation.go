@@ -84,9 +84,6 @@ func (s *Server) admit(tx *store.Tx, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Counters.Read(tx); err != nil {
-		return err
-	}
 	now, err := tx.Now()
 	if err != nil {
 		return err

@@ -107,9 +107,6 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 		if x.limits, err = behavior.ReadLimits(tx); err != nil {
 			return err
 		}
-		if err := s.Counters.Read(tx); err != nil {
-			return err
-		}
 		_, faulty, err = behavior.FindFault(tx, x.request.Method, x.path())
 		return err
 	})

@@ -154,8 +154,7 @@ CREATE TABLE events (
 );
 CREATE INDEX events_by_account ON events (account_id, id);
 
--- What one endpoint is to be told. A process that sends one leases it, so that
--- another that shares the file does not send it too.
+-- What one endpoint is to be told.
 CREATE TABLE deliveries (
   id           INTEGER PRIMARY KEY,
   public_id    TEXT    NOT NULL UNIQUE,
@@ -163,9 +162,7 @@ CREATE TABLE deliveries (
   webhook_id   INTEGER NOT NULL REFERENCES webhooks (id),
   round        INTEGER NOT NULL DEFAULT 0,  -- how often it was asked for again
   failures     INTEGER NOT NULL DEFAULT 0,  -- of this round: the place in the schedule
-  due_at       INTEGER,                     -- null: delivered, or given up
-  leased_by    TEXT,
-  leased_until INTEGER NOT NULL DEFAULT 0   -- by the clock on the wall, which nobody moves
+  due_at       INTEGER                      -- null: delivered, or given up
 );
 CREATE INDEX deliveries_by_due ON deliveries (webhook_id, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_by_event ON deliveries (event_id);
@@ -224,15 +221,4 @@ CREATE TABLE faults (
   path       TEXT NOT NULL,
   times_left INTEGER,               -- null: until it is deleted
   definition TEXT NOT NULL          -- JSON
-);
-
--- Processes count calls in memory, and tell each other in batches. A row without
--- a process has all of them forget what they counted.
-CREATE TABLE counted_calls (
-  id         INTEGER PRIMARY KEY AUTOINCREMENT,
-  process    TEXT    NOT NULL,
-  account_id INTEGER NOT NULL,
-  class      TEXT    NOT NULL,
-  time       INTEGER NOT NULL,
-  calls      INTEGER NOT NULL
 );

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -46,6 +47,7 @@ type DB struct {
 	reader  *pool
 	long    *pool
 	signal  chan struct{} // holds at most one
+	lock    *flock.Flock  // of what one process does for all that have the file open; none in memory
 
 	stop    chan struct{}
 	stopped chan struct{} // closed when no goroutine of it is left
@@ -71,7 +73,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	db.lose = sync.OnceFunc(func() {
 		close(db.lost)
-		db.checkpoint() // into the file that was opened, so that no other takes the log for its own
+		_ = db.lock.Unlock() // else who opens what is there now would wait for it
+		db.checkpoint()      // into the file that was opened, so that no other takes the log for its own
 	})
 	if o.Path == memoryPath {
 		close(db.stopped)
@@ -88,6 +91,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if db.target, err = filepath.EvalSymlinks(db.path); err != nil {
 		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
+	db.lock = flock.New(db.target+".lock", flock.SetPermissions(0o600))
 	db.files = map[string]fs.FileInfo{db.path: file}
 	if err := db.open(ctx); err != nil {
 		return nil, explainOpen(db.path, err)
@@ -156,11 +160,29 @@ func retryBusy(ctx context.Context, try func() error) error {
 	}
 }
 
+// Lead tells whether this is the one, of all that have the file open, that does what
+// is to be done once. Whoever asks next becomes it when that one has closed the
+// file, or was killed.
+func (db *DB) Lead() (bool, error) {
+	if db.path == memoryPath {
+		return true, nil
+	}
+	select {
+	case <-db.lost:
+		return false, nil
+	default:
+		return db.lock.TryLock()
+	}
+}
+
 // Close waits for running transactions and closes the file, which then holds
 // everything unless another process still has it open.
 func (db *DB) Close() error {
 	close(db.stop)
 	<-db.stopped
+	if db.lock != nil {
+		defer func() { _ = db.lock.Unlock() }() // at the latest, the end of the process does it
+	}
 	select {
 	case <-db.lost: // SQLite would remove the log of whatever has taken the file's place
 		return nil

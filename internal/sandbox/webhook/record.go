@@ -23,14 +23,7 @@ func retryDelay(failures int) (delay time.Duration, again bool) {
 // record writes the results, and what follows from them, to the file.
 func (w *Worker) record(tx *store.Tx) error {
 	for _, r := range w.unrecorded {
-		if !r.interrupted {
-			if err := r.record(tx); err != nil {
-				return err
-			}
-		}
-		err := tx.Exec(`UPDATE deliveries SET leased_by = NULL, leased_until = 0 WHERE public_id = ? AND leased_by = ?`,
-			r.id, w.name)
-		if err != nil {
+		if err := r.record(tx); err != nil {
 			return err
 		}
 	}
@@ -45,10 +38,8 @@ func (r result) record(tx *store.Tx) error {
 	var (
 		row, round int64
 		failures   int
-		due        sql.NullInt64
 	)
-	found, err := tx.Get([]any{&row, &round, &failures, &due},
-		`SELECT id, round, failures, due_at FROM deliveries WHERE public_id = ?`, r.id)
+	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.id)
 	if err != nil || !found { // not found: the service was reset meanwhile
 		return err
 	}
@@ -59,12 +50,10 @@ func (r result) record(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	// A try of an earlier round decides nothing; nor does a failure when
-	// another worker, after the lease ran out, has delivered.
-	if round != r.round || !due.Valid {
+	if round != r.round { // a try of an earlier round decides nothing
 		return nil
 	}
-	due = sql.NullInt64{}
+	var due sql.NullInt64
 	if r.failure != "" {
 		failures++
 		if delay, again := retryDelay(failures); again {

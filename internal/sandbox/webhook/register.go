@@ -24,17 +24,12 @@ const (
 
 // Routes is API §4.15, the deliveries, and what the service's own dashboard does.
 func Routes() []server.Route {
-	const (
-		deliveries = server.Control + "/deliveries"
-		kept       = server.Control + "/retention"
-	)
+	const deliveries = server.Control + "/deliveries"
 	return []server.Route{
 		{Method: http.MethodPost, Path: server.API + "/webhooks", Handle: register},
 		{Method: http.MethodDelete, Path: server.Control + "/webhooks/{webhook_id}", Handle: remove},
 		{Method: http.MethodGet, Path: deliveries, Handle: listDeliveries},
 		{Method: http.MethodPost, Path: deliveries + "/{delivery_id}/redeliver", Handle: redeliver},
-		{Method: http.MethodGet, Path: kept, Handle: readRetention},
-		{Method: http.MethodPut, Path: kept, Handle: replaceRetention},
 	}
 }
 

@@ -3,12 +3,13 @@ package webhook
 import (
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 const (
+	// keptDeliveries is how many finished deliveries of each account are kept: the
+	// newest ones.
+	keptDeliveries = 10_000
 	// pruneInterval is how often a worker that delivers looks for what to forget.
 	pruneInterval = 5 * time.Second
 	// pruneSize is how many deliveries of an account one look forgets, while every
@@ -17,44 +18,12 @@ const (
 	// unfinishedFactor is how many deliveries are kept that are not finished, for
 	// each that is.
 	unfinishedFactor = 10
-	maxKept          = 1_000_000
 )
-
-// retention is how many deliveries of each account are kept: the newest ones.
-type retention struct {
-	Deliveries int64 `json:"deliveries"`
-}
-
-const retentionSetting = "retention"
-
-func loadRetention(tx *store.Tx) (retention, error) {
-	r := retention{Deliveries: 10_000}
-	return r, tx.ReadSetting(retentionSetting, &r)
-}
-
-func readRetention(c *server.Call) (wire.Response, error) {
-	r, err := loadRetention(c.Tx)
-	return wire.OK(r), err
-}
-
-func replaceRetention(c *server.Call) (wire.Response, error) {
-	fields := c.Fields()
-	r := retention{Deliveries: fields.Integer("deliveries", 10_000, 1, maxKept)}
-	if err := fields.Done(); err != nil {
-		return wire.Response{}, err
-	}
-	c.Tx.Signal()
-	return wire.OK(r), c.Tx.WriteSetting(retentionSetting, r)
-}
 
 // prune forgets old deliveries, with their tries and events, now and then.
 func (w *Worker) prune(tx *store.Tx) error {
 	if time.Since(w.pruned) < pruneInterval {
 		return nil
-	}
-	keep, err := loadRetention(tx)
-	if err != nil {
-		return err
 	}
 	accounts, err := store.Select(tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) },
 		`SELECT DISTINCT account_id FROM webhooks`)
@@ -66,7 +35,7 @@ func (w *Worker) prune(tx *store.Tx) error {
 		for _, old := range []struct {
 			condition string
 			keep      int64
-		}{{`AND d.due_at IS NULL`, keep.Deliveries}, {``, keep.Deliveries * unfinishedFactor}} {
+		}{{`AND d.due_at IS NULL`, keptDeliveries}, {``, keptDeliveries * unfinishedFactor}} {
 			n, err := forget(tx, account, old.condition, old.keep)
 			if err != nil {
 				return err

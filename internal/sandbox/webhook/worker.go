@@ -36,14 +36,12 @@ type WorkerOptions struct {
 	PublicOnly bool
 }
 
-// Worker brings the events of the outbox to their endpoints while it runs.
-// Several may work on one file, in one process or many: each delivery is leased
-// by one of them at a time.
+// Worker brings the events of the outbox to their endpoints while it runs. Of
+// several on one file, in one process or many, one does; the others keep ready.
 type Worker struct {
 	db      *store.DB
 	logger  *slog.Logger
 	sender  sender
-	name    string // of the leases
 	results chan result
 	stop    chan struct{}
 	stopped chan struct{}
@@ -53,7 +51,6 @@ type Worker struct {
 	inFlight   map[string]target // by the deliveries' ids
 	pruned     time.Time
 	unrecorded []result // not in the file yet
-	renewed    int64    // when the leases were, in Unix milliseconds
 }
 
 // result is a delivery that was tried.
@@ -66,7 +63,7 @@ type result struct {
 func StartWorker(o WorkerOptions) *Worker {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &Worker{
-		db: o.DB, logger: o.Logger, sender: newSender(o), name: vault.Token("lease_"),
+		db: o.DB, logger: o.Logger, sender: newSender(o),
 		results: make(chan result), stop: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
 		inFlight: map[string]target{},
 	}
@@ -99,24 +96,11 @@ func (w *Worker) run(ctx context.Context) {
 	}
 }
 
-// poll records the results so far and sends what is due, in one transaction.
+// poll records the results so far and sends what is due, unless another worker does.
 // When that fails, the next poll tries again.
 func (w *Worker) poll(ctx context.Context) {
 	w.completeReady()
-	var due []delivery
-	err := w.db.Write(ctx, func(tx *store.Tx) (err error) {
-		if err := w.record(tx); err != nil {
-			return err
-		}
-		if err := w.renew(tx); err != nil {
-			return err
-		}
-		if err := w.prune(tx); err != nil {
-			return err
-		}
-		due, err = w.lease(tx)
-		return err
-	})
+	due, err := w.work(ctx)
 	if err != nil {
 		for _, d := range due {
 			delete(w.inFlight, d.id)
@@ -128,10 +112,32 @@ func (w *Worker) poll(ctx context.Context) {
 		w.logger.Log(ctx, level, "the outbox could not be worked on", "error", err)
 		return
 	}
-	w.unrecorded = nil
 	for _, d := range due {
 		go func() { w.results <- result{d, w.sender.send(ctx, d)} }()
 	}
+}
+
+// work returns what is to be sent. What it returns counts as in flight, also with an
+// error.
+func (w *Worker) work(ctx context.Context) (due []delivery, err error) {
+	if lead, err := w.db.Lead(); err != nil || !lead {
+		return nil, err
+	}
+	if len(w.unrecorded) > 0 || time.Since(w.pruned) >= pruneInterval {
+		err := w.db.Write(ctx, func(tx *store.Tx) error { return errors.Join(w.record(tx), w.prune(tx)) })
+		if err != nil {
+			return nil, err
+		}
+		w.unrecorded = nil
+	}
+	err = w.db.Read(ctx, func(tx *store.Tx) (err error) {
+		for _, d := range due { // of a run that met a lock
+			delete(w.inFlight, d.id)
+		}
+		due, err = w.due(tx)
+		return err
+	})
+	return due, err
 }
 
 // completeReady completes all results that are there, so that one transaction
@@ -149,16 +155,17 @@ func (w *Worker) completeReady() {
 
 func (w *Worker) complete(r result) {
 	delete(w.inFlight, r.id)
+	if r.interrupted {
+		return
+	}
 	w.unrecorded = append(w.unrecorded, r)
 	attributes := []any{
 		"delivery", r.id, "event", r.eventID, "type", r.event, "webhook", r.webhookID,
 		"status", r.status, "duration", r.took,
 	}
-	switch {
-	case r.interrupted:
-	case r.failure == "":
+	if r.failure == "" {
 		w.logger.Info("an event was delivered", attributes...)
-	default:
+	} else {
 		w.logger.Warn("an event was not delivered", append(attributes, "error", r.failure)...)
 	}
 }
@@ -171,8 +178,11 @@ func (w *Worker) shutDown() {
 	for len(w.inFlight) > 0 {
 		w.complete(<-w.results)
 	}
+	w.sender.client.CloseIdleConnections()
+	if len(w.unrecorded) == 0 {
+		return
+	}
 	if err := w.db.Write(context.Background(), w.record); err != nil {
 		w.logger.Error("the last deliveries could not be recorded and will be repeated", "error", err)
 	}
-	w.sender.client.CloseIdleConnections()
 }

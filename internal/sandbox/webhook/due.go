@@ -8,13 +8,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
 
-const (
-	// leaseTime is how long a delivery stays with a process that was killed.
-	leaseTime = 5 * time.Second
-	// renewTime leaves a worker that has to wait for the file several chances.
-	renewTime = time.Second
-)
-
 // delivery is one try to bring an event to an endpoint.
 type delivery struct {
 	id      string
@@ -48,53 +41,45 @@ func (w *Worker) room(to target) int {
 	return max(0, min(endpoint, host, maxInFlight-len(w.inFlight)))
 }
 
-// lease takes what is due, as much as there is room for. What it returns counts as
-// in flight, also with an error.
-func (w *Worker) lease(tx *store.Tx) ([]delivery, error) {
+// due returns what is to be sent now, as much as there is room for, and counts it as
+// in flight.
+func (w *Worker) due(tx *store.Tx) ([]delivery, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return nil, err
 	}
-	wall := time.Now().UnixMilli()
-	furthest := wall + 2*leaseTime.Milliseconds() // no lease lasts longer, unless the clock was set back since
 	endpoints, err := store.Select(tx, w.scanTarget, `
 		SELECT public_id, url_sealed FROM webhooks
-		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ? AND leased_until NOT BETWEEN ? + 1 AND ?)`,
-		now.UnixMilli(), wall, furthest)
+		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ?)`, now.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
-	var leased []delivery
+	var all []delivery
 	for _, to := range endpoints {
 		room := w.room(to)
 		if room == 0 {
 			continue
 		}
+		// Of the first ones, perEndpoint may be on their way already.
 		due, err := store.Select(tx, func(row store.Row) (delivery, error) {
 			d := delivery{target: to, begun: now}
 			return d, row.Scan(&d.id, &d.round, &d.eventID, &d.event, &d.payload, &d.secret)
 		}, `SELECT d.public_id, d.round, e.public_id, e.type, e.payload_sealed, w.secret_sealed
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
-			WHERE w.public_id = ? AND d.due_at <= ? AND d.leased_until NOT BETWEEN ? + 1 AND ?
-			ORDER BY d.due_at, d.id LIMIT ?`,
-			to.webhookID, now.UnixMilli(), wall, furthest, room)
+			WHERE w.public_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
+			to.webhookID, now.UnixMilli(), room+perEndpoint)
 		if err != nil {
-			return leased, err
+			return all, err
 		}
 		for _, d := range due {
-			if _, found := w.inFlight[d.id]; found {
-				continue // the lease ran out meanwhile
+			if _, found := w.inFlight[d.id]; !found && room > 0 {
+				room--
+				w.inFlight[d.id] = to
+				all = append(all, d)
 			}
-			err := tx.Exec(`UPDATE deliveries SET leased_by = ?, leased_until = ? WHERE public_id = ?`,
-				w.name, wall+leaseTime.Milliseconds(), d.id)
-			if err != nil {
-				return leased, err
-			}
-			leased = append(leased, d)
-			w.inFlight[d.id] = to
 		}
 	}
-	return leased, nil
+	return all, nil
 }
 
 func (w *Worker) scanTarget(row store.Row) (t target, err error) {
@@ -111,21 +96,4 @@ func (w *Worker) scanTarget(row store.Row) (t target, err error) {
 		t.host = u.Host
 	}
 	return t, nil
-}
-
-// renew extends the leases of what is in flight.
-func (w *Worker) renew(tx *store.Tx) error {
-	wall := time.Now().UnixMilli()
-	if wall-w.renewed < renewTime.Milliseconds() {
-		return nil
-	}
-	for id := range w.inFlight {
-		err := tx.Exec(`UPDATE deliveries SET leased_until = ? WHERE public_id = ? AND leased_by = ?`,
-			wall+leaseTime.Milliseconds(), id, w.name)
-		if err != nil {
-			return err
-		}
-	}
-	w.renewed = wall
-	return nil
 }
