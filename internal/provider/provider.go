@@ -4,6 +4,7 @@ package provider
 import (
 	"context"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
@@ -31,6 +32,7 @@ const Address = "registry.terraform.io/vcard/vcard"
 
 type vcardProvider struct {
 	version   string
+	run       string // tells the requests of this process from those of others
 	clock     api.Clock
 	sandboxes *sandboxes
 }
@@ -56,7 +58,7 @@ func New(version string, options ...Option) func() provider.Provider {
 }
 
 func newProvider(version string, options []Option) *vcardProvider {
-	p := &vcardProvider{version: version, sandboxes: new(sandboxes)}
+	p := &vcardProvider{version: version, run: uuid.NewString()[:8], sandboxes: new(sandboxes)}
 	for _, option := range options {
 		option(p)
 	}
@@ -98,7 +100,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	s := session.New(nil)
 	if !c.isUnknown() {
 		client, service, diags := c.connect(ctx, api.Config{
-			UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + req.TerraformVersion,
+			UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + req.TerraformVersion + " run/" + p.run,
 			Clock:      p.clock,
 			Observe:    logExchange,
 			MaxRetries: api.DefaultMaxRetries,
