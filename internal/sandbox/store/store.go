@@ -73,7 +73,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	db.lose = sync.OnceFunc(func() {
 		close(db.lost)
-		_ = db.lock.Unlock() // else who opens what is there now would wait for it
+		db.unlock() // else who opens what is there now would wait for it
 		db.checkpoint()      // into the file that was opened, so that no other takes the log for its own
 	})
 	if o.Path == memoryPath {
@@ -171,7 +171,22 @@ func (db *DB) Lead() (bool, error) {
 	case <-db.lost:
 		return false, nil
 	default:
-		return db.lock.TryLock()
+	}
+	if locked, err := db.lock.TryLock(); err != nil || !locked {
+		return false, err
+	}
+	held, err := db.lock.Stat()
+	if at, failed := os.Stat(db.lock.Path()); err == nil && failed == nil && os.SameFile(at, held) {
+		return true, nil
+	}
+	return false, errors.Join(err, db.lock.Unlock()) // who had it has removed the file since this one opened it
+}
+
+// unlock lets another one lead.
+func (db *DB) unlock() {
+	if db.lock != nil && db.lock.Locked() {
+		_ = os.Remove(db.lock.Path()) // an empty file; the next one makes its own
+		_ = db.lock.Unlock()          // at the latest, the end of the process does it
 	}
 }
 
@@ -180,9 +195,7 @@ func (db *DB) Lead() (bool, error) {
 func (db *DB) Close() error {
 	close(db.stop)
 	<-db.stopped
-	if db.lock != nil {
-		defer func() { _ = db.lock.Unlock() }() // at the latest, the end of the process does it
-	}
+	defer db.unlock()
 	select {
 	case <-db.lost: // SQLite would remove the log of whatever has taken the file's place
 		return nil
