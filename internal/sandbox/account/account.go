@@ -131,16 +131,21 @@ func ResetFirst(tx *store.Tx, balance usd.Amount) error {
 	return openLedger(tx, id, balance)
 }
 
-// FirstKey returns the API key of the first account. It fails when the master key
-// is not the one that the account was made under.
+// FirstKey returns the API key of the first account.
 func FirstKey(tx *store.Tx, keys *vault.Keyring) (string, error) {
+	return Key(tx, keys, firstPublicID)
+}
+
+// Key returns the API key of an account. It fails when the master key is not the one
+// that the account was made under.
+func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
 	var hash, sealed []byte
-	if _, err := tx.Get([]any{&hash, &sealed}, `SELECT key_hash, key_sealed FROM accounts WHERE public_id = ?`, firstPublicID); err != nil {
+	if _, err := tx.Get([]any{&hash, &sealed}, `SELECT key_hash, key_sealed FROM accounts WHERE public_id = ?`, publicID); err != nil {
 		return "", err
 	}
-	key := keys.APIKey(firstPublicID)
+	key := keys.APIKey(publicID)
 	if sealed != nil {
-		plain, err := keys.Open(vault.APIKeyOfAccount, firstPublicID, sealed)
+		plain, err := keys.Open(vault.APIKeyOfAccount, publicID, sealed)
 		if err != nil {
 			return "", errForeignMasterKey
 		}
@@ -152,4 +157,4 @@ func FirstKey(tx *store.Tx, keys *vault.Keyring) (string, error) {
 	return key, nil
 }
 
-var errForeignMasterKey = errors.New("it is damaged: its master key does not fit its first account; choose another path")
+var errForeignMasterKey = errors.New("it is damaged: its master key does not fit its accounts; choose another path")

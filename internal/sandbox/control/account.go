@@ -29,6 +29,14 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	}{publicID, key}), err
 }
 
+// readKey shows an account its own key, for who has logged in without it.
+func readKey(c *server.Call) (wire.Response, error) {
+	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
+	return wire.OK(struct {
+		APIKey string `json:"api_key"`
+	}{key}), err
+}
+
 // listAccounts shows the accounts of the file, the oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
 	query := c.Query()

@@ -27,6 +27,7 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server
 		{Method: http.MethodPost, Path: clock, Handle: moveClock},
 		{Method: http.MethodGet, Path: accounts, Handle: listAccounts},
 		{Method: http.MethodPost, Path: accounts, Handle: createAccount},
+		{Method: http.MethodGet, Path: server.Control + "/api-key", Handle: readKey},
 		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: replaceLimits},

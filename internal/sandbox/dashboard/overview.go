@@ -1,10 +1,13 @@
 package dashboard
 
 import (
+	"cmp"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -12,16 +15,43 @@ import (
 )
 
 func overviewPage() *page {
-	return &page{Path: "/{$}", Title: "Overview", template: "overview", read: readOverview}
+	return &page{
+		Path: "/{$}", Title: "Overview", template: "overview", read: readOverview,
+		actions: []action{{name: "show-key", route: "GET " + server.Control + "/api-key"}},
+	}
 }
 
 type overview struct {
 	Wallet, OnCards, Held, Pending usd.Amount
 	card.Counts
 
+	Start    *gettingStarted // in place of figures, while there is no card
 	Spending chart
 	Limits   []limitUse
 	Newest   []*activity.Record
+}
+
+// gettingStarted is what makes a first card.
+type gettingStarted struct {
+	Address string
+	Key     string // only in response to the press that asks for it
+}
+
+// Environment is what the provider takes from the environment.
+func (g *gettingStarted) Environment() string {
+	return "export VCARD_BASE_URL=" + g.Address + "\nexport VCARD_API_KEY=" + cmp.Or(g.Key, "…")
+}
+
+// Config is a main.tf.
+func (g *gettingStarted) Config() string {
+	return `terraform {
+  required_providers { vcard = { source = "vcard/vcard" } }
+}
+resource "vcard_card" "first" {
+  bin_id = "bin_ads_visa_us"
+  amount = 50
+}
+`
 }
 
 // limitUse is a limit of the account's key, and how much of it is used.
@@ -49,6 +79,13 @@ func readOverview(v *view) (any, error) {
 	}
 	if o.Counts, err = card.CountByStatus(v.Tx, v.Account.ID); err != nil {
 		return nil, err
+	}
+	if o.Counts == (card.Counts{}) {
+		o.Start = &gettingStarted{Address: v.Address}
+		shown := struct {
+			Key *string `json:"api_key"`
+		}{&o.Start.Key}
+		v.response("show-key", &shown)
 	}
 	const largest, newest = 8, 12
 	spending, total, err := transaction.LargestSpending(v.Tx, v.Account.ID, largest)

@@ -26,6 +26,7 @@ type view struct {
 	Tx      *store.Tx
 	Server  *server.Server
 	Account account.Account
+	Address string // of the API
 	Query   url.Values
 	request *http.Request
 	posted  *posted
@@ -67,7 +68,7 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 		if f.Version, err = liveVersion(tx, f.Now); err != nil {
 			return err
 		}
-		f.Data, err = p.read(&view{Tx: tx, Server: d.server, Account: f.Account, Query: f.Query, request: r, posted: sent})
+		f.Data, err = p.read(&view{Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent})
 		return err
 	})
 	switch {

@@ -26,6 +26,7 @@ func functions() template.FuncMap {
 		"selection": newSelection,
 		"choices":   newChoices,
 		"clock":     clock,
+		"copy":      func(what, text string) copyable { return copyable{what, text} },
 		"follow":    newFollowUp,
 		"rfc3339":   func(t time.Time) string { return t.Format(time.RFC3339) },
 		"what":      newWhat,
@@ -105,6 +106,9 @@ func newBar(part, whole any) bar {
 	}
 	return bar{Percent: max(1, min(100, p*100/w)), Full: p >= w}
 }
+
+// copyable is a text with a button that copies it.
+type copyable struct{ What, Text string }
 
 // choices is a field with a few values.
 type choices struct {

@@ -125,4 +125,16 @@ document.addEventListener("click", (event) => {
   if (event.detail > 1 && event.target.closest("form[method=post] button")) event.preventDefault();
 });
 
+document.documentElement.classList.add("scripted");
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy); // not there on a plain HTTP page of another host
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Not allowed";
+  }
+});
+
 document.addEventListener("visibilitychange", () => bringUpToDate().catch(() => {}));
