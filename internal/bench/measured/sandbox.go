@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Sandbox is a running sandbox.
@@ -63,35 +62,6 @@ func (s *Sandbox) Call(ctx context.Context, method, path, body string, into any)
 func (s *Sandbox) LimitRequests(ctx context.Context, limit int64) error {
 	body := fmt.Sprintf(`{"requests_per_minute":%d,"requests_per_hour":%d,"creates_per_minute":0,"details_per_minute":0}`, limit, limit)
 	return s.Call(ctx, http.MethodPut, "/_sandbox/limits", body, nil)
-}
-
-// WalletBalance returns what the wallet holds.
-func (s *Sandbox) WalletBalance(ctx context.Context) (usd.Amount, error) {
-	var wallet struct {
-		Balance usd.Amount `json:"balance"`
-	}
-	err := s.Call(ctx, http.MethodGet, "/wallet/balance", "", &wallet)
-	return wallet.Balance, err
-}
-
-// PeakMemory kills the process and returns what it held at most.
-func (s *Sandbox) PeakMemory() Megabytes {
-	s.Kill()
-	return PeakMemory(s.State())
-}
-
-// Memory returns what the running process holds now; 0 where the system does not
-// tell.
-func (s *Sandbox) Memory() Megabytes {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.ID()))
-	if err != nil {
-		return 0
-	}
-	var size, resident int64
-	if _, err := fmt.Sscan(string(status), &size, &resident); err != nil {
-		return 0
-	}
-	return Megabytes(resident * int64(os.Getpagesize()) / 1_000_000)
 }
 
 // Megabytes are a million bytes each.

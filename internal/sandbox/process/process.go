@@ -54,6 +54,3 @@ func (p *Process) ID() int { return p.command.Process.Pid }
 
 // Interrupt asks the process to end.
 func (p *Process) Interrupt() error { return p.command.Process.Signal(os.Interrupt) }
-
-// State tells what a process that has ended took.
-func (p *Process) State() *os.ProcessState { return p.command.ProcessState }

@@ -73,8 +73,8 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	db.lose = sync.OnceFunc(func() {
 		close(db.lost)
-		db.unlock() // else who opens what is there now would wait for it
-		db.checkpoint()      // into the file that was opened, so that no other takes the log for its own
+		db.unlock()     // else who opens what is there now would wait for it
+		db.checkpoint() // into the file that was opened, so that no other takes the log for its own
 	})
 	if o.Path == memoryPath {
 		close(db.stopped)

@@ -1,11 +1,11 @@
 BEGIN;
 
 -- 10,000 cards, each issued with a load of 60 USD.
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :cards)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
 INSERT INTO ledger_accounts (id, account_id, kind, balance)
 SELECT 1000000 + i, 1, 'card', 6000 FROM n;
 
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :cards)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
 INSERT INTO cards (id, public_id, account_id, ledger_account_id, bin_id, last4, status, spending_limit, label,
                    allowed_categories, auto_freeze_at, metadata, created_at, expires_at)
 SELECT i, printf('card_benchmark%08d', i), 1, 1000000 + i, 'bin_ads_visa_us', printf('%04d', i % 10000),
@@ -13,7 +13,7 @@ SELECT i, printf('card_benchmark%08d', i), 1, 1000000 + i, 'bin_ads_visa_us', pr
        '["advertising"]', 1000, '{"team":"ads"}', 1767225600000 + i, '2029-01-31'
 FROM n;
 
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :cards)
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
 INSERT INTO ledger_entries (id, account_id, kind, card_account_id, created_at)
 SELECT 1000000 + i, 1, 'card issued', 1000000 + i, 1767225600000 + i FROM n;
 
@@ -28,9 +28,9 @@ UPDATE ledger_accounts SET balance = (SELECT SUM(p.amount) FROM ledger_postings 
 WHERE account_id = 1 AND kind IN ('wallet', 'fees');
 
 -- 100,000 declines, one every 20 seconds, on all cards in turn.
-WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :transactions - 1)
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000 - 1)
 INSERT INTO transactions (id, public_id, account_id, card_id, type, amount, fee, merchant_name, merchant_mcc, created_at)
-SELECT i + 1, printf('txn_benchmark%08d', i + 1), 1, 1 + i % :cards, 'decline', 1250, 0, 'Big Ads', '7311', 1767225700000 + i * 20000
+SELECT i + 1, printf('txn_benchmark%08d', i + 1), 1, 1 + i % 10000, 'decline', 1250, 0, 'Big Ads', '7311', 1767225700000 + i * 20000
 FROM n;
 
 -- Every card has spent something this month.
