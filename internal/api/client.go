@@ -15,7 +15,7 @@ import (
 // all calls.
 type Client struct {
 	base          string
-	http          *http.Client
+	transport     http.RoundTripper
 	header        func(http.Header) // a closure, so that printing a client shows no key
 	scrub         scrubber
 	clock         Clock
@@ -51,12 +51,8 @@ func New(config Config) (*Client, error) {
 	}
 	config = config.withDefaults()
 	c := &Client{
-		base: base,
-		http: &http.Client{
-			Transport: transportFor(config.Transport),
-			// Redirects would carry the key along and count as requests of their own.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		base:      base,
+		transport: transportFor(config.Transport),
 		header: func(h http.Header) {
 			h.Set("Authorization", "Bearer "+key)
 			h.Set("Accept", "application/json")

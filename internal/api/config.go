@@ -21,8 +21,9 @@ const (
 )
 
 const (
-	keyPrefix     = "sk_live_"
-	versionPrefix = "/api/v1"
+	keyPrefix        = "sk_live_"
+	sandboxKeyPrefix = keyPrefix + "sandbox_"
+	versionPrefix    = "/api/v1"
 )
 
 // Config says which service a client talks to, as whom, and how patiently.

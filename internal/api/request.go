@@ -154,18 +154,18 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		return 0, nil, nil, &notSentError{err}
 	}
 	c.header(request.Header)
+	request.Close = a.secret // a connection that has carried a secret carries nothing else
 	if len(a.body) > 0 {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if a.key != "" {
 		request.Header.Set(keyHeader, a.key)
 	}
-	response, err := c.http.Do(request)
+	// Not by a Client, which reads the addresses of redirects that are not followed.
+	response, err := c.transport.RoundTrip(request)
 	if err != nil {
-		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // the address is named by our own error, without its query
-		}
-		if dialing.Load() && !connected.Load() || isDial(err) {
+		unsent := dialing.Load() && !connected.Load() || isDial(err)
+		if err = c.scrub.lost(a.call, connected.Load(), err); unsent {
 			err = &notSentError{err}
 		}
 		return 0, nil, nil, err
@@ -173,7 +173,7 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	defer func() { _ = response.Body.Close() }() // read to its end or given up
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
-		return response.StatusCode, nil, nil, fmt.Errorf("the response %d broke off: %w", response.StatusCode, err)
+		return response.StatusCode, nil, nil, fmt.Errorf("the response %d broke off: %w", response.StatusCode, c.scrub.lost(a.call, true, err))
 	}
 	if len(body) > maxBody {
 		return response.StatusCode, nil, nil, fmt.Errorf("the response %d is larger than %d MiB", response.StatusCode, maxBody>>20)
@@ -225,6 +225,8 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 			err = &ShapeError{Field: shape.Field}
 		case a.secret:
 			err = errors.New("the response does not have the documented shape")
+		default:
+			err = &quotedError{c.scrub.quote(a.call, err.Error()), err}
 		}
 		return &failure{class: unknown, permanent: isShape, err: a.requestError(true, err)}
 	}
@@ -258,17 +260,12 @@ func (a attempt) requestError(sent bool, err error) error {
 func (c *Client) statusError(a attempt, status int, body []byte) *Error {
 	e := &Error{Operation: a.operation, Method: a.method, Path: a.path, Status: status, Attempts: a.number}
 	fields := decodeErrorBody(body)
-	excerpt := func(text string) string {
-		for _, hidden := range a.hidden {
-			text = strings.ReplaceAll(text, hidden, redacted)
-		}
-		return c.scrub.excerpt(text)
-	}
+	e.Code, e.Message = c.scrub.quote(a.call, fields.Code), c.scrub.quote(a.call, fields.Message)
 	switch {
-	case fields.Code+fields.Message != "":
-		e.Code, e.Message = excerpt(fields.Code), excerpt(fields.Message)
-	case !a.secret:
-		e.Message = excerpt(string(body))
+	case a.secret:
+		e.Message = ""
+	case fields.Code+fields.Message == "":
+		e.Message = c.scrub.quote(a.call, string(body))
 	}
 	return e
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 const (
@@ -90,6 +92,12 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 		"the key in a page":        {get, 401, `no key ` + testKey},
 		"another key":              {get, 401, `{"error":"sk_live_` + planted + `","message":""}`},
 		"a number in a message":    {get, 400, `{"error":"x","message":"card 0000 1234 1234 1234 is lost"}`},
+		"a code in a message":      {challenges, 400, `{"error":"invalid_request","message":"the code ` + plantedOTP + ` is spent"}`},
+		"a code in a code":         {challenges, 400, `{"error":"otp_` + plantedOTP + `","message":""}`},
+		"a code below a code":      {details, 400, `{"error":{"code":"cvv ` + plantedOTP + `","message":"` + plantedOTP + `"}}`},
+		"the key in capitals":      {get, 401, `{"error":"unauthorized","message":"unknown key ` + strings.ToUpper(testKey) + `"}`},
+		"the key's token":          {get, 401, `{"error":"unauthorized","message":"unknown key ` + strings.TrimPrefix(testKey, "sk_live_") + `"}`},
+		"a number as an amount":    {get, 200, strings.Replace(cardBody, "50.00", `"`+planted+`.918273"`, 1)},
 		"a number in a wrong type": {get, 200, `{"id":"card_1","status":"active","balance":{"pan":"` + planted + `"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,12 +107,85 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			for _, secret := range []string{planted, plantedOTP, "tail9", "0000 1234", own, token, password} {
+			for _, secret := range []string{planted, plantedOTP, "tail9", "TAIL9", "0000 1234", own, token, password} {
 				if strings.Contains(err.Error(), secret) || strings.Contains(fmt.Sprintf("%+v %#v", err, err), secret) {
 					t.Errorf("repeats a secret: %v", err)
 				}
 			}
 		})
+	}
+}
+
+// A card number is one however it is grouped, and a time is none.
+func TestGroupedNumbersAreHidden(t *testing.T) {
+	t.Parallel()
+	said := func(text string) string {
+		body, err := json.Marshal(map[string]string{"error": "x", "message": "lost: " + text + " !"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = newClient(t, respond(400, string(body))).GetCard(t.Context(), "card_1")
+		return err.Error()
+	}
+	for _, separator := range []string{"", " ", "-", ".", "/", "_", " - ", "\u2011", "\u2013", "\u00a0", "\u200b", ", ", "\n", `", "`, "|", "*"} {
+		for _, digits := range [][]string{{"0000", "1234", "1234", "1234"}, {"0000", "123412", "34123"}, strings.Split("0000123412341234", ""), {"٠٠٠٠", "١٢٣٤", "١٢٣٤", "١٢٣٤"}} {
+			if text := said(strings.Join(digits, separator)); !strings.HasSuffix(text, "lost: [redacted] !") {
+				t.Errorf("separated by %q: %s", separator, text)
+			}
+		}
+	}
+	for _, text := range []string{"2026-03-01 12:00:00.123", "card_000012341234", "limits 50.00 to 50000.00", "keys begin with sk_live_"} {
+		if got := said(text); !strings.HasSuffix(got, "lost: "+text+" !") {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+// However a response is broken, no error of its call repeats what is secret in it.
+func TestBrokenResponsesTellNoSecret(t *testing.T) {
+	t.Parallel()
+	card := "card_1"
+	for name, test := range map[string]struct {
+		body string
+		call func(*api.Client) error
+	}{
+		"details": {
+			`{"id":"card_1","pan":"` + planted + `","cvv":"` + plantedOTP + `","exp_month":1,"exp_year":2031,"key":"` + testKey + `"}`,
+			func(c *api.Client) error { _, err := c.CardDetails(t.Context(), card); return err },
+		},
+		"challenges": {
+			`{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":"` + plantedOTP + `"}],"key":"` + testKey + `"}`,
+			func(c *api.Client) error { _, err := c.Challenges(t.Context(), ""); return err },
+		},
+		"webhook": {
+			`{"id":"wh_1","secret":"` + plantedOTP + `","key":"` + testKey + `"}`,
+			func(c *api.Client) error {
+				_, err := c.RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}})
+				return err
+			},
+		},
+		"card": {
+			`{"id":"card_2","pan":"` + planted + `","key":"` + testKey + `"}`,
+			func(c *api.Client) error { _, err := c.GetCard(t.Context(), card); return err },
+		},
+	} {
+		for _, response := range sandboxtest.BrokenResponses(test.body) {
+			t.Run(name+"/"+response.Name, func(t *testing.T) {
+				t.Parallel()
+				service := sandboxtest.RawService(t, func(to net.Conn, _ *http.Request) {
+					_, _ = to.Write([]byte(response.Bytes))
+					if !response.Open {
+						_ = to.Close()
+					}
+				})
+				err := test.call(newClient(t, http.NotFoundHandler(), func(c *api.Config) { c.BaseURL, c.MaxRetries = service+"/api/v1", 0 }))
+				for _, secret := range []string{planted, plantedOTP, testKey, "tail9"} {
+					if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), secret) {
+						t.Errorf("repeats a secret: %v", err)
+					}
+				}
+			})
+		}
 	}
 }
 

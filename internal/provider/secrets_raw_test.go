@@ -1,0 +1,108 @@
+package provider_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// What a service that breaks the rules of HTTP may not get into a log or a terminal.
+const (
+	rawKey    = "sk_live_raw0815.tail42"
+	rawPAN    = "0000567856785678"
+	rawCVV    = "7391046"
+	rawOTP    = "5520917"
+	rawSecret = "whsec_raw77aa01"
+)
+
+// TestNoSecretOfABrokenResponse has the real CLI, which logs everything, ask for each
+// kind of secret, and for a card that the service refuses to show, and has the service
+// answer in every form of sandboxtest.BrokenResponses.
+func TestNoSecretOfABrokenResponse(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.10.0", "1.11.0") // ephemeral resources
+	for kind, test := range map[string]struct {
+		config, body string
+		command      []string
+		needles      []string
+	}{
+		"details": {
+			"ephemeral \"vcard_card_details\" \"%[1]s\" {\n  provider = vcard.%[1]s\n  card_id = \"card_1\"\n}\n",
+			`{"id":"card_1","pan":"` + rawPAN + `","cvv":"` + rawCVV + `","exp_month":1,"exp_year":2031,"echo":"` + rawKey + `"}`,
+			[]string{"plan"}, []string{rawKey, "tail42", rawPAN, rawCVV},
+		},
+		"challenges": {
+			"ephemeral \"vcard_3ds_challenges\" \"%[1]s\" {\n  provider = vcard.%[1]s\n  card_id = \"card_1\"\n}\n",
+			`{"data":[{"id":"3ds_1","card_id":"card_1","merchant":"Ads","amount":5,"otp":"` + rawOTP + `","status":"pending"}],"echo":"` + rawKey + `"}`,
+			[]string{"plan"}, []string{rawKey, "tail42", rawOTP},
+		},
+		"webhooks": {
+			"resource \"vcard_webhook\" \"%[1]s\" {\n  provider = vcard.%[1]s\n  url = \"https://example.com/hook\"\n  events = [\"*\"]\n}\n",
+			`{"id":"wh_1","url":"https://example.com/hook","events":["*"],"secret":"` + rawSecret + `","created_at":"2026-03-01T12:00:00Z","echo":"` + rawKey + `"}`,
+			[]string{"apply", "-auto-approve"}, []string{rawKey, "tail42", rawSecret},
+		},
+		"errors": {
+			"data \"vcard_card\" \"%[1]s\" {\n  provider = vcard.%[1]s\n  id = \"card_1\"\n}\n",
+			`{"id":"card_2","pan":"` + rawPAN + `","secret":"` + rawSecret + `","echo":"` + rawKey + `"}`,
+			[]string{"plan"}, []string{rawKey, "tail42", rawPAN, rawSecret},
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			responses := sandboxtest.BrokenResponses(test.body)
+			var asked sync.Map
+			service := sandboxtest.RawService(t, func(to net.Conn, request *http.Request) {
+				var i int
+				if _, err := fmt.Sscanf(request.URL.Path, "/f%d/", &i); err != nil {
+					t.Error(err)
+				}
+				asked.Store(i, true)
+				_, _ = to.Write([]byte(responses[i].Bytes))
+				if !responses[i].Open {
+					_ = to.Close()
+				}
+			})
+			w := acctest.NewWorkspace(t)
+			w.Env = append(w.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+filepath.Join(w.Dir, "trace.log"), "VCARD_API_KEY="+rawKey,
+				"TF_LOG_SDK_PROTO_DATA_DIR="+filepath.Join(w.Dir, "data"), "GRPC_GO_LOG_SEVERITY_LEVEL=info", "GRPC_GO_LOG_VERBOSITY_LEVEL=99")
+			if err := os.Mkdir(filepath.Join(w.Dir, "data"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			config := "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"
+			for i := range responses {
+				name := fmt.Sprintf("f%d", i)
+				config += fmt.Sprintf("provider \"vcard\" {\n  alias = %q\n  base_url = %q\n  max_retries = 0\n  request_timeout = \"5s\"\n  idempotency_keys = \"honoured\"\n}\n", name, service+"/"+name+"/api/v1")
+				config += fmt.Sprintf(test.config, name)
+			}
+			w.Write("main.tf", config)
+			_, output := w.Run(append(test.command, "-no-color")...)
+			w.Write("output", output)
+
+			for i, response := range responses {
+				if _, ok := asked.Load(i); !ok {
+					t.Errorf("%q was not asked for", response.Name)
+				}
+			}
+			var needles []needle
+			for _, text := range test.needles {
+				found := long(text, text)
+				found.allowed = func(file string) bool { return text == rawSecret && strings.HasPrefix(file, "terraform.tfstate") }
+				needles = append(needles, found)
+			}
+			for _, where := range search(t, needles, w.Dir) {
+				t.Error("found " + where)
+			}
+			if trace, err := os.ReadFile(filepath.Join(w.Dir, "trace.log")); err != nil || !strings.Contains(string(trace), `service call`) {
+				t.Errorf("the log of %d bytes does not tell of the calls: %v", len(trace), err)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package sandboxtest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// RawService is a server that writes bytes, which need not be HTTP. It calls answer
+// for each request, whose body was read; the connection stays open until answer, or
+// the caller, closes it. It returns the address, as in http://127.0.0.1:1234.
+func RawService(t testing.TB, answer func(to net.Conn, request *http.Request)) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go serveRaw(t.Context(), connection, answer)
+		}
+	}()
+	return "http://" + listener.Addr().String()
+}
+
+func serveRaw(ctx context.Context, connection net.Conn, answer func(net.Conn, *http.Request)) {
+	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
+	defer stop()
+	defer func() { _ = connection.Close() }()
+	for requests := bufio.NewReader(connection); ; {
+		request, err := http.ReadRequest(requests)
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, request.Body); err != nil {
+			return
+		}
+		answer(connection, request)
+	}
+}
+
+// BrokenResponse is a way to send a JSON body that no well-kept service has.
+type BrokenResponse struct {
+	Name  string
+	Bytes string // as they are on the wire
+	Open  bool   // the connection stays open after them
+}
+
+// BrokenResponses are many ways to send a body, which is one line of JSON: twice, in a
+// header, in the place of a number, cut off, in an error and so on.
+func BrokenResponses(body string) []BrokenResponse {
+	const (
+		ok      = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+		chunked = ok + "Transfer-Encoding: chunked\r\n"
+	)
+	header := strings.NewReplacer(":", "=", "{", "", "}", "").Replace(body) // fit for a header's value, and no header by itself
+	whole := func(status, body string) string {
+		return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+	}
+	return []BrokenResponse{
+		{"twice", whole("200 OK", body) + whole("200 OK", body), true},
+		{"bytes after the body", whole("200 OK", body) + body, true},
+		{"longer than announced", ok + "Content-Length: 5\r\n\r\n" + body, true},
+		{"shorter than announced", fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", ok, len(body)+100, body), false},
+		{"a header without a colon", ok + header + "\r\n\r\n" + body, false},
+		{"a header's name with spaces", ok + "X " + header + ": 1\r\n\r\n" + body, false},
+		{"a header that goes on before it begins", "HTTP/1.1 200 OK\r\n " + header + "\r\n\r\n" + body, false},
+		{"a header without an end", ok + "X-Body: " + header, false},
+		{"a length in words", ok + "Content-Length: " + header + "\r\n\r\n" + body, false},
+		{"two lengths", ok + "Content-Length: 5\r\nContent-Length: " + header + "\r\n\r\n" + body, false},
+		{"an unknown encoding", ok + "Transfer-Encoding: " + header + "\r\n\r\n" + body, false},
+		{"two encodings", chunked + "Transfer-Encoding: " + header + "\r\n\r\n" + body, false},
+		{"a status in words", "HTTP/1.1 " + header + "\r\n\r\n" + body, false},
+		{"a status of many digits", "HTTP/1.1 200" + header + "\r\n\r\n" + body, false},
+		{"another version", "HTTP/" + header + " 200 OK\r\n\r\n" + body, false},
+		{"a body alone", body, false},
+		{"a line alone", header + "\r\n\r\n", false},
+		{"a reason", whole("500 "+header, ""), true},
+		{"a chunk's length in words", chunked + "\r\n" + header + "\r\n", false},
+		{"a chunk that is longer than its length", chunked + "\r\n5\r\n" + body + "\r\n0\r\n\r\n", false},
+		{"a chunk that is shorter", chunked + "\r\nffff\r\n" + body, false},
+		{"a trailer without a colon", fmt.Sprintf("%s\r\n%x\r\n%s\r\n0\r\n%s\r\n\r\n", chunked, len(body), body, header), false},
+		{"packed, it says", ok + fmt.Sprintf("Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", len(body)) + body, true},
+		{"a redirect to nowhere", "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: http://[" + header + "\r\n\r\n", true},
+		{"a redirect", whole("307 Temporary Redirect\r\nLocation: https://cards.example.com/"+header, body), true},
+		{"much information", strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: "+header+"\r\n\r\n", 9) + whole("200 OK", body), true},
+		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: " + header + "\r\n\r\n" + body, false},
+		{"frames", "\x00\x00\x12\x04\x00\x00\x00\x00\x00" + body, false},
+		{"cut off", whole("200 OK", body[:len(body)-2]), true},
+		{"in a list", whole("200 OK", "["+body+"]"), true},
+		{"as a text", whole("200 OK", strconv.Quote(body)), true},
+		{"an error's message", whole("400 Bad Request", `{"error":"invalid_request","message":`+strconv.Quote(body)+`}`), true},
+		{"an error's code", whole("400 Bad Request", `{"error":`+strconv.Quote(body)+`,"message":"no"}`), true},
+		{"an error with more", whole("422 Unprocessable Content", `{"error":"invalid_request","message":`+body+`}`), true},
+		{"a page", whole("502 Bad Gateway", "<html>"+body+"</html>"), true},
+	}
+}
