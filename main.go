@@ -1,5 +1,5 @@
 // Command terraform-provider-vcard is the Terraform provider for virtual
-// payment cards and, as its sandbox sub-command, the service to try it on.
+// payment cards and, by its sub-commands, the service to try it on and what a plan costs.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
+	"github.com/vcard/terraform-provider-vcard/internal/statement"
 )
 
 const name = "terraform-provider-vcard"
@@ -32,6 +33,7 @@ without a command.
 Commands:
   sandbox    serve the whole card service from a local file, to try things on;
              sandbox --help has its flags
+  statement  say what a plan does to the wallet; statement --help has its flags
 
 Flags:
   -debug     run for a debugger such as delve; prints how a CLI finds it
@@ -75,6 +77,8 @@ func run(arguments []string, stdout, stderr io.Writer) int {
 		return exitOK
 	case word == "sandbox":
 		return serveSandbox(flags.Args()[1:], stdout, stderr)
+	case word == "statement":
+		return statement.Main(flags.Args()[1:], os.Stdin, stdout, stderr)
 	case word != "":
 		return refuse(fmt.Sprintf("there is no command %q", word))
 	case *debugged:

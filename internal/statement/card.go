@@ -1,0 +1,281 @@
+package statement
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	tfjson "github.com/hashicorp/terraform-json"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+const cardType = "vcard_card"
+
+// Of says what a plan does. It is an error when the plan has amounts that are none.
+func Of(plan *Plan) (*Statement, error) {
+	r := reader{prior: priorOf(plan.Prior.Values), statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Cards: []Card{}, Others: []string{}}}
+	for _, change := range plan.ResourceChanges {
+		if err := r.change(change); err != nil {
+			return nil, fmt.Errorf("%s: %w", change.Address, err)
+		}
+	}
+	for _, action := range plan.ActionInvocations {
+		if err := r.action(action); err != nil {
+			return nil, fmt.Errorf("%s: %w", action.Address, err)
+		}
+	}
+	r.incomplete(plan)
+	s := r.statement
+	for _, card := range s.Cards {
+		if err := s.Wallet.add(card.Sums); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(s.Cards, func(a, b Card) int {
+		return cmp.Or(cmp.Compare(a.Wallet, b.Wallet), strings.Compare(a.Address, b.Address))
+	})
+	s.Complete = len(s.Unknown) == 0
+	return s, nil
+}
+
+// reader makes a statement of a plan.
+type reader struct {
+	prior     prior
+	statement *Statement
+}
+
+func (r *reader) change(change *tfjson.ResourceChange) error {
+	switch {
+	case change == nil || change.Change == nil || change.Mode != tfjson.ManagedResourceMode:
+		return nil
+	case change.Type != cardType:
+		if !change.Change.Actions.NoOp() || change.Change.Importing != nil {
+			r.statement.Others = append(r.statement.Others, change.Address)
+		}
+		return nil
+	}
+	c := change.Change
+	does := func(action tfjson.Action) bool { return slices.Contains(c.Actions, action) }
+	creates, deletes, forgets := does(tfjson.ActionCreate), does(tfjson.ActionDelete), does(tfjson.ActionForget)
+	before, after := valuesOf(c.Before, nil, c.BeforeSensitive), valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
+	if refreshed := r.prior.cards[object{change.Address, change.DeposedKey}]; refreshed != nil {
+		before.known = refreshed
+	}
+	card := &Card{
+		Address: change.Address, Deposed: change.DeposedKey, ID: before.text("id"), Last4: before.text("last4"),
+		module: change.ModuleAddress, after: after, isNew: creates,
+	}
+	if !creates && (deletes || forgets) {
+		card.after = before
+	}
+	card.Label = card.after.text("label")
+	var err error
+	switch {
+	case creates && (deletes || forgets):
+		card.Actions = []Action{Replace}
+	case creates:
+		card.Actions = []Action{Issue}
+	case deletes:
+		card.Actions = []Action{Terminate}
+	}
+	if creates {
+		err = r.issue(card)
+	}
+	if deletes && err == nil {
+		err = r.terminate(card, before)
+	}
+	if does(tfjson.ActionUpdate) {
+		err = r.update(card, before, c.Importing != nil)
+	}
+	if c.Importing != nil {
+		card.Actions = append(card.Actions, Import)
+	}
+	if forgets {
+		card.Actions = append(card.Actions, Forget)
+	}
+	if err == nil && len(card.Actions) > 0 {
+		r.add(card)
+	}
+	return err
+}
+
+func (r *reader) add(card *Card) {
+	order := actions()
+	slices.SortFunc(card.Actions, func(a, b Action) int { return slices.Index(order, a) - slices.Index(order, b) })
+	card.Sums.net()
+	card.Wallet = card.Sums.Net
+	r.statement.Cards = append(r.statement.Cards, *card)
+}
+
+// unknown notes a value that the plan does not have, and what it may mean.
+func (r *reader) unknown(card *Card, name string, may ...Action) {
+	r.statement.Unknown = append(r.statement.Unknown, Unknown{card.Address, name + " is known only during apply"})
+	card.Actions = append(card.Actions, may...)
+	card.mayTake = card.mayTake || card.isNew || slices.Contains(may, Fund) || slices.Contains(may, TopUp)
+}
+
+func (r *reader) issue(card *Card) error {
+	for name, sum := range map[string]*usd.Amount{"amount": &card.Sums.Loads, "issuance_fee": &card.Sums.Fees} {
+		amount, err := card.after.amount(name)
+		switch {
+		case err != nil:
+			return err
+		case amount == nil:
+			r.unknown(card, name)
+		default:
+			*sum = *amount
+		}
+	}
+	if card.after.flag("frozen") {
+		card.Actions = append(card.Actions, Freeze)
+	}
+	return nil
+}
+
+func (r *reader) terminate(card *Card, before values) error {
+	balance, err := before.amount("balance")
+	switch {
+	case err != nil:
+		return err
+	case balance == nil:
+		r.statement.Unknown = append(r.statement.Unknown, Unknown{card.Address, "the balance that returns is not in the plan"})
+	default:
+		card.Sums.Returns = *balance
+	}
+	return nil
+}
+
+func (r *reader) update(card *Card, before values, imports bool) error {
+	if err := r.load(card, before); err != nil {
+		return err
+	}
+	from, err := before.amount("topped_up")
+	if err != nil {
+		return err
+	}
+	to, err := card.after.amount("topped_up")
+	switch {
+	case err != nil:
+		return err
+	case card.after.isUnknown("topped_up"):
+		r.unknown(card, "topped_up", TopUp)
+	case from != nil && to != nil && *to > *from:
+		card.Sums.TopUps = *to - *from
+		card.Actions = append(card.Actions, TopUp)
+	}
+	frozen, freezes := before.flag("frozen"), card.after.flag("frozen")
+	switch {
+	case card.after.isUnknown("frozen"):
+		// A withdrawal leaves it open, since the service may freeze the card for it.
+		if !card.does(Withdraw) {
+			r.unknown(card, "frozen", Freeze, Unfreeze)
+		}
+	case freezes && !frozen:
+		card.Actions = append(card.Actions, Freeze)
+	case frozen && !freezes:
+		card.Actions = append(card.Actions, Unfreeze)
+	}
+	if !imports && (card.Baseline != nil || configures(before, card.after)) {
+		card.Actions = append(card.Actions, Configure)
+	}
+	return nil
+}
+
+// load reads what a change of amount moves. The first amount of an imported card
+// moves nothing.
+func (r *reader) load(card *Card, before values) error {
+	from, err := before.amount("amount")
+	if err != nil {
+		return err
+	}
+	to, err := card.after.amount("amount")
+	switch {
+	case err != nil:
+		return err
+	case card.after.isUnknown("amount") && from != nil:
+		r.unknown(card, "amount", Fund, Withdraw)
+	case from == nil:
+		card.Baseline = to
+	case to != nil && *to > *from:
+		card.Sums.Funds = *to - *from
+		card.Actions = append(card.Actions, Fund)
+	case to != nil && *to < *from:
+		card.Sums.Withdrawals = *from - *to
+		card.Actions = append(card.Actions, Withdraw)
+	}
+	return nil
+}
+
+// configures reports whether an update changes what is neither money nor freezing.
+func configures(before, after values) bool {
+	if after.isUnknown("top_up") || (before.known["amount"] == nil) != (after.known["amount"] == nil && !after.isUnknown("amount")) {
+		return true
+	}
+	for name, value := range after.known {
+		switch name {
+		case "amount", "balance", "frozen", "status", "topped_up":
+			continue
+		}
+		if !after.isUnknown(name) && !reflect.DeepEqual(before.known[name], value) {
+			return true
+		}
+	}
+	return false
+}
+
+// action reads an action that the plan invokes. Its amount is not part of the
+// card's resource.
+func (r *reader) action(a *tfjson.ActionInvocation) error {
+	if a == nil {
+		return nil
+	}
+	word, isOurs := map[string]Action{
+		"vcard_card_fund": Fund, "vcard_card_withdraw": Withdraw, "vcard_card_freeze": Freeze, "vcard_card_unfreeze": Unfreeze,
+	}[a.Type]
+	if !isOurs {
+		return nil
+	}
+	config := valuesOf(a.ConfigValues, a.ConfigUnknown, a.ConfigSensitive)
+	module, _, _ := strings.Cut(a.Address, "action."+a.Type+".")
+	card := &Card{Address: a.Address, Actions: []Action{word}, ID: config.text("card_id"), module: strings.TrimSuffix(module, ".")}
+	card.after = valuesOf(r.prior.byID[card.ID], nil, nil)
+	card.Label, card.Last4 = card.after.text("label"), card.after.text("last4")
+	amount, err := config.amount("amount")
+	switch {
+	case err != nil:
+		return err
+	case word == Freeze || word == Unfreeze:
+	case amount == nil && word == Withdraw && !config.isUnknown("amount"):
+		r.statement.Unknown = append(r.statement.Unknown, Unknown{a.Address, "withdraws all that the card holds at that moment"})
+	case amount == nil:
+		r.unknown(card, "amount", word)
+		card.Actions = card.Actions[:1]
+	case word == Fund:
+		card.Sums.Funds = *amount
+	default:
+		card.Sums.Withdrawals = *amount
+	}
+	r.add(card)
+	return nil
+}
+
+// incomplete notes why the plan may not be all that there is to do.
+func (r *reader) incomplete(plan *Plan) {
+	note := func(address, reason string) {
+		r.statement.Unknown = append(r.statement.Unknown, Unknown{address, reason})
+	}
+	if plan.Errored {
+		note("", "the plan failed, and shows only a part")
+	}
+	for _, deferred := range plan.DeferredChanges {
+		if deferred != nil && deferred.ResourceChange != nil {
+			note(deferred.ResourceChange.Address, "is left to a later plan")
+		}
+	}
+	if plan.Complete != nil && !*plan.Complete && !plan.Errored && len(plan.DeferredChanges) == 0 {
+		note("", "the plan is of a part only, as with -target")
+	}
+}

@@ -1,0 +1,305 @@
+package statement_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/vcard/terraform-provider-vcard/internal/statement"
+)
+
+// state runs the sub-command on this text and returns its status and what it said.
+func state(t *testing.T, text string, flags ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = statement.Main(append(flags, "-"), strings.NewReader(text), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestWhatIsNoPlan(t *testing.T) {
+	t.Parallel()
+	plan := planWith("")
+	for name, test := range map[string]struct{ text, want string }{
+		"empty":                  {"", "is empty: want what"},
+		"blank":                  {" \n", "is empty"},
+		"truncated":              {plan[:len(plan)-3], "is no JSON of a plan (resource_changes: unexpected EOF)"},
+		"text":                   {"Terraform will perform", "is no JSON of a plan"},
+		"null":                   {"null", "is no JSON of a plan (it begins with <nil>)"},
+		"a list":                 {"[]", "is no JSON of a plan"},
+		"two documents":          {plan + plan, "something follows it"},
+		"a shown state":          {`{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}}}`, "is a state, and no plan"},
+		"an empty state":         {`{"format_version":"1.0"}`, "is no plan"},
+		"a state file":           {`{"version":4,"serial":3,"resources":[]}`, "is a state, and no plan"},
+		"a later format":         {strings.Replace(plan, `"1.2"`, `"2.0"`, 1), "unsupported plan format version"},
+		"no format":              {strings.Replace(plan, `"1.2"`, `""`, 1), "format version is missing"},
+		"changes of no kind":     {strings.Replace(plan, "[]", `"x"`, 1), "is no JSON of a plan (resource_changes: "},
+		"amounts of no kind":     {planWith(update(held, with("amount", `"1"`), "")), "vcard_card.a: amount is no number"},
+		"amounts beyond measure": {planWith(update(held, with("amount", "1e30"), "")), "vcard_card.a: amount: "},
+		"amounts beyond a cent":  {planWith(update(held, with("topped_up", "0.001"), "")), "vcard_card.a: topped_up: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := state(t, test.text, "-max-net", "0")
+			if code != 1 || stdout != "" || !strings.Contains(stderr, test.want) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("ended with %d, printed %q and said %q, want %q", code, stdout, stderr, test.want)
+			}
+		})
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	run := func(name string) (int, string, string) {
+		var stdout, stderr bytes.Buffer
+		code := statement.Main([]string{name}, nil, &stdout, &stderr)
+		return code, stdout.String(), stderr.String()
+	}
+	for name, want := range map[string]string{
+		filepath.Join(folder, "missing"): "cannot be opened: ", folder: "cannot be read: ",
+	} {
+		if code, _, stderr := run(name); code != 1 || !strings.HasPrefix(stderr, "statement: "+name+" "+want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s ended with %d and said %q", name, code, stderr)
+		}
+	}
+	plan := planWith(update(held, with("amount", "150"), ""))
+	wide := []byte{0xff, 0xfe} // as Windows PowerShell writes with >
+	for _, unit := range utf16.Encode([]rune(plan)) {
+		wide = binary.LittleEndian.AppendUint16(wide, unit)
+	}
+	for name, text := range map[string]string{"plain": plan, "utf-8": "\ufeff" + plan, "utf-16": string(wide)} {
+		file := filepath.Join(folder, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, stdout, stderr := run(file); code != 0 || !strings.HasPrefix(stdout, "The wallet pays 50.00 USD.") {
+			t.Errorf("%s ended with %d, printed %q and said %q", name, code, stdout, stderr)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"-help"}, 0, ""},
+		{nil, 2, "want one PLAN.json after the flags, got 0"},
+		{[]string{"a", "b"}, 2, "got 2"},
+		{[]string{"-format", "xml", "-"}, 2, `-format "xml"`},
+		{[]string{"-by", "team", "-"}, 2, `-by "team"`},
+		{[]string{"-by", "metadata.", "-"}, 2, `-by "metadata."`},
+		{[]string{"-max-net", "1.001", "-"}, 2, "want USD with at most two decimals, not negative"},
+		{[]string{"-max-card", "-1", "-"}, 2, "want USD"},
+		{[]string{"-only", "top-up", "-"}, 2, "the words are issue,replace,"},
+		{[]string{"-fast", "-"}, 2, "-fast"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := statement.Main(test.args, strings.NewReader(""), &stdout, &stderr)
+		if code != test.code || !strings.Contains(stderr.String(), test.want) || (code == 0) != strings.Contains(stdout.String(), "-no-duplicates") {
+			t.Errorf("%v ended with %d and said %q", test.args, code, stderr.String())
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	spends := planWith(update(held, with("amount", "150", "topped_up", "20"), ""))
+	unknown := planWith(update(held, replaceMember(held, "amount", "null"), `"amount":true`))
+	everything := invoke("vcard_card_withdraw", `"card_id":"card_1"`, "")
+	issues := planWith(change("vcard_card.new", `"create"`, "", created, "", ""))
+	for _, test := range []struct {
+		plan  string
+		flags string
+		want  string // "" for a plan that keeps to the rule
+	}{
+		{spends, "", ""},
+		{spends, "-max-net 70", ""},
+		{spends, "-max-net 69.99", "-max-net 69.99: the wallet pays 70.00"},
+		{unknown, "-max-net 1000", "-max-net 1000.00: the wallet may pay more: vcard_card.a: amount is known only during apply"},
+		{everything, "-max-net 0", ""},
+		{planWith("", `,"complete":false`), "-max-net 0", "the wallet may pay more: the plan is of a part"},
+		{planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "-max-net 0", ""},
+		{spends, "-max-card 70", ""},
+		{spends, "-max-card 69.99", "-max-card 69.99: vcard_card.a gets 70.00"},
+		{issues, "-max-card 150.50", ""},
+		{issues, "-max-card 150.49", "-max-card 150.49: vcard_card.new gets 150.50"},
+		{unknown, "-max-card 1000", "vcard_card.a may get more"},
+		{invoke("vcard_card_fund", "", `"amount":true`), "-max-card 5", "may get more"},
+		{everything, "-max-card 5", ""},
+		{spends, "-only fund,top_up", ""},
+		{spends, "-only top_up", "-only top_up: the plan would fund vcard_card.a"},
+		{unknown, "-only fund", "the plan would withdraw vcard_card.a"},
+		{issues, "-only top_up,withdraw", "-only top_up,withdraw: the plan would issue vcard_card.new"},
+		{planWith(update(held, with("top_up", `{"below":90}`, "topped_up", "9"), "")), "-only top_up", "the plan would configure vcard_card.a"},
+		{planWith(`{"address":"vcard_webhook.a","mode":"managed","type":"vcard_webhook","change":{"actions":["create"]}}`), "-only top_up", "the plan would change vcard_webhook.a"},
+		{spends, "-no-unknown", ""},
+		{unknown, "-no-unknown", "-no-unknown: vcard_card.a: amount is known only during apply"},
+		{everything, "-no-unknown", "withdraws all that the card holds"},
+		{planWith("", `,"errored":true`), "-no-unknown", "the plan failed"},
+	} {
+		code, _, stderr := state(t, test.plan, strings.Fields(test.flags)...)
+		switch {
+		case test.want == "" && code == 0 && stderr == "":
+		case test.want != "" && code == 3 && strings.HasPrefix(stderr, "statement: refused: ") && strings.Contains(stderr, test.want):
+		default:
+			t.Errorf("%s of %s ended with %d and said %q, want %q", test.flags, test.plan, code, stderr, test.want)
+		}
+	}
+}
+
+// list is a data source vcard_cards with these cards, as id and label.
+func list(address, filters string, cards ...string) string {
+	var items []string
+	for i := 0; i < len(cards); i += 2 {
+		items = append(items, fmt.Sprintf(`{"id":%q,"label":%q}`, cards[i], cards[i+1]))
+	}
+	return fmt.Sprintf(`{"address":%q,"mode":"data","type":"vcard_cards","name":"all","values":{"status":null%s,"cards":[%s]}}`, address, filters, strings.Join(items, ","))
+}
+
+func TestDuplicates(t *testing.T) {
+	t.Parallel()
+	issues := change("vcard_card.new", `"create"`, "", created, "", "")
+	mine := stateCard("vcard_card.a", held, "")
+	read := func(resources ...string) string { return priorState(strings.Join(resources, ",")) }
+	const all = "data.vcard_cards.all"
+	const refused, noList = "the live card card_9 has its label", "data \"vcard_cards\" \"all\" {\n}\n"
+	accounts := `,"configuration":{"root_module":{
+		"resources":[{"address":"data.vcard_cards.all","mode":"data","provider_config_key":"vcard"},{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard"}],
+		"module_calls":{"m":{"module":{"resources":[{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard.other"}]}}}}}`
+	for name, test := range map[string]struct {
+		plan string
+		code int
+		want string
+	}{
+		"a stranger has the label":    {planWith(issues, read(list(all, "", "card_9", "new"), mine)), 3, refused},
+		"but for spaces":              {planWith(issues, read(list(all, "", "card_9", " new "), mine)), 3, refused},
+		"another has another":         {planWith(issues, read(list(all, "", "card_9", "newer"), mine)), 0, ""},
+		"this state's card has it":    {planWith(issues, read(list(all, "", "card_1", "new"), mine)), 0, ""},
+		"this state's deposed one":    {planWith(issues, read(list(all, "", "card_1", "new"), stateCard("vcard_card.a", held, `,"deposed_key":"abc"`))), 0, ""},
+		"a replacement":               {planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), read(list(all, "", "card_1", "new", "card_9", "new"), mine)), 3, refused},
+		"no list":                     {planWith(issues, read(mine)), 1, noList},
+		"no state":                    {planWith(issues), 1, noList},
+		"a filtered list":             {planWith(issues, read(list(all, `,"label_prefix":"x"`), mine)), 1, noList},
+		"a list that is read later":   {planWith(issues+`,{"address":"data.vcard_cards.all","mode":"data","type":"vcard_cards","change":{"actions":["read"]}}`, read(list(all, ""), mine)), 1, noList},
+		"a part of a plan":            {planWith(issues, read(list(all, ""), mine), `,"complete":false`), 1, noList},
+		"no list and nothing new":     {planWith(update(held, with("amount", "150"), "")), 0, ""},
+		"no list and a generated one": {planWith(change("vcard_card.new", `"create"`, "", `"amount":50,"issuance_fee":1`, `"label":true`, "")), 0, ""},
+		"the list of its account":     {planWith(issues, read(list(all, "", "card_9", "new")), accounts), 3, refused},
+		"the list of another account": {planWith(strings.Replace(issues, "vcard_card.new", `module.m[\"a.b\"].vcard_card.new`, 1), read(list(all, "", "card_9", "new")), accounts), 1, noList},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, _, stderr := state(t, test.plan, "-no-duplicates")
+			if code != test.code || !strings.Contains(stderr, test.want) {
+				t.Errorf("ended with %d and said %q, want %d and %q", code, stderr, test.code, test.want)
+			}
+		})
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	_, got, _ := state(t, planWith(strings.Join([]string{
+		change("vcard_card.old", `"create","delete"`, held, created, "", `,"module_address":"module.m"`),
+		change("vcard_card.new", `"create"`, "", `"label":"a\u001b[2Jb","amount":60,"issuance_fee":1`, "", ""),
+		update(with("amount", "null"), held, ""),
+	}, ",")), "-by", "module")
+	const want = `The wallet pays about 132.50 USD.
+
+  loads of new cards          -210.50
+  issuance fees                 -2.00
+  terminations, about          +80.00
+  net                         -132.50
+
+Cards: 1 new, 1 replaced, 1 with other settings.
+
+        -71.50  replace    vcard_card.old; "new", ending in 1234; load 150.50, fee 1.00, about 80.00 returns, the number changes
+        -61.00  issue      vcard_card.new; "a\x1b[2Jb"; load 60.00, fee 1.00
+          0.00  configure  vcard_card.a; "ads", ending in 1234; amount begins at 100.00, which moves nothing
+
+By group:
+
+        -61.00  (root) (cards: 2)
+        -71.50  module.m (cards: 1)
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if _, got, _ = state(t, planWith("")); got != "No money moves.\n\n  net                            0.00\n\nNo card changes.\n" {
+		t.Errorf("an empty plan: %s", got)
+	}
+}
+
+// A comment on a pull request holds what anybody wrote into labels and keys,
+// and has an end.
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	var changes []string
+	for i := range 2000 {
+		changes = append(changes, change(fmt.Sprintf(`vcard_card.c["%d|@everyone <b>"]`, i), `"create"`, "", created, "", ""))
+	}
+	code, got, stderr := state(t, planWith(strings.Join(changes, ",")), "-format", "markdown", "-max-card", "1", "-by", "metadata.team")
+	if code != 3 || strings.Count(stderr, "\n") != 21 {
+		t.Errorf("ended with %d and %d lines", code, strings.Count(stderr, "\n"))
+	}
+	for _, want := range []string{
+		"### Cards: The wallet pays 303000.00 USD.\n", "**Refused (2000):**", "- and 1980 more", "| loads of new cards | -301000.00 |",
+		"| <code>us</code> | 2000 | -303000.00 |", "&#124;@everyone &lt;b&gt;", ": `-format text` lists them.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("lacks %q:\n%.2000s", want, got)
+		}
+	}
+	if len(got) > 60_000 || strings.Contains(got, "<b>") {
+		t.Errorf("is %d bytes long, or holds markup", len(got))
+	}
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	_, stdout, _ := state(t, planWith(update(held, with("amount", "150"), "")), "-format", "json", "-max-card", "1")
+	var got struct {
+		Version  string `json:"format_version"`
+		Complete bool   `json:"complete"`
+		Wallet   map[string]json.Number
+		Unknown  []any
+		Cards    []struct {
+			Address, ID, Label, Last4 string
+			Actions                   []string
+			Wallet                    json.Number
+		}
+		Violations []string
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Version != "1.0" || !got.Complete || got.Wallet["net"] != "-50.00" || got.Wallet["funds"] != "50.00" || got.Unknown == nil || len(got.Violations) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if card := got.Cards[0]; card.Address != "vcard_card.a" || card.ID != "card_1" || card.Label != "ads" || card.Last4 != "1234" || card.Wallet != "-50.00" || fmt.Sprint(card.Actions) != "[fund]" {
+		t.Errorf("got %+v", card)
+	}
+}
+
+// Whatever stands in a file, there is an answer.
+func FuzzReadPlan(f *testing.F) {
+	f.Add(planWith(change("vcard_card.a", `"create","delete"`, held, created, `"id":true`, "")))
+	f.Add(invoke("vcard_card_withdraw", `"card_id":"card_1"`, ""))
+	f.Add(`{"format_version":"1.2","planned_values":null,"resource_changes":[null,{"mode":"managed","type":"vcard_card","change":{"before":1}}],"prior_state":{"format_version":"1.0","values":null}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, format := range []string{"text", "markdown", "json"} {
+			if code, _, _ := state(t, text, "-format", format, "-by", "metadata.a", "-no-duplicates", "-max-net", "1"); code == 2 {
+				t.Error("the flags are wrong")
+			}
+		}
+	})
+}

@@ -1,0 +1,52 @@
+//go:build unix
+
+package statement_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// fleetPlan is a plan that changes this many cards of a state with as many.
+func fleetPlan(cards int) string {
+	more := `,"bin_id":"bin_ads_visa_us","network":"visa","status":"active","spending_limit":50000,"allowed_categories":["advertising"],` +
+		`"auto_freeze_at":null,"created_at":"2026-11-22T05:11:59.381Z","expires_at":"2029-11-30","money_record":"` + strings.Repeat("A", 240) + `"`
+	var changes, resources, planned strings.Builder
+	for i := range cards {
+		address := fmt.Sprintf(`module.campaigns[\"%d\"].vcard_card.campaign[\"search-%d\"]`, i%100, i)
+		changes.WriteString(strings.Replace(change("ADDRESS", `"update"`, held+more, with("amount", "150")+more, `"balance":true,"money_record":true`, `,"index":"search","provider_name":"registry.terraform.io/vcard/vcard","module_address":"module.campaigns"`), "ADDRESS", address, 1) + ",")
+		resources.WriteString(strings.Replace(stateCard("ADDRESS", held+more, `,"schema_version":0,"sensitive_values":{"metadata":{}}`), "ADDRESS", address, 1) + ",")
+		planned.WriteString(strings.Replace(stateCard("ADDRESS", held+more, ""), "ADDRESS", address, 1) + ",")
+	}
+	list := func(b *strings.Builder) string { return strings.TrimSuffix(b.String(), ",") }
+	text := planWith(list(&changes), priorState(list(&resources)))
+	return strings.Replace(text, `"planned_values":{"root_module":{}}`, `"planned_values":{"root_module":{"resources":[`+list(&planned)+`]}}`, 1)
+}
+
+// What 10,000 cards take of the built program: its own time, since a machine may
+// have other things to do.
+func TestLargeFleet(t *testing.T) {
+	t.Parallel()
+	const longest, mostMemory = 2 * time.Second, 400
+	file := filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(file, []byte(fleetPlan(10_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), sandboxtest.Program(t), "statement", "-by", "module", "-format", "json", "-max-net", "500000", file)
+	output, err := command.Output()
+	if err != nil || !strings.Contains(string(output), `"net": -500000.00`) {
+		t.Fatalf("%v: %.300s", err, output)
+	}
+	spent, memory := command.ProcessState.UserTime()+command.ProcessState.SystemTime(), measured.PeakMemory(command.ProcessState)
+	if t.Logf("%s, %d MB", spent, memory); spent > longest || memory > mostMemory {
+		t.Errorf("it took %s and %d MB", spent, memory)
+	}
+}

@@ -1,0 +1,85 @@
+package statement
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// maxMarkdown is how long a comment may become, in bytes, before it names the
+// rest of the cards by their number: GitHub takes 65,536 characters.
+const maxMarkdown = 50_000
+
+// WriteMarkdown writes the statement for a comment on a pull request.
+func (s *Statement) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### Cards: %s\n", s.headline())
+	bullets(&b, "Refused", s.Violations)
+	b.WriteString("\n| | USD |\n|---|---:|\n")
+	for _, l := range s.Wallet.lines() {
+		fmt.Fprintf(&b, "| %s | %s |\n", l.name, signed(l.sum))
+	}
+	fmt.Fprintf(&b, "\n%s\n", s.counts())
+	bullets(&b, "Not known yet", unknownTexts(s.Unknown))
+	bullets(&b, "Changes besides cards", s.Others)
+	if len(s.Groups) > 0 {
+		b.WriteString("\n| group | cards | USD |\n|---|---:|---:|\n")
+		table(&b, len(s.Groups), func(i int) (string, usd.Amount) {
+			group := s.Groups[i]
+			return fmt.Sprintf("| %s | %d | %s |", code(group.Name), group.Cards, signed(group.Wallet.Net)), group.Wallet.Net
+		})
+	}
+	if len(s.Cards) > 0 {
+		b.WriteString("\n| USD | | card | |\n|---:|---|---|---|\n")
+		table(&b, len(s.Cards), func(i int) (string, usd.Amount) {
+			card := s.Cards[i]
+			name := code(card.Address)
+			if card.name() != "" {
+				name += "<br>" + code(card.name())
+			}
+			return fmt.Sprintf("| %s | %s | %s | %s |", signed(card.Wallet), join(card.Actions), name, card.details()), card.Wallet
+		})
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// table writes rows while there is room, then the number and the sum of the others.
+func table(b *strings.Builder, count int, row func(int) (text string, sum usd.Amount)) {
+	left, sum := 0, usd.Amount(0)
+	for i := range count {
+		text, of := row(i)
+		if left > 0 || b.Len()+len(text) > maxMarkdown {
+			left, sum = left+1, sum+of
+			continue
+		}
+		b.WriteString(text + "\n")
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "\nAnd %d more, together %s USD: `-format text` lists them.\n", left, signed(sum))
+	}
+}
+
+const mostBullets = 20
+
+func bullets(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n**%s (%d):**\n\n", title, len(items))
+	for i, item := range items {
+		if i == mostBullets {
+			fmt.Fprintf(b, "- and %d more\n", len(items)-i)
+			break
+		}
+		fmt.Fprintf(b, "- %s\n", code(item))
+	}
+}
+
+// code shows foreign text as it is: no markup, no mention of a person, no end of a table's cell.
+func code(text string) string {
+	return "<code>" + strings.NewReplacer("|", "&#124;", "\n", " ").Replace(html.EscapeString(printable(text))) + "</code>"
+}

@@ -1,0 +1,160 @@
+// Package statement says what a plan of Terraform or OpenTofu does to the wallet.
+package statement
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Action is a word for what a plan does with a card.
+type Action string
+
+// The words, in the order in which a card has them.
+const (
+	Issue     Action = "issue"
+	Replace   Action = "replace"
+	Terminate Action = "terminate"
+	Fund      Action = "fund"
+	Withdraw  Action = "withdraw"
+	TopUp     Action = "top_up"
+	Freeze    Action = "freeze"
+	Unfreeze  Action = "unfreeze"
+	Import    Action = "import"
+	Forget    Action = "forget"
+	Configure Action = "configure"
+)
+
+func actions() []Action {
+	return []Action{Issue, Replace, Terminate, Fund, Withdraw, TopUp, Freeze, Unfreeze, Import, Forget, Configure}
+}
+
+// Statement is what a plan does to the wallet. Its JSON is what -format json
+// prints, and stands in the guide.
+type Statement struct {
+	FormatVersion string `json:"format_version"`
+	// Complete says that the plan does this and nothing else: Unknown is empty.
+	Complete bool      `json:"complete"`
+	Wallet   Sums      `json:"wallet"`
+	Unknown  []Unknown `json:"unknown"`
+	Cards    []Card    `json:"cards"`
+	// Others are the addresses of resources of other types that the plan changes.
+	Others     []string `json:"others"`
+	Groups     []Group  `json:"groups,omitempty"`
+	Violations []string `json:"violations,omitempty"`
+}
+
+// Sums are in USD. What they count is above zero; Net is what the wallet gains,
+// below zero when it pays.
+type Sums struct {
+	Loads       usd.Amount `json:"loads"`
+	Fees        usd.Amount `json:"fees"`
+	Funds       usd.Amount `json:"funds"`
+	TopUps      usd.Amount `json:"top_ups"`
+	Withdrawals usd.Amount `json:"withdrawals"`
+	Returns     usd.Amount `json:"returns"` // by terminations: what the cards held at the last refresh
+	Net         usd.Amount `json:"net"`
+}
+
+// Unknown is something that the plan does not tell.
+type Unknown struct {
+	Address string `json:"address"` // "" for the plan as a whole
+	Reason  string `json:"reason"`
+}
+
+// Card is what a plan does with one card, which a replacement does with two.
+type Card struct {
+	Address string `json:"address"` // of the resource, or of the action
+	Deposed string `json:"deposed,omitempty"`
+	ID      string `json:"id"` // of the card that there is; "" for a new one
+	Label   string `json:"label"`
+	Last4   string `json:"last4"` // of the card that there is
+	// Actions are all that may happen, where something is unknown.
+	Actions  []Action    `json:"actions"`
+	Wallet   usd.Amount  `json:"wallet"`             // Sums.Net: its share
+	Baseline *usd.Amount `json:"baseline,omitempty"` // amount that moves nothing, in USD
+	Sums     Sums        `json:"sums"`
+
+	module  string
+	after   values // of a card that goes: before
+	isNew   bool
+	mayTake bool // more than Sums says
+}
+
+// Group are the cards that have something in common.
+type Group struct {
+	Name   string `json:"name"`
+	Cards  int    `json:"cards"`
+	Wallet Sums   `json:"wallet"`
+}
+
+func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
+
+// paid is what the card gets from the wallet, in USD.
+func (c Card) paid() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
+
+func (s *Sums) net() { s.Net = s.Withdrawals + s.Returns - s.Loads - s.Fees - s.Funds - s.TopUps }
+
+func (s *Sums) add(more Sums) error {
+	var failed error
+	for _, pair := range [][2]*usd.Amount{
+		{&s.Loads, &more.Loads}, {&s.Fees, &more.Fees}, {&s.Funds, &more.Funds}, {&s.TopUps, &more.TopUps},
+		{&s.Withdrawals, &more.Withdrawals}, {&s.Returns, &more.Returns}, {&s.Net, &more.Net},
+	} {
+		sum, err := usd.Sum(*pair[0], *pair[1])
+		*pair[0], failed = sum, errors.Join(failed, err)
+	}
+	return failed
+}
+
+// GroupBy fills in Groups: by module, by label-prefix, or by metadata.KEY.
+func (s *Statement) GroupBy(by string) error {
+	groups := map[string]*Group{}
+	for _, card := range s.Cards {
+		name := card.group(by)
+		group := groups[name]
+		if group == nil {
+			group = &Group{Name: name}
+			groups[name] = group
+		}
+		group.Cards++
+		if err := group.Wallet.add(card.Sums); err != nil {
+			return err
+		}
+	}
+	s.Groups = []Group{}
+	for _, group := range groups {
+		s.Groups = append(s.Groups, *group)
+	}
+	slices.SortFunc(s.Groups, func(a, b Group) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+const (
+	byModule      = "module"
+	byLabelPrefix = "label-prefix"
+	byMetadata    = "metadata."
+)
+
+func (c Card) group(by string) string {
+	switch by {
+	case byModule:
+		if c.module == "" {
+			return "(root)"
+		}
+		return c.module
+	case byLabelPrefix:
+		return prefixOf(c.after.member("label", ""))
+	}
+	return c.after.member("metadata", strings.TrimPrefix(by, byMetadata))
+}
+
+// prefixOf is a label up to its first separator.
+func prefixOf(label string) string {
+	if at := strings.IndexAny(label, "-_/:. "); at > 0 {
+		return label[:at]
+	}
+	return label
+}

@@ -1,0 +1,298 @@
+package statement_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/statement"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	sandboxtest.RemoveProgram()
+	os.Exit(code)
+}
+
+// A card of the state, as every attribute of it stands in a plan.
+const held = `"id":"card_1","label":"ads","last4":"1234","amount":100,"balance":80,"topped_up":0,"frozen":false,` +
+	`"issuance_fee":1,"top_up":null,"metadata":{"team":"eu"},"deletion_protection":false`
+
+// with is the card with other values.
+func with(attributes ...string) string {
+	card := held
+	for i := 0; i < len(attributes); i += 2 {
+		card = replaceMember(card, attributes[i], attributes[i+1])
+	}
+	return card
+}
+
+func replaceMember(card, name, value string) string {
+	before, after, found := strings.Cut(card, `"`+name+`":`)
+	if !found {
+		return card + `,"` + name + `":` + value
+	}
+	end := strings.Index(after, `,"`)
+	if strings.HasPrefix(after, "{") {
+		end = strings.Index(after, "}") + 1
+	}
+	if end < 0 {
+		end = len(after)
+	}
+	return before + `"` + name + `":` + value + after[end:]
+}
+
+const created = `"label":"new","amount":150.5,"issuance_fee":1,"topped_up":0,"metadata":{"team":"us"}`
+
+// change is a resource change of a card.
+func change(address, actions, before, after, unknown, more string) string {
+	object := func(members string) string {
+		if members == "" {
+			return "null"
+		}
+		return "{" + members + "}"
+	}
+	return fmt.Sprintf(`{"address":%q,"mode":"managed","type":"vcard_card","name":"x","change":{"actions":[%s],"before":%s,"after":%s,"after_unknown":{%s}}%s}`,
+		address, actions, object(before), object(after), unknown, more)
+}
+
+func update(before, after, unknown string) string {
+	return change("vcard_card.a", `"update"`, before, after, unknown, "")
+}
+
+// plan is the JSON of a plan with these changes.
+func planWith(changes string, more ...string) string {
+	return `{"format_version":"1.2","terraform_version":"1.11.4","planned_values":{"root_module":{}},"resource_changes":[` + changes + "]" + strings.Join(more, "") + "}"
+}
+
+func priorState(resources string) string {
+	return `,"prior_state":{"format_version":"1.0","values":{"root_module":{"resources":[` + resources + `]}}}`
+}
+
+func stateCard(address, values, more string) string {
+	return fmt.Sprintf(`{"address":%q,"mode":"managed","type":"vcard_card","name":"x","values":{%s}%s}`, address, values, more)
+}
+
+func invoke(kind, config, unknown string) string {
+	return planWith("", fmt.Sprintf(`,"action_invocations":[{"address":"module.m.action.%s.x","type":%q,"name":"x","config_values":{%s},"config_unknown":{%s}}]`, kind, kind, config, unknown),
+		priorState(stateCard("vcard_card.a", held, "")))
+}
+
+// summary has what the tests compare in one line for each card and unknown.
+func summary(s *statement.Statement) string {
+	var lines []string
+	for _, c := range s.Cards {
+		words := make([]string, len(c.Actions))
+		for i, action := range c.Actions {
+			words[i] = string(action)
+		}
+		line := fmt.Sprintf("%s %s %s", c.Address, strings.Join(words, "+"), c.Wallet)
+		if c.Baseline != nil {
+			line += " from " + c.Baseline.String()
+		}
+		lines = append(lines, line)
+	}
+	for _, unknown := range s.Unknown {
+		lines = append(lines, "? "+unknown.String())
+	}
+	for _, other := range s.Others {
+		lines = append(lines, "other "+other)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func read(t *testing.T, text string) (*statement.Plan, *statement.Statement) {
+	t.Helper()
+	plan, err := statement.ReadPlan(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	s, err := statement.Of(plan)
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	return plan, s
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	refreshed := priorState(stateCard("vcard_card.a", with("balance", "60.25"), "") + "," + stateCard("vcard_card.a", with("balance", "7"), `,"deposed_key":"abc"`))
+	for name, test := range map[string]struct{ plan, want string }{
+		"nothing": {planWith(change("vcard_card.a", `"no-op"`, held, held, "", "")), ""},
+		"issue":   {planWith(change("vcard_card.a", `"create"`, "", created, `"id":true`, "")), "vcard_card.a issue -151.50"},
+		"issue frozen": {
+			planWith(change("vcard_card.a", `"create"`, "", created+`,"frozen":true`, "", "")), "vcard_card.a issue+freeze -151.50",
+		},
+		"issue for what is not known": {
+			planWith(change("vcard_card.a", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")),
+			"vcard_card.a issue -1.00\n? vcard_card.a: amount is known only during apply",
+		},
+		"amounts with the noise of arithmetic": {
+			planWith(change("vcard_card.a", `"create"`, "", `"amount":74.10000000000000000000000000000000000000000000000003,"issuance_fee":1`, "", "")),
+			"vcard_card.a issue -75.10",
+		},
+		"fund":          {planWith(update(held, with("amount", "150"), `"balance":true`)), "vcard_card.a fund -50.00"},
+		"withdraw":      {planWith(update(held, with("amount", "70.01"), `"balance":true,"frozen":true,"status":true`)), "vcard_card.a withdraw 29.99"},
+		"top up":        {planWith(update(held, with("topped_up", "20.5"), `"balance":true`)), "vcard_card.a top_up -20.50"},
+		"both":          {planWith(update(held, with("amount", "110", "topped_up", "20"), "")), "vcard_card.a fund+top_up -30.00"},
+		"freeze":        {planWith(update(held, with("frozen", "true"), "")), "vcard_card.a freeze 0.00"},
+		"unfreeze":      {planWith(update(with("frozen", "true"), held, "")), "vcard_card.a unfreeze 0.00"},
+		"protect":       {planWith(update(held, with("deletion_protection", "true"), "")), "vcard_card.a configure 0.00"},
+		"another rule":  {planWith(update(held, with("top_up", `{"below":10}`), "")), "vcard_card.a configure 0.00"},
+		"baseline":      {planWith(update(with("amount", "null"), held, "")), "vcard_card.a configure 0.00 from 100.00"},
+		"not ours now":  {planWith(update(held, with("amount", "null"), "")), "vcard_card.a configure 0.00"},
+		"record":        {planWith(update(with("money_record", `"a"`), with("topped_up", "20"), `"balance":true,"money_record":true`)), "vcard_card.a top_up -20.00"},
+		"unknown":       {planWith(update(held, replaceMember(held, "amount", "null"), `"amount":true,"balance":true`)), "vcard_card.a fund+withdraw 0.00\n? vcard_card.a: amount is known only during apply"},
+		"unknown rule":  {planWith(update(held, held, `"top_up":true,"topped_up":true`)), "vcard_card.a top_up+configure 0.00\n? vcard_card.a: topped_up is known only during apply"},
+		"maybe freezes": {planWith(update(held, held, `"frozen":true`)), "vcard_card.a freeze+unfreeze 0.00\n? vcard_card.a: frozen is known only during apply"},
+		"terminate": {
+			planWith(change("vcard_card.a", `"delete"`, held, "", "", ""), refreshed), "vcard_card.a terminate 60.25",
+		},
+		"terminate without a prior state": {planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "vcard_card.a terminate 80.00"},
+		"terminate a deposed one": {
+			planWith(change("vcard_card.a", `"delete"`, held, "", "", `,"deposed":"abc"`), refreshed), "vcard_card.a terminate 7.00",
+		},
+		"terminate what nobody knows": {
+			planWith(change("vcard_card.a", `"delete"`, with("balance", "null"), "", "", "")),
+			"vcard_card.a terminate 0.00\n? vcard_card.a: the balance that returns is not in the plan",
+		},
+		"replace": {planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), refreshed), "vcard_card.a replace -91.25"},
+		"replace, the new one first": {
+			planWith(change("vcard_card.a", `"create","delete"`, held, created, "", "")), "vcard_card.a replace -71.50",
+		},
+		"replace and keep":              {planWith(change("vcard_card.a", `"create","forget"`, held, created, "", "")), "vcard_card.a replace+forget -151.50"},
+		"replace and keep, as OpenTofu": {planWith(change("vcard_card.a", `"forget","create"`, held, created, "", "")), "vcard_card.a replace+forget -151.50"},
+		"forget":                        {planWith(change("vcard_card.a", `"forget"`, held, "", "", "")), "vcard_card.a forget 0.00"},
+		"import": {
+			planWith(strings.Replace(change("vcard_card.a", `"no-op"`, held, held, "", ""), `"actions"`, `"importing":{"id":"card_1"},"actions"`, 1)),
+			"vcard_card.a import 0.00",
+		},
+		"import with a baseline": {
+			planWith(strings.Replace(update(with("amount", "null"), with("metadata", `{}`), ""), `"actions"`, `"importing":{"id":"card_1"},"actions"`, 1)),
+			"vcard_card.a import 0.00 from 100.00",
+		},
+		"the largest payment first": {
+			planWith(change("vcard_card.a", `"create"`, "", created, "", "") + "," + change("vcard_card.b", `"create"`, "", `"amount":900,"issuance_fee":1`, "", "") + "," + change("vcard_card.0", `"delete"`, held, "", "", "")),
+			"vcard_card.b issue -901.00\nvcard_card.a issue -151.50\nvcard_card.0 terminate 80.00",
+		},
+		"what is no card": {
+			planWith(`{"address":"vcard_webhook.a","mode":"managed","type":"vcard_webhook","change":{"actions":["delete","create"]}},
+				{"address":"data.vcard_card.a","mode":"data","type":"vcard_card","change":{"actions":["read"]}},
+				{"address":"x.b","mode":"managed","type":"x","change":{"actions":["no-op"]}}, null`),
+			"other vcard_webhook.a",
+		},
+		"fund by an action":     {invoke("vcard_card_fund", `"card_id":"card_1","amount":12.5`, ""), "module.m.action.vcard_card_fund.x fund -12.50"},
+		"withdraw by an action": {invoke("vcard_card_withdraw", `"card_id":"card_1","amount":12.5`, ""), "module.m.action.vcard_card_withdraw.x withdraw 12.50"},
+		"withdraw everything": {
+			invoke("vcard_card_withdraw", `"card_id":"card_1","amount":null`, ""),
+			"module.m.action.vcard_card_withdraw.x withdraw 0.00\n? module.m.action.vcard_card_withdraw.x: withdraws all that the card holds at that moment",
+		},
+		"fund by an action that is not known": {
+			invoke("vcard_card_fund", "", `"card_id":true,"amount":true`),
+			"module.m.action.vcard_card_fund.x fund 0.00\n? module.m.action.vcard_card_fund.x: amount is known only during apply",
+		},
+		"freeze by an action":     {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""), "module.m.action.vcard_card_freeze.x freeze 0.00"},
+		"unfreeze by an action":   {invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""), "module.m.action.vcard_card_unfreeze.x unfreeze 0.00"},
+		"an action of no concern": {invoke("x_y", `"amount":1`, ""), ""},
+		"a failed plan":           {planWith("", `,"errored":true,"complete":false`), "? the plan failed, and shows only a part"},
+		"a part of a plan":        {planWith("", `,"complete":false`), "? the plan is of a part only, as with -target"},
+		"a whole plan":            {planWith("", `,"complete":true`), ""},
+		"a deferred change": {
+			planWith("", `,"complete":false,"deferred_changes":[{"reason":"instance_count_unknown","resource_change":`+change("vcard_card.a", `"create"`, "", created, "", "")+"}]"),
+			"? vcard_card.a: is left to a later plan",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, s := read(t, test.plan)
+			if got := summary(s); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+			if s.Complete != !strings.Contains(test.want, "?") {
+				t.Errorf("complete is %t", s.Complete)
+			}
+		})
+	}
+}
+
+func TestSums(t *testing.T) {
+	t.Parallel()
+	_, s := read(t, planWith(strings.Join([]string{
+		change("vcard_card.a", `"create","delete"`, held, created, "", `,"module_address":"module.m[0]"`),
+		change("vcard_card.b", `"create"`, "", created, "", ""),
+		change("vcard_card.c", `"update"`, held, with("amount", "130", "topped_up", "15"), "", ""),
+		change("vcard_card.d", `"update"`, held, with("amount", "90", "metadata", "null"), `"metadata":true`, ""),
+		change("vcard_card.e", `"delete"`, with("label", "null", "metadata", "null"), "", "", ""),
+	}, ",")))
+	want := statement.Sums{Loads: 30100, Fees: 200, Funds: 3000, TopUps: 1500, Withdrawals: 1000, Returns: 16000, Net: -17800}
+	if diff := cmp.Diff(want, s.Wallet); diff != "" {
+		t.Error(diff)
+	}
+	for by, want := range map[string]string{
+		"module":        "(root) 4 -106.50, module.m[0] 1 -71.50",
+		"label-prefix":  "(none) 1 80.00, ads 2 -35.00, new 2 -223.00",
+		"metadata.team": "(none) 1 80.00, (unknown) 1 10.00, eu 1 -45.00, us 2 -223.00",
+		"metadata.x":    "(none) 4 -188.00, (unknown) 1 10.00",
+	} {
+		if err := s.GroupBy(by); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		var total usd.Amount
+		for _, group := range s.Groups {
+			got = append(got, fmt.Sprintf("%s %d %s", group.Name, group.Cards, group.Wallet.Net))
+			total += group.Wallet.Net
+		}
+		if got := strings.Join(got, ", "); got != want || total != s.Wallet.Net {
+			t.Errorf("by %s: %s, want %s", by, got, want)
+		}
+	}
+}
+
+// What a plan marks as sensitive is in no output.
+func TestSensitive(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(planWith(change("vcard_card.a", `"create"`, "", created, "", "")), `"after_unknown"`, `"after_sensitive":{"label":true,"metadata":true},"after_unknown"`, 1)
+	_, s := read(t, text)
+	for _, by := range []string{"label-prefix", "metadata.team"} {
+		if err := s.GroupBy(by); err != nil || s.Groups[0].Name != "(sensitive)" {
+			t.Errorf("by %s: %v, %v", by, s.Groups, err)
+		}
+	}
+	if s.Cards[0].Label != "(sensitive)" {
+		t.Errorf("the label is %q", s.Cards[0].Label)
+	}
+}
+
+// Plans of command lines that tests may not have, as they have printed them.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	samples, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(samples) == 0 {
+		t.Fatal("no samples", err)
+	}
+	for _, sample := range samples {
+		t.Run(sample, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(sample)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(strings.TrimSuffix(sample, ".json") + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, s := read(t, string(text))
+			var got strings.Builder
+			if err := s.WriteText(&got); err != nil || got.String() != string(want) {
+				t.Errorf("%v\n%s", err, cmp.Diff(string(want), got.String()))
+			}
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package statement
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// line is a sum with its name.
+type line struct {
+	name string
+	sum  usd.Amount // with its sign: below zero when the wallet pays
+}
+
+// lines leave out what is zero, but not the net.
+func (s Sums) lines() []line {
+	var lines []line
+	for _, l := range []line{
+		{"loads of new cards", -s.Loads},
+		{"issuance fees", -s.Fees},
+		{"funds", -s.Funds},
+		{"top-ups", -s.TopUps},
+		{"withdrawals", s.Withdrawals},
+		{"terminations, about", s.Returns},
+	} {
+		if l.sum != 0 {
+			lines = append(lines, l)
+		}
+	}
+	return append(lines, line{"net", s.Net})
+}
+
+// headline is what a person has to know first.
+func (s *Statement) headline() string {
+	about, text := "", ""
+	if s.Wallet.Returns != 0 {
+		about = "about "
+	}
+	switch net := s.Wallet.Net; {
+	case net < 0:
+		text = fmt.Sprintf("The wallet pays %s%s USD", about, -net)
+	case net > 0:
+		text = fmt.Sprintf("The wallet gets %s%s USD", about, net)
+	case s.moves():
+		text = "The wallet pays as much as it gets"
+	default:
+		text = "No money moves"
+	}
+	if !s.Complete {
+		text += ", as far as the plan tells"
+	}
+	return text + "."
+}
+
+func (s *Statement) moves() bool {
+	for _, card := range s.Cards {
+		if card.Sums != (Sums{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// counts say how many cards are new, replaced and so on.
+func (s *Statement) counts() string {
+	words := map[Action]string{
+		Issue: "new", Replace: "replaced", Terminate: "terminated", Fund: "funded", Withdraw: "withdrawn from", TopUp: "topped up",
+		Freeze: "frozen", Unfreeze: "unfrozen", Import: "imported", Forget: "forgotten", Configure: "with other settings",
+	}
+	var parts []string
+	for _, action := range actions() {
+		count := 0
+		for _, card := range s.Cards {
+			if card.does(action) {
+				count++
+			}
+		}
+		if count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count, words[action]))
+		}
+	}
+	if len(parts) == 0 {
+		return "No card changes."
+	}
+	return "Cards: " + strings.Join(parts, ", ") + "."
+}
+
+// name tells a person which card it is, beside the address.
+func (c Card) name() string {
+	var parts []string
+	if c.Label != "" {
+		parts = append(parts, fmt.Sprintf("%q", c.Label))
+	}
+	if c.Last4 != "" {
+		parts = append(parts, "ending in "+c.Last4)
+	}
+	if c.Deposed != "" {
+		parts = append(parts, "deposed "+c.Deposed)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// details say what makes up the card's share, and what it does besides.
+func (c Card) details() string {
+	var parts []string
+	for _, part := range []struct {
+		format string
+		sum    usd.Amount
+	}{
+		{"load %s", c.Sums.Loads}, {"fee %s", c.Sums.Fees}, {"fund %s", c.Sums.Funds}, {"top-up %s", c.Sums.TopUps},
+		{"withdrawal %s", c.Sums.Withdrawals}, {"about %s returns", c.Sums.Returns},
+	} {
+		if part.sum != 0 {
+			parts = append(parts, fmt.Sprintf(part.format, part.sum))
+		}
+	}
+	switch {
+	case c.does(Replace) && c.does(Forget):
+		parts = append(parts, "the old card stays, with its number and its money")
+	case c.does(Replace):
+		parts = append(parts, "the number changes")
+	case c.does(Terminate):
+		parts = append(parts, "the number ends")
+	case c.does(Forget):
+		parts = append(parts, "the card stays, outside Terraform")
+	}
+	if c.Baseline != nil {
+		parts = append(parts, fmt.Sprintf("amount begins at %s, which moves nothing", *c.Baseline))
+	}
+	if c.mayTake {
+		parts = append(parts, "more is known only during apply")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (u Unknown) String() string {
+	if u.Address == "" {
+		return u.Reason
+	}
+	return u.Address + ": " + u.Reason
+}
+
+func signed(a usd.Amount) string {
+	if a > 0 {
+		return "+" + a.String()
+	}
+	return a.String()
+}
+
+// printable keeps what configurations and services say from moving the cursor.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsGraphic(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// WriteText writes the statement for a terminal.
+func (s *Statement) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", s.headline())
+	for _, l := range s.Wallet.lines() {
+		fmt.Fprintf(&b, "  %-20s %14s\n", l.name, signed(l.sum))
+	}
+	fmt.Fprintf(&b, "\n%s\n", s.counts())
+	if len(s.Cards) > 0 {
+		b.WriteString("\n")
+	}
+	for _, card := range s.Cards {
+		fmt.Fprintf(&b, "%14s  %-10s %s", signed(card.Wallet), join(card.Actions), card.Address)
+		for _, text := range []string{card.name(), card.details()} {
+			if text != "" {
+				fmt.Fprintf(&b, "; %s", text)
+			}
+		}
+		b.WriteString("\n")
+	}
+	if len(s.Groups) > 0 {
+		b.WriteString("\nBy group:\n\n")
+	}
+	for _, group := range s.Groups {
+		fmt.Fprintf(&b, "%14s  %s (cards: %d)\n", signed(group.Wallet.Net), group.Name, group.Cards)
+	}
+	writeList(&b, "Not known yet", unknownTexts(s.Unknown))
+	writeList(&b, "Changes besides cards", s.Others)
+	_, err := io.WriteString(w, printable(b.String()))
+	return err
+}
+
+func unknownTexts(all []Unknown) []string {
+	var texts []string
+	for _, one := range all {
+		texts = append(texts, one.String())
+	}
+	return texts
+}
+
+func writeList(b *strings.Builder, title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s (%d):\n\n", title, len(items))
+	for _, item := range items {
+		fmt.Fprintf(b, "  %s\n", item)
+	}
+}

@@ -1,0 +1,73 @@
+package statement
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// What stands for a text that there is not, not yet, or not for everybody.
+const none, unknown, hidden = "(none)", "(unknown)", "(sensitive)"
+
+// values are the attributes of a card on one side of a change, or of an action.
+type values struct {
+	known     map[string]any
+	unknown   map[string]any // true for what is known only during apply
+	sensitive map[string]any // true for what is not to be shown
+}
+
+func valuesOf(known, unknown, sensitive any) values {
+	var v values
+	v.known, _ = known.(map[string]any)
+	v.unknown, _ = unknown.(map[string]any)
+	v.sensitive, _ = sensitive.(map[string]any)
+	return v
+}
+
+func (v values) isUnknown(name string) bool { return v.unknown[name] == true }
+
+// amount returns nil for what is null or unknown.
+func (v values) amount(name string) (*usd.Amount, error) {
+	if v.known[name] == nil || v.isUnknown(name) {
+		return nil, nil //nolint:nilnil // null is a value
+	}
+	number, ok := v.known[name].(json.Number)
+	if !ok {
+		return nil, fmt.Errorf("%s is no number", name)
+	}
+	var amount usd.Amount
+	if err := amount.UnmarshalJSON([]byte(number)); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &amount, nil
+}
+
+func (v values) text(name string) string {
+	text, _ := v.known[name].(string)
+	if text != "" && v.sensitive[name] == true {
+		return hidden
+	}
+	return text
+}
+
+func (v values) flag(name string) bool { return v.known[name] == true }
+
+// member is a text to group by: of the attribute, or of a key of the map that it is.
+func (v values) member(name, key string) string {
+	if key != "" && !v.isUnknown(name) {
+		known, unknown, sensitive := v.known[name], v.unknown[name], v.sensitive[name]
+		if sensitive == true {
+			return hidden
+		}
+		v, name = valuesOf(known, unknown, sensitive), key
+	}
+	switch text := v.text(name); {
+	case v.isUnknown(name):
+		return unknown
+	case text == "":
+		return none
+	default:
+		return text
+	}
+}
