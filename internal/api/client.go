@@ -41,11 +41,11 @@ type Client struct {
 
 // New returns a client. Its error is a *ConfigError.
 func New(config Config) (*Client, error) {
-	base, err := checkBaseURL(config.BaseURL)
+	key := strings.TrimSpace(config.APIKey.Reveal())
+	base, err := checkBaseURL(config.BaseURL, key)
 	if err != nil {
 		return nil, err
 	}
-	key := strings.TrimSpace(config.APIKey.Reveal())
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}

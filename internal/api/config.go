@@ -21,14 +21,17 @@ const (
 )
 
 const (
-	keyPrefix        = "sk_live_"
-	sandboxKeyPrefix = keyPrefix + "sandbox_"
-	versionPrefix    = "/api/v1"
+	keyPrefix     = "sk_live_"
+	versionPrefix = "/api/v1"
 )
+
+// SandboxKeyPrefix begins the keys that a sandbox makes, whose money is nobody's.
+const SandboxKeyPrefix = keyPrefix + "sandbox_"
 
 // Config says which service a client talks to, as whom, and how patiently.
 type Config struct {
-	// BaseURL ends in /api/v1. It is https, or http to a loopback address.
+	// BaseURL ends in /api/v1. It is https, or http to a loopback address or with a
+	// sandbox's key.
 	BaseURL string
 	// APIKey begins with sk_live_.
 	APIKey Secret
@@ -119,8 +122,9 @@ const (
 // Error names the field and the rule.
 func (e *ConfigError) Error() string { return "the " + e.Field + " must " + e.Rule }
 
-// checkBaseURL returns the base without a slash at its end.
-func checkBaseURL(text string) (string, error) {
+// checkBaseURL returns the base for a key, its host in lower case and without a slash
+// at its end.
+func checkBaseURL(text, key string) (string, error) {
 	breaks := func(format string, args ...any) (string, error) {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: fmt.Sprintf(format, args...)}
 	}
@@ -136,13 +140,13 @@ func checkBaseURL(text string) (string, error) {
 	}
 	switch {
 	case u.Scheme == "https":
-	case u.Scheme == "http" && IsLoopback(u.Hostname()):
+	case u.Scheme == "http" && (IsLoopback(u.Hostname()) || strings.HasPrefix(key, SandboxKeyPrefix)):
 	case u.Scheme == "http":
-		return breaks("begin with https://: plain http would show the API key to the network, and is accepted for a loopback address only, which %s is not", u.Host)
+		return breaks("begin with https://: plain http would show the API key to the network, and is accepted for a loopback address or with a sandbox's key only; %s is not this machine", u.Host)
 	default:
 		return breaks("begin with https://, not with %s://", u.Scheme)
 	}
-	u.Path = strings.TrimRight(u.Path, "/")
+	u.Host, u.Path = strings.ToLower(u.Host), strings.TrimRight(u.Path, "/")
 	if !strings.HasSuffix(u.Path, versionPrefix) {
 		return breaks("end in %s, as in %s://%s%s", versionPrefix, u.Scheme, u.Host, versionPrefix)
 	}

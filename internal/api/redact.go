@@ -18,7 +18,7 @@ type scrubber struct{ secrets, digits *regexp.Regexp } // pointers, which show n
 func newScrubber(key string) scrubber {
 	const shortest = 8 // less is a word of its own
 	own := regexp.QuoteMeta(key)
-	for _, prefix := range []string{keyPrefix, sandboxKeyPrefix} {
+	for _, prefix := range []string{keyPrefix, SandboxKeyPrefix} {
 		if rest, ok := strings.CutPrefix(key, prefix); ok && len(rest) >= shortest {
 			own = "(?:" + prefix + ")?" + regexp.QuoteMeta(rest)
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -25,7 +26,7 @@ func transportFor(given http.RoundTripper) http.RoundTripper {
 
 func newTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy:                 proxyOf,
 		DialContext:           (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   15 * time.Second,
@@ -35,6 +36,15 @@ func newTransport() *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
 	}
+}
+
+// proxyOf is the proxy that the environment names, but for this machine, in whatever
+// way its name is spelt: a key over plain http would not stay here.
+func proxyOf(r *http.Request) (*url.URL, error) {
+	if IsLoopback(r.URL.Hostname()) {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(r)
 }
 
 // oneTry hides the idempotency key from net/http by the case of its name, which

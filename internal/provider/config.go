@@ -74,7 +74,7 @@ func configAttributes() map[string]schema.Attribute {
 		},
 		"base_url": schema.StringAttribute{
 			Optional: true,
-			MarkdownDescription: "Address of the service with its version prefix, as in `https://host/api/v1`. Must be https; plain http is allowed to this machine only. " +
+			MarkdownDescription: "Address of the service with its version prefix, as in `https://host/api/v1`. Must be https; plain http is allowed to this machine, and with a sandbox's key. " +
 				"Can be set by the environment variable `" + envBaseURL + "`.",
 		},
 		"sandbox": schema.SingleNestedAttribute{

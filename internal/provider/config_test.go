@@ -45,7 +45,7 @@ func TestBadConfigurations(t *testing.T) {
 		{`api_key = "sk_live_x y"
 		base_url = "https://cards.example.com/api/v1"`, "api_key must hold no space"},
 		{`api_key = "sk_live_x"
-		base_url = "http://cards.example.com/api/v1"`, "base_url must begin with https://: plain http would show the API key to the network, and is accepted for a loopback address only, which cards.example.com is not"},
+		base_url = "http://cards.example.com/api/v1"`, "base_url must begin with https://: plain http would show the API key to the network, and is accepted for a loopback address or with a sandbox's key only; cards.example.com is not this machine"},
 		{`api_key = "sk_live_x"
 		base_url = "cards.example.com"`, "base_url must be an address such as https://cards.example.com/api/v1"},
 		{`api_key = "sk_live_x"

@@ -18,9 +18,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 )
 
-// sandboxKeyPrefix begins the keys that the sandbox makes.
-const sandboxKeyPrefix = "sk_live_sandbox_"
-
 const bothWays = `Configure one of the two:
 
   provider "vcard" {
@@ -120,7 +117,7 @@ func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 			"api_key, or "+envAPIKey+" in its place, begins or ends with spaces or line breaks. They are left out here, and may be refused elsewhere.")
 	}
 	u, err := url.Parse(base)
-	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, sandboxKeyPrefix) && !api.IsLoopback(u.Hostname()) {
+	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, api.SandboxKeyPrefix) && u.Scheme != "http" && !api.IsLoopback(u.Hostname()) {
 		diags.AddError("A sandbox key for a foreign host",
 			fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
 	}
