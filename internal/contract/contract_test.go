@@ -75,7 +75,7 @@ func TestWiderThanTheSandbox(t *testing.T) {
 		"challenges in any status":                                {"list 3DS challenges", response(`"pending"`, `"authenticated"`)},
 		"mobile wallets of any brand":                             {"list BINs", response("wallet_a_pay", "orchard_pay")},
 	}
-	text, err := os.ReadFile("openapi.yaml")
+	text, err := os.ReadFile("openapi/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

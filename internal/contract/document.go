@@ -2,7 +2,6 @@ package contract
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -11,13 +10,12 @@ import (
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/vcard/terraform-provider-vcard/internal/contract/openapi"
 )
 
-//go:embed openapi.yaml
-var source []byte
-
 // loadDocument compiles the contract once for all tests of a process.
-var loadDocument = sync.OnceValues(func() (*document, error) { return compile(source) })
+var loadDocument = sync.OnceValues(func() (*document, error) { return compile(openapi.Document()) })
 
 // document is the contract in the form that checks use. It never changes.
 type document struct {

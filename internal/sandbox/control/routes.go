@@ -5,6 +5,7 @@ package control
 import (
 	"net/http"
 
+	"github.com/vcard/terraform-provider-vcard/internal/contract/openapi"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -29,6 +30,7 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server
 		{Method: http.MethodPost, Path: accounts, Handle: createAccount},
 		{Method: http.MethodGet, Path: server.Control + "/api-key", Handle: readKey},
 		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
+		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serveContract},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: replaceLimits},
 		{Method: http.MethodGet, Path: limits + "/used", Handle: readUsed(counters)},
@@ -44,6 +46,11 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server
 			return reset(c, counters)
 		}},
 	}
+}
+
+// serveContract shows what the API is, as a document for generators and checkers.
+func serveContract(*server.Call) (wire.Response, error) {
+	return wire.Response{Status: http.StatusOK, Body: openapi.Document(), ContentType: "application/yaml"}, nil
 }
 
 // audit shows the ledger's accounts in pages, and on each of them whether the
