@@ -6,9 +6,11 @@ package activity
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
@@ -82,10 +84,24 @@ func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more
 		challenges+`WHERE h.card_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
 }
 
-// OfChallenges returns a page of the challenges on an account, newest first, and
+// ChallengeFilter picks challenges of an account; what is empty picks all.
+type ChallengeFilter struct{ CardText, Status string }
+
+// OfChallenges returns a page of the challenges that a filter picks, newest first, and
 // whether there is more.
-func OfChallenges(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool, err error) {
-	return list(tx, page, accountID, challenges+`WHERE h.account_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
+func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) (records []*Record, more bool, err error) {
+	now, err := tx.Now()
+	if err != nil {
+		return nil, false, err
+	}
+	cards, args := card.Filter{Text: f.CardText}.Where(accountID)
+	args = append(args, f.Status, now.UnixMilli(), page.Size+1, page.Offset())
+	records, err = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
+		strings.Replace(challenges, "?5", strconv.FormatInt(threeds.Lifetime.Milliseconds(), 10), 1)+cards+`
+		AND ? IN ('', CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END)
+		ORDER BY h.id DESC LIMIT ? OFFSET ?`, args...)
+	records, more = wire.Cut(page, records)
+	return records, more, err
 }
 
 // OfTransactions returns a page of the transactions that a filter picks, newest first.
@@ -96,7 +112,8 @@ func OfTransactions(tx *store.Tx, accountID int64, f transaction.Filter, page wi
 	}
 	where, args := f.Where(accountID)
 	return store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
-		transactions+`WHERE t.id IN (SELECT id FROM transactions `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
+		transactions+`JOIN (SELECT id, ROW_NUMBER() OVER () AS place FROM (SELECT id FROM transactions `+where+f.Order()+` LIMIT ? OFFSET ?)) chosen
+		ON chosen.id = t.id ORDER BY chosen.place`,
 		append(args, page.Size, page.Offset())...)
 }
 

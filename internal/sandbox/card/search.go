@@ -11,6 +11,9 @@ import (
 type Filter struct {
 	Text   string // in the label, or the last four digits, or the id
 	Status Status
+	// Sort is one of label, status, balance and spent; else the order is that of issue.
+	Sort       string
+	Descending bool
 }
 
 // Where is the condition, and its arguments, that a filter puts on the rows of
@@ -35,9 +38,43 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*C
 	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM cards c `+where, args...); err != nil {
 		return nil, 0, err
 	}
-	found, err = store.Select(tx, scan, columns+`WHERE c.id IN (SELECT c.id FROM cards c `+where+
-		` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`, append(args, page.Size, page.Offset())...)
+	join, order, err := f.order(tx)
+	if err != nil {
+		return nil, 0, err
+	}
+	// The ids first, so that what is sorted is narrow.
+	found, err = store.Select(tx, scan, columns+`
+		JOIN (SELECT c.id, ROW_NUMBER() OVER () AS place FROM (SELECT c.id FROM cards c `+join+where+order+` LIMIT ? OFFSET ?) c) chosen ON chosen.id = c.id
+		ORDER BY chosen.place`, append(args, page.Size, page.Offset())...)
 	return found, total, err
+}
+
+// order is what sorts the rows of cards c, and the join that it takes.
+func (f Filter) order(tx *store.Tx) (join, order string, err error) {
+	direction := ""
+	if f.Descending {
+		direction = " DESC"
+	}
+	switch f.Sort {
+	case "label":
+		order = `c.label COLLATE NOCASE`
+	case "status":
+		order = `c.status`
+	case "balance":
+		join, order = `JOIN ledger_accounts l ON l.id = c.ledger_account_id `, `l.balance`
+	case "spent":
+		now, err := tx.Now()
+		if err != nil {
+			return "", "", err
+		}
+		join = `LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = '` + now.Format("2006-01") + `' `
+		order = `COALESCE(s.amount, 0)`
+	case "issued":
+		return "", ` ORDER BY c.id` + direction, nil
+	default:
+		return "", ` ORDER BY c.id DESC`, nil
+	}
+	return join, ` ORDER BY ` + order + direction + `, c.id DESC`, nil
 }
 
 // Counts are how many cards have each status.

@@ -104,12 +104,12 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 		return
 	}
 	if !d.isOurs(r) {
-		d.showError(w, &wire.Error{Status: http.StatusForbidden, Code: wire.CodeUnauthorized, Message: "the form was not sent from this session; nothing was done"})
+		d.showError(w, r, &wire.Error{Status: http.StatusForbidden, Code: wire.CodeUnauthorized, Message: "the form was not sent from this session; nothing was done"})
 		return
 	}
 	i := slices.IndexFunc(p.actions, func(a action) bool { return a.name == r.PostForm.Get("action") })
 	if i < 0 {
-		d.showError(w, wire.Invalid("the form has no such action; nothing was done"))
+		d.showError(w, r, wire.Invalid("the form has no such action; nothing was done"))
 		return
 	}
 	a := &p.actions[i]

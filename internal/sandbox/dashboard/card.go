@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -44,8 +45,12 @@ type cardData struct {
 	Held     usd.Amount
 	Details  *cardDetails // only in response to the press that asks for them
 	Timeline []*activity.Record
-	Paging   paging
+
+	*list
 }
+
+// Title tells cards apart.
+func (d cardData) Title() string { return cmp.Or(d.Label, "Card") + " ••" + d.Last4 }
 
 type cardDetails struct {
 	PAN      string `json:"pan"`
@@ -74,9 +79,10 @@ func readCard(v *view) (any, error) {
 	if details := new(cardDetails); v.response("details", details) {
 		data.Details = details
 	}
-	page := readPage(v.Query)
-	timeline, more, err := activity.OfCard(v.Tx, c.ID, page)
-	data.Timeline, data.Paging = timeline, newPaging(v.Query, page, len(timeline), more)
+	data.list = v.list()
+	timeline, more, err := activity.OfCard(v.Tx, c.ID, data.page)
+	data.Timeline = timeline
+	data.shows(len(timeline), more)
 	return data, err
 }
 

@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"strings"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
@@ -10,12 +8,13 @@ import (
 )
 
 func cardsPage() *page {
-	return &page{Path: "/cards", Title: "Cards", template: "cards", read: readCards}
+	return &page{Path: "/cards", Title: "Cards", template: "cards", read: readCards, csv: true}
 }
 
 type cardList struct {
-	Rows   []cardFigures
-	Paging paging
+	*list
+
+	Cards []cardFigures
 }
 
 // cardFigures is a card with what it was loaded with and has spent.
@@ -36,21 +35,37 @@ func readFigures(v *view, c *card.Card) (f cardFigures, err error) {
 }
 
 func readCards(v *view) (any, error) {
-	page := readPage(v.Query)
-	found, total, err := card.Search(v.Tx, v.Account.ID, card.Filter{
-		Text: strings.TrimSpace(v.Query.Get("q")), Status: card.Status(v.Query.Get("status")),
-	}, page)
+	l := v.list(search("Label or last four digits"), pick("status", "active", "frozen", "terminated"))
+	filter := card.Filter{Text: l.text("q"), Status: card.Status(l.text("status"))}
+	filter.Sort, filter.Descending = l.order()
+	found, total, err := card.Search(v.Tx, v.Account.ID, filter, l.page)
 	if err != nil {
 		return nil, err
 	}
-	list := cardList{Paging: newPaging(v.Query, page, len(found), page.Offset()+int64(len(found)) < total)}
-	list.Paging.Total = total
+	data := cardList{list: l}
+	l.showsOf(len(found), total)
 	for _, c := range found {
 		figures, err := readFigures(v, c)
 		if err != nil {
 			return nil, err
 		}
-		list.Rows = append(list.Rows, figures)
+		data.Cards = append(data.Cards, figures)
 	}
-	return list, nil
+	return data, nil
+}
+
+// Header makes cardList a table.
+func (cardList) Header() []string {
+	return []string{"id", "label", "last4", "status", "bin_id", "balance", "loaded", "spent_this_month", "spending_limit", "issued"}
+}
+
+// Rows makes cardList a table.
+func (l cardList) Rows() (rows [][]string) {
+	for _, c := range l.Cards {
+		rows = append(rows, []string{
+			c.PublicID, cell(c.Label), c.Last4, string(c.Status), c.BINID, c.Balance.String(), c.Loaded.String(), c.Spent.String(),
+			c.SpendingLimit.String(), timestamp(c.CreatedAt),
+		})
+	}
+	return rows
 }

@@ -26,7 +26,8 @@ func outcome(word string) func(form) map[string]any {
 type challengeList struct {
 	Pending []pendingChallenge
 	Settled []*activity.Record
-	Paging  paging
+
+	*list
 }
 
 // pendingChallenge is one that waits for its cardholder.
@@ -42,9 +43,10 @@ func readChallenges(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := readPage(v.Query)
-	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, page)
-	list := challengeList{Paging: newPaging(v.Query, page, len(records), more)}
+	l := v.list(search("Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
+	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
+	l.shows(len(records), more)
+	list := challengeList{list: l}
 	for _, r := range records {
 		if r.Reason != threeds.Pending {
 			list.Settled = append(list.Settled, r)

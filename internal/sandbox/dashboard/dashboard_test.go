@@ -142,7 +142,7 @@ func TestStoryOfACard(t *testing.T) {
 	if got := s.Get("/cards/" + card).Text("status"); got != "terminated" {
 		t.Errorf("the card is %s", got)
 	}
-	b.get("/").has(t, "9970.50", "38.50", "summer")
+	b.get("/").has(t, "9,970.50", "38.50", "summer")
 	s.Balanced()
 }
 

@@ -21,14 +21,14 @@ func depositsPage() *page {
 
 type depositList struct {
 	Addresses []wallet.Address
-	Rows      []wallet.Deposit
-	Paging    paging
+	Deposits  []wallet.Deposit
+
+	*list
 }
 
 func readDeposits(v *view) (any, error) {
-	page := readPage(v.Query)
-	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, page)
-	return depositList{
-		Addresses: wallet.Addresses(v.Server.Keys, v.Account), Rows: newest, Paging: newPaging(v.Query, page, len(newest), more),
-	}, err
+	l := v.list(pick("status", "pending", "confirmed"))
+	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
+	l.shows(len(newest), more)
+	return depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account), Deposits: newest, list: l}, err
 }

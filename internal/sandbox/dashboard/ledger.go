@@ -19,7 +19,8 @@ type ledgerData struct {
 	Accounts []ledger.Line
 	Audit    *ledger.Report // only in response to the press that asks for it
 	Journal  []*ledger.Entry
-	Paging   paging
+
+	*list
 }
 
 // Sum is what all accounts come to, which is nothing.
@@ -32,7 +33,7 @@ func (d *ledgerData) Sum() (sum usd.Amount) {
 
 // Unmoved tells whether the journal has nothing but the balance that the account began with.
 func (d *ledgerData) Unmoved() bool {
-	return d.Paging.First == 1 && !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
+	return !d.Filtered() && !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
 }
 
 func readLedger(v *view) (any, error) {
@@ -44,8 +45,9 @@ func readLedger(v *view) (any, error) {
 	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
 		return nil, err
 	}
-	page := readPage(v.Query)
-	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, page)
-	data.Journal, data.Paging = entries, newPaging(v.Query, page, len(entries), more)
+	data.list = v.list(pick("kind", ledger.EntryKinds()...))
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, data.text("kind"), data.page)
+	data.Journal = entries
+	data.shows(len(entries), more)
 	return data, err
 }

@@ -37,7 +37,7 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	default:
 		id, err := d.firstAccount(r)
 		if err != nil {
-			d.showError(w, err)
+			d.showError(w, r, err)
 			return
 		}
 		d.begin(w, r, id)
@@ -105,7 +105,7 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case refused != nil:
-		d.showError(w, refused)
+		d.showError(w, r, refused)
 	case !found:
 		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server printed it as VCARD_API_KEY.")
 	default:
@@ -129,7 +129,7 @@ func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request, most int64) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	if err := r.ParseForm(); err != nil {
-		d.showError(w, wire.Invalid("the form could not be read"))
+		d.showError(w, r, wire.Invalid("the form could not be read"))
 		return false
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // where there is a connection

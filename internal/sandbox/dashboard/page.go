@@ -8,6 +8,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 // page is what can be seen at a path, and done there.
@@ -16,6 +17,7 @@ type page struct {
 	Title string
 	In    string // the path of the page in the navigation that it belongs to; empty: it is there itself
 
+	csv      bool                     // its data is a table
 	template string                   // its name, which is that of its file without .html too
 	read     func(*view) (any, error) // returns the template's Data
 	actions  []action                 // by forms with method="post" and a button with name="action"
@@ -30,6 +32,7 @@ type view struct {
 	Query   url.Values
 	request *http.Request
 	posted  *posted
+	csv     int64 // the part of a table that is read; 0: a page is
 }
 
 // response decodes what an action returned that the page is to show, and tells
@@ -39,11 +42,15 @@ func (v *view) response(action string, into any) bool {
 }
 
 func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
-	if id, found := d.sessions.account(cookie(r)); found {
+	id, found := d.sessions.account(cookie(r))
+	switch {
+	case !found:
+		d.sendToLogin(w, r)
+	case p.csv && r.URL.Query().Get("format") == "csv":
+		d.download(w, r, p, id)
+	default:
 		d.show(w, r, p, id)
-		return
 	}
-	d.sendToLogin(w, r)
 }
 
 func (d *Dashboard) sendToLogin(w http.ResponseWriter, r *http.Request) {
@@ -56,29 +63,20 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 	if r.Header.Get(liveHeader) == "" {
 		sent = d.sessions.take(cookie(r), r.URL.RequestURI())
 	}
-	f := &frame{Title: p.Title, Page: p, Pages: d.pages, Token: d.token(cookie(r)), Query: r.URL.Query(), posted: sent}
-	found := false
-	refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
-		if f.Account, found, err = account.ByID(tx, accountID); err != nil || !found {
-			return err
-		}
-		if f.Now, err = tx.Now(); err != nil {
-			return err
-		}
-		if f.Version, err = liveVersion(tx, f.Now); err != nil {
-			return err
-		}
-		f.Data, err = p.read(&view{Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent})
+	f, refused := d.read(r, p, accountID, sent, func(f *frame, v *view) (err error) {
+		f.Data, err = p.read(v)
 		return err
 	})
 	switch {
 	case refused != nil:
-		d.showError(w, refused)
+		d.showError(w, r, refused)
 		return
-	case !found: // since a reset
-		d.sessions.end(cookie(r))
+	case f == nil:
 		d.sendToLogin(w, r)
 		return
+	}
+	if titled, ok := f.Data.(interface{ Title() string }); ok {
+		f.Title = titled.Title()
 	}
 	status := http.StatusOK
 	if sent != nil {
@@ -88,4 +86,30 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 		}
 	}
 	d.render(w, p.template, status, f)
+}
+
+// read calls use with what a page is made from, in one snapshot. It returns no frame
+// when the account is gone since a reset, by which the session ends.
+func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted, use func(*frame, *view) error) (f *frame, refused *wire.Error) {
+	f = &frame{Title: p.Title, Page: p, Pages: d.pages, Token: d.token(cookie(r)), Query: r.URL.Query(), posted: sent}
+	found := false
+	refused = d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+		if f.Account, found, err = account.ByID(tx, accountID); err != nil || !found {
+			return err
+		}
+		if f.Now, err = tx.Now(); err != nil {
+			return err
+		}
+		if f.Version, err = liveVersion(tx, f.Now); err != nil {
+			return err
+		}
+		return use(f, &view{
+			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent,
+		})
+	})
+	if refused == nil && !found {
+		d.sessions.end(cookie(r))
+		return nil, nil
+	}
+	return f, refused
 }

@@ -78,10 +78,10 @@ func TestRequestsInPages(t *testing.T) {
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
-	b.get("/ledger").has(t, "opening balance", "10000.00", "-10000.00", "No money has moved yet")
+	b.get("/ledger").has(t, "opening balance", "10,000.00", "-10,000.00", "No money has moved yet")
 	card := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 100, "label": script}).OK(201).Text("id")
 	s.Settle(s.Authorize(card, "40", "7311").Transaction(), "").OK(201)
-	page := b.get("/ledger").has(t, "card issued", "-101.00", "&lt;script&gt;", `<td class="number">9899.00</td>`, `<td class="number">60.00</td>`,
+	page := b.get("/ledger").has(t, "card issued", "-101.00", "&lt;script&gt;", `<td class="number">9,899.00</td>`, `<td class="number">60.00</td>`,
 		`<td class="number">40.00</td>`, `<th scope="row">Sum</th><td></td><td class="number">0.00</td>`).lacks(t, script, "Balanced at", "No money has moved yet")
 	if n := strings.Count(page.text, "<tbody id="); n != 4 {
 		t.Errorf("the journal has %d entries", n)

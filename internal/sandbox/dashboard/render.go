@@ -53,12 +53,20 @@ func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *fr
 	_, _ = w.Write(b.Bytes()) // nobody to tell when the reader went away
 }
 
-func (d *Dashboard) showError(w http.ResponseWriter, e *wire.Error) {
-	d.render(w, "error", e.Status, &frame{Title: http.StatusText(e.Status), Data: sentence(e.Message)})
+// showError says what went wrong, below the navigation for who is logged in.
+func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Error) {
+	f := &frame{}
+	if id, found := d.sessions.account(cookie(r)); found {
+		if around, refused := d.read(r, &page{}, id, nil, func(*frame, *view) error { return nil }); refused == nil && around != nil {
+			f = around
+		}
+	}
+	f.Title, f.Data = http.StatusText(e.Status), sentence(e.Message)
+	d.render(w, "error", e.Status, f)
 }
 
-func (d *Dashboard) notFound(w http.ResponseWriter, _ *http.Request) {
-	d.showError(w, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: "there is no such page"})
+func (d *Dashboard) notFound(w http.ResponseWriter, r *http.Request) {
+	d.showError(w, r, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: "there is no such page"})
 }
 
 // sentence makes one of a message of the service.

@@ -13,12 +13,14 @@ func requestsPage() *page {
 }
 
 type requestList struct {
-	Calls  []requestlog.Call
-	Paging paging
+	Calls []requestlog.Call
+
+	*list
 }
 
 func readRequests(v *view) (any, error) {
-	page := readPage(v.Query)
-	calls, more, err := requestlog.Newest(v.Tx, v.Account.ID, page)
-	return requestList{calls, newPaging(v.Query, page, len(calls), more)}, err
+	l := v.list()
+	calls, more, err := requestlog.Newest(v.Tx, v.Account.ID, l.page)
+	l.shows(len(calls), more)
+	return requestList{calls, l}, err
 }

@@ -4,31 +4,30 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"maps"
-	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // functions are those of the templates, most of which make what a shared template takes.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"at":        at,
+		"ago":       newMoment,
 		"bar":       newBar,
 		"field":     newField,
+		"in":        func(f *frame, it any) part { return part{f, it} },
 		"label":     label,
 		"list":      func(values ...string) []string { return values },
 		"selection": newSelection,
-		"choices":   newChoices,
 		"clock":     clock,
+		"count":     func(n any) string { return grouped(fmt.Sprint(n)) },
 		"copy":      func(what, text string) copyable { return copyable{what, text} },
 		"follow":    newFollowUp,
-		"rfc3339":   func(t time.Time) string { return t.Format(time.RFC3339) },
+		"sort":      newColumn,
+		"usd":       func(a usd.Amount) string { return grouped(a.String()) },
 		"what":      newWhat,
 		"words":     words,
 	}
@@ -39,6 +38,64 @@ func at(timestamp string) (time.Time, error) { return time.Parse(time.RFC3339, t
 
 // clock writes a time of the service for people. It is UTC, which pages say once.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
+
+// moment is a time as it is shown: how long ago, with the time itself behind it.
+type moment struct{ Ago, Clock, Machine string }
+
+// newMoment takes a time, or a timestamp of the API.
+func newMoment(f *frame, when any) (moment, error) {
+	var (
+		t   time.Time
+		err error
+	)
+	switch when := when.(type) {
+	case time.Time:
+		t = when
+	case *string:
+		t, err = at(*when)
+	case string:
+		t, err = at(when)
+	}
+	if err != nil {
+		return moment{}, err
+	}
+	m := moment{Clock: clock(t), Machine: timestamp(t)}
+	ago := f.Now.Sub(t)
+	in := func(unit time.Duration, name string) string {
+		if ago < 0 {
+			return fmt.Sprintf("in %d %s", (-ago+unit/2)/unit, name)
+		}
+		return fmt.Sprintf("%d %s ago", ago/unit, name)
+	}
+	const day = 24 * time.Hour
+	switch {
+	case ago.Abs() < 10*time.Second:
+		m.Ago = "now"
+	case ago.Abs() < time.Minute:
+		m.Ago = in(time.Second, "s")
+	case ago.Abs() < time.Hour:
+		m.Ago = in(time.Minute, "min")
+	case ago.Abs() < day:
+		m.Ago = in(time.Hour, "h")
+	case ago.Abs() < 31*day:
+		m.Ago = in(day, "d")
+	default:
+		m.Ago = m.Clock[:len(time.DateOnly)]
+	}
+	return m, nil
+}
+
+// grouped writes a number in groups of three digits.
+func grouped(number string) string {
+	whole, fraction, _ := strings.Cut(number, ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return whole
+}
 
 // words makes a name of the API readable: card_frozen is "card frozen".
 func words(name any) string {
@@ -107,71 +164,25 @@ func newBar(part, whole any) bar {
 	return bar{Percent: max(1, min(100, p*100/w)), Full: p >= w}
 }
 
+// part is what a template shows that needs the frame too.
+type part struct {
+	Frame *frame
+	It    any
+}
+
 // copyable is a text with a button that copies it.
 type copyable struct{ What, Text string }
 
-// choices is a field with a few values.
+// choices is a field, of a filter or of a form, that may have a few values.
 type choices struct {
-	Name   string
-	Any    string // what choosing none of them is called; empty: one is chosen
-	Chosen string
-	Values []string
-}
-
-// newChoices is a field of which the query chooses a value.
-func newChoices(query url.Values, name, anyOf string, values ...string) *choices {
-	return &choices{name, anyOf, query.Get(name), values}
+	Name, Label, Type string
+	Any               string // what choosing none of them is called; empty: one is chosen
+	Chosen            string
+	Values            []string
+	Texts             map[string]string // of values that do not speak for themselves
 }
 
 // newSelection is a field of an action's form.
 func newSelection(f *frame, action, name, first string, values []string) *choices {
 	return &choices{Name: name, Chosen: f.Value(action, name, first), Values: values}
-}
-
-// paging says which part of a list is shown, and links to its neighbours.
-type paging struct {
-	First, Last int64
-	Total       int64  // 0: unknown
-	Newer       string // a query; empty: there is none
-	Older       string
-}
-
-// pageSize is how many rows a page shows.
-const pageSize = 50
-
-// readPage reads which part of a list is asked for; anything that is no number is
-// the first.
-func readPage(query url.Values) wire.Page { return readPageOf(query, "page") }
-
-// readPageOf is readPage for a page with several lists.
-func readPageOf(query url.Values, name string) wire.Page {
-	const last = 1_000_000
-	number, err := strconv.ParseInt(query.Get(name), 10, 64)
-	if err != nil || number < 1 {
-		number = 1
-	}
-	return wire.Page{Number: min(number, last), Size: pageSize}
-}
-
-// newPaging describes a page of which so many rows were found.
-func newPaging(query url.Values, p wire.Page, rows int, more bool) paging {
-	return newPagingOf(query, "page", p, rows, more)
-}
-
-// newPagingOf is newPaging for a page with several lists.
-func newPagingOf(query url.Values, name string, p wire.Page, rows int, more bool) paging {
-	s := paging{First: p.Offset() + 1, Last: p.Offset() + int64(rows)}
-	if p.Number > 1 {
-		s.Newer = withPage(query, name, p.Number-1)
-	}
-	if more {
-		s.Older = withPage(query, name, p.Number+1)
-	}
-	return s
-}
-
-func withPage(query url.Values, name string, number int64) string {
-	next := maps.Clone(query)
-	next.Set(name, strconv.FormatInt(number, 10))
-	return "?" + next.Encode()
 }

@@ -65,7 +65,7 @@ func TestCardsConfigurationTakesItOver(t *testing.T) {
 func TestFirstPageIssuesAFirstCard(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
-	page := b.get("/").has(t, "export VCARD_API_KEY=…", "10000.00").lacks(t, s.Key, "On cards", "Spending this month")
+	page := b.get("/").has(t, "export VCARD_API_KEY=…", "10,000.00").lacks(t, s.Key, "On cards", "Spending this month")
 	environment := b.post("/", "show-key").snippet(t, "export ")
 	b.get("/").lacks(t, s.Key)
 	w := acctest.NewWorkspace(t)

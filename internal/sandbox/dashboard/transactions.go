@@ -1,55 +1,54 @@
 package dashboard
 
 import (
-	"net/url"
-	"strings"
-	"time"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 func transactionsPage() *page {
-	return &page{Path: "/transactions", Title: "Transactions", template: "transactions", read: readTransactions}
+	return &page{Path: "/transactions", Title: "Transactions", template: "transactions", read: readTransactions, csv: true}
 }
 
 type transactionList struct {
-	Rows   []*activity.Record
-	Sums   []*transaction.Sum
-	Paging paging
+	*list
+
+	Records []*activity.Record
+	Sums    []*transaction.Sum
 }
 
 func readTransactions(v *view) (any, error) {
-	filter := transaction.Filter{CardText: strings.TrimSpace(v.Query.Get("q")), Type: transaction.Type(v.Query.Get("type"))}
+	l := v.list(search("Card: label, last four or id"), pick("type", "authorization", "settlement", "refund", "decline"),
+		day("from", "From (UTC)"), day("to", "To, inclusive"))
+	filter := transaction.Filter{CardText: l.text("q"), Type: transaction.Type(l.text("type"))}
+	filter.Sort, filter.Descending = l.order()
 	var err error
-	if filter.From, filter.To, err = readDays(v.Query); err != nil {
+	if filter.From, filter.To, err = l.days(); err != nil {
 		return nil, err
 	}
-	var list transactionList
-	if list.Sums, err = transaction.Sums(v.Tx, v.Account.ID, filter); err != nil {
+	data := transactionList{list: l}
+	if data.Sums, err = transaction.Sums(v.Tx, v.Account.ID, filter); err != nil {
 		return nil, err
 	}
 	var total int64
-	for _, sum := range list.Sums {
+	for _, sum := range data.Sums {
 		total += sum.Count
 	}
-	page := readPage(v.Query)
-	list.Rows, err = activity.OfTransactions(v.Tx, v.Account.ID, filter, page)
-	list.Paging = newPaging(v.Query, page, len(list.Rows), page.Offset()+int64(len(list.Rows)) < total)
-	list.Paging.Total = total
-	return list, err
+	data.Records, err = activity.OfTransactions(v.Tx, v.Account.ID, filter, l.page)
+	l.showsOf(len(data.Records), total)
+	return data, err
 }
 
-// readDays reads from and to, of which an empty one is open.
-func readDays(query url.Values) (from, to time.Time, err error) {
-	days := url.Values{}
-	for _, name := range []string{"from", "to"} {
-		if day := query.Get(name); day != "" {
-			days.Set(name, day)
-		}
+// Header makes transactionList a table.
+func (transactionList) Header() []string {
+	return []string{"id", "time", "type", "card_id", "label", "last4", "merchant", "mcc", "amount", "fee", "decline_reason"}
+}
+
+// Rows makes transactionList a table.
+func (t transactionList) Rows() (rows [][]string) {
+	for _, r := range t.Records {
+		rows = append(rows, []string{
+			r.ID, timestamp(r.At), string(r.Kind), r.CardID, cell(r.Label), r.Last4, cell(r.Merchant), r.MCC, r.Amount.String(), r.Fee.String(), r.Reason,
+		})
 	}
-	reader := wire.ReadQuery(days.Encode())
-	from, to = reader.Period(24*time.Hour - time.Millisecond)
-	return from, to, reader.Done()
+	return rows
 }

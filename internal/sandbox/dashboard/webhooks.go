@@ -21,27 +21,25 @@ func webhooksPage() *page {
 }
 
 type webhookLists struct {
-	Endpoints       []*webhook.Endpoint
-	EndpointsPaging paging
-	Deliveries      []*webhook.Delivery
-	Paging          paging
+	Endpoints     []*webhook.Endpoint
+	EndpointsList *list
+	Deliveries    []*webhook.Delivery
+
+	*list
 }
 
 func readWebhooks(v *view) (any, error) {
-	const endpoints = "endpoints"
+	lists := webhookLists{EndpointsList: v.listOf("endpoints"), list: v.list()}
 	var (
-		lists webhookLists
-		more  bool
-		err   error
+		more bool
+		err  error
 	)
-	page := readPageOf(v.Query, endpoints)
-	if lists.Endpoints, more, err = webhook.Endpoints(v.Tx, v.Server.Keys, v.Account.ID, page); err != nil {
+	if lists.Endpoints, more, err = webhook.Endpoints(v.Tx, v.Server.Keys, v.Account.ID, lists.EndpointsList.page); err != nil {
 		return nil, err
 	}
-	lists.EndpointsPaging = newPagingOf(v.Query, endpoints, page, len(lists.Endpoints), more)
-	page = readPage(v.Query)
-	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, page)
-	lists.Paging = newPaging(v.Query, page, len(lists.Deliveries), more)
+	lists.EndpointsList.shows(len(lists.Endpoints), more)
+	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, lists.page)
+	lists.shows(len(lists.Deliveries), more)
 	return lists, err
 }
 
@@ -60,6 +58,9 @@ type delivery struct {
 	Claimed  string // the signature; empty: none is to be checked
 	Genuine  bool
 }
+
+// Title tells deliveries apart.
+func (d delivery) Title() string { return d.Type + " " + d.ID }
 
 func readDelivery(v *view) (any, error) {
 	sent, err := webhook.SentByID(v.Tx, v.Server.Keys, v.Account.ID, v.request.PathValue("delivery_id"))

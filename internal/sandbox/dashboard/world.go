@@ -37,7 +37,8 @@ type world struct {
 	Created  *createdAccount // only in response to the press that created it
 	States   []string
 	Accounts []account.Account // for the first one alone
-	Paging   paging
+
+	*list
 }
 
 type createdAccount struct {
@@ -46,7 +47,7 @@ type createdAccount struct {
 }
 
 func readWorld(v *view) (any, error) {
-	w := world{States: account.States()}
+	w := world{States: account.States(), list: v.list()}
 	if created := new(createdAccount); v.response("create-account", created) {
 		w.Created = created
 	}
@@ -63,10 +64,9 @@ func readWorld(v *view) (any, error) {
 	if w.Faults, err = behavior.Faults(v.Tx); err != nil || !v.Account.First() {
 		return w, err
 	}
-	page := readPage(v.Query)
-	accounts, total, err := account.List(v.Tx, page)
+	accounts, total, err := account.List(v.Tx, w.page)
 	w.Accounts = accounts
-	w.Paging = newPaging(v.Query, page, len(accounts), page.Offset()+int64(len(accounts)) < total)
+	w.showsOf(len(accounts), total)
 	return w, err
 }
 

@@ -11,6 +11,13 @@ import (
 // OpeningBalance is the kind of the entry that an account begins with.
 const OpeningBalance = "opening balance"
 
+// EntryKinds returns the kinds of entries.
+func EntryKinds() []string {
+	return []string{
+		OpeningBalance, "deposit confirmed", "card issued", "card funded", "card withdrawn", "card terminated", "authorized", "settled", "refunded", "fee",
+	}
+}
+
 // Entry is a change of money as it stands in the journal.
 type Entry struct {
 	ID       int64
@@ -28,17 +35,17 @@ type Posting struct {
 	Amount usd.Amount
 }
 
-// Journal returns a page of an account's entries, newest first, and whether there
+// Journal returns a page of an account's entries, of one kind or, with "", of all, newest first, and whether there
 // is more.
-func Journal(tx *store.Tx, accountID int64, page wire.Page) (entries []*Entry, more bool, err error) {
+func Journal(tx *store.Tx, accountID int64, kind string, page wire.Page) (entries []*Entry, more bool, err error) {
 	entries, err = store.Select(tx, func(row store.Row) (*Entry, error) {
 		e, at := new(Entry), int64(0)
 		err := row.Scan(&e.ID, &e.Kind, &at)
 		e.At = time.UnixMilli(at).UTC()
 		return e, err
 	}, `SELECT id, kind, created_at FROM ledger_entries
-		WHERE id IN (SELECT id FROM ledger_entries WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
-		accountID, page.Size+1, page.Offset())
+		WHERE id IN (SELECT id FROM ledger_entries WHERE account_id = ?1 AND ?2 IN ('', kind) ORDER BY id DESC LIMIT ?3 OFFSET ?4) ORDER BY id DESC`,
+		accountID, kind, page.Size+1, page.Offset())
 	if err != nil {
 		return nil, false, err
 	}

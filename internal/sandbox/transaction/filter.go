@@ -14,6 +14,21 @@ type Filter struct {
 	CardText string // as in card.Filter
 	Type     Type
 	From, To time.Time // both inclusive
+	// Sort is amount; else the order is that of time.
+	Sort       string
+	Descending bool
+}
+
+// Order is what sorts transactions.
+func (f Filter) Order() string {
+	column := `id`
+	if f.Sort == "amount" {
+		column = `amount`
+	}
+	if f.Sort != "" && !f.Descending {
+		return ` ORDER BY ` + column + `, id DESC`
+	}
+	return ` ORDER BY ` + column + ` DESC, id DESC`
 }
 
 // Where is the condition, and its arguments, that a filter puts on transactions.

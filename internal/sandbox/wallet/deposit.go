@@ -104,9 +104,9 @@ func depositByPublicID(c *server.Call, publicID string) (Deposit, error) {
 
 // Newest returns a page of an account's deposits, newest first, and whether there
 // is more.
-func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, page wire.Page) (deposits []Deposit, more bool, err error) {
+func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) (deposits []Deposit, more bool, err error) {
 	deposits, err = store.Select(tx, func(row store.Row) (Deposit, error) { return scan(row, keys, by) },
-		columns+`WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`, by.ID, page.Size+1, page.Offset())
+		columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC LIMIT ?3 OFFSET ?4`, by.ID, status, page.Size+1, page.Offset())
 	deposits, more = wire.Cut(page, deposits)
 	return deposits, more, err
 }

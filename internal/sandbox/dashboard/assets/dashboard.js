@@ -125,6 +125,14 @@ document.addEventListener("click", (event) => {
   if (event.detail > 1 && event.target.closest("form[method=post] button")) event.preventDefault();
 });
 
+document.addEventListener("keydown", (event) => {
+  const field = document.querySelector("input[type=search]");
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || !field || event.target.closest("input, select, textarea")) return;
+  event.preventDefault();
+  field.focus();
+  field.select();
+});
+
 document.documentElement.classList.add("scripted");
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");

@@ -1,0 +1,147 @@
+package dashboard
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// list is what a list has beside its rows: a filter, an order, and a page.
+type list struct {
+	Fields      []*choices // of the filter
+	First, Last int64      // the rows that are shown
+	Total       int64      // 0: unknown
+	CSV         string     // a query, as are the next two; empty: there is none
+	Newer       string
+	Older       string
+
+	query url.Values
+	param string // that has the number of the page
+	page  wire.Page
+}
+
+const (
+	// pageSize is how many rows a page shows, and csvSize how many a file gets at once.
+	pageSize = 50
+	csvSize  = 5_000
+)
+
+// list reads the filter and the page that a query asks for. A page that is no number
+// is the first.
+func (v *view) list(fields ...*choices) *list { return v.listOf("page", fields...) }
+
+// listOf is list for a page with several of them, whose numbers have other names.
+func (v *view) listOf(param string, fields ...*choices) *list {
+	const last = 1_000_000
+	number, err := strconv.ParseInt(v.Query.Get(param), 10, 64)
+	if err != nil || number < 1 {
+		number = 1
+	}
+	l := &list{Fields: fields, query: v.Query, param: param, page: wire.Page{Number: min(number, last), Size: pageSize}}
+	if v.csv > 0 {
+		l.page = wire.Page{Number: v.csv, Size: csvSize}
+	}
+	for _, f := range fields {
+		f.Chosen = v.Query.Get(f.Name)
+	}
+	return l
+}
+
+// The fields of filters.
+func search(label string) *choices    { return &choices{Name: "q", Label: label, Type: "search"} }
+func day(name, label string) *choices { return &choices{Name: name, Label: label, Type: "date"} }
+func pick(name string, values ...string) *choices {
+	return &choices{Name: name, Label: label(name), Any: "any", Values: values}
+}
+
+// text is what a field of the filter has.
+func (l *list) text(name string) string { return strings.TrimSpace(l.query.Get(name)) }
+
+// Filtered tells whether it is not simply the newest rows that are shown.
+func (l *list) Filtered() bool {
+	return l.page.Number > 1 || slices.ContainsFunc(l.Fields, func(f *choices) bool { return f.Chosen != "" })
+}
+
+// shows says how many rows were found, and whether there are more.
+func (l *list) shows(rows int, more bool) {
+	l.First, l.Last = l.page.Offset()+1, l.page.Offset()+int64(rows)
+	if l.page.Number > 1 {
+		l.Newer = l.with(l.param, strconv.FormatInt(l.page.Number-1, 10))
+	}
+	if more {
+		l.Older = l.with(l.param, strconv.FormatInt(l.page.Number+1, 10))
+	}
+	if l.param == "page" {
+		l.CSV = l.with("format", "csv")
+	}
+}
+
+// showsOf is shows where the number of all rows is known.
+func (l *list) showsOf(rows int, total int64) {
+	l.Total = total
+	l.shows(rows, l.page.Offset()+int64(rows) < total)
+}
+
+// with is the query with another value.
+func (l *list) with(name, value string) string {
+	next := maps.Clone(l.query)
+	next.Set(name, value)
+	return "?" + next.Encode()
+}
+
+func (l *list) self() *list { return l }
+
+// Order is what the rows are sorted by; empty: the newest are first.
+func (l *list) Order() string { return l.query.Get("sort") }
+
+// order splits Order into a name and a direction.
+func (l *list) order() (name string, descending bool) {
+	name, descending = strings.CutPrefix(l.Order(), "-")
+	return name, descending
+}
+
+// column is the head of a column that the rows can be sorted by.
+type column struct {
+	Text, Query string
+	Direction   string // as in aria-sort; empty: they are sorted by another one
+	Number      bool
+}
+
+// newColumn sorts numbers from the largest first, and texts from A; again, the other way.
+func newColumn(of interface{ self() *list }, name, text string, number bool) column {
+	l := of.self()
+	c := column{Text: text, Number: number}
+	by, descending := l.order()
+	next := name
+	switch {
+	case by == name && descending:
+		c.Direction = "descending"
+	case by == name:
+		c.Direction, next = "ascending", "-"+name
+	case number:
+		next = "-" + name
+	}
+	query := maps.Clone(l.query)
+	query.Set("sort", next)
+	query.Del(l.param)
+	c.Query = "?" + query.Encode()
+	return c
+}
+
+// days reads from and to, of which an empty one is open.
+func (l *list) days() (from, to time.Time, err error) {
+	days := url.Values{}
+	for _, name := range []string{"from", "to"} {
+		if day := l.query.Get(name); day != "" {
+			days.Set(name, day)
+		}
+	}
+	reader := wire.ReadQuery(days.Encode())
+	from, to = reader.Period(24*time.Hour - time.Millisecond)
+	return from, to, reader.Done()
+}
