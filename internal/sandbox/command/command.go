@@ -161,6 +161,7 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 		ConnState:         newConnections().changed,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
+	web.RegisterOnShutdown(dashboard.Close)
 	// The key goes to standard output alone: the log may be kept.
 	_, err = fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", root(listener.Addr())+server.API, service.APIKey())
 	if err != nil {

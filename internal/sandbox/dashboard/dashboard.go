@@ -12,6 +12,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -39,6 +41,9 @@ type Dashboard struct {
 	pages       []*page
 	template    func(w io.Writer, name string, data any) error // a template.Template here would have the linker keep all its methods
 	mux         *http.ServeMux
+	streams     atomic.Int64
+	closing     chan struct{}
+	close       func()
 }
 
 // New returns a dashboard without sessions. It fails over a bad address or template.
@@ -50,8 +55,9 @@ func New(o Options) (*Dashboard, error) {
 	d := &Dashboard{
 		server: o.Server, next: o.Next, address: address, names: append(o.Names, "localhost"),
 		crossOrigin: http.NewCrossOriginProtection(), sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
-		link: newLink(o.Now), secret: []byte(rand.Text()), pages: pages(),
+		link: newLink(o.Now), secret: []byte(rand.Text()), pages: pages(), closing: make(chan struct{}),
 	}
+	d.close = sync.OnceFunc(func() { close(d.closing) })
 	assets, err := hashAssets()
 	if err != nil {
 		return nil, err

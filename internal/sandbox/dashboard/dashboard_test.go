@@ -259,7 +259,6 @@ func TestReadsDoNotCount(t *testing.T) {
 	for range 5 {
 		b.get("/").has(t, "<h1>Overview</h1>")
 		b.get("/cards")
-		b.get("/live")
 	}
 	if used := s.Get("/_sandbox/limits/used").OK(200).Text("requests_per_minute"); used != "0" {
 		t.Errorf("%s requests used", used)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -9,11 +10,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// liveHeader marks the request of a page that is shown already.
-const liveHeader = "X-Dashboard-Live"
-
-// refreshInterval is how often a page is brought up to date because of the time alone.
-const refreshInterval = 10 * time.Second
+const (
+	// liveHeader marks the request of a page that is shown already.
+	liveHeader = "X-Dashboard-Live"
+	// refreshInterval is how often a page is brought up to date because of the time alone.
+	refreshInterval = 10 * time.Second
+	// watchInterval is how soon a page hears of a change.
+	watchInterval = 250 * time.Millisecond
+	// maxStreams is how many pages may listen; browsers close those of hidden ones.
+	maxStreams = 256
+)
 
 // liveVersion changes when a page may have.
 func liveVersion(tx *store.Tx, now time.Time) (string, error) {
@@ -21,30 +27,64 @@ func liveVersion(tx *store.Tx, now time.Time) (string, error) {
 	return version + "." + strconv.FormatInt(now.UnixMilli()/refreshInterval.Milliseconds(), 36), err
 }
 
-// live tells a page that is shown whether it is up to date.
+// liveState is what a page that is shown needs to know to be up to date.
+type liveState struct {
+	Version string `json:"version"`
+	Now     string `json:"now"`
+}
+
+// live tells a page of each change, as server-sent events, until it is closed or the
+// session has ended.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
-	var state struct {
-		Version string `json:"version"`
-		Now     string `json:"now"`
-		Ended   bool   `json:"ended"` // the session
+	if d.streams.Add(1) > maxStreams || r.Method != http.MethodGet {
+		d.streams.Add(-1)
+		http.Error(w, "Too many pages are open.", http.StatusServiceUnavailable)
+		return
 	}
-	_, found := d.sessions.account(cookie(r))
-	state.Ended = !found
-	if found {
+	defer d.streams.Add(-1)
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Time{}) // where there is a connection
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(event string) error {
+		_ = connection.SetWriteDeadline(time.Now().Add(refreshInterval)) // as above
+		if _, err := fmt.Fprint(w, event, "\n\n"); err != nil {
+			return err
+		}
+		return connection.Flush()
+	}
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for last := ""; ; {
+		if _, found := d.sessions.account(cookie(r)); !found {
+			_ = send("event: ended\ndata:") // nobody to tell when the page was closed
+			return
+		}
+		var state liveState
 		refused := d.server.Read(r.Context(), func(tx *store.Tx) error {
 			now, err := tx.Now()
 			if err != nil {
 				return err
 			}
-			state.Now = clock(now)
+			state.Now = wire.Timestamp(now)
 			state.Version, err = liveVersion(tx, now)
 			return err
 		})
 		if refused != nil {
-			http.Error(w, refused.Message, refused.Status)
+			return // the browser asks again
+		}
+		if state.Version != last && send("data: "+string(wire.Encode(state))) != nil {
+			return
+		}
+		last = state.Version
+		select {
+		case <-ticker.C:
+		case <-r.Context().Done():
+			return
+		case <-d.closing:
 			return
 		}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(wire.Encode(state)) // nobody to tell when the page was closed
 }
+
+// Close ends what pages listen to, for which a server that shuts down would wait.
+func (d *Dashboard) Close() { d.close() }

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net"
@@ -26,7 +27,7 @@ func TestPagesWantALogin(t *testing.T) {
 			t.Errorf("%s led to %s", path, page.Request.URL)
 		}
 	}
-	b.get("/live").has(t, `"ended":true`).lacks(t, `"now":"2`)
+	b.get("/live").has(t, "event: ended").lacks(t, "now")
 	if refused := b.post("/login", "", "key", s.Key+"x"); refused.StatusCode != http.StatusForbidden {
 		t.Errorf("another key was answered %d", refused.StatusCode)
 	} else {
@@ -106,8 +107,17 @@ func TestLive(t *testing.T) {
 	t.Parallel()
 	clock := &wall{at: day(1)}
 	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
+	request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, b.root+"/live", nil))
+	response := must(b.client.Do(request))
+	defer func() { _ = response.Body.Close() }()
+	events := bufio.NewScanner(response.Body)
 	version := func() string {
-		return regexp.MustCompile(`"version":"[^"]+"`).FindString(b.get("/live").has(t, `"now":"2026-03-01 12:0`, `"ended":false`).text)
+		for events.Scan() {
+			if strings.Contains(events.Text(), `"now":"2026-03-01T12:0`) {
+				return regexp.MustCompile(`"version":"[^"]+"`).FindString(events.Text())
+			}
+		}
+		return ""
 	}
 	first := version()
 	s.Issue("100")
@@ -115,6 +125,12 @@ func TestLive(t *testing.T) {
 	clock.advance(10 * time.Second)
 	if third := version(); first == "" || first == second || second == third {
 		t.Errorf("the versions are %s, %s and %s", first, second, third)
+	}
+	clock.advance(13 * time.Hour)
+	for events.Scan() && events.Text() != "event: ended" {
+		if events.Err() != nil {
+			t.Error(events.Err())
+		}
 	}
 }
 
@@ -258,7 +274,7 @@ func TestFormsOfStrangers(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	_, b := start(t)
-	for _, path := range []string{"/", "/cards", "/cards/none", "/login", "/live", "/nowhere"} {
+	for _, path := range []string{"/", "/cards", "/cards/none", "/login", "/nowhere"} {
 		header := b.get(path).Header
 		policy := header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {

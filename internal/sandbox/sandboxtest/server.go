@@ -69,13 +69,17 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 	if o.Wrap != nil {
 		handler = o.Wrap(handler)
 	}
-	disconnect := func() {}
+	disconnect, endStreams := func() {}, func() {}
 	if o.Direct {
 		s.Client = &Client{process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}, t, Direct(handler)}
 	} else {
 		server := httptest.NewUnstartedServer(handler)
 		if o.Dashboard {
-			server.Config.Handler, s.Link = withDashboard(t, box, server)
+			dashboard, err := box.Dashboard("http://" + server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			server.Config.Handler, s.Link, endStreams = dashboard, dashboard.Link(), dashboard.Close
 		}
 		if o.Logger != nil {
 			server.Config.ErrorLog = slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)
@@ -84,6 +88,7 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 		s.Client, disconnect = NewClient(t, process.Address{URL: server.URL + "/api/v1", Key: box.APIKey()}), server.Close
 	}
 	s.stop = sync.OnceFunc(func() {
+		endStreams()
 		disconnect()
 		if err := box.Close(); err != nil {
 			t.Errorf("closing the sandbox: %v", err)
@@ -94,15 +99,6 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 		s.Quirks(compatibleQuirks())
 	}
 	return s
-}
-
-func withDashboard(t testing.TB, box *sandbox.Sandbox, server *httptest.Server) (handler http.Handler, link string) {
-	t.Helper()
-	dashboard, err := box.Dashboard("http://" + server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dashboard, dashboard.Link()
 }
 
 // Close ends the service; its file can be opened again.

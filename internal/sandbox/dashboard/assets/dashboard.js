@@ -1,35 +1,62 @@
-// Brings the page up to date while it is open: asks whether anything has changed,
-// and then replaces what differs, so that focus, typed text and open parts stay.
+// Brings the page up to date while it is open: hears that something has changed, and
+// then replaces what differs, so that focus, typed text and open parts stay.
 "use strict";
 
-const interval = 400; // milliseconds
 const connection = document.getElementById("connection");
 const clock = document.getElementById("clock");
 const held = document.getElementById("held");
 let version = document.body.dataset.version;
+let newest = version; // that the server has told of
+let fetching = false;
 let latest; // the content that the server has, while rows of it are held back
 let waiting = 0; // such rows
+let stream;
+let ahead; // of the service's clock, in milliseconds
 
 function say(words) {
   if (connection.textContent !== words) connection.textContent = words;
 }
 
-async function bringUpToDate() {
+// A hidden page does not listen: browsers have few connections to one host.
+function listen() {
+  stream?.close();
   if (document.hidden) return;
-  const state = await (await fetch("/live", { cache: "no-store" })).json();
-  if (state.ended) {
-    location.replace(location.href);
-    return;
+  stream = new EventSource("/live");
+  stream.onmessage = (event) => {
+    const state = JSON.parse(event.data);
+    ahead = Date.parse(state.now) - Date.now();
+    tick();
+    newest = state.version;
+    bringUpToDate();
+  };
+  stream.addEventListener("ended", () => location.replace(location.href));
+  stream.onerror = () => {
+    say("The sandbox does not answer");
+    if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
+  };
+}
+
+function tick() {
+  if (ahead !== undefined) clock.textContent = new Date(Date.now() + ahead).toISOString().slice(0, 19).replace("T", " ");
+}
+
+async function bringUpToDate() {
+  if (fetching) return;
+  fetching = true;
+  try {
+    while (version !== newest) {
+      const told = newest;
+      const response = await fetch(location.href, { cache: "no-store", headers: { "X-Dashboard-Live": "1" } });
+      if (response.redirected) return location.replace(location.href);
+      const next = new DOMParser().parseFromString(await response.text(), "text/html");
+      show(next.getElementById("live"));
+      version = told;
+    }
+    say("");
+  } catch {
+    say("The sandbox does not answer");
   }
-  clock.textContent = state.now;
-  if (state.version !== version) {
-    const response = await fetch(location.href, { cache: "no-store", headers: { "X-Dashboard-Live": "1" } });
-    if (response.redirected) return location.replace(location.href);
-    const next = new DOMParser().parseFromString(await response.text(), "text/html");
-    version = next.body.dataset.version;
-    show(next.getElementById("live"));
-  }
-  say("");
+  fetching = false;
 }
 
 // Rows neither come nor go under a pointer, or around the focus: a press would hit another one.
@@ -105,15 +132,9 @@ function remove(node) {
   return next;
 }
 
-async function run() {
-  try {
-    await bringUpToDate();
-  } catch {
-    say("The sandbox does not answer");
-  }
-  setTimeout(run, interval);
-}
-setTimeout(run, interval);
+listen();
+setInterval(tick, 1000);
+document.addEventListener("visibilitychange", listen);
 
 // What was refused is as if it were typed, which updates leave alone.
 if (document.querySelector("#notices [role=alert]")) {
@@ -144,5 +165,3 @@ document.addEventListener("click", async (event) => {
     button.textContent = "Not allowed";
   }
 });
-
-document.addEventListener("visibilitychange", () => bringUpToDate().catch(() => {}));

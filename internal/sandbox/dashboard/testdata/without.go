@@ -19,4 +19,6 @@ type Dashboard struct{ http.Handler }
 
 func New(o Options) (*Dashboard, error) { return &Dashboard{o.Next}, nil }
 
+func (d *Dashboard) Close() {}
+
 func (d *Dashboard) Link() string { return "" }
