@@ -1,0 +1,239 @@
+package statement_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/statement"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// folder is a workspace whose plans are stated.
+type folder struct {
+	*acctest.Workspace
+	s *acctest.Service
+	t *testing.T
+}
+
+func newFolder(t *testing.T, s *acctest.Service) *folder {
+	t.Helper()
+	f := &folder{acctest.NewWorkspace(t).InProcess(t), s, t}
+	f.Write("provider.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider())
+	return f
+}
+
+// plan saves a plan and returns its JSON.
+func (f *folder) plan(flags ...string) string {
+	f.t.Helper()
+	f.Must(append([]string{"plan", "-no-color", "-input=false", "-out=plan"}, flags...)...)
+	return f.show()
+}
+
+// show is the JSON of the saved plan. Before it stands what the CLI has to say of
+// the provider under test.
+func (f *folder) show() string {
+	f.t.Helper()
+	output := f.Must("show", "-json", "plan")
+	return output[strings.Index(output, "{"):]
+}
+
+// apply applies the saved plan and returns what the wallet gained.
+func (f *folder) apply() usd.Amount {
+	f.t.Helper()
+	before := f.s.Wallet()
+	f.Must("apply", "-no-color", "-input=false", "plan")
+	return f.s.Wallet() - before
+}
+
+func (f *folder) state(name string) string {
+	f.t.Helper()
+	found := regexp.MustCompile(`(?m)^\s*id\s+= "(card_.*)"`).FindStringSubmatch(f.Must("state", "show", "-no-color", name))
+	return found[1]
+}
+
+func block(name string, lines ...string) string {
+	return fmt.Sprintf("resource \"vcard_card\" %q {\n  bin_id = %q\n  %s\n}\n", name, sandboxtest.BIN, strings.Join(lines, "\n  "))
+}
+
+const createFirst = "lifecycle {\n    create_before_destroy = true\n  }"
+
+// TestEveryKindOfPlan lives through what a plan can do with cards. What the
+// statement says is what the wallet does.
+func TestEveryKindOfPlan(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.7.0", "1.7.0")
+	s := acctest.Start(t)
+	f := newFolder(t, s)
+	for _, step := range []struct {
+		name    string
+		outside func()
+		config  string
+		want    string
+	}{
+		{"create", nil, block("a", "amount = 100") + block("b", "amount = 60.5", "frozen = true"), "vcard_card.a issue -101.00\nvcard_card.b issue+freeze -61.50"},
+		{"fund and unfreeze", nil, block("a", "amount = 123.5 * 1.2") + block("b", "amount = 60.5", "frozen = false"), "vcard_card.a fund -48.20\nvcard_card.b unfreeze 0.00"},
+		{"withdraw and freeze", nil, block("a", "amount = 100") + block("b", "amount = 60.5", "frozen = true"), "vcard_card.b freeze 0.00\nvcard_card.a withdraw 48.20"},
+		{
+			"top up", func() { s.Authorize(f.state("vcard_card.a"), "70", "7311").OK(201) },
+			block("a", "amount = 100", "top_up = {\n    below = 50\n    to = 90\n  }") + block("b", "amount = 60.5", "frozen = true"), "vcard_card.a top_up+configure -60.00",
+		},
+		{"replace, the old one first", nil, block("a", "amount = 110", "label = \"new\"") + block("b", "amount = 60.5", "frozen = true"), "vcard_card.a replace -21.00"},
+		{
+			"replace, the new one first", func() { s.Authorize(f.state("vcard_card.a"), "25.25", "7311").OK(201) },
+			block("a", "amount = 120", "label = \"newer\"", createFirst) + block("b", "amount = 60.5", "frozen = true"), "vcard_card.a replace -36.25",
+		},
+		{
+			"move, fund and terminate", func() { s.Authorize(f.state("vcard_card.a"), "20", "7311").OK(201) },
+			block("c", "amount = 60.51", "frozen = true") + "moved {\n  from = vcard_card.b\n  to   = vcard_card.c\n}\n", "vcard_card.c fund -0.01\nvcard_card.a terminate 100.00",
+		},
+		{"forget", nil, "removed {\n  from = vcard_card.c\n  lifecycle {\n    destroy = false\n  }\n}\n", "vcard_card.c forget 0.00"},
+		{
+			"import with a baseline", nil,
+			block("d", "amount = 60.51") + block("e", "amount = 75") + "import {\n  to = vcard_card.d\n  id = \"ID\"\n}\n", "vcard_card.e issue -76.00\nvcard_card.d import 0.00 from 60.51",
+		},
+		{"nothing", nil, block("d", "amount = 60.51") + block("e", "amount = 75"), ""},
+		{"terminate what is gone", func() { s.Terminate(f.state("vcard_card.e")) }, block("d", "amount = 60.51"), ""},
+		{"terminate all", nil, "", "vcard_card.d terminate 60.51"},
+	} {
+		if step.outside != nil {
+			step.outside()
+		}
+		if live := s.LiveCards(); len(live) > 0 {
+			step.config = strings.Replace(step.config, `"ID"`, fmt.Sprintf("%q", live[0]["id"]), 1)
+		}
+		f.Write("main.tf", step.config)
+		_, stated := read(t, f.plan())
+		if got := summary(stated); got != step.want {
+			t.Errorf("%s: stated is\n%s\nwant\n%s", step.name, got, step.want)
+		}
+		if gained := f.apply(); gained != stated.Wallet.Net {
+			t.Errorf("%s: the wallet gained %s, stated is %s", step.name, gained, stated.Wallet.Net)
+		}
+	}
+	s.Balanced()
+}
+
+// A replacement that was not finished leaves a deposed object with its own balance.
+func TestDeposedCard(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	f := newFolder(t, s)
+	f.Write("main.tf", block("a", "amount = 100", "label = \"old\"", createFirst))
+	f.plan()
+	f.apply()
+	old := f.state("vcard_card.a")
+	f.Write("main.tf", block("a", "amount = 200", "label = \"new\"", createFirst))
+	f.plan()
+	s.Fault(map[string]any{
+		"method": "DELETE", "path": "/cards/*", "times": 1, "when": "before",
+		"then": map[string]any{"status": 400, "body": map[string]string{"error": "invalid_request", "message": "Not now."}},
+	}).Must()
+	if code, output := f.Run("apply", "-no-color", "-input=false", "plan"); code == 0 {
+		t.Fatalf("the old card was terminated:\n%s", output)
+	}
+	s.Authorize(old, "30", "7311").OK(201)
+	_, stated := read(t, f.plan())
+	if got := summary(stated); got != "vcard_card.a terminate 70.00" || stated.Cards[0].Deposed == "" || stated.Cards[0].ID != old {
+		t.Errorf("stated is %s: %+v", got, stated.Cards)
+	}
+	if gained := f.apply(); gained != stated.Wallet.Net {
+		t.Errorf("the wallet gained %s", gained)
+	}
+}
+
+// Money that actions move stands in the plan too.
+func TestActionsOfAPlan(t *testing.T) {
+	t.Parallel()
+	acctest.Needs(t, "1.14.0", "")
+	s := acctest.Start(t)
+	f := newFolder(t, s)
+	f.Write("main.tf", block("a", "amount = 100")+block("b", "amount = 60"))
+	f.plan()
+	f.apply()
+	f.Write("main.tf", block("a", "amount = 100")+block("b", "amount = 70", `lifecycle {
+    action_trigger {
+      events  = [after_update]
+      actions = [action.vcard_card_fund.boost]
+    }
+  }`)+`
+action "vcard_card_fund" "boost" {
+  config {
+    card_id = vcard_card.a.id
+    amount  = 12.34
+  }
+}
+`)
+	_, stated := read(t, f.plan())
+	if got, want := summary(stated), "action.vcard_card_fund.boost fund -12.34\nvcard_card.b fund -10.00"; got != want {
+		t.Errorf("stated is\n%s", got)
+	}
+	if gained := f.apply(); gained != stated.Wallet.Net {
+		t.Errorf("the wallet gained %s", gained)
+	}
+}
+
+// What the rules are for, as a person would meet it.
+func TestGuards(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	f := newFolder(t, s)
+	const list = "data \"vcard_cards\" \"all\" {\n}\n"
+	fleet := func(amount, to string) string {
+		return list + fmt.Sprintf("resource \"vcard_card\" \"fleet\" {\n  count  = 5\n  bin_id = %q\n  label  = \"ads-${count.index}\"\n  amount = %s\n  top_up = {\n    below = 50\n    to    = %s\n  }\n}\n",
+			sandboxtest.BIN, amount, to)
+	}
+	check := func(text, flags string, code int, words ...string) {
+		t.Helper()
+		got, _, stderr := state(t, text, strings.Fields(flags)...)
+		if got != code {
+			t.Errorf("%s ended with %d: %s", flags, got, stderr)
+		}
+		for _, word := range words {
+			if !strings.Contains(stderr, word) {
+				t.Errorf("%s lacks %q: %s", flags, word, stderr)
+			}
+		}
+	}
+	f.Write("main.tf", fleet("60", "100"))
+	first := f.plan()
+	check(first, "-no-duplicates -max-card 60 -max-net 305 -no-unknown -only issue", 0)
+	check(first, "-only top_up", 3, "the plan would issue vcard_card.fleet[0]")
+	f.apply()
+
+	f.Write("main.tf", fleet("6000", "100")) // cents for dollars
+	check(f.plan(), "-max-card 200", 3, "vcard_card.fleet[4] gets 5940.00")
+
+	s.Authorize(f.state("vcard_card.fleet[2]"), "40", "7311").OK(201)
+	f.Write("main.tf", fleet("60", "100"))
+	nightly := f.plan()
+	check(nightly, "-only top_up -no-duplicates -max-card 100", 0)
+	f.Write("main.tf", fleet("70", "100")) // merged, and not approved
+	check(f.plan(), "-only top_up", 3, "the plan would fund vcard_card.fleet[0]")
+	f.Write("main.tf", fleet("60", "900"))
+	check(f.plan(), "-only top_up", 3, "the plan would configure vcard_card.fleet[0]")
+
+	another := newFolder(t, s)
+	another.Write("main.tf", fleet("60", "100"))
+	check(another.plan(), "-no-duplicates", 3, "vcard_card.fleet[0]: the live card card_", `has its label, "ads-0", and is not in this state`)
+	another.Write("main.tf", strings.TrimPrefix(fleet("60", "100"), list))
+	check(another.plan(), "-no-duplicates", 1, list)
+}
+
+// A refused plan is none.
+func TestStatementIsOfPlansAlone(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	f := newFolder(t, s)
+	f.Write("main.tf", block("a", "amount = 100"))
+	f.plan()
+	f.apply()
+	output := f.Must("show", "-json")
+	_, err := statement.ReadPlan(strings.NewReader(output[strings.Index(output, "{"):]))
+	if err == nil || !strings.Contains(err.Error(), "is a state, and no plan") {
+		t.Errorf("a state is read as a plan: %v", err)
+	}
+}
