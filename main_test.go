@@ -39,7 +39,7 @@ func TestStartedByHand(t *testing.T) {
 		"nothing":                {nil, 2, `^$`, `run terraform or tofu` + help},
 		"the sandbox's help":     {[]string{"sandbox", "--help"}, 0, `--listen`, `^$`},
 		"the statement's help":   {[]string{"statement", "--help"}, 0, `-no-duplicates`, `^$`},
-		"a statement of nothing": {[]string{"statement", "/dev/null"}, 1, `^$`, `^statement: /dev/null is empty: [^\n]*\n$`},
+		"a statement of nothing": {[]string{"statement", "no.json"}, 1, `^$`, `^statement: no.json cannot be opened: [^\n]*\n$`},
 		"a wrong sandbox":        {[]string{"sandbox", "now"}, 2, `^$`, `unexpected argument "now"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,8 +37,8 @@ func (f *folder) plan(flags ...string) string {
 // the provider under test.
 func (f *folder) show() string {
 	f.t.Helper()
-	output := f.Must("show", "-json", "plan")
-	return output[strings.Index(output, "{"):]
+	_, text, _ := strings.Cut(f.Must("show", "-json", "plan"), "{")
+	return "{" + text
 }
 
 // apply applies the saved plan and returns what the wallet gained.
@@ -231,8 +231,8 @@ func TestStatementIsOfPlansAlone(t *testing.T) {
 	f.Write("main.tf", block("a", "amount = 100"))
 	f.plan()
 	f.apply()
-	output := f.Must("show", "-json")
-	_, err := statement.ReadPlan(strings.NewReader(output[strings.Index(output, "{"):]))
+	_, text, _ := strings.Cut(f.Must("show", "-json"), "{")
+	_, err := statement.ReadPlan(strings.NewReader("{" + text))
 	if err == nil || !strings.Contains(err.Error(), "is a state, and no plan") {
 		t.Errorf("a state is read as a plan: %v", err)
 	}

@@ -268,16 +268,19 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	_, stdout, _ := state(t, planWith(update(held, with("amount", "150"), "")), "-format", "json", "-max-card", "1")
 	var got struct {
-		Version  string `json:"format_version"`
-		Complete bool   `json:"complete"`
-		Wallet   map[string]json.Number
-		Unknown  []any
+		Version  string                 `json:"format_version"`
+		Complete bool                   `json:"complete"`
+		Wallet   map[string]json.Number `json:"wallet"`
+		Unknown  []any                  `json:"unknown"`
 		Cards    []struct {
-			Address, ID, Label, Last4 string
-			Actions                   []string
-			Wallet                    json.Number
-		}
-		Violations []string
+			Address string      `json:"address"`
+			ID      string      `json:"id"`
+			Label   string      `json:"label"`
+			Last4   string      `json:"last4"`
+			Actions []string    `json:"actions"`
+			Wallet  json.Number `json:"wallet"`
+		} `json:"cards"`
+		Violations []string `json:"violations"`
 	}
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	limited := &io.LimitedReader{R: r, N: maxSize + 1}
 	plan := &Plan{}
 	has, err := plan.decode(json.NewDecoder(transform.NewReader(limited, unicode.BOMOverride(transform.Nop))))
-	what := ""
+	var what string
 	unreadable, isUnreadable := errors.AsType[*fs.PathError](err)
 	switch {
 	case isUnreadable:

@@ -25,8 +25,7 @@ type Rules struct {
 var ErrNoList = errors.New(`-no-duplicates needs to know all live cards of the account, which this plan has not read. Add to the configuration, where its provider is the one of the new cards:
 
 data "vcard_cards" "all" {
-}
-`)
+}`)
 
 // Apply fills in Violations. ErrNoList is its error.
 func (r Rules) Apply(s *Statement, plan *Plan) error {

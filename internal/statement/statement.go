@@ -100,8 +100,13 @@ func (s *Sums) net() { s.Net = s.Withdrawals + s.Returns - s.Loads - s.Fees - s.
 func (s *Sums) add(more Sums) error {
 	var failed error
 	for _, pair := range [][2]*usd.Amount{
-		{&s.Loads, &more.Loads}, {&s.Fees, &more.Fees}, {&s.Funds, &more.Funds}, {&s.TopUps, &more.TopUps},
-		{&s.Withdrawals, &more.Withdrawals}, {&s.Returns, &more.Returns}, {&s.Net, &more.Net},
+		{&s.Loads, &more.Loads},
+		{&s.Fees, &more.Fees},
+		{&s.Funds, &more.Funds},
+		{&s.TopUps, &more.TopUps},
+		{&s.Withdrawals, &more.Withdrawals},
+		{&s.Returns, &more.Returns},
+		{&s.Net, &more.Net},
 	} {
 		sum, err := usd.Sum(*pair[0], *pair[1])
 		*pair[0], failed = sum, errors.Join(failed, err)

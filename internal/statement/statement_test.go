@@ -1,6 +1,7 @@
 package statement_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -270,28 +271,27 @@ func TestSensitive(t *testing.T) {
 	}
 }
 
-// Plans of command lines that tests may not have, as they have printed them.
+// Plans of command lines that tests may not have, as they have printed them, and
+// the statements that examples/policy is tested with.
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	samples, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(samples) == 0 {
+	plans, err := filepath.Glob("testdata/*.plan.json")
+	if err != nil || len(plans) == 0 {
 		t.Fatal("no samples", err)
 	}
-	for _, sample := range samples {
-		t.Run(sample, func(t *testing.T) {
+	for _, plan := range plans {
+		t.Run(plan, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(sample)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := os.ReadFile(strings.TrimSuffix(sample, ".json") + ".txt")
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, s := read(t, string(text))
-			var got strings.Builder
-			if err := s.WriteText(&got); err != nil || got.String() != string(want) {
-				t.Errorf("%v\n%s", err, cmp.Diff(string(want), got.String()))
+			for flag, form := range map[string]string{"text": ".txt", "json": ".statement.json"} {
+				want, err := os.ReadFile(strings.TrimSuffix(plan, ".plan.json") + form)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got bytes.Buffer
+				statement.Main([]string{"-format", flag, plan}, nil, &got, &got)
+				if diff := cmp.Diff(string(want), got.String()); diff != "" {
+					t.Error(diff)
+				}
 			}
 		})
 	}

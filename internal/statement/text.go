@@ -35,7 +35,7 @@ func (s Sums) lines() []line {
 
 // headline is what a person has to know first.
 func (s *Statement) headline() string {
-	about, text := "", ""
+	var about, text string
 	if s.Wallet.Returns != 0 {
 		about = "about "
 	}
@@ -110,8 +110,12 @@ func (c Card) details() string {
 		format string
 		sum    usd.Amount
 	}{
-		{"load %s", c.Sums.Loads}, {"fee %s", c.Sums.Fees}, {"fund %s", c.Sums.Funds}, {"top-up %s", c.Sums.TopUps},
-		{"withdrawal %s", c.Sums.Withdrawals}, {"about %s returns", c.Sums.Returns},
+		{"load %s", c.Sums.Loads},
+		{"fee %s", c.Sums.Fees},
+		{"fund %s", c.Sums.Funds},
+		{"top-up %s", c.Sums.TopUps},
+		{"withdrawal %s", c.Sums.Withdrawals},
+		{"about %s returns", c.Sums.Returns},
 	} {
 		if part.sum != 0 {
 			parts = append(parts, fmt.Sprintf(part.format, part.sum))
