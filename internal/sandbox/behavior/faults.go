@@ -37,6 +37,31 @@ type Fault struct {
 	Then    Then   `json:"then"`
 }
 
+// String says in words what the fault does to a call.
+func (f *Fault) String() string {
+	then := fmt.Sprintf("fault %d: ", f.ID)
+	switch f.Then.Word {
+	case Drop:
+		then += "no answer"
+	case Truncate:
+		then += "half of an answer"
+	case Pass:
+		then += "answered as usual"
+	default:
+		then += fmt.Sprintf("answered %d", f.Then.Status)
+	}
+	switch {
+	case f.When == After:
+		then += ", once the call is committed"
+	case f.Then.Word != Pass:
+		then += ", nothing is done"
+	}
+	if f.DelayMS > 0 {
+		then += fmt.Sprintf(", %d ms later", f.DelayMS)
+	}
+	return then
+}
+
 // Delay is how long a call waits before the fault is applied.
 func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 

@@ -75,6 +75,10 @@ type requestView struct {
 	IdempotencyKey *string `json:"idempotency_key"`
 	Replayed       bool    `json:"replayed"` // the response was that of an earlier call with the key
 	Time           string  `json:"time"`
+	DurationMS     float64 `json:"duration_ms"`
+	Run            string  `json:"run"`   // by which the client tells its processes apart; "": it does not
+	Error          string  `json:"error"` // the code of a refusal; "": it was none
+	Fault          string  `json:"fault"` // that it met, in words; "": none
 }
 
 // listRequests shows the API calls so far, the oldest first.
@@ -90,7 +94,7 @@ func listRequests(c *server.Call) (wire.Response, error) {
 	}
 	data := make([]requestView, len(entries))
 	for i, e := range entries {
-		data[i] = requestView{e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time)}
+		data[i] = requestView{e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time), float64(e.Duration.Microseconds()) / 1000, e.Run, e.Error, e.Fault}
 		if e.IdempotencyKey != "" {
 			data[i].IdempotencyKey = &e.IdempotencyKey
 		}

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"database/sql"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -52,6 +53,37 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// The requests of a process stand under one heading that says what it did.
+func TestRequestsByRun(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	plan := []string{"User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/00c0ffee"}
+	apply := []string{"User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/decade00"}
+	s.Call(http.MethodGet, "/cards", nil, plan...).OK(200)
+	card := s.Post("/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`, apply...).OK(201).Text("id")
+	s.Fault(`{"method":"POST","path":"/cards/*/fund","when":"after","then":"drop"}`)
+	s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards/"+card+"/fund", `{"amount":5}`, append(apply, sandboxtest.IdempotencyKey, "k")...)
+	s.Get("/_sandbox/requests").OK(200)
+	b.get("/requests?run=decade00&outcome=lost").has(t, `class="badge lost"`) // until it is made sure of
+	s.Call(http.MethodGet, "/cards/"+card, nil, apply...).OK(200)
+	s.Post("/cards/"+card+"/fund", `{"amount":500000}`, apply...).Refused(400, "insufficient_funds", "")
+	s.Get("/_sandbox/requests").OK(200)
+
+	page := b.get("/requests").has(t, "Run <code>decade00</code>", "Run <code>00c0ffee</code>", "1 issued, 1 funded, 1 lost and recovered, 1 refused, 4 requests,",
+		`<a href="/cards/`+card+`">card</a>`, "fault 1: no answer, once the call is committed", "insufficient funds", " ms</td>", `class="badge recovered"`)
+	if strings.Index(page.text, "decade00") > strings.Index(page.text, "00c0ffee") || strings.Count(page.text, `class="run panel"`) != 2 {
+		t.Errorf("the runs are in another order, or not two:\n%s", page.text)
+	}
+	b.get("/requests?run=00c0ffee").has(t, `<tr id="request-`).lacks(t, "<b>POST</b>")
+	b.get("/requests?outcome=refused").has(t, "insufficient funds").lacks(t, "<b>GET</b>")
+	b.get("/requests?outcome=fault").has(t, "fault 1: ").lacks(t, "<b>GET</b>", "insufficient funds")
+	b.get("/requests?method=DELETE").has(t, "No requests match")
+	b.get("/requests?format=csv&method=POST").has(t, "decade00,POST,/cards,,201,").lacks(t, ",GET,")
+	if got := s.Get("/_sandbox/requests").OK(200).Data()[2]; got["run"] != "decade00" || !strings.HasPrefix(fmt.Sprint(got["fault"]), "fault 1: ") {
+		t.Errorf("the call lists %v", got)
+	}
+}
+
 func TestRequestsInPages(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
@@ -62,7 +94,7 @@ func TestRequestsInPages(t *testing.T) {
 	}
 	s.Get("/_sandbox/requests").OK(200)
 	rows := 0
-	for path := "/requests"; path != ""; {
+	for path := "/requests?method=GET"; path != ""; {
 		page := b.get(path).lacks(t, "<script>")
 		n := strings.Count(page.text, "<tbody")
 		if rows += n; n == 0 || n > 50 {

@@ -1,26 +1,149 @@
 package dashboard
 
 import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 func requestsPage() *page {
 	return &page{
-		Path: "/requests", Title: "Requests", template: "requests", read: readRequests,
+		Path: "/requests", Title: "Requests", template: "requests", read: readRequests, csv: true,
 		actions: []action{{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The requests are forgotten."}},
 	}
 }
 
+// requestList has the requests run by run or, with a filter, one after the other.
 type requestList struct {
-	Calls []requestlog.Call
-
 	*list
+
+	Runs  []run
+	Calls []request
+}
+
+// run is one with its newest requests.
+type run struct {
+	*requestlog.Run
+
+	Calls []request
+	More  bool
+}
+
+// request is what a client wanted: its newest try, and those before it with the same
+// idempotency key that stand on the same page.
+type request struct {
+	requestlog.Entry
+
+	Earlier []requestlog.Entry
+}
+
+// Link is the query for all requests of a run.
+func (r run) Link() string { return "?run=" + cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
+
+// Summary says what the run did.
+func (r run) Summary() string {
+	var parts []string
+	say := func(n int64, words string) {
+		if n > 0 {
+			parts = append(parts, grouped(fmt.Sprint(n))+" "+words)
+		}
+	}
+	for _, deed := range requestlog.Deeds() {
+		say(r.Did[deed], deed)
+	}
+	say(r.Recovered, "lost and recovered")
+	say(r.Lost-r.Recovered, "lost")
+	say(r.Refused, "refused")
+	requests := "requests"
+	if r.Requests == 1 {
+		requests = "request"
+	}
+	say(r.Requests, requests)
+	return strings.Join(append(parts, took(r.Took())), ", ")
+}
+
+// took writes how long something has taken.
+func took(d time.Duration) string {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d >= 10*time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 }
 
 func readRequests(v *view) (any, error) {
-	l := v.list()
-	calls, more, err := requestlog.Newest(v.Tx, v.Account.ID, l.page)
-	l.shows(len(calls), more)
-	return requestList{calls, l}, err
+	const runs, ofRun = 20, 20
+	data := requestList{list: v.list(&choices{Name: "run", Label: "Run", Type: "search"},
+		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"), pick("method", http.MethodGet, http.MethodPost, http.MethodDelete))}
+	filtered := v.csv > 0
+	for _, f := range data.Fields {
+		filtered = filtered || f.Chosen != ""
+	}
+	if filtered {
+		entries, more, err := requestlog.Newest(v.Tx, v.Account.ID, requestlog.Filter{
+			Run: data.text("run"), Method: data.text("method"), Outcome: data.text("outcome"),
+		}, data.page)
+		data.Calls = newRequests(entries)
+		data.shows(len(entries), more)
+		return data, err
+	}
+	data.page.Size = runs
+	found, more, err := requestlog.Runs(v.Tx, v.Account.ID, data.page)
+	if err != nil {
+		return nil, err
+	}
+	data.shows(len(found), more)
+	for _, r := range found {
+		entries, more, err := requestlog.Newest(v.Tx, v.Account.ID, requestlog.Filter{RunID: r.ID}, wire.Page{Number: 1, Size: ofRun})
+		if err != nil {
+			return nil, err
+		}
+		data.Runs = append(data.Runs, run{r, newRequests(entries), more})
+	}
+	return data, nil
+}
+
+// newRequests puts the tries of each call together.
+func newRequests(entries []requestlog.Entry) (all []request) {
+	byCall := map[string]int{}
+	for _, e := range entries {
+		call := e.Method + " " + e.Path + " " + e.IdempotencyKey
+		if i, found := byCall[call]; found && e.IdempotencyKey != "" {
+			all[i].Earlier = append(all[i].Earlier, e)
+			continue
+		}
+		byCall[call] = len(all)
+		all = append(all, request{Entry: e})
+	}
+	return all
+}
+
+// Header makes requestList a table.
+func (requestList) Header() []string {
+	return []string{"time", "run", "method", "path", "query", "status", "error", "duration_ms", "card_id", "idempotency_key", "replayed", "lost", "recovered", "fault"}
+}
+
+// Rows makes requestList a table.
+func (l requestList) Rows() (rows [][]string) {
+	for _, r := range l.Calls {
+		for _, e := range append([]requestlog.Entry{r.Entry}, r.Earlier...) {
+			rows = append(rows, []string{
+				e.Time.Format(time.RFC3339Nano), e.Run, e.Method, cell(e.Path), cell(e.Query), strconv.Itoa(e.Status), e.Error,
+				fmt.Sprintf("%.3f", float64(e.Duration.Microseconds())/1000), e.CardID, cell(e.IdempotencyKey), strconv.FormatBool(e.Replayed),
+				strconv.FormatBool(e.Lost), strconv.FormatBool(e.Recovered), e.Fault,
+			})
+		}
+	}
+	return rows
 }

@@ -27,6 +27,7 @@ func functions() template.FuncMap {
 		"copy":      func(what, text string) copyable { return copyable{what, text} },
 		"follow":    newFollowUp,
 		"sort":      newColumn,
+		"took":      took,
 		"usd":       func(a usd.Amount) string { return grouped(a.String()) },
 		"what":      newWhat,
 		"words":     words,

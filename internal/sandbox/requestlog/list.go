@@ -7,12 +7,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-const columns = `SELECT id, account_id, method, path, query, status, idempotency_key, replayed, time FROM request_log r `
+const columns = `
+	SELECT r.id, r.account_id, u.name, r.method, r.path, r.query, r.status, r.error, r.idempotency_key, r.replayed, r.card_id, r.fault,
+	       r.committed, r.lost, r.recovered, r.duration_us, r.time
+	FROM request_log r JOIN runs u ON u.id = r.run_id `
 
 func scan(row store.Row) (e Entry, err error) {
-	var at int64
-	err = row.Scan(&e.ID, &e.AccountID, &e.Method, &e.Path, &e.Query, &e.Status, &e.IdempotencyKey, &e.Replayed, &at)
-	e.Time = time.UnixMilli(at).UTC()
+	var took, at int64
+	err = row.Scan(&e.ID, &e.AccountID, &e.Run, &e.Method, &e.Path, &e.Query, &e.Status, &e.Error, &e.IdempotencyKey, &e.Replayed, &e.CardID, &e.Fault,
+		&e.Committed, &e.Lost, &e.Recovered, &took, &at)
+	e.Duration, e.Time = time.Duration(took)*time.Microsecond, time.UnixMilli(at).UTC()
 	return e, err
 }
 
@@ -22,43 +26,44 @@ func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total
 	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID); err != nil {
 		return nil, 0, err
 	}
-	entries, err = store.Select(tx, scan, columns+`WHERE account_id = ? ORDER BY id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
+	entries, err = store.Select(tx, scan, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
 	return entries, total, err
 }
 
-// Call is what a client wanted: its newest try, and those before it with the same
-// idempotency key, newest first.
-type Call struct {
-	Entry
-
-	Earlier []Entry
+// Filter picks calls of an account; what is empty picks all.
+type Filter struct {
+	Run     string // its name, or the id of one without
+	RunID   int64
+	Method  string
+	Outcome string // succeeded, refused, failed, lost, or fault
 }
 
-// maxEarlier is how many earlier tries of a call are shown.
-const maxEarlier = 20
-
-// Newest returns a page of the calls of an account, by their newest tries, and
-// whether there is more.
-func Newest(tx *store.Tx, accountID int64, page wire.Page) (calls []Call, more bool, err error) {
-	newest, err := store.Select(tx, scan, columns+`
-		WHERE account_id = ? AND NOT superseded ORDER BY id DESC LIMIT ? OFFSET ?`, accountID, page.Size+1, page.Offset())
-	if err != nil {
-		return nil, false, err
+// Newest returns a page of the calls that a filter picks, newest first, and whether
+// there is more.
+func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []Entry, more bool, err error) {
+	where, args := `WHERE r.account_id = ?`, []any{accountID}
+	switch {
+	case f.RunID != 0:
+		where, args = `WHERE r.run_id = ?`, []any{f.RunID}
+	case f.Run != "":
+		where, args = where+` AND r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR name = '' AND id = ?))`, append(args, accountID, f.Run, f.Run)
 	}
-	newest, more = wire.Cut(page, newest)
-	for _, e := range newest {
-		earlier, err := store.Select(tx, scan, columns+`
-			WHERE account_id = ? AND idempotency_key <> '' AND idempotency_key = ? AND id < ? AND method = ? AND path = ?
-			ORDER BY id DESC LIMIT ?`, accountID, e.IdempotencyKey, e.ID, e.Method, e.Path, maxEarlier)
-		if err != nil {
-			return nil, false, err
-		}
-		calls = append(calls, Call{e, earlier})
+	if f.Method != "" {
+		where, args = where+` AND r.method = ?`, append(args, f.Method)
 	}
-	return calls, more, nil
+	where += map[string]string{
+		"succeeded": ` AND r.status BETWEEN 200 AND 299`, "refused": ` AND r.status BETWEEN 400 AND 499`, "failed": ` AND (r.status = 0 OR r.status >= 500)`,
+		"lost": ` AND r.lost`, "fault": ` AND r.fault <> ''`,
+	}[f.Outcome]
+	entries, err = store.Select(tx, scan, columns+where+` ORDER BY r.id DESC LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
+	entries, more = wire.Cut(page, entries)
+	return entries, more, err
 }
 
 // Forget removes what List returns.
 func Forget(tx *store.Tx, accountID int64) error {
-	return tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID)
+	if err := tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID); err != nil {
+		return err
+	}
+	return tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +13,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Many tries with one key, as of a client that never gives up, cost a list of calls
-// no more than few.
-func TestManyTriesOfFewCalls(t *testing.T) {
+// A run is told from others, by name or by a pause, and says what it has done.
+func TestRuns(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "log.db")})
 	if err != nil {
@@ -22,32 +22,46 @@ func TestManyTriesOfFewCalls(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	r := requestlog.New(db, slog.New(slog.DiscardHandler))
-	const tries, paths = 40_000, 40
-	for i := range tries {
-		r.Record(requestlog.Entry{AccountID: 1, Method: "POST", Path: fmt.Sprintf("/cards/%d/fund", i%paths), IdempotencyKey: "same", Status: 503})
-		if i%10_000 == 0 { // what is tried in one batch, and in several
+	begun := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i, e := range []requestlog.Entry{
+		{Run: "aaaaaaaa", Method: "POST", Path: "/cards", Status: 201, Committed: true, Duration: time.Second},
+		{Run: "aaaaaaaa", Method: "POST", Path: "/cards", IdempotencyKey: "k", Committed: true, Lost: true},
+		{Run: "bbbbbbbb", Method: "GET", Path: "/cards", Status: 200}, // another run's look recovers nothing
+		{Run: "aaaaaaaa", Method: "POST", Path: "/cards/card_1/fund", IdempotencyKey: "l", Status: 503, Lost: true},
+		{Run: "aaaaaaaa", Method: "GET", Path: "/cards", Status: 200}, // of what was committed
+		{Run: "aaaaaaaa", Method: "POST", Path: "/cards/card_1/fund", IdempotencyKey: "l", Status: 200, Committed: true},
+		{Run: "aaaaaaaa", Method: "POST", Path: "/cards/card_1/fund", IdempotencyKey: "l", Status: 200, Committed: true, Replayed: true},
+		{Run: "aaaaaaaa", Method: "DELETE", Path: "/cards/card_1", Status: 404},
+		{Method: "GET", Path: "/bins", Status: 200},
+		{Method: "GET", Path: "/bins", Status: 200, Time: begun.Add(time.Hour)},
+	} {
+		e.AccountID = 1
+		if e.Time.IsZero() {
+			e.Time = begun.Add(time.Duration(i) * time.Second)
+		}
+		r.Record(e)
+		if i == 3 { // what is in one batch, and in several
 			if err := r.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	r.Record(requestlog.Entry{AccountID: 1, Method: "GET", Path: "/cards", IdempotencyKey: "", Status: 200})
-	r.Record(requestlog.Entry{AccountID: 1, Method: "GET", Path: "/cards", IdempotencyKey: "", Status: 200})
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	begun := time.Now()
+	var got []string
 	err = db.ReadLong(t.Context(), func(tx *store.Tx) error {
-		calls, more, err := requestlog.Newest(tx, 1, wire.Page{Number: 1, Size: 50})
-		if err != nil {
-			return err
+		runs, more, err := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
+		for _, run := range runs {
+			got = append(got, fmt.Sprint(run.Name, run.Requests, run.Refused, run.Lost, run.Recovered, run.Did, run.Took()))
 		}
-		if len(calls) != paths+2 || more || len(calls[2].Earlier) != 20 || calls[2].Path != "/cards/39/fund" {
-			t.Errorf("%d calls, more: %t, %+v", len(calls), more, calls[min(2, len(calls)-1)].Entry)
+		if more {
+			t.Error("there are more runs")
 		}
-		return nil
+		return err
 	})
-	if took := time.Since(begun); err != nil || took > time.Second { // some milliseconds
-		t.Errorf("it took %v, and failed with %v", took, err)
+	want := "1 0 0 0 map[] 0s|1 0 0 0 map[] 0s|bbbbbbbb1 0 0 0 map[] 0s|aaaaaaaa7 1 2 2 map[funded:1 issued:2] 7s"
+	if strings.Join(got, "|") != want || err != nil {
+		t.Errorf("the runs are %s, %v", strings.Join(got, "|"), err)
 	}
 }

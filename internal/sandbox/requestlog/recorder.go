@@ -30,12 +30,20 @@ const (
 type Entry struct {
 	ID             int64 // of what was read
 	AccountID      int64
+	Run            string // the name that the client gives to the process that made it
 	Method         string
 	Path           string
 	Query          string
-	Status         int
+	Status         int    // 0: there was no response
+	Error          string // the code of a refusal
 	IdempotencyKey string
-	Replayed       bool // the response was that of an earlier call with the key
+	Replayed       bool   // the response was that of an earlier call with the key
+	CardID         string // that it is about, or has issued
+	Fault          string // that it met, in words
+	Committed      bool   // a change that was made
+	Lost           bool   // a change whose response did not arrive as it was written
+	Recovered      bool   // what was lost was made sure of later
+	Duration       time.Duration
 	Time           time.Time
 }
 
@@ -58,7 +66,9 @@ func New(db *store.DB, logger *slog.Logger) *Recorder {
 
 // Record records a call. It never waits for the file.
 func (r *Recorder) Record(e Entry) {
-	e.Method, e.Path, e.Query, e.IdempotencyKey = Clean(e.Method), Clean(e.Path), Clean(e.Query), Clean(e.IdempotencyKey)
+	for _, text := range []*string{&e.Method, &e.Path, &e.Query, &e.IdempotencyKey, &e.CardID} {
+		*text = Clean(*text)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending = append(r.pending, e)
@@ -112,26 +122,51 @@ func (r *Recorder) Close() error {
 }
 
 func write(tx *store.Tx, entries []Entry) error {
+	type key struct {
+		accountID int64
+		name      string
+	}
+	runs := map[key]*Run{}
 	var last int64
-	for _, e := range entries {
-		if e.IdempotencyKey != "" {
-			err := tx.Exec(`UPDATE request_log SET superseded = TRUE WHERE id = (
-				SELECT MAX(id) FROM request_log WHERE account_id = ? AND idempotency_key <> '' AND idempotency_key = ? AND method = ? AND path = ?)`,
-				e.AccountID, e.IdempotencyKey, e.Method, e.Path)
+	for i := range entries {
+		e := &entries[i]
+		run := runs[key{e.AccountID, e.Run}]
+		if run == nil || !run.has(e) {
+			if run != nil {
+				if err := run.write(tx); err != nil {
+					return err
+				}
+			}
+			next, err := runOf(tx, e)
 			if err != nil {
 				return err
 			}
+			run, runs[key{e.AccountID, e.Run}] = next, next
 		}
-		id, err := tx.Insert(`
-			INSERT INTO request_log (account_id, method, path, query, status, idempotency_key, replayed, time)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			e.AccountID, e.Method, e.Path, e.Query, e.Status, e.IdempotencyKey, e.Replayed, e.Time.UnixMilli())
+		var err error
+		e.ID, err = tx.Insert(`
+			INSERT INTO request_log (account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault,
+			                         committed, lost, duration_us, time)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			e.AccountID, run.ID, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
+			e.Committed, e.Lost, e.Duration.Microseconds(), e.Time.UnixMilli())
 		if err != nil {
 			return err
 		}
-		last = id
+		if err := run.add(tx, e); err != nil {
+			return err
+		}
+		last = e.ID
 	}
-	return tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
+	for _, run := range runs {
+		if err := run.write(tx); err != nil {
+			return err
+		}
+	}
+	if err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries); err != nil {
+		return err
+	}
+	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
 }
 
 var (

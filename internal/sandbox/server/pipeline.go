@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -31,6 +33,11 @@ type exchange struct {
 	quirks  behavior.Quirks
 	limits  behavior.Limits // of an API call
 	fault   *behavior.Fault // of an API call; nil: none
+
+	// What the request log tells of its response.
+	errorCode string
+	committed bool // a change that was made
+	cardID    string
 }
 
 func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, API+"/") }
@@ -45,7 +52,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start, quirks: behavior.DefaultQuirks()}
 	defer func() { s.bodies.Release(x.reserved) }()
 	res := s.respond(w, x)
-	s.record(x, res) //nolint:contextcheck // the log is written before the response
+	s.record(x, res, time.Since(start)) //nolint:contextcheck // the log is written before the response
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
 	if err := x.send(w, res); err != nil {
@@ -144,7 +151,20 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	if err != nil {
 		return s.refuse(x, err)
 	}
+	x.processed(res)
 	return res
+}
+
+// processed keeps what the request log tells of a response.
+func (x *exchange) processed(res wire.Response) {
+	x.committed = x.isAPI() && x.route.writes() && res.Status/100 == 2
+	if x.committed && x.route.Class == behavior.Create {
+		var issued struct {
+			ID string `json:"id"`
+		}
+		_ = json.Unmarshal(res.Body, &issued) // our own
+		x.cardID = issued.ID
+	}
 }
 
 // authorize checks that the account may make the call. A call of a valid key
@@ -202,7 +222,7 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 
 // record logs API calls before their responses are sent, so that whoever has a
 // response finds its call in the log.
-func (s *Server) record(x *exchange, res response) {
+func (s *Server) record(x *exchange, res response, took time.Duration) {
 	select {
 	case <-s.Closing:
 		return // the log is closed
@@ -211,14 +231,25 @@ func (s *Server) record(x *exchange, res response) {
 	if !x.isAPI() || x.account.ID == 0 {
 		return
 	}
+	fault := ""
+	if x.fault != nil {
+		fault = x.fault.String()
+	}
 	s.Recorder.Record(requestlog.Entry{
 		AccountID:      x.account.ID,
+		Run:            requestlog.RunOf(x.request.UserAgent()),
 		Method:         x.request.Method,
 		Path:           x.path(),
 		Query:          x.request.URL.RawQuery,
 		Status:         res.sentStatus(),
 		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
 		Replayed:       res.Header.Get(replayedHeader) != "",
+		Error:          x.errorCode,
+		CardID:         cmp.Or(x.cardID, x.request.PathValue("card_id")),
+		Fault:          fault,
+		Committed:      x.committed,
+		Lost:           x.fault != nil && x.fault.Then.Word != behavior.Pass && x.route.writes(),
+		Duration:       took,
 		Time:           x.now,
 	})
 }

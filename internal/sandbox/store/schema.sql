@@ -190,23 +190,44 @@ CREATE TABLE idempotent_responses (
 ) WITHOUT ROWID;
 CREATE INDEX idempotent_responses_by_age ON idempotent_responses (created_at);
 
--- Calls are shown by their newest tries, together with the others of their
--- idempotency key.
+-- What one process of a client has asked for. The sums are those of its requests.
+CREATE TABLE runs (
+  id         INTEGER PRIMARY KEY,
+  account_id INTEGER NOT NULL,
+  name       TEXT    NOT NULL,     -- empty: the client has no name for it
+  requests   INTEGER NOT NULL,
+  refused    INTEGER NOT NULL,
+  lost       INTEGER NOT NULL,
+  recovered  INTEGER NOT NULL,
+  did        TEXT    NOT NULL,     -- JSON
+  begun      INTEGER NOT NULL,
+  ended      INTEGER NOT NULL,
+  last_entry INTEGER NOT NULL
+);
+CREATE INDEX runs_by_name ON runs (account_id, name, id);
+CREATE INDEX runs_by_account ON runs (account_id, id);
+
 CREATE TABLE request_log (
   id              INTEGER PRIMARY KEY,
   account_id      INTEGER NOT NULL,
+  run_id          INTEGER NOT NULL REFERENCES runs (id),
   method          TEXT    NOT NULL,
   path            TEXT    NOT NULL,
   query           TEXT    NOT NULL,
-  status          INTEGER NOT NULL,
+  status          INTEGER NOT NULL,              -- 0: there was no response
+  error           TEXT    NOT NULL,              -- its code
   idempotency_key TEXT    NOT NULL,
-  time            INTEGER NOT NULL,
-  replayed        INTEGER NOT NULL DEFAULT FALSE,
-  superseded      INTEGER NOT NULL DEFAULT FALSE  -- by a later try with the same idempotency key
+  replayed        INTEGER NOT NULL,
+  card_id         TEXT    NOT NULL,              -- that it is about, or has issued
+  fault           TEXT    NOT NULL,              -- that it met, in words
+  committed       INTEGER NOT NULL,
+  lost            INTEGER NOT NULL,              -- a change whose response did not arrive as it was written
+  recovered       INTEGER NOT NULL DEFAULT FALSE,
+  duration_us     INTEGER NOT NULL,
+  time            INTEGER NOT NULL
 );
-CREATE INDEX request_log_by_account ON request_log (account_id, id);
-CREATE INDEX request_log_by_key ON request_log (account_id, idempotency_key, method, path, id) WHERE idempotency_key <> '';
-CREATE INDEX request_log_calls ON request_log (account_id, id) WHERE NOT superseded;
+CREATE INDEX request_log_by_account ON request_log (account_id, id, method, status);
+CREATE INDEX request_log_by_run ON request_log (run_id, id);
 
 -- What the control calls changed about the service; what is not here is as usual.
 CREATE TABLE settings (

@@ -36,10 +36,14 @@ FROM n;
 -- Every card has spent something this month.
 INSERT INTO card_spending (card_id, month, amount) SELECT id, strftime('%Y-%m', 'now'), 100 + id FROM cards;
 
--- 100,000 requests, of which a client that never gives up has made half.
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-INSERT INTO request_log (id, account_id, method, path, query, status, idempotency_key, time, superseded)
-SELECT i, 1, 'POST', '/cards', '', 503, CASE WHEN i <= 50000 THEN printf('key %d', i) ELSE 'the same' END, 1767225700000 + i, i > 50000 AND i < 100000
+-- 100,000 requests in 1,000 runs.
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+INSERT INTO runs (id, account_id, name, requests, refused, lost, recovered, did, begun, ended, last_entry)
+SELECT i, 1, printf('%08x', i), 100, 0, 0, 0, '{}', 1767225700000 + i * 100, 1767225700000 + i * 100 + 99, i * 100 FROM n;
+
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000 - 1)
+INSERT INTO request_log (id, account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault, committed, lost, duration_us, time)
+SELECT i + 1, 1, 1 + i / 100, 'POST', '/cards', '', 503, 'unavailable', printf('key %d', i), FALSE, '', '', FALSE, FALSE, 1500, 1767225700000 + i
 FROM n;
 
 COMMIT;
