@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -120,11 +121,17 @@ type cardWalk struct {
 	ended, complete bool
 }
 
+// maxCardPages are more cards than an account has, be there 25 to a page.
+const maxCardPages = 1_000
+
 // add returns the cards of the asked page that were not seen before, and decides
 // which page is next.
 func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	if w.requests++; w.requests == 1 {
 		w.size = max(1, page.size())
+	}
+	if w.requests > maxCardPages {
+		return nil, fmt.Errorf("list cards: the list has no end: %d pages were read, and each leads to another; check base_url, and report it to the service's support", maxCardPages)
 	}
 	if page.Total == nil { // nothing tells whether the list has moved
 		fresh := w.unseen(page.Data)

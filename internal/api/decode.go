@@ -98,14 +98,24 @@ type list struct {
 	Total   *int              `json:"total"`
 }
 
+// maxEntries is how many entries a page may have, a service's that knows no pages too.
+const maxEntries = 10_000
+
+// decodeEnvelope reads a list. One without data is empty where the service counts
+// none, or writes null.
 func decodeEnvelope(body []byte) (list, error) {
 	var envelope list
 	if err := decodeObject(body, &envelope); err != nil {
 		return list{}, err
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil || fields["data"] == nil {
-		return list{}, errors.New("the response lacks data")
+	if len(envelope.Data) > maxEntries {
+		return list{}, &ShapeError{Field: "data", Problem: fmt.Sprintf("has more than %d entries", maxEntries)}
+	}
+	if envelope.Data == nil && (envelope.Total == nil || *envelope.Total != 0) {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(body, &fields); err != nil || fields["data"] == nil {
+			return list{}, errors.New("the response lacks data")
+		}
 	}
 	return envelope, nil
 }

@@ -22,6 +22,9 @@ import (
 
 const (
 	maxBody = 8 << 20 // a page of 100 cards is far below
+	// maxValues is about how many values a response may hold, which cost far more
+	// memory and time than their bytes do.
+	maxValues = 200_000
 	// visibleDelay is how long a service is given, at each attempt, until it shows
 	// a card that was just issued or changed.
 	visibleDelay = 2 * time.Second
@@ -177,6 +180,9 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	}
 	if len(body) > maxBody {
 		return response.StatusCode, nil, nil, fmt.Errorf("the response %d is larger than %d MiB", response.StatusCode, maxBody>>20)
+	}
+	if bytes.Count(body, []byte{','}) > maxValues || bytes.Count(body, []byte{'['}) > maxValues {
+		return response.StatusCode, nil, nil, fmt.Errorf("the response %d holds more than %d values", response.StatusCode, maxValues)
 	}
 	return response.StatusCode, response.Header, body, nil
 }

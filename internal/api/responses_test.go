@@ -106,7 +106,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 	})
 	t.Run("empty lists", func(t *testing.T) {
 		t.Parallel()
-		for _, body := range []string{`{"data":[]}`, `{"data":null}`} {
+		for _, body := range []string{`{"data":[]}`, `{"data":null}`, `{"total":0}`, `{"page":1,"total":0}`} {
 			client := newClient(t, respond(200, body))
 			bins, err := client.Bins(t.Context())
 			if len(bins) != 0 || err != nil {
@@ -119,7 +119,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 	})
 	t.Run("no list", func(t *testing.T) {
 		t.Parallel()
-		for _, body := range []string{`null`, `[]`, `{}`, `{"total":0}`, `{"data":[null]}`, `{"data":{}}`, `{"data":[]}x`, ``} {
+		for _, body := range []string{`null`, `[]`, `{}`, `{"total":1}`, `{"page":1}`, `{"total":null}`, `{"data":[null]}`, `{"data":{}}`, `{"data":[]}x`, ``} {
 			client := newClient(t, respond(200, body), func(c *api.Config) { c.MaxRetries = 0 })
 			if bins, err := client.Bins(t.Context()); err == nil {
 				t.Errorf("%s: %v", body, bins)

@@ -61,6 +61,9 @@ func (f TransactionFilter) selects(t Transaction) bool {
 	return err != nil || !at.Before(f.From) && (f.To.IsZero() || !at.After(f.To))
 }
 
+// maxTransactionPages are more than the service grants in an hour.
+const maxTransactionPages = 10_000
+
 // Transactions returns the transactions that the filter selects, newest first,
 // each once, and ends with the first error. One that cannot be read in full has a
 // Problem. Transactions that arrive while it
@@ -71,6 +74,9 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 		r := &transactionReader{pages: c.transactionPages(filter), ahead: 2}
 		for next := 1; ; {
 			pages, err := r.read(ctx, next)
+			if err == nil && next > maxTransactionPages {
+				err = fmt.Errorf("list transactions: the list has no end: %d pages were read, and each leads to another; ask for a shorter period", maxTransactionPages)
+			}
 			if err != nil {
 				yield(Transaction{}, err)
 				return
