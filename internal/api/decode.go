@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ShapeError says that a response of the service came whole and is not what its
@@ -41,6 +43,12 @@ func decodeObject(body []byte, into any, required ...string) error {
 		}
 		return errors.New("the response is not complete JSON")
 	}
+	if len(fields) > maxFields {
+		return &ShapeError{Field: "the object", Problem: fmt.Sprintf("has more than %d fields", maxFields)}
+	}
+	if err := checkNames(fields); err != nil {
+		return err
+	}
 	all := len(fields)
 	maps.DeleteFunc(fields, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	missing := slices.DeleteFunc(slices.Clone(required), func(name string) bool { _, ok := fields[name]; return ok })
@@ -62,6 +70,39 @@ func decodeObject(body []byte, into any, required ...string) error {
 		return nil
 	}
 	return wrongField(fields, into)
+}
+
+// IsID reports whether a text can be the id of an object of the service, and nothing
+// else to a shell, to Terraform or in a path.
+func IsID(text string) bool {
+	const signs = ".~:=+" // none of which is its first
+	return text != "" && !strings.ContainsRune(signs, rune(text[0])) && isMadeOf(text, "_-"+signs) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// isMadeOf reports whether a text is short and has but letters, digits and these signs.
+func isMadeOf(text, signs string) bool {
+	const longest = 256
+	return len(text) <= longest && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(signs, r)
+	})
+}
+
+// checkNames refuses ids and words of the service that have no place in what people
+// read, and paste into a shell or a configuration.
+func checkNames(fields map[string]json.RawMessage) error {
+	for field, value := range fields {
+		is := func(name string) bool { return strings.EqualFold(name, field) } // as json matches them
+		var text string
+		switch {
+		case len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil:
+		case is("id") && !IsID(text), is("card_id") && text != "" && !IsID(text):
+			return &ShapeError{Field: strings.ToLower(field), Problem: "is not an id"}
+		case slices.ContainsFunc([]string{"bin_id", "status", "network", "last4", "currency", "type", "category"}, is) && !isMadeOf(text, " _-.~:=+/()"):
+			return &ShapeError{Field: strings.ToLower(field), Problem: "is not a word"}
+		}
+	}
+	return nil
 }
 
 // wrongField finds the field that cannot be read.
@@ -98,8 +139,11 @@ type list struct {
 	Total   *int              `json:"total"`
 }
 
-// maxEntries is how many entries a page may have, a service's that knows no pages too.
-const maxEntries = 10_000
+const (
+	// maxEntries is how many entries a page may have, of a service without pages too.
+	maxEntries = 50_000
+	maxFields  = 1_000 // of one object
+)
 
 // decodeEnvelope reads a list. One without data is empty where the service counts
 // none, or writes null.

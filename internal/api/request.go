@@ -24,7 +24,7 @@ const (
 	maxBody = 8 << 20 // a page of 100 cards is far below
 	// maxValues is about how many values a response may hold, which cost far more
 	// memory and time than their bytes do.
-	maxValues = 200_000
+	maxValues = 600_000
 	// visibleDelay is how long a service is given, at each attempt, until it shows
 	// a card that was just issued or changed.
 	visibleDelay = 2 * time.Second

@@ -121,7 +121,7 @@ func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	}
 	lines := []string{failure.Detail(), "", "Cards that may be the one; import it, or terminate it in the dashboard, before the next apply issues another:"}
 	for _, candidate := range unknown.Candidates {
-		lines = append(lines, fmt.Sprintf("  terraform import <address> %s   # %q, %s USD", candidate.ID, candidate.Label, candidate.Balance))
+		lines = append(lines, fmt.Sprintf("  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID))
 	}
 	return diag.NewErrorDiagnostic(failure.Summary(), strings.Join(lines, "\n"))
 }

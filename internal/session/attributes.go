@@ -17,7 +17,6 @@ import (
 
 var (
 	cardIDForm  = regexp.MustCompile(`^card_[A-Za-z0-9._~:=+-]{1,251}$`) // of any alphabet of tokens without a slash
-	safeIDForm  = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._~:=+-]{0,255}$`)
 	otherIDForm = regexp.MustCompile(`^((wh|txn|3ds|bin|evt)_.*|card_)$`)
 )
 
@@ -37,7 +36,7 @@ func (v cardID) MarkdownDescription(ctx context.Context) string { return v.Descr
 
 func (v cardID) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
 	id := req.ConfigValue.ValueString()
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || safeIDForm.MatchString(id) && !otherIDForm.MatchString(id) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || api.IsID(id) && !otherIDForm.MatchString(id) {
 		return
 	}
 	resp.Diagnostics.AddAttributeError(req.Path, "Not a card id", fmt.Sprintf("%s must be %s, got %q.", req.Path, v.Description(ctx), id))
