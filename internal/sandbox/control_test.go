@@ -136,7 +136,7 @@ func TestRequests(t *testing.T) {
 	list := s.Get("/_sandbox/requests").OK(200)
 	var got []string
 	for _, r := range list.Data() {
-		fields(t, r, "method", "path", "query", "status", "idempotency_key", "replayed", "time")
+		fields(t, r, "method", "path", "query", "status", "idempotency_key", "replayed", "time", "duration_ms", "run", "error", "fault")
 		got = append(got, fmt.Sprintf("%v %v %v %v %v", r["method"], r["path"], r["query"], r["status"], r["idempotency_key"]))
 	}
 	want := []string{
