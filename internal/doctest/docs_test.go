@@ -188,11 +188,11 @@ func mirror(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
-		platform := filepath.Join(folder, host, "vcard", "vcard", "0.1.0", runtime.GOOS+"_"+runtime.GOARCH)
+		platform := filepath.Join(folder, host, "vcard", "vcard", "0.2.0", runtime.GOOS+"_"+runtime.GOARCH)
 		if err := os.MkdirAll(platform, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v0.1.0")); err != nil {
+		if err := os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v0.2.0")); err != nil {
 			t.Fatal(err)
 		}
 	}
