@@ -25,9 +25,10 @@ func newScrubber(key string) scrubber {
 	}
 	return scrubber{
 		// Keys, webhook secrets, and digits that are enough for a card number, however
-		// they are grouped, but for the colons of a time.
-		secrets: regexp.MustCompile(`(?i)` + own + `|(?:sk_live_|whsec_)[\w.~+/=-]*\w|\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,18}`),
-		digits:  regexp.MustCompile(`\p{Nd}{3,}`),
+		// they are grouped, but for the colons of a time; and what is called a secret.
+		secrets: regexp.MustCompile(`(?i)` + own + `|(?:sk_live_|whsec_)[\w.~+/=-]*\w|\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}` +
+			`|\b(?:pan|cvv2?|cvc2?|otp)\b\W{0,8}\p{Nd}+|\bsecret\b\\?["']?\s*[:=]\s*\\?["']?[^\s"'\\,}]+`),
+		digits: regexp.MustCompile(`\p{Nd}{3,}`),
 	}
 }
 

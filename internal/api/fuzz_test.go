@@ -1,0 +1,192 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// plantedBodies are what calls would get, with secrets in them.
+func plantedBodies() []string {
+	return []string{
+		`{"id":"card_1","pan":"` + planted + `","cvv":"` + plantedOTP + `","exp_month":1,"exp_year":2031,"key":"` + testKey + `"}`,
+		`{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":"` + plantedOTP + `","amount":5}],"total":1,"key":"` + testKey + `"}`,
+		`{"id":"wh_1","url":"https://hooks.example.com","events":["*"],"secret":"` + plantedOTP + `","created_at":"2026-03-01T12:00:00Z"}`,
+		`{"data":[` + cardBody + `],"page":1,"per_page":100,"total":1,"pan":"` + planted + `"}`,
+		`{"data":[{"id":"txn_1","card_id":"card_1","type":"refund","amount":` + planted + `.5,"currency":"` + planted + `","fee":0,"merchant":{"name":"x","mcc":"1"},"created_at":"2026-03-01"}],"page":1}`,
+		`{"data":[{"id":"bin_1","network":"visa","category":"ads","3ds":true,"a_pay":true}],"total":1}`,
+		`{"data":[{"currency":"btc","network":"Bitcoin","address":"` + testKey + `"}]}`,
+		`{"balance":100.000001,"currency":"USDT","pending_deposits":"0","cards_active":1,"cards_total_balance":1e3}`,
+		`{"error":"invalid_request","message":"key ` + testKey + ` of card ` + planted + `"}`,
+		cardBody, `{"id":"card_1","status":"frozen","balance":1}`, `{"card_id":"card_1","card_balance":60,"wallet_balance":1}`,
+	}
+}
+
+// callEverything makes each call of the client, and fails where
+// an error repeats a secret.
+func callEverything(t *testing.T, transport http.RoundTripper) {
+	t.Helper()
+	var c *api.Client
+	ctx := context.Background()
+	both := []string{planted, strings.TrimPrefix(testKey, "sk_live_")}
+	for name, call := range map[string]struct {
+		do      func() error
+		secrets []string
+	}{
+		"details":    {func() error { _, err := c.CardDetails(ctx, "card_1"); return err }, append(both, plantedOTP)},
+		"challenges": {func() error { _, err := c.Challenges(ctx, "pending"); return err }, append(both, plantedOTP)},
+		"webhook": {func() error {
+			_, err := c.RegisterWebhook(ctx, api.WebhookRequest{URL: "https://hooks.example.com/" + plantedOTP, Events: []string{"*"}})
+			return err
+		}, append(both, plantedOTP)},
+		"card":      {func() error { _, err := c.GetCard(ctx, "card_1"); return err }, both},
+		"cards":     {func() error { _, err := c.ListCards(ctx, api.CardFilter{}, api.Page{}); return err }, both},
+		"bins":      {func() error { _, err := c.Bins(ctx); return err }, both},
+		"wallet":    {func() error { _, err := c.WalletBalance(ctx); return err }, both},
+		"addresses": {func() error { _, err := c.DepositAddresses(ctx, ""); return err }, both},
+		"freeze":    {func() error { _, err := c.FreezeCard(ctx, "card_1"); return err }, both},
+		"transactions": {func() error {
+			for transaction, err := range c.Transactions(ctx, api.TransactionFilter{}) {
+				if err != nil {
+					return err
+				}
+				if transaction.Problem != "" {
+					return fmt.Errorf("%s", transaction.Problem)
+				}
+			}
+			return nil
+		}, both},
+	} {
+		c = fuzzedClient(t, transport) // which has met nothing
+		err := call.do()
+		for _, secret := range call.secrets {
+			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), secret) {
+				t.Errorf("%s repeats a secret: %v", name, err)
+			}
+		}
+	}
+}
+
+func fuzzedClient(t *testing.T, transport http.RoundTripper) *api.Client {
+	t.Helper()
+	client, err := api.New(api.Config{
+		BaseURL: "https://cards.example.com/api/v1", APIKey: testKey, Transport: transport, Clock: newFakeClock(), KeysHonoured: true,
+		RequestTimeout: 2 * time.Second, OperationTimeout: 10 * time.Second,
+		Limits: api.Limits{RequestsPerMinute: 1e6, RequestsPerHour: 1e6, CreatesPerMinute: 1e6, DetailsPerMinute: 1e6},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// FuzzResponse reads any body under any status by every decoder.
+func FuzzResponse(f *testing.F) {
+	for _, body := range plantedBodies() {
+		for _, status := range []int{200, 302, 400, 404, 409, 429, 500} {
+			f.Add(status, []byte(body))
+		}
+	}
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		callEverything(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 100 + (status%500+500)%500, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))}, nil
+		}))
+	})
+}
+
+// FuzzRawService has the whole client ask a service that answers with any bytes.
+func FuzzRawService(f *testing.F) {
+	for _, body := range plantedBodies()[:4] {
+		for _, response := range sandboxtest.BrokenResponses(body) {
+			f.Add([]byte(response.Bytes))
+		}
+	}
+	f.Fuzz(func(t *testing.T, response []byte) {
+		transport := &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				defer func() { _ = theirs.Close() }()
+				asked := make([]byte, 16<<10)
+				if _, err := theirs.Read(asked); err == nil {
+					_, _ = theirs.Write(response)
+				}
+			}()
+			return ours, nil
+		}}
+		defer transport.CloseIdleConnections()
+		callEverything(t, transport)
+	})
+}
+
+// FuzzQuotedText has a service quote a secret amid any text.
+func FuzzQuotedText(f *testing.F) {
+	f.Add("card ", "", " is lost")
+	f.Add("", " - ", "")
+	f.Add("key=", "\u2011", "\n")
+	f.Add(strings.Repeat("0", 64<<10), ".", "9")
+	f.Add("sk_live_", "/", "sk_live_")
+	f.Fuzz(func(t *testing.T, before, separator, after string) {
+		grouped := strings.Join([]string{planted[:4], planted[4:8], planted[8:12], planted[12:]}, separator)
+		for _, secret := range []string{testKey, strings.ToUpper(testKey), testKey[len("sk_live_"):], "whsec_" + plantedOTP, planted, grouped} {
+			_, err := fuzzedClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+				w := httptest.NewRecorder()
+				respond(400, before+secret+after)(w, nil)
+				return w.Result(), nil
+			})).GetCard(context.Background(), "card_1")
+			isGrouped := secret == grouped && (len(separator) > 4 || strings.ContainsFunc(separator, func(r rune) bool {
+				return r == ':' || r > 0x7f || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+			}))
+			if !isGrouped && strings.Contains(err.Error(), secret) {
+				t.Errorf("repeats %q: %v", secret, err)
+			}
+		}
+	})
+}
+
+// FuzzAddress checks that no address has the key sent where it must not go.
+func FuzzAddress(f *testing.F) {
+	for _, address := range []string{
+		"https://cards.example.com/api/v1", "http://localhost:1/api/v1", "http://LOCALHOST/api/v1/", "http://[::1]/api/v1", "http://127.0.0.1.example.com/api/v1",
+		"https://me:pw@cards.example.com/api/v1", "https://cards.example.com/api/v1?key=" + testKey, "http://localhost@evil.example.com/api/v1", "http://127.1/api/v1",
+		"//cards.example.com/api/v1", "https:cards.example.com/api/v1", "https://" + testKey + ".example.com/api/v1", "http://[::ffff:127.0.0.1]/api/v1", "https://[::1%25lo]/api/v1",
+	} {
+		f.Add(address)
+	}
+	f.Fuzz(func(t *testing.T, address string) {
+		var asked *url.URL
+		client, err := api.New(api.Config{BaseURL: address, APIKey: testKey, Clock: newFakeClock(), Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked = r.URL
+			return nil, io.ErrUnexpectedEOF
+		})})
+		if err != nil {
+			if strings.Contains(err.Error(), testKey) {
+				t.Errorf("the error repeats the key: %v", err)
+			}
+			return
+		}
+		if _, err := client.GetCard(context.Background(), "card_1"); asked == nil {
+			t.Fatalf("%q was accepted, and nothing asked: %v", address, err)
+		}
+		if asked.User != nil || asked.RawQuery != "" || !strings.HasSuffix(asked.Path, "/api/v1/cards/card_1") || strings.Contains(client.String(), testKey) {
+			t.Errorf("%q asked %s", address, asked)
+		}
+		if ip := net.ParseIP(asked.Hostname()); asked.Scheme != "https" && (asked.Scheme != "http" || asked.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())) {
+			t.Errorf("%q sends the key to %s", address, asked)
+		}
+	})
+}
