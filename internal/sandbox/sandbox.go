@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/dashboard"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/seed"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
@@ -42,6 +44,7 @@ type Options struct {
 	WebhookCA      []byte           // PEM: authorities that endpoints' certificates may come from, beside the system's
 	WebhookTimeout time.Duration    // how long an endpoint may take to answer; 0 is 15 s
 	PublicWebhooks bool             // refuse endpoints whose address is this machine's or its network's
+	Seed           []byte           // a world to begin an unused file with; see package seed
 }
 
 // keyForm is what a header, and a shell that reads the key from a file, take as it is.
@@ -58,6 +61,7 @@ type Sandbox struct {
 	server   *server.Server
 	handler  http.Handler
 	wall     func() time.Time
+	begun    seed.Begun
 }
 
 // Open opens the service in a file, or begins one, and delivers its events
@@ -97,7 +101,13 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Closing: lifetime.Done()}
 	s.handler = s.server.Handler(slices.Concat(
 		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(),
-		control.Routes(s.recorder, counters)))
+		control.Routes(s.recorder, counters), seed.Routes()))
+	if o.Seed != nil {
+		if err := s.plant(ctx, o.Seed); err != nil {
+			cancel()
+			return nil, errors.Join(err, s.recorder.Close(), db.Close())
+		}
+	}
 	s.worker = webhook.StartWorker(webhook.WorkerOptions{
 		DB: db, Keys: s.keys, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout, PublicOnly: o.PublicWebhooks,
 	})
@@ -131,6 +141,31 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) error {
 		return errors.New("it was begun with another API key; leave the key out, or choose another path")
 	}
 	return err
+}
+
+// plant begins the file with a world.
+func (s *Sandbox) plant(ctx context.Context, world []byte) error {
+	var first account.Account
+	err := s.db.Read(ctx, func(tx *store.Tx) (err error) {
+		first, err = account.First(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	response, refused := s.server.Do(ctx, first, server.Operation{Route: http.MethodPost + " " + seed.Path, Text: world})
+	if refused != nil {
+		return fmt.Errorf("the world cannot be seeded: %s", refused.Message)
+	}
+	return json.Unmarshal(response.Body, &s.begun)
+}
+
+// Keys returns the keys of the accounts that a seed has begun, in its order.
+func (s *Sandbox) Keys() (keys []string) {
+	for _, a := range s.begun.Accounts {
+		keys = append(keys, a.APIKey)
+	}
+	return keys
 }
 
 // Handler serves the API under /api/v1 and the control calls under /_sandbox.

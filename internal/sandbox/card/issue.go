@@ -9,7 +9,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -112,7 +111,7 @@ func (c *Card) insert(call *server.Call) error {
 	if err != nil {
 		return err
 	}
-	c.PublicID = vault.Token("card_")
+	c.PublicID = call.Tx.NewID("card_")
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = now

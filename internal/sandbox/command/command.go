@@ -38,6 +38,7 @@ type settings struct {
 	keyFile string
 	wallet  usd.Amount
 	caFile  string
+	seed    string
 	level   slog.Level
 
 	privateWebhooks bool
@@ -73,6 +74,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	flags.StringVar(&s.data, "data", "vcard-sandbox.db", "file that holds the service; :memory: keeps nothing")
 	flags.StringVar(&s.keyFile, "api-key-file", "", "file with the API key of the first account of a new file; one is made when left out")
 	flags.StringVar(&s.apiKey, "api-key", "", "the same as an argument, which every user of the machine can read")
+	flags.StringVar(&s.seed, "seed", "", "YAML file with the world that a new file begins with")
 	flags.StringVar(&s.caFile, "webhook-ca", "", "PEM file of a certificate authority to trust for webhooks, beside the system's")
 	flags.BoolVar(&s.privateWebhooks, "allow-private-webhooks", false, "deliver to private addresses also when --listen is not on loopback")
 	flags.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug (every request), info, warn or error")
@@ -129,6 +131,12 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 			return fmt.Errorf("--webhook-ca: %w", err)
 		}
 	}
+	var world []byte
+	if s.seed != "" {
+		if world, err = os.ReadFile(s.seed); err != nil {
+			return fmt.Errorf("--seed: %w", err)
+		}
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s, where another sandbox may run already; choose another address with --listen, port 0 for a free one: %w", s.listen, err)
@@ -140,7 +148,7 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	}
 	service, err := sandbox.Open(ctx, sandbox.Options{
 		Path: s.data, InitialBalance: s.wallet, APIKey: s.apiKey, Logger: logger, WebhookCA: webhookCA,
-		PublicWebhooks: exposed && !s.privateWebhooks,
+		PublicWebhooks: exposed && !s.privateWebhooks, Seed: world,
 	})
 	if err != nil {
 		return err
@@ -164,6 +172,11 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	web.RegisterOnShutdown(dashboard.Close)
 	// The key goes to standard output alone: the log may be kept.
 	_, err = fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", root(listener.Addr())+server.API, service.APIKey())
+	for i, key := range service.Keys() {
+		if i > 0 && err == nil { // the first account's is there
+			_, err = fmt.Fprintf(stdout, "VCARD_API_KEY_%d=%s\n", i+1, key)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("writing the address: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -21,7 +20,7 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	publicID := vault.Token("acct_")
+	publicID := c.Tx.NewID("acct_")
 	key, err := account.Create(c.Tx, c.Keys, account.New{PublicID: publicID, State: state, Balance: balance})
 	return wire.Created(struct {
 		AccountID string `json:"account_id"`
@@ -44,7 +43,7 @@ func listAccounts(c *server.Call) (wire.Response, error) {
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	if err := firstOnly(c, "lists them"); err != nil {
+	if err := FirstOnly(c, "lists them"); err != nil {
 		return wire.Response{}, err
 	}
 	accounts, total, err := account.List(c.Tx, page)
@@ -63,8 +62,8 @@ type accountView struct {
 	State     account.State `json:"state"`
 }
 
-// firstOnly refuses what concerns every account to all but the first.
-func firstOnly(c *server.Call, what string) error {
+// FirstOnly refuses what concerns every account to all but the first.
+func FirstOnly(c *server.Call, what string) error {
 	if c.Account.First() {
 		return nil
 	}
@@ -80,7 +79,7 @@ func reset(c *server.Call, counters *behavior.Counters) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Response{}, err
 	}
-	if err := firstOnly(c, "resets it, for every account is removed"); err != nil {
+	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
 		return wire.Response{}, err
 	}
 	var balance usd.Amount

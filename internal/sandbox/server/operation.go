@@ -18,10 +18,39 @@ type Operation struct {
 	Route  string            // its method and path, as in "POST /api/v1/cards/{card_id}/freeze"
 	Path   map[string]string // the path's parameters
 	Fields map[string]any    // of the body; nil: there is none
+	Text   []byte            // a body that is no JSON
 }
 
 // Reads tells whether the operation changes nothing.
 func (o Operation) Reads() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
+
+func (o Operation) request(ctx context.Context) *http.Request {
+	method, _, _ := strings.Cut(o.Route, " ")
+	r := (&http.Request{Method: method, URL: &url.URL{}, Header: http.Header{"Content-Type": {jsonType}}}).WithContext(ctx)
+	for name, value := range o.Path {
+		r.SetPathValue(name, value)
+	}
+	return r
+}
+
+func (o Operation) body() wire.Body {
+	if o.Fields == nil {
+		return wire.Body{Raw: o.Text}
+	}
+	return wire.Body{Raw: wire.Encode(o.Fields)}
+}
+
+// Do runs an operation for an account as a part of this call, as if nothing limited
+// it. An error leaves undone what the operation has not begun alone.
+func (c *Call) Do(by account.Account, o Operation) (wire.Response, error) {
+	route, found := c.routes[o.Route]
+	if !found {
+		return wire.Response{}, unknownPath()
+	}
+	part := *c
+	part.Account, part.request, part.body = by, o.request(c.request.Context()), o.body()
+	return route.Handle(&part)
+}
 
 // Do runs an operation for an account that has proven who it is. Faults and the
 // limits of requests are for clients, and so is the request log; a limit of the
@@ -31,14 +60,7 @@ func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res w
 	if !found {
 		return wire.Response{}, unknownPath()
 	}
-	x := &exchange{id: vault.Token("req_"), route: route, account: by}
-	x.request = (&http.Request{Method: route.Method, URL: &url.URL{}, Header: http.Header{"Content-Type": {jsonType}}}).WithContext(ctx)
-	for name, value := range o.Path {
-		x.request.SetPathValue(name, value)
-	}
-	if o.Fields != nil {
-		x.body.Raw = wire.Encode(o.Fields)
-	}
+	x := &exchange{id: vault.Token("req_"), route: route, account: by, request: o.request(ctx), body: o.body()}
 	if err := s.do(ctx, x, &res); err != nil {
 		return wire.Response{}, s.explain(ctx, x.id, err)
 	}
@@ -66,7 +88,7 @@ func (s *Server) do(ctx context.Context, x *exchange, res *wire.Response) error 
 		if err := s.admit(tx, x); err != nil {
 			return err
 		}
-		c := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: quirks, request: x.request, body: x.body}
+		c := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: quirks, request: x.request, body: x.body, routes: s.routes}
 		*res, err = x.route.Handle(c)
 		return err
 	})

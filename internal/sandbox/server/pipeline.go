@@ -181,7 +181,7 @@ func (s *Server) authorize(x *exchange) error {
 
 // handle runs the handler in its transaction.
 func (s *Server) handle(tx *store.Tx, x *exchange) (res wire.Response, err error) {
-	c := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body}
+	c := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body, routes: s.routes}
 	if !x.isAPI() {
 		return x.route.Handle(c)
 	}

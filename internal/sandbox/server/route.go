@@ -51,6 +51,7 @@ type Call struct {
 
 	request *http.Request
 	body    wire.Body
+	routes  map[string]Route
 }
 
 // PathValue returns a path parameter.
@@ -62,6 +63,9 @@ func (c *Call) Query() *wire.Query { return wire.ReadQuery(c.request.URL.RawQuer
 // Fields returns a reader of the body, which is a JSON object or, for calls
 // without required fields, nothing.
 func (c *Call) Fields() *wire.Fields { return c.body.Fields(c.request.Header.Get("Content-Type")) }
+
+// Text returns a body that need not be JSON, as it is.
+func (c *Call) Text() ([]byte, error) { return c.body.Raw, c.body.Err }
 
 // NoFields refuses a body that holds anything.
 func (c *Call) NoFields() error { return c.Fields().Done() }

@@ -3,12 +3,16 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
 
 // Tx is a running transaction. It belongs to one goroutine.
@@ -17,12 +21,13 @@ type Tx struct {
 	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
 	wall   func() time.Time
 	now    time.Time
+	random io.Reader // of ids; nil: nobody can tell them in advance
 	signal bool
 }
 
 // run runs f in a transaction, which is undone when f fails or panics.
 func (tx *Tx) run(begin string, f func(*Tx) error) (err error) {
-	tx.now, tx.signal = time.Time{}, false
+	tx.now, tx.random, tx.signal = time.Time{}, nil, false
 	if err = tx.Exec(begin); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
@@ -131,6 +136,24 @@ func (tx *Tx) Now() (time.Time, error) {
 	}
 	tx.now = tx.wall().Add(time.Duration(offset) * time.Millisecond).UTC().Truncate(time.Millisecond)
 	return tx.now, nil
+}
+
+// SetNow has the rest of the transaction happen at a time.
+func (tx *Tx) SetNow(t time.Time) { tx.now = t.UTC().Truncate(time.Millisecond) }
+
+// SetRandom has the ids of the rest of the transaction follow from a number.
+func (tx *Tx) SetRandom(seed uint64) {
+	var key [32]byte
+	binary.BigEndian.PutUint64(key[:], seed)
+	tx.random = rand.NewChaCha8(key)
+}
+
+// NewID returns a public id that begins with a prefix.
+func (tx *Tx) NewID(prefix string) string {
+	if tx.random == nil {
+		return vault.Token(prefix)
+	}
+	return vault.SeededToken(prefix, tx.random)
 }
 
 // MoveClock advances the file's clock for every process that shares it, and

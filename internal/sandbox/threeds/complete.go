@@ -4,7 +4,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
@@ -14,7 +13,7 @@ import (
 func begin(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	ch := Challenge{
-		ID:       vault.Token("3ds_"),
+		ID:       c.Tx.NewID("3ds_"),
 		CardID:   fields.Text("card_id"),
 		Merchant: fields.ShortText("merchant", card.MaxMerchantName),
 		Amount:   fields.Positive("amount"),

@@ -6,7 +6,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -68,7 +67,7 @@ func Record(tx *store.Tx, accountID int64, n New) (shown Transaction, err error)
 	}
 	created := max(last, now.UnixMilli())
 	shown = Transaction{
-		ID:        vault.Token("txn_"),
+		ID:        tx.NewID("txn_"),
 		CardID:    n.Card.PublicID,
 		Type:      n.Type,
 		Amount:    n.Amount,

@@ -11,6 +11,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"strings"
 )
 
 // KeyPrefix begins every API key of a sandbox; a real service's keys begin
@@ -115,10 +117,24 @@ func (k *Keyring) Open(purpose Purpose, id string, sealed []byte) ([]byte, error
 
 // Token returns a new public id such as "card_k3…": the prefix and 24 random
 // lower-case letters and digits, too many to be guessed or to repeat.
-func Token(prefix string) string {
+func Token(prefix string) string { return token(prefix, rand.Reader) } // crypto/rand never fails
+
+// SeededToken is Token for what follows from a seed. It begins with a 0, which no
+// other has.
+func SeededToken(prefix string, random io.Reader) string {
+	return prefix + "0" + token("", random)[1:]
+}
+
+// isSeeded tells whether an id is a SeededToken.
+func isSeeded(id string) bool {
+	_, token, found := strings.Cut(id, "_")
+	return found && strings.HasPrefix(token, "0")
+}
+
+func token(prefix string, from io.Reader) string {
 	const alphabet = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters: no bias
 	random := make([]byte, 24)
-	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
+	_, _ = io.ReadFull(from, random) // neither of the sources fails
 	for i, b := range random {
 		random[i] = alphabet[b%32]
 	}

@@ -41,7 +41,7 @@ func detect(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	d := Deposit{vault.Token("dep_"), addressFor(c.Keys, c.Account, currency), amount, depositPending, wire.Timestamp(now)}
+	d := Deposit{c.Tx.NewID("dep_"), addressFor(c.Keys, c.Account, currency), amount, depositPending, wire.Timestamp(now)}
 	err = c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		d.ID, c.Account.ID, currency, d.Amount, d.Status, now.UnixMilli())
 	if err != nil {

@@ -58,7 +58,7 @@ func register(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	e.ID, e.CreatedAt = vault.Token("wh_"), wire.Timestamp(now)
+	e.ID, e.CreatedAt = c.Tx.NewID("wh_"), wire.Timestamp(now)
 	events, err := json.Marshal(e.Events)
 	if err != nil {
 		return wire.Response{}, err

@@ -1,0 +1,255 @@
+package sandbox_test
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+const (
+	seedPath = "/_sandbox/seed"
+
+	// world has one of everything.
+	world = `# A month of two accounts.
+random_seed: 7
+clock: 2026-11-22T12:00:00Z
+limits: {requests_per_minute: 0, requests_per_hour: 0, creates_per_minute: 0, details_per_minute: 0}
+quirks: {transaction_signs: refunds}
+faults:
+- {method: GET, path: /bins, times: 2, then: {status: 503}, delay_ms: 5}
+accounts:
+- wallet: 1000
+  deposits:
+  - {currency: btc, amount: 500.25, status: confirmed, at: 2026-11-01T00:00:00Z}
+  - {currency: eth, amount: 25}
+  webhooks:
+  - {url: "https://127.0.0.1:1/planted?planted", events: ["*"]}
+  cards:
+  - label: search-ads
+    bin_id: bin_ads_visa_us
+    amount: 250
+    allowed_categories: [advertising]
+    auto_freeze_at: 20
+    metadata: {team: ads, year: 2026}
+    at: 2026-11-02T08:00:00Z
+    movements:
+    - {amount: 30, at: 2026-11-03T08:00:00Z}
+    - {amount: -10.50, at: 2026-11-20T08:00:00Z}
+    purchases:
+    - merchant: {name: Example Ads, mcc: "7311"}
+      amount: 40
+      at: 2026-11-04T08:00:00Z
+      settled: {amount: 38.5, at: 2026-11-05T08:00:00Z}
+      refunds: [10, {amount: 5, at: 2026-11-06T08:00:00Z}]
+    - {merchant: {name: Example Ads, mcc: "7311"}, amount: 6}
+    - {merchant: {name: Example Hotel, mcc: "7011"}, amount: 7, declined: category_not_allowed}
+    - {merchant: {name: Example Ads, mcc: "7311"}, amount: 7, declined: card_frozen}
+    challenges:
+    - {merchant: Example Ads, amount: 5, status: approved, at: 2026-11-04T08:00:00Z}
+    - {merchant: Example Ads, amount: 5, at: 2026-11-22T11:59:00Z}
+    status: frozen
+  - {label: gone, bin_id: bin_ads_visa_us, amount: 60, at: 2026-11-02T08:00:00Z, status: terminated, status_at: 2026-11-03T08:00:00Z}
+- state: no_deposit
+  wallet: 51
+  cards:
+  - {bin_id: bin_ads_visa_us, amount: 50}
+`
+)
+
+// lookAround reads all that there is, but for what is of the file alone.
+func lookAround(t *testing.T, s *service) string {
+	t.Helper()
+	seen := ""
+	for _, path := range []string{"/wallet/balance", "/cards", "/transactions", "/3ds?status=approved", "/3ds", "/_sandbox/ledger", "/_sandbox/faults", "/_sandbox/quirks", "/_sandbox/clock"} {
+		seen += path + s.Get(path).OK(http.StatusOK).Raw
+	}
+	for _, card := range s.Get("/cards").Data() {
+		if card["status"] != "terminated" {
+			seen += s.Get("/cards/" + card["id"].(string) + "/details").OK(http.StatusOK).Raw
+		}
+	}
+	return seen
+}
+
+func TestSeed(t *testing.T) {
+	t.Parallel()
+	one, two := open(t, stopped), open(t, stopped)
+	begun := one.Post(seedPath, world).OK(http.StatusCreated)
+	seen := lookAround(t, one)
+	for _, want := range []string{
+		`{"balance":1228.75,`, // 1000 + 500.25 - 251 - 30 + 10.50 - 61 + 60
+		`"balance":240.00`, `"label":"gone"`, `"amount":-10.00`, `"otp":`, `"now":"2026-11-22T12:00:00.000Z"`, `"balanced":true`, `"status":"frozen"`,
+	} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("%s is not in %s", want, seen)
+		}
+	}
+	two.Post(seedPath, world).OK(http.StatusCreated)
+	if again := lookAround(t, two); again != seen {
+		t.Errorf("the same file began two worlds:\n%s\n%s", seen, again)
+	}
+	three := open(t, stopped)
+	three.Post(seedPath, strings.Replace(world, "random_seed: 7", "random_seed: 8", 1)).OK(http.StatusCreated)
+	if ids := regexp.MustCompile(`card_\w+`); ids.FindString(lookAround(t, three)) == ids.FindString(seen) {
+		t.Error("another seed has the same ids")
+	}
+	accounts := begun.Body["accounts"].([]any)
+	other := accounts[1].(map[string]any)
+	one.as(other["api_key"].(string)).Get("/cards").Refused(http.StatusForbidden, "onboarding_incomplete", "")
+	if cards := other["cards"].([]any); len(cards) != 1 {
+		t.Errorf("the other account has %v", cards)
+	}
+	if hooks := accounts[0].(map[string]any)["webhooks"].([]any); !strings.HasPrefix(hooks[0].(map[string]any)["secret"].(string), "whsec_") {
+		t.Errorf("the endpoints are %v", hooks)
+	}
+	if n := len(one.deliveries("")); n != 0 {
+		t.Errorf("%d events of the past are on their way", n)
+	}
+	one.as(other["api_key"].(string)).Get(seedPath).Refused(http.StatusForbidden, "first_account_only", "")
+}
+
+// What is written of a world begins the same world again.
+func TestSeedOfThePresent(t *testing.T) {
+	t.Parallel()
+	seeded := open(t, stopped)
+	seeded.Post(seedPath, world).OK(http.StatusCreated)
+	grown := start(t, stopped)
+	card := grown.Issue("500", `"auto_freeze_at":450`)
+	grown.Authorize(card, "60", adsMCC).OK(201)
+	grown.Authorize(card, "60", adsMCC).OK(201) // declined: it has frozen
+	grown.Post("/api/v1/cards/"+card+"/unfreeze", "").OK(200)
+	grown.settled(grown.authorized(card, "30"), "33.33")
+	grown.Advance("48h")
+	grown.Post("/_sandbox/authorizations", `{"card_id":"`+card+`","amount":5,"fee":0.25,"merchant":{"name":"1","mcc":"0742"}}`).OK(201)
+	grown.Post("/api/v1/cards/"+card+"/unfreeze", "").OK(200)
+	grown.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1/planted?planted","events":["card.created"]}`).OK(201)
+	for name, s := range map[string]*service{"seeded": seeded, "grown": grown, "empty": open(t, stopped)} {
+		written := s.Send(t.Context(), http.MethodGet, seedPath, nil).OK(http.StatusOK).Raw
+		for _, secret := range []string{"planted", "whsec_", s.Key} {
+			if strings.Contains(written, secret) {
+				t.Errorf("%s: %q is in the file", name, secret)
+			}
+		}
+		again := open(t, stopped)
+		again.Post(seedPath, written).OK(http.StatusCreated)
+		if next := again.Send(t.Context(), http.MethodGet, seedPath, nil).Raw; next != written {
+			t.Errorf("%s: another world came of\n%s\nnamely\n%s", name, written, next)
+		}
+		for _, path := range []string{"/wallet/balance", "/_sandbox/ledger"} {
+			if a, b := s.Get(path).Raw, again.Get(path).Raw; path != "/_sandbox/ledger" && a != b {
+				t.Errorf("%s: %s shows %s and %s", name, path, a, b)
+			}
+		}
+		again.Balanced()
+	}
+}
+
+func TestSeedRefuses(t *testing.T) {
+	t.Parallel()
+	s := open(t, stopped)
+	before := s.Send(t.Context(), http.MethodGet, seedPath, nil).Raw
+	card := "accounts:\n- cards:\n  - {bin_id: bin_ads_visa_us, amount: 50, "
+	bought := card + "purchases: [{merchant: {name: A, mcc: \"7311\"}, amount: 40"
+	for name, c := range map[string]struct{ world, text string }{
+		"nothing":                      {"", "line 1: a world is a mapping"},
+		"no YAML":                      {"accounts: [", "not YAML: line 1"},
+		"a binary":                     {"\x00\x01", "not YAML"},
+		"a list":                       {"- a", "a world is a mapping"},
+		"two documents":                {"a: 1\n---\nb: 1", "one document"},
+		"an alias":                     {"accounts: &a []\nfaults: *a", "line 2: faults: anchors and aliases"},
+		"a name twice":                 {"clock: 1\nclock: 1", `line 2: "clock" is there twice`},
+		"an unknown field":             {"colour: red", `unknown field "colour"`},
+		"an unknown field of a card":   {card + "colour: red}", `line 3: accounts[0].cards[0]: unknown field "colour"`},
+		"an unknown field of a change": {card + "movements: [{amount: 1, by: me}]}", `accounts[0].cards[0].movements[0]: unknown field "by"`},
+		"a text for a list":            {"accounts: none", "accounts is a list"},
+		"a text for a card":            {"accounts: [{cards: [one]}]", "cards[0] is a mapping"},
+		"an unknown state":             {"accounts: [{state: rich}]", "line 1: accounts[0]: state must be one of ready"},
+		"no number":                    {"accounts: [{wallet: 0x10}]", `accounts[0].wallet: "0x10"`},
+		"a fraction of a cent":         {"accounts: [{wallet: 0.001}]", "two decimals"},
+		"no integer":                   {"random_seed: -1", "random_seed must be an integer"},
+		"no time":                      {card + "at: yesterday}", "at must be a time"},
+		"the future":                   {"clock: 2026-01-01T00:00:00Z\n" + card + "at: 2026-01-02T00:00:00Z}", "later than the world's clock"},
+		"bought before it was issued":  {card + "at: 2026-01-02T00:00:00Z, purchases: [{merchant: {name: A, mcc: \"7311\"}, amount: 4, at: 2026-01-01T00:00:00Z}]}", "before that of what it belongs to"},
+		"more than the wallet":         {"accounts:\n- wallet: 50\n  cards: [{bin_id: bin_ads_visa_us, amount: 50}]", "line 3: accounts[0].cards[0]: the wallet holds 50.00 USD"},
+		"more than loaded":             {bought + "}, {merchant: {name: A, mcc: \"7311\"}, amount: 40}]}", "line 3: accounts[0].cards[0].purchases[1]: the purchase contradicts the rest: it was to be approved, and is declined with insufficient_funds"},
+		"a decline that is none":       {bought + ", declined: insufficient_funds}]}", "to be declined with insufficient_funds, and is approved"},
+		"a refund of nothing":          {bought + ", refunds: [1]}]}", "a refund without a settlement"},
+		"a refund of too much":         {bought + ", settled: 30, refunds: [20, 20]}]}", "purchases[0].refunds[1]"},
+		"a settled decline":            {bought + ", declined: card_frozen, settled: 1}]}", "a declined purchase is not settled"},
+		"no such quirk":                {"quirks: {balance: none}", "line 1: quirks: balance must be one of"},
+		"no such fault":                {"faults: [{method: GET, path: bins, then: drop}]", "line 1: faults[0]: path"},
+		"a plain URL":                  {"accounts: [{webhooks: [{url: \"http://a\", events: [\"*\"]}]}]", "accounts[0].webhooks[0]: url must be"},
+	} {
+		a := s.Post(seedPath, c.world)
+		a.Refused(http.StatusBadRequest, "invalid_request", c.text)
+		if strings.Contains(strings.TrimSpace(a.Text("message")), "\n") {
+			t.Errorf("%s: more than a line: %s", name, a.Text("message"))
+		}
+		if after := s.Send(t.Context(), http.MethodGet, seedPath, nil).Raw; after != before {
+			t.Fatalf("%s: something is done:\n%s", name, after)
+		}
+	}
+	s.Post(seedPath, world).OK(http.StatusCreated)
+	s.Post(seedPath, world).Refused(http.StatusBadRequest, "invalid_request", "in use already")
+	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
+	s.Post(seedPath, world).OK(http.StatusCreated)
+}
+
+// A process begins a new file with a world, and says how the keys of its accounts are.
+func TestSeedOfAProcess(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "world.yaml")
+	if err := os.WriteFile(file, []byte(world), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := new(strings.Builder)
+	p := sandboxtest.StartProcess(t, log, "--data", filepath.Join(folder, "s.db"), "--seed", file)
+	if cards := p.Get("/cards").Data(); len(cards) != 2 {
+		t.Errorf("%d cards", len(cards))
+	}
+	if err := p.Interrupt(); err != nil {
+		t.Errorf("ended with %v: %s", err, log)
+	}
+	for _, c := range []struct{ world, data, text string }{
+		{"accounts: [", ":memory:", "cannot be seeded: it is not YAML"},
+		{"accounts:\n- cards: [{colour: red}]\n", ":memory:", `cannot be seeded: line 2: accounts[0].cards[0]: bin_id is required`},
+		{world, filepath.Join(folder, "s.db"), "in use already"},
+	} {
+		if err := os.WriteFile(file, []byte(c.world), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		output, err := exec.CommandContext(t.Context(), sandboxtest.Program(t), "sandbox", "--listen=127.0.0.1:0", "--data", c.data, "--seed", file).CombinedOutput()
+		if err == nil || !strings.Contains(string(output), c.text) || strings.Count(string(output), "\n") != 1 {
+			t.Errorf("%s: %v: %s", c.text, err, output)
+		}
+	}
+}
+
+// Whatever bytes are to be a world, the response is a world or a refusal.
+func FuzzSeed(f *testing.F) {
+	f.Add(world)
+	f.Add("accounts: [{wallet: 1e9, cards: [{bin_id: x, amount: .5}]}]")
+	f.Add("? [a]\n: {b: !!binary x}")
+	s := sandboxtest.Start(f, func(o *sandboxtest.Options) { o.Path, o.Direct = ":memory:", true })
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 4<<10 {
+			return
+		}
+		c := *s.Client
+		c.T = t
+		a := c.Send(t.Context(), http.MethodPost, seedPath, text)
+		if a.Status != http.StatusCreated && a.Status != http.StatusBadRequest {
+			t.Errorf("answered %d %s", a.Status, a.Raw)
+		}
+		if a.Status == http.StatusCreated {
+			c.Post("/_sandbox/reset", "").OK(http.StatusOK)
+		}
+	})
+}
