@@ -73,7 +73,7 @@ func TestLedgerNoticesEveryError(t *testing.T) {
 		"a stored balance":          `UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'card'`,
 		"a posting":                 `UPDATE ledger_postings SET amount = amount + 1 WHERE amount = 100`,
 		"two that cancel out":       `UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'wallet' THEN 1 WHEN 'fees' THEN -1 ELSE 0 END`,
-		"a hold without a posting":  `INSERT INTO transactions VALUES (1,'txn_x',1,1,NULL,'authorization',1,0,'m','1',0,NULL)`,
+		"a hold without a posting":  `INSERT INTO transactions VALUES (1,'txn_x',1,1,NULL,'authorization','authorized',1,0,'m','1',NULL,NULL,0)`,
 		"a terminated card's money": `UPDATE cards SET status = 'terminated'`,
 		"a wallet below zero": `UPDATE ledger_postings SET amount = amount - CASE ledger_account_id WHEN 1 THEN 1000000 WHEN 3 THEN -1000000 ELSE 0 END WHERE entry_id = 2;
 			UPDATE ledger_accounts SET balance = balance - CASE kind WHEN 'wallet' THEN 1000000 WHEN 'fees' THEN -1000000 ELSE 0 END`,

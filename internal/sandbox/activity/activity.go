@@ -5,6 +5,7 @@ package activity
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ import (
 // Kind says what happened.
 type Kind string
 
-// The kinds of a Record. Those of transactions are their types.
+// The kinds of a Record. Those of purchases are the types of their first transactions.
 const (
 	Opened    Kind = "opened" // the account, with a balance
 	Issued    Kind = "issued"
@@ -30,8 +31,6 @@ const (
 	Returned  Kind = "returned" // to the wallet, when the card was terminated
 
 	Authorization Kind = "authorization"
-	Settlement    Kind = "settlement"
-	Refund        Kind = "refund"
 	Decline       Kind = "decline"
 
 	Active     Kind = "unfrozen"
@@ -57,18 +56,49 @@ type Record struct {
 	Fee      usd.Amount
 	Merchant string
 	MCC      string
-	Reason   string     // of a decline, or the status of a challenge
-	Left     usd.Amount // of an authorization, to settle; of a settlement, to refund
+	Reason   string // of a decline, or the status of a challenge
+
+	// Of a purchase, which settlements and refunds belong to.
+	State      transaction.State
+	Facts      *transaction.Facts // of a decline
+	Settled    usd.Amount
+	Refunded   usd.Amount
+	Settlement string // its id
 }
 
-// Open tells whether a merchant can still settle or refund it.
-func (r *Record) Open() bool { return r.Left > 0 }
+// Left is what a merchant can still settle or refund.
+func (r *Record) Left() usd.Amount {
+	switch r.State {
+	case transaction.Authorized:
+		return r.Amount
+	case transaction.Settled, transaction.Refunded:
+		return r.Settled - r.Refunded
+	}
+	return 0
+}
+
+// Moved is the money that came onto the card or, below zero, left it; where no card is
+// concerned, the same of the wallet.
+func (r *Record) Moved() usd.Amount {
+	switch r.Kind {
+	case Authorization:
+		if r.State == transaction.Authorized {
+			return -r.Amount
+		}
+		return r.Refunded - r.Settled
+	case Withdrawn, Returned:
+		return -r.Amount
+	case Opened, Issued, Funded, DepositConfirmed:
+		return r.Amount
+	}
+	return 0
+}
 
 // OfAccount returns a page of what happened on an account, newest first, and
 // whether there is more.
 func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, accountID,
-		transactions+`WHERE t.account_id = ?1 ORDER BY t.id DESC LIMIT ?2`,
+		purchases+`WHERE t.account_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
 		movements+`WHERE e.account_id = ?1 AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
 		statusChanges+`WHERE s.account_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
 		challenges+`WHERE h.account_id = ?1 ORDER BY h.id DESC LIMIT ?2`,
@@ -78,7 +108,7 @@ func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record
 // OfCard is OfAccount for a card.
 func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, cardID,
-		transactions+`WHERE t.card_id = ?1 ORDER BY t.id DESC LIMIT ?2`,
+		purchases+`WHERE t.card_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
 		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
 		statusChanges+`WHERE s.card_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
 		challenges+`WHERE h.card_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
@@ -104,15 +134,16 @@ func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Pa
 	return records, more, err
 }
 
-// OfTransactions returns a page of the transactions that a filter picks, newest first.
-func OfTransactions(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
+// OfPurchases returns a page of the purchases that a filter picks, in its order.
+func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return nil, err
 	}
+	f.Purchases = true
 	where, args := f.Where(accountID)
 	return store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
-		transactions+`JOIN (SELECT id, ROW_NUMBER() OVER () AS place FROM (SELECT id FROM transactions `+where+f.Order()+` LIMIT ? OFFSET ?)) chosen
+		purchases+`JOIN (SELECT id, ROW_NUMBER() OVER () AS place FROM (SELECT id FROM transactions `+where+f.Order()+` LIMIT ? OFFSET ?)) chosen
 		ON chosen.id = t.id ORDER BY chosen.place`,
 		append(args, page.Size, page.Offset())...)
 }
@@ -132,14 +163,13 @@ const moved = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued',
 // Each source selects the columns of a Record, after a rank that orders what one
 // change left in several of them. Only the newest are read, from an index.
 const (
-	transactions = `
-		SELECT t.created_at, 2, t.id, t.type, t.public_id, c.public_id, c.label, c.last4, t.amount, t.fee, t.merchant_name, t.merchant_mcc,
-		       COALESCE(t.decline_reason, ''),
-		       CASE t.type
-		         WHEN 'authorization' THEN CASE WHEN EXISTS (SELECT 1 FROM transactions f WHERE f.parent_id = t.id) THEN 0 ELSE t.amount END
-		         WHEN 'settlement' THEN t.amount - (SELECT COALESCE(SUM(f.amount), 0) FROM transactions f WHERE f.parent_id = t.id)
-		         ELSE 0 END
-		FROM transactions t JOIN cards c ON c.id = t.card_id `
+	purchases = `
+		SELECT t.created_at, 2, t.id, t.type, t.public_id, c.public_id, c.label, c.last4, t.amount,
+		       t.fee + COALESCE(s.fee, 0) + (SELECT COALESCE(SUM(r.fee), 0) FROM transactions r WHERE r.parent_id = s.id),
+		       t.merchant_name, t.merchant_mcc, COALESCE(t.decline_reason, ''),
+		       t.state, COALESCE(t.decline_facts, ''), COALESCE(s.amount, 0),
+		       (SELECT COALESCE(SUM(r.amount), 0) FROM transactions r WHERE r.parent_id = s.id), COALESCE(s.public_id, '')
+		FROM transactions t JOIN cards c ON c.id = t.card_id LEFT JOIN transactions s ON s.parent_id = t.id `
 	movements = `
 		SELECT e.created_at, 1, e.id,
 		       CASE e.kind WHEN 'opening balance' THEN 'opened' WHEN 'deposit confirmed' THEN 'deposit-confirmed' WHEN 'card issued' THEN 'issued'
@@ -147,18 +177,18 @@ const (
 		       '', COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''),
 		       (SELECT ABS(p.amount) FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
 		        WHERE p.entry_id = e.id AND l.kind IN ('card', 'deposits')),
-		       0, '', '', '', 0
+		       0, '', '', '', '', '', 0, 0, ''
 		FROM ledger_entries e LEFT JOIN cards c ON c.ledger_account_id = e.card_account_id `
 	statusChanges = `
 		SELECT s.created_at, 3, s.id,
 		       CASE WHEN s.status = 'active' THEN 'unfrozen' WHEN s.automatic THEN 'auto-frozen' ELSE s.status END,
-		       '', c.public_id, c.label, c.last4, 0, 0, '', '', '', 0
+		       '', c.public_id, c.label, c.last4, 0, 0, '', '', '', '', '', 0, 0, ''
 		FROM status_changes s JOIN cards c ON c.id = s.card_id `
 	challenges = `
-		SELECT h.expires_at - ?5, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', h.status, 0
+		SELECT h.expires_at - ?5, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', h.status, '', '', 0, 0, ''
 		FROM challenges h JOIN cards c ON c.id = h.card_id `
 	deposits = `
-		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', 0
+		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', '', '', 0, 0, ''
 		FROM deposits d `
 )
 
@@ -176,8 +206,15 @@ func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []
 
 func scan(row store.Row, now time.Time) (*Record, error) {
 	r := new(Record)
-	var at, rank, id int64
-	err := row.Scan(&at, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason, &r.Left)
+	var (
+		at, rank, id int64
+		facts        []byte
+	)
+	err := row.Scan(&at, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason,
+		&r.State, &facts, &r.Settled, &r.Refunded, &r.Settlement)
+	if err == nil && len(facts) > 0 {
+		err = json.Unmarshal(facts, &r.Facts)
+	}
 	r.At = time.UnixMilli(at).UTC()
 	r.Row = cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, id))
 	if r.Kind == Challenge && r.Reason == threeds.Pending && !r.At.Add(threeds.Lifetime).After(now) {

@@ -17,19 +17,17 @@ func cardPage() *page {
 	const one, control = server.API + "/cards/{card_id}", "POST " + server.Control
 	return &page{
 		Path: "/cards/{card_id}", Title: "Card", In: "/cards", template: "card", read: readCard,
-		actions: []action{
+		actions: append([]action{
 			{name: "details", route: "GET " + one + "/details", texts: "card_id"},
 			{name: "freeze", route: "POST " + one + "/freeze", texts: "card_id", done: "The card is frozen."},
 			{name: "unfreeze", route: "POST " + one + "/unfreeze", texts: "card_id", done: "The card is active again."},
 			{name: "terminate", route: "DELETE " + one, texts: "card_id", report: reportReturned},
 			{name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount", body: merchant, report: reportBought},
-			{name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount", done: "The authorization is settled.", row: "transaction_id"},
-			{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is on the card.", row: "transaction_id"},
 			{
 				name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
 				done: "A 3D Secure challenge is pending for five minutes.",
 			},
-		},
+		}, followUps()...),
 	}
 }
 
@@ -90,13 +88,18 @@ func readCard(v *view) (any, error) {
 type followUpForm struct {
 	Frame         *frame
 	Record        *activity.Record
+	ID            string // of what is followed up
 	Action, Words string
 	Refused       bool // this very form was sent and refused
 	Amount        string
 }
 
 func newFollowUp(f *frame, r *activity.Record, action, words string) *followUpForm {
-	form := &followUpForm{f, r, action, words, f.Value(action, "transaction_id", "") == r.ID, r.Left.String()}
+	id := r.ID
+	if action == "refund" {
+		id = r.Settlement
+	}
+	form := &followUpForm{f, r, id, action, words, f.Value(action, "transaction_id", "") == id, r.Left().String()}
 	if form.Refused {
 		form.Amount = f.Value(action, "amount", form.Amount)
 	}

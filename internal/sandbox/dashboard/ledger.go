@@ -46,7 +46,7 @@ func readLedger(v *view) (any, error) {
 		return nil, err
 	}
 	data.list = v.list(pick("kind", ledger.EntryKinds()...))
-	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, data.text("kind"), data.page)
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: data.text("kind")}, data.page)
 	data.Journal = entries
 	data.shows(len(entries), more)
 	return data, err

@@ -73,7 +73,7 @@ func TestListsAsCSV(t *testing.T) {
 		return rows
 	}
 	all := rows("/transactions?format=csv")
-	if len(all) != 62 || len(rows("/transactions?format=csv&type=decline")) != 2 || len(rows("/transactions?format=csv&to=2020-01-01")) != 1 {
+	if len(all) != 62 || len(rows("/transactions?format=csv&state=declined")) != 2 || len(rows("/transactions?format=csv&to=2020-01-01")) != 1 {
 		t.Errorf("%d rows", len(all))
 	}
 	if amount := slices.Index(all[0], "amount"); all[1][amount] != "9000.00" || all[2][amount] != "1.25" || all[1][slices.Index(all[0], "label")] != "'=1+2" {
@@ -82,7 +82,7 @@ func TestListsAsCSV(t *testing.T) {
 	if cards := rows("/cards?format=csv&q=1%2B2"); len(cards) != 2 || cards[1][0] != card || cards[1][2] != s.Get("/cards/"+card).Text("last4") {
 		t.Errorf("the cards are %q", cards)
 	}
-	b.get("/transactions?type=decline").has(t, `href="?format=csv&amp;type=decline" download`)
+	b.get("/transactions?state=declined").has(t, `href="?format=csv&amp;state=declined" download`)
 }
 
 func TestFiltersOfSmallLists(t *testing.T) {

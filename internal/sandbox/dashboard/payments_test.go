@@ -32,11 +32,11 @@ func TestTransactions(t *testing.T) {
 	s.Post("/_sandbox/authorizations", map[string]any{"card_id": winter, "amount": 12.34, "merchant": map[string]string{"name": script, "mcc": "5812"}}).OK(201)
 
 	b.get("/transactions").has(t, "summer", "winter", "38.50", "12.34", "insufficient funds", "&lt;script&gt;", "5812",
-		"authorization</span> × 2</dt><dd>52.34 <small>USD</small>", "1–4 of 4").lacks(t, script)
+		"authorization</span> × 2</dt><dd>52.34 <small>USD</small>", "1–3 of 3", "38.50 <small>USD</small>", "7311 advertising", "40.00 authorized", `<span class="authorization">-38.50</span>`).lacks(t, script)
 	b.get("/transactions?q=wint").has(t, "winter", "1–1 of 1", `value="wint"`).lacks(t, "summer", "38.50")
-	b.get("/transactions?q="+summer).has(t, "1–3 of 3").lacks(t, "winter")
-	b.get("/transactions?type=settlement").has(t, "38.50", "1–1 of 1", `value="settlement" selected`).lacks(t, "12.34")
-	b.get("/transactions?from=&to=2026-03-01").has(t, "summer", "1–3 of 3").lacks(t, "winter")
+	b.get("/transactions?q="+summer).has(t, "1–2 of 2").lacks(t, "winter")
+	b.get("/transactions?state=settled").has(t, "38.50", "1–1 of 1", `value="settled" selected`).lacks(t, "12.34")
+	b.get("/transactions?from=&to=2026-03-01").has(t, "summer", "1–2 of 2").lacks(t, "winter")
 	b.get("/transactions?from=2026-03-03&to=2026-03-03&q=&type=").has(t, "winter", "1–1 of 1").lacks(t, "summer")
 	b.get("/transactions?from=2026-04-01").has(t, "No transactions match")
 	for _, query := range []string{"from=2026-03-03&to=2026-03-01", "from=soon", "to=%00"} {
@@ -59,7 +59,7 @@ func TestTransactionsInPages(t *testing.T) {
 		s.Authorize(card, fmt.Sprintf("1.%02d", i%100), "7311").OK(201)
 	}
 	rows := 0
-	for path := "/transactions?type=authorization"; path != ""; {
+	for path := "/transactions?state=authorized"; path != ""; {
 		page := b.get(path)
 		n := strings.Count(page.text, `<tr id="txn_`)
 		if rows += n; n == 0 || n > 50 {
@@ -124,7 +124,7 @@ func TestFollowUpOfAll(t *testing.T) {
 	b.post(page, "settle", "transaction_id", authorization, "amount", " ").has(t, "is settled")
 	settlement := s.Get("/transactions").Data()[0]["id"].(string)
 	b.post(page, "refund", "transaction_id", settlement, "amount", "1")
-	b.post(page, "refund", "transaction_id", settlement).has(t, "is on the card", "+39.00")
+	b.post(page, "refund", "transaction_id", settlement).has(t, "is on the card", "40.00 settled, 40.00 refunded", `<span class="authorization">0.00</span>`)
 	if got := s.Get("/cards/" + card).Text("balance"); got != "100.00" {
 		t.Errorf("the card holds %s", got)
 	}
@@ -165,6 +165,66 @@ func TestDeposits(t *testing.T) {
 	pending := s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201).Text("id")
 	if foreign := other.post("/deposits", "confirm", "id", pending); foreign.StatusCode != http.StatusNotFound {
 		t.Errorf("another account's deposit was answered %d", foreign.StatusCode)
+	}
+	s.Balanced()
+}
+
+// A decline says what decided it, as it stood then.
+func TestDeclinesAreExplained(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, sandboxtest.StartingAt(day(1)))
+	card := s.Issue("500", `"label":"ads"`, `"spending_limit":300`, `"allowed_categories":["advertising"]`)
+	s.Settle(s.Authorize(card, "296.10", "7311").Transaction(), "").OK(201)
+	limit := s.Authorize(card, "4.78", "7311").Transaction()
+	category := s.Authorize(card, "4.78", "7011").Transaction()
+	funds := s.Authorize(card, "9000", "7311", `"fee":0.5`).Transaction()
+	s.Post("/cards/"+card+"/fund", `{"amount":5}`).OK(200)
+	s.Advance("744h")
+	for id, why := range map[string]string{
+		limit: "4.78 asked; 296.10 of 300.00 spent in March", category: "MCC 7011 is travel; allowed: advertising", funds: "9,000.50 asked; 203.90 on the card",
+	} {
+		for _, path := range []string{"/transactions", "/cards/" + card, "/"} {
+			b.get(path).has(t, why, `href="/transactions/`+id+`"`)
+		}
+		b.get("/transactions/"+id).has(t, why)
+	}
+	s.Freeze(card)
+	frozen := s.Authorize(card, "1", "7311").Transaction()
+	b.get("/transactions/"+frozen).has(t, "card frozen").lacks(t, "asked;")
+}
+
+// The page of a purchase has all that came of it, by the id of any of its transactions.
+func TestPurchase(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s, b := start(t, inbox.Trusted)
+	s.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["*"]}`).OK(201)
+	card := s.Issue("100", `"label":"summer"`)
+	other := s.Authorize(card, "1", "7311").Transaction()
+	authorization := s.Authorize(card, "40", "7311", `"fee":0.25`).Transaction()
+	settlement := s.Settle(authorization, "38.50").Transaction()
+	refund := s.Refund(settlement, "10").Transaction()
+	inbox.Wait(4)
+	for _, id := range []string{authorization, settlement, refund} {
+		page := b.get("/transactions/"+id).has(t, authorization, settlement, refund, "<title>Big Ads 40.00 · ", "7311 advertising", "38.50 settled, 10.00 refunded",
+			">-40.00<", ">-38.50<", ">&#43;10.00<", "<b>authorized</b>", "<b>settled</b>", "<b>refunded</b>", "<b>fee</b>",
+			">transaction.authorized</a>", ">transaction.settled</a>", ">transaction.refunded</a>", `value="28.50"`).lacks(t, other, "card.created", "<b>card issued</b>")
+		if n := strings.Count(page.text, `<tr id="txn_`); n != 3 {
+			t.Errorf("%d transactions", n)
+		}
+	}
+	if list := b.get("/transactions"); strings.Count(list.text, `<tr id="txn_`) != 2 {
+		t.Errorf("a purchase has more than one row:\n%s", list.text)
+	}
+	b.post("/transactions/"+authorization, "refund", "transaction_id", settlement, "amount", "5").has(t, "is on the card", "15.00 refunded")
+	b.post("/transactions/"+other, "settle", "transaction_id", other, "amount", "1").has(t, "is settled")
+	for _, path := range []string{"/transactions/txn_none", "/transactions/" + card} {
+		if got := b.get(path); got.StatusCode != http.StatusNotFound {
+			t.Errorf("%s was answered %d", path, got.StatusCode)
+		}
+	}
+	if got := another(t, s).get("/transactions/" + refund); got.StatusCode != http.StatusNotFound {
+		t.Errorf("another account was answered %d", got.StatusCode)
 	}
 	s.Balanced()
 }

@@ -155,9 +155,4 @@ func TestActivityInWords(t *testing.T) {
 			">auto frozen</span>", "The balance fell below the threshold", "Transactions are enabled again", "Transactions are suspended", "Closed permanently",
 			`Corner Shop</bdi> <span class="reason">3D Secure pending</span>`)
 	}
-
-	file := must(sql.Open("sqlite", s.Path))
-	must(file.ExecContext(t.Context(), `PRAGMA busy_timeout = 10000; UPDATE transactions SET decline_reason = NULL`)) // as an earlier version left it
-	must(0, file.Close())
-	b.get("/cards/"+card).has(t, "reason not kept").lacks(t, "insufficient funds")
 }

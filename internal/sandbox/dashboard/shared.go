@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"reflect"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -16,6 +17,7 @@ import (
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"ago":       newMoment,
+		"category":  card.CategoryOf,
 		"bar":       newBar,
 		"field":     newField,
 		"in":        func(f *frame, it any) part { return part{f, it} },
@@ -27,6 +29,7 @@ func functions() template.FuncMap {
 		"copy":      func(what, text string) copyable { return copyable{what, text} },
 		"follow":    newFollowUp,
 		"sort":      newColumn,
+		"signed":    signed,
 		"took":      took,
 		"usd":       func(a usd.Amount) string { return grouped(a.String()) },
 		"what":      newWhat,
@@ -98,6 +101,14 @@ func grouped(number string) string {
 	return whole
 }
 
+// signed writes an amount with its sign.
+func signed(a usd.Amount) string {
+	if a > 0 {
+		return "+" + grouped(a.String())
+	}
+	return grouped(a.String())
+}
+
 // words makes a name of the API readable: card_frozen is "card frozen".
 func words(name any) string {
 	return strings.Map(func(r rune) rune {
@@ -114,14 +125,20 @@ func label(name string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// what says in words what happened.
-type what struct{ Text, Reason string }
+// what says in words what happened. Why explains a decline.
+type what struct{ Text, Reason, Why string }
 
 func newWhat(r *activity.Record) what {
 	w := what{Text: r.Merchant}
 	switch r.Kind {
 	case activity.Decline:
-		w.Reason = cmp.Or(words(r.Reason), "reason not kept") // by an earlier version
+		w.Reason, w.Why = words(r.Reason), why(r)
+	case activity.Authorization:
+		if r.Refunded > 0 {
+			w.Reason = fmt.Sprintf("%s settled, %s refunded", grouped(r.Settled.String()), grouped(r.Refunded.String()))
+		} else if r.State == transaction.Settled && r.Settled != r.Amount {
+			w.Reason = fmt.Sprintf("%s authorized", grouped(r.Amount.String()))
+		}
 	case activity.Challenge:
 		w.Reason = "3D Secure " + r.Reason
 	case activity.DepositPending:

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 )
 
@@ -17,37 +18,50 @@ type transactionList struct {
 }
 
 func readTransactions(v *view) (any, error) {
-	l := v.list(search("Card: label, last four or id"), pick("type", "authorization", "settlement", "refund", "decline"),
+	l := v.list(search("Card: label, last four or id"), pick("state", string(transaction.Authorized), string(transaction.Settled), string(transaction.Refunded), string(transaction.Declined)),
 		day("from", "From (UTC)"), day("to", "To, inclusive"))
-	filter := transaction.Filter{CardText: l.text("q"), Type: transaction.Type(l.text("type"))}
+	filter := transaction.Filter{CardText: l.text("q"), State: transaction.State(l.text("state")), Purchases: true}
 	filter.Sort, filter.Descending = l.order()
-	var err error
+	var (
+		total int64
+		err   error
+	)
 	if filter.From, filter.To, err = l.days(); err != nil {
 		return nil, err
 	}
 	data := transactionList{list: l}
-	if data.Sums, err = transaction.Sums(v.Tx, v.Account.ID, filter); err != nil {
+	if filter.State != "" {
+		total, err = transaction.Count(v.Tx, v.Account.ID, filter)
+	} else {
+		data.Sums, err = transaction.Sums(v.Tx, v.Account.ID, filter)
+	}
+	if err != nil {
 		return nil, err
 	}
-	var total int64
 	for _, sum := range data.Sums {
-		total += sum.Count
+		if sum.Type == transaction.Authorization || sum.Type == transaction.Decline {
+			total += sum.Count
+		}
 	}
-	data.Records, err = activity.OfTransactions(v.Tx, v.Account.ID, filter, l.page)
+	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
 	l.showsOf(len(data.Records), total)
 	return data, err
 }
 
 // Header makes transactionList a table.
 func (transactionList) Header() []string {
-	return []string{"id", "time", "type", "card_id", "label", "last4", "merchant", "mcc", "amount", "fee", "decline_reason"}
+	return []string{
+		"id", "time", "state", "card_id", "label", "last4", "merchant", "mcc", "category", "amount", "settled", "refunded", "fee", "decline_reason", "why",
+	}
 }
 
 // Rows makes transactionList a table.
 func (t transactionList) Rows() (rows [][]string) {
 	for _, r := range t.Records {
+		why := newWhat(r).Why
 		rows = append(rows, []string{
-			r.ID, timestamp(r.At), string(r.Kind), r.CardID, cell(r.Label), r.Last4, cell(r.Merchant), r.MCC, r.Amount.String(), r.Fee.String(), r.Reason,
+			r.ID, timestamp(r.At), string(r.State), r.CardID, cell(r.Label), r.Last4, cell(r.Merchant), r.MCC, card.CategoryOf(r.MCC),
+			r.Amount.String(), r.Settled.String(), r.Refunded.String(), r.Fee.String(), r.Reason, why,
 		})
 	}
 	return rows

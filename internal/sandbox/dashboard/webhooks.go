@@ -38,7 +38,7 @@ func readWebhooks(v *view) (any, error) {
 		return nil, err
 	}
 	lists.EndpointsList.shows(len(lists.Endpoints), more)
-	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, lists.page)
+	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{}, lists.page)
 	lists.shows(len(lists.Deliveries), more)
 	return lists, err
 }

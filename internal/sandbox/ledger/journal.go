@@ -35,17 +35,30 @@ type Posting struct {
 	Amount usd.Amount
 }
 
-// Journal returns a page of an account's entries, of one kind or, with "", of all, newest first, and whether there
-// is more.
-func Journal(tx *store.Tx, accountID int64, kind string, page wire.Page) (entries []*Entry, more bool, err error) {
+// Filter picks entries of an account; what is empty picks all.
+type Filter struct {
+	Kind         string
+	Transactions []string // the ids of those that moved the money
+}
+
+// Journal returns a page of the entries that a filter picks, newest first, and whether
+// there is more.
+func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool, err error) {
+	where, args := `WHERE account_id = ?`, []any{accountID}
+	if f.Kind != "" {
+		where, args = where+` AND kind = ?`, append(args, f.Kind)
+	}
+	if len(f.Transactions) > 0 {
+		where, args = where+` AND transaction_id IN (SELECT value FROM json_each(?))`, append(args, string(wire.Encode(f.Transactions)))
+	}
 	entries, err = store.Select(tx, func(row store.Row) (*Entry, error) {
 		e, at := new(Entry), int64(0)
 		err := row.Scan(&e.ID, &e.Kind, &at)
 		e.At = time.UnixMilli(at).UTC()
 		return e, err
 	}, `SELECT id, kind, created_at FROM ledger_entries
-		WHERE id IN (SELECT id FROM ledger_entries WHERE account_id = ?1 AND ?2 IN ('', kind) ORDER BY id DESC LIMIT ?3 OFFSET ?4) ORDER BY id DESC`,
-		accountID, kind, page.Size+1, page.Offset())
+		WHERE id IN (SELECT id FROM ledger_entries `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
+		append(args, page.Size+1, page.Offset())...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -78,4 +91,18 @@ func Summary(tx *store.Tx, accountID int64) (lines []Line, err error) {
 		lines = append(lines, Line{string(kind), balance})
 	}
 	return append(lines, Line{string(Card), onCards}), nil
+}
+
+// DailyBalance is what a card held at the end of a day.
+type DailyBalance struct {
+	Day     int64
+	Balance usd.Amount
+}
+
+// DailyBalances returns those of a card's ledger account from the last one before a
+// day on, the oldest first.
+func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) ([]DailyBalance, error) {
+	return store.Select(tx, func(row store.Row) (d DailyBalance, err error) { return d, row.Scan(&d.Day, &d.Balance) }, `
+		SELECT day, balance FROM daily_balances WHERE ledger_account_id = ?1 AND day >= (
+			SELECT COALESCE(MAX(day), 0) FROM daily_balances WHERE ledger_account_id = ?1 AND day <= ?2) ORDER BY day`, ledgerAccountID, from)
 }

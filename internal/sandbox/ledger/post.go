@@ -87,6 +87,11 @@ func OnCard(ledgerAccountID int64, amount usd.Amount) Leg {
 // mistake, legs that do not add up to zero and balances that must not be
 // negative; callers check what a user may take before they post.
 func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
+	return PostFor(tx, accountID, "", kind, legs...)
+}
+
+// PostFor is Post for money that a transaction moves.
+func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) error {
 	now, err := tx.Now()
 	if err != nil {
 		return err
@@ -97,8 +102,9 @@ func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
 			card = &leg.cardID
 		}
 	}
-	entry, err := tx.Insert(`INSERT INTO ledger_entries (account_id, kind, card_account_id, created_at) VALUES (?, ?, ?, ?)`,
-		accountID, kind, card, now.UnixMilli())
+	entry, err := tx.Insert(`
+		INSERT INTO ledger_entries (account_id, kind, card_account_id, transaction_id, created_at) VALUES (?, ?, ?, NULLIF(?, ''), ?)`,
+		accountID, kind, card, transactionID, now.UnixMilli())
 	if err != nil {
 		return err
 	}
@@ -141,6 +147,16 @@ func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
 		return errors.New("no ledger account of kind " + string(l.kind))
 	case balance < 0 && !l.kind.mayOwe():
 		return fmt.Errorf("%s would be at %s USD", l.kind, balance)
+	}
+	if l.kind == Card {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		err = tx.Exec(`INSERT OR REPLACE INTO daily_balances (ledger_account_id, day, balance) VALUES (?, ?, ?)`, id, store.Day(now), balance)
+		if err != nil {
+			return err
+		}
 	}
 	return tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount) VALUES (?, ?, ?)`, entry, id, l.amount)
 }

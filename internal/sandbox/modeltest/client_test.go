@@ -190,7 +190,7 @@ func (p *client) noteRequest(s step, key string, r sandboxtest.Response) {
 	path, query, _ := strings.Cut(strings.TrimPrefix(s.path, api), "?")
 	entry := object{
 		"method": s.method, "path": path, "query": query, "status": any(r.Status), "idempotency_key": nil, "replayed": r.Replayed(),
-		"time": stamp(p.model.now),
+		"time": stamp(p.model.now), "run": "", "duration_ms": anything{}, "error": anything{}, "fault": anything{},
 	}
 	if key != "" {
 		entry["idempotency_key"] = key

@@ -28,9 +28,11 @@ CREATE TABLE ledger_entries (
   account_id      INTEGER NOT NULL REFERENCES accounts (id),
   kind            TEXT    NOT NULL,
   card_account_id INTEGER REFERENCES ledger_accounts (id),
+  transaction_id  TEXT,                                    -- that moved the money; null: none did
   created_at      INTEGER NOT NULL
 );
 CREATE INDEX ledger_entries_by_account ON ledger_entries (account_id);
+CREATE INDEX ledger_entries_by_transaction ON ledger_entries (transaction_id) WHERE transaction_id IS NOT NULL;
 -- Money that an owner moves, of which a card has few entries among those of its
 -- transactions.
 CREATE INDEX ledger_movements_by_account ON ledger_entries (account_id, id)
@@ -43,6 +45,14 @@ CREATE TABLE ledger_postings (
   ledger_account_id INTEGER NOT NULL REFERENCES ledger_accounts (id),
   amount            INTEGER NOT NULL,
   PRIMARY KEY (entry_id, ledger_account_id)
+) WITHOUT ROWID;
+
+-- What a card held at the end of each UTC day on which that changed.
+CREATE TABLE daily_balances (
+  ledger_account_id INTEGER NOT NULL REFERENCES ledger_accounts (id),
+  day               INTEGER NOT NULL,                      -- since 1970
+  balance           INTEGER NOT NULL,
+  PRIMARY KEY (ledger_account_id, day)
 ) WITHOUT ROWID;
 
 CREATE TABLE cards (
@@ -86,17 +96,31 @@ CREATE TABLE transactions (
   card_id        INTEGER NOT NULL REFERENCES cards (id),
   parent_id      INTEGER REFERENCES transactions (id), -- a settlement's authorization, a refund's settlement
   type           TEXT    NOT NULL,
+  state          TEXT,                                 -- of a purchase; null: a settlement or refund
   amount         INTEGER NOT NULL,
   fee            INTEGER NOT NULL,
   merchant_name  TEXT    NOT NULL,
   merchant_mcc   TEXT    NOT NULL,
   decline_reason TEXT,                                 -- null: no decline
+  decline_facts  TEXT,                                 -- JSON: what decided it; null: no decline
   created_at     INTEGER NOT NULL                      -- never decreases along the ids
 );
-CREATE INDEX transactions_by_account ON transactions (account_id, id, type, created_at, card_id);
-CREATE INDEX transactions_by_type ON transactions (account_id, type, created_at, amount, fee, card_id);
+CREATE INDEX transactions_by_account ON transactions (account_id, id, type, state, created_at, card_id);
+CREATE INDEX transactions_by_amount ON transactions (account_id, amount, id, type, state, created_at, card_id);
 CREATE INDEX transactions_by_card ON transactions (card_id, id, type, created_at);
 CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
+
+-- What the transactions of a UTC day come to.
+CREATE TABLE daily_sums (
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  card_id    INTEGER NOT NULL,                         -- 0: all cards of the account
+  day        INTEGER NOT NULL,                         -- since 1970
+  type       TEXT    NOT NULL,
+  count      INTEGER NOT NULL,
+  amount     INTEGER NOT NULL,
+  fee        INTEGER NOT NULL,
+  PRIMARY KEY (account_id, card_id, day, type)
+) WITHOUT ROWID;
 
 -- What the authorizations of a UTC calendar month came to: settled amounts, and
 -- held ones as long as they are not settled.
@@ -149,10 +173,12 @@ CREATE TABLE events (
   public_id      TEXT    NOT NULL UNIQUE,
   account_id     INTEGER NOT NULL REFERENCES accounts (id),
   type           TEXT    NOT NULL,
+  subject        TEXT    NOT NULL,  -- the id of what it is about
   payload_sealed BLOB    NOT NULL,  -- the body to send; it may hold a one-time code
   created_at     INTEGER NOT NULL
 );
 CREATE INDEX events_by_account ON events (account_id, id);
+CREATE INDEX events_by_subject ON events (subject);
 
 -- What one endpoint is to be told.
 CREATE TABLE deliveries (

@@ -156,6 +156,9 @@ func (tx *Tx) NewID(prefix string) string {
 	return vault.SeededToken(prefix, tx.random)
 }
 
+// Day numbers the UTC day of a time, from 0 on 1 January 1970.
+func Day(t time.Time) int64 { return t.UnixMilli() / (24 * time.Hour).Milliseconds() }
+
 // MoveClock advances the file's clock for every process that shares it, and
 // signals: what waited for a time may be due.
 func (tx *Tx) MoveClock(by time.Duration) error {

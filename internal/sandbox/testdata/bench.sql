@@ -29,9 +29,14 @@ WHERE account_id = 1 AND kind IN ('wallet', 'fees');
 
 -- 100,000 declines, one every 20 seconds, on all cards in turn.
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000 - 1)
-INSERT INTO transactions (id, public_id, account_id, card_id, type, amount, fee, merchant_name, merchant_mcc, created_at)
-SELECT i + 1, printf('txn_benchmark%08d', i + 1), 1, 1 + i % 10000, 'decline', 1250, 0, 'Big Ads', '7311', 1767225700000 + i * 20000
+INSERT INTO transactions (id, public_id, account_id, card_id, type, state, amount, fee, merchant_name, merchant_mcc, decline_reason, decline_facts, created_at)
+SELECT i + 1, printf('txn_benchmark%08d', i + 1), 1, 1 + i % 10000, 'decline', 'declined', 1250, 0, 'Big Ads', '7311', 'insufficient_funds', '{"asked":12.50}', 1767225700000 + i * 20000
 FROM n;
+
+INSERT INTO daily_sums (account_id, card_id, day, type, count, amount, fee)
+SELECT account_id, card_id, created_at / 86400000, type, COUNT(*), SUM(amount), SUM(fee) FROM transactions GROUP BY 2, 3, 4
+UNION ALL
+SELECT account_id, 0, created_at / 86400000, type, COUNT(*), SUM(amount), SUM(fee) FROM transactions GROUP BY 3, 4;
 
 -- Every card has spent something this month.
 INSERT INTO card_spending (card_id, month, amount) SELECT id, strftime('%Y-%m', 'now'), 100 + id FROM cards;

@@ -38,7 +38,7 @@ func authorize(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	reason, err := a.decline(c.Tx)
+	reason, facts, err := a.decline(c.Tx)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -49,7 +49,7 @@ func authorize(c *server.Call) (wire.Response, error) {
 	if reason == "" {
 		body.Transaction, err = a.approve(c)
 	} else {
-		body.Transaction, err = a.refuse(c, reason)
+		body.Transaction, err = a.refuse(c, reason, facts)
 		body.DeclineReason = &reason
 	}
 	return wire.Created(body), err
@@ -78,23 +78,31 @@ func isMCC(code string) bool {
 }
 
 // decline returns why the card is not accepted, the first reason when there
-// are several; "" when it is.
-func (a attempt) decline(tx *store.Tx) (declineReason, error) {
+// are several; "" when it is. The facts are what it was decided by.
+func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts, err error) {
+	now, err := tx.Now()
+	if err != nil {
+		return "", nil, err
+	}
+	facts = &Facts{
+		Asked: a.amount + a.fee, Balance: a.card.Balance, Limit: a.card.SpendingLimit, Month: monthOf(wire.Timestamp(now)), Allowed: a.card.AllowedCategories,
+	}
+	if facts.Spent, err = SpentThisMonth(tx, a.card.ID); err != nil {
+		return "", nil, err
+	}
 	switch allowed := a.card.AllowedCategories; {
 	case a.card.Status == card.Terminated:
-		return cardTerminated, nil
+		reason = cardTerminated
 	case a.card.Status == card.Frozen:
-		return cardFrozen, nil
-	case a.card.Balance < a.amount+a.fee:
-		return insufficientFunds, nil
+		reason = cardFrozen
+	case a.card.Balance < facts.Asked:
+		reason = insufficientFunds
 	case len(allowed) > 0 && !slices.Contains(allowed, card.CategoryOf(a.merchant.MCC)):
-		return categoryNotAllowed, nil
+		reason = categoryNotAllowed
+	case facts.Spent+a.amount > facts.Limit:
+		reason = spendingLimitExceeded
 	}
-	spent, err := SpentThisMonth(tx, a.card.ID)
-	if err == nil && spent+a.amount > a.card.SpendingLimit {
-		return spendingLimitExceeded, nil
-	}
-	return "", err
+	return reason, facts, nil
 }
 
 func (a attempt) approve(c *server.Call) (Transaction, error) {
@@ -108,7 +116,7 @@ func (a attempt) approve(c *server.Call) (Transaction, error) {
 	if err != nil {
 		return Transaction{}, err
 	}
-	err = ledger.Post(c.Tx, c.Account.ID, "authorized", debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
+	err = ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "authorized", debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
 	if err != nil {
 		return Transaction{}, err
 	}
@@ -118,9 +126,9 @@ func (a attempt) approve(c *server.Call) (Transaction, error) {
 	return shown, finish(c, a.card, balance, webhook.TransactionAuthorized, shown)
 }
 
-func (a attempt) refuse(c *server.Call, reason declineReason) (Transaction, error) {
+func (a attempt) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
 	shown, err := Record(c.Tx, c.Account.ID, New{
-		Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant, Reason: reason,
+		Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant, Reason: reason, Facts: facts,
 	})
 	if err != nil {
 		return Transaction{}, err

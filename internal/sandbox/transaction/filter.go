@@ -10,10 +10,15 @@ import (
 
 // Filter picks transactions of an account; what is empty picks all.
 type Filter struct {
+	ID       string
 	CardID   string
 	CardText string // as in card.Filter
 	Type     Type
-	From, To time.Time // both inclusive
+	// Purchases leaves settlements and refunds to the purchase that they belong to;
+	// State picks those of one.
+	Purchases bool
+	State     State
+	From, To  time.Time // both inclusive
 	// Sort is amount; else the order is that of time.
 	Sort       string
 	Descending bool
@@ -34,6 +39,8 @@ func (f Filter) Order() string {
 // Where is the condition, and its arguments, that a filter puts on transactions.
 func (f Filter) Where(accountID int64) (where string, args []any) {
 	switch {
+	case f.ID != "":
+		where, args = `WHERE account_id = ? AND public_id = ?`, []any{accountID, f.ID}
 	case f.CardID != "": // a foreign or unknown one has no row, so that nothing passes
 		where, args = `WHERE card_id = (SELECT id FROM cards WHERE public_id = ? AND account_id = ?)`, []any{f.CardID, accountID}
 	case f.CardText != "":
@@ -46,6 +53,12 @@ func (f Filter) Where(accountID int64) (where string, args []any) {
 	}
 	if f.Type != "" {
 		where, args = where+` AND type = ?`, append(args, f.Type)
+	}
+	if f.Purchases {
+		where += ` AND state IS NOT NULL`
+	}
+	if f.State != "" {
+		where, args = where+` AND state = ?`, append(args, f.State)
 	}
 	if !f.From.IsZero() {
 		where, args = where+` AND created_at >= ?`, append(args, ceilMilli(f.From).UnixMilli())
@@ -72,11 +85,53 @@ type Sum struct {
 	Fee    usd.Amount
 }
 
-// Sums returns the sum of each type that a filter picks any of.
+// Sums returns the sum of each type that a filter of cards and whole days picks any of.
 func Sums(tx *store.Tx, accountID int64, f Filter) ([]*Sum, error) {
-	where, args := f.Where(accountID)
+	where, args := f.dailyWhere(accountID)
 	return store.Select(tx, func(row store.Row) (*Sum, error) {
 		s := new(Sum)
 		return s, row.Scan(&s.Type, &s.Count, &s.Amount, &s.Fee)
-	}, `SELECT type, COUNT(*), SUM(amount), SUM(fee) FROM transactions `+where+` GROUP BY type`, args...)
+	}, `SELECT type, SUM(count), SUM(amount), SUM(fee) FROM daily_sums `+where+` GROUP BY type`, args...)
+}
+
+// dailyWhere is the condition, and its arguments, that a filter of cards and whole
+// days puts on daily sums.
+func (f Filter) dailyWhere(accountID int64) (where string, args []any) {
+	where, args = `WHERE account_id = ?`, []any{accountID}
+	if f.CardText == "" {
+		where += ` AND card_id = 0`
+	} else {
+		cards, cardArgs := card.Filter{Text: f.CardText}.Where(accountID)
+		where, args = where+` AND card_id IN (SELECT c.id FROM cards c `+cards+`)`, append(args, cardArgs...)
+	}
+	if !f.From.IsZero() {
+		where, args = where+` AND day >= ?`, append(args, store.Day(f.From))
+	}
+	if !f.To.IsZero() {
+		where, args = where+` AND day <= ?`, append(args, store.Day(f.To))
+	}
+	return where, args
+}
+
+// Count returns how many transactions a filter picks.
+func Count(tx *store.Tx, accountID int64, f Filter) (n int64, err error) {
+	where, args := f.Where(accountID)
+	_, err = tx.Get([]any{&n}, `SELECT COUNT(*) FROM transactions `+where, args...)
+	return n, err
+}
+
+// Day is what the transactions of a UTC day come to.
+type Day struct {
+	Day      int64
+	Settled  usd.Amount
+	Declines int64
+}
+
+// Days returns the days from one on that have any settlement or decline, of one card
+// or, with 0, of all, the oldest first.
+func Days(tx *store.Tx, accountID, cardID, from int64) ([]Day, error) {
+	return store.Select(tx, func(row store.Row) (d Day, err error) { return d, row.Scan(&d.Day, &d.Settled, &d.Declines) }, `
+		SELECT day, COALESCE(SUM(amount) FILTER (WHERE type = 'settlement'), 0), COALESCE(SUM(count) FILTER (WHERE type = 'decline'), 0)
+		FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ? AND type IN ('settlement', 'decline') GROUP BY day ORDER BY day`,
+		accountID, cardID, from)
 }

@@ -49,7 +49,7 @@ func finish(c *server.Call, on *card.Card, balance usd.Amount, event webhook.Eve
 		if err != nil {
 			return err
 		}
-		if err := ledger.Post(c.Tx, c.Account.ID, "fee", append(legs, ledger.On(ledger.Fees, done.Fee))...); err != nil {
+		if err := ledger.PostFor(c.Tx, c.Account.ID, done.ID, "fee", append(legs, ledger.On(ledger.Fees, done.Fee))...); err != nil {
 			return err
 		}
 	}

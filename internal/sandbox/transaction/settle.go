@@ -39,7 +39,10 @@ func settle(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if err := ledger.Post(c.Tx, c.Account.ID, "settled", legs...); err != nil {
+	if err := ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "settled", legs...); err != nil {
+		return wire.Response{}, err
+	}
+	if err := c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = ?`, Settled, authorized.rowID); err != nil {
 		return wire.Response{}, err
 	}
 	// The month of the authorization, whenever it is settled.
@@ -85,7 +88,11 @@ func refund(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	err = ledger.Post(c.Tx, c.Account.ID, "refunded", ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount))
+	err = c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = (SELECT parent_id FROM transactions WHERE id = ?)`, Refunded, settled.rowID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	err = ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "refunded", ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount))
 	if err != nil {
 		return wire.Response{}, err
 	}

@@ -50,6 +50,28 @@ type New struct {
 	Fee      usd.Amount
 	Merchant Merchant
 	Reason   declineReason // of a decline
+	Facts    *Facts        // of a decline
+}
+
+// State is what has become of a purchase.
+type State string
+
+// The states of a purchase.
+const (
+	Authorized State = "authorized"
+	Settled    State = "settled"
+	Refunded   State = "refunded" // in part or as a whole
+	Declined   State = "declined"
+)
+
+// Facts are what decided that a purchase was declined, as it stood then.
+type Facts struct {
+	Asked   usd.Amount `json:"asked"` // with the fee
+	Balance usd.Amount `json:"balance"`
+	Spent   usd.Amount `json:"spent"` // in the UTC calendar month
+	Limit   usd.Amount `json:"limit"`
+	Month   string     `json:"month"` // YYYY-MM
+	Allowed []string   `json:"allowed"`
 }
 
 // Record writes a transaction and returns what the API shows of it. It moves no
@@ -76,12 +98,33 @@ func Record(tx *store.Tx, accountID int64, n New) (shown Transaction, err error)
 		Merchant:  n.Merchant,
 		CreatedAt: wire.Timestamp(time.UnixMilli(created)),
 	}
+	var facts []byte
+	if n.Facts != nil {
+		facts = wire.Encode(n.Facts)
+	}
 	err = tx.Exec(`
-		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
-		                          decline_reason, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, ''), ?)`,
-		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, n.Reason, created)
-	return shown, err
+		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, state, amount, fee, merchant_name, merchant_mcc,
+		                          decline_reason, decline_facts, created_at)
+		VALUES (?, ?, ?, ?, ?, CASE ?5 WHEN 'authorization' THEN 'authorized' WHEN 'decline' THEN 'declined' END, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`,
+		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, n.Reason, string(facts), created)
+	if err != nil {
+		return Transaction{}, err
+	}
+	return shown, addToDay(tx, accountID, store.Day(time.UnixMilli(created)), n)
+}
+
+// addToDay counts a transaction among those of its card's and its account's day.
+func addToDay(tx *store.Tx, accountID, day int64, n New) error {
+	for _, cardID := range []int64{0, n.Card.ID} {
+		err := tx.Exec(`
+			INSERT INTO daily_sums (account_id, card_id, day, type, count, amount, fee) VALUES (?, ?, ?, ?, 1, ?, ?)
+			ON CONFLICT DO UPDATE SET count = count + 1, amount = amount + excluded.amount, fee = fee + excluded.fee`,
+			accountID, cardID, day, n.Type, n.Amount, n.Fee)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func scan(row store.Row) (t Transaction, err error) {

@@ -111,8 +111,6 @@ func (v *Delivery) setDue(at time.Time) {
 const (
 	onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
 		WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
-	newest = `d.id IN (SELECT d.id FROM deliveries d CROSS JOIN events e ON e.id = d.event_id
-		WHERE e.account_id = ? ORDER BY d.id DESC LIMIT ? OFFSET ?)` // in the order of the rows, which the limit ends
 	ofID = `e.account_id = ? AND d.public_id = ?`
 )
 
@@ -142,10 +140,22 @@ func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any
 	return deliveries, nil
 }
 
-// Newest returns a page of the deliveries to an account's endpoints, newest first,
-// and whether there is more.
-func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Page) (deliveries []*Delivery, more bool, err error) {
-	deliveries, err = readDeliveries(tx, keys, newest, accountID, page.Size+1, page.Offset())
+// Filter picks deliveries of an account; what is empty picks all.
+type Filter struct {
+	Subjects []string // the ids of what the events are about
+}
+
+// Newest returns a page of the deliveries that a filter picks, newest first, and
+// whether there is more.
+func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
+	// In the order of the rows, which the limit ends.
+	from, where, args := `deliveries d CROSS JOIN events e ON e.id = d.event_id`, `WHERE e.account_id = ?`, []any{accountID}
+	if len(f.Subjects) > 0 {
+		from = `events e CROSS JOIN deliveries d ON d.event_id = e.id`
+		where, args = where+` AND e.subject IN (SELECT value FROM json_each(?))`, append(args, string(wire.Encode(f.Subjects)))
+	}
+	deliveries, err = readDeliveries(tx, keys, `d.id IN (SELECT d.id FROM `+from+` `+where+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
+		append(args, page.Size+1, page.Offset())...)
 	slices.Reverse(deliveries)
 	deliveries, more = wire.Cut(page, deliveries)
 	return deliveries, more, err

@@ -68,12 +68,18 @@ func Emit(c *server.Call, event EventType, data any) error {
 	if err != nil {
 		return err
 	}
+	var about struct {
+		Data struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(body, &about) // our own
 	if body, err = c.Quirks.Rewrite(body); err != nil {
 		return err
 	}
 	eventID, err := c.Tx.Insert(`
-		INSERT INTO events (public_id, account_id, type, payload_sealed, created_at) VALUES (?, ?, ?, ?, ?)`,
-		publicID, c.Account.ID, event, c.Keys.Seal(vault.PayloadOfEvent, publicID, body), now.UnixMilli())
+		INSERT INTO events (public_id, account_id, type, subject, payload_sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		publicID, c.Account.ID, event, about.Data.ID, c.Keys.Seal(vault.PayloadOfEvent, publicID, body), now.UnixMilli())
 	if err != nil {
 		return err
 	}

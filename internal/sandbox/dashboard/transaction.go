@@ -1,0 +1,103 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func transactionPage() *page {
+	return &page{
+		Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", template: "transaction", read: readTransaction, actions: followUps(),
+	}
+}
+
+// followUps are what a merchant does with an earlier transaction.
+func followUps() []action {
+	const control = "POST " + server.Control
+	return []action{
+		{name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount", done: "The authorization is settled.", row: "row"},
+		{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is on the card.", row: "row"},
+	}
+}
+
+// purchase is a purchase with all that came of it.
+type purchase struct {
+	*activity.Record
+
+	Chain      []step
+	Entries    []*ledger.Entry
+	Deliveries []*webhook.Delivery
+}
+
+// step is a transaction of a purchase.
+type step struct {
+	transaction.Transaction
+
+	At time.Time
+}
+
+// Moved is what the step says about the money on the card: below zero, it leaves it.
+func (s step) Moved() usd.Amount {
+	switch s.Type {
+	case transaction.Refund:
+		return s.Amount
+	case transaction.Decline:
+		return 0
+	}
+	return -s.Amount
+}
+
+// Title tells purchases apart.
+func (p purchase) Title() string { return p.Merchant + " " + p.Amount.String() }
+
+func readTransaction(v *view) (any, error) {
+	chain, err := transaction.Chain(v.Tx, v.Account.ID, v.request.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: chain[0].ID}, wire.Page{Number: 1, Size: 1})
+	if err != nil {
+		return nil, err
+	}
+	p := purchase{Record: records[0]}
+	var ids []string
+	for _, t := range chain {
+		at, err := time.Parse(time.RFC3339, t.CreatedAt)
+		if err != nil {
+			return nil, err
+		}
+		p.Chain, ids = append(p.Chain, step{t, at}), append(ids, t.ID)
+	}
+	all := wire.Page{Number: 1, Size: pageSize}
+	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all); err != nil {
+		return nil, err
+	}
+	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{Subjects: ids}, all)
+	return p, err
+}
+
+// why explains a decline by what decided it.
+func why(r *activity.Record) string {
+	f := r.Facts
+	asked := grouped(f.Asked.String()) + " asked"
+	switch r.Reason {
+	case "insufficient_funds":
+		return fmt.Sprintf("%s; %s on the card", asked, grouped(f.Balance.String()))
+	case "spending_limit_exceeded":
+		month, _ := time.Parse("2006-01", f.Month) // our own
+		return fmt.Sprintf("%s; %s of %s spent in %s", asked, grouped(f.Spent.String()), grouped(f.Limit.String()), month.Format("January"))
+	case "category_not_allowed":
+		return fmt.Sprintf("MCC %s is %s; allowed: %s", r.MCC, card.CategoryOf(r.MCC), strings.Join(f.Allowed, ", "))
+	}
+	return ""
+}
