@@ -24,7 +24,7 @@ fail() {
 
 echo "== The files that the registry reads, and their sums"
 cd "$folder"
-files=("${release}_manifest.json")
+files=("${release}_manifest.json" "${release}_sandbox_oci.tar")
 for platform in {linux,darwin,windows}_{amd64,arm64}; do
   files+=("${release}_$platform.zip" "${release}_$platform.cdx.json")
 done

@@ -39,6 +39,7 @@ type settings struct {
 	wallet  usd.Amount
 	caFile  string
 	seed    string
+	health  string
 	level   slog.Level
 
 	privateWebhooks bool
@@ -59,7 +60,12 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level}))
-	if err := s.run(ctx, stdout, logger); err != nil {
+	if s.health != "" {
+		err = look(ctx, s.health)
+	} else {
+		err = s.run(ctx, stdout, logger)
+	}
+	if err != nil {
 		_, _ = fmt.Fprintf(log, "sandbox: %v\n", err)
 		return exitFailed
 	}
@@ -77,6 +83,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	flags.StringVar(&s.seed, "seed", "", "YAML file with the world that a new file begins with")
 	flags.StringVar(&s.caFile, "webhook-ca", "", "PEM file of a certificate authority to trust for webhooks, beside the system's")
 	flags.BoolVar(&s.privateWebhooks, "allow-private-webhooks", false, "deliver to private addresses also when --listen is not on loopback")
+	flags.StringVar(&s.health, "health", "", "look whether the sandbox at this URL answers, and end")
 	flags.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug (every request), info, warn or error")
 	balance := flags.String("initial-balance", sandbox.DefaultInitialBalance.String(), "USD in the wallet of a new file")
 	flags.Usage = func() {

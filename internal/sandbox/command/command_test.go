@@ -3,6 +3,7 @@ package command_test
 import (
 	"bytes"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,6 +104,27 @@ func runRefused(t *testing.T, arguments ...string) string {
 		t.Errorf("ended with %d: %s", code, log.String())
 	}
 	return log.String()
+}
+
+// A health check tells a sandbox from another server, and from none.
+func TestMainLooksAtHealth(t *testing.T) {
+	t.Parallel()
+	r := runMain(t, "--data", ":memory:")
+	for _, address := range []string{r.Root(), r.Root() + "/", r.URL} {
+		var out, log bytes.Buffer
+		if code := command.Main(t.Context(), []string{"--health", address}, &out, &log); code != 0 || out.Len()+log.Len() > 0 {
+			t.Errorf("%s: ended with %d: %s%s", address, code, out.String(), log.String())
+		}
+	}
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for address, text := range map[string]string{other.URL: "404 Not Found is no sandbox", gone.URL: "no sandbox answers", "%": "want a URL"} {
+		if said := runRefused(t, "--health", address); !strings.Contains(said, text) {
+			t.Errorf("%s: %s", address, said)
+		}
+	}
 }
 
 // Two servers cannot have one address, and the second one says what to do.

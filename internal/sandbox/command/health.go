@@ -1,0 +1,39 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+)
+
+// healthTime is how long a sandbox may take to answer.
+const healthTime = 3 * time.Second
+
+// look returns an error unless a sandbox answers at an address: to a call without a
+// key, as the API does.
+func look(ctx context.Context, address string) error {
+	limited, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	root := strings.TrimSuffix(strings.TrimSuffix(address, "/"), server.API)
+	request, err := http.NewRequestWithContext(limited, http.MethodGet, root+server.API+"/bins", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("--health %s: want a URL, such as http://127.0.0.1:8420", address)
+	}
+	client := http.Client{Transport: &http.Transport{Proxy: nil}} // of nobody's business but the sandbox's
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("no sandbox answers at %s: %w", root, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, wire.MaxBody))
+	if err != nil || response.StatusCode != http.StatusUnauthorized || !strings.Contains(string(body), wire.CodeUnauthorized) {
+		return fmt.Errorf("what answers at %s with %s is no sandbox", root, response.Status)
+	}
+	return nil
+}
