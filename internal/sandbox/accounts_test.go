@@ -40,3 +40,31 @@ func TestOneFaultIsRemoved(t *testing.T) {
 	}
 	s.Call(http.MethodDelete, faults+fmt.Sprint(left[0]["id"]), `{"x":1}`).Refused(400, "invalid_request", "")
 }
+
+// What every account meets is changed by the first one's key alone.
+func TestOthersChangeNothingForAll(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key"))
+	for _, call := range [][3]string{
+		{http.MethodPost, "/clock", `{"advance":"1h"}`}, {http.MethodPut, "/limits", `{}`}, {http.MethodPut, "/quirks", `{}`},
+		{http.MethodPost, "/faults", `{"method":"GET","path":"/bins","then":{"status":503}}`}, {http.MethodDelete, "/faults", ""}, {http.MethodDelete, "/faults/1", ""},
+		{http.MethodPost, "/seed", `{}`}, {http.MethodPost, "/reset", ""},
+	} {
+		other.Call(call[0], "/_sandbox"+call[1], call[2]).Refused(403, "first_account_only", "first account")
+	}
+	for _, path := range []string{"/clock", "/limits", "/quirks", "/faults"} {
+		other.Get("/_sandbox" + path).OK(200)
+	}
+}
+
+func TestAccountsAreCapped(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for range 99 {
+		s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
+	}
+	s.Post("/_sandbox/accounts", `{"state":"ready"}`).Refused(400, "invalid_request", "100 accounts")
+	s.Post("/_sandbox/reset", "").OK(200)
+	s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
+}

@@ -94,7 +94,7 @@ func TestLedgerNoticesEveryError(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	s := start(t, func(o *sandboxtest.Options) { o.APIKey = "sk_live_sandbox_chosen" }, stopped)
+	s := start(t, func(o *sandboxtest.Options) { o.APIKey = "sk_live_sandbox_chosen_0123456789abcdef" }, stopped)
 	addresses := s.Get("/api/v1/wallet/deposit-address").Raw
 	id := s.Issue("100")
 	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, sandboxtest.IdempotencyKey, "k").OK(201)

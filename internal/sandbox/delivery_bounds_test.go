@@ -90,7 +90,7 @@ func TestLocalTargetsAreRefused(t *testing.T) {
 	inbox := sandboxtest.NewReceiver(t, nil)
 	s := start(t, inbox.Trusted, func(o *sandboxtest.Options) { o.PublicWebhooks = true })
 	port := inbox.URL[strings.LastIndex(inbox.URL, ":"):]
-	hosts := []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.1.2.3", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "100.64.0.1", "0.0.0.0", "0.1.2.3", "198.18.0.1", "240.0.0.1", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fec0::1]"}
+	hosts := []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.1.2.3", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "100.64.0.1", "0.0.0.0", "0.1.2.3", "198.18.0.1", "240.0.0.1", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fec0::1]", "[::ffff:0:127.0.0.1]", "[2001:db8::1]", "[100::1]", "192.88.99.1"}
 	own, err := net.InterfaceAddrs() // also where it is no private one
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ type kept struct {
 func fill(t *testing.T) (k kept) {
 	t.Helper()
 	var log bytes.Buffer
-	s := start(t, on(filepath.Join(t.TempDir(), "s.db")), withKey("sk_live_sandbox_planted"),
+	s := start(t, on(filepath.Join(t.TempDir(), "s.db")), withKey("sk_live_sandbox_planted_0123456789abcdef"),
 		logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	release := keepLog(t, s.path)
 	other := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)

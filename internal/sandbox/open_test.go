@@ -34,7 +34,7 @@ func TestOpenRefuses(t *testing.T) {
 		options sandbox.Options
 		text    string
 	}{
-		"another master key": {sandbox.Options{Path: rekeyed}, "does not fit its first account"},
+		"another master key": {sandbox.Options{Path: rekeyed}, "does not fit its accounts"},
 		"no path":            {sandbox.Options{}, "give a path"},
 		"a folder":           {sandbox.Options{Path: folder}, "not a regular file"},
 		"no such folder":     {sandbox.Options{Path: filepath.Join(folder, "none", "x.db")}, "create it first"},
@@ -44,7 +44,7 @@ func TestOpenRefuses(t *testing.T) {
 		"a bare prefix":      {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_"}, "letters, digits"},
 		"a key of two lines": {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_a\n_other"}, "letters, digits"},
 		"a key with a quote": {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_';_other"}, "letters, digits"},
-		"another key":        {sandbox.Options{Path: keyed, APIKey: "sk_live_sandbox_other"}, "another API key"},
+		"another key":        {sandbox.Options{Path: keyed, APIKey: "sk_live_sandbox_other_0123456789abcdef"}, "another API key"},
 	} {
 		box, err := sandbox.Open(t.Context(), c.options)
 		if err == nil {
@@ -198,12 +198,12 @@ func TestReopen(t *testing.T) {
 func TestChosenKey(t *testing.T) {
 	t.Parallel()
 	file := on(filepath.Join(t.TempDir(), "s.db"))
-	s := open(t, file, withKey("sk_live_sandbox_mine"))
+	s := open(t, file, withKey("sk_live_sandbox_mine_0123456789abcdef"))
 	s.Get("/api/v1/bins").OK(200)
 	s.close()
 	for _, key := range []string{"", s.Key} {
 		s = open(t, file, withKey(key))
-		if s.Key != "sk_live_sandbox_mine" {
+		if s.Key != "sk_live_sandbox_mine_0123456789abcdef" {
 			t.Errorf("the key is %q", s.Key)
 		}
 		s.close()
@@ -312,7 +312,7 @@ func TestNoSecretAtRest(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	folder := t.TempDir()
-	s := open(t, on(filepath.Join(folder, "s.db")), withKey("sk_live_sandbox_planted"), logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	s := open(t, on(filepath.Join(folder, "s.db")), withKey("sk_live_sandbox_planted_0123456789abcdef"), logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	secrets := []string{s.Key, "planted-webhook-secret", "planted-path-token", "planted-query-token"}
 	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1/planted-path-token?t=planted-query-token","events":["*"],"secret":"planted-webhook-secret"}`, sandboxtest.IdempotencyKey, "k").OK(201)
 	secrets = append(secrets, s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`, sandboxtest.IdempotencyKey, "l").Text("secret"))

@@ -47,8 +47,9 @@ type Options struct {
 	Seed           []byte           // a world to begin an unused file with; see package seed
 }
 
-// keyForm is what a header, and a shell that reads the key from a file, take as it is.
-var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{1,200}$`)
+// keyForm is what a header, and a shell that reads the key from a file, take as it is,
+// and nobody guesses.
+var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{16,200}$`)
 
 // Sandbox is an open service. Several may share a file, in one process or many.
 type Sandbox struct {
@@ -75,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, fmt.Errorf("a sandbox's API key begins with %s; a real key has no place in it", vault.KeyPrefix)
 	}
 	if o.APIKey != "" && !keyForm.MatchString(o.APIKey) {
-		return nil, fmt.Errorf("a sandbox's API key is %s and 1 to 200 letters, digits, - or _", vault.KeyPrefix)
+		return nil, fmt.Errorf("a sandbox's API key is %s and 16 to 200 letters, digits, - or _", vault.KeyPrefix)
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now

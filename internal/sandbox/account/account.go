@@ -80,8 +80,18 @@ type New struct {
 	Balance  usd.Amount // deposited at once
 }
 
+// maxAccounts is how many a file holds.
+const maxAccounts = 100
+
 // Create adds an account with its ledger and returns its API key.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
+	var held int64
+	if _, err := tx.Get([]any{&held}, `SELECT COUNT(*) FROM accounts`); err != nil {
+		return "", err
+	}
+	if held >= maxAccounts {
+		return "", wire.Invalid("there are %d accounts already, which is the most that a sandbox holds; a reset removes all but the first", held)
+	}
 	key = keys.APIKey(n.PublicID)
 	var sealed []byte
 	if n.Key != "" {

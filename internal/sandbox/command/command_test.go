@@ -60,9 +60,9 @@ func TestMainRefuses(t *testing.T) {
 		"a bad address": {[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999"},
 		"no CA file":    {[]string{"--data", ":memory:", "--webhook-ca", "none.pem"}, 1, "none.pem"},
 		"no CA in it":   {[]string{"--data", ":memory:", "--webhook-ca", "command_test.go"}, 1, "PEM"},
-		"a key's file":  {[]string{"--api-key-file", "sk_live_sandbox_planted"}, 2, "sk_live_…"},
-		"a key alone":   {[]string{"sk_live_sandbox_planted"}, 2, "unexpected argument"},
-		"key for money": {[]string{"--initial-balance", "sk_live_sandbox_planted"}, 2, "--initial-balance"},
+		"a key's file":  {[]string{"--api-key-file", "sk_live_sandbox_planted_0123456789abcdef"}, 2, "sk_live_…"},
+		"a key alone":   {[]string{"sk_live_sandbox_planted_0123456789abcdef"}, 2, "unexpected argument"},
+		"key for money": {[]string{"--initial-balance", "sk_live_sandbox_planted_0123456789abcdef"}, 2, "--initial-balance"},
 		"help":          {[]string{"--help"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,14 +82,14 @@ func TestMainRefuses(t *testing.T) {
 func TestMainTakesAKey(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte("sk_live_sandbox_mine\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("sk_live_sandbox_mine_0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := runMain(t, "--data", ":memory:", "--api-key-file", file)
-	if r.Get("/bins").OK(200); r.Key != "sk_live_sandbox_mine" {
+	if r.Get("/bins").OK(200); r.Key != "sk_live_sandbox_mine_0123456789abcdef" {
 		t.Errorf("the key is %q", r.Key)
 	}
-	argument := runMain(t, "--data", ":memory:", "--api-key", "sk_live_sandbox_shown")
+	argument := runMain(t, "--data", ":memory:", "--api-key", "sk_live_sandbox_shown_0123456789abcdef")
 	argument.stop()
 	if code := <-argument.ended; code != 0 || !strings.Contains(argument.log.String(), "--api-key-file") {
 		t.Errorf("ended with %d, and without a warning: %s", code, argument.log)

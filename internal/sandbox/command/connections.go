@@ -27,7 +27,9 @@ type connections struct {
 }
 
 func newConnections() *connections {
-	return &connections{most: min(maxConnections, maxFiles()-otherFiles), open: map[net.Conn]*list.Element{}}
+	files := maxFiles()
+	// Where few may be open, callers and all else share them.
+	return &connections{most: min(maxConnections, max(files-otherFiles, files/2)), open: map[net.Conn]*list.Element{}}
 }
 
 // changed is the ConnState of an http.Server.

@@ -25,26 +25,36 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server
 	)
 	return []server.Route{
 		{Method: http.MethodGet, Path: clock, Handle: readClock},
-		{Method: http.MethodPost, Path: clock, Handle: moveClock},
+		{Method: http.MethodPost, Path: clock, Handle: forAll(moveClock)},
 		{Method: http.MethodGet, Path: accounts, Handle: listAccounts},
 		{Method: http.MethodPost, Path: accounts, Handle: createAccount},
 		{Method: http.MethodGet, Path: server.Control + "/api-key", Handle: readKey},
 		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
 		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serveContract},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
-		{Method: http.MethodPut, Path: limits, Handle: replaceLimits},
+		{Method: http.MethodPut, Path: limits, Handle: forAll(replaceLimits)},
 		{Method: http.MethodGet, Path: limits + "/used", Handle: readUsed(counters)},
 		{Method: http.MethodGet, Path: quirks, Handle: readQuirks},
-		{Method: http.MethodPut, Path: quirks, Handle: replaceQuirks},
+		{Method: http.MethodPut, Path: quirks, Handle: forAll(replaceQuirks)},
 		{Method: http.MethodGet, Path: faults, Handle: listFaults},
-		{Method: http.MethodPost, Path: faults, Handle: addFault},
-		{Method: http.MethodDelete, Path: faults, Handle: clearFaults},
-		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: removeFault},
+		{Method: http.MethodPost, Path: faults, Handle: forAll(addFault)},
+		{Method: http.MethodDelete, Path: faults, Handle: forAll(clearFaults)},
+		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: forAll(removeFault)},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
 		{Method: http.MethodPost, Path: server.Control + "/reset", Before: recorder.Flush, Handle: func(c *server.Call) (wire.Response, error) {
 			return reset(c, counters)
 		}},
+	}
+}
+
+// forAll has only the first account change what every account meets.
+func forAll(change func(*server.Call) (wire.Response, error)) func(*server.Call) (wire.Response, error) {
+	return func(c *server.Call) (wire.Response, error) {
+		if err := FirstOnly(c, "changes what every account meets"); err != nil {
+			return wire.Response{}, err
+		}
+		return change(c)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
 
@@ -36,6 +38,7 @@ type Dashboard struct {
 	names       []string
 	crossOrigin *http.CrossOriginProtection
 	sessions    *sessions
+	logins      *semaphore.Weighted // log-ins by key that run
 	link        *link
 	secret      []byte // of the tokens of forms
 	pages       []*page
@@ -55,7 +58,7 @@ func New(o Options) (*Dashboard, error) {
 	d := &Dashboard{
 		server: o.Server, next: o.Next, address: address, names: append(o.Names, "localhost"),
 		crossOrigin: http.NewCrossOriginProtection(), sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
-		link: newLink(o.Now), secret: []byte(rand.Text()), pages: pages(), closing: make(chan struct{}),
+		logins: semaphore.NewWeighted(maxLogins), link: newLink(o.Now), secret: []byte(rand.Text()), pages: pages(), closing: make(chan struct{}),
 	}
 	d.close = sync.OnceFunc(func() { close(d.closing) })
 	assets, err := hashAssets()

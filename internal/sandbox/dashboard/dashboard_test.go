@@ -182,7 +182,9 @@ func TestDetailsOnlyWhenPressed(t *testing.T) {
 	pan, page := details.Text("pan"), "/cards/"+card
 	grouped := fmt.Sprint(pan[:4], " ", pan[4:8], " ", pan[8:12], " ", pan[12:])
 	b.get(page).lacks(t, pan, grouped)
-	shown := b.post(page, "details").has(t, grouped, details.Text("cvv"))
+	const goes = `<meta http-equiv="refresh" content="60">` // the number, with a page that is left alone
+	b.get(page).lacks(t, goes)
+	shown := b.post(page, "details").has(t, grouped, details.Text("cvv"), goes)
 	if got := shown.Header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control is %q", got)
 	}

@@ -20,6 +20,10 @@ const (
 	maxLogin = 8 << 10
 	// formTime is how long a form may take to be sent.
 	formTime = 10 * time.Second
+	// maxLogins is how many log-ins by key may run, and failedTime what one with a wrong
+	// key takes, so that keys are not tried by the thousands.
+	maxLogins  = 4
+	failedTime = time.Second
 )
 
 // showLogin asks for a key, or takes the link. What only looks ahead, as browsers
@@ -95,6 +99,11 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 		d.askForKey(w, r, http.StatusForbidden, "The form was too old. Try again.")
 		return
 	}
+	if !d.logins.TryAcquire(1) {
+		d.askForKey(w, r, http.StatusTooManyRequests, "Too many log-ins fail at this moment. Try again in a second.")
+		return
+	}
+	defer d.logins.Release(1)
 	var (
 		found bool
 		by    account.Account
@@ -107,6 +116,10 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 	case refused != nil:
 		d.showError(w, r, refused)
 	case !found:
+		select {
+		case <-time.After(failedTime):
+		case <-r.Context().Done():
+		}
 		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server printed it as VCARD_API_KEY.")
 	default:
 		d.begin(w, r, by.ID)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,35 @@ func TestPagesWantALogin(t *testing.T) {
 		t.Errorf("the login led to %s", got)
 	}
 	b.get("/login").has(t, "<h1>Overview</h1>")
+}
+
+// Keys are not tried by the thousands, and who has the right one is not kept out for long.
+func TestFailedLoginsAreSlow(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	var browsers []*browser
+	for range 20 {
+		b := newBrowser(t, s)
+		b.get("/login")
+		browsers = append(browsers, b)
+	}
+	began := time.Now()
+	var (
+		running sync.WaitGroup
+		told    atomic.Int32
+	)
+	for _, b := range browsers {
+		running.Go(func() {
+			if b.post("/login", "", "key", s.Key+"x").StatusCode == http.StatusTooManyRequests {
+				told.Add(1)
+			}
+		})
+	}
+	running.Wait()
+	if took := time.Since(began); took < time.Second || told.Load() == 0 {
+		t.Errorf("20 wrong keys took %s, %d were told to wait", took, told.Load())
+	}
+	browsers[0].post("/login", "", "key", s.Key).has(t, "<h1>Overview</h1>")
 }
 
 // Somebody who opens the page to log in twice may use either.

@@ -39,8 +39,8 @@ func refuseLocal(_ context.Context, _, address string, _ syscall.RawConn) error 
 func special() []netip.Prefix {
 	var all []netip.Prefix
 	for _, network := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4", // RFC 6890
-		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fec0::/10",
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "240.0.0.0/4", // RFC 6890
+		"::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/32", "2001:db8::/32", "2002::/16", "fec0::/10",
 	} {
 		all = append(all, netip.MustParsePrefix(network))
 	}
