@@ -41,6 +41,7 @@ type cardData struct {
 	cardFigures
 
 	Held     usd.Amount
+	Time     timeline
 	Details  *cardDetails // only in response to the press that asks for them
 	Timeline []*activity.Record
 
@@ -72,6 +73,9 @@ func readCard(v *view) (any, error) {
 		return nil, err
 	}
 	if data.Held, err = c.Held(v.Tx); err != nil {
+		return nil, err
+	}
+	if data.Time, err = v.timeline(&data.cardFigures); err != nil {
 		return nil, err
 	}
 	if details := new(cardDetails); v.response("details", details) {

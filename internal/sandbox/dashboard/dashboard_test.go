@@ -305,7 +305,7 @@ func TestBars(t *testing.T) {
 		s.Get("/cards/" + card + "/details").OK(200)
 	}
 	for limit, want := range map[string]string{
-		"1000": `3 of 1000</td><td class="share"><svg class="bar" [^>]*><rect [^>]*><rect class="part" width="1"`,
+		"1000": `3 of 1,000</td><td class="share"><svg class="bar" [^>]*><rect [^>]*><rect class="part" width="1"`,
 		"4":    `3 of 4</td><td class="share"><svg class="bar" [^>]*><rect [^>]*><rect class="part" width="75"`,
 		"3":    `3 of 3</td><td class="share"><svg class="bar full" [^>]*><rect [^>]*><rect class="part" width="100"`,
 		"2":    `3 of 2</td><td class="share"><svg class="bar full" [^>]*><rect [^>]*><rect class="part" width="100"`,

@@ -26,6 +26,7 @@ type overview struct {
 	card.Counts
 
 	Start    *gettingStarted // in place of figures, while there is no card
+	Time     timeline
 	Spending chart
 	Limits   []limitUse
 	Newest   []*activity.Record
@@ -86,6 +87,9 @@ func readOverview(v *view) (any, error) {
 			Key *string `json:"api_key"`
 		}{&o.Start.Key}
 		v.response("show-key", &shown)
+	}
+	if o.Time, err = v.timeline(nil); err != nil {
+		return nil, err
 	}
 	const largest, newest = 8, 12
 	spending, total, err := transaction.LargestSpending(v.Tx, v.Account.ID, largest)

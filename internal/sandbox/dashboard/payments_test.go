@@ -228,3 +228,26 @@ func TestPurchase(t *testing.T) {
 	}
 	s.Balanced()
 }
+
+// The overview and the card have each day's settled money, declines and, of the card,
+// the balance, as a picture and as a table.
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, sandboxtest.StartingAt(day(1)))
+	card, other := s.Issue("500", `"label":"ads"`), s.Issue("500")
+	s.Settle(s.Authorize(card, "100", "7311").Transaction(), "").OK(201)
+	s.Advance("48h")
+	s.Settle(s.Authorize(card, "50", "7311").Transaction(), "").OK(201)
+	s.Settle(s.Authorize(other, "25", "7311").Transaction(), "").OK(201)
+	s.Authorize(card, "9000", "7311").OK(201)
+	page := b.get("/cards/"+card).has(t, "150.00 USD, 1 declined", `id="day-2026-03-01"><td>2026-03-01</td><td class="number">100.00</td><td class="number">0</td><td class="number">400.00</td>`,
+		`id="day-2026-03-03"><td>2026-03-03</td><td class="number">50.00</td><td class="number">1</td><td class="number">350.00</td>`, `height="96"><title>2026-03-01: 100.00 USD`, `height="48"><title>2026-03-03: 50.00 USD`)
+	if got := regexp.MustCompile(`class="balance" points="([^"]*)"`).FindStringSubmatch(page.text); got == nil || got[1] != "275,4 285,4 295,16" {
+		t.Errorf("the line of the balance is %q", got)
+	}
+	b.get("/?days=7").has(t, "175.00 USD, 1 declined", `id="day-2026-03-03"><td>2026-03-03</td><td class="number">75.00</td><td class="number">1</td></tr>`, `viewBox="0 0 70 100"`,
+		`href="?days=90"`, `href="?days=7" aria-current="true"`).lacks(t, `class="balance"`)
+	s.Advance("192h")
+	b.get("/?days=7").has(t, "0.00 USD").lacks(t, `id="day-2026`)
+	b.get("/?days=90").has(t, "175.00 USD, 1 declined")
+}
