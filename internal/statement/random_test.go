@@ -62,8 +62,8 @@ type world struct {
 	what    []string // since the last plan
 	written string
 
-	applied, refused, between, stopped int
-	did                                map[statement.Action]int
+	applied, refused, inARow, between, stopped int
+	did                                        map[statement.Action]int
 }
 
 func (w *world) note(format string, args ...any) {
@@ -103,12 +103,14 @@ func (w *world) step(n int) {
 	if code, output := w.Run(append([]string{"plan", "-no-color", "-input=false", "-out=plan"}, flags...)...); code != 0 {
 		w.refused++
 		w.note("refused: %s", output)
-		for name, card := range w.cards { // which frees them of a top-up that forbids a withdrawal, or the like
-			delete(card, "top_up")
-			w.cards[name] = card
+		if w.inARow++; w.inARow > 2 { // an apply has stopped before a withdrawal that a top-up forbids now
+			for _, card := range w.cards {
+				delete(card, "top_up")
+			}
 		}
 		return
 	}
+	w.inARow = 0
 	text := w.show()
 	_, stated := read(w.t, text)
 	for _, card := range stated.Cards {
@@ -164,7 +166,11 @@ func (w *world) deposit() {
 
 // spend buys something on a card, which may be declined.
 func (w *world) spend(id string) usd.Amount {
-	amount := w.usd(1, 9000)
+	var card struct {
+		Balance usd.Amount `json:"balance"`
+	}
+	w.s.Get("/cards/" + id).Into(&card)
+	amount := w.usd(1, int(card.Balance)+1000)
 	var answer struct {
 		DeclineReason *string `json:"decline_reason"`
 	}
@@ -228,7 +234,7 @@ func (w *world) edit(e *edit) {
 	name := names[w.r.IntN(len(names))]
 	card := e.cards[name]
 	w.note("edit %s", name)
-	switch w.r.IntN(13) {
+	switch w.r.IntN(14) {
 	case 0, 1, 2:
 		card["amount"] = w.usd(0, 40000)
 		if w.cards[name] == nil {
@@ -236,24 +242,24 @@ func (w *world) edit(e *edit) {
 		}
 	case 3:
 		card["frozen"] = []any{true, false, nil}[w.r.IntN(3)]
-	case 4:
-		below := 100 + w.r.IntN(4900)
+	case 4, 5:
+		below := 100 + w.r.IntN(9900)
 		card["top_up"] = map[string]any{"below": json.Number(usd.Cents(int64(below)).String()), "to": w.usd(below, below+10000)}
-	case 5:
-		delete(card, "top_up")
 	case 6:
-		card["label"] = fmt.Sprint("label-", w.r.IntN(1000))
+		delete(card, "top_up")
 	case 7:
-		card["auto_freeze_at"] = w.usd(100, 5000)
+		card["label"] = fmt.Sprint("label-", w.r.IntN(1000))
 	case 8:
-		card["lifecycle"] = []any{map[string]any{"create_before_destroy": w.r.IntN(2) == 0}}
+		card["auto_freeze_at"] = w.usd(100, 5000)
 	case 9:
-		delete(e.cards, name)
+		card["lifecycle"] = []any{map[string]any{"create_before_destroy": w.r.IntN(2) == 0}}
 	case 10:
-		w.move(e, name)
+		delete(e.cards, name)
 	case 11:
-		w.forget(e, name)
+		w.move(e, name)
 	case 12:
+		w.forget(e, name)
+	case 13:
 		w.adopt(e)
 	}
 }
