@@ -110,11 +110,16 @@ func (r *reader) add(card *Card) {
 	r.statement.Cards = append(r.statement.Cards, *card)
 }
 
+func (r *reader) note(address, reason string, mayTake bool) {
+	r.statement.Unknown = append(r.statement.Unknown, Unknown{address, reason, mayTake})
+}
+
 // unknown notes a value that the plan does not have, and what it may mean.
 func (r *reader) unknown(card *Card, name string, may ...Action) {
-	r.statement.Unknown = append(r.statement.Unknown, Unknown{card.Address, name + " is known only during apply"})
+	mayTake := card.isNew || slices.Contains(may, Fund) || slices.Contains(may, TopUp)
+	r.note(card.Address, name+" is known only during apply", mayTake)
 	card.Actions = append(card.Actions, may...)
-	card.mayTake = card.mayTake || card.isNew || slices.Contains(may, Fund) || slices.Contains(may, TopUp)
+	card.mayTake = card.mayTake || mayTake
 }
 
 func (r *reader) issue(card *Card) error {
@@ -141,7 +146,7 @@ func (r *reader) terminate(card *Card, before values) error {
 	case err != nil:
 		return err
 	case balance == nil:
-		r.statement.Unknown = append(r.statement.Unknown, Unknown{card.Address, "the balance that returns is not in the plan"})
+		r.note(card.Address, "the balance that returns is not in the plan", false)
 	default:
 		card.Sums.Returns = *balance
 	}
@@ -219,7 +224,7 @@ func configures(before, after values) bool {
 		case "amount", "balance", "frozen", "status", "topped_up":
 			continue
 		}
-		if !after.isUnknown(name) && !reflect.DeepEqual(before.known[name], value) {
+		if !reflect.DeepEqual(before.known[name], value) {
 			return true
 		}
 	}
@@ -249,7 +254,7 @@ func (r *reader) action(a *tfjson.ActionInvocation) error {
 		return err
 	case word == Freeze || word == Unfreeze:
 	case amount == nil && word == Withdraw && !config.isUnknown("amount"):
-		r.statement.Unknown = append(r.statement.Unknown, Unknown{a.Address, "withdraws all that the card holds at that moment"})
+		r.note(a.Address, "withdraws all that the card holds at that moment", false)
 	case amount == nil:
 		r.unknown(card, "amount", word)
 		card.Actions = card.Actions[:1]
@@ -264,18 +269,15 @@ func (r *reader) action(a *tfjson.ActionInvocation) error {
 
 // incomplete notes why the plan may not be all that there is to do.
 func (r *reader) incomplete(plan *Plan) {
-	note := func(address, reason string) {
-		r.statement.Unknown = append(r.statement.Unknown, Unknown{address, reason})
-	}
 	if plan.Errored {
-		note("", "the plan failed, and shows only a part")
+		r.note("", "the plan failed, and shows only a part", true)
 	}
 	for _, deferred := range plan.DeferredChanges {
 		if deferred != nil && deferred.ResourceChange != nil {
-			note(deferred.ResourceChange.Address, "is left to a later plan")
+			r.note(deferred.ResourceChange.Address, "is left to a later plan", true)
 		}
 	}
 	if plan.Complete != nil && !*plan.Complete && !plan.Errored && len(plan.DeferredChanges) == 0 {
-		note("", "the plan is of a part only, as with -target")
+		r.note("", "the plan is of a part only, as with -target", true)
 	}
 }

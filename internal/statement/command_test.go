@@ -115,7 +115,8 @@ func TestRules(t *testing.T) {
 	spends := planWith(update(held, with("amount", "150", "topped_up", "20"), ""))
 	unknown := planWith(update(held, replaceMember(held, "amount", "null"), `"amount":true`))
 	everything := invoke("vcard_card_withdraw", `"card_id":"card_1"`, "")
-	issues := planWith(change("vcard_card.new", `"create"`, "", created, "", ""))
+	issue := change("vcard_card.new", `"create"`, "", created, "", "")
+	issues := planWith(issue)
 	for _, test := range []struct {
 		plan  string
 		flags string
@@ -126,7 +127,11 @@ func TestRules(t *testing.T) {
 		{spends, "-max-net 69.99", "-max-net 69.99: the wallet pays 70.00"},
 		{unknown, "-max-net 1000", "-max-net 1000.00: the wallet may pay more: vcard_card.a: amount is known only during apply"},
 		{everything, "-max-net 0", ""},
+		{planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")), "-max-net 1000", "may pay more: vcard_card.new"},
+		{planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")), "-max-card 1000", "vcard_card.new may get more"},
+		{planWith(update(held, held, `"topped_up":true`)), "-max-net 1000", "may pay more: vcard_card.a: topped_up"},
 		{planWith("", `,"complete":false`), "-max-net 0", "the wallet may pay more: the plan is of a part"},
+		{planWith("", `,"deferred_changes":[{"resource_change":`+issue+"}]"), "-max-net 0", "may pay more: vcard_card.new: is left to a later plan"},
 		{planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "-max-net 0", ""},
 		{spends, "-max-card 70", ""},
 		{spends, "-max-card 69.99", "-max-card 69.99: vcard_card.a gets 70.00"},
@@ -174,7 +179,9 @@ func TestDuplicates(t *testing.T) {
 	const refused, noList = "the live card card_9 has its label", "data \"vcard_cards\" \"all\" {\n}\n"
 	accounts := `,"configuration":{"root_module":{
 		"resources":[{"address":"data.vcard_cards.all","mode":"data","provider_config_key":"vcard"},{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard"}],
-		"module_calls":{"m":{"module":{"resources":[{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard.other"}]}}}}}`
+		"module_calls":{"m":{"module":{"resources":[
+			{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard.other"},{"address":"data.vcard_cards.other","mode":"data","provider_config_key":"vcard.other"}]}}}}}`
+	inModule := strings.Replace(issues, "vcard_card.new", `module.m[\"a.b\"].vcard_card.new`, 1)
 	for name, test := range map[string]struct {
 		plan string
 		code int
@@ -194,7 +201,8 @@ func TestDuplicates(t *testing.T) {
 		"no list and nothing new":     {planWith(update(held, with("amount", "150"), "")), 0, ""},
 		"no list and a generated one": {planWith(change("vcard_card.new", `"create"`, "", `"amount":50,"issuance_fee":1`, `"label":true`, "")), 0, ""},
 		"the list of its account":     {planWith(issues, read(list(all, "", "card_9", "new")), accounts), 3, refused},
-		"the list of another account": {planWith(strings.Replace(issues, "vcard_card.new", `module.m[\"a.b\"].vcard_card.new`, 1), read(list(all, "", "card_9", "new")), accounts), 1, noList},
+		"the list of another account": {planWith(inModule, read(list(all, "", "card_9", "new")), accounts), 1, noList},
+		"each account has its list":   {planWith(inModule, read(list(all, ""), list(`module.m["c"].data.vcard_cards.other`, "", "card_9", "new")), accounts), 3, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,7 +218,7 @@ func TestText(t *testing.T) {
 	t.Parallel()
 	_, got, _ := state(t, planWith(strings.Join([]string{
 		change("vcard_card.old", `"create","delete"`, held, created, "", `,"module_address":"module.m"`),
-		change("vcard_card.new", `"create"`, "", `"label":"a\u001b[2Jb","amount":60,"issuance_fee":1`, "", ""),
+		change("vcard_card.new\u202e", `"create"`, "", `"label":"a\u001b[2Jb","amount":60,"issuance_fee":1`, "", ""),
 		update(with("amount", "null"), held, ""),
 	}, ",")), "-by", "module")
 	const want = `The wallet pays about 132.50 USD.
@@ -223,7 +231,7 @@ func TestText(t *testing.T) {
 Cards: 1 new, 1 replaced, 1 with other settings.
 
         -71.50  replace    vcard_card.old; "new", ending in 1234; load 150.50, fee 1.00, about 80.00 returns, the number changes
-        -61.00  issue      vcard_card.new; "a\x1b[2Jb"; load 60.00, fee 1.00
+        -61.00  issue      vcard_card.new�; "a\x1b[2Jb"; load 60.00, fee 1.00
           0.00  configure  vcard_card.a; "ads", ending in 1234; amount begins at 100.00, which moves nothing
 
 By group:

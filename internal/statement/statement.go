@@ -62,6 +62,8 @@ type Sums struct {
 type Unknown struct {
 	Address string `json:"address"` // "" for the plan as a whole
 	Reason  string `json:"reason"`
+
+	mayTake bool // from the wallet, more than the sums say
 }
 
 // Card is what a plan does with one card, which a replacement does with two.
@@ -80,7 +82,7 @@ type Card struct {
 	module  string
 	after   values // of a card that goes: before
 	isNew   bool
-	mayTake bool // more than Sums says
+	mayTake bool // from the wallet, more than Sums says
 }
 
 // Group are the cards that have something in common.

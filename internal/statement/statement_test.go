@@ -185,8 +185,9 @@ func TestOf(t *testing.T) {
 		"what is no card": {
 			planWith(`{"address":"vcard_webhook.a","mode":"managed","type":"vcard_webhook","change":{"actions":["delete","create"]}},
 				{"address":"data.vcard_card.a","mode":"data","type":"vcard_card","change":{"actions":["read"]}},
+				{"address":"vcard_webhook.b","mode":"managed","type":"vcard_webhook","change":{"importing":{"id":"wh_1"},"actions":["no-op"]}},
 				{"address":"x.b","mode":"managed","type":"x","change":{"actions":["no-op"]}}, null`),
-			"other vcard_webhook.a",
+			"other vcard_webhook.a\nother vcard_webhook.b",
 		},
 		"fund by an action":     {invoke("vcard_card_fund", `"card_id":"card_1","amount":12.5`, ""), "module.m.action.vcard_card_fund.x fund -12.50"},
 		"withdraw by an action": {invoke("vcard_card_withdraw", `"card_id":"card_1","amount":12.5`, ""), "module.m.action.vcard_card_withdraw.x withdraw 12.50"},
