@@ -4,42 +4,18 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"debug/buildinfo"
-	"encoding/json"
 	"fmt"
 	"log"
 	"net/url"
 	"os"
 	"runtime/debug"
 	"strings"
+
+	"github.com/CycloneDX/cyclonedx-go"
 )
-
-// document is the part of CycloneDX 1.6 that a binary's own record fills.
-type document struct {
-	Format      string      `json:"bomFormat"`
-	SpecVersion string      `json:"specVersion"`
-	Version     int         `json:"version"`
-	Metadata    metadata    `json:"metadata"`
-	Components  []component `json:"components"`
-}
-
-type metadata struct {
-	Component component `json:"component"`
-}
-
-type component struct {
-	Type       string     `json:"type"`
-	Name       string     `json:"name"`
-	Version    string     `json:"version"`
-	PURL       string     `json:"purl"`
-	Properties []property `json:"properties,omitempty"`
-}
-
-type property struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
 
 func main() {
 	log.SetFlags(0)
@@ -56,32 +32,35 @@ func write(binary, version, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", binary, err)
 	}
-	text, err := json.MarshalIndent(describe(info, version), "", "  ")
+	var text bytes.Buffer
+	err = cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(describe(info, version), cyclonedx.SpecVersion1_6)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // it is published
+	return os.WriteFile(file, text.Bytes(), 0o644) //nolint:gosec // it is published
 }
 
-func describe(info *debug.BuildInfo, version string) document {
-	product := newComponent("application", info.Main.Path, version)
-	for _, setting := range info.Settings {
-		product.Properties = append(product.Properties, property{"go:" + strings.TrimPrefix(setting.Key, "-"), setting.Value})
+func describe(info *debug.BuildInfo, version string) *cyclonedx.BOM {
+	var settings []cyclonedx.Property
+	for _, s := range info.Settings {
+		settings = append(settings, cyclonedx.Property{Name: "go:" + strings.TrimPrefix(s.Key, "-"), Value: s.Value})
 	}
-	d := document{
-		Format: "CycloneDX", SpecVersion: "1.6", Version: 1,
-		Metadata:   metadata{Component: product},
-		Components: []component{newComponent("library", "std", strings.TrimPrefix(info.GoVersion, "go"))},
-	}
+	product := newComponent(cyclonedx.ComponentTypeApplication, info.Main.Path, version, settings...)
+	components := []cyclonedx.Component{newComponent(cyclonedx.ComponentTypeLibrary, "std", strings.TrimPrefix(info.GoVersion, "go"))}
 	for _, module := range info.Deps {
 		used := cmp.Or(module.Replace, module)
-		library := newComponent("library", used.Path, used.Version)
-		library.Properties = []property{{"go:sum", used.Sum}}
-		d.Components = append(d.Components, library)
+		sum := cyclonedx.Property{Name: "go:sum", Value: used.Sum}
+		components = append(components, newComponent(cyclonedx.ComponentTypeLibrary, used.Path, used.Version, sum))
 	}
-	return d
+	bom := cyclonedx.NewBOM()
+	bom.Metadata, bom.Components = &cyclonedx.Metadata{Component: &product}, &components
+	return bom
 }
 
-func newComponent(kind, path, version string) component {
-	return component{Type: kind, Name: path, Version: version, PURL: "pkg:golang/" + path + "@" + url.QueryEscape(version)}
+func newComponent(kind cyclonedx.ComponentType, path, version string, properties ...cyclonedx.Property) cyclonedx.Component {
+	c := cyclonedx.Component{Type: kind, Name: path, Version: version, PackageURL: "pkg:golang/" + path + "@" + url.QueryEscape(version)}
+	if len(properties) > 0 {
+		c.Properties = &properties
+	}
+	return c
 }

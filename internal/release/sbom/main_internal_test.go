@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/CycloneDX/cyclonedx-go"
 )
 
 // A binary, here this test, is told with its version, its settings, and each module
@@ -25,18 +27,18 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d document
-	if err := json.Unmarshal(text, &d); err != nil || d.Format != "CycloneDX" || d.SpecVersion != "1.6" {
+	var d cyclonedx.BOM
+	if err := json.Unmarshal(text, &d); err != nil || d.BOMFormat != "CycloneDX" || d.SpecVersion != cyclonedx.SpecVersion1_6 {
 		t.Fatalf("%v: %s", err, text)
 	}
 	product := d.Metadata.Component
-	if !strings.HasPrefix(product.PURL, "pkg:golang/github.com/vcard/terraform-provider-vcard@") || !strings.HasSuffix(product.PURL, "@v1.2.3%2Bx") {
-		t.Errorf("the product is %s", product.PURL)
+	if !strings.HasPrefix(product.PackageURL, "pkg:golang/github.com/vcard/terraform-provider-vcard@") || !strings.HasSuffix(product.PackageURL, "@v1.2.3%2Bx") {
+		t.Errorf("the product is %s", product.PackageURL)
 	}
-	if !slices.Contains(product.Properties, property{"go:compiler", "gc"}) {
+	if !slices.Contains(*product.Properties, cyclonedx.Property{Name: "go:compiler", Value: "gc"}) {
 		t.Errorf("the settings are %v", product.Properties)
 	}
-	if std := d.Components[0]; std.Name != "std" || !strings.HasPrefix(std.Version, "1.") {
+	if std := (*d.Components)[0]; std.Name != "std" || !strings.HasPrefix(std.Version, "1.") {
 		t.Errorf("the first component is %v", std)
 	}
 	if err := write(file, "v1.2.3", file); err == nil {
