@@ -336,6 +336,7 @@ func TestFaultsAreBounded(t *testing.T) {
 	glob := `{"method":"GET","path":"` + strings.Repeat("/**{,a*,*a}", 20) + `","then":"pass"}`
 	s.Post("/_sandbox/faults", glob).Refused(400, "invalid_request", "path")
 	stars := `{"method":"GET","path":"` + strings.Repeat("/*", 128) + `","then":"pass"}`
-	s.Post("/_sandbox/faults", stars).OK(201)
+	s.Post("/_sandbox/faults", stars).Refused(400, "invalid_request", "no call of the API")
+	s.Fault(`{"method":"GET","path":"*","times":0,"then":"pass"}`)
 	s.Get("/api/v1/cards"+strings.Repeat("/x", 5000)).Refused(404, "not_found", "")
 }

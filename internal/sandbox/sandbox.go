@@ -101,9 +101,8 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	lifetime, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Closing: lifetime.Done()}
-	s.handler = s.server.Handler(slices.Concat(
-		card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(),
-		control.Routes(s.recorder, counters), seed.Routes()))
+	nouns := slices.Concat(card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes())
+	s.handler = s.server.Handler(slices.Concat(nouns, control.Routes(s.recorder, counters, nouns), seed.Routes()))
 	if o.Seed != nil {
 		if err := s.plant(ctx, o.Seed); err != nil {
 			cancel()

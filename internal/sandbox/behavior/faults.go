@@ -98,6 +98,9 @@ func (t *Then) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// AnyPath stands for all paths.
+const AnyPath = "*"
+
 // AnySegment stands for one segment of a path, whatever it is.
 const AnySegment = "*"
 
@@ -106,7 +109,7 @@ func (f *Fault) matches(method, path string) bool {
 	if f.Method != AnyMethod && f.Method != method {
 		return false
 	}
-	return slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
+	return f.Path == AnyPath || slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
 		return pattern == segment || (pattern == AnySegment && segment != "")
 	})
 }

@@ -43,6 +43,16 @@ func categoryNames() []string {
 	return append(names, otherCategory)
 }
 
+// MCCOf returns a merchant category code of a category.
+func MCCOf(name string) string {
+	for _, c := range categories() {
+		if c.name == name {
+			return c.codes[0].first
+		}
+	}
+	return "0742" // of no category with codes of its own
+}
+
 // CategoryOf returns the category of a merchant category code of four digits.
 func CategoryOf(code string) string {
 	for _, c := range categories() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,12 @@ func noFault(id string) error {
 	return &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: fmt.Sprintf("there is no fault %.64q; it may have been applied", id)}
 }
 
-func addFault(c *server.Call) (wire.Response, error) {
+// addFault sets a fault for calls that one of the API's routes takes.
+func addFault(api []server.Route) func(*server.Call) (wire.Response, error) {
+	return func(c *server.Call) (wire.Response, error) { return setFault(c, api) }
+}
+
+func setFault(c *server.Call, api []server.Route) (wire.Response, error) {
 	fields := c.Fields()
 	f := behavior.Fault{
 		Method:  fields.Choice("method", http.MethodGet, http.MethodPost, http.MethodDelete, behavior.AnyMethod),
@@ -64,7 +70,7 @@ func addFault(c *server.Call) (wire.Response, error) {
 		DelayMS: fields.Integer("delay_ms", 0, 0, maxDelay),
 		Then:    readThen(fields),
 	}
-	checkPath(fields, f.Path)
+	checkPath(fields, &f, api)
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
@@ -99,12 +105,23 @@ func readThen(fields *wire.Fields) (then behavior.Then) {
 	return then
 }
 
-// faultPath matches segments that are words or, for any one, a star.
-var faultPath = regexp.MustCompile(`^(/(\*|[\w.~-]+))+$`)
+// faultPath matches segments that are words or, for any one, a star; or all paths.
+var faultPath = regexp.MustCompile(`^(\*|(/(\*|[\w.~-]+))+)$`)
 
 // checkPath refuses one that no call would ever match.
-func checkPath(fields *wire.Fields, path string) {
-	if !faultPath.MatchString(path) || strings.HasPrefix(path, server.API) || strings.HasPrefix(path, server.Control) {
-		fields.Refuse(wire.Invalid("path is what follows %s, with * for a segment, as in /cards/*/fund", server.API))
+func checkPath(fields *wire.Fields, f *behavior.Fault, api []server.Route) {
+	if !faultPath.MatchString(f.Path) || strings.HasPrefix(f.Path, server.API) || strings.HasPrefix(f.Path, server.Control) {
+		fields.Refuse(wire.Invalid("path is what follows %s, with * for a segment, as in /cards/*/fund, or * for all", server.API))
+		return
+	}
+	meets := func(r server.Route) bool {
+		path, found := strings.CutPrefix(r.Path, server.API)
+		return found && (f.Method == behavior.AnyMethod || f.Method == r.Method) && (f.Path == behavior.AnyPath ||
+			slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
+				return pattern == segment || pattern == behavior.AnySegment && segment != "" || strings.HasPrefix(segment, "{")
+			}))
+	}
+	if !slices.ContainsFunc(api, meets) {
+		fields.Refuse(wire.Invalid("no call of the API is %s %s", f.Method, f.Path))
 	}
 }

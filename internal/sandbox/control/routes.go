@@ -13,8 +13,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Routes are the control calls.
-func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server.Route {
+// Routes are the control calls. Faults are for those of the API.
+func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []server.Route) []server.Route {
 	const (
 		accounts = server.Control + "/accounts"
 		clock    = server.Control + "/clock"
@@ -37,11 +37,12 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters) []server
 		{Method: http.MethodGet, Path: quirks, Handle: readQuirks},
 		{Method: http.MethodPut, Path: quirks, Handle: forAll(replaceQuirks)},
 		{Method: http.MethodGet, Path: faults, Handle: listFaults},
-		{Method: http.MethodPost, Path: faults, Handle: forAll(addFault)},
+		{Method: http.MethodPost, Path: faults, Handle: forAll(addFault(api))},
 		{Method: http.MethodDelete, Path: faults, Handle: forAll(clearFaults)},
 		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: forAll(removeFault)},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
+		{Method: http.MethodPost, Path: server.Control + "/simulate", Handle: forAll(simulate)},
 		{Method: http.MethodPost, Path: server.Control + "/reset", Before: recorder.Flush, Handle: func(c *server.Call) (wire.Response, error) {
 			return reset(c, counters)
 		}},

@@ -36,7 +36,7 @@ func populated(t testing.TB) (s *sandboxtest.Server, paths []string) {
 	ended := s.Issue("999", `"label":"`+strings.Repeat("W", 64)+`"`)
 	s.Terminate(ended)
 	s.Get("/cards/"+strings.Repeat("long", 40)+"?"+strings.Repeat("q", 80)).Refused(404, "not_found", "")
-	s.Fault(`{"method":"GET","path":"/` + strings.Repeat("long", 40) + `","then":{"status":503,"body":"` + strings.Repeat("long", 40) + `"}}`)
+	s.Fault(`{"method":"GET","path":"/cards/` + strings.Repeat("long", 40) + `","then":{"status":503,"body":"` + strings.Repeat("long", 40) + `"}}`)
 	s.Quirks(map[string]any{"idempotency": "conflict"})
 	inbox.Wait(1)
 	delivery, _ := s.Get("/_sandbox/deliveries").OK(200).Data()[0]["id"].(string)

@@ -103,6 +103,12 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 		if f.Version, err = liveVersion(tx, f.Now); err != nil {
 			return err
 		}
+		if f.Unusual, err = unusual(tx, f.Now.Sub(d.sessions.now())); err != nil {
+			return err
+		}
+		if f.Waiting, err = waiting(tx, accountID); err != nil {
+			return err
+		}
 		return use(f, &view{
 			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent,
 		})

@@ -17,7 +17,9 @@ type frame struct {
 	Page    *page // nil: nobody is logged in
 	Pages   []*page
 	Account account.Account
-	Now     time.Time // the service's
+	Now     time.Time        // the service's
+	Unusual []string         // about the world
+	Waiting map[string]int64 // by the paths of pages
 	Version string
 	Token   string // of the forms
 	Query   url.Values

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 )
@@ -59,6 +60,9 @@ func quirkSettings(quirks behavior.Quirks) (settings []*setting) {
 		const about = "the name of a BIN’s field for a mobile wallet"
 		settings = append(settings, &setting{name, about, quirks.WalletFields[i], usual.WalletFields[i], nil})
 	}
+	slices.SortStableFunc(settings, func(a, b *setting) int { // the changed ones first
+		return changed([]*setting{b}) - changed([]*setting{a})
+	})
 	return settings
 }
 

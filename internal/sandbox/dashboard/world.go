@@ -2,10 +2,13 @@ package dashboard
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 func worldPage() *page {
@@ -22,6 +25,8 @@ func worldPage() *page {
 			{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are set."},
 			{name: "restore-quirks", route: quirks, done: "The quirks are as usual."},
 			{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is set."},
+			{name: "preset", route: "POST " + faults, body: presetFault, done: "The fault is set."},
+			{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, report: reportSimulated},
 			{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
 			{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
 			{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
@@ -36,6 +41,7 @@ type world struct {
 	Faults   []behavior.Fault
 	Created  *createdAccount // only in response to the press that created it
 	States   []string
+	Presets  []preset
 	Accounts []account.Account // for the first one alone
 
 	*list
@@ -47,7 +53,7 @@ type createdAccount struct {
 }
 
 func readWorld(v *view) (any, error) {
-	w := world{States: account.States(), list: v.list()}
+	w := world{States: account.States(), Presets: presets(), list: v.list()}
 	if created := new(createdAccount); v.response("create-account", created) {
 		w.Created = created
 	}
@@ -83,4 +89,49 @@ func faultResponse(f form) map[string]any {
 		response["body"] = body
 	}
 	return map[string]any{"then": response}
+}
+
+// presets are faults that clients meet, by what they are called.
+func presets() []preset {
+	return []preset{
+		{"committed, answer lost", map[string]any{"method": "POST", "path": behavior.AnyPath, "when": "after", "then": "drop"}},
+		{"maintenance", map[string]any{"method": "*", "path": behavior.AnyPath, "times": 0, "then": map[string]any{"status": 503}}},
+		{"rate limited", map[string]any{"method": "*", "path": behavior.AnyPath, "times": 3, "then": map[string]any{
+			"status": 429, "body": map[string]string{"error": wire.CodeRateLimited, "message": "the API key has used up a limit"},
+		}}},
+	}
+}
+
+type preset struct {
+	Name  string
+	fault map[string]any
+}
+
+func presetFault(f form) map[string]any {
+	for _, p := range presets() {
+		if p.Name == f.text("preset") {
+			return p.fault
+		}
+	}
+	return map[string]any{}
+}
+
+// merchantNames are the names between commas.
+func merchantNames(f form) map[string]any {
+	var names []string
+	for name := range strings.SplitSeq(f.text("merchants"), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return map[string]any{}
+	}
+	return map[string]any{"merchants": names}
+}
+
+func reportSimulated(res wire.Response) notice {
+	var made struct{ Purchases, Declined int }
+	_ = json.Unmarshal(res.Body, &made) // our own
+	return notice{Text: fmt.Sprintf("%d purchases were made, of which %d were declined; the clock has moved.", made.Purchases, made.Declined)}
 }

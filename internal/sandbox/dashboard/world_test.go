@@ -91,8 +91,12 @@ func TestFaults(t *testing.T) {
 	}
 	fault("then", "status", "body", " ")
 	s.Get("/bins").Refused(http.StatusServiceUnavailable, "injected_fault", "")
-	fault("then", "status", "path", "/nothing", "body", strings.Repeat("x", 20_000)).has(t, "The fault is set.")
+	fault("then", "status", "path", "/cards/nothing", "body", strings.Repeat("x", 20_000)).has(t, "The fault is set.")
 	b.post("/world", "remove-faults")
+	if refused := fault("then", "drop", "path", "/card").has(t, "No call of the API is GET /card"); refused.StatusCode != http.StatusBadRequest {
+		t.Errorf("a path of no route was answered %d", refused.StatusCode)
+	}
+	fault("then", "drop", "path", "/cards", "method", "DELETE").has(t, "No call of the API is DELETE /cards")
 	fault("then", "drop", "times", "0", "path", "/cards/*", "method", "*", "when", "after").has(t, "no answer, once the call is committed", "until removed")
 	fault("then", "pass", "delay_ms", "200", "times", "3").has(t, "answered as usual, 200 ms later", `data-label="times left">3</td>`)
 	if refused := fault("then", "pass", "path", "no/path").has(t, "with * for a segment", `value="no/path"`); refused.StatusCode != http.StatusBadRequest {
@@ -184,5 +188,76 @@ func TestAccountsInPages(t *testing.T) {
 	}
 	if rows != all {
 		t.Errorf("the pages have %d accounts", rows)
+	}
+}
+
+// Every page says what is unusual about the world, and what waits for somebody.
+func TestUnusualWorld(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	const badge = `class="unusual"`
+	b.get("/cards").lacks(t, badge, `class="waiting"`)
+	card := s.Issue("100")
+	s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`)
+	s.Quirks(map[string]any{"idempotency": "conflict", "terminated_status": 409})
+	s.Advance("960h")
+	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Ads", "amount": 5}).OK(201)
+	s.Post("/webhooks", `{"url":"https://127.0.0.1:1/","events":["card.frozen"]}`).OK(201)
+	s.Freeze(card)
+	sandboxtest.Eventually(t, func() bool { return strings.Contains(b.get("/").text, `Webhooks <b class="waiting">1</b>`) })
+	for _, path := range []string{"/", "/cards/" + card, "/nowhere"} {
+		b.get(path).has(t, `<a class="unusual" href="/world">1 fault, 2 quirks, clock &#43;40 days</a>`, `3D Secure <b class="waiting">1</b>`)
+	}
+	world := b.get("/world").text
+	if first := regexp.MustCompile(`(?s)<form method="post" id="quirks">.*?<label for="(\w+)"`).FindStringSubmatch(world); first == nil || first[1] != "idempotency" && first[1] != "terminated_status" {
+		t.Errorf("the first quirk is %q", first)
+	}
+}
+
+func TestPresets(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	b.post("/world", "preset", "preset", "rate limited").has(t, "The fault is set.", "answered 429")
+	for range 3 {
+		s.Get("/bins").Refused(http.StatusTooManyRequests, "rate_limited", "")
+	}
+	s.Get("/bins").OK(200)
+	b.post("/world", "preset", "preset", "committed, answer lost")
+	s.Get("/bins").OK(200)
+	if lost := s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`); lost.Err == nil || len(s.LiveCards()) != 1 {
+		t.Errorf("answered %d, %d cards", lost.Status, len(s.LiveCards()))
+	}
+	b.post("/world", "preset", "preset", "maintenance")
+	s.Get("/wallet/balance").Refused(http.StatusServiceUnavailable, "injected_fault", "")
+	s.Get("/cards/card_x/details").Refused(http.StatusServiceUnavailable, "injected_fault", "")
+}
+
+// One press fills days, the same ones for the same seed, and the books stay balanced.
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	var made []string
+	for range 2 {
+		s, b := start(t, sandboxtest.StartingAt(day(1)))
+		b.post("/world", "simulate", "days", "10", "purchases_per_day", "12", "declines", "10", "seed", "7").has(t, "There is no active card to buy with")
+		s.Issue("500", `"label":"search"`)
+		s.Issue("300", `"label":"travel"`, `"allowed_categories":["travel"]`)
+		b.post("/world", "simulate", "days", "10", "purchases_per_day", "12", "declines", "10", "seed", "7", "merchants", "Shop A, Shop B").has(t, "120 purchases were made, of which ")
+		file := b.get("/transactions?format=csv").text
+		made = append(made, regexp.MustCompile(`(txn|card)_\w+|,\d{4},(Shop)|T[\d:]+Z`).ReplaceAllString(file, "$2"))
+		for _, what := range []string{"Shop A", "Shop B", "travel", "declined", "settled", "2026-03-11"} {
+			if !strings.Contains(file, what) {
+				t.Errorf("the purchases lack %q", what)
+			}
+		}
+		if days := len(regexp.MustCompile(`id="day-2026-03-`).FindAllString(b.get("/").text, -1)); days < 10 {
+			t.Errorf("%d days have purchases", days)
+		}
+		s.Post("/_sandbox/simulate", `{"days":366,"purchases_per_day":500}`).Refused(400, "invalid_request", "5000")
+		other := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key")
+		s.As(other).Post("/_sandbox/simulate", `{"days":1}`).Refused(403, "first_account_only", "")
+		s.Balanced()
+	}
+	if made[0] != made[1] {
+		t.Error("the same seed made other purchases")
 	}
 }

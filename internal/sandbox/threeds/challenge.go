@@ -106,3 +106,13 @@ func listAll(c *server.Call, now time.Time) (wire.Response, error) {
 	}, columns+`WHERE h.account_id = ? ORDER BY h.expires_at DESC, h.id DESC`, c.Account.ID)
 	return wire.OK(wire.List[Challenge]{Data: data}), err
 }
+
+// CountPending returns how many challenges of an account wait for their cardholders.
+func CountPending(tx *store.Tx, accountID int64) (n int64, err error) {
+	now, err := tx.Now()
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.Get([]any{&n}, `SELECT COUNT(*) FROM challenges WHERE account_id = ? AND status = ? AND expires_at > ?`, accountID, Pending, now.UnixMilli())
+	return n, err
+}

@@ -78,3 +78,12 @@ func remove(c *server.Call) (wire.Response, error) {
 		ID string `json:"id"`
 	}{id}), nil
 }
+
+// CountFailing returns how many endpoints of an account have a delivery that failed and
+// will be tried again.
+func CountFailing(tx *store.Tx, accountID int64) (n int64, err error) {
+	_, err = tx.Get([]any{&n}, `
+		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
+			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
+	return n, err
+}

@@ -50,6 +50,7 @@ async function bringUpToDate() {
       if (response.redirected) return location.replace(location.href);
       const next = new DOMParser().parseFromString(await response.text(), "text/html");
       show(next.getElementById("live"));
+      for (const around of ["unusual", "pages"]) update(document.getElementById(around), next.getElementById(around));
       version = told;
     }
     say("");

@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
+)
+
+// unusual says what is not as usual in the world, by how far its clock is ahead.
+func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
+	say := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			found = append(found, "1 "+one)
+		case n > 1:
+			found = append(found, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	faults, err := behavior.Faults(tx)
+	if err != nil {
+		return nil, err
+	}
+	say(len(faults), "fault", "faults")
+	quirks, err := behavior.ReadQuirks(tx)
+	if err != nil {
+		return nil, err
+	}
+	say(changed(quirkSettings(quirks)), "quirk", "quirks")
+	limits, err := behavior.ReadLimits(tx)
+	if err != nil {
+		return nil, err
+	}
+	say(changed(limitSettings(limits)), "limit", "limits")
+	const day = 24 * time.Hour
+	switch ahead = ahead.Round(time.Minute); {
+	case ahead >= 2*day:
+		found = append(found, fmt.Sprintf("clock +%d days", ahead/day))
+	case ahead > 0:
+		found = append(found, "clock +"+ahead.String()[:len(ahead.String())-2]) // without the seconds
+	}
+	return found, nil
+}
+
+// changed is how many settings are not as usual.
+func changed(settings []*setting) (n int) {
+	for _, s := range settings {
+		if s.Value != s.Usual {
+			n++
+		}
+	}
+	return n
+}
+
+// waiting is what waits for somebody, by the paths of the pages that show it.
+func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
+	challenges, err := threeds.CountPending(tx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	endpoints, err := webhook.CountFailing(tx, accountID)
+	return map[string]int64{"/3ds": challenges, "/webhooks": endpoints}, err
+}
