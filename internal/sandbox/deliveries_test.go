@@ -241,6 +241,14 @@ func TestBadReceivers(t *testing.T) {
 			case <-r.Context().Done():
 			}
 		}, "no response within 1s", nil},
+		"echoes": {func(w http.ResponseWriter, r *http.Request) {
+			connection, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			_, _ = connection.Write([]byte("HTTP/1.1 200 OK\r\n" + r.Header.Get("X-Webhook-Id") + "\r\n\r\n"))
+			_ = connection.Close()
+		}, "not an HTTP response", nil},
 		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -270,8 +278,8 @@ func TestBadReceivers(t *testing.T) {
 				if text, _ := try["error"].(string); !strings.Contains(text, c.text) || try["status"] != c.status {
 					t.Fatalf("the try is shown as %v, want %q", try, c.text)
 				}
-				if strings.Contains(fmt.Sprint(try["error"]), bad.URL) {
-					t.Errorf("the error shows the URL: %v", try)
+				if shown := fmt.Sprint(try["error"]); strings.Contains(shown, bad.URL) || strings.Contains(shown, "evt_") {
+					t.Errorf("the error shows the URL, or the event: %v", try)
 				}
 			}
 			bad.Respond(nil)

@@ -10,11 +10,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
 
 // ServeHTTP checks that a request comes from where it should before any page sees it.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		switch reason := recover(); reason {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(reason)
+		default: // which the server would log with its value
+			d.server.Logger.Error("a page panicked", "error", crash.New(reason))
+			http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
+		}
+	}()
 	if !isPage(r.URL) || r.Header.Get("Authorization") != "" { // which browsers do not send, but clients that lost a path's prefix
 		d.next.ServeHTTP(w, r)
 		return

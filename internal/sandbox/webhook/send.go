@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
@@ -126,7 +127,7 @@ func sign(secret, body []byte) string {
 }
 
 // explain says in words why there was no response, without the URL, which may
-// hold a token.
+// hold a token, and without what came in its place, which may echo the event.
 func (s sender) explain(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -137,7 +138,13 @@ func (s sender) explain(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "its certificate comes from an authority that is not trusted here; name that authority's file with --webhook-ca"
 	}
-	return requestlog.Clean(err.Error())
+	_, bySystem := errors.AsType[syscall.Errno](err)
+	_, byName := errors.AsType[*net.DNSError](err)
+	_, byCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	if bySystem || byName || byCertificate || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errLocal) {
+		return requestlog.Clean(err.Error())
+	}
+	return "what came is not an HTTP response, or no TLS connection could be made"
 }
 
 // Roots returns the system's certificate authorities and those in extra, which
