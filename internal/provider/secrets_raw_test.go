@@ -100,6 +100,9 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 			for _, where := range search(t, needles, w.Dir) {
 				t.Error("found " + where)
 			}
+			if written, err := os.ReadDir(filepath.Join(w.Dir, "data")); err != nil || len(written) > 0 {
+				t.Errorf("the SDK has written %v, %v", written, err)
+			}
 			if trace, err := os.ReadFile(filepath.Join(w.Dir, "trace.log")); err != nil || !strings.Contains(string(trace), `service call`) {
 				t.Errorf("the log of %d bytes does not tell of the calls: %v", len(trace), err)
 			}

@@ -139,6 +139,9 @@ func TestNoSecretRests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if shown := w.Must("show", "-json"); !strings.Contains(shown, custom) {
+		t.Error("terraform show -json does not show what it is documented to")
+	}
 	secret := regexp.MustCompile(generated + `[A-Za-z0-9_-]+`).FindString(string(state))
 	if secret == "" || !strings.Contains(string(state), custom) {
 		t.Error("the state lacks the webhook secrets that it is documented to hold")
