@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -188,6 +189,49 @@ func TestBrokenResponsesTellNoSecret(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Of a call for a secret an error says what kind of failure it was, in words of our own.
+func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
+	t.Parallel()
+	says := func(text string, closes func(net.Conn)) func(net.Conn, *http.Request) {
+		return func(to net.Conn, _ *http.Request) {
+			_, _ = to.Write([]byte(text))
+			closes(to)
+		}
+	}
+	shut := func(to net.Conn) { _ = to.Close() }
+	for name, test := range map[string]struct {
+		answer func(net.Conn, *http.Request)
+		want   string
+	}{
+		"words":     {says("hello "+planted, shut), "got no usable response: what came is not an HTTP response"},
+		"nothing":   {says("", shut), "got no usable response: the connection ended before the response did"},
+		"a part":    {says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", shut), "the response 200 broke off: the connection ended before the response did"},
+		"a silence": {says("", func(net.Conn) {}), "got no usable response: no response came in time"},
+		"a reset": {says("", func(to net.Conn) {
+			_ = to.(*net.TCPConn).SetLinger(0)
+			shut(to)
+		}), "got no usable response: connection reset by peer"},
+		"a redirect": {says("HTTP/1.1 302 Found\r\nLocation: http://["+planted+"\r\nContent-Length: 0\r\n\r\n", shut), "answered 302 Found"},
+		"no TLS":     {nil, "could not be sent: no TLS connection could be made"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plain := httptest.NewServer(http.NotFoundHandler())
+			t.Cleanup(plain.Close)
+			address := strings.Replace(plain.URL, "http:", "https:", 1)
+			if test.answer != nil {
+				address = sandboxtest.RawService(t, test.answer)
+			}
+			_, err := newClient(t, http.NotFoundHandler(), func(c *api.Config) {
+				c.BaseURL, c.MaxRetries, c.RequestTimeout = address+"/api/v1", 0, time.Second
+			}).CardDetails(t.Context(), "card_1")
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
 	}
 }
 

@@ -37,22 +37,26 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 		"details": {
 			"ephemeral \"vcard_card_details\" \"%[1]s\" {\n  provider = vcard.%[1]s\n  card_id = \"card_1\"\n}\n",
 			`{"id":"card_1","pan":"` + rawPAN + `","cvv":"` + rawCVV + `","exp_month":1,"exp_year":2031,"echo":"` + rawKey + `"}`,
-			[]string{"plan"}, []string{rawKey, "tail42", rawPAN, rawCVV},
+			[]string{"plan"},
+			[]string{rawKey, "tail42", rawPAN, rawCVV},
 		},
 		"challenges": {
 			"ephemeral \"vcard_3ds_challenges\" \"%[1]s\" {\n  provider = vcard.%[1]s\n  card_id = \"card_1\"\n}\n",
 			`{"data":[{"id":"3ds_1","card_id":"card_1","merchant":"Ads","amount":5,"otp":"` + rawOTP + `","status":"pending"}],"echo":"` + rawKey + `"}`,
-			[]string{"plan"}, []string{rawKey, "tail42", rawOTP},
+			[]string{"plan"},
+			[]string{rawKey, "tail42", rawOTP},
 		},
 		"webhooks": {
 			"resource \"vcard_webhook\" \"%[1]s\" {\n  provider = vcard.%[1]s\n  url = \"https://example.com/hook\"\n  events = [\"*\"]\n}\n",
 			`{"id":"wh_1","url":"https://example.com/hook","events":["*"],"secret":"` + rawSecret + `","created_at":"2026-03-01T12:00:00Z","echo":"` + rawKey + `"}`,
-			[]string{"apply", "-auto-approve"}, []string{rawKey, "tail42", rawSecret},
+			[]string{"apply", "-auto-approve"},
+			[]string{rawKey, "tail42", rawSecret},
 		},
 		"errors": {
 			"data \"vcard_card\" \"%[1]s\" {\n  provider = vcard.%[1]s\n  id = \"card_1\"\n}\n",
 			`{"id":"card_2","pan":"` + rawPAN + `","secret":"` + rawSecret + `","echo":"` + rawKey + `"}`,
-			[]string{"plan"}, []string{rawKey, "tail42", rawPAN, rawSecret},
+			[]string{"plan"},
+			[]string{rawKey, "tail42", rawPAN, rawSecret},
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {

@@ -47,9 +47,14 @@ func TestOthersChangeNothingForAll(t *testing.T) {
 	s := start(t)
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key"))
 	for _, call := range [][3]string{
-		{http.MethodPost, "/clock", `{"advance":"1h"}`}, {http.MethodPut, "/limits", `{}`}, {http.MethodPut, "/quirks", `{}`},
-		{http.MethodPost, "/faults", `{"method":"GET","path":"/bins","then":{"status":503}}`}, {http.MethodDelete, "/faults", ""}, {http.MethodDelete, "/faults/1", ""},
-		{http.MethodPost, "/seed", `{}`}, {http.MethodPost, "/reset", ""},
+		{http.MethodPost, "/clock", `{"advance":"1h"}`},
+		{http.MethodPut, "/limits", `{}`},
+		{http.MethodPut, "/quirks", `{}`},
+		{http.MethodPost, "/faults", `{"method":"GET","path":"/bins","then":{"status":503}}`},
+		{http.MethodDelete, "/faults", ""},
+		{http.MethodDelete, "/faults/1", ""},
+		{http.MethodPost, "/seed", `{}`},
+		{http.MethodPost, "/reset", ""},
 	} {
 		other.Call(call[0], "/_sandbox"+call[1], call[2]).Refused(403, "first_account_only", "first account")
 	}

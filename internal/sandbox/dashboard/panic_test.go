@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -36,8 +37,8 @@ func TestPanicOfAHandler(t *testing.T) {
 		t.Errorf("answered %d, and said %s", w.Code, said)
 	}
 	defer func() {
-		if reason := recover(); reason != http.ErrAbortHandler {
-			t.Errorf("a connection that is to break off ends with %v", reason)
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("a connection that is to break off ends with %v", err)
 		}
 	}()
 	d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/drop", nil))
