@@ -48,7 +48,7 @@ func TestDelivery(t *testing.T) {
 	list := s.Get("/_sandbox/deliveries").OK(200)
 	for i, d := range list.Data() {
 		fields(t, d, "id", "event_id", "type", "webhook_id", "url", "state", "created_at", "next_try_at", "tries")
-		if d["state"] != "delivered" || d["next_try_at"] != nil || d["webhook_id"] != hook.Text("id") || d["url"] != inbox.URL+"/…" {
+		if d["state"] != "delivered" || d["next_try_at"] != nil || d["webhook_id"] != hook.Text("id") || d["url"] != inbox.URL+"/in?…" {
 			t.Errorf("delivery %d is %v", i, d)
 		}
 		try := tries(d)[0].(map[string]any)

@@ -41,7 +41,7 @@ func populated(t testing.TB) (s *sandboxtest.Server, paths []string) {
 	inbox.Wait(1)
 	delivery, _ := s.Get("/_sandbox/deliveries").OK(200).Data()[0]["id"].(string)
 	return s, []string{
-		"/cards?q=nothing", "/cards/" + card, "/cards/" + frozen, "/cards/" + ended, "/webhooks/" + delivery, "/transactions?type=refund&q=none", "/nowhere",
+		"/cards?q=nothing", "/cards/" + card, "/cards/" + frozen, "/cards/" + ended, "/webhooks/" + delivery, "/transactions?state=refunded&q=none", "/transactions/" + settlement, "/requests?outcome=refused", "/nowhere",
 	}
 }
 

@@ -15,6 +15,7 @@ func webhooksPage() *page {
 		Path: "/webhooks", Title: "Webhooks", template: "webhooks", read: readWebhooks,
 		actions: []action{
 			redeliver(),
+			{name: "redeliver-failed", route: "POST " + server.Control + "/deliveries/redeliver-failed", done: "All that failed is sent again."},
 			{name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: "webhook_id", done: "The endpoint is removed."},
 		},
 	}
@@ -29,7 +30,9 @@ type webhookLists struct {
 }
 
 func readWebhooks(v *view) (any, error) {
-	lists := webhookLists{EndpointsList: v.listOf("endpoints"), list: v.list()}
+	endpoint := pick("endpoint")
+	lists := webhookLists{EndpointsList: v.listOf("endpoints"), list: v.list(
+		pick("state", string(webhook.Pending), string(webhook.Delivered), string(webhook.Failed)), endpoint)}
 	var (
 		more bool
 		err  error
@@ -38,7 +41,14 @@ func readWebhooks(v *view) (any, error) {
 		return nil, err
 	}
 	lists.EndpointsList.shows(len(lists.Endpoints), more)
-	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{}, lists.page)
+	endpoint.Texts = map[string]string{}
+	for _, e := range lists.Endpoints {
+		endpoint.Values = append(endpoint.Values, e.ID)
+		endpoint.Texts[e.ID] = e.URL + " " + e.ID
+	}
+	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{
+		Endpoint: endpoint.Chosen, State: webhook.DeliveryState(lists.text("state")),
+	}, lists.page)
 	lists.shows(len(lists.Deliveries), more)
 	return lists, err
 }

@@ -17,7 +17,7 @@ func TestWebhooks(t *testing.T) {
 	s, b := start(t, inbox.Trusted)
 	b.get("/webhooks").has(t, "There is no endpoint", "vcard_webhook", "nobody has asked")
 	hook := s.Post("/webhooks", `{"url":"`+inbox.URL+`/in?token=t0k3n","events":["card.created","3ds.challenge"],"secret":"whsec_chosen"}`).OK(201)
-	b.get("/webhooks").has(t, "Nothing was delivered yet", inbox.URL+"/…", "card.created, 3ds.challenge", hook.Text("id"))
+	b.get("/webhooks").has(t, "Nothing was delivered yet", inbox.URL+"/in?…", "card.created, 3ds.challenge", hook.Text("id"))
 	card := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 50, "label": script}).OK(201).Text("id")
 	sent := inbox.Wait(1)[0]
 	sandboxtest.Eventually(t, func() bool { return len(s.Get("/_sandbox/deliveries").Data()[0]["tries"].([]any)) == 1 })
@@ -77,4 +77,30 @@ func TestWebhooksInPages(t *testing.T) {
 		}
 	}
 	last.has(t, "endpoints=1&amp;page=2", "endpoints=2&amp;page=1")
+}
+
+// Endpoints are told apart by their paths and say how they do; deliveries are filtered,
+// show what the receiver said, and are sent again together.
+func TestWebhooksToWorkWith(t *testing.T) {
+	t.Parallel()
+	broken := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = w.Write([]byte("<b>no such campaign</b>" + strings.Repeat("x", 2_000)))
+	})
+	s, b := start(t, broken.Trusted)
+	first := s.Post("/webhooks", `{"url":"`+broken.URL+`/team-a/v2/xoxB9z8y7x6w5/in","events":["card.created"]}`).OK(201).Text("id")
+	s.Issue("50")
+	s.Issue("50")
+	sandboxtest.Eventually(t, func() bool { return strings.Count(b.get("/webhooks").text, "418 I&#39;m a teapot</td>") == 2 })
+	b.get("/webhooks").has(t, broken.URL+"/team-a/v2/…/in", "0 of 2 delivered", "retrying, 2 of 8", "last: answered 418", `<option value="`+first+`"`).lacks(t, "xoxB9")
+	b.get("/webhooks?state=delivered").has(t, "No deliveries match")
+	b.get("/webhooks?state=pending&endpoint="+first).has(t, `<tr id="dlv_`)
+	b.get("/webhooks?endpoint=wh_none").has(t, "No deliveries match")
+	id := regexp.MustCompile(`dlv_\w+`).FindString(b.get("/webhooks").text)
+	b.get("/webhooks/"+id).has(t, "&lt;b&gt;no such campaign&lt;/b&gt;x").lacks(t, strings.Repeat("x", 1_024))
+	broken.Respond(nil)
+	b.post("/webhooks", "redeliver-failed").has(t, "All that failed is sent again.")
+	sandboxtest.Eventually(t, func() bool { return strings.Contains(b.get("/webhooks").text, "2 of 2 delivered") })
+	b.get("/webhooks?state=delivered").has(t, `<tr id="dlv_`)
+	b.get("/webhooks").lacks(t, "retrying", "last: ")
 }

@@ -188,14 +188,17 @@ CREATE TABLE deliveries (
   webhook_id   INTEGER NOT NULL REFERENCES webhooks (id),
   round        INTEGER NOT NULL DEFAULT 0,  -- how often it was asked for again
   failures     INTEGER NOT NULL DEFAULT 0,  -- of this round: the place in the schedule
-  due_at       INTEGER                      -- null: delivered, or given up
+  state        TEXT    NOT NULL DEFAULT 'pending',
+  due_at       INTEGER                      -- null: delivered, or failed for good
 );
 CREATE INDEX deliveries_by_due ON deliveries (webhook_id, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_by_event ON deliveries (event_id);
+CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, state, id);
 
 CREATE TABLE delivery_tries (
   id          INTEGER PRIMARY KEY,
   delivery_id INTEGER NOT NULL REFERENCES deliveries (id),
+  response_sealed BLOB,                     -- the beginning of its body, which may repeat what was sent; null: none
   time        INTEGER NOT NULL,
   status      INTEGER,                      -- null: there was no response
   error       TEXT,                         -- null: delivered

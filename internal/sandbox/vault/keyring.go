@@ -95,6 +95,7 @@ const (
 	URLOfWebhook       Purpose = "url of webhook"
 	PayloadOfEvent     Purpose = "payload of event"
 	IdempotentResponse Purpose = "idempotent response"
+	ResponseToDelivery Purpose = "response to delivery"
 )
 
 // Seal encrypts a value that has to be stored. Only the same purpose and id open

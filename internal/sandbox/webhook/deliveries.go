@@ -3,7 +3,9 @@ package webhook
 import (
 	"database/sql"
 	"net/url"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -48,13 +50,31 @@ func redeliver(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	err = c.Tx.Exec(`UPDATE deliveries SET round = round + 1, failures = 0, due_at = ? WHERE public_id = ?`, now.UnixMilli(), id)
+	err = c.Tx.Exec(`UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ? WHERE public_id = ?`, now.UnixMilli(), id)
 	if err != nil {
 		return wire.Response{}, err
 	}
 	c.Tx.Signal()
 	deliveries[0].setDue(now)
 	return wire.OK(deliveries[0]), nil
+}
+
+// redeliverFailed makes all deliveries due at once that have failed, and are not
+// delivered since.
+func redeliverFailed(c *server.Call) (wire.Response, error) {
+	if err := c.NoFields(); err != nil {
+		return wire.Response{}, err
+	}
+	now, err := c.Tx.Now()
+	if err != nil {
+		return wire.Response{}, err
+	}
+	again, err := store.Select(c.Tx, func(row store.Row) (id string, err error) { return id, row.Scan(&id) }, `
+		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
+		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND (state = 'failed' OR state = 'pending' AND failures > 0)
+		RETURNING public_id`, now.UnixMilli(), c.Account.ID)
+	c.Tx.Signal()
+	return wire.OK(wire.List[string]{Data: again}), err
 }
 
 // DeliveryState is where a delivery stands.
@@ -74,7 +94,7 @@ type Delivery struct {
 	EventID   string        `json:"event_id"`
 	Type      string        `json:"type"`
 	WebhookID string        `json:"webhook_id"`
-	URL       string        `json:"url"` // without its path and query, where tokens are
+	URL       string        `json:"url"` // without what may be a token
 	State     DeliveryState `json:"state"`
 	CreatedAt string        `json:"created_at"`
 	NextTryAt *string       `json:"next_try_at"` // null: there will be none
@@ -142,6 +162,8 @@ func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any
 
 // Filter picks deliveries of an account; what is empty picks all.
 type Filter struct {
+	Endpoint string // its id
+	State    DeliveryState
 	Subjects []string // the ids of what the events are about
 }
 
@@ -153,6 +175,12 @@ func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, f Filter, page w
 	if len(f.Subjects) > 0 {
 		from = `events e CROSS JOIN deliveries d ON d.event_id = e.id`
 		where, args = where+` AND e.subject IN (SELECT value FROM json_each(?))`, append(args, string(wire.Encode(f.Subjects)))
+	}
+	if f.Endpoint != "" {
+		where, args = where+` AND d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, append(args, f.Endpoint)
+	}
+	if f.State != "" {
+		where, args = where+` AND d.state = ?`, append(args, f.State)
 	}
 	deliveries, err = readDeliveries(tx, keys, `d.id IN (SELECT d.id FROM `+from+` `+where+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
 		append(args, page.Size+1, page.Offset())...)
@@ -166,6 +194,7 @@ type Sent struct {
 	*Delivery
 
 	Payload   []byte
+	Response  string // how the last response began
 	Signature string // of the payload, as the header has it
 }
 
@@ -188,6 +217,18 @@ func SentByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (Se
 	}
 	if s.Payload, err = keys.Open(vault.PayloadOfEvent, s.EventID, sealedPayload); err != nil {
 		return Sent{}, err
+	}
+	var response []byte
+	found, err := tx.Get([]any{&response}, `
+		SELECT response_sealed FROM delivery_tries WHERE delivery_id = ? AND length(response_sealed) > 0 ORDER BY id DESC LIMIT 1`, s.row)
+	if err != nil {
+		return Sent{}, err
+	}
+	if found {
+		if response, err = keys.Open(vault.ResponseToDelivery, s.ID, response); err != nil {
+			return Sent{}, err
+		}
+		s.Response = strings.ToValidUTF8(string(response), "�")
 	}
 	secret, err := keys.Open(vault.SecretOfWebhook, s.WebhookID, sealedSecret)
 	s.Signature = sign(secret, s.Payload)
@@ -222,19 +263,32 @@ func scanDelivery(row store.Row, keys *vault.Keyring) (*Delivery, error) {
 		v.setDue(time.UnixMilli(due.Int64))
 	}
 	plain, err := keys.Open(vault.URLOfWebhook, v.WebhookID, address)
-	v.URL = hostOf(string(plain))
+	v.URL = shownURL(string(plain))
 	return v, err
 }
 
-// hostOf leaves out of an address what may be a token.
-func hostOf(address string) string {
+// plainSegment matches a segment of a path that is words and small numbers. Anything
+// else may be a token.
+var plainSegment = regexp.MustCompile(`^(?:[a-z]{1,15}|v?\d{1,4})(?:[-_.](?:[a-z]{1,15}|v?\d{1,4})){0,3}$`)
+
+// shownURL leaves out of an address what may be a token.
+func shownURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
 	shown := u.Scheme + "://" + requestlog.Clean(u.Host)
-	if u.Path != "" && u.Path != "/" || u.RawQuery != "" {
-		shown += "/…"
+	for segment := range strings.SplitSeq(strings.Trim(u.Path, "/"), "/") {
+		switch {
+		case segment == "":
+		case plainSegment.MatchString(segment):
+			shown += "/" + segment
+		default:
+			shown += "/…"
+		}
+	}
+	if u.RawQuery != "" {
+		shown += "?…"
 	}
 	return shown
 }

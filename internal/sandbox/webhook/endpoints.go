@@ -13,9 +13,31 @@ import (
 // Endpoint is a registered endpoint as far as it may be shown: its secret never is.
 type Endpoint struct {
 	ID        string
-	URL       string // without its path and query, where tokens are
+	URL       string // without what may be a token
 	Events    []string
 	CreatedAt time.Time
+
+	// Of its newest deliveries.
+	Recent    int64
+	Delivered int64
+	Attempt   int64  // that comes next for one that has failed; 0: none has
+	LastError string // "": the last attempt arrived
+}
+
+// Attempts is how often a delivery is tried before it has failed for good.
+const Attempts = 8
+
+// readHealth sums up the newest deliveries to an endpoint.
+func (e *Endpoint) readHealth(tx *store.Tx) error {
+	const recent = 100
+	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
+		WITH recent AS (
+			SELECT d.id, d.state, d.failures FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id WHERE w.public_id = ? ORDER BY d.id DESC LIMIT ?)
+		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'delivered'),
+		       COALESCE(MAX(CASE WHEN state = 'pending' AND failures > 0 THEN failures + 1 END), 0),
+		       COALESCE((SELECT t.error FROM delivery_tries t WHERE t.delivery_id IN (SELECT id FROM recent) ORDER BY t.id DESC LIMIT 1), '')
+		FROM recent`, e.ID, recent)
+	return err
 }
 
 // Endpoints returns a page of an account's endpoints, newest first, and whether
@@ -25,6 +47,11 @@ func Endpoints(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Pag
 		`SELECT public_id, url_sealed, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`,
 		accountID, page.Size+1, page.Offset())
 	endpoints, more = wire.Cut(page, endpoints)
+	for _, e := range endpoints {
+		if err := e.readHealth(tx); err != nil {
+			return nil, false, err
+		}
+	}
 	return endpoints, more, err
 }
 
@@ -42,7 +69,7 @@ func scanEndpoint(row store.Row, keys *vault.Keyring) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.URL = hostOf(string(plain))
+	e.URL = shownURL(string(plain))
 	return &e, json.Unmarshal(events, &e.Events)
 }
 

@@ -44,9 +44,9 @@ func (r result) record(tx *store.Tx) error {
 		return err
 	}
 	err = tx.Exec(`
-		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms)
-		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?)`,
-		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds())
+		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response_sealed)
+		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
+		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
 	if err != nil {
 		return err
 	}
@@ -54,11 +54,13 @@ func (r result) record(tx *store.Tx) error {
 		return nil
 	}
 	var due sql.NullInt64
+	state := Delivered
 	if r.failure != "" {
+		state = Failed
 		failures++
 		if delay, again := retryDelay(failures); again {
-			due = sql.NullInt64{Int64: now.Add(delay).UnixMilli(), Valid: true}
+			state, due = Pending, sql.NullInt64{Int64: now.Add(delay).UnixMilli(), Valid: true}
 		}
 	}
-	return tx.Exec(`UPDATE deliveries SET failures = ?, due_at = ? WHERE id = ?`, failures, due, row)
+	return tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
 }

@@ -30,6 +30,7 @@ func Routes() []server.Route {
 		{Method: http.MethodDelete, Path: server.Control + "/webhooks/{webhook_id}", Handle: remove},
 		{Method: http.MethodGet, Path: deliveries, Handle: listDeliveries},
 		{Method: http.MethodPost, Path: deliveries + "/{delivery_id}/redeliver", Handle: redeliver},
+		{Method: http.MethodPost, Path: deliveries + "/redeliver-failed", Handle: redeliverFailed},
 	}
 }
 

@@ -25,6 +25,8 @@ import (
 
 const (
 	defaultTimeout = 15 * time.Second
+	// maxResponse is how much of a receiver's response is kept, in bytes.
+	maxResponse = 1 << 10
 
 	signatureHeader = "X-Webhook-Signature"
 	idHeader        = "X-Webhook-Id"
@@ -34,6 +36,7 @@ const (
 type outcome struct {
 	status      int    // 0: there was no response
 	failure     string // why it does not count, in words; "" is success
+	response    []byte // the beginning of the body, sealed
 	took        time.Duration
 	interrupted bool // by Close: it was no try
 }
@@ -72,8 +75,8 @@ func (s sender) send(ctx context.Context, d delivery) outcome {
 	begun := time.Now()
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	status, err := s.post(limited, d)
-	o := outcome{status: status, took: time.Since(begun)}
+	status, body, err := s.post(limited, d)
+	o := outcome{status: status, response: body, took: time.Since(begun)}
 	switch {
 	case status == 0 && ctx.Err() != nil:
 		o.interrupted = true
@@ -87,20 +90,20 @@ func (s sender) send(ctx context.Context, d delivery) outcome {
 	return o
 }
 
-// post returns the status of the response.
-func (s sender) post(ctx context.Context, d delivery) (status int, err error) {
+// post returns the status of the response, and the beginning of its body, sealed.
+func (s sender) post(ctx context.Context, d delivery) (status int, body []byte, err error) {
 	defer crash.Catch(&err)
 	payload, err := s.keys.Open(vault.PayloadOfEvent, d.eventID, d.payload)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	secret, err := s.keys.Open(vault.SecretOfWebhook, d.webhookID, d.secret)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(payload))
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "vcard-sandbox")
@@ -111,12 +114,16 @@ func (s sender) post(ctx context.Context, d delivery) (status int, err error) {
 	request.Header["Idempotency-Key"] = []string{}
 	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	// A body that is read to its end leaves the connection to the next delivery.
+	body, _ = io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
-	return response.StatusCode, nil
+	if len(body) > 0 {
+		body = s.keys.Seal(vault.ResponseToDelivery, d.id, body)
+	}
+	return response.StatusCode, body, nil
 }
 
 // sign proves to an endpoint that a body comes from the service.
