@@ -34,9 +34,7 @@ func Of(plan *Plan) (*Statement, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(s.Cards, func(a, b Card) int {
-		return cmp.Or(cmp.Compare(a.Wallet, b.Wallet), strings.Compare(a.Address, b.Address))
-	})
+	slices.SortStableFunc(s.Cards, func(a, b Card) int { return cmp.Compare(a.Wallet, b.Wallet) })
 	s.Complete = len(s.Unknown) == 0
 	return s, nil
 }

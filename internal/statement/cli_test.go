@@ -237,3 +237,35 @@ func TestStatementIsOfPlansAlone(t *testing.T) {
 		t.Errorf("a state is read as a plan: %v", err)
 	}
 }
+
+// What stands on a pull request that replaces a whole fleet.
+func TestReplacedFleet(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.Unlimited()
+	f := newFolder(t, s)
+	fleet := func(team string) string {
+		return fmt.Sprintf("resource \"vcard_card\" \"fleet\" {\n  count    = 30\n  bin_id   = %q\n  amount   = 50\n  metadata = { team = %q }\n  %s\n}\n", sandboxtest.BIN, team, createFirst)
+	}
+	f.Write("main.tf", fleet("eu"))
+	f.plan()
+	f.apply()
+	f.Write("main.tf", fleet("us"))
+	plan := f.plan()
+	_, text, _ := state(t, plan)
+	_, markdown, _ := state(t, plan, "-format", "markdown")
+	for _, want := range []string{"The wallet pays about 30.00 USD.", "Cards: 30 replaced."} {
+		if !strings.Contains(text, want) || !strings.Contains(markdown, want) {
+			t.Errorf("lacks %q:\n%s\n%s", want, text, markdown)
+		}
+	}
+	if lines := strings.Count(text, "\n"); lines != 9+30 || strings.Count(text, "load 50.00, fee 1.00, about 50.00 returns, the number changes") != 30 {
+		t.Errorf("it has %d lines:\n%s", lines, text)
+	}
+	if code, _, stderr := state(t, plan, "-max-net", "29.99"); code != 3 {
+		t.Errorf("ended with %d: %s", code, stderr)
+	}
+	if gained := f.apply(); gained != -30*usd.Dollar {
+		t.Errorf("the wallet gained %s", gained)
+	}
+}
