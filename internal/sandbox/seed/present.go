@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -229,9 +230,9 @@ func (m moment) time() time.Time { return time.UnixMilli(int64(m)) }
 // object is a mapping of names and values in their order, without those that are not there.
 func object(pairs ...any) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode}
-	for i := 0; i < len(pairs); i += 2 {
-		if value := scalar(pairs[i+1]); value != nil {
-			node.Content = append(node.Content, scalar(pairs[i]), value)
+	for pair := range slices.Chunk(pairs, 2) {
+		if value := scalar(pair[1]); value != nil {
+			node.Content = append(node.Content, scalar(pair[0]), value)
 		}
 	}
 	return node
