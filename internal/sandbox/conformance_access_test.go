@@ -76,8 +76,6 @@ func accessSections() []section {
 			{"bodies_that_are_no_json_are_a_400", invalid("POST /cards", `{`, "JSON")},
 			{"names_given_twice_are_a_400", invalid("POST /cards/CARD/fund", `{"amount":1,"amount":1}`, "twice")},
 			{"invalid_utf8_is_a_400", invalid("POST /cards", order("\"label\":\"\xff\""), "UTF-8")},
-			{"success_is_200", responds("POST /cards/CARD/freeze", "", 200, "id", "status", "balance")},
-			{"creation_is_201", responds("POST /webhooks", hook(""), 201, "id", "url", "events", "secret", "created_at")},
 		}},
 		{"8_limits", []rule{
 			{"1000_requests_per_minute", limitedTo(1000, "requests_per_minute", "GET /bins", "")},

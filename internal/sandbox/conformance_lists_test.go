@@ -19,7 +19,6 @@ func listSections() []section {
 	}
 	return []section{
 		{"4.10_transactions", []rule{
-			{"it_answers_data_and_page", responds("GET /transactions", "", 200, "data", "page")},
 			{"newest_first", newestTransactionFirst},
 			{"those_of_all_cards_are_listed", ofTwoCards("", 2)},
 			{"card_id_filters", ofTwoCards("?card_id=CARD", 1)},
@@ -61,15 +60,10 @@ func listSections() []section {
 					s.T.Errorf("listed %v", got)
 				}
 			}},
-			rule{"it_answers_data", responds("GET /wallet/deposit-address?currency=btc", "", 200, "data")},
 			rule{"another_currency_is_refused", invalid("GET /wallet/deposit-address?currency=doge", "", "currency must be one of btc")},
 			rule{"currencies_are_in_lower_case", invalid("GET /wallet/deposit-address?currency=BTC", "", "currency must be one of btc")},
 		)},
-		{"4.13_bins", []rule{
-			{"it_answers_data_and_total", responds("GET /bins", "", 200, "data", "total")},
-		}},
 		{"4.14_3ds", []rule{
-			{"it_answers_data", responds("GET /3ds", "", 200, "data")},
 			{"pending_challenges_are_listed", after(shows("GET /3ds", "", "merchant", "Big Ads"), challenges)},
 			{"status_pending_is_the_default", after(shows("GET /3ds?status=pending", "", "merchant", "Big Ads"), challenges)},
 			{"completed_challenges_are_not_pending", func(s *fixture) {
@@ -107,7 +101,6 @@ func listSections() []section {
 func webhookRules() []rule {
 	const to = `{"url":"https://127.0.0.1:1","events":`
 	rules := []rule{
-		{"it_answers_201", responds("POST /webhooks", hook(""), 201, "id", "url", "events", "secret", "created_at")},
 		{"url_is_required", invalid("POST /webhooks", `{"events":["*"]}`, "url is required")},
 		{"url_is_https", invalid("POST /webhooks", `{"url":"http://example.com","events":["*"]}`, "https")},
 		{"url_has_a_host", invalid("POST /webhooks", `{"url":"https:///x","events":["*"]}`, "host")},

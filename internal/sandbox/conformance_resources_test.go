@@ -11,7 +11,6 @@ const (
 )
 
 func resourceSections() []section {
-	item := strings.Fields(`id bin_id network last4 status balance spending_limit label`)
 	return []section{
 		{"1_conventions", []rule{
 			{"paths_are_below_api_v1", func(s *fixture) {
@@ -34,8 +33,6 @@ func resourceSections() []section {
 			{"lists_have_pages", shows("GET /cards?page=2&per_page=1", "", "page", "2")},
 		}},
 		{"2.1_card", []rule{
-			{"the_create_response_has_its_13_fields", responds("POST /cards", order(`"label":"x"`), 201,
-				append(item, "allowed_categories", "auto_freeze_at", "metadata", "created_at", "expires_at")...)},
 			{"id_has_its_form", shows("POST /cards", order(`"label":"x"`), "id", "card_"+token)},
 			{"bin_id_is_the_one_asked_for", shows("POST /cards", `{"bin_id":"bin_general_visa_eu","amount":50}`, "bin_id", "bin_general_visa_eu")},
 			{"network_is_the_bins", shows("POST /cards", `{"bin_id":"bin_general_mastercard_us","amount":50}`, "network", "mastercard")},
@@ -55,12 +52,6 @@ func resourceSections() []section {
 			{"metadata_is_the_callers", contains("POST /cards", order(`"metadata":{"team":"a","n":1.10}`), `"metadata":{"n":1.10,"team":"a"}`)},
 			{"created_at_is_now", shows("POST /cards", order(`"label":"x"`), "created_at", moment)},
 			{"expires_at_is_a_date", shows("POST /cards", order(`"label":"x"`), "expires_at", `2029-03-31`)},
-			{"a_list_item_has_its_8_fields", lists("GET /cards", append([]string{"data", "page", "per_page", "total", "/"}, item...)...)},
-			{"the_summary_adds_created_at", responds("GET /cards/CARD", "", 200, append(item, "created_at")...)},
-			{"the_freeze_response_has_3_fields", responds("POST /cards/CARD/freeze", "", 200, "id", "status", "balance")},
-			{"the_unfreeze_response_has_3_fields", after(responds("POST /cards/CARD/unfreeze", "", 200, "id", "status", "balance"), freezes)},
-			{"the_termination_response_has_3_fields", responds("DELETE /cards/CARD", "", 200, "id", "status", "returned_to_wallet")},
-			{"the_details_have_5_fields", responds("GET /cards/CARD/details", "", 200, "id", "pan", "cvv", "exp_month", "exp_year")},
 			{"pan_is_a_full_number", func(s *fixture) {
 				if pan := s.do("GET /cards/CARD/details", "").Text("pan"); len(pan) != 16 || !luhn(pan) || pan[0] != '0' {
 					s.T.Error("not 16 digits from 0 that pass the Luhn check")
@@ -74,13 +65,9 @@ func resourceSections() []section {
 					s.T.Errorf("Cache-Control is %q", got)
 				}
 			}},
-			{"the_fund_response_has_3_fields", responds("POST /cards/CARD/fund", `{"amount":1}`, 200, "card_id", "card_balance", "wallet_balance")},
-			{"the_withdraw_response_has_3_fields", responds("POST /cards/CARD/withdraw", `{"amount":1}`, 200, "card_id", "card_balance", "wallet_balance")},
 			{"advertising_and_software_are_categories", accepts("POST /cards", order(`"allowed_categories":["advertising","software"]`))},
 		}},
 		{"2.2_transaction", []rule{
-			{"it_has_its_8_fields", after(lists("GET /transactions", "data", "page", "/",
-				"id", "card_id", "type", "amount", "currency", "fee", "merchant", "created_at"), authorizes)},
 			{"id_has_its_form", after(shows("GET /transactions", "", "id", "txn_"+token), authorizes)},
 			{"card_id_is_the_cards", after(shows("GET /transactions", "", "card_id", "CARD"), authorizes)},
 			{"type_is_authorization", after(shows("GET /transactions", "", "type", "authorization"), authorizes)},
@@ -102,7 +89,6 @@ func resourceSections() []section {
 			{"created_at_is_now", after(shows("GET /transactions", "", "created_at", moment), authorizes)},
 		}},
 		{"2.3_wallet_balance", []rule{
-			{"it_has_its_5_fields", responds("GET /wallet/balance", "", 200, "balance", "currency", "pending_deposits", "cards_active", "cards_total_balance")},
 			{"currency_is_usdt", shows("GET /wallet/balance", "", "currency", "USDT")},
 			{"pending_deposits_are_detected_ones", after(shows("GET /wallet/balance", "", "pending_deposits", "25.00"), deposits)},
 			{"pending_deposits_are_not_in_the_balance", after(shows("GET /wallet/balance", "", "balance", "9899.00"), deposits)},
@@ -110,14 +96,17 @@ func resourceSections() []section {
 			{"cards_total_balance_sums_all_cards", after(shows("GET /wallet/balance", "", "cards_total_balance", "150.00"), creates, freezes)},
 		}},
 		{"2.4_deposit_address", []rule{
-			{"it_has_its_3_fields", lists("GET /wallet/deposit-address", "data", "/", "currency", "network", "address")},
 			{"currency_is_a_code", shows("GET /wallet/deposit-address?currency=eth", "", "currency", "eth")},
 			{"network_is_a_label", shows("GET /wallet/deposit-address?currency=eth", "", "network", "Ethereum")},
 			{"address_is_that_networks", shows("GET /wallet/deposit-address?currency=eth", "", "address", "sandbox-eth-[0-9a-f]{32}")},
 			{"address_stays_the_same", repeats("GET /wallet/deposit-address")},
 		}},
 		{"2.5_bin", []rule{
-			{"it_has_its_6_fields", lists("GET /bins", "data", "total", "/", "id", "network", "category", "3ds", "wallet_a_pay", "wallet_b_pay")},
+			{"it_has_its_6_fields", func(s *fixture) {
+				for _, b := range s.do("GET /bins", "").Data() {
+					fields(s.T, b, "id", "network", "category", "3ds", "wallet_a_pay", "wallet_b_pay")
+				}
+			}},
 			{"there_are_9", func(s *fixture) {
 				if n := len(s.do("GET /bins", "").Data()); n != 9 {
 					s.T.Errorf("%d BINs", n)
@@ -139,7 +128,6 @@ func resourceSections() []section {
 			}},
 		}},
 		{"2.6_3ds_challenge", []rule{
-			{"it_has_its_7_fields", after(lists("GET /3ds", "data", "/", "id", "card_id", "merchant", "amount", "otp", "status", "expires_at"), challenges)},
 			{"id_has_its_form", after(shows("GET /3ds", "", "id", "3ds_"+token), challenges)},
 			{"card_id_is_the_cards", after(shows("GET /3ds", "", "card_id", "CARD"), challenges)},
 			{"merchant_is_a_name", after(shows("GET /3ds", "", "merchant", "Big Ads"), challenges)},
@@ -149,7 +137,6 @@ func resourceSections() []section {
 			{"expires_at_is_a_time", after(shows("GET /3ds", "", "expires_at", `2026-03-15T12:05:00\.000Z`), challenges)},
 		}},
 		{"2.7_webhook_endpoint", []rule{
-			{"it_has_its_5_fields", responds("POST /webhooks", hook(""), 201, "id", "url", "events", "secret", "created_at")},
 			{"id_has_its_form", shows("POST /webhooks", hook(""), "id", "wh_"+token)},
 			{"url_is_the_one_asked_for", shows("POST /webhooks", hook(""), "url", "https://127.0.0.1:1/in")},
 			{"events_are_those_asked_for", contains("POST /webhooks", hook(""), `"events":["card.created","3ds.challenge"]`)},

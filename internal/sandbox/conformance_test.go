@@ -77,30 +77,6 @@ func value(a sandboxtest.Response, field string) string {
 	return a.Text(field)
 }
 
-// responds checks a status and the fields of the response, all of them.
-func responds(call, body string, status int, names ...string) func(*fixture) {
-	return func(s *fixture) {
-		s.T.Helper()
-		fields(s.T, s.do(call, body).OK(status).Body, names...)
-	}
-}
-
-// lists checks the fields of a list, after a slash those of its objects.
-func lists(call string, names ...string) func(*fixture) {
-	return func(s *fixture) {
-		s.T.Helper()
-		of := slices.Index(names, "/")
-		a := s.do(call, "").OK(http.StatusOK)
-		fields(s.T, a.Body, names[:of]...)
-		for _, object := range a.Data() {
-			fields(s.T, object, names[of+1:]...)
-		}
-		if len(a.Data()) == 0 {
-			s.T.Errorf("nothing is listed: %s", a.Raw)
-		}
-	}
-}
-
 // shows checks one field of a response against a pattern for all of it.
 func shows(call, body, field, pattern string) func(*fixture) {
 	return func(s *fixture) {

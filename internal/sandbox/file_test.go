@@ -1,13 +1,13 @@
 package sandbox_test
 
 import (
-	"io"
+	"database/sql"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -161,62 +161,51 @@ func TestAProcessWithoutItsFileEnds(t *testing.T) {
 	}
 }
 
-// Nobody reads the log: everything is answered all the same, and a signal ends it.
-func TestAnUnreadLog(t *testing.T) {
+// While another process has the file locked, reads are answered as ever, and
+// changes are told after three seconds to come again.
+func TestAForeignLock(t *testing.T) {
 	t.Parallel()
-	unread, log, err := os.Pipe()
+	s := open(t)
+	card := s.Issue("50")
+	db, err := sql.Open("sqlite", s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = unread.Close() }()
-	p := sandboxtest.StartProcess(t, log, "--data", filepath.Join(t.TempDir(), "s.db"), "--log-level", "debug")
-	p.Unlimited()
-	card := p.Issue("50")
-	for range 2000 { // more than the pipe holds, and as many lines as wait in memory
-		p.Post("/cards/"+card+"/fund", `{"amount":0.01}`).OK(200)
-	}
-	if err := p.Interrupt(); err != nil {
-		t.Errorf("ended with %v", err)
-	}
-	_ = log.Close()
-	text, err := io.ReadAll(unread)
-	if err != nil || !strings.Contains(string(text), "msg=answered") {
-		t.Errorf("the log has %d bytes, %v", len(text), err)
-	}
-}
-
-// Who reads the log late learns how many of its lines are missing.
-func TestALogThatIsReadLate(t *testing.T) {
-	t.Parallel()
-	late, log, err := os.Pipe()
-	if err != nil {
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
-	p := sandboxtest.StartProcess(t, log, "--data", ":memory:", "--log-level", "debug")
-	_ = log.Close() // the process has its own
-	p.Unlimited()
-	for range 2000 {
-		p.Get("/bins").OK(200)
+	begun := time.Now()
+	for range 100 {
+		s.Get("/api/v1/cards/" + card).OK(200)
 	}
-	text := make(chan string)
-	go func() {
-		read, _ := io.ReadAll(late) // what is missing in it is seen
-		text <- string(read)
-	}()
-	if err := p.Interrupt(); err != nil {
-		t.Errorf("ended with %v", err)
+	if took := time.Since(begun); took > 10*time.Second { // one change waits for 3 s
+		t.Errorf("100 reads took %v", took)
 	}
-	read := <-text
-	lines, dropped := strings.Count(read, "msg=answered"), 0
-	for _, said := range regexp.MustCompile(`msg="(\d+) lines of the log were dropped`).FindAllStringSubmatch(read, -1) {
-		n, err := strconv.Atoi(said[1])
-		if err != nil {
-			t.Error(err)
-		}
-		dropped += n
+	begun = time.Now()
+	var group sync.WaitGroup
+	for range 5 {
+		group.Go(func() {
+			a := s.Post("/api/v1/cards/"+card+"/fund", `{"amount":1}`)
+			a.Refused(503, "unavailable", "try again")
+			if a.Header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+		})
 	}
-	if lines < 1000 || dropped == 0 || lines+dropped < 2000 {
-		t.Errorf("%d lines, and %d that are said to be missing", lines, dropped)
+	group.Wait()
+	if took := time.Since(begun); took < 2*time.Second || took > 10*time.Second {
+		t.Errorf("the changes waited for %v", took)
+	}
+	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Get("/api/v1/cards/" + card).Text("balance"); got != "50.00" {
+		t.Errorf("the card holds %s", got)
+	}
+	if n := len(s.Get("/_sandbox/requests").Data()); n != 107 {
+		t.Errorf("%d requests, want 107", n)
 	}
 }
 

@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"database/sql"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -181,52 +180,4 @@ func TestEachServiceCountsItsOwn(t *testing.T) {
 	two.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":1}`).OK(200)
 	two.Get("/api/v1/bins").OK(200)
 	overLimit(two.Get("/api/v1/bins"), "60")
-}
-
-// While another process has the file locked, reads are answered as ever, and
-// changes are told after three seconds to come again.
-func TestAForeignLock(t *testing.T) {
-	t.Parallel()
-	s := open(t)
-	card := s.Issue("50")
-	db, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
-	begun := time.Now()
-	for range 100 {
-		s.Get("/api/v1/cards/" + card).OK(200)
-	}
-	if took := time.Since(begun); took > 10*time.Second { // one change waits for 3 s
-		t.Errorf("100 reads took %v", took)
-	}
-	begun = time.Now()
-	var group sync.WaitGroup
-	for range 5 {
-		group.Go(func() {
-			a := s.Post("/api/v1/cards/"+card+"/fund", `{"amount":1}`)
-			a.Refused(503, "unavailable", "try again")
-			if a.Header.Get("Retry-After") == "" {
-				t.Error("no Retry-After")
-			}
-		})
-	}
-	group.Wait()
-	if took := time.Since(begun); took < 2*time.Second || took > 10*time.Second {
-		t.Errorf("the changes waited for %v", took)
-	}
-	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Get("/api/v1/cards/" + card).Text("balance"); got != "50.00" {
-		t.Errorf("the card holds %s", got)
-	}
-	if n := len(s.Get("/_sandbox/requests").Data()); n != 107 {
-		t.Errorf("%d requests, want 107", n)
-	}
 }
