@@ -192,6 +192,45 @@ func TestBrokenResponsesTellNoSecret(t *testing.T) {
 	}
 }
 
+// What is said of a transaction that cannot be read is an error, too.
+func TestProblemsOfTransactionsRepeatNoSecrets(t *testing.T) {
+	t.Parallel()
+	for _, amount := range []string{planted + "x", testKey} {
+		client := newClient(t, respond(200, `{"data":[{"id":"txn_1","type":"refund","amount":"`+amount+`"}]}`))
+		for transaction, err := range client.Transactions(t.Context(), api.TransactionFilter{}) {
+			if err != nil || !strings.Contains(transaction.Problem, "txn_1 cannot be read") || strings.Contains(transaction.Problem, amount[:16]) {
+				t.Errorf("%q: %v, %v", amount, transaction.Problem, err)
+			}
+		}
+	}
+}
+
+// What a service sends behind a response with secrets is nobody's response.
+func TestResponseBehindASecretIsNotRead(t *testing.T) {
+	t.Parallel()
+	more := `{"error":"x","message":"` + planted + `"}`
+	service := sandboxtest.RawService(t, func(to net.Conn, r *http.Request) {
+		body := cardBody
+		if strings.HasSuffix(r.URL.Path, "/details") {
+			body = `{"id":"card_1","pan":"1","cvv":"1","exp_month":1,"exp_year":2031}`
+		}
+		_, _ = fmt.Fprintf(to, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		if body != cardBody {
+			time.Sleep(10 * time.Millisecond) // as long as the connection might go on
+			_, _ = fmt.Fprintf(to, "HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%s", len(more), more)
+		}
+	})
+	client := newClient(t, http.NotFoundHandler(), func(c *api.Config) { c.BaseURL, c.MaxRetries = service+"/api/v1", 0 })
+	for range 20 {
+		if _, err := client.CardDetails(t.Context(), "card_1"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Of a call for a secret an error says what kind of failure it was, in words of our own.
 func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 	t.Parallel()

@@ -78,6 +78,9 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 		operation: "list transactions", method: http.MethodGet, path: "/transactions", query: query,
 		accept: func(body []byte) (err error) {
 			page, err = decodeTransactions(body)
+			for i := range page {
+				page[i].Problem = p.client.scrub.quote(&call{}, page[i].Problem)
+			}
 			return err
 		},
 	})
