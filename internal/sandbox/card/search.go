@@ -34,10 +34,10 @@ func (f Filter) Where(accountID int64) (where string, args []any) {
 // Search returns a page of the cards that a filter picks, newest first, and how
 // many there are.
 func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
-	where, args := f.Where(accountID)
-	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM cards c `+where, args...); err != nil {
+	if total, err = Count(tx, accountID, f); err != nil {
 		return nil, 0, err
 	}
+	where, args := f.Where(accountID)
 	join, order, err := f.order(tx)
 	if err != nil {
 		return nil, 0, err
@@ -47,6 +47,13 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*C
 		JOIN (SELECT c.id, ROW_NUMBER() OVER () AS place FROM (SELECT c.id FROM cards c `+join+where+order+` LIMIT ? OFFSET ?) c) chosen ON chosen.id = c.id
 		ORDER BY chosen.place`, append(args, page.Size, page.Offset())...)
 	return found, total, err
+}
+
+// Count returns how many cards a filter picks.
+func Count(tx *store.Tx, accountID int64, f Filter) (n int64, err error) {
+	where, args := f.Where(accountID)
+	_, err = tx.Get([]any{&n}, `SELECT COUNT(*) FROM cards c `+where, args...)
+	return n, err
 }
 
 // order is what sorts the rows of cards c, and the join that it takes.

@@ -23,6 +23,7 @@ type list struct {
 	query url.Values
 	param string // that has the number of the page
 	page  wire.Page
+	table bool // it can be had as CSV
 }
 
 const (
@@ -42,7 +43,7 @@ func (v *view) listOf(param string, fields ...*choices) *list {
 	if err != nil || number < 1 {
 		number = 1
 	}
-	l := &list{Fields: fields, query: v.Query, param: param, page: wire.Page{Number: min(number, last), Size: pageSize}}
+	l := &list{Fields: fields, query: v.Query, param: param, page: wire.Page{Number: min(number, last), Size: pageSize}, table: v.table}
 	if v.csv > 0 {
 		l.page = wire.Page{Number: v.csv, Size: csvSize}
 	}
@@ -76,7 +77,7 @@ func (l *list) shows(rows int, more bool) {
 	if more {
 		l.Older = l.with(l.param, strconv.FormatInt(l.page.Number+1, 10))
 	}
-	if l.param == "page" {
+	if l.table {
 		l.CSV = l.with("format", "csv")
 	}
 }

@@ -87,6 +87,7 @@ func TestListsAsCSV(t *testing.T) {
 
 func TestFiltersOfSmallLists(t *testing.T) {
 	t.Parallel()
+	const file = "format=csv"
 	s, b := start(t, sandboxtest.Stopped(day(1)))
 	card := s.Issue("100", `"label":"summer"`)
 	ask := func(merchant string) string {
@@ -104,7 +105,9 @@ func TestFiltersOfSmallLists(t *testing.T) {
 	b.get("/deposits?status=pending").has(t, "<tr id=\"dep_")
 	b.get("/deposits?status=confirmed").has(t, "No deposits match").lacks(t, "<tr id=\"dep_")
 	b.get("/ledger?kind=card+issued").has(t, "<b>card issued</b>").lacks(t, "<b>opening balance</b>")
-	b.get("/ledger?kind=fee").has(t, "No entries match")
+	b.get("/ledger?kind=fee").has(t, "No entries match").lacks(t, file)
+	s.Get("/_sandbox/requests").OK(200)
+	b.get("/requests").has(t, file)
 }
 
 // A page says in its title what it is of, and one that is not there has the navigation.

@@ -32,6 +32,7 @@ type view struct {
 	Query   url.Values
 	request *http.Request
 	posted  *posted
+	table   bool
 	csv     int64 // the part of a table that is read; 0: a page is
 }
 
@@ -110,7 +111,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 			return err
 		}
 		return use(f, &view{
-			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent,
+			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent, table: p.csv,
 		})
 	})
 	if refused == nil && !found {

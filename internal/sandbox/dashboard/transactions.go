@@ -23,16 +23,24 @@ func readTransactions(v *view) (any, error) {
 	filter := transaction.Filter{CardText: l.text("q"), State: transaction.State(l.text("state")), Purchases: true}
 	filter.Sort, filter.Descending = l.order()
 	var (
-		total int64
-		err   error
+		total, cards int64
+		err          error
 	)
 	if filter.From, filter.To, err = l.days(); err != nil {
 		return nil, err
 	}
+	if filter.CardText != "" {
+		if cards, err = card.Count(v.Tx, v.Account.ID, card.Filter{Text: filter.CardText}); err != nil {
+			return nil, err
+		}
+	}
 	data := transactionList{list: l}
-	if filter.State != "" {
+	switch {
+	case cards > maxSummed || v.csv > 0:
+		return data.some(v, filter)
+	case filter.State != "":
 		total, err = transaction.Count(v.Tx, v.Account.ID, filter)
-	} else {
+	default:
 		data.Sums, err = transaction.Sums(v.Tx, v.Account.ID, filter)
 	}
 	if err != nil {
@@ -46,6 +54,18 @@ func readTransactions(v *view) (any, error) {
 	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
 	l.showsOf(len(data.Records), total)
 	return data, err
+}
+
+// maxSummed is how many cards a search may find for its sums to be worked out, which
+// takes long for many.
+const maxSummed = 500
+
+// some reads a page without sums.
+func (t transactionList) some(v *view, f transaction.Filter) (any, error) {
+	var err error
+	t.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, f, t.page)
+	t.shows(len(t.Records), int64(len(t.Records)) == t.page.Size)
+	return t, err
 }
 
 // Header makes transactionList a table.
