@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -166,11 +167,18 @@ func (p *client) repeat() bool {
 	return true
 }
 
+// everybodys are the control calls that change what every account meets, for which
+// the first account's key is needed.
+var everybodys = regexp.MustCompile(`/(clock|limits|quirks|faults)$`)
+
 // send makes a call and records it, as the service's own log should.
 func (p *client) send(s step, key string) sandboxtest.Response {
 	p.calls++
 	p.fixture.calls.Add(1)
 	c := p.caller
+	if strings.HasPrefix(s.path, control) && s.method != http.MethodGet && everybodys.MatchString(s.path) {
+		c = c.As(p.server.Key)
+	}
 	if key != "" {
 		c = c.Unrepeated()
 	}
