@@ -50,7 +50,7 @@ func BenchmarkSandbox(b *testing.B) {
 	for _, path := range []string{
 		"/", "/cards", "/cards?page=200", "/cards?q=campaign", "/cards?q=nothing", "/cards/" + cardID(5000),
 		"/transactions", "/transactions?page=2000", "/transactions?type=decline", "/transactions?q=campaign+77", "/transactions?q=campaign",
-		"/transactions?q=campaign+1&from=2026-01-05&to=2026-01-09", "/transactions?q=" + cardID(5000),
+		"/transactions?q=campaign+1&from=2026-01-05&to=2026-01-09", "/cards?sort=-spent", "/transactions?sort=-amount", "/?days=90", "/transactions?q=" + cardID(5000),
 		"/3ds", "/deposits", "/webhooks", "/requests", "/ledger", "/ledger?page=200",
 	} {
 		b.Run("page "+path, within(100*time.Millisecond, func() { look(b, path) }))

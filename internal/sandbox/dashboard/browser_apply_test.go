@@ -32,7 +32,7 @@ resource "vcard_card" "campaign" {
 	const mark = "window.marked = true"
 	evaluate[bool](b, mark)
 	w.Must("apply", "-auto-approve", "-no-color")
-	b.awaitText("9637.00")
+	b.awaitText("9,637.00")
 	b.await("['search', 'social', 'display'].every(label => document.querySelector('main').innerText.includes(label))")
 	b.open("/cards")
 	evaluate[bool](b, mark)
