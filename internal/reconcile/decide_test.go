@@ -1,0 +1,342 @@
+package reconcile_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// question is one thing to be decided.
+type question struct {
+	moment reconcile.Moment
+	e      reconcile.Explanation
+	m      reconcile.Movement
+	p      reconcile.Policy
+}
+
+func (q question) decide() reconcile.Decision { return reconcile.Decide(q.moment, q.e, q.m, q.p) }
+
+// everyQuestion yields all that Decide can tell apart.
+func everyQuestion(yield func(question) bool) {
+	const delta = 40 * dollar
+	bools := []bool{false, true}
+	ranks := []reconcile.Rank{none, released, settled, holds}
+	left := func(a usd.Amount) *usd.Amount { return &a }
+	// The card holds 100 USD.
+	ranges := []*reconcile.Range{
+		nil,
+		{Below: 60 * dollar, To: 150 * dollar},
+		{Below: 60*dollar + 1, To: 150 * dollar},
+		{Below: 100 * dollar, To: 150 * dollar},
+		{Below: 101 * dollar, To: 139 * dollar},
+		{Below: 101 * dollar, To: 140 * dollar},
+		{Below: 101 * dollar, To: 140 * dollar, Left: left(delta - 1)},
+		{Below: 101 * dollar, To: 140 * dollar, Left: left(delta)},
+		{Below: 101 * dollar, To: 140 * dollar, Left: left(2*delta - 1)},
+		{Below: 101 * dollar, To: 140 * dollar, Left: left(2 * delta)},
+	}
+	explanations := func(yield func(reconcile.Explanation) bool) {
+		for _, with := range ranks {
+			for _, without := range ranks {
+				for _, rest := range []usd.Amount{-delta - 1, -delta, -delta + 1, 0, delta - 1, delta, delta + 1} {
+					for bits := range 1 << 5 {
+						e := reconcile.Explanation{
+							Anchored: bits&1 != 0, Stale: bits&2 != 0, Recent: bits&4 != 0, Echoed: bits&8 != 0,
+							Balance: 100 * dollar, With: with, Without: without, Left: rest,
+						}
+						if bits&16 != 0 {
+							e.Hidden = "an unknown type"
+						}
+						if !yield(e) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+	for moment := range reconcile.Answered + 1 {
+		for e := range explanations {
+			for _, r := range ranges {
+				for _, way := range []struct {
+					purpose reconcile.Purpose
+					delta   usd.Amount
+				}{{reconcile.ForAmount, delta}, {reconcile.ForAmount, -delta}, {reconcile.ForTopUp, delta}} {
+					if isTopUp := way.purpose == reconcile.ForTopUp; r == nil && isTopUp || r != nil && r.Left != nil && !isTopUp {
+						continue
+					}
+					for _, honoured := range bools {
+						for _, waited := range bools {
+							e.Delta = way.delta
+							m := reconcile.Movement{Purpose: way.purpose, Delta: way.delta, Range: r}
+							if !yield(question{moment, e, m, reconcile.Policy{KeysHonoured: honoured, Waited: waited}}) {
+								return
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// facts is what a question comes to, in the words of the table.
+type facts struct {
+	keys                         bool // the service counts the key once
+	made, both, held             bool
+	pastCap, notDue, intoRange   bool
+	sameWay, asMuch, safeInRange bool
+}
+
+func (q question) facts() (f facts) {
+	e, delta := q.e, q.m.Delta
+	f.keys = q.p.KeysHonoured && e.Recent
+	f.made = (e.With == holds || e.With == settled) && e.Without == none
+	f.held = e.With == released && e.Without == none
+	f.both = e.With != none && e.Without != none && (e.With >= e.Without || delta > 0 && e.With != released)
+	f.sameWay = e.Left > 0 && delta > 0 || e.Left < 0 && delta < 0
+	f.asMuch = f.sameWay && (e.Left >= delta && delta > 0 || e.Left <= delta && delta < 0)
+	if r := q.m.Range; r != nil && delta < 0 {
+		f.intoRange = e.Balance+delta < r.Below
+	} else if r != nil && q.m.Purpose == reconcile.ForTopUp {
+		f.notDue = e.Balance >= r.Below
+		may := usd.Amount(0)
+		if e.Without == none && e.Left > 0 {
+			may = e.Left
+		}
+		if e.With != none && may < delta {
+			may = delta
+		}
+		f.pastCap = r.Left != nil && may+delta > *r.Left
+		f.safeInRange = e.Balance+delta <= r.To && !f.pastCap
+	}
+	return f
+}
+
+// What must never happen, whatever the table says.
+func TestDecideNever(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	for q := range everyQuestion {
+		asked++
+		d, f := q.decide(), q.facts()
+		wrong := func(why string) { t.Fatalf("%s: %+v decides %+v", why, q, d) }
+		before := q.moment == reconcile.BeforeSending
+		switch d.Verdict {
+		case reconcile.Send:
+			switch {
+			case q.moment == reconcile.Answered:
+				wrong("sent after a success")
+			case (f.made || f.held) && !(before && f.safeInRange):
+				wrong("sent, though only the movement explains the balance")
+			case q.e.Without == none && !before:
+				wrong("sent again, though nothing explains the balance without it")
+			case before && !q.e.Anchored:
+				wrong("sent without an anchor")
+			case f.asMuch && q.e.Without == none && !f.safeInRange:
+				wrong("sent, though as much has come")
+			case before && f.pastCap && !f.both:
+				wrong("sent past the cap, with what has come")
+			case f.sameWay && f.keys && q.e.Without == none && !f.safeInRange:
+				wrong("sent under another key, though something has come")
+			case q.e.Hidden != "" && !(before && f.safeInRange):
+				wrong("sent, though it may be what could not be read")
+			case before && f.notDue:
+				wrong("sent, though nothing is due")
+			case before && f.intoRange && !f.both:
+				wrong("withdrawn, though the next top-up would load it again")
+			}
+		case reconcile.SendKey:
+			switch {
+			case !f.keys:
+				wrong("left to a key that decides nothing")
+			case q.moment != reconcile.BeforeSending && q.moment != reconcile.WhilePending:
+				wrong("sent under the key after it was sent")
+			case before && !q.e.Anchored:
+				wrong("sent without an anchor")
+			}
+		case reconcile.Made:
+			isExplained := q.e.With != none
+			switch {
+			case q.moment != reconcile.Answered && !f.made:
+				wrong("made, though it may not be")
+			case q.moment == reconcile.Answered && !isExplained && !(f.sameWay && q.e.Echoed):
+				wrong("made, though nothing shows it")
+			case before && f.keys:
+				wrong("made, though the key would tell")
+			}
+		case reconcile.Stop:
+			if q.moment != reconcile.BeforeSending && q.moment != reconcile.Answered {
+				wrong("stopped after a lost answer")
+			}
+		case reconcile.LookAgain:
+			if q.p.Waited {
+				wrong("looked again for ever")
+			}
+		case reconcile.Undecided:
+			if before || q.moment == reconcile.Answered {
+				wrong("undecided")
+			}
+		}
+		quiet := q.e.Anchored && !q.e.Stale && q.e.Hidden == "" && q.e.Without == holds && q.e.With == none && !f.notDue && !f.intoRange && !f.pastCap
+		if quiet && q.moment != 0 && q.moment != reconcile.Answered && d.Verdict != reconcile.Send && d.Reason != reconcile.KeyDecides {
+			wrong("a quiet world holds up the movement")
+		}
+		if d.Verdict != reconcile.Undecided && d.Reason == reconcile.NoReason {
+			wrong("no reason")
+		}
+	}
+	t.Logf("%d questions", asked)
+}
+
+// Zero values decide nothing, or that nothing is sent.
+func TestZeroValues(t *testing.T) {
+	t.Parallel()
+	if d := reconcile.Decide(0, reconcile.Explanation{Anchored: true, Without: holds}, reconcile.Movement{Delta: dollar}, reconcile.Policy{}); d != (reconcile.Decision{}) || d.Verdict != reconcile.Undecided {
+		t.Errorf("the zero moment decides %+v", d)
+	}
+	for moment, want := range map[reconcile.Moment]reconcile.Verdict{
+		reconcile.BeforeSending: reconcile.Stop, reconcile.WhilePending: reconcile.Undecided,
+		reconcile.AnswerLost: reconcile.Undecided, reconcile.Answered: reconcile.Stop, reconcile.Answered + 1: reconcile.Undecided,
+	} {
+		d := reconcile.Decide(moment, reconcile.Explanation{}, reconcile.Movement{Delta: dollar}, reconcile.Policy{Waited: true})
+		if d.Verdict != want {
+			t.Errorf("at moment %d an empty explanation decides %+v", moment, d)
+		}
+	}
+	if e := (reconcile.Event{}); e.Kind != reconcile.Other || (&reconcile.Anchor{Listed: true}).SideOf(e) != reconcile.Around {
+		t.Error("an empty event is on a side")
+	}
+	if r := (reconcile.Record{}); r.Anchor != nil || reconcile.ParseRecord("card", "").Anchor != nil {
+		t.Error("an empty record knows something")
+	}
+}
+
+// row is one of the table in CONTRIBUTING, and what its words mean.
+type row struct {
+	moment, shown, keys string
+	first, then         reconcile.Verdict
+	fits                []func(question, facts) bool
+	reason              reconcile.Reason
+	used                int
+}
+
+// words are those of the first three columns.
+var words = map[string]func(question, facts) bool{
+	"before":  func(q question, _ facts) bool { return q.moment == reconcile.BeforeSending },
+	"pending": func(q question, _ facts) bool { return q.moment == reconcile.WhilePending },
+	"pending, lost": func(q question, _ facts) bool {
+		return q.moment == reconcile.WhilePending || q.moment == reconcile.AnswerLost
+	},
+	"answered": func(q question, _ facts) bool { return q.moment == reconcile.Answered },
+
+	"no anchor":                                func(q question, _ facts) bool { return !q.e.Anchored },
+	"stale, until the wait is over":            func(q question, _ facts) bool { return q.e.Stale && !q.p.Waited },
+	"a top-up that is not due":                 func(_ question, f facts) bool { return f.notDue },
+	"a withdrawal into the range of top-ups":   func(_ question, f facts) bool { return f.intoRange },
+	"explained, and into the range of top-ups": func(q question, f facts) bool { return q.e.Without != none && f.intoRange },
+	"a top-up within `to` and the cap":         func(_ question, f facts) bool { return f.safeInRange },
+	"hidden":                                   func(q question, _ facts) bool { return q.e.Hidden != "" },
+	"made":                                     func(_ question, f facts) bool { return f.made },
+	"both":                                     func(_ question, f facts) bool { return f.both },
+	"held":                                     func(_ question, f facts) bool { return f.held },
+	"made, both or held":                       func(_ question, f facts) bool { return f.made || f.both || f.held },
+	"both, and *with* does not rank higher":    func(q question, f facts) bool { return f.both && q.e.With <= q.e.Without },
+	"explained without it":                     func(q question, _ facts) bool { return q.e.Without != none },
+	"explained without it alone":               func(q question, _ facts) bool { return q.e.Without != none && q.e.With == none },
+	"explained with it as well as without": func(q question, _ facts) bool {
+		return q.e.With != none && (q.e.With >= q.e.Without || q.e.With != released)
+	},
+	"left over, the same way":                     func(_ question, f facts) bool { return f.sameWay },
+	"left over, the same way, at least as much":   func(_ question, f facts) bool { return f.asMuch },
+	"a top-up past the cap":                       func(_ question, f facts) bool { return f.pastCap },
+	"left over, the same way, and the answer too": func(q question, f facts) bool { return f.sameWay && q.e.Echoed },
+	"anything": func(question, facts) bool { return true },
+
+	"any":      func(question, facts) bool { return true },
+	"decide":   func(_ question, f facts) bool { return f.keys },
+	"honoured": func(q question, _ facts) bool { return q.p.KeysHonoured },
+}
+
+// The table that people read is the one that the code follows.
+func TestTableOfContributing(t *testing.T) {
+	t.Parallel()
+	table := contributingTable(t)
+	for q := range everyQuestion {
+		if q.moment == 0 {
+			continue
+		}
+		d, f := q.decide(), q.facts()
+		number := slices.IndexFunc(table, func(r *row) bool {
+			return !slices.ContainsFunc(r.fits, func(fits func(question, facts) bool) bool { return !fits(q, f) })
+		})
+		if number < 0 {
+			t.Fatalf("no row for %+v", q)
+		}
+		r := table[number]
+		want := r.first
+		if q.p.Waited {
+			want = r.then
+		}
+		if d.Verdict != want {
+			t.Fatalf("row %d (%s, %s, keys %s) says %d of %+v, which decides %+v", number+1, r.moment, r.shown, r.keys, want, q, d)
+		}
+		if r.used++; r.used > 1 && d.Reason != r.reason {
+			t.Fatalf("row %d (%s, %s, keys %s) has the reasons %d and %d", number+1, r.moment, r.shown, r.keys, r.reason, d.Reason)
+		}
+		r.reason = d.Reason
+	}
+	for number, r := range table {
+		if r.used == 0 {
+			t.Errorf("row %d (%s, %s, keys %s) is never reached", number+1, r.moment, r.shown, r.keys)
+		}
+	}
+}
+
+func contributingTable(t *testing.T) (table []*row) {
+	t.Helper()
+	text, err := os.ReadFile("../../.github/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts := map[string]reconcile.Verdict{
+		"**undecided**": reconcile.Undecided, "look again": reconcile.LookAgain, "**stop**": reconcile.Stop,
+		"**made**": reconcile.Made, "**send**": reconcile.Send, "**send, the key decides**": reconcile.SendKey,
+	}
+	inTable := false
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch {
+		case len(cells) != 7:
+			inTable = false
+		case cells[1] == "moment":
+			inTable = true
+		case inTable && !strings.HasPrefix(cells[1], "--"):
+			r := &row{moment: cells[1], shown: cells[2], keys: cells[3]}
+			for _, word := range cells[1:4] {
+				if words[word] == nil {
+					t.Fatalf("the table says %q, which this test does not know", word)
+				}
+				r.fits = append(r.fits, words[word])
+			}
+			var first, then bool
+			r.first, first = verdicts[cells[4]]
+			r.then, then = verdicts[cells[5]]
+			if !first || !then {
+				t.Fatalf("the table decides %q and %q, which this test does not know", cells[4], cells[5])
+			}
+			table = append(table, r)
+		}
+	}
+	if len(table) == 0 {
+		t.Fatal("CONTRIBUTING has no table")
+	}
+	return table
+}

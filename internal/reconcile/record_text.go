@@ -1,0 +1,107 @@
+package reconcile
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// The text of a record is a version letter and base64url of: a check sum over the
+// card's id and the rest, flags, token, month, sum, and where the flags say so the
+// anchor and the pending movement.
+const (
+	recordVersion = 'a'
+	checkSize     = 4
+)
+
+const (
+	flagAnchor = 1 << iota
+	flagListed
+	flagMore
+	flagNew
+	flagUnclear
+	flagPending
+	flagPendingTopUp
+)
+
+// Text is the record of a card as it is kept in the state: opaque, no secret,
+// at most 240 characters.
+func (r Record) Text(card string) string {
+	flags := bit(r.Anchor != nil, flagAnchor) | bit(r.Pending != nil, flagPending)
+	var body []byte
+	put := func(values ...int64) {
+		for _, value := range values {
+			body = binary.AppendVarint(body, value)
+		}
+	}
+	put(int64(r.TopUps.Month), int64(r.TopUps.Sum))
+	if p := r.Pending; p != nil {
+		flags |= bit(p.Purpose == ForTopUp, flagPendingTopUp)
+		put(int64(p.Delta), int64(p.Before), p.SentAt.Unix())
+	}
+	if a := r.Anchor; a != nil {
+		flags |= bit(a.Listed, flagListed) | bit(a.More, flagMore) | bit(a.New, flagNew) | bit(a.Unclear, flagUnclear)
+		put(int64(a.Balance), int64(a.Last), a.At.Unix())
+		for _, id := range a.Known {
+			body = append(body, id[:]...)
+		}
+	}
+	body = append(append([]byte{flags}, r.Token[:]...), body...)
+	return string(recordVersion) + base64.RawURLEncoding.EncodeToString(append(check(card, body), body...))
+}
+
+func bit(set bool, flag byte) byte {
+	if set {
+		return flag
+	}
+	return 0
+}
+
+func check(card string, body []byte) []byte {
+	sum := sha256.Sum256(append([]byte(card+"\x00"), body...))
+	return sum[:checkSize]
+}
+
+// ParseRecord reads the text of a card's record. What cannot be read, and what
+// is another card's, is a lost record.
+func ParseRecord(card, text string) Record {
+	if text == "" {
+		return Record{}
+	}
+	data, err := base64.RawURLEncoding.DecodeString(text[1:])
+	if err != nil || len(data) < checkSize+1+len(Token{}) {
+		return Record{}
+	}
+	flags, body := data[checkSize], data[checkSize+1:]
+	var r Record
+	body = body[copy(r.Token[:], body):]
+	number := func() int64 {
+		value, size := binary.Varint(body)
+		body = body[max(0, size):]
+		return value
+	}
+	r.TopUps = TopUps{Month(number()), usd.Amount(number())}
+	if flags&flagPending != 0 {
+		r.Pending = &Pending{Delta: usd.Amount(number()), Before: usd.Amount(number()), SentAt: time.Unix(number(), 0).UTC()}
+		if flags&flagPendingTopUp != 0 {
+			r.Pending.Purpose = ForTopUp
+		}
+	}
+	if flags&flagAnchor != 0 {
+		r.Anchor = &Anchor{
+			Balance: usd.Amount(number()), Last: usd.Amount(number()), At: time.Unix(number(), 0).UTC(),
+			Listed: flags&flagListed != 0, More: flags&flagMore != 0, New: flags&flagNew != 0, Unclear: flags&flagUnclear != 0,
+		}
+		for len(body) >= len(ShortID{}) {
+			r.Anchor.Known = append(r.Anchor.Known, ShortID(body[:4]))
+			body = body[4:]
+		}
+	}
+	if r.Text(card) != text { // damaged, another card's, or of a later version
+		return Record{}
+	}
+	return r
+}

@@ -1,0 +1,144 @@
+package reconcile_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+const dollar = usd.Dollar
+
+// account is a card on a model of the service. Its zero value is less the holds,
+// takes no fees and shows everything at once.
+type account struct {
+	asSettled bool // the balance falls at settlement
+	takesFees bool // fees are taken from the card
+	now       time.Time
+	balance   usd.Amount
+	events    []listed // oldest first
+	held      []holding
+	due       []timer
+}
+
+// listed is an event, and when the service begins to list it.
+type listed struct {
+	reconcile.Event
+	from time.Time
+}
+
+// holding is what the card held from a moment on.
+type holding struct {
+	from    time.Time
+	balance usd.Amount
+}
+
+// timer is what will happen.
+type timer struct {
+	at time.Time
+	do func()
+}
+
+func newAccount(balance usd.Amount) *account {
+	a := &account{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	a.give(balance)
+	return a
+}
+
+// give moves money without a transaction, as funds, withdrawals and other hands do.
+func (a *account) give(amount usd.Amount) {
+	a.balance += amount
+	a.held = append(a.held, holding{a.now, a.balance})
+}
+
+func (a *account) after(d time.Duration, do func()) {
+	a.due = append(a.due, timer{a.now.Add(d), do})
+}
+
+// later lets time pass, and happen what is due.
+func (a *account) later(d time.Duration) {
+	end := a.now.Add(d)
+	for len(a.due) > 0 {
+		next := 0
+		for i := range a.due {
+			if a.due[i].at.Before(a.due[next].at) {
+				next = i
+			}
+		}
+		if a.due[next].at.After(end) {
+			break
+		}
+		t := a.due[next]
+		a.due = slices.Delete(a.due, next, next+1)
+		a.now = t.at
+		t.do()
+	}
+	a.now = end
+}
+
+// happen adds an event, which moves the balance by an amount beside its fee.
+func (a *account) happen(e reconcile.Event, effect usd.Amount) {
+	e.At, e.ID, e.Merchant = a.now, fmt.Sprintf("txn_%d", len(a.events)), cmp.Or(e.Merchant, "m")
+	a.events = append(a.events, listed{e, a.now})
+	if a.takesFees {
+		effect -= e.Fee
+	}
+	if effect != 0 {
+		a.give(effect)
+	}
+}
+
+func (a *account) authorize(amount usd.Amount) {
+	effect := -amount
+	if a.asSettled {
+		effect = 0
+	}
+	a.happen(reconcile.Event{Kind: reconcile.Authorization, Amount: amount}, effect)
+}
+
+// settle ends a hold with a settlement of an amount. What the card cannot pay
+// comes from the wallet.
+func (a *account) settle(hold, amount usd.Amount) {
+	effect := hold - amount
+	if a.asSettled {
+		effect = -amount
+	}
+	a.happen(reconcile.Event{Kind: reconcile.Settlement, Amount: amount}, max(effect, -a.balance))
+}
+
+func (a *account) refund(amount usd.Amount) {
+	a.happen(reconcile.Event{Kind: reconcile.Refund, Amount: amount}, amount)
+}
+
+// snapshot is the card as it is.
+func (a *account) snapshot() reconcile.Snapshot { return a.read(nil, 1000, 0) }
+
+// read shows the card as a replica does that lags behind: the pages of events down
+// to an anchor, one without an anchor, and then the balance.
+func (a *account) read(since *reconcile.Anchor, page int, lag time.Duration) reconcile.Snapshot {
+	s := reconcile.Snapshot{At: a.now, Events: make([]reconcile.Event, 0, len(a.events))}
+	seen := a.now.Add(-lag)
+	for _, h := range slices.Backward(a.held) {
+		if s.Balance = h.balance; !h.from.After(seen) {
+			break
+		}
+	}
+	reaches := since == nil
+	for _, e := range slices.Backward(a.events) {
+		if e.from.After(seen) {
+			continue
+		}
+		if s.Events = append(s.Events, e.Event); since != nil && since.SideOf(e.Event) == reconcile.Before {
+			reaches = true
+		}
+		if len(s.Events)%page == 0 {
+			if s.More = true; reaches {
+				break
+			}
+		}
+	}
+	return s
+}
