@@ -36,12 +36,24 @@ func Start(t testing.TB, options ...contract.Option) *Service {
 	return &Service{sandboxtest.Start(t, InMemory(t, options...)).Client}
 }
 
+// StartOn is Start on a clock, which its time goes by.
+func StartOn(t testing.TB, clock *Clock, options ...contract.Option) *Service {
+	t.Helper()
+	begun := clock.Now()
+	return &Service{sandboxtest.Start(t, InMemory(t, options...), func(o *sandboxtest.Options) {
+		o.Clock = func() time.Time { return noon().Add(clock.Now().Sub(begun)) }
+	}).Client}
+}
+
+// noon is that of a day in the middle of a month.
+func noon() time.Time { return time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC) }
+
 // InMemory is an option of Start's sandbox: it keeps nothing, is held to the
 // contract, and begins at noon of a day in the middle of a month.
 func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Options) {
 	t.Helper()
 	return func(o *sandboxtest.Options) {
-		sandboxtest.StartingAt(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))(o)
+		sandboxtest.StartingAt(noon())(o)
 		o.Path = ":memory:"
 		if sandboxtest.WithQuirks() { // of which the contract holds the defaults
 			options = append(options, contract.RequestsOnly())
@@ -88,7 +100,7 @@ func Factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	prepareCLI()
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"vcard": func() (tfprotov6.ProviderServer, error) {
-			return provider.NewServer("test", provider.WithClock(&skippingClock{}))(), nil
+			return provider.NewServer("test", provider.WithClock(new(Clock)))(), nil
 		},
 	}
 }

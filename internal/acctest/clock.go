@@ -6,22 +6,24 @@ import (
 	"time"
 )
 
-// longestWait is what a wait takes at most on a skippingClock.
+// longestWait is what a wait takes at most on a Clock.
 const longestWait = 50 * time.Millisecond
 
-// skippingClock is a real clock that jumps over all but the beginning of each wait.
-type skippingClock struct {
+// Clock is a real clock that jumps over all but the beginning of each wait.
+type Clock struct {
 	mu      sync.Mutex
 	skipped time.Duration
 }
 
-func (c *skippingClock) Now() time.Time {
+// Now is the time, with all that was jumped over.
+func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Now().Add(c.skipped)
 }
 
-func (c *skippingClock) Wait(ctx context.Context, d time.Duration) error {
+// Wait waits for the beginning of d, and jumps over the rest.
+func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(min(d, longestWait))
 	defer timer.Stop()
 	select {

@@ -49,7 +49,7 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 	t.Helper()
 	p := &Protocol{t: t, log: &logBuffer{}}
 	p.ctx = tfsdklogtest.RootLogger(tflogtest.RootLogger(t.Context(), p.log), p.log)
-	options = append([]provider.Option{provider.WithClock(&skippingClock{})}, options...)
+	options = append([]provider.Option{provider.WithClock(new(Clock))}, options...)
 	server := provider.NewServer("test", options...)()
 	var ok bool
 	var err error

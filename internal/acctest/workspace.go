@@ -20,6 +20,7 @@ type Workspace struct {
 	t   testing.TB
 
 	inProcess *testing.T // nil for the built provider
+	clock     *Clock     // of providers in this process; nil for a new one each
 }
 
 // NewWorkspace makes a folder. It skips without TF_ACC and without a CLI.
@@ -29,10 +30,15 @@ func NewWorkspace(t testing.TB) *Workspace {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
 	w := &Workspace{Dir: t.TempDir(), t: t}
-	settings := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", filepath.Dir(sandboxtest.Program(t)))
-	w.Write("cli.tfrc", settings)
+	w.install(filepath.Dir(sandboxtest.Program(t)))
 	w.Env = []string{"TF_CLI_CONFIG_FILE=" + filepath.Join(w.Dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"}
 	return w
+}
+
+// install makes the CLI take the provider from a folder.
+func (w *Workspace) install(folder string) {
+	w.t.Helper()
+	w.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", folder))
 }
 
 // Write writes a file of the folder, and the folders that its name has.
@@ -47,12 +53,18 @@ func (w *Workspace) Write(name, content string) {
 // Run runs the CLI and returns its exit code and all that it printed.
 func (w *Workspace) Run(args ...string) (int, string) {
 	w.t.Helper()
-	return w.RunUntil(nil, 0, args...)
+	return w.run(nil, nil, args)
 }
 
-// RunUntil runs the CLI, sends it and its provider the signal when it is due, and
-// returns the exit code (-1 when a signal ended it) and all that was printed.
+// RunUntil runs the CLI with the built provider, sends both the signal when it is
+// due, and returns the exit code (-1 when a signal ended it) and all that was printed.
 func (w *Workspace) RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string) {
+	w.t.Helper()
+	return w.built().run(due, func(command *exec.Cmd, _ <-chan struct{}) error { return signalGroup(command, signal) }, args)
+}
+
+// run does something to the CLI when it is due, which learns when the CLI has ended.
+func (w *Workspace) run(due <-chan struct{}, strike func(command *exec.Cmd, ended <-chan struct{}) error, args []string) (int, string) {
 	w.t.Helper()
 	command := exec.CommandContext(w.t.Context(), CLI(), args...)
 	ownGroup(command)
@@ -65,20 +77,20 @@ func (w *Workspace) RunUntil(due <-chan struct{}, signal syscall.Signal, args ..
 	if err := command.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
+	var err error
+	ended := make(chan struct{})
+	go func() { err = command.Wait(); close(ended) }()
 	select {
-	case err := <-ended:
-		ended <- err
+	case <-ended:
 		if due != nil {
-			defer w.t.Fatalf("%s %v ended before %s was due", CLI(), args, signal)
+			w.t.Fatalf("%s %v ended before what was due:\n%s", CLI(), args, &output)
 		}
 	case <-due:
-		if err := signalGroup(command, signal); err != nil {
+		if err := strike(command, ended); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	err := <-ended
+	<-ended
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), output.String()
 	}

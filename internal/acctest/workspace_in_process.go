@@ -21,14 +21,25 @@ func (w *Workspace) InProcess(t *testing.T) *Workspace {
 	return w
 }
 
+// On makes the providers in this process share a clock, as a service may that
+// StartOn started.
+func (w *Workspace) On(clock *Clock) *Workspace {
+	w.clock = clock
+	return w
+}
+
 // serve starts a provider that ends with the test, and returns how the CLI finds it.
 func (w *Workspace) serve() string {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	configs, closed := make(chan *plugin.ReattachConfig, 1), make(chan struct{})
+	clock := w.clock
+	if clock == nil {
+		clock = new(Clock)
+	}
 	go func() {
 		err := tf6server.Serve("vcard/vcard", func() tfprotov6.ProviderServer {
-			return provider.NewServer("test", provider.WithClock(&skippingClock{}))()
+			return provider.NewServer("test", provider.WithClock(clock))()
 		}, tf6server.WithDebug(ctx, configs, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithLoggingSink(w.inProcess))
 		if err != nil {
 			w.t.Error(err)

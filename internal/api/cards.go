@@ -9,7 +9,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -62,9 +64,7 @@ type Card struct {
 
 // CanonicalLabel is the same for labels of which the service may have made one
 // another, by trimming them.
-func CanonicalLabel(label string) string {
-	return strings.Join(strings.Fields(label), " ")
-}
+func CanonicalLabel(label string) string { return reconcile.CanonicalLabel(label) }
 
 // CardFilter selects cards; empty fields select all.
 type CardFilter struct {
@@ -153,12 +153,13 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	}
 }
 
-// AwaitBalance reads a card that should have a balance (USD) by now, again for a
-// while when it has not: what else is shown may be from before then, too.
-func (c *Client) AwaitBalance(ctx context.Context, id string, balance usd.Amount) (CardSummary, error) {
-	for until := c.clock.Now().Add(staleness); ; {
+// AwaitMovement reads a card again for a while, as long as it shows what it held
+// before the last movement of its anchor.
+func (c *Client) AwaitMovement(ctx context.Context, id string, anchor *reconcile.Anchor) (CardSummary, error) {
+	for waited := time.Duration(0); ; waited += visibleDelay {
 		card, err := c.GetCard(ctx, id)
-		if err != nil || card.Balance == balance || !c.clock.Now().Before(until) || c.clock.Wait(ctx, visibleDelay) != nil {
+		isStale := reconcile.Explain(anchor, reconcile.Snapshot{Balance: card.Balance, At: c.serviceTime()}, 0).Stale
+		if err != nil || !isStale || waited >= reconcile.StaleFor || c.clock.Wait(ctx, visibleDelay) != nil {
 			return card, err
 		}
 	}

@@ -51,6 +51,9 @@ func TestCardStateAcrossFailures(t *testing.T) {
 		"terminate done, lost":                 {was: api.StatusActive, faults: []fault{lostButApplied}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusTerminated, waits: true},
 		"terminate not done, lost":             {was: api.StatusFrozen, faults: []fault{{commit: never, response: "500"}, works}, wanted: api.StatusTerminated, posts: 2, ends: api.StatusTerminated, waits: true},
 		"terminate refused":                    {was: api.StatusActive, faults: []fault{refusal}, wanted: api.StatusTerminated, posts: 1, ends: api.StatusActive, fails: "refused"},
+		"freeze, a gateway's 404":              {was: api.StatusActive, faults: []fault{{response: "404", html: true}}, wanted: api.StatusFrozen, posts: 1, ends: api.StatusFrozen},
+		"freeze, a gateway's 404, not done":    {was: api.StatusActive, faults: []fault{{commit: never, response: "404", html: true}, works}, wanted: api.StatusFrozen, posts: 2, ends: api.StatusFrozen, waits: true},
+		"terminate, a gateway's 404, not done": {was: api.StatusActive, faults: []fault{{commit: never, response: "404", html: true}, works}, wanted: api.StatusTerminated, posts: 2, ends: api.StatusTerminated, waits: true},
 		"terminate what is not there":          {faults: []fault{works}, wanted: api.StatusTerminated, posts: 1, fails: "not found"},
 		"terminate what is not there, 500":     {faults: []fault{{commit: never, response: "500"}}, wanted: api.StatusTerminated, posts: 1, fails: "not found", waits: true},
 		"freeze what is not there":             {faults: []fault{works}, wanted: api.StatusFrozen, posts: 1, fails: "not found"},
@@ -205,11 +208,11 @@ func TestUndecidedChangesSayWhatWasTried(t *testing.T) {
 			return err
 		}},
 		"fund card card_1 with 5.00 USD": {api.MutationMove, func(ctx context.Context, c *api.Client) error {
-			_, err := c.FundCard(ctx, "card_1", step)
+			_, err := c.Move(ctx, move("card_1", step, nil))
 			return err
 		}},
 		"withdraw 5.00 USD from card card_1": {api.MutationMove, func(ctx context.Context, c *api.Client) error {
-			_, err := c.WithdrawCard(ctx, "card_1", step)
+			_, err := c.Move(ctx, move("card_1", -step, nil))
 			return err
 		}},
 		"freeze card card_1": {api.MutationSetFrozen, func(ctx context.Context, c *api.Client) error {
@@ -307,7 +310,7 @@ func TestNothingIsSentAfterAnInterruption(t *testing.T) {
 		"read":      func(c *api.Client) error { _, err := c.GetCard(ctx, "card_1"); return err },
 		"freeze":    func(c *api.Client) error { _, err := c.FreezeCard(ctx, "card_1"); return err },
 		"terminate": func(c *api.Client) error { _, err := c.TerminateCard(ctx, "card_1"); return err },
-		"fund":      func(c *api.Client) error { _, err := c.FundCard(ctx, "card_1", step); return err },
+		"fund":      func(c *api.Client) error { _, err := c.Move(ctx, move("card_1", step, nil)); return err },
 		"register": func(c *api.Client) error {
 			_, err := c.RegisterWebhook(ctx, api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}})
 			return err

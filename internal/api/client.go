@@ -33,6 +33,7 @@ type Client struct {
 	cardLocks     *lockTable
 	issues        *issueTracker
 	statuses      knownStatuses
+	ownMoves      ownMoves
 	// transactionForm is how the service has last answered a list of transactions.
 	transactionForm atomic.Int32
 	fleet           *fleet

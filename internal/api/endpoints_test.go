@@ -97,11 +97,11 @@ func TestEndpointsOfACard(t *testing.T) {
 	if len(details.PAN) < 13 || !strings.HasSuffix(details.PAN.Reveal(), card.Last4) || len(details.CVV) != 3 || details.ExpMonth == 0 || details.ExpYear == 0 {
 		t.Errorf("%v has the wrong shape", details)
 	}
-	funded := must[api.Transfer](t)(client.FundCard(ctx, card.ID, 20*usd.Dollar))
+	funded := must[api.Transfer](t)(client.Move(ctx, move(card.ID, 20*usd.Dollar, nil)))
 	wallet := 1000*usd.Dollar - card.Balance - 50*usd.Dollar - 2*usd.Dollar - 20*usd.Dollar
-	checkTransfer(t, funded, api.Transfer{CardID: card.ID, CardBalance: 9525}, wallet)
-	withdrawn := must[api.Transfer](t)(client.WithdrawCard(ctx, card.ID, 95*usd.Dollar))
-	checkTransfer(t, withdrawn, api.Transfer{CardID: card.ID, CardBalance: 25}, wallet+95*usd.Dollar)
+	checkTransfer(t, funded, api.Transfer{CardBalance: 9525, CardStatus: api.StatusActive}, wallet)
+	withdrawn := must[api.Transfer](t)(client.Move(ctx, move(card.ID, -95*usd.Dollar, nil)))
+	checkTransfer(t, withdrawn, api.Transfer{CardBalance: 25, CardStatus: api.StatusFrozen}, wallet+95*usd.Dollar)
 	// The withdrawal crossed auto_freeze_at.
 	if got := must[api.CardState](t)(client.UnfreezeCard(ctx, card.ID)); got != (api.CardState{ID: card.ID, Status: api.StatusActive, Balance: 25}) {
 		t.Errorf("unfrozen %+v", got)
@@ -123,13 +123,13 @@ func TestEndpointsOfACard(t *testing.T) {
 	}
 }
 
-// checkTransfer compares all but the anchor, and the wallet by its amount.
+// checkTransfer compares the wallet by its amount, and all else.
 func checkTransfer(t *testing.T, got, want api.Transfer, wallet usd.Amount) {
 	t.Helper()
 	if got.WalletBalance == nil || got.WalletBalance.String() != wallet.String() {
 		t.Errorf("the wallet holds %s, want %s", got.WalletBalance, wallet)
 	}
-	got.Anchor, got.WalletBalance = nil, nil
+	got.WalletBalance = nil
 	if got != want {
 		t.Errorf("moved %+v, want %+v", got, want)
 	}

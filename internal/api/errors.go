@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -49,13 +47,9 @@ func (e *Error) IsFinal() bool {
 	return e.Method != http.MethodGet && e.Status != http.StatusTooManyRequests && e.Code != "" && !e.AfterLostResponse
 }
 
-// IsRepetition reports whether the service's code speaks of a key, or of a request
+// SpeaksOfKey reports whether the service's code speaks of a key, or of a request
 // that came before, rather than of the state of the card.
-func (e *Error) IsRepetition() bool {
-	code := strings.ToLower(e.Code)
-	has := func(word string) bool { return strings.Contains(code, word) }
-	return slices.ContainsFunc([]string{"idempot", "duplicate", "already", "reused"}, has) && !slices.ContainsFunc([]string{"frozen", "terminated"}, has)
-}
+func (e *Error) SpeaksOfKey() bool { return meaningOf(e.Status, e.Code) == keyRefused }
 
 // RequestError is a request without a usable response: it could not be sent, or
 // what came back could not be read. For a call that changes something it means

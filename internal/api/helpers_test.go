@@ -71,14 +71,6 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 	return client
 }
 
-// cancelled is a context that has ended.
-func cancelled(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
-}
-
 func on(clock api.Clock) func(*api.Config) {
 	return func(c *api.Config) { c.Clock = clock }
 }

@@ -91,12 +91,12 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		case how.verified:
 			issuance := c.recoveredIssuance(detached, reconciliation.found)
 			issuance.Adopted, issuance.Delay = !request.GeneratedLabel, how.delay
-			issuance.PossibleDuplicates = reconciliation.strays(detached, how.attempts)
+			issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
 			return issuance, nil
 		case c.issues.claim(card.CardListItem, c.clock.Now()):
 			issuance := Issuance{Card: card, Delay: how.delay}
 			if how.uncertain && !c.keysHonoured {
-				issuance.PossibleDuplicates = reconciliation.strays(detached, how.attempts)
+				issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
 			}
 			return issuance, nil
 		case keys == c.maxRetries:

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
 // issueReconciliation finds the card of one issuance whose response was lost.
@@ -23,12 +24,23 @@ type issueReconciliation struct {
 	undecided bool
 
 	found      CardListItem
-	candidates []CardListItem
+	candidates []reconcile.Listed
+}
+
+// wanted is the card as it is looked for.
+func (r *issueReconciliation) wanted() reconcile.Wanted {
+	q := r.request
+	return reconcile.Wanted{BIN: q.BinID, Label: q.Label, Unique: q.GeneratedLabel, Load: q.Amount, Limit: q.SpendingLimit, AskedAt: r.began}
+}
+
+// listed is a card of a list as it may be the wanted one.
+func (i CardListItem) listed() reconcile.Listed {
+	return reconcile.Listed{ID: i.ID, BIN: i.BinID, Label: i.Label, Balance: i.Balance, Limit: i.SpendingLimit}
 }
 
 // fingerprint is the same for all issuances whose cards look the same in a list.
 func (r *issueReconciliation) fingerprint() string {
-	return fmt.Sprintf("card %q %q %s", r.request.BinID, CanonicalLabel(r.request.Label), r.request.Amount)
+	return fmt.Sprintf("card %q %q %s", r.request.BinID, reconcile.CanonicalLabel(r.request.Label), r.request.Amount)
 }
 
 func (r *issueReconciliation) join(ctx context.Context) (err error) {
@@ -78,73 +90,72 @@ func (r *issueReconciliation) leave() {
 
 // verify claims the card for this issuance when it is certain. Among several
 // issuances of one and the same body any card that came of them will do for any
-// of them.
+// of them. Lists may be late, so that a card which is not there is looked for again.
 func (r *issueReconciliation) verify(ctx context.Context) outcome {
 	if err := r.beExclusive(ctx); err != nil {
 		return outcome{undecided, err}
 	}
-	var err error
-	if r.candidates, err = r.unclaimed(ctx); err != nil {
-		return outcome{undecided, err}
-	}
-	if !r.request.GeneratedLabel {
-		if err := r.dropEarlier(ctx); err != nil {
+	var cards []CardListItem
+	for waited := r.client.commitWait; ; waited += lookAgainAfter {
+		var err error
+		if cards, err = r.unclaimed(ctx); err != nil {
+			return outcome{undecided, err}
+		}
+		if len(cards) > 0 || waited >= listedWithin {
+			break
+		}
+		if err := r.client.clock.Wait(ctx, lookAgainAfter); err != nil {
 			return outcome{undecided, err}
 		}
 	}
-	equal, others := r.contenders()
-	switch n := len(r.candidates); {
-	case n == 0:
+	var err error
+	if r.candidates, err = r.readCreated(ctx, cards); err != nil {
+		return outcome{undecided, err}
+	}
+	equal, others := r.rivals()
+	found, verdict, reason := r.wanted().Identify(r.candidates, equal, others)
+	switch verdict {
+	case reconcile.Send:
 		return outcome{state: notApplied}
-	case others > 0:
-		return outcome{undecided, fmt.Errorf("%d new cards look like it, and so do other cards that were asked for with other properties", n)}
-	case n > 1+equal:
-		return outcome{undecided, fmt.Errorf("%d new cards look like it", n)}
+	case reconcile.Made:
+		r.found = cards[slices.IndexFunc(cards, func(c CardListItem) bool { return c.ID == found.ID })]
+		r.client.issues.claim(r.found, r.client.clock.Now())
+		return outcome{state: applied}
 	}
-	r.found = r.candidates[len(r.candidates)-1]
-	if asked := r.request.SpendingLimit; asked != nil && r.found.SpendingLimit != *asked && !r.request.GeneratedLabel {
-		return outcome{undecided, fmt.Errorf("card %s looks like it, but has a spending limit of %s in place of %s USD", r.found.ID, r.found.SpendingLimit, asked)}
-	}
-	r.client.issues.claim(r.found, r.client.clock.Now())
-	return outcome{state: applied}
+	return outcome{undecided, errors.New(reason)}
 }
 
-// dropEarlier leaves out candidates that were there before the first attempt:
-// another pipeline may issue cards with the same label. One that was issued only
-// shortly before may be ours by a clock that differs, so nothing is certain then.
-func (r *issueReconciliation) dropEarlier(ctx context.Context) error {
-	const sameMoment, differentClocks = 10 * time.Second, 2 * time.Minute
-	if r.began.IsZero() {
-		return nil
-	}
-	var kept []CardListItem
-	for _, card := range r.candidates {
+// listedWithin is how long a service is given to list a card that it has issued.
+const listedWithin = time.Minute
+
+// readCreated adds when each card was created, which lists do not show, where the
+// label alone does not tell.
+func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListItem) ([]reconcile.Listed, error) {
+	all := make([]reconcile.Listed, len(cards))
+	for i, card := range cards {
+		all[i] = card.listed()
+		if r.request.GeneratedLabel || r.began.IsZero() {
+			continue
+		}
 		summary, err := r.client.GetCard(ctx, card.ID)
 		if err != nil {
-			return err
+			return all, err
 		}
-		created, err := summary.CreatedAt.Time()
-		switch before := r.began.Sub(created); {
-		case err != nil || before <= sameMoment:
-			kept = append(kept, card)
-		case before < differentClocks:
-			return fmt.Errorf("card %s looks like it, but was issued %s before it was asked for", card.ID, before.Round(time.Second))
-		}
+		all[i].CreatedAt, _ = summary.CreatedAt.Time() // zero where it cannot be read
 	}
-	r.candidates = kept
-	return nil
+	return all, nil
 }
 
-// contenders counts the other unresolved issuances of this fingerprint, with the
+// rivals counts the other unresolved issuances of this fingerprint, with the
 // same body and with another.
-func (r *issueReconciliation) contenders() (equal, others int) {
+func (r *issueReconciliation) rivals() (equal, others int) {
 	t := r.client.issues
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for contender := range t.unresolved[r.fingerprint()] {
+	for rival := range t.unresolved[r.fingerprint()] {
 		switch {
-		case contender == r:
-		case contender.body == r.body:
+		case rival == r:
+		case rival.body == r.body:
 			equal++
 		default:
 			others++
@@ -158,12 +169,12 @@ func (r *issueReconciliation) contenders() (equal, others int) {
 func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, error) {
 	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
 	var cards []CardListItem
-	old := 0
+	old, wanted := 0, r.wanted()
 	_, err := r.client.walkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
 		switch {
 		case r.baseline.ids[card.ID]:
 			old++
-		case r.matches(card) && !r.client.issues.isClaimed(card.ID):
+		case wanted.IsLike(card.listed()) && !r.client.issues.isClaimed(card.ID):
 			cards = append(cards, card)
 		}
 		return old < enough
@@ -174,34 +185,21 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 	if r.baseline.full && old == 0 && !r.request.GeneratedLabel && len(cards) > 0 {
 		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")
 	}
-	return r.likeliest(cards), nil
-}
-
-// likeliest are the cards with the limit that was asked for, or, where there is
-// none, all of them: the service may clamp limits.
-func (r *issueReconciliation) likeliest(cards []CardListItem) []CardListItem {
-	asked := r.request.SpendingLimit
-	if asked == nil || !slices.ContainsFunc(cards, func(card CardListItem) bool { return card.SpendingLimit == *asked }) {
-		return cards
+	best := map[string]bool{}
+	listed := make([]reconcile.Listed, len(cards))
+	for i, card := range cards {
+		listed[i] = card.listed()
 	}
-	return slices.DeleteFunc(cards, func(card CardListItem) bool { return card.SpendingLimit != *asked })
-}
-
-func (r *issueReconciliation) matches(card CardListItem) bool {
-	q := r.request
-	switch {
-	case CanonicalLabel(card.Label) != CanonicalLabel(q.Label), card.BinID != "" && !strings.EqualFold(card.BinID, q.BinID):
-		return false
-	case q.GeneratedLabel:
-		return true
+	for _, card := range wanted.BestMatches(listed) {
+		best[card.ID] = true
 	}
-	return card.Balance == q.Amount && (q.SpendingLimit == nil || card.SpendingLimit <= *q.SpendingLimit)
+	return slices.DeleteFunc(cards, func(card CardListItem) bool { return !best[card.ID] }), nil
 }
 
-// strays are what an issuance that was sent several times has left behind, seen
+// duplicates are what an issuance that was sent several times has left behind, seen
 // a moment later, when no other issuance may still find it to be its own.
-func (r *issueReconciliation) strays(ctx context.Context, attempts int) []CardListItem {
-	if equal, others := r.contenders(); attempts < 2 || equal+others > 0 {
+func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []CardListItem {
+	if equal, others := r.rivals(); attempts < 2 || equal+others > 0 {
 		return nil
 	}
 	if r.client.clock.Wait(ctx, r.client.commitWait) != nil {

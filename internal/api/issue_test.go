@@ -19,6 +19,7 @@ var (
 	lostForGood    = fault{commit: never, response: "drop"}
 	beforeTheWait  = fault{commit: 10 * time.Second, response: "drop"}
 	afterTheWait   = fault{commit: 45 * time.Second, response: "drop"}
+	afterTheLooks  = fault{commit: 75 * time.Second, response: "drop"} // at the lists of cards
 	refusal        = fault{commit: never, response: "400"}
 	works          = fault{}
 )
@@ -58,13 +59,17 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 		"lost, then refused for pace":         {faults: []fault{lostForGood, {commit: never, response: "429"}, works}, cards: 1, posts: 3},
 		"lost, then refused":                  {faults: []fault{lostForGood, refusal}, posts: 2, fails: "refused"},
 		"lost, then often for pace":           {faults: append([]fault{lostForGood}, slices.Repeat([]fault{{commit: never, response: "429"}}, 9)...), cards: 1, posts: 11},
-		"late and lost, then refused":         {faults: []fault{afterTheWait, refusal}, cards: 1, posts: 2, recovered: true},
+		"late and lost, then refused":         {faults: []fault{afterTheLooks, refusal}, cards: 1, posts: 2, recovered: true},
 		"conflict that passes":                {faults: []fault{conflict, works}, cards: 1, posts: 2},
 		"conflict that stays":                 {faults: []fault{conflict, conflict}, posts: 2, fails: "refused"},
-		"late, key honoured":                  {faults: []fault{afterTheWait, works}, idempotency: "honoured", cards: 1, posts: 2},
-		"late, conflict while in flight":      {faults: []fault{afterTheWait, works}, idempotency: "conflict", cards: 1, posts: 2, recovered: true},
-		"late, key ignored":                   {faults: []fault{afterTheWait, works}, idempotency: "ignored", cards: 2, posts: 2, duplicates: 1},
-		"late, key ignored, both lost":        {faults: []fault{afterTheWait, lostButApplied}, idempotency: "ignored", cards: 2, posts: 2, fails: "unknown", candidates: 2},
+		"listed after the wait":               {faults: []fault{afterTheWait}, cards: 1, posts: 1, recovered: true},
+		"done, a gateway's 403":               {faults: []fault{{response: "403", html: true}}, cards: 1, posts: 1, recovered: true},
+		"done, a gateway's 404":               {faults: []fault{{response: "404", html: true}}, cards: 1, posts: 1, recovered: true},
+		"a gateway that stays":                {faults: slices.Repeat([]fault{{commit: never, response: "403", html: true}}, 5), posts: 5, fails: "unknown"},
+		"late, key honoured":                  {faults: []fault{afterTheLooks, works}, idempotency: "honoured", cards: 1, posts: 2},
+		"late, conflict while in flight":      {faults: []fault{afterTheLooks, works}, idempotency: "conflict", cards: 1, posts: 2, recovered: true},
+		"late, key ignored":                   {faults: []fault{afterTheLooks, works}, idempotency: "ignored", cards: 2, posts: 2, duplicates: 1},
+		"late, key ignored, both lost":        {faults: []fault{afterTheLooks, lostButApplied}, idempotency: "ignored", cards: 2, posts: 2, fails: "unknown", candidates: 2},
 	}
 	for name, test := range tests {
 		modes := []string{"honoured", "ignored"}
@@ -145,7 +150,7 @@ func TestIssueCardsThatLookAlike(t *testing.T) {
 		"none lost":        nil,
 		"one lost":         {works, works, works, lostButApplied},
 		"many lost":        {lostButApplied, lostForGood, lostButApplied, lostForGood, lostButApplied, works, beforeTheWait},
-		"the first, late":  {afterTheWait},
+		"the first, late":  {afterTheLooks},
 		"all are lost":     {lostButApplied, lostButApplied, lostButApplied, lostButApplied, lostButApplied, lostButApplied, lostButApplied, lostButApplied},
 		"half never comes": {lostForGood, works, lostForGood, works, lostForGood, works, lostForGood, works},
 	} {
@@ -213,7 +218,7 @@ func TestIssueCardNamesNoContendersCardAsDuplicate(t *testing.T) {
 			t.Parallel()
 			// Both are on their way together, and the late one is lost before the other.
 			second, lost := make(chan struct{}), make(chan struct{})
-			late := fault{commit: 80 * time.Second, response: "drop", before: func() { <-second }}
+			late := fault{commit: 140 * time.Second, response: "drop", before: func() { <-second }}
 			other := fault{commit: never, response: "drop", before: func() { close(second); <-lost }}
 			service := newFakeService(late, other)
 			service.idempotency = "ignored"
@@ -327,7 +332,7 @@ func TestIssueCardAndInterruption(t *testing.T) {
 	t.Run("a second card is left over", func(t *testing.T) {
 		t.Parallel()
 		ctx, interrupt := context.WithCancel(t.Context())
-		service := newFakeService(afterTheWait, fault{before: interrupt})
+		service := newFakeService(afterTheLooks, fault{before: interrupt})
 		service.idempotency = "ignored"
 		issuance, err := service.client(t).IssueCard(ctx, request("ads"))
 		if err != nil || len(issuance.PossibleDuplicates) != 1 {

@@ -3,10 +3,8 @@ package api
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,13 +20,15 @@ type mutation struct {
 	// alreadyApplied verifies at once after a refusal that may mean that the
 	// wanted state was there before the call; nil when there is no such state.
 	alreadyApplied func(context.Context) outcome
+	// uncertain says that an earlier run may have made the call under the same key.
+	uncertain bool
 }
 
 // result tells how a mutation was applied.
 type result struct {
 	attempts  int
 	verified  bool // by reading; there is no response
-	uncertain bool // at least one attempt had an unknown outcome
+	uncertain bool // an attempt had an unknown outcome, perhaps of an earlier run
 	delay     *Delay
 }
 
@@ -60,6 +60,7 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
 		deadline: c.deadline(ctx), key: cmp.Or(m.key, uuid.NewString()), began: c.clock.Now(),
 	}
+	r.uncertain = m.uncertain
 	for again := true; again; {
 		failure := r.attempt()
 		if failure == nil {
@@ -73,8 +74,8 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 			return r.result, err
 		}
 	}
-	if took := c.clock.Now().Sub(r.began); r.uncertain || took > notable {
-		r.delay = &Delay{Took: took, Attempts: r.attempts, LostResponse: r.uncertain}
+	if took := c.clock.Now().Sub(r.began); r.lost || took > notable {
+		r.delay = &Delay{Took: took, Attempts: r.attempts, LostResponse: r.lost}
 	}
 	return r.result, nil
 }
@@ -92,6 +93,7 @@ type mutationRun struct {
 	sentAt   time.Time // the last attempt, by the client's clock
 	retries  int
 	conflict int // attempts that met a conflict
+	lost     bool
 	result
 }
 
@@ -113,11 +115,18 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 			return false, r.end(o, f)
 		}
 	}
-	if !r.uncertain && f.class != unknown {
+	r.lost = r.lost || f.meaning == unknown
+	switch {
+	case f.meaning == keyRefused && r.mutation.kind == MutationMove:
+		return false, f.err // the card tells what the key was used for
+	case f.meaning == keyRefused:
+		r.uncertain = true
+	case f.meaning != unknown && !r.uncertain:
 		return r.followNotProcessed(f)
 	}
 	r.waiting = r.detached
-	if r.client.keysHonoured {
+	if r.client.keysHonoured && f.meaning != refused && f.meaning != keyRefused {
+		r.uncertain = true
 		return r.followHonoured(f)
 	}
 	r.uncertain = true
@@ -127,13 +136,6 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 // followHonoured sends again under the same key, which the service counts once,
 // until it is answered. When that takes too long, what the service shows decides.
 func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
-	if response, ok := errors.AsType[*Error](f.err); ok && f.class == refused && response.Code != "" {
-		if r.uncertain && mayBeRepetition(response) {
-			return r.followUnknown(f)
-		}
-		return false, f.afterLostResponse() // had it been applied before, the service would have repeated that response
-	}
-	r.uncertain = true
 	if r.givesUpAsking(f) {
 		o := outcome{state: notApplied}
 		if r.mutation.verify != nil {
@@ -144,8 +146,10 @@ func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
 		}
 		return false, r.end(o, f)
 	}
-	r.retries++
-	if r.client.backOff(r.detached, r.retries, f.retryAfter) != nil {
+	if f.meaning != rateLimited {
+		r.retries++
+	}
+	if r.client.backOff(r.detached, max(1, r.retries), f.retryAfter) != nil {
 		return false, r.undecided(f.err)
 	}
 	return true, nil
@@ -176,13 +180,13 @@ func (r *mutationRun) givesUpAsking(f *failure) bool {
 // followNotProcessed follows an attempt that certainly changed nothing, after
 // others of which the same is certain.
 func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
-	if f.class == rateLimited && !r.pausedTooLong() {
+	if f.meaning == rateLimited && !r.pausedTooLong() {
 		return true, nil
 	}
 	if f.notShown && r.client.clock.Wait(r.ctx, visibleDelay) == nil {
 		return true, nil
 	}
-	if f.class != notProcessed || f.permanent || r.retries == r.client.maxRetries {
+	if f.meaning != notSent || f.permanent || r.retries == r.client.maxRetries {
 		return false, f.err
 	}
 	r.retries++
@@ -198,15 +202,14 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 	if f.permanent && r.mutation.verify == nil { // it would be done again, to no more avail
 		return false, r.undecided(f.err)
 	}
-	response, _ := errors.AsType[*Error](f.err)
 	switch o := r.waitAndVerify(f); {
 	case o.state != notApplied:
 		return false, r.end(o, f)
-	case f.class == refused && response.IsRepetition() && (r.mutation.kind == MutationIssue || r.mutation.kind == MutationMove):
+	case f.meaning == keyRefused && r.mutation.kind == MutationIssue:
 		return false, r.undecided(fmt.Errorf("%w; but what it did is not to be seen", f.err))
 	// Nothing of ours was in flight when every attempt met a conflict, so the
 	// conflict is with the state of things and lasts.
-	case f.class == refused, r.conflict > 1 && r.conflict == r.attempts:
+	case f.meaning == refused, f.meaning == keyRefused, r.conflict > 1 && r.conflict == r.attempts:
 		if r.mutation.verify != nil {
 			return false, f.afterLostResponse()
 		}
@@ -217,14 +220,14 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 		}
 		return false, r.undecided(fmt.Errorf("%w; when it was last verified, %s after the last attempt, it had not taken effect", f.err, r.client.commitWait))
 	}
-	if f.class != rateLimited {
+	if f.meaning != rateLimited {
 		r.retries++
 	}
 	return true, nil
 }
 
 func (r *mutationRun) waitAndVerify(f *failure) outcome {
-	if f.class != rateLimited { // the pause waits too
+	if f.meaning != rateLimited { // the pause waits too
 		if err := r.client.clock.Wait(r.detached, r.client.commitWait); err != nil {
 			return outcome{undecided, err}
 		}
@@ -252,19 +255,10 @@ func (r *mutationRun) undecided(err error) error {
 	return &UndecidedError{Kind: r.mutation.kind, Operation: r.mutation.call.operation, Key: r.key, Attempts: r.attempts, SentAt: r.sentAt, Err: err}
 }
 
-// mayBeRepetition reports whether a refusal may be that of a request that was
-// processed before, where a service counts a key once by refusing its repetition.
-func mayBeRepetition(refused *Error) bool {
-	return refused.Status == http.StatusConflict || refused.IsRepetition() || strings.Contains(strings.ToLower(refused.Code), "processed")
-}
-
-// mayBeApplied lists how services refuse to do again what is done.
+// mayBeApplied reports whether a service may answer so when it is asked to do again
+// what is done.
 func mayBeApplied(status int) bool {
-	switch status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity:
-		return true
-	}
-	return false
+	return status >= 400 && status < 500 && status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusTooManyRequests
 }
 
 // withGrace returns a context that lives on for a while after ctx has ended.

@@ -40,7 +40,7 @@ func TestNewCardIsWaitedFor(t *testing.T) {
 			return err
 		},
 		"fund": func(ctx context.Context, c *api.Client, id string) error {
-			_, err := c.FundCard(ctx, id, usd.Dollar)
+			_, err := c.Move(ctx, move(id, usd.Dollar, nil))
 			return err
 		},
 		"freeze": func(ctx context.Context, c *api.Client, id string) error {

@@ -157,7 +157,7 @@ func (h *health) leave(ctx context.Context, v visit, f *failure, err error) erro
 	case h.isOut() && h.outage.kind.isRefusal() == kind.isRefusal():
 		h.outage.certain = true
 	default:
-		h.outage = &outage{kind: kind, cause: err, certain: kind.isRefusal() || f.lost && f.class == notProcessed}
+		h.outage = &outage{kind: kind, cause: err, certain: kind.isRefusal() || f.lost && f.meaning == notSent}
 	}
 	h.works, h.outage.until = false, h.clock.Now().Add(outageLifetime)
 	return h.outage.error(err)
@@ -199,7 +199,7 @@ func (f *failure) isAnswer() bool {
 		return true
 	}
 	kind, concernsAll := f.outageKind(false)
-	return (f.class == refused || f.class == rateLimited) && f.isFromService() && !(concernsAll && kind.isRefusal())
+	return (f.meaning == refused || f.meaning == keyRefused || f.meaning == rateLimited) && f.isFromService() && !(concernsAll && kind.isRefusal())
 }
 
 // mostRefusedConnections is how often a connection that is refused is tried

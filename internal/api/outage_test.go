@@ -297,7 +297,7 @@ func (c interrupting) Wait(ctx context.Context, d time.Duration) error {
 
 func TestOutageKeepsNoDuplicateFromBeingFound(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(afterTheWait, works)
+	service := newFakeService(afterTheLooks, works)
 	service.idempotency = "ignored"
 	service.hooks["/bins"] = respond(http.StatusUnauthorized, "")
 	var client *api.Client

@@ -3,6 +3,8 @@ package api
 import (
 	"fmt"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
 // outcome is what verifying tells about a mutation whose response was lost.
@@ -14,10 +16,10 @@ type outcome struct {
 type outcomeState int
 
 const (
-	notApplied outcomeState = iota // it may be sent again
+	undecided  outcomeState = iota // it cannot be told
+	notApplied                     // it may be sent again
 	applied
-	rejected  // it was not applied, and cannot be
-	undecided // it cannot be told
+	rejected // it was not applied, and cannot be
 )
 
 // notFoundOutcome is the outcome of a mutation of an object that could not be
@@ -48,10 +50,9 @@ type UndecidedError struct {
 	Operation  string
 	Key        string // the idempotency key of every attempt; not a secret
 	Attempts   int
-	SentAt     time.Time        // the last attempt
-	Err        error            // the last failure
-	Candidates []CardListItem   // of an issuance: cards that may be the one that was asked for
-	Transfer   *PendingTransfer // of a transfer: hand it to ReconcileTransfer before moving money on this card again
+	SentAt     time.Time          // the last attempt
+	Err        error              // the last failure
+	Candidates []reconcile.Listed // of an issuance: cards that may be the one that was asked for
 }
 
 // Error says what was tried and what went wrong.

@@ -68,7 +68,7 @@ func TestPauseOutlastsTheRequestsBeforeIt(t *testing.T) {
 func TestLongPauseIsTold(t *testing.T) {
 	t.Parallel()
 	for seconds, told := range map[string]bool{"30": false, "90": true} {
-		service := &script{steps: []http.HandlerFunc{respond(429, "", "Retry-After", seconds), respond(200, `{"id":"card_1","status":"frozen","balance":1}`)}}
+		service := &script{steps: []http.HandlerFunc{respond(429, `{"error":"rate_limited"}`, "Retry-After", seconds), respond(200, `{"id":"card_1","status":"frozen","balance":1}`)}}
 		state, err := newClient(t, service).FreezeCard(t.Context(), "card_1")
 		if err != nil || (state.Delay != nil) != told || told && (state.Delay.LostResponse || state.Delay.Attempts != 2 || state.Delay.Took < 90*time.Second) {
 			t.Errorf("%s s: %+v, %v", seconds, state.Delay, err)

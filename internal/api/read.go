@@ -56,9 +56,9 @@ func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 		switch {
 		case f == nil:
 			return nil
-		case f.permanent, f.class == refused:
+		case f.permanent, f.isFinalForReads():
 			return f
-		case f.class == rateLimited:
+		case f.status == http.StatusTooManyRequests:
 			if c.limits.PausedPast(x.budget, deadline) {
 				return f
 			}
@@ -76,6 +76,19 @@ func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 			return f
 		}
 	}
+}
+
+// isFinalForReads reports whether reading again shows no more. Other than with a
+// change, nothing is hidden by a gateway that answers in the service's place; but
+// what it says is missing may be there.
+func (f *failure) isFinalForReads() bool {
+	switch f.meaning {
+	case refused, keyRefused:
+		return true
+	case unknown:
+		return f.status >= 400 && f.status < 500 && !isMissing(f.status) && f.status != http.StatusRequestTimeout && f.status != http.StatusTooManyRequests
+	}
+	return false
 }
 
 // backOff waits before retry n, at least as long as the service asked.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -36,6 +37,15 @@ func (c *Client) RefreshCard(ctx context.Context, id string, last CardStatus, ch
 	c.fleet.wait(func() { summary, err = c.GetCard(ctx, id) })
 	c.fleet.mu.Unlock()
 	return RefreshedCard{summary.CardListItem, c.serviceTime()}, err
+}
+
+// LabelledAlike returns the live cards with a label that the pages of this refresh
+// show, as far as they were read. It makes no call.
+func (c *Client) LabelledAlike(label string) []CardListItem {
+	c.fleet.mu.Lock()
+	defer c.fleet.mu.Unlock()
+	label = CanonicalLabel(label)
+	return slices.Concat(c.fleet.active.labels[label], c.fleet.frozen.labels[label])
 }
 
 // fleet is the cards of an account as the lists of active and of frozen cards

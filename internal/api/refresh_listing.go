@@ -46,6 +46,7 @@ type contents struct {
 	fetch     *fetch
 
 	cards    map[string]RefreshedCard
+	labels   map[string][]CardListItem
 	disputed map[string]bool // seen twice, with different content
 	pages    int             // 0 while unknown
 	fetched  map[int]bool    // by number
@@ -60,7 +61,7 @@ func (l *listing) find(ctx context.Context, id string) (RefreshedCard, presence)
 	if now := f.now(); l.fetch == nil && l.isOver(id, now) {
 		l.contents = contents{
 			fetchedAt: now, arrivedAt: f.client.clock.Now(), asked: map[string]bool{},
-			cards: map[string]RefreshedCard{}, disputed: map[string]bool{}, fetched: map[int]bool{},
+			cards: map[string]RefreshedCard{}, labels: map[string][]CardListItem{}, disputed: map[string]bool{}, fetched: map[int]bool{},
 		}
 	}
 	l.asked[id] = true
@@ -153,6 +154,9 @@ func (l *listing) add(number int, page CardPage) bool {
 		switch {
 		case !ok:
 			l.cards[card.ID], news = RefreshedCard{card, asOf}, true
+			if label := CanonicalLabel(card.Label); label != "" {
+				l.labels[label] = append(l.labels[label], card)
+			}
 		case known.CardListItem != card:
 			l.disputed[card.ID] = true
 		}
@@ -165,4 +169,5 @@ func (l *listing) add(number int, page CardPage) bool {
 func (l *listing) discard() {
 	l.closed, l.pages = true, 0
 	clear(l.cards)
+	clear(l.labels)
 }

@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -45,19 +43,9 @@ type call struct {
 	accept    func([]byte) error // reads the body of a success
 }
 
-// class is what one attempt tells about its effect.
-type class int
-
-const (
-	refused      class = iota // the service says that it did nothing
-	rateLimited               // likewise, for pace
-	notProcessed              // it has not reached the service, and may be sent again
-	unknown                   // it may have taken effect
-)
-
 // failure is an attempt that did not succeed.
 type failure struct {
-	class      class
+	meaning    meaning
 	permanent  bool // trying again cannot help
 	lost       bool // no response came
 	notShown   bool // a new card that the service does not show yet
@@ -91,15 +79,15 @@ type attempt struct {
 func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	defer func() {
 		if reason := recover(); reason != nil { // nothing tells how far it came
-			f = &failure{class: unknown, permanent: true, err: a.requestError(true, crash.New(reason))}
+			f = &failure{meaning: unknown, permanent: true, err: a.requestError(true, crash.New(reason))}
 		}
 	}()
 	if err := ctx.Err(); err != nil {
-		return &failure{class: notProcessed, permanent: true, err: a.requestError(false, err)}
+		return &failure{meaning: notSent, permanent: true, err: a.requestError(false, err)}
 	}
 	began := c.clock.Now()
 	if err := c.limits.Acquire(ctx, a.budget, a.deadline); err != nil {
-		return &failure{class: notProcessed, permanent: true, err: a.requestError(false, err)}
+		return &failure{meaning: notSent, permanent: true, err: a.requestError(false, err)}
 	}
 	sent := c.clock.Now()
 	status, header, body, err := c.send(a)
@@ -126,15 +114,15 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	}
 	if f != nil {
 		f.status, f.retryAfter = status, retryAfter
-		if refused, ok := errors.AsType[*Error](f.err); ok && f.class == rateLimited {
+		if refused, ok := errors.AsType[*Error](f.err); ok && f.meaning == rateLimited {
 			refused.RetryAt = c.limits.PausedUntil(a.budget)
 		}
 	}
 	if f.isAnswer() {
 		c.health.answered()
 	}
-	if f != nil && f.class == refused && IsNotFound(f.err) && c.issues.isNew(a.card, sent) {
-		f.class, f.notShown = notProcessed, true
+	if f != nil && f.meaning == refused && IsNotFound(f.err) && c.issues.isNew(a.card, sent) {
+		f.meaning, f.notShown = notSent, true
 	}
 	return f
 }
@@ -196,9 +184,9 @@ func (e *notSentError) Unwrap() error { return e.error }
 func (a attempt) lost(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok {
-		return &failure{class: unknown, lost: true, err: a.requestError(true, err)}
+		return &failure{meaning: unknown, lost: true, err: a.requestError(true, err)}
 	}
-	return &failure{class: notProcessed, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
+	return &failure{meaning: notSent, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
 }
 
 // isTransient tells whether a connection that could not be made may be made
@@ -234,29 +222,10 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 		default:
 			err = &quotedError{c.scrub.quote(a.call, err.Error()), err}
 		}
-		return &failure{class: unknown, permanent: isShape, err: a.requestError(true, err)}
+		return &failure{meaning: unknown, permanent: isShape, err: a.requestError(true, err)}
 	}
 	err := c.statusError(a, status, body)
-	switch {
-	case status == http.StatusTooManyRequests:
-		return &failure{class: rateLimited, err: err}
-	case status == http.StatusRequestTimeout, status < 400, status >= 500, status == http.StatusConflict && isInFlight(err.Code):
-		return &failure{class: unknown, err: err}
-	case isMissing(status) && err.Code == "" && a.method != http.MethodPost:
-		// Not in the service's words, so a gateway answered in its place.
-		return &failure{class: notProcessed, err: err}
-	default:
-		return &failure{class: refused, err: err}
-	}
-}
-
-// isInFlight reports whether the code of a conflict may say that the same
-// request is being processed; others say what the service objects to.
-func isInFlight(code string) bool {
-	code = strings.ToLower(code)
-	return code == "" || code == "conflict" || slices.ContainsFunc([]string{"in_flight", "in_progress", "in_use", "processing", "concurrent"}, func(word string) bool {
-		return strings.Contains(code, word)
-	})
+	return &failure{meaning: meaningOf(status, err.Code), err: err}
 }
 
 func (a attempt) requestError(sent bool, err error) error {

@@ -366,3 +366,12 @@ func TestCardIDsStayIDs(t *testing.T) {
 		t.Error("reading counts as writing")
 	}
 }
+
+// Nobody is given the number of another card.
+func TestDetailsOfAnotherCard(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, respond(200, `{"id":"card_2","pan":"0000123412341234","cvv":"123","exp_month":1,"exp_year":2030}`), func(c *api.Config) { c.MaxRetries = 0 })
+	if details, err := client.CardDetails(t.Context(), "card_1"); err == nil || details.PAN != "" || strings.Contains(err.Error(), "0000123412341234") {
+		t.Errorf("%+v, %v", details, err)
+	}
+}

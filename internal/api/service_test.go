@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -27,6 +28,8 @@ const (
 type fault struct {
 	commit   time.Duration // now, never, or as much later
 	response string        // "", "drop", "reset", "truncate", or a status
+	html     bool          // of a gateway, without the service's words
+	code     string        // in place of the usual one
 	before   func()        // runs first
 }
 
@@ -188,8 +191,12 @@ func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
+		if f.html {
+			_, _ = io.WriteString(w, "<html><h1>Go away</h1></html>")
+			return
+		}
 		code := map[int]string{http.StatusConflict: "request_in_progress", http.StatusNotFound: "not_found"}[status]
-		_, _ = fmt.Fprintf(w, `{"error":%q,"message":"as the test wants it"}`, cmp.Or(code, "planned"))
+		_, _ = fmt.Fprintf(w, `{"error":%q,"message":"as the test wants it"}`, cmp.Or(f.code, code, "planned"))
 	case f.response == "reset":
 		reset(w)
 	case f.response == "truncate":

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -148,13 +147,14 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 	err := decodeObject(data, &f, required...)
 	if err != nil {
 		var its struct {
-			ID string `json:"id"`
+			ID   string          `json:"id"`
+			Type json.RawMessage `json:"type"`
 		}
 		if err := decodeEntry(i, data, &its, "id"); err != nil {
 			return Transaction{}, err
 		}
 		err = decodeObject(data, &f.transactionMoney, required...)
-		f.ID = its.ID
+		f.ID, f.Type = its.ID, readable[TransactionType](its.Type)
 		_ = json.Unmarshal(data, &f.transactionContext) // as far as it goes
 	}
 	t := Transaction{
@@ -170,21 +170,4 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		t.Amount, t.Fee = t.Amount.WithoutNoise(), t.Fee.WithoutNoise()
 	}
 	return t, nil
-}
-
-// inUSD returns what a transaction counts for on a card. The error says why that
-// cannot be told to the cent; the amounts are 0 then.
-func (t Transaction) inUSD() (amount, fee usd.Amount, err error) {
-	switch {
-	case t.Problem != "":
-		return 0, 0, errors.New(t.Problem)
-	case t.Currency != dollar:
-		return 0, 0, fmt.Errorf("transaction %s is in %s", t.ID, t.Currency)
-	}
-	amount, amountErr := t.Amount.Amount()
-	fee, feeErr := t.Fee.Amount()
-	if err := errors.Join(amountErr, feeErr); err != nil {
-		return 0, 0, fmt.Errorf("transaction %s of %s USD with a fee of %s USD: %w", t.ID, t.Amount, t.Fee, err)
-	}
-	return amount, fee, nil
 }

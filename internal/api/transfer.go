@@ -1,51 +1,30 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
+	"sync"
 
 	"github.com/google/uuid"
 
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
-)
-
-// TransferKind is the direction of a transfer, and the name of its endpoint.
-type TransferKind string
-
-// The two directions.
-const (
-	TransferFund     TransferKind = "fund"     // from the wallet to the card
-	TransferWithdraw TransferKind = "withdraw" // from the card to the wallet
 )
 
 // Movement is money to be moved between the wallet and a card.
 type Movement struct {
+	reconcile.Movement
 	CardID string
-	Delta  usd.Amount // USD, not 0: funded when above zero, withdrawn when below
-	// Key is the idempotency key, the same in every run that tries this movement;
-	// empty is a random one.
-	Key string
-	// Anchor is what the card is known to have held; nil when nothing is known, and
-	// then nothing tells whether the movement has been made before.
-	Anchor *Anchor
-	// UpTo is what the card is to hold at most afterwards (USD), for a top-up that
-	// may be repeated as long as it does not pass that; nil for any other movement.
-	UpTo *usd.Amount
-	// AtLeast is what a withdrawal has to leave on the card (USD); nil for nothing.
-	AtLeast *usd.Amount
+	// Record is what is remembered of the card's money; nil for a movement that
+	// stands by itself, of which nothing tells whether it was made before.
+	Record *reconcile.Record
 }
 
-func (m Movement) kind() TransferKind {
-	if m.Delta < 0 {
-		return TransferWithdraw
-	}
-	return TransferFund
-}
-
+// String completes "could not …".
 func (m Movement) String() string {
 	if m.Delta < 0 {
 		return fmt.Sprintf("withdraw %s USD from card %s", -m.Delta, m.CardID)
@@ -53,341 +32,375 @@ func (m Movement) String() string {
 	return fmt.Sprintf("fund card %s with %s USD", m.CardID, m.Delta)
 }
 
-// Transfer is what a card and the wallet hold after money was moved between
-// them, in USD.
+// Transfer is what became of a movement. Amounts are in USD.
 type Transfer struct {
-	CardID        string
+	// Record is to be kept with the card, whatever the error; zero without one in the
+	// movement.
+	Record        reconcile.Record
 	CardBalance   usd.Amount
+	CardStatus    CardStatus
 	WalletBalance *usd.Decimal // nil when it could not be told
-	// Recovered says that the response was lost and the balance was read
-	// afterwards.
+	// Recovered says that the response was lost and the card shows the movement.
 	Recovered bool
 	// MadeBefore says that the card shows the movement to have been made before
-	// this call, which then moved nothing: by a run that was cut off, as a rule.
+	// this call: by a run that was cut off, as a rule.
 	MadeBefore bool
-	// Anchor is to be kept with the card.
-	Anchor *Anchor
 	// Unexplained is what had come to the card (above zero) or gone from it before
-	// this call without a transaction that explains it.
+	// this call and is named; Ignored is what could not be read.
 	Unexplained usd.Amount
-	// Excess is what the service moved beyond what was asked, in either direction,
-	// as far as transactions do not explain it; ExcessUnclear says why that is not
-	// certain.
-	Excess        usd.Amount
-	ExcessUnclear string
+	Ignored     string
+	// Excess is what the service moved beyond what was asked, in either direction.
+	Excess usd.Amount
 	// Delay is set when the call took long, or lost a response.
 	Delay *Delay
 }
 
-// UnexplainedMoneyError says that money in the direction of a movement, and at
-// least as much, came to a card or went from it, that no transaction explains:
-// the movement may have been made already, and nothing was sent. Amounts are in
-// USD.
-type UnexplainedMoneyError struct {
+// StoppedError says that it cannot be told whether a movement was made before, or
+// whether it is due, and that nothing was sent this time; but for NotShown and
+// KeyUsed, after which the service has been asked. Amounts are in USD.
+type StoppedError struct {
 	Movement Movement
-	Found    usd.Amount // unexplained; below zero when it went from the card
+	Reason   reconcile.Reason
 	Balance  usd.Amount // now
-	Anchor   *Anchor    // to be kept, so that the next call moves the money
+	Found    usd.Amount // what no transaction explains
+	Unread   string     // what could not be read; for UnreadableReason
+	Answered *usd.Amount
+	Refusal  *Error // of KeyUsed
 }
 
-// Error names the amounts.
-func (e *UnexplainedMoneyError) Error() string {
-	return fmt.Sprintf("%s: nothing was sent, because the card holds %s USD, which is %s USD other than its transactions explain",
-		e.Movement, e.Balance, abs(e.Found))
+// Error names the movement and the balance.
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("%s: stopped, because the card holds %s USD, and it cannot be told whether this was made before", e.Movement, e.Balance)
 }
 
-// LeavesTooLittleError says that a withdrawal was not sent, because it would
-// leave less on the card than it has to. Amounts are in USD.
-type LeavesTooLittleError struct {
-	Movement Movement
-	Balance  usd.Amount // now
+func (e *StoppedError) Unwrap() error {
+	if e.Refusal == nil {
+		return nil
+	}
+	return e.Refusal
 }
 
-// Error names the amounts.
-func (e *LeavesTooLittleError) Error() string {
-	return fmt.Sprintf("%s: nothing was sent, because the card holds %s USD and has to keep %s USD", e.Movement, e.Balance, *e.Movement.AtLeast)
+// ownMoves is what movements without a record have moved on cards, in USD, until
+// a record takes it in.
+type ownMoves struct {
+	mu    sync.Mutex
+	moved map[string]usd.Amount
 }
 
-// FundCard moves amount (USD, above 0) from the wallet to the card; see Move.
-func (c *Client) FundCard(ctx context.Context, id string, amount usd.Amount) (Transfer, error) {
-	return c.Move(ctx, Movement{CardID: id, Delta: max(0, amount)})
+func (o *ownMoves) of(card string) usd.Amount {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.moved[card]
 }
 
-// WithdrawCard moves amount (USD, above 0) from the card to the wallet; see Move.
-func (c *Client) WithdrawCard(ctx context.Context, id string, amount usd.Amount) (Transfer, error) {
-	return c.Move(ctx, Movement{CardID: id, Delta: -max(0, amount)})
+func (o *ownMoves) add(card string, delta usd.Amount) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.moved == nil {
+		o.moved = map[string]usd.Amount{}
+	}
+	o.moved[card] += delta
 }
 
-// Move moves money between the wallet and a card, once. Where the movement has
-// an anchor it first reads whether the movement was made before. The error is an
-// *UndecidedError when it cannot be told whether the money has moved, an
-// *UnexplainedMoneyError when something else may have moved it, and a
-// *LeavesTooLittleError when the card holds too little.
+func (o *ownMoves) clear(card string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.moved, card)
+}
+
+// Move moves money between the wallet and a card, once. Where there is a record it
+// first reads whether the movement was made before. The error is an
+// *UndecidedError when it cannot be told whether the money has moved, and a
+// *StoppedError when nothing was moved for what the card shows.
 func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
-	path, err := cardPath(m.CardID, "/"+string(m.kind()))
-	if err != nil {
-		return Transfer{}, err
+	transfer := Transfer{}
+	if m.Record != nil {
+		transfer.Record = *m.Record
 	}
 	if m.Delta == 0 {
-		return Transfer{}, fmt.Errorf("%s: the amount has to be above zero", m)
-	}
-	derived := m.Key != ""
-	if !derived {
-		m.Key = uuid.NewString()
+		return transfer, fmt.Errorf("%s: the amount has to be above zero", m)
 	}
 	release, err := c.cardLocks.acquire(ctx, m.CardID, exclusive)
 	if err != nil {
-		return Transfer{}, fmt.Errorf("%s: waiting for another call on this card: %w", m, err)
+		return transfer, fmt.Errorf("%s: waiting for another call on this card: %w", m, err)
 	}
 	defer release()
 	c.statuses.forget(m.CardID) // the service may freeze it
-	before, found, err := c.inspect(ctx, m)
+	before, err := c.lookFirst(ctx, m)
 	if err != nil {
-		return Transfer{}, err
+		return transfer, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", m, err)
 	}
-	if found.madeBefore {
-		return Transfer{CardID: m.CardID, CardBalance: before.balance, MadeBefore: true, Anchor: before.anchor(0)}, nil
+	transfer.CardBalance, transfer.CardStatus = before.snapshot.Balance, before.status
+	t := &transferRun{client: c, Movement: m, before: before, Transfer: transfer, fresh: before.snapshot.Anchor(), key: uuid.NewString()}
+	if m.Record != nil {
+		t.fresh, t.key = m.Record.Fresh(before.snapshot), m.Record.Key(m.CardID, m.Movement)
 	}
-	if m.AtLeast != nil && before.balance+m.Delta < *m.AtLeast {
-		return Transfer{}, &LeavesTooLittleError{Movement: m, Balance: before.balance}
+	t.since = t.fresh
+	if before.decision.Verdict == reconcile.SendKey {
+		t.since = m.Record.Anchor
 	}
-	transfer, err := c.sendMovement(ctx, m, path, before)
-	if err == nil && !transfer.Recovered {
-		c.compare(ctx, m, before, derived, found.doubtful, &transfer)
+	if t.MadeBefore, err = t.refuse(); t.MadeBefore || err != nil {
+		return t.Transfer, err
 	}
-	transfer.Unexplained = found.unexplained
+	err = t.send(ctx)
+	if m.Record == nil && err == nil {
+		c.ownMoves.add(m.CardID, m.Delta+t.Excess)
+	} else if m.Record != nil && t.Transfer.Record.Anchor != m.Record.Anchor {
+		c.ownMoves.clear(m.CardID)
+	}
+	return t.Transfer, err
+}
+
+// lookFirst decides whether a movement is sent.
+func (c *Client) lookFirst(ctx context.Context, m Movement) (sight, error) {
+	switch {
+	case m.Record == nil:
+		s, status, err := c.ReadSnapshot(ctx, m.CardID, nil)
+		return sight{snapshot: s, status: status, decision: reconcile.Decision{Verdict: reconcile.Send}}, err
+	case m.Record.Pending != nil:
+		if err := c.letCommit(ctx, *m.Record.Pending); err != nil {
+			return sight{}, err
+		}
+		return c.look(findingOut(ctx), reconcile.WhilePending, m, m.Record.Anchor, nil)
+	}
+	return c.look(ctx, reconcile.BeforeSending, m, m.Record.Anchor, nil)
+}
+
+// letCommit gives a request that was sent a moment ago, perhaps by another
+// process, its time.
+func (c *Client) letCommit(ctx context.Context, p reconcile.Pending) error {
+	if left := c.commitWait - c.clock.Now().Sub(p.SentAt); left > 0 {
+		return c.clock.Wait(ctx, min(left, c.commitWait))
+	}
+	return nil
+}
+
+// ResolvePending finds out whether the pending movement of a card's record took
+// effect, without sending anything. The error is an *UndecidedError when it cannot
+// be told yet; the record is to be kept.
+func (c *Client) ResolvePending(ctx context.Context, card string, record reconcile.Record) (Transfer, error) {
+	p := *record.Pending
+	m := Movement{Movement: p.Movement(), CardID: card, Record: &record}
+	transfer := Transfer{Record: record}
+	release, err := c.cardLocks.acquire(ctx, card, exclusive)
+	if err == nil {
+		defer release()
+		err = c.letCommit(ctx, p)
+	}
+	var seen sight
+	if err == nil {
+		seen, err = c.look(ctx, reconcile.AnswerLost, m, record.Anchor, nil)
+	}
+	if err != nil {
+		return transfer, fmt.Errorf("find out whether an earlier run could %s: %w", m, err)
+	}
+	transfer.CardBalance, transfer.CardStatus = seen.snapshot.Balance, seen.status
+	switch seen.decision.Verdict {
+	case reconcile.Made:
+		transfer.Record, transfer.MadeBefore = record.PendingMade(), true
+	case reconcile.Send:
+		transfer.Record = record.NotMade()
+	default:
+		err = &UndecidedError{Kind: MutationMove, Operation: m.String(), Key: record.Key(card, m.Movement), SentAt: p.SentAt, Err: m.untold(record.Anchor, seen)}
+	}
 	return transfer, err
 }
 
-// finding is what inspecting a card before a movement brought to light.
-type finding struct {
-	madeBefore  bool
-	doubtful    bool // it may have been made before; its key will tell
-	unexplained usd.Amount
+// transferRun is a movement on its way to its outcome.
+type transferRun struct {
+	Movement
+	Transfer
+	client *Client
+	before sight
+	// fresh is the anchor of the reading before; since is the one after which the
+	// movement may have been made, which is the record's where the key decides.
+	fresh, since *reconcile.Anchor
+	key          string
+	attempts     int
 }
 
-// confirmWait is how long a card that shows a movement to be made already is
-// given for a transaction that explains it otherwise.
-const confirmWait = 5 * time.Second
-
-// inspect reads the card before the first attempt.
-func (c *Client) inspect(ctx context.Context, m Movement) (reading, finding, error) {
-	fail := func(err error) (reading, finding, error) {
-		return reading{}, finding{}, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", m, err)
-	}
-	if m.Anchor == nil {
-		r, err := c.readSteady(ctx, m.CardID)
-		if err != nil {
-			return fail(err)
+// refuse ends a movement that is not to be sent: made before, or with an error.
+func (t *transferRun) refuse() (madeBefore bool, err error) {
+	s, e := t.before.snapshot, t.before.explanation
+	switch d := t.before.decision; d.Verdict {
+	case reconcile.Made:
+		if t.Movement.Record.Pending != nil {
+			t.Transfer.Record = t.Movement.Record.PendingMade()
+		} else {
+			t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, s, 0)
+			t.client.ownMoves.clear(t.CardID)
 		}
-		return r, finding{}, nil
+		return true, nil
+	case reconcile.Stop:
+		t.Transfer.Record = t.Movement.Record.Stopped(s, e)
+		t.client.ownMoves.clear(t.CardID)
+		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: e.Left, Unread: e.Hidden}
+	case reconcile.Send, reconcile.SendKey:
+		if e.Anchored && e.Without == reconcile.Unexplained {
+			t.Unexplained = e.Left
+		}
+		t.Ignored = e.Ignored
+		return false, nil
 	}
-	r, err := c.readUntilExplained(ctx, m)
+	return false, &UndecidedError{Kind: MutationMove, Operation: t.String(), Key: t.key, SentAt: t.Movement.Record.Pending.SentAt, Err: t.untold(t.Movement.Record.Anchor, t.before)}
+}
+
+// untold says why a snapshot does not decide a movement.
+func (m Movement) untold(since *reconcile.Anchor, seen sight) error {
+	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s USD or without",
+		since.Balance, seen.snapshot.Balance, max(m.Delta, -m.Delta))
+	if unread := cmp.Or(seen.explanation.Hidden, seen.explanation.Ignored); unread != "" {
+		text += "; " + unread
+	}
+	return errors.New(text)
+}
+
+// send makes the movement on a card that was read just before, and reads it again.
+func (t *transferRun) send(ctx context.Context) error {
+	action := "/fund"
+	if t.Delta < 0 {
+		action = "/withdraw"
+	}
+	path, err := cardPath(t.CardID, action)
 	if err != nil {
-		return fail(err)
+		return err
 	}
-	if m.looksMade(r) {
-		// A transaction that comes late may explain it otherwise.
-		if err := c.clock.Wait(ctx, confirmWait); err != nil {
-			return fail(err)
-		}
-		if r, err = c.readUntilExplained(ctx, m); err != nil {
-			return fail(err)
-		}
-		switch made := m.looksMade(r); {
-		case made && r.fits(m.Anchor, 0) == unexplained:
-			return r, finding{madeBefore: true}, nil
-		case !made && r.fits(m.Anchor, 0).explained():
-		case c.keysHonoured:
-			return r, finding{doubtful: true}, nil
-		default:
-			return r, finding{}, &UnexplainedMoneyError{Movement: m, Found: m.Delta, Balance: r.balance, Anchor: r.anchor(0)}
-		}
-	}
-	if r.fits(m.Anchor, 0) != unexplained {
-		return r, finding{}, nil
-	}
-	rest := r.unexplainedBeside(m.Anchor, m.Delta)
-	if (rest > 0) == (m.Delta > 0) && abs(rest) >= abs(m.Delta) && m.passes(r.balance) && !c.keysHonoured {
-		return r, finding{}, &UnexplainedMoneyError{Movement: m, Found: rest, Balance: r.balance, Anchor: r.anchor(0)}
-	}
-	return r, finding{unexplained: rest}, nil
-}
-
-// looksMade reports whether a reading shows just this movement beside what the
-// card's transactions explain, and nothing likelier explains the balance without
-// it: a withdrawal of as much as was spent is not made by the spending. A fund
-// must not be made twice on any kind of service.
-func (m Movement) looksMade(r reading) bool {
-	made, not := r.fits(m.Anchor, m.Delta), r.fits(m.Anchor, 0)
-	likely := made >= not || made == asSettled && m.Delta > 0
-	return made != unexplained && likely && m.passes(r.balance)
-}
-
-// passes reports whether sending would load the card beyond what it is to hold.
-func (m Movement) passes(balance usd.Amount) bool {
-	return m.UpTo == nil || balance+m.Delta > *m.UpTo
-}
-
-// readUntilExplained reads again when the two halves of a reading may be from
-// different moments.
-func (c *Client) readUntilExplained(ctx context.Context, m Movement) (r reading, err error) {
-	for range readingAttempts {
-		if r, err = c.readCardMoney(ctx, m.CardID, m.Anchor); err != nil || r.fits(m.Anchor, 0).explained() {
-			return r, err
-		}
-	}
-	return r, nil
-}
-
-// readSteady reads the balance, the newest transactions and the balance again,
-// until both balances agree.
-func (c *Client) readSteady(ctx context.Context, id string) (reading, error) {
-	card, err := c.GetCard(ctx, id)
-	var r reading
-	for range readingAttempts {
-		if err != nil {
-			return r, err
-		}
-		earlier := card.Balance
-		if r, err = c.readCardMoney(ctx, id, nil); err == nil && r.balance == earlier {
-			return r, nil
-		}
-		card.Balance = r.balance
-	}
-	r.unsteady = true
-	return r, err
-}
-
-// sendMovement makes a movement on a card that was read just before.
-func (c *Client) sendMovement(ctx context.Context, m Movement, path string, before reading) (Transfer, error) {
-	body, err := json.Marshal(map[string]usd.Amount{"amount": abs(m.Delta)})
+	body, err := json.Marshal(map[string]usd.Amount{"amount": max(t.Delta, -t.Delta)})
 	if err != nil {
-		return Transfer{}, fmt.Errorf("%s: %w", m, err)
+		return fmt.Errorf("%s: %w", t, err)
 	}
-	var moved Transfer
+	var answered usd.Amount
 	move := &call{
-		card: m.CardID, operation: m.String(), method: http.MethodPost, path: path, body: body,
+		card: t.CardID, operation: t.String(), method: http.MethodPost, path: path, body: body,
 		accept: func(body []byte) (err error) {
-			moved, err = decodeTransfer(body, m.CardID)
+			answered, t.WalletBalance, err = decodeTransfer(body, t.CardID)
 			return err
 		},
 	}
-	after := before
-	verify := func(ctx context.Context) outcome {
-		var o outcome
-		after, o = c.verifyMovement(ctx, m, before.justNow(), before.unsteady)
-		return o
+	after := t.before
+	verify := func(ctx context.Context) (o outcome) {
+		if after, err = t.client.look(ctx, reconcile.AnswerLost, t.Movement, t.since, nil); err != nil {
+			return outcome{undecided, err}
+		}
+		switch after.decision.Verdict {
+		case reconcile.Made:
+			return outcome{state: applied}
+		case reconcile.Send:
+			return outcome{state: notApplied}
+		}
+		return outcome{undecided, t.untold(t.since, after)}
 	}
-	how, err := c.mutate(ctx, &mutation{kind: MutationMove, call: move, key: m.Key, verify: verify})
-	ctx, end := withGrace(ctx, 2*c.requestTime+c.commitWait)
+	how, err := t.client.mutate(ctx, &mutation{kind: MutationMove, call: move, key: t.key, verify: verify, uncertain: t.since != t.fresh})
+	ctx, end := withGrace(ctx, 2*t.client.requestTime+t.client.commitWait)
 	defer end()
-	switch open, undecided := errors.AsType[*UndecidedError](err); {
-	case undecided:
-		open.Transfer = &PendingTransfer{
-			Key: m.Key, CardID: m.CardID, Kind: m.kind(), Amount: abs(m.Delta),
-			BalanceBefore: before.balance, BalanceAfter: after.balance, Before: before.anchor(0), SentAt: open.SentAt,
-		}
-		return Transfer{}, err
+	t.Delay, t.attempts = how.delay, how.attempts
+	switch {
 	case err != nil:
-		return Transfer{}, err
+		return t.notMoved(ctx, err)
 	case how.verified:
-		moved = Transfer{CardID: m.CardID, CardBalance: after.balance, Recovered: true, Anchor: before.anchor(m.Delta), Delay: how.delay}
-		if wallet, err := c.WalletBalance(ctx); err == nil { // else the money has moved all the same
-			moved.WalletBalance = &wallet.Balance
+		t.Recovered = true
+		if wallet, err := t.client.WalletBalance(ctx); err == nil { // else the money has moved all the same
+			t.WalletBalance = &wallet.Balance
 		}
-		return moved, nil
+		t.moved(after)
+		return nil
 	}
-	moved.Anchor, moved.Delay = before.anchor(m.Delta), how.delay
-	return moved, nil
+	return t.confirm(ctx, &answered, nil)
+}
+
+// confirm reads the card after the service answered that the movement was made, or
+// refused its key: that is one answer, and the card has to show it.
+func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal *Error) error {
+	after := t.before.snapshot
+	after.Answered = answered
+	status, err := t.client.readBalance(ctx, t.CardID, &after)
+	seen := t.client.decide(reconcile.Answered, t.Movement, t.fresh, after, false)
+	seen.status = status
+	if err == nil && seen.decision.Reason != reconcile.LooksMade { // what has come since is not in it
+		seen, err = t.client.look(ctx, reconcile.Answered, t.Movement, t.fresh, answered)
+	}
+	switch {
+	case err != nil:
+		return t.undecided(&UndecidedError{
+			Kind: MutationMove, Operation: t.String(), Key: t.key, Attempts: t.attempts, SentAt: t.client.clock.Now(),
+			Err: fmt.Errorf("the service answered, but the card could not be read after it: %w", err),
+		})
+	case seen.decision.Verdict == reconcile.Made:
+		t.moved(seen)
+		return nil
+	}
+	t.CardBalance, t.CardStatus = seen.snapshot.Balance, seen.status
+	stopped := &StoppedError{Movement: t.Movement, Reason: seen.decision.Reason, Balance: t.CardBalance, Found: seen.explanation.Left, Answered: answered, Refusal: refusal}
+	if t.Movement.Record != nil {
+		t.Transfer.Record = t.Movement.Record.NotShown(t.before.snapshot)
+	}
+	return stopped
+}
+
+// moved takes in what a card shows after the movement.
+func (t *transferRun) moved(seen sight) {
+	e, now := seen.explanation, seen.snapshot
+	t.CardBalance, t.CardStatus = now.Balance, seen.status
+	if seen.decision.Reason == reconcile.OtherAmount {
+		t.Excess = e.Left - t.Delta
+	}
+	isNew := e.With != reconcile.Unexplained && seen.since == t.fresh
+	t.MadeBefore = !isNew && t.Excess == 0 && !t.Recovered
+	if !isNew && t.Excess == 0 { // what came was this movement
+		t.Unexplained = 0
+	}
+	switch {
+	case t.Movement.Record == nil:
+	case isNew:
+		t.Transfer.Record = t.Movement.Record.Moved(t.Movement.Movement, t.before.snapshot, t.before.explanation)
+	case t.Excess != 0:
+		gain := max(0, t.Excess) + t.before.explanation.Gain()
+		t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, now, gain)
+	default:
+		t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, now, 0)
+	}
+}
+
+// notMoved takes in why a movement failed.
+func (t *transferRun) notMoved(ctx context.Context, err error) error {
+	if open, ok := errors.AsType[*UndecidedError](err); ok {
+		return t.undecided(open)
+	}
+	refusal, isRefusal := errors.AsType[*Error](err)
+	switch {
+	case isRefusal && refusal.SpeaksOfKey():
+		return t.confirm(ctx, nil, refusal)
+	case t.Movement.Record == nil || !isRefusal:
+	case refusal.AfterLostResponse:
+		t.Transfer.Record = t.Movement.Record.NotMade()
+	case refusal.IsFinal():
+		t.Transfer.Record = t.Movement.Record.Refused()
+	}
+	return err
+}
+
+// undecided keeps a movement to be decided later.
+func (t *transferRun) undecided(open *UndecidedError) error {
+	if t.Movement.Record != nil {
+		t.Transfer.Record = t.Movement.Record.Undecided(t.Movement.Movement, t.since, t.before.explanation, open.SentAt)
+	}
+	return open
 }
 
 // decodeTransfer reads what the card holds. That the wallet's balance cannot be
 // read says nothing about the movement.
-func decodeTransfer(body []byte, card string) (Transfer, error) {
+func decodeTransfer(body []byte, card string) (balance usd.Amount, wallet *usd.Decimal, err error) {
 	var fields struct {
 		CardID        string          `json:"card_id"`
 		CardBalance   usd.Amount      `json:"card_balance"`
 		WalletBalance json.RawMessage `json:"wallet_balance"`
 	}
 	if err := decodeObject(body, &fields, "card_id", "card_balance"); err != nil {
-		return Transfer{}, err
+		return 0, nil, err
 	}
-	moved := Transfer{CardID: fields.CardID, CardBalance: fields.CardBalance}
-	var wallet usd.Decimal
-	if json.Unmarshal(fields.WalletBalance, &wallet) == nil {
-		moved.WalletBalance = &wallet
+	var held usd.Decimal
+	if json.Unmarshal(fields.WalletBalance, &held) == nil {
+		wallet = &held
 	}
-	return moved, sameCard(card, moved.CardID)
-}
-
-// compare holds a response against the balance before: a service may answer for
-// an earlier movement under the same key, ignore the amount, or have got the
-// request twice.
-func (c *Client) compare(ctx context.Context, m Movement, before reading, derived, doubtful bool, moved *Transfer) {
-	if moved.CardBalance == before.balance+m.Delta && !doubtful {
-		return
-	}
-	ctx, end := withGrace(ctx, c.requestTime)
-	defer end()
-	since := before.justNow()
-	var r reading
-	for range readingAttempts {
-		var err error
-		if r, err = c.readCardMoney(ctx, m.CardID, since); err != nil {
-			moved.Excess, moved.ExcessUnclear = moved.CardBalance-before.balance-m.Delta, err.Error()
-			return
-		}
-		if r.fits(since, m.Delta).explained() {
-			moved.CardBalance = r.balance
-			return
-		}
-	}
-	moved.CardBalance = r.balance
-	if derived && r.fits(since, 0).explained() && r.whyUnclear(since) == "" {
-		moved.MadeBefore, moved.Anchor = true, r.anchor(0)
-		return
-	}
-	moved.Excess, moved.ExcessUnclear = r.unexplained(since.plus(m.Delta)), r.whyUnclear(since)
-}
-
-// verifyMovement compares the card's balance with what its transactions since an
-// anchor lead to, with and without the movement.
-func (c *Client) verifyMovement(ctx context.Context, m Movement, since *Anchor, unsteady bool) (r reading, o outcome) {
-	for range readingAttempts {
-		var err error
-		if r, err = c.readCardMoney(ctx, m.CardID, since); err != nil {
-			return reading{balance: since.Balance}, outcome{undecided, err}
-		}
-		made, not := r.fits(since, m.Delta).explained(), r.fits(since, 0).explained()
-		unclear := r.whyUnclear(since)
-		if unsteady {
-			unclear = "its balance moved while it was read"
-		}
-		switch {
-		case unclear != "":
-			return r, outcome{undecided, m.undecided(since.Balance, r, unclear)}
-		case made && !not:
-			return r, outcome{state: applied}
-		case not && !made:
-			return r, outcome{state: notApplied}
-		}
-	}
-	return r, outcome{undecided, m.undecided(since.Balance, r, "")}
-}
-
-func (m Movement) undecided(before usd.Amount, r reading, unclear string) error {
-	text := fmt.Sprintf("card %s held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s of %s USD or without",
-		m.CardID, before, r.balance, m.kind(), abs(m.Delta))
-	if unclear != "" {
-		text += "; " + unclear
-	}
-	return errors.New(text)
-}
-
-// plus is the anchor with a movement (USD) in it.
-func (a *Anchor) plus(delta usd.Amount) *Anchor {
-	moved := *a
-	moved.Balance += delta
-	return &moved
+	return fields.CardBalance, wallet, sameCard(card, fields.CardID)
 }

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -22,23 +22,67 @@ const (
 	step  = 5 * usd.Dollar
 )
 
-func transferWith(client *api.Client, kind api.TransferKind) func(*testing.T, string, usd.Amount) (api.Transfer, error) {
-	return func(t *testing.T, id string, amount usd.Amount) (api.Transfer, error) {
-		t.Helper()
-		if kind == api.TransferFund {
-			return client.FundCard(t.Context(), id, amount)
-		}
-		return client.WithdrawCard(t.Context(), id, amount)
+// move is a movement by what is remembered of a card, nil for nothing.
+func move(card string, delta usd.Amount, record *reconcile.Record) api.Movement {
+	return api.Movement{CardID: card, Record: record, Movement: reconcile.Movement{Delta: delta}}
+}
+
+// remembered is the record of a card as it is now, a minute later.
+func (b *fakeService) remembered(t *testing.T, card *fakeCard) *reconcile.Record {
+	t.Helper()
+	seen, _, err := b.client(t).ReadSnapshot(t.Context(), card.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later(t, b, time.Minute)
+	return &reconcile.Record{Anchor: seen.Anchor(), Token: reconcile.NewToken()}
+}
+
+// kept is a record as the state keeps it.
+func kept(card string, record reconcile.Record) *reconcile.Record {
+	read := reconcile.ParseRecord(card, record.Text(card))
+	return &read
+}
+
+// give puts money on a card as another hand would, or takes it.
+func (b *fakeService) give(card *fakeCard, amount usd.Amount) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	card.Balance += amount
+}
+
+func later(t *testing.T, service *fakeService, by time.Duration) {
+	t.Helper()
+	if err := service.clock.Wait(t.Context(), by); err != nil {
+		t.Fatal(err)
 	}
 }
 
-func TestTransferAcrossFailures(t *testing.T) {
+// checkUnlocked ends the life of a card, which waits for the calls that hold it.
+func checkUnlocked(t *testing.T, client *api.Client, card string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := client.TerminateCard(ctx, card); errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the card is still held: %v", err)
+	}
+}
+
+func TestMoveAcrossFailures(t *testing.T) {
 	t.Parallel()
 	type spends func(*fakeService, *fakeCard)
 	authorize := func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }
 	holdAside := func(b *fakeService, c *fakeCard) {
-		b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0)
+		authorize(b, c)
 		b.give(c, 7*usd.Dollar)
+	}
+	odd := func(field string, value any) spends {
+		return func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionAuthorization, 0, 0)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.history[len(b.history)-1][field] = value
+		}
 	}
 	tests := map[string]struct {
 		faults      []fault
@@ -48,60 +92,51 @@ func TestTransferAcrossFailures(t *testing.T) {
 		moved       bool
 		posts       int
 		recovered   bool
-		fails       string // "refused" or "undecided"
-		outcome     api.TransferState
+		fails       string // "refused" or "unknown"
+		resolved    string // what becomes of an unknown outcome later: "not made", or "unknown"
 	}{
-		"it works":                    {faults: []fault{works}, moved: true, posts: 1},
-		"done, response lost":         {faults: []fault{lostButApplied}, moved: true, posts: 1, recovered: true},
-		"done, response cut off":      {faults: []fault{{response: "truncate"}}, moved: true, posts: 1, recovered: true},
-		"done, connection reset":      {faults: []fault{{response: "reset"}}, moved: true, posts: 1, recovered: true},
-		"done, answered 502":          {faults: []fault{{response: "502"}}, moved: true, posts: 1, recovered: true},
-		"done a little later":         {faults: []fault{beforeTheWait}, moved: true, posts: 1, recovered: true},
-		"not done, response lost":     {faults: []fault{lostForGood, works}, moved: true, posts: 2},
-		"not done, twice":             {faults: []fault{lostForGood, {commit: never, response: "503"}, works}, moved: true, posts: 3},
-		"not done, then done, lost":   {faults: []fault{lostForGood, lostButApplied}, moved: true, posts: 2, recovered: true},
-		"refused":                     {faults: []fault{refusal}, posts: 1, fails: "refused"},
-		"lost, then refused":          {faults: []fault{lostForGood, refusal}, posts: 2, fails: "refused"},
-		"conflict that passes":        {faults: []fault{{commit: never, response: "409"}, works}, moved: true, posts: 2},
-		"conflict that stays":         {faults: []fault{{commit: never, response: "409"}, {commit: never, response: "409"}}, posts: 2, fails: "refused"},
-		"after the wait, honoured":    {faults: []fault{afterTheWait, works}, idempotency: "honoured", moved: true, posts: 2},
-		"after the wait, conflict":    {faults: []fault{afterTheWait}, idempotency: "conflict", moved: true, posts: 2, recovered: true},
-		"never done":                  {faults: []fault{lostForGood, lostForGood, lostForGood, lostForGood, lostForGood}, posts: 5, fails: "undecided", outcome: api.TransferNotDone},
-		"done, spent meanwhile":       {faults: []fault{lostButApplied}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, recovered: true},
-		"not done, spent meanwhile":   {faults: []fault{lostForGood, works}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 2},
-		"done, declined meanwhile":    {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 7*usd.Dollar, 0) }, moved: true, posts: 1, recovered: true},
-		"not done, refunded":          {faults: []fault{lostForGood, works}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionRefund, 5*usd.Dollar, 0) }, spent: -5 * usd.Dollar, moved: true, posts: 2},
-		"done, fee not from the card": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 20*usd.Cent) }, spent: 7 * usd.Dollar, moved: true, posts: 1, recovered: true},
-		"done, fee from the card": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
-			b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 20*usd.Cent)
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			c.Balance -= 20 * usd.Cent
-		}, spent: 7*usd.Dollar + 20*usd.Cent, moved: true, posts: 1, recovered: true},
-		"done, a hold that lowers no balance":     {faults: []fault{lostButApplied}, meanwhile: holdAside, moved: true, posts: 1, recovered: true},
-		"not done, a hold that lowers no balance": {faults: []fault{lostForGood, works}, meanwhile: holdAside, moved: true, posts: 2},
-		"done, a settlement lowers the balance": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
-			b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 20*usd.Cent)
-			b.give(c, -7*usd.Dollar-20*usd.Cent)
-			b.spend(c, api.TransactionRefund, 3*usd.Dollar, 0)
-		}, spent: 4*usd.Dollar + 20*usd.Cent, moved: true, posts: 1, recovered: true},
-		"a settlement came between":    {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }, moved: true, posts: 1, recovered: true},
-		"an unknown type came between": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, "chargeback", 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
-		"a transaction in other money": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
-			b.spend(c, api.TransactionAuthorization, 0, 0)
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.history[len(b.history)-1]["currency"] = "EUR"
-		}, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
-		"a transaction that cannot be read": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
-			b.spend(c, api.TransactionAuthorization, 0, 0)
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.history[len(b.history)-1]["amount"] = "much"
-		}, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
-		"the history was cut":             {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); b.history = nil }, moved: true, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
-		"somebody else moved money":       {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); c.Balance -= 3 }, spent: 3, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
-		"a fee as large as what is moved": {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 1, step) }, posts: 1, fails: "undecided", outcome: api.TransferUndecided},
+		"it works":                   {faults: []fault{works}, moved: true, posts: 1},
+		"done, response lost":        {faults: []fault{lostButApplied}, moved: true, posts: 1, recovered: true},
+		"done, response cut off":     {faults: []fault{{response: "truncate"}}, moved: true, posts: 1, recovered: true},
+		"done, connection reset":     {faults: []fault{{response: "reset"}}, moved: true, posts: 1, recovered: true},
+		"done, answered 502":         {faults: []fault{{response: "502"}}, moved: true, posts: 1, recovered: true},
+		"done, a gateway's 403":      {faults: []fault{{response: "403", html: true}}, moved: true, posts: 1, recovered: true},
+		"done, a gateway's 404":      {faults: []fault{{response: "404", html: true}}, moved: true, posts: 1, recovered: true},
+		"done, a gateway's 429":      {faults: []fault{{response: "429", html: true}}, moved: true, posts: 1, recovered: true},
+		"not done, a gateway's 404":  {faults: []fault{{commit: never, response: "404", html: true}, works}, moved: true, posts: 2},
+		"a gateway that stays":       {faults: slices.Repeat([]fault{{commit: never, response: "404", html: true}}, 5), posts: 5, fails: "unknown", resolved: "not made"},
+		"refused for pace":           {faults: []fault{{commit: never, response: "429"}, works}, moved: true, posts: 2},
+		"done a little later":        {faults: []fault{beforeTheWait}, moved: true, posts: 1, recovered: true},
+		"not done, response lost":    {faults: []fault{lostForGood, works}, moved: true, posts: 2},
+		"not done, twice":            {faults: []fault{lostForGood, {commit: never, response: "503"}, works}, moved: true, posts: 3},
+		"not done, then done, lost":  {faults: []fault{lostForGood, lostButApplied}, moved: true, posts: 2, recovered: true},
+		"refused":                    {faults: []fault{refusal}, posts: 1, fails: "refused"},
+		"lost, then refused":         {faults: []fault{lostForGood, refusal}, posts: 2, fails: "refused"},
+		"done, lost, then refused":   {faults: []fault{afterTheWait, refusal}, moved: true, posts: 2, recovered: true},
+		"conflict that passes":       {faults: []fault{{commit: never, response: "409"}, works}, moved: true, posts: 2},
+		"conflict that stays":        {faults: []fault{{commit: never, response: "409"}, {commit: never, response: "409"}}, posts: 2, fails: "refused"},
+		"after the wait, honoured":   {faults: []fault{afterTheWait, works}, idempotency: "honoured", moved: true, posts: 2},
+		"after the wait, conflict":   {faults: []fault{afterTheWait}, idempotency: "conflict", moved: true, posts: 2, recovered: true},
+		"never done":                 {faults: slices.Repeat([]fault{lostForGood}, 5), posts: 5, fails: "unknown", resolved: "not made"},
+		"done, spent meanwhile":      {faults: []fault{lostButApplied}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, recovered: true},
+		"not done, spent meanwhile":  {faults: []fault{lostForGood, works}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 2},
+		"answered, spent meanwhile":  {faults: []fault{works}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1},
+		"answered, refunded":         {faults: []fault{works}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionRefund, 7*usd.Dollar, 0) }, spent: -7 * usd.Dollar, moved: true, posts: 1},
+		"done, declined meanwhile":   {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 7*usd.Dollar, 0) }, moved: true, posts: 1, recovered: true},
+		"not done, refunded":         {faults: []fault{lostForGood, works}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionRefund, step, 0) }, spent: -step, moved: true, posts: 2},
+		"a hold that lowers nothing": {faults: []fault{lostButApplied}, meanwhile: holdAside, moved: true, posts: 1, recovered: true},
+		"that hold, and not done":    {faults: []fault{lostForGood, works}, meanwhile: holdAside, moved: true, posts: 2},
+		"a settlement came between":  {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }, moved: true, posts: 1, recovered: true},
+		"an unknown type":            {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, "chargeback", 7*usd.Dollar, 0) }, moved: true, posts: 1, fails: "unknown", resolved: "unknown"},
+		"in other money":             {faults: []fault{lostButApplied}, meanwhile: odd("currency", "EUR"), moved: true, posts: 1, fails: "unknown", resolved: "unknown"},
+		"an amount of no number":     {faults: []fault{lostButApplied}, meanwhile: odd("amount", "much"), moved: true, posts: 1, fails: "unknown", resolved: "unknown"},
+		"the history was cut":        {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.mu.Lock(); defer b.mu.Unlock(); b.history = nil }, moved: true, posts: 1, fails: "unknown", resolved: "unknown"},
+		"the history is too long": {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, c *fakeCard) {
+			for range 1100 {
+				b.spend(c, api.TransactionDecline, usd.Dollar, 0)
+			}
+		}, moved: true, posts: 1, fails: "unknown", resolved: "unknown"},
+		"somebody else took a little": {faults: []fault{lostForGood}, meanwhile: func(b *fakeService, c *fakeCard) { b.give(c, -3) }, spent: 3, posts: 1, fails: "unknown", resolved: "unknown"},
 	}
 	for name, test := range tests {
 		modes := []string{"honoured", "ignored"}
@@ -109,85 +144,97 @@ func TestTransferAcrossFailures(t *testing.T) {
 			modes = []string{test.idempotency}
 		}
 		for _, mode := range modes {
-			for _, kind := range []api.TransferKind{api.TransferFund, api.TransferWithdraw} {
-				if kind == api.TransferWithdraw && strings.HasPrefix(name, "a fee as large") {
-					continue // a fee and a withdrawal lower the balance alike only for funds less the fee
-				}
-				t.Run(fmt.Sprintf("%s, %s, key %s", name, kind, mode), func(t *testing.T) {
+			for _, delta := range []usd.Amount{step, -step} {
+				t.Run(fmt.Sprintf("%s, %s, key %s", name, delta, mode), func(t *testing.T) {
 					t.Parallel()
 					service := newFakeService(slices.Clone(test.faults)...)
 					service.idempotency = mode
 					card := service.add(api.CardListItem{BinID: "bin_1", Balance: start})
 					service.spend(card, api.TransactionSettlement, usd.Dollar, 0) // of before
+					record := service.remembered(t, card)
 					if test.meanwhile != nil {
-						service.faults[0].before = func() { test.meanwhile(service, card) }
+						service.faults[0].before = func() {
+							later(t, service, 6*time.Second)
+							test.meanwhile(service, card)
+						}
 					}
 					client := service.client(t)
-					transfer, err := transferWith(client, kind)(t, card.ID, step)
+					transfer, err := client.Move(t.Context(), move(card.ID, delta, record))
 
 					want := start - test.spent
-					switch {
-					case test.moved && kind == api.TransferFund:
-						want += step
-					case test.moved:
-						want -= step
+					if test.moved {
+						want += delta
 					}
 					if got := service.balances()[card.ID]; got != want {
 						t.Errorf("the card holds %s, want %s", got, want)
 					}
-					if keys := service.keys(); len(keys) != test.posts || len(slices.Compact(keys)) != 1 {
-						t.Errorf("requests with keys %q, want %d with one key", keys, test.posts)
+					key := record.Key(card.ID, reconcile.Movement{Delta: delta})
+					if keys := service.keys(); len(keys) != test.posts || slices.ContainsFunc(keys, func(k string) bool { return k != key }) {
+						t.Errorf("requests with keys %q, want %d with %s", keys, test.posts, key)
 					}
-					undecided, isUndecided := errors.AsType[*api.UndecidedError](err)
-					switch {
-					case test.fails == "undecided":
-						if !isUndecided {
-							t.Fatalf("error %v, want an undecided transfer", err)
+					if kindOf(err) != test.fails {
+						t.Fatalf("error %v, want %q", err, test.fails)
+					}
+					after := kept(card.ID, transfer.Record)
+					isRenewed := after.Token != record.Token
+					switch test.fails {
+					case "unknown":
+						pending := after.Pending
+						if isRenewed || pending == nil || pending.Delta != delta || pending.SentAt.IsZero() || after.Anchor.Balance != start {
+							t.Fatalf("remembered %+v of %+v", after, record)
 						}
-						checkReconciliation(t, client, *undecided.Transfer, test.outcome)
-					case test.fails == "refused":
+						resolved, err := service.client(t).ResolvePending(t.Context(), card.ID, *after)
+						if kindOf(err) != strings.TrimSuffix(test.resolved, "not made") || resolved.MadeBefore || (resolved.Record.Pending == nil) != (err == nil) {
+							t.Errorf("resolved as %+v, %v; want %q", resolved, err, test.resolved)
+						}
+					case "refused":
 						refused, ok := errors.AsType[*api.Error](err)
-						if !ok || isUndecided || refused.IsFinal() != (test.posts == 1) {
-							t.Errorf("error %v, want a refusal, final unless an attempt was lost", err)
+						if !ok || refused.IsFinal() != (test.posts == 1) || isRenewed != refused.IsFinal() || after.Pending != nil || after.Anchor.Balance != start {
+							t.Errorf("%v, and remembered %+v; want a new token unless an attempt was lost", err, after)
 						}
-					case err != nil:
-						t.Error(err)
-					case transfer.CardBalance != want, transfer.CardID != card.ID, transfer.Recovered != test.recovered, fmt.Sprint(transfer.WalletBalance) != service.wallet.String():
-						t.Errorf("got %+v, want %s on the card and %s in the wallet", transfer, want, service.wallet)
+					default:
+						if transfer.CardBalance != want || transfer.Recovered != test.recovered || transfer.MadeBefore || transfer.Excess != 0 || fmt.Sprint(transfer.WalletBalance) != service.wallet.String() {
+							t.Errorf("got %+v, want %s on the card and %s in the wallet", transfer, want, service.wallet)
+						}
+						if !isRenewed || after.Pending != nil || after.Anchor.Balance != start+delta || after.Anchor.Last != delta {
+							t.Errorf("remembered %+v of %+v", after, record)
+						}
 					}
+					checkUnlocked(t, client, card.ID)
 				})
 			}
 		}
 	}
 }
 
-func TestTransferAndInterruption(t *testing.T) {
+func TestMoveAndInterruption(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		fault     fault
 		spent     usd.Amount // meanwhile
 		balance   usd.Amount
 		recovered bool
-		undecided bool
+		fails     string
 	}{
 		"the response arrives": {fault: works, balance: start - step},
 		"after a purchase":     {fault: works, spent: 7 * usd.Dollar, balance: start - step - 7*usd.Dollar},
 		"the response is lost": {fault: lostButApplied, balance: start - step, recovered: true},
-		"nothing is moved":     {fault: lostForGood, balance: start, undecided: true},
+		"nothing is moved":     {fault: lostForGood, balance: start, fails: "unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, interrupt := context.WithCancel(t.Context())
 			service := newFakeService()
 			card := service.add(api.CardListItem{Balance: start})
+			record := service.remembered(t, card)
 			test.fault.before = func() {
 				interrupt()
 				service.spend(card, api.TransactionAuthorization, test.spent, 0)
 			}
 			service.faults = []fault{test.fault}
-			transfer, err := service.client(t).WithdrawCard(ctx, card.ID, step)
-			_, undecided := errors.AsType[*api.UndecidedError](err)
-			if undecided != test.undecided || err != nil && !undecided || transfer.Recovered != test.recovered {
+			client := service.client(t)
+			transfer, err := client.Move(ctx, move(card.ID, -step, record))
+			if kindOf(err) != test.fails || transfer.Recovered != test.recovered || (transfer.Record.Pending != nil) != (test.fails != "") {
 				t.Errorf("%+v, %v", transfer, err)
 			}
 			if err == nil && (transfer.CardBalance != test.balance || fmt.Sprint(transfer.WalletBalance) != service.wallet.String()) {
@@ -196,123 +243,110 @@ func TestTransferAndInterruption(t *testing.T) {
 			if got := service.balances()[card.ID]; got != test.balance || len(service.keys()) != 1 {
 				t.Errorf("%s on the card after %d requests", got, len(service.keys()))
 			}
+			checkUnlocked(t, client, card.ID)
 		})
 	}
 }
 
-// checkReconciliation settles a pending transfer after it went through JSON.
-func checkReconciliation(t *testing.T, client *api.Client, pending api.PendingTransfer, want api.TransferState) {
-	t.Helper()
-	data, err := json.Marshal(pending)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kept api.PendingTransfer
-	if err := json.Unmarshal(data, &kept); err != nil {
-		t.Fatal(err)
-	}
-	if kept.Key == "" || kept.SentAt.IsZero() || kept.Amount != step || kept.BalanceBefore != start || kept.Before == nil || kept.Before.Balance != start {
-		t.Errorf("kept %s", data)
-	}
-	outcome, err := client.ReconcileTransfer(t.Context(), kept)
-	if err != nil || outcome.State != want || (want == api.TransferUndecided) != (outcome.Reason != "") {
-		t.Errorf("settled as %+v, %v; want %s", outcome, err, want)
-	}
-}
-
-// A transfer that takes effect after the client has given up is settled later,
+// A movement that takes effect after the client has given up is resolved later,
 // by another process.
-func TestReconcileTransferThatCameLate(t *testing.T) {
+func TestResolveWhatCameLate(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[api.TransferKind]usd.Amount{api.TransferFund: start + step, api.TransferWithdraw: start - step} {
-		service := newFakeService(fault{commit: 170 * time.Second, response: "drop"}, lostForGood, lostForGood, lostForGood, lostForGood)
+	for _, delta := range []usd.Amount{step, -step} {
+		service := newFakeService(append([]fault{{commit: 170 * time.Second, response: "drop"}}, slices.Repeat([]fault{lostForGood}, 4)...)...)
 		card := service.add(api.CardListItem{Balance: start})
-		_, err := transferWith(service.client(t), kind)(t, card.ID, step)
-		undecided, ok := errors.AsType[*api.UndecidedError](err)
-		if !ok {
-			t.Fatalf("error %v", err)
+		open, err := service.client(t).Move(t.Context(), move(card.ID, delta, service.remembered(t, card)))
+		if kindOf(err) != "unknown" {
+			t.Fatal(open, err)
 		}
 		later(t, service, time.Minute)
-		outcome, err := service.client(t).ReconcileTransfer(t.Context(), *undecided.Transfer)
-		if err != nil || outcome.State != api.TransferDone || outcome.CardBalance != want || outcome.Anchor.Balance != want {
-			t.Errorf("%s settled as %+v, %v", kind, outcome, err)
+		before, client := kept(card.ID, open.Record), service.client(t)
+		resolved, err := client.ResolvePending(t.Context(), card.ID, *before)
+		after := resolved.Record
+		if err != nil || !resolved.MadeBefore || resolved.CardBalance != start+delta || after.Anchor.Balance != start+delta || after.Pending != nil || after.Token == before.Token {
+			t.Errorf("%s resolved as %+v, %v", delta, resolved, err)
 		}
+		checkUnlocked(t, client, card.ID)
 	}
 }
 
-func TestReconcileTransferGivesTheRequestItsTime(t *testing.T) {
+func TestResolvePendingGivesTheRequestItsTime(t *testing.T) {
 	t.Parallel()
 	service := newFakeService()
 	card := service.add(api.CardListItem{Balance: start})
-	pending := api.PendingTransfer{CardID: card.ID, Kind: api.TransferFund, Amount: step, BalanceBefore: start, SentAt: service.clock.Now().Add(-10 * time.Second)}
-	outcome, err := service.client(t).ReconcileTransfer(t.Context(), pending)
-	if err != nil || outcome.State != api.TransferNotDone || service.clock.total() != 20*time.Second {
-		t.Errorf("settled as %+v, %v after %s", outcome, err, service.clock.total())
+	record := service.remembered(t, card)
+	open := record.Undecided(reconcile.Movement{Delta: step}, record.Anchor, reconcile.Explanation{}, service.clock.Now().Add(-10*time.Second))
+	began := service.clock.total()
+	resolved, err := service.client(t).ResolvePending(t.Context(), card.ID, open)
+	if err != nil || resolved.MadeBefore || resolved.Record.Pending != nil || resolved.Record.Token != open.Token || service.clock.total()-began != 20*time.Second {
+		t.Errorf("resolved as %+v, %v after %s", resolved, err, service.clock.total()-began)
+	}
+}
+
+// A pending movement that was not made, and is refused after one more lost response,
+// is pending no more; its key is kept.
+func TestPendingMovementThatIsRefused(t *testing.T) {
+	t.Parallel()
+	service := newFakeService(lostForGood, refusal)
+	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
+	open := record.Undecided(reconcile.Movement{Delta: step}, record.Anchor, reconcile.Explanation{}, service.clock.Now())
+	transfer, err := service.client(t).Move(t.Context(), move(card.ID, step, &open))
+	if after := transfer.Record; kindOf(err) != "refused" || after.Pending != nil || after.Token != open.Token || len(service.keys()) != 2 {
+		t.Errorf("%+v, %v", transfer, err)
 	}
 }
 
 func TestWithdrawFromServiceThatIgnoresTheAmount(t *testing.T) {
 	t.Parallel()
-	emptied := fault{}
+	type spends func(*fakeService, *fakeCard)
+	pays := func(kind api.TransactionType, amount, fee, taken usd.Amount) spends {
+		return func(b *fakeService, c *fakeCard) {
+			b.spend(c, kind, amount, fee)
+			b.give(c, -taken)
+		}
+	}
 	for name, test := range map[string]struct {
-		meanwhile func(*fakeService, *fakeCard)
-		empties   bool
-		moved     usd.Amount // 0 for no error
+		meanwhile spends
+		moved     usd.Amount // 0 for as much as was asked
 	}{
-		"all is taken":                {empties: true, moved: start},
-		"all is taken after spending": {empties: true, moved: start - 7*usd.Dollar, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }},
-		"spending explains it":        {meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }},
-		"a settlement explains it": {meanwhile: func(b *fakeService, c *fakeCard) {
-			b.spend(c, api.TransactionAuthorization, 5*usd.Dollar, 0)
-			b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0)
-			c.Balance -= 2 * usd.Dollar
-		}},
-		"a settlement does not explain everything": {empties: true, moved: start - 7*usd.Dollar, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionSettlement, 7*usd.Dollar, 0) }},
-		"all is taken after a fee":                 {empties: true, moved: start - 20*usd.Cent, meanwhile: func(b *fakeService, c *fakeCard) { b.spend(c, api.TransactionDecline, 7*usd.Dollar, 20*usd.Cent) }},
-		"a fee explains it": {meanwhile: func(b *fakeService, c *fakeCard) {
-			b.spend(c, api.TransactionDecline, 7*usd.Dollar, 20*usd.Cent)
-			c.Balance -= 20 * usd.Cent
-		}},
-		"spending and its fee explain it": {meanwhile: func(b *fakeService, c *fakeCard) {
-			b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 20*usd.Cent)
-			c.Balance -= 20 * usd.Cent
-		}},
+		"all is taken":                            {moved: start},
+		"all is taken after spending":             {moved: start - 7*usd.Dollar, meanwhile: pays(api.TransactionAuthorization, 7*usd.Dollar, 0, 0)},
+		"all is taken after a settlement":         {moved: start - 7*usd.Dollar, meanwhile: pays(api.TransactionSettlement, 7*usd.Dollar, 0, 0)},
+		"all is taken after a fee":                {moved: start - 20*usd.Cent, meanwhile: pays(api.TransactionDecline, 7*usd.Dollar, 20*usd.Cent, 0)},
+		"spending explains it":                    {meanwhile: pays(api.TransactionAuthorization, 7*usd.Dollar, 0, 0)},
+		"a fee explains it":                       {meanwhile: pays(api.TransactionDecline, 7*usd.Dollar, 20*usd.Cent, 20*usd.Cent)},
+		"spending and its fee explain it":         {meanwhile: pays(api.TransactionAuthorization, 7*usd.Dollar, 20*usd.Cent, 20*usd.Cent)},
+		"a settlement at which the balance falls": {meanwhile: pays(api.TransactionSettlement, 7*usd.Dollar, 20*usd.Cent, 7*usd.Dollar+20*usd.Cent)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := emptied
 			service := newFakeService()
 			card := service.add(api.CardListItem{Balance: start})
-			f.before = func() {
+			service.faults = []fault{{before: func() {
 				if test.meanwhile != nil {
 					test.meanwhile(service, card)
 				}
-				if test.empties {
-					service.mu.Lock()
-					defer service.mu.Unlock()
-					card.Balance = step // of which the withdrawal leaves nothing
+				if test.moved > 0 {
+					service.give(card, step-card.Balance) // of which the withdrawal leaves nothing
 				}
-			}
-			service.faults = []fault{f}
-			transfer, err := service.client(t).WithdrawCard(t.Context(), card.ID, step)
+			}}}
+			transfer, err := service.client(t).Move(t.Context(), move(card.ID, -step, service.remembered(t, card)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := usd.Amount(0)
+			excess, anchor := usd.Amount(0), start-step
 			if test.moved > 0 {
-				want = step - test.moved
+				excess, anchor = step-test.moved, 0
 			}
-			if transfer.Excess != want || transfer.ExcessUnclear != "" || transfer.CardBalance != service.balances()[card.ID] {
-				t.Errorf("got %+v, want an excess of %s", transfer, want)
-			}
-			if transfer.Anchor.Balance != start-step {
-				t.Errorf("the anchor is at %s", transfer.Anchor.Balance)
+			if transfer.Excess != excess || transfer.CardBalance != service.balances()[card.ID] || transfer.Record.Anchor.Balance != anchor {
+				t.Errorf("got %+v, want an excess of %s", transfer, excess)
 			}
 		})
 	}
 }
 
-func TestTransfersOnOneCardWaitForEachOther(t *testing.T) {
+func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	service := newFakeService()
 	card := service.add(api.CardListItem{Balance: start})
@@ -337,20 +371,18 @@ func TestTransfersOnOneCardWaitForEachOther(t *testing.T) {
 	client := newClient(t, handler)
 	var wg sync.WaitGroup
 	for i := range 8 {
+		delta := step
+		if i%2 == 1 {
+			delta = -step
+		}
 		wg.Go(func() {
-			var err error
-			if i%2 == 0 {
-				_, err = client.FundCard(t.Context(), card.ID, step)
-			} else {
-				_, err = client.WithdrawCard(t.Context(), card.ID, step)
-			}
-			if err != nil {
+			if _, err := client.Move(t.Context(), move(card.ID, delta, nil)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Go(func() {
-		if _, err := client.FundCard(t.Context(), other.ID, step); err != nil {
+		if _, err := client.Move(t.Context(), move(other.ID, step, nil)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -360,36 +392,29 @@ func TestTransfersOnOneCardWaitForEachOther(t *testing.T) {
 	}
 }
 
-func TestTransferRefusesWhatIsNoAmount(t *testing.T) {
+func TestNoAmountIsNotMoved(t *testing.T) {
 	t.Parallel()
 	service := newFakeService()
 	card := service.add(api.CardListItem{Balance: start})
 	client := service.client(t)
-	for _, amount := range []usd.Amount{0, -1} {
-		if _, err := client.FundCard(t.Context(), card.ID, amount); err == nil {
-			t.Errorf("funded with %s", amount)
-		}
-	}
-	if client.HasWritten() || len(service.keys()) != 0 {
-		t.Error("something was sent")
+	if _, err := client.Move(t.Context(), move(card.ID, 0, nil)); err == nil || client.HasWritten() || len(service.keys()) != 0 {
+		t.Errorf("%v after %d requests", err, len(service.keys()))
 	}
 }
 
 // A balance that moves while it is read explains nothing.
-func TestTransferWhileTheBalanceMoves(t *testing.T) {
+func TestMoveWhileTheBalanceMoves(t *testing.T) {
 	t.Parallel()
 	service := newFakeService(lostButApplied)
 	card := service.add(api.CardListItem{Balance: start})
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		service.ServeHTTP(w, r)
 		if strings.HasSuffix(r.URL.Path, "/transactions") && len(service.keys()) == 1 {
-			service.mu.Lock()
-			defer service.mu.Unlock()
-			card.Balance++
+			service.give(card, 1)
 		}
 	})
-	_, err := newClient(t, handler).FundCard(t.Context(), card.ID, step)
-	if _, ok := errors.AsType[*api.UndecidedError](err); !ok || len(service.keys()) != 1 {
+	_, err := newClient(t, handler).Move(t.Context(), move(card.ID, step, nil))
+	if kindOf(err) != "unknown" || len(service.keys()) != 1 {
 		t.Errorf("%v after %d requests", err, len(service.keys()))
 	}
 }

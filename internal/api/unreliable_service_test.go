@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,7 +30,7 @@ func TestHonouredKeyThatIsNeverAnswered(t *testing.T) {
 		}
 		service.ServeHTTP(w, r)
 	})
-	transfer, err := newClient(t, handler, on(service.clock), func(c *api.Config) { c.KeysHonoured = true }).FundCard(t.Context(), card.ID, step)
+	transfer, err := newClient(t, handler, on(service.clock), keysHonoured).Move(t.Context(), move(card.ID, step, nil))
 	if err != nil || !transfer.Recovered || transfer.CardBalance != start+step || service.clock.total() > 15*time.Minute {
 		t.Errorf("%+v, %v after %s, and the card holds %s", transfer, err, service.clock.total(), card.Balance)
 	}
@@ -51,91 +50,32 @@ func TestInventoryOfAServiceWithoutPages(t *testing.T) {
 	}
 }
 
-// One foreign transaction of three decimals makes its own sum unclear, nothing more.
-func TestThreeDecimals(t *testing.T) {
-	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	client := service.client(t)
-	service.spend(card, api.TransactionAuthorization, 7*usd.Dollar, 0)
-	service.spend(card, api.TransactionDecline, 0, 0)
-	service.mu.Lock()
-	last := service.history[len(service.history)-1]
-	last["currency"], last["amount"] = "KWD", json.Number("1.234")
-	service.mu.Unlock()
-	service.give(card, 40*usd.Dollar) // killed
-	transfer, err := client.Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Anchor: api.IssueAnchor(start)})
-	if err != nil || !transfer.MadeBefore {
-		t.Errorf("doubled: %+v, %v, holds %s", transfer, err, card.Balance)
-	}
-}
-
-// A rising number of equal movements under late listing: fund twice the same by kills.
-func TestOldPrivateState(t *testing.T) {
-	t.Parallel()
-	for _, made := range []bool{true, false} {
-		service := newFakeService()
-		card := service.add(api.CardListItem{Balance: start})
-		service.spend(card, api.TransactionAuthorization, 9*usd.Dollar, 0)
-		service.spend(card, api.TransactionAuthorization, 7*usd.Dollar, 0) // txn_2
-		before := card.Balance
-		if made {
-			service.give(card, 40*usd.Dollar)
-		}
-		service.spend(card, api.TransactionAuthorization, 3*usd.Dollar, 0)
-		var p api.PendingTransfer
-		if err := json.Unmarshal([]byte(`{"key":"x","card_id":"card_1","kind":"fund","amount":40.00,"balance_before":`+before.String()+`,"balance_after":`+before.String()+`,"newest_transaction":"txn_2","sent_at":"2026-02-28T12:00:00Z"}`), &p); err != nil {
-			t.Fatal(err)
-		}
-		outcome, err := service.client(t).ReconcileTransfer(t.Context(), p)
-		if err != nil || (outcome.State == api.TransferDone) != made {
-			t.Errorf("%+v, %v", outcome, err)
-		}
-		transfer, err := service.client(t).Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Anchor: throughJSON(t, outcome.Anchor)})
-		if err != nil || transfer.MadeBefore || transfer.Unexplained != 0 {
-			t.Errorf("%+v, %v", transfer, err)
-		}
-	}
-}
-
-// buyWhileConfirming lets a purchase happen, which is listed late, in the wait
-// that confirms a movement.
-type buyWhileConfirming struct {
+// whileWaiting lets something happen in the first wait of five seconds.
+type whileWaiting struct {
 	*fakeClock
-	buy func()
+	happen func()
 }
 
-func (c *buyWhileConfirming) Wait(ctx context.Context, d time.Duration) error {
-	if d == 5*time.Second {
-		c.buy()
+func (c *whileWaiting) Wait(ctx context.Context, d time.Duration) error {
+	if d == 5*time.Second && c.happen != nil {
+		c.happen()
+		c.happen = nil
 	}
 	return c.fakeClock.Wait(ctx, d)
 }
 
-func TestPurchaseWhileConfirming(t *testing.T) {
-	t.Parallel()
-	service := newFakeService()
-	service.idempotency = "ignored"
-	card := service.add(api.CardListItem{Balance: start})
-	service.give(card, 40*usd.Dollar) // killed
-	clock := &buyWhileConfirming{service.clock, func() { service.give(card, -3*usd.Dollar) }}
-	transfer, err := service.client(t, on(clock)).Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Anchor: api.IssueAnchor(start)})
-	if card.Balance > start+40*usd.Dollar {
-		t.Errorf("doubled: %+v, %v, holds %s", transfer, err, card.Balance)
-	}
-}
-
 // A purchase of as much as is withdrawn is no withdrawal once it is listed.
-func TestPurchaseListedWhileConfirming(t *testing.T) {
+func TestPurchaseListedWhileLookingAgain(t *testing.T) {
 	t.Parallel()
 	service := newFakeService()
 	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
 	service.give(card, -40*usd.Dollar)
-	clock := &buyWhileConfirming{service.clock, func() {
+	clock := &whileWaiting{service.clock, func() {
 		service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
 		service.give(card, 40*usd.Dollar)
 	}}
-	transfer, err := service.client(t, on(clock)).Move(t.Context(), api.Movement{CardID: card.ID, Delta: -40 * usd.Dollar, Anchor: api.IssueAnchor(start)})
+	transfer, err := service.client(t, on(clock)).Move(t.Context(), move(card.ID, -40*usd.Dollar, record))
 	if err != nil || transfer.MadeBefore || transfer.Unexplained != 0 || card.Balance != start-80*usd.Dollar {
 		t.Errorf("%+v, %v, and the card holds %s", transfer, err, card.Balance)
 	}
@@ -167,70 +107,83 @@ func TestGatewayClockAheadIssuesTwice(t *testing.T) {
 	}
 }
 
-// A service may count a key once by refusing its repetition.
-func TestRefusedRepetition(t *testing.T) {
+// A service may count a key once by refusing its repetition: the card tells what
+// the key was used for.
+func TestRefusalThatSpeaksOfTheKey(t *testing.T) {
 	t.Parallel()
-	for _, repeated := range []struct {
+	for _, refusal := range []struct {
 		status int
 		code   string
 	}{{409, "duplicate_request"}, {422, "idempotency_key_used"}, {400, "already_processed"}} {
 		for name, test := range map[string]struct {
-			first fault
-			moved usd.Amount
-			fails string
+			faults   []fault // of the requests that come before the refusal
+			unknown  bool    // whether the keys are honoured
+			by       usd.Amount
+			posts    int
+			made     bool
+			recovers bool
 		}{
-			"after it was processed": {lostButApplied, step, ""},
-			"after it was lost":      {lostForGood, 0, "unknown"}, // something has used the key
+			"an attempt that was made":          {faults: []fault{lostButApplied}, posts: 2, made: true},
+			"an attempt that was not":           {faults: []fault{lostForGood}, posts: 2},
+			"an attempt that is made at last":   {faults: []fault{afterTheWait}, unknown: true, posts: 2, made: true},
+			"a run before, which made it":       {by: step, posts: 1, made: true},
+			"a run before, of which nothing is": {posts: 1},
 		} {
-			t.Run(repeated.code+" "+name, func(t *testing.T) {
+			t.Run(refusal.code+" after "+name, func(t *testing.T) {
 				t.Parallel()
-				service := newFakeService(test.first)
+				service := newFakeService(test.faults...)
+				service.idempotency = "ignored"
 				card := service.add(api.CardListItem{Balance: start})
-				posts := map[string]int{}
+				record := service.remembered(t, card)
+				service.give(card, test.by)
+				posts := 0
 				client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.Method == http.MethodPost {
-						posts[r.Header.Get("X-Idempotency-Key")]++
-						if posts[r.Header.Get("X-Idempotency-Key")] > 1 {
-							respond(repeated.status, fmt.Sprintf(`{"error":%q,"message":"the key was used"}`, repeated.code))(w, r)
+						if posts++; posts > len(test.faults) {
+							respond(refusal.status, fmt.Sprintf(`{"error":%q,"message":"the key was used"}`, refusal.code))(w, r)
 							return
 						}
 					}
 					service.ServeHTTP(w, r)
-				}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
-				transfer, err := client.FundCard(t.Context(), card.ID, step)
-				if service.balances()[card.ID] != start+test.moved || len(posts) != 1 {
-					t.Errorf("the card holds %s after %v", service.balances()[card.ID], posts)
-				}
-				switch {
-				case test.fails != "" && kindOf(err) != test.fails, test.fails == "" && (err != nil || !transfer.Recovered || transfer.CardBalance != start+step):
+				}), on(service.clock), func(c *api.Config) { c.KeysHonoured = !test.unknown })
+				transfer, err := client.Move(t.Context(), move(card.ID, step, record))
+				stopped, isStopped := errors.AsType[*api.StoppedError](err)
+				switch after := transfer.Record; {
+				case posts != test.posts || after.Token == record.Token || after.Pending != nil:
+					t.Errorf("%d requests, %+v, %v", posts, transfer, err)
+				case test.made:
+					if err != nil || transfer.CardBalance != start+step || after.Anchor.Balance != start+step || transfer.MadeBefore != (test.by > 0) {
+						t.Errorf("%+v, %v", transfer, err)
+					}
+				case !isStopped || stopped.Refusal == nil || stopped.Refusal.Code != refusal.code || after.Anchor.Balance != start:
 					t.Errorf("%+v, %v", transfer, err)
 				}
+				checkUnlocked(t, client, card.ID)
 			})
 		}
 	}
 }
 
-// A refusal is no proof that a killed run has made a fund which spending hides: an
-// error says so.
+// Spending hides the fund of a killed run. A refusal for another reason is no proof
+// that it was not made; one that speaks of the key proves that it was.
 func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
-	service.give(card, 40*usd.Dollar)
-	for code, repetition := range map[string]bool{
-		"duplicate_request": true, "idempotency_key_reused": true, "already_funded": true, "cannot_be_processed": false, "insufficient_funds": false, "card_already_frozen": false,
-	} {
+	for code, want := range map[string]string{"duplicate_request": "", "already_funded": "", "insufficient_funds": "unknown", "card_already_frozen": "unknown"} {
+		service := newFakeService()
+		card := service.add(api.CardListItem{Balance: start})
+		record := service.remembered(t, card)
+		service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
+		service.give(card, 40*usd.Dollar)
 		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
 				respond(http.StatusUnprocessableEntity, fmt.Sprintf(`{"error":%q,"message":"no"}`, code))(w, r)
 				return
 			}
 			service.ServeHTTP(w, r)
-		}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
-		_, err := client.Move(t.Context(), api.Movement{CardID: card.ID, Delta: 40 * usd.Dollar, Key: "k", Anchor: api.IssueAnchor(start)})
-		if refused, ok := errors.AsType[*api.Error](err); !ok || refused.IsRepetition() != repetition {
-			t.Errorf("%s: %v", code, err)
+		}), on(service.clock), keysHonoured)
+		transfer, err := client.Move(t.Context(), move(card.ID, 40*usd.Dollar, record))
+		if kindOf(err) != want || transfer.MadeBefore != (want == "") || (transfer.Record.Pending != nil) != (want != "") || (transfer.Record.Token == record.Token) != (want != "") {
+			t.Errorf("%s: %+v, %v", code, transfer, err)
 		}
 	}
 }
@@ -250,7 +203,7 @@ func TestRefusedRepetitionOfAnIssuance(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 		respond(http.StatusConflict, `{"error":"duplicate_request","message":"the key was used"}`)(w, r)
-	}), on(service.clock), func(c *api.Config) { c.KeysHonoured = true })
+	}), on(service.clock), keysHonoured)
 	if _, err := client.IssueCard(t.Context(), request("ads")); kindOf(err) != "unknown" || posts != 2 {
 		t.Errorf("after %d attempts: %v", posts, err)
 	}

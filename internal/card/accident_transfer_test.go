@@ -40,7 +40,7 @@ func TestPurchaseDuringAWithdrawalOfUnreadableTransactions(t *testing.T) {
 	w := applied(t, s, "", oneCard("amount = 100")).InProcess(t)
 	through(w, buysDuringWithdrawal(s, func() {}), "")
 	output := apply(w, oneCard("amount = 90"))
-	prints(t, output, "25.00 USD other than", "This is not certain", "amount in the state stays as it was planned")
+	prints(t, output, "25.00 USD other than", "amount in the state is as it was planned")
 	printsNot(t, output, "35.00")
 	through(w, s, "")
 	plansNothing(t, w)

@@ -45,7 +45,7 @@ func TestUndecidedUntilTransactionsCanBeRead(t *testing.T) {
 			through(w, losesFund(s, made), "")
 			prints(t, applyFails(t, w, oneCard("amount = 140")), "Could not fund card", "it is not known whether this took effect", "no transactions today", "Money may or may not have moved")
 			for range 2 {
-				prints(t, applyFails(t, w, oneCard("amount = 140")), "An earlier movement of money on card", "is undecided", "fund of 40.00 USD", "no transactions today")
+				prints(t, applyFails(t, w, oneCard("amount = 140")), "An earlier movement of money is undecided", "is undecided", "fund of 40.00 USD", "no transactions today")
 			}
 			through(w, s, "")
 			apply(w, oneCard("amount = 140"))
@@ -90,7 +90,7 @@ func TestUndecidedMovementIsGivenUp(t *testing.T) {
 	w := applied(t, s, "", oneCard("amount = 100")).InProcess(t)
 	through(w, losesFund(s, true), "")
 	prints(t, applyFails(t, w, oneCard("amount = 140")), "it is not known whether this took effect")
-	prints(t, apply(w, oneCard("amount = 100")), "gives up an undecided movement on card", "40.00 USD", "Look in the dashboard whether it was made")
+	prints(t, apply(w, oneCard("amount = 100")), "gives up an undecided movement", "40.00 USD", "Look in the dashboard whether it was made")
 	plansNothing(t, w)
 	through(w, s, "")
 	plansNothing(t, w)

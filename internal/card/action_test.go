@@ -80,7 +80,7 @@ func TestActionRefusals(t *testing.T) {
 	frozen := issue(s, map[string]any{"amount": 50}).ID
 	s.Freeze(frozen)
 	refusing := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		return r.Method == http.MethodPost && refuse(w, http.StatusUnprocessableEntity, "", "not now")
+		return r.Method == http.MethodPost && refuse(w, http.StatusUnprocessableEntity, "invalid_request", "not now")
 	})
 	wallet := s.Wallet()
 	for name, test := range map[string]struct {

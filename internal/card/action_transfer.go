@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
@@ -24,8 +25,7 @@ import (
 type transferAction struct {
 	cardAction
 	try, doing func(amount usd.Amount) string // with %s for the card
-	move       func(*api.Client, context.Context, string, usd.Amount) (api.Transfer, error)
-	withdraws  bool // takes everything when no amount is set, and the service may freeze the card for it
+	withdraws  bool                           // takes everything when no amount is set, and the service may freeze the card for it
 }
 
 var (
@@ -45,7 +45,6 @@ func NewFundAction() action.Action {
 		},
 		try:   func(amount usd.Amount) string { return "fund %s with " + amount.String() + " USD" },
 		doing: func(amount usd.Amount) string { return "Funding %s with " + amount.String() + " USD" },
-		move:  (*api.Client).FundCard,
 	}
 }
 
@@ -59,7 +58,6 @@ func NewWithdrawAction() action.Action {
 		},
 		try:   func(amount usd.Amount) string { return "withdraw " + amount.String() + " USD from %s" },
 		doing: func(amount usd.Amount) string { return "Withdrawing " + amount.String() + " USD from %s" },
-		move:  (*api.Client).WithdrawCard,
 
 		withdraws: true,
 	}
@@ -127,7 +125,11 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 		}
 	}
 	progress(resp, a.doing(amount)+"; it holds %s USD.", name, card.Balance)
-	transfer, err := a.move(a.session.Client, ctx, card.ID, amount)
+	movement := api.Movement{CardID: card.ID, Movement: reconcile.Movement{Delta: amount}}
+	if a.withdraws {
+		movement.Delta = -amount
+	}
+	transfer, err := a.session.Client.Move(ctx, movement)
 	if err != nil {
 		resp.Diagnostics.Append(a.notMoved(ctx, card, fmt.Sprintf(a.try(amount), name), err))
 		return
@@ -172,18 +174,26 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 // notMoved says why money did not move, moved too far, or may have moved.
 func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, try string, err error) diag.Diagnostic {
 	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
-		return undecided(open, try)
+		return undecided(open, card.Balance, try)
+	}
+	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
+		return notShown(halted, nameOf(card.CardListItem), try)
 	}
 	return rejection(ctx, a.session.Client, card.ID, try, err)
 }
 
-func undecided(open *api.UndecidedError, try string) diag.Diagnostic {
+func undecided(open *api.UndecidedError, before usd.Amount, try string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+try,
-		fmt.Sprintf("The card held %s USD before and %s USD at the last reading, which does not show whether the money has moved: %v.\n\n"+
-			"Look before you repeat: running the action again moves the money a second time if it has moved already. "+
-			"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard).",
-			open.Transfer.BalanceBefore, open.Transfer.BalanceAfter, open.Err))
+		fmt.Sprintf("The card held %s USD before. %s.\n\n", before, capitalized(open.Err.Error()))+lookFirst)
 }
+
+func notShown(halted *api.StoppedError, name, try string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+try,
+		fmt.Sprintf("The service answered, but %s holds %s USD, which does not show that the money has moved.\n\n", name, halted.Balance)+lookFirst)
+}
+
+const lookFirst = "Look before you repeat: running the action again moves the money a second time if it has moved already. " +
+	"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard)."
 
 // frozenByWithdrawal warns when the service froze the card because it holds too
 // little now.

@@ -229,7 +229,7 @@ func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
 	f.same("the state", object{"amount": acctest.Number("60")}, f.card.Values)
 
 	f.says("the warning", f.refresh().Warnings(), "still undecided", "40.00", f.id())
-	f.failsToPlan(object{"amount": 90}, "An earlier movement of money on card "+f.id(), "40.00 USD")
+	f.failsToPlan(object{"amount": 90}, "An earlier movement of money is undecided", f.id(), "40.00 USD")
 	_, diags := f.protocol().Plan(f.card, complete(object{"amount": 60}))
 	f.succeed(diags)
 	f.says("the way out", diags.Warnings(), "gives up an undecided movement", "40.00 USD", "moves no money")

@@ -32,7 +32,8 @@ func loadInTopUpRange(amount usd.Amount, rule *topUp) string {
 		amount, rule.Below.Amount(), rule.To.Amount())
 }
 
-func withdrawsTooMuch(card model, before, after usd.Amount) string {
+func withdrawsTooMuch(card model, after usd.Amount) string {
+	before := card.Amount.Amount()
 	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s."+replaceInstead,
 		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount())
 }
@@ -158,15 +159,31 @@ func liveCardWithLabel(label string, replaced model, cards []api.CardListItem) d
 			strings.Join(lines, "\n")+"\n\nIf it belongs to another configuration, give this card a label of its own, or go on."+other)
 }
 
+// leftBehind names a card that a run which was cut off while it replaced another
+// may have issued.
+func leftBehind(card model, other api.CardListItem) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("A live card bears the label of a card of this state: "+other.ID,
+		fmt.Sprintf("%s and %s (%s, %s USD) have the same label, and the second is in no state of this run. A replacement that was cut off leaves such a card behind: "+
+			"look at both in the dashboard, and terminate the one that is not wanted. To keep the other one, remove this resource from the state (terraform state rm) and import %s. "+
+			"A card of another configuration, or one that is refreshed later in this run, is nothing to do.",
+			capitalized(card.name()), nameOf(other), other.Status, other.Balance, other.ID))
+}
+
 func notLookedForLiveCards(err error) diag.Diagnostic {
 	failure := session.ErrorDiagnostic("list the live cards", err)
 	return diag.NewWarningDiagnostic("Could not look for cards that an earlier run left behind",
 		"This plan issues cards, and whether the service has cards with their labels already is not known. If an earlier run was cut off, plan again before you apply. "+failure.Detail())
 }
 
+func shownOtherwise(card model, has []string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("The service shows a card otherwise than it was asked for",
+		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked. Write what the service shows into the configuration to have it in the state: that replaces nothing.",
+			capitalized(card.name()), strings.Join(has, " and ")))
+}
+
 func issuedDifferently(card model, has []string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service issued "+card.name()+" otherwise than asked",
-		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked, so that no plan replaces the card for it. "+
+		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked. "+
 			"Write what the service has into the configuration to see it there: that changes nothing else.",
 			strings.Join(has, " and ")))
 }

@@ -1,37 +1,46 @@
 package card
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
-	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-const reconcileByHand = "Run terraform plan again: each refresh checks it again. " +
-	"To give the movement up, set amount and top_up back to what the state says and apply: that moves nothing and ends it. Then find out in the dashboard whether it was made."
-
-func notReconciled(card model, pending *pendingTransfer, reason string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("A movement of money on "+card.name()+" is still undecided",
-		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the response. Whether it took effect cannot be told yet: %s. No further money moves on this card until it can. %s",
-			pending.Transfer.Kind, pending.Transfer.Amount, strings.TrimSuffix(reason, "."), reconcileByHand))
+// nameOfMovement completes "a …".
+func nameOfMovement(delta usd.Amount) string {
+	if delta < 0 {
+		return "withdrawal of " + (-delta).String() + " USD"
+	}
+	return "fund of " + delta.String() + " USD"
 }
 
-func stillUndecided(card model, pending *pendingTransfer) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("An earlier movement of money on "+card.name()+" is undecided",
-		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the response. Until it is known whether that took effect, no further money moves on this card. %s",
-			pending.Transfer.Kind, pending.Transfer.Amount, reconcileByHand))
+const giveUpByHand = "To give the movement up, set amount and top_up back to what the state says and apply: that moves nothing and ends it. Then find out in the dashboard whether it was made."
+
+func notSettled(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("A movement of money is still undecided",
+		fmt.Sprintf("An earlier apply sent a %s on %s and lost the response. It cannot be told yet whether it took effect: %s. No further money moves on this card until it can; each plan looks again. %s",
+			nameOfMovement(pending.Delta), card.name(), strings.TrimSuffix(reason, "."), giveUpByHand))
 }
 
-func givesUpPending(card model, pending *pendingTransfer) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("This plan gives up an undecided movement on "+card.name(),
-		fmt.Sprintf("An earlier apply sent a %s of %s USD and lost the response, and it could not be told whether it took effect. amount and top_up are as the state has them, so applying moves no money and forgets that movement: "+
-			"what the card holds then is taken as it is. Look in the dashboard whether it was made.",
-			pending.Transfer.Kind, pending.Transfer.Amount))
+func stillUndecided(card model, pending reconcile.Pending) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("An earlier movement of money is undecided",
+		fmt.Sprintf("An earlier apply sent a %s on %s and lost the response. Until it is known whether that took effect, no other money moves on this card. Plan again in a minute: each plan looks again. "+
+			"With idempotency_keys = \"honoured\", a plan of that very movement asks for it once more under its key. %s",
+			nameOfMovement(pending.Delta), card.name(), giveUpByHand))
+}
+
+func givesUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("This plan gives up an undecided movement",
+		fmt.Sprintf("An earlier apply sent a %s on %s and lost the response. amount and top_up are as the state has them, so applying moves no money and forgets that movement: "+
+			"what the card holds then is taken as it is. Look in the dashboard whether it was made.", nameOfMovement(pending.Delta), card.name()))
 }
 
 // cameOrWent words an unexplained amount.
@@ -42,74 +51,126 @@ func cameOrWent(found usd.Amount) string {
 	return found.String() + " USD came to it"
 }
 
-func madeBefore(card model, try string, delta usd.Amount, transfer api.Transfer) diag.Diagnostic {
-	verb := "lower"
-	if delta > 0 {
-		verb = "raise"
+// foreseen says what apply will do about a movement that may have been made.
+func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d reconcile.Decision) (diags diag.Diagnostics) {
+	name := capitalized(card.name())
+	what := nameOfMovement(m.Delta)
+	say := func(title, text string, args ...any) {
+		diags.AddWarning(title, name+" "+fmt.Sprintf(text, args...))
 	}
-	return diag.NewWarningDiagnostic("Nothing was sent, because it was made before: "+try,
-		fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state. So the movement counts as made and the state says so. "+
-			"If somebody else moved that money and you want it moved once more, %s amount by %s USD more and apply.",
-			capitalized(card.name()), transfer.CardBalance, verb, abs(delta)))
+	switch {
+	case mayBeMade(d) && d.Verdict == reconcile.Stop:
+		say("The "+what+" may have been made already", "holds %s USD: since Terraform last moved money on it, %s that no transaction explains for certain. Apply looks again, and if that tells no more it stops once and says what to do.",
+			e.Balance, cameOrWent(cmp.Or(e.Left, m.Delta)))
+	case mayBeMade(d):
+		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply finds out, and does not make it a second time.", e.Balance)
+	case d.Reason == reconcile.RecordLost:
+		say("Apply stops once before a "+what, "has lost its money_record, or never had one: nothing tells what an earlier run has moved. Apply takes what the card holds as it is and stops; the apply after it moves the money.")
+	case d.Reason == reconcile.Unreadable && d.Verdict == reconcile.SendKey:
+		say("The "+what+" may have been made already", "may have had this movement already: %s. Apply asks under its idempotency key, which the service counts once.", e.Hidden)
+	case d.Reason == reconcile.Unreadable:
+		say("Apply stops once before a "+what, "may have had this movement already: %s. Apply stops once and says what to do.", e.Hidden)
+	case d.Reason == reconcile.OtherMoney:
+		say("A card holds what its transactions do not explain", "holds %s USD: since Terraform last moved money on it, %s that no transaction explains. The %s comes on top.", e.Balance, cameOrWent(e.Left), what)
+	}
+	return diags
+}
+
+func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month reconcile.Month) diag.Diagnostic {
+	month = max(month, had.Month)
+	sum := had.Sum.String() + " USD"
+	if had.Sum >= reconcile.Unknown {
+		sum = "an unknown sum, since its money_record was lost"
+	}
+	title := fmt.Sprintf("A top-up is cut to %s USD by the month's cap", left)
+	if left == 0 {
+		title = "A top-up is due, and the month's cap is reached"
+	}
+	return diag.NewAttributeWarningDiagnostic(path.Root("max_top_up_per_month"), title,
+		fmt.Sprintf("%s would be topped up with %s USD. In %s it has had %s, of at most %s USD (max_top_up_per_month); the cap begins anew on %s.",
+			capitalized(card.name()), due, month.First().Format("January 2006"), sum, limit, (month+1).First().Format(time.DateOnly)))
+}
+
+func madeBefore(card model, try string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("It was made before: "+try,
+		fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, or after an action of the apply before. So the movement counts as made, and the state says so. "+
+			"If somebody else moved that money, change amount by %s USD once more and apply.",
+			capitalized(card.name()), transfer.CardBalance, abs(m.Delta)))
 }
 
 func unexplainedMoney(card model, transfer api.Transfer) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Money moved on "+card.name()+" without Terraform",
-		fmt.Sprintf("Since Terraform last moved money on it, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+
-			"The planned movement was made all the same, and the card holds %s USD now.", cameOrWent(transfer.Unexplained), transfer.CardBalance))
+	return diag.NewWarningDiagnostic("Money moved on a card without Terraform",
+		fmt.Sprintf("Since Terraform last moved money on %s, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+
+			"The planned movement was made all the same, and the card holds %s USD now.", card.name(), cameOrWent(transfer.Unexplained), transfer.CardBalance))
 }
 
-func stoppedForUnexplained(card model, try string, stopped *api.UnexplainedMoneyError) diag.Diagnostic {
-	next := fmt.Sprintf("If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.", abs(stopped.Movement.Delta))
-	if stopped.Movement.UpTo != nil {
-		next = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
-	}
-	return diag.NewErrorDiagnostic("Could not "+try+": it may have been made already",
-		fmt.Sprintf("Nothing was sent. %s holds %s USD: since Terraform last moved money on it, %s that no transaction explains, which may hold this movement, made by a run that was cut off. %s",
-			capitalized(card.name()), stopped.Balance, cameOrWent(stopped.Found), next))
-}
-
-func stoppedForLostHistory(card model, try string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("Could not "+try+": it may have been made already",
-		fmt.Sprintf("Nothing was sent. What was kept beside the state of this card was lost when it was tainted and could not be terminated, so nothing tells whether an earlier run made this movement. "+
-			"%s holds %s USD now%s. If the movement was made, set amount and top_up back to what the state says. If it was not, apply again: what the card holds now is taken as it is, and the money moves.",
-			capitalized(card.name()), card.Balance.Amount(), loadedWith(card)))
-}
-
-func movedUnchecked(card model, try string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Not checked for an earlier run: "+try,
-		"What "+card.name()+" held when Terraform last moved money on it is not known, so nothing could tell whether a run that was cut off had made this movement already. From now on it is known.")
+func ignoredMoney(card model, transfer api.Transfer) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("A transaction of a card cannot be counted",
+		fmt.Sprintf("Of %s, %s. It counts as nothing where it is found out whether a movement was made. The planned movement was made, and the card holds %s USD now.",
+			card.name(), strings.TrimSuffix(transfer.Ignored, "."), transfer.CardBalance))
 }
 
 func excess(name, try string, transfer api.Transfer) diag.Diagnostic {
-	text := fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead to. "+
-		"The service may have ignored the amount, or a network may have repeated the request. Where Terraform manages the card, amount in the state stays as it was planned. "+
-		"Look at the card in the dashboard, and put it right with the actions vcard_card_fund and vcard_card_withdraw where that is needed.",
-		name, transfer.CardBalance, abs(transfer.Excess))
-	if transfer.ExcessUnclear != "" {
-		text += " This is not certain: " + strings.TrimSuffix(transfer.ExcessUnclear, ".") + "."
+	return diag.NewWarningDiagnostic("More or less money moved than asked: "+try,
+		fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead to. "+
+			"The service may have ignored the amount. Where Terraform manages the card, amount in the state is as it was planned. "+
+			"Look at the card in the dashboard, and put it right with the actions vcard_card_fund and vcard_card_withdraw.",
+			name, transfer.CardBalance, abs(transfer.Excess)))
+}
+
+// stopped says why nothing was moved, and how the money moves after all. A stop is
+// never repeated for the same facts.
+func stopped(card model, try string, halted *api.StoppedError) diag.Diagnostic {
+	name, m := capitalized(card.name()), halted.Movement
+	again := fmt.Sprintf("If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.", abs(m.Delta))
+	if m.Purpose == reconcile.ForTopUp {
+		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
 	}
-	return diag.NewWarningDiagnostic("More or less money moved than asked: "+try, text)
+	title := "Could not " + try + ": it may have been made already"
+	text := fmt.Sprintf("Nothing was sent. %s holds %s USD: since Terraform last moved money on it, %s that no transaction explains, which may be this movement, made by a run that was cut off or by an action. %s",
+		name, halted.Balance, cameOrWent(cmp.Or(halted.Found, m.Delta)), again)
+	switch halted.Reason {
+	case reconcile.RecordLost:
+		title = "Could not " + try + ": nothing tells what was moved before"
+		text = fmt.Sprintf("Nothing was sent. The money_record of %s is lost or damaged, so that nothing tells whether a run that was cut off has made this movement. It holds %s USD now%s. %s",
+			card.name(), halted.Balance, loadedWith(card), again)
+	case reconcile.NotDue:
+		title = "Could not " + try + ": it is not due any more"
+		text = fmt.Sprintf("Nothing was sent. %s holds %s USD by now, which is not under top_up.below (%s USD). %s", name, halted.Balance, m.Range.Below, again)
+	case reconcile.IntoRange:
+		title = "Could not " + try + ": it would be topped up again"
+		text = "Nothing was sent. " + withdrawsIntoTopUp(card, halted.Balance+m.Delta, m.Range.Below)
+	case reconcile.OverCap:
+		title = "Could not " + try + ": it would pass max_top_up_per_month"
+		text = fmt.Sprintf("Nothing was sent. Top-ups, and what has come to %s that no transaction explains, leave %s USD for this month. %s", card.name(), *m.Range.Left, again)
+	case reconcile.Unreadable:
+		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, and %s, which may be this movement, made by a run that was cut off. %s", name, halted.Balance, halted.Unread, again)
+	case reconcile.NotShown:
+		title = "Could not " + try + ": the service says it did, and the card does not show it"
+		said := "that it was made, or was asked for before"
+		if halted.Answered != nil {
+			said = fmt.Sprintf("that the card holds %s USD", *halted.Answered)
+		}
+		if halted.Refusal != nil {
+			said = "that it has met the idempotency key before (" + halted.Refusal.Error() + ")"
+		}
+		text = fmt.Sprintf("The service answered %s, and the card holds %s USD: an earlier response again, or it was spent at once and is not listed yet. "+
+			"Look at its transactions in the dashboard first. Applying again moves the money once more; if it was made, set amount and top_up back to what the state says.",
+			strings.TrimSuffix(said, "."), halted.Balance)
+	}
+	return diag.NewErrorDiagnostic(title, text)
 }
 
-func holdsMoreThanKnown(card model, anchor, delta usd.Amount) diag.Diagnostic {
-	balance := card.Balance.Amount()
-	next := fmt.Sprintf("Where it turns out that this movement of %s USD was made already, apply does not make it a second time; otherwise it comes on top.", abs(delta))
-	return diag.NewWarningDiagnostic(fmt.Sprintf("%s holds %s USD more than when Terraform last moved money on it", capitalized(card.name()), balance-anchor),
-		fmt.Sprintf("It held %s USD then and holds %s USD now: after a refund, after somebody else funded it, or after an apply that was cut off. %s", anchor, balance, next))
-}
-
-func mayBeWithdrawn(card model, delta usd.Amount) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("amount"), "The withdrawal from "+card.name()+" may have been made already",
-		fmt.Sprintf("The plan withdraws %s USD, and since Terraform last moved money on it the card has lost at least as much, so that it holds %s USD now. Apply finds out whether an apply that was cut off made this withdrawal, and does not make it a second time.",
-			-delta, card.Balance.Amount()))
+// loadedWith ends a sentence on what a card holds.
+func loadedWith(card model) string {
+	text := ""
+	if card.Amount.IsKnown() {
+		text += fmt.Sprintf(", where the state has amount = %s", card.Amount.Amount())
+	}
+	if toppedUp := card.ToppedUp.Amount(); toppedUp != 0 {
+		text += fmt.Sprintf(", topped up with %s USD", toppedUp)
+	}
+	return text
 }
 
 func abs(a usd.Amount) usd.Amount { return max(a, -a) }
-
-func keyCameBefore(card model, try string, refused *api.Error) diag.Diagnostic {
-	return diag.NewErrorDiagnostic(session.ErrorDiagnostic(try, refused).Summary(),
-		refused.Error()+".\n\nThe refusal is about the key that every run sends with this movement: a run that was cut off may have made it, and spending since then may hide that. "+
-			"Look at "+card.name()+" in the dashboard. If it has the money, set amount and top_up back to what the state says, and nothing moves. "+
-			"If not, apply with idempotency_keys = \"unknown\" in the provider configuration, which goes by what the card shows: when the key is refused once more, the apply after that has a new one.")
-}

@@ -18,14 +18,15 @@ import (
 
 // changeOf shows both values where they are short.
 func changeOf(before, after attr.Value) string {
-	if text, ok := shown(before); ok {
-		next, _ := shown(after)
+	if text, ok := shownAs(before); ok {
+		next, _ := shownAs(after)
 		return " (" + text + " to " + next + ")"
 	}
 	return ""
 }
 
-func shown(value attr.Value) (text string, ok bool) {
+// shownAs is a short value as a person reads it; false for a long one.
+func shownAs(value attr.Value) (text string, ok bool) {
 	switch v := value.(type) {
 	case types.String:
 		text, ok = fmt.Sprintf("%q", v.ValueString()), true
@@ -98,9 +99,8 @@ func (p *planner) paidUpfront(ctx context.Context) string {
 // notCarriedOver names what the card has beyond its configuration.
 func (p *planner) notCarriedOver() []string {
 	var lost []string
-	limit := p.state.SpendingLimit.Amount()
-	if p.config.SpendingLimit.IsNull() && (p.private.DefaultLimit == nil || *p.private.DefaultLimit != limit) {
-		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", limit))
+	if p.config.SpendingLimit.IsNull() && !p.private.DefaultLimit {
+		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", p.state.SpendingLimit.Amount()))
 	}
 	if label := p.state.Label.ValueString(); p.config.Label.IsNull() && label != "" && !strings.HasPrefix(label, generatedPrefix) {
 		lost = append(lost, fmt.Sprintf("label (%q; the new card gets a generated one)", label))
@@ -108,7 +108,7 @@ func (p *planner) notCarriedOver() []string {
 	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {
 		lost = append(lost, "frozen (the new card is active)")
 	}
-	if p.private.Imported {
+	if p.state.isImported() {
 		lost = append(lost, "whatever else it was issued with and the service does not report (allowed_categories, auto_freeze_at, metadata)")
 	}
 	return lost
@@ -134,27 +134,6 @@ func protectedFromDelete(name string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
 		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
 			"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
-}
-
-// historyLost goes with the error for which a tainted card stayed.
-func historyLost(card model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("What was kept beside the state of "+card.name()+" is lost",
-		fmt.Sprintf("Terraform plans a tainted card without it, and the card stayed. If an earlier run did not learn whether it had moved money, nothing can tell that any more; "+
-			"and for what the service had issued otherwise than asked, the next plan may want to replace the card. "+
-			"At the last refresh the card held %s USD%s. Before you keep it with terraform untaint, compare what it holds with amount; the next movement of money on it stops once.",
-			card.Balance.Amount(), loadedWith(card)))
-}
-
-// loadedWith ends a sentence on what a card holds.
-func loadedWith(card model) string {
-	text := ""
-	if card.Amount.IsKnown() {
-		text += fmt.Sprintf(", where the state has amount = %s", card.Amount.Amount())
-	}
-	if toppedUp := card.ToppedUp.Amount(); toppedUp != 0 {
-		text += fmt.Sprintf(", topped up with %s USD", toppedUp)
-	}
-	return text
 }
 
 func wouldLeaveNoCard(card model, next session.NewCard, short usd.Amount) diag.Diagnostic {

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
@@ -28,6 +29,7 @@ type model struct {
 	Metadata           types.Map         `tfsdk:"metadata"`
 	Frozen             types.Bool        `tfsdk:"frozen"`
 	TopUp              types.Object      `tfsdk:"top_up"`
+	MaxTopUpPerMonth   usdtype.Value     `tfsdk:"max_top_up_per_month"`
 	DeletionProtection types.Bool        `tfsdk:"deletion_protection"`
 	Network            types.String      `tfsdk:"network"`
 	Last4              types.String      `tfsdk:"last4"`
@@ -37,6 +39,7 @@ type model struct {
 	IssuanceFee        usdtype.Value     `tfsdk:"issuance_fee"`
 	CreatedAt          timetypes.RFC3339 `tfsdk:"created_at"`
 	ExpiresAt          types.String      `tfsdk:"expires_at"`
+	MoneyRecord        types.String      `tfsdk:"money_record"`
 }
 
 // topUp is the top_up object when all of it is known.
@@ -105,6 +108,28 @@ func newCard(ctx context.Context, config, plan model) session.NewCard {
 // issueCost is the load and the fee in USD, at least, while the load is not known.
 func (m model) issueCost() usd.Amount {
 	return max(m.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
+}
+
+// isImported reports whether somebody else issued the card, so that nobody but the
+// service knows what it was issued with.
+func (m model) isImported() bool { return m.IssuanceFee.IsNull() }
+
+// record is what is remembered of the card's money.
+func (m model) record() reconcile.Record {
+	return reconcile.ParseRecord(m.ID.ValueString(), m.MoneyRecord.ValueString())
+}
+
+func (m *model) setRecord(r reconcile.Record) {
+	m.MoneyRecord = types.StringValue(r.Text(m.ID.ValueString()))
+}
+
+// add takes in a movement that was made.
+func (m *model) add(made reconcile.Movement) {
+	if made.Purpose == reconcile.ForTopUp {
+		m.ToppedUp = usdtype.Of(made.Before + made.Delta)
+	} else {
+		m.Amount = usdtype.Of(made.Before + made.Delta)
+	}
 }
 
 // fromAPI fills in what a list of cards says of this one.

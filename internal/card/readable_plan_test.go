@@ -34,12 +34,12 @@ func TestUpdateShowsOnlyWhatChanges(t *testing.T) {
 		want   []string
 	}{
 		{"amount = 100", []string{"amount"}},
-		{"amount = 120", []string{"amount", "balance"}},
-		{"amount = 110", []string{"amount", "balance", "frozen", "status"}}, // it may have an auto_freeze_at
+		{"amount = 120", []string{"amount", "balance", "money_record"}},
+		{"amount = 110", []string{"amount", "balance", "frozen", "money_record", "status"}}, // it may have an auto_freeze_at
 		{"amount = 110\n  frozen = true", []string{"frozen", "status"}},
 		{"amount = 110\n  frozen = false\n  deletion_protection = true", []string{"deletion_protection", "frozen", "status"}},
 		{"amount = 110\n  metadata = { a = \"b\" }", []string{"deletion_protection", "metadata"}},
-		{"amount = 110\n  metadata = { a = \"b\" }\n  top_up = {\n    below = 120\n    to = 130\n  }", []string{"balance", "below", "to", "top_up", "topped_up"}},
+		{"amount = 110\n  metadata = { a = \"b\" }\n  top_up = {\n    below = 120\n    to = 130\n  }", []string{"balance", "below", "money_record", "to", "top_up", "topped_up"}},
 	} {
 		w.Write("main.tf", oneCard(step.config))
 		plan := w.Must("plan", "-no-color")

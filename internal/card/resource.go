@@ -11,9 +11,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
@@ -54,6 +56,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	if request.Label == "" {
 		request.Label, request.GeneratedLabel = generatedLabel(r.session.Client.Now()), true
 	}
+	began, _ := r.session.Client.ServiceTime()
 	issued, err := r.issue(ctx, newCard(ctx, config, plan), request)
 	if err != nil {
 		resp.Diagnostics.Append(notIssued(request, err))
@@ -66,17 +69,19 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.fromAPI(issued.Card.CardListItem)
 	state.CreatedAt = session.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
 	state.ExpiresAt = stringOrNull(issued.Card.ExpiresAt)
-	made := state.keepRequested(plan, nil)
-	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	private := privateState{Anchor: api.IssueAnchor(request.Amount), Token: uuid.NewString(), IssuedOtherwise: made, Unread: true}
-	if request.SpendingLimit == nil {
-		private.DefaultLimit = state.SpendingLimit.Pointer()
+	asked := plan
+	if plan.Label.IsUnknown() {
+		asked.Label = types.StringValue(request.Label)
 	}
+	private := privateState{DefaultLimit: request.SpendingLimit == nil}
+	private.Shown = state.keepAsked(asked, private.DefaultLimit)
+	state.setRecord(reconcile.IssuedRecord(request.Amount, began))
+	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	if account, err := r.session.Account(ctx); err == nil {
 		private.keepAccount(account)
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	if has := made.differences(plan, issued.Card); len(has) > 0 {
+	if has := append(differences(private.Shown, state), issuedDifferences(plan, issued.Card)...); len(has) > 0 {
 		resp.Diagnostics.Append(issuedDifferently(state, has))
 	}
 	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
@@ -123,15 +128,11 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 		return
 	}
 	// What is written here is kept where the card stays, which is not being replaced
-	// any more. Terraform plans a tainted card without what was kept of it.
+	// any more.
 	next := private.Next
 	private.Next, private.Prior = nil, nil
-	private.HistoryLost = private.HistoryLost || private.isEmpty()
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(r.terminate(ctx, state, private, next)...)
-	if resp.Diagnostics.HasError() && private.HistoryLost {
-		resp.Diagnostics.Append(historyLost(state))
-	}
 }
 
 // terminate ends a card; next is the one that replaces it, nil where none does and

@@ -100,6 +100,7 @@ func (p *planner) issue(ctx context.Context) {
 		return
 	}
 	p.plan.ToppedUp, p.plan.IssuanceFee = usdtype.Of(0), usdtype.Of(api.IssuanceFee)
+	p.plan.MoneyRecord = types.StringUnknown()
 	if p.config.Frozen.ValueBool() {
 		p.plan.Status = types.StringValue(string(api.StatusFrozen))
 	}
@@ -145,6 +146,11 @@ func (p *planner) change(ctx context.Context) {
 		return
 	}
 	p.planTransfer(ctx)
+	if session := p.resource.session; session.IsPlanning() {
+		if other, found := session.Successor(p.state.ID.ValueString(), p.state.Label.ValueString()); found {
+			p.diags.Append(leftBehind(p.state, other))
+		}
+	}
 }
 
 // checkBIN refuses a BIN that the catalogue does not have.

@@ -15,20 +15,19 @@ func (p *planner) planImmutable(ctx context.Context) {
 	p.plan.ID, p.plan.Network, p.plan.Last4 = s.ID, s.Network, s.Last4
 	p.plan.CreatedAt, p.plan.ExpiresAt, p.plan.IssuanceFee = s.CreatedAt, s.ExpiresAt, s.IssuanceFee
 
-	made := p.private.IssuedOtherwise
-	if !c.BinID.Equal(s.BinID) && !made.isAnswer("bin_id", *s, *c) {
+	if !c.BinID.Equal(s.BinID) && !p.private.isShown("bin_id", c.BinID) {
 		p.replace(ctx, "bin_id", s.BinID, c.BinID)
 	}
 	switch {
 	case c.Label.IsNull():
 		p.plan.Label = s.Label
-	case !c.Label.Equal(s.Label) && !made.isAnswer("label", *s, *c):
+	case !c.Label.Equal(s.Label) && !p.private.isShown("label", c.Label):
 		p.replace(ctx, "label", s.Label, c.Label)
 	}
 	switch {
 	case c.SpendingLimit.IsNull() || c.SpendingLimit.SameCents(s.SpendingLimit):
 		p.plan.SpendingLimit = s.SpendingLimit
-	case !made.isAnswer("spending_limit", *s, *c):
+	case !p.private.isShown("spending_limit", c.SpendingLimit):
 		p.replace(ctx, "spending_limit", s.SpendingLimit, c.SpendingLimit)
 	}
 
@@ -36,7 +35,7 @@ func (p *planner) planImmutable(ctx context.Context) {
 	unreadable := func(name string, before, after attr.Value, same bool) {
 		switch {
 		case same:
-		case p.private.Imported && before.IsNull():
+		case s.isImported() && before.IsNull():
 			adopted = append(adopted, name)
 		default:
 			p.replace(ctx, name, before, after)

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -17,40 +18,94 @@ type plannedTransfer struct {
 	amount  usd.Amount // funded when above zero, withdrawn when below
 	topUp   usd.Amount // funded besides
 	unknown bool       // some of it is known only during apply
-	// mayBeMade says that a run that was cut off may have made it already; apply
-	// finds out.
-	mayBeMade bool
 }
 
 // planTransfer plans money and freezing of a card that stays.
 func (p *planner) planTransfer(ctx context.Context) {
+	record := p.state.record()
 	t := p.planAmount()
-	t = p.planTopUp(ctx, t)
-	if p.diags.HasError() {
-		return
-	}
-	p.plan.Balance = p.state.Balance
-	moves := t.unknown || t.amount != 0 || t.topUp != 0
-	pending := p.private.Pending
-	if moves || pending != nil {
-		p.plan.Balance = usdtype.Unknown()
-	}
+	t = p.planTopUp(ctx, t, record)
+	movements := movementsOf(ctx, p.state, p.plan)
+	pending := record.Pending
 	switch {
-	case moves && pending != nil && !p.asksAgain(t):
-		p.diags.Append(stillUndecided(p.state, pending))
+	case p.diags.HasError():
 		return
-	case pending != nil && !moves:
-		p.diags.Append(givesUpPending(p.state, pending))
-	case moves && p.gainedSinceAnchor() > 0:
-		p.diags.Append(holdsMoreThanKnown(p.state, p.private.Anchor.Balance, t.amount+t.topUp))
+	case pending != nil && (t.unknown || len(movements) > 0) && !p.asksAgain(movements, record):
+		p.diags.Append(stillUndecided(p.state, *pending))
+		return
+	case pending != nil && len(movements) == 0:
+		p.diags.Append(givesUpPending(p.state, *pending))
+	}
+	p.plan.Balance, p.plan.MoneyRecord = p.state.Balance, p.state.MoneyRecord
+	if t.unknown || len(movements) > 0 || pending != nil {
+		p.plan.Balance, p.plan.MoneyRecord = usdtype.Unknown(), types.StringUnknown()
 	}
 	p.planFrozen(t)
 	p.warnExpiry(t.amount + t.topUp)
-	p.private.Prior.Planned = t.amount + t.topUp
-	if t.mayBeMade {
-		p.private.Prior.Planned = 0
-	}
+	p.private.Prior.Planned = p.foresee(ctx, t, movements, record)
 	p.spend(ctx, max(0, p.private.Prior.Planned), max(0, -p.private.Prior.Planned))
+}
+
+// asksAgain reports whether a plan makes the pending movement once more, under the
+// same key, which the service counts once.
+func (p *planner) asksAgain(movements []reconcile.Movement, record reconcile.Record) bool {
+	if len(movements) == 0 || !p.resource.session.Known() || !p.resource.session.Client.KeysHonoured() {
+		return false
+	}
+	first := movements[0]
+	first.Range = nil
+	return first == record.Pending.Movement()
+}
+
+// foresee says what apply would stop for, and refuses what the card cannot give.
+// It returns what the movements take from the wallet, but for those that a run
+// which was cut off may have made.
+func (p *planner) foresee(ctx context.Context, t plannedTransfer, movements []reconcile.Movement, record reconcile.Record) (net usd.Amount) {
+	for _, m := range movements {
+		// A top-up does no harm twice, as apply decides without reading more.
+		reads := m.Purpose == reconcile.ForAmount && p.resource.session.IsPlanning()
+		var d reconcile.Decision
+		if reads {
+			movement := api.Movement{Movement: m, CardID: p.state.ID.ValueString(), Record: &record}
+			explanation, decision, err := p.resource.session.Client.Foresee(ctx, movement, p.state.Balance.Amount())
+			if err != nil { // apply says what is wrong
+				continue
+			}
+			d = decision
+			p.diags.Append(foreseen(p.state, m, explanation, d)...)
+		}
+		if mayBeMade(d) || d.Reason == reconcile.Unreadable || d.Reason == reconcile.RecordLost {
+			continue
+		}
+		net += m.Delta
+		if m.Purpose == reconcile.ForAmount && (reads || !p.resource.session.Known()) {
+			p.checkWithdrawal(ctx, t)
+		}
+	}
+	return net
+}
+
+// mayBeMade reports whether apply may find that a movement was made already.
+func mayBeMade(d reconcile.Decision) bool {
+	switch d.Reason {
+	case reconcile.KeyDecides, reconcile.LooksMade, reconcile.LooksBoth, reconcile.LooksHeld, reconcile.LeftOver:
+		return true
+	}
+	return false
+}
+
+// checkWithdrawal refuses to withdraw what the card does not hold, or what the same
+// plan would load again.
+func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
+	after := p.state.Balance.Amount() + t.amount
+	rule, _ := p.config.readTopUp(ctx)
+	switch {
+	case t.amount >= 0:
+	case after < 0:
+		p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that", withdrawsTooMuch(p.state, p.plan.Amount.Amount()))
+	case rule != nil && !p.config.Frozen.ValueBool() && !p.config.Frozen.IsUnknown() && after < rule.Below.Amount():
+		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead)
+	}
 }
 
 // expirySoon is how long before a card expires plans begin to say so.
@@ -75,39 +130,12 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	}
 }
 
-// asksAgain reports whether a plan makes the pending movement once more under
-// the same key, which a service that honours keys counts once.
-func (p *planner) asksAgain(t plannedTransfer) bool {
-	session := p.resource.session
-	if t.unknown || !session.Known() || !session.Client.KeysHonoured() {
-		return false
-	}
-	key := p.private.movementKey(p.state.ID.ValueString(), loadsOf(p.state), loadsOf(p.plan))
-	return key == p.private.Pending.Transfer.Key
-}
-
-// gainedSinceAnchor is what the card holds beyond its anchor, in USD; below zero
-// after purchases.
-func (p *planner) gainedSinceAnchor() usd.Amount {
-	if p.private.Anchor == nil {
-		return 0
-	}
-	return p.state.Balance.Amount() - p.private.Anchor.Balance
-}
-
-// mayBeMade reports whether a run that was cut off may have made a movement
-// already: the balance has changed by at least as much.
-func (p *planner) mayBeMade(delta usd.Amount) bool {
-	gained := p.gainedSinceAnchor()
-	return delta > 0 && gained >= delta || delta < 0 && gained <= delta
-}
-
 // planAmount compares by cents, so that computed numbers make no perpetual diff.
-func (p *planner) planAmount() plannedTransfer {
+func (p *planner) planAmount() (t plannedTransfer) {
 	before, after := p.state.Amount, p.config.Amount
 	switch {
 	case after.IsUnknown():
-		return plannedTransfer{unknown: true}
+		t.unknown = true
 	case before.SameCents(after):
 		p.plan.Amount = before
 	case before.IsNull():
@@ -115,52 +143,44 @@ func (p *planner) planAmount() plannedTransfer {
 	case after.IsNull():
 		p.diags.Append(noLongerManaged(p.state))
 	default:
-		delta := after.Amount() - before.Amount()
-		t := plannedTransfer{amount: delta, mayBeMade: p.mayBeMade(delta)}
-		switch {
-		case -delta <= p.state.Balance.Amount():
-		case t.mayBeMade:
-			p.diags.Append(mayBeWithdrawn(p.state, delta))
-		default:
-			p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that", withdrawsTooMuch(p.state, before.Amount(), after.Amount()))
-		}
-		return t
+		t.amount = after.Amount() - before.Amount()
 	}
-	return plannedTransfer{}
+	return t
 }
 
-func (p *planner) planTopUp(ctx context.Context, t plannedTransfer) plannedTransfer {
+func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record reconcile.Record) plannedTransfer {
 	p.plan.ToppedUp = p.state.ToppedUp
 	rule, known := p.config.readTopUp(ctx)
 	if old, _ := p.state.readTopUp(ctx); old != nil && rule != nil && old.Below.SameCents(rule.Below) && old.To.SameCents(rule.To) {
 		p.plan.TopUp = p.state.TopUp
 	}
+	if p.config.MaxTopUpPerMonth.SameCents(p.state.MaxTopUpPerMonth) {
+		p.plan.MaxTopUpPerMonth = p.state.MaxTopUpPerMonth
+	}
+	limit := p.config.MaxTopUpPerMonth
 	switch {
 	case p.config.Frozen.ValueBool(): // a paused card needs no money
 		return t
-	case !known || (rule != nil && t.unknown):
+	case !known || rule != nil && t.unknown:
 		return p.topUpDuringApply(t)
 	case rule == nil:
 		return t
 	}
 	after := p.state.Balance.Amount() + t.amount
-	if t.mayBeMade && t.amount > 0 {
-		after = p.state.Balance.Amount()
-	}
 	switch {
-	case after >= rule.Below.Amount():
-	case p.config.Frozen.IsUnknown():
+	case after >= rule.Below.Amount(), t.amount < 0: // which checkWithdrawal refuses
+		return t
+	case p.config.Frozen.IsUnknown(), limit.IsUnknown():
 		return p.topUpDuringApply(t)
-	case t.amount < 0 && t.mayBeMade:
-		if -t.amount <= p.state.Balance.Amount() { // else it is said already
-			p.diags.Append(mayBeWithdrawn(p.state, t.amount))
-		}
-	case t.amount < 0:
-		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead)
-	default:
-		t.topUp = rule.To.Amount() - after
-		p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
 	}
+	t.topUp = rule.To.Amount() - after
+	if limit.IsKnown() {
+		if left := record.TopUps.Left(limit.Amount(), p.private.Month); left < t.topUp {
+			p.diags.Append(capped(p.state, t.topUp, left, limit.Amount(), record.TopUps, p.private.Month))
+			t.topUp = left
+		}
+	}
+	p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
 	return t
 }
 
@@ -199,16 +219,16 @@ func (p *planner) planFrozen(t plannedTransfer) {
 // freeze the card. One that is not known yet may withdraw everything.
 func (p *planner) mayAutoFreeze(t plannedTransfer, after usd.Amount) bool {
 	if p.config.Amount.IsUnknown() {
-		return mayAutoFreeze(p.state, 0, p.private.Imported)
+		return mayAutoFreeze(p.state, 0)
 	}
-	return t.amount < 0 && mayAutoFreeze(p.state, after, p.private.Imported)
+	return t.amount < 0 && mayAutoFreeze(p.state, after)
 }
 
 // mayAutoFreeze reports whether the service may freeze the card when a decrease
 // leaves this balance. Of an imported card the threshold may be anything.
-func mayAutoFreeze(m model, balance usd.Amount, imported bool) bool {
+func mayAutoFreeze(m model, balance usd.Amount) bool {
 	if m.AutoFreezeAt.IsNull() {
-		return imported
+		return m.isImported()
 	}
 	return balance < m.AutoFreezeAt.Amount()
 }

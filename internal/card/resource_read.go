@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -61,22 +62,30 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if private.Unread {
-		resp.Diagnostics.Append(private.keepFirstReading(&state, before)...)
-	}
-	r.reconcile(ctx, &state, &private, &resp.Diagnostics)
+	resp.Diagnostics.Append(r.showsOtherwise(&state, before, &private)...)
+	r.awaitMovement(ctx, &state, asOf)
+	r.settle(ctx, &state, &resp.Diagnostics)
+	private.Month = reconcile.MonthOf(asOf)
 	if len(private.Addresses) == 0 {
 		if account, err := r.session.Account(ctx); err == nil {
 			private.keepAccount(account)
 		}
 	}
-	if private.Anchor == nil && private.Pending == nil {
-		private.Anchor = api.NewAnchor(state.Balance.Amount(), asOf)
-	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	if !reflect.DeepEqual(state, before) { //nolint:govet // as in ModifyPlan
 		resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
 	}
+}
+
+// showsOtherwise keeps in the state what was asked for, and says once when the
+// service shows something else.
+func (r *cardResource) showsOtherwise(state *model, before model, private *privateState) diag.Diagnostics {
+	told := private.Shown
+	private.Shown = state.keepAsked(before, private.DefaultLimit)
+	if len(private.Shown) == 0 || maps.Equal(told, private.Shown) {
+		return nil
+	}
+	return diag.Diagnostics{shownOtherwise(*state, differences(private.Shown, *state))}
 }
 
 // refresh updates the model with what the service says, and returns the moment
@@ -90,7 +99,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, private privateSta
 			return r.session.CheckOwner(ctx, id, private.account(), unlisted)
 		})
 		if err == nil {
-			m.fromAPI(private.IssuedOtherwise.asAsked(card.CardListItem))
+			m.fromAPI(card.CardListItem)
 			return card.Status, card.AsOf, nil
 		}
 		if created, _ := m.CreatedAt.ValueRFC3339Time(); !api.IsNotFound(err) || !r.session.IsNew(created) {
@@ -102,32 +111,44 @@ func (r *cardResource) refresh(ctx context.Context, m *model, private privateSta
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	m.fromAPI(private.IssuedOtherwise.asAsked(summary.CardListItem))
+	m.fromAPI(summary.CardListItem)
 	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), diags)
 	now, _ := client.ServiceTime()
 	return summary.Status, now, nil
 }
 
-// reconcile closes a movement of money whose outcome an earlier apply could not learn.
-func (r *cardResource) reconcile(ctx context.Context, m *model, private *privateState, diags *diag.Diagnostics) {
-	if private.Pending == nil {
+// awaitMovement reads a card again that the service shows as it was before its
+// last movement, made a moment ago: a plan of that would move the money once more.
+func (r *cardResource) awaitMovement(ctx context.Context, m *model, asOf time.Time) {
+	anchor := m.record().Anchor
+	if !reconcile.Explain(anchor, reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}, 0).Stale {
 		return
 	}
-	outcome, err := r.session.Client.ReconcileTransfer(ctx, private.Pending.Transfer)
-	switch {
-	case err != nil:
-		diags.Append(notReconciled(*m, private.Pending, err.Error()))
-		return
-	case outcome.State == api.TransferUndecided:
-		diags.Append(notReconciled(*m, private.Pending, outcome.Reason))
-		return
-	case outcome.State == api.TransferDone:
-		m.Amount = usdtype.OfPointer(private.Pending.Amount)
-		m.ToppedUp = usdtype.Of(private.Pending.ToppedUp)
-		private.renewToken()
+	if card, err := r.session.Client.AwaitMovement(ctx, m.ID.ValueString(), anchor); err == nil { // else what was read stands
+		m.setState(card.Status, card.Balance)
 	}
-	private.Pending, private.Anchor = nil, outcome.Anchor
-	m.Balance = m.Balance.Becoming(outcome.CardBalance)
+}
+
+// settle finds out what became of a movement that an earlier apply could not
+// learn. It moves nothing.
+func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnostics) {
+	record := m.record()
+	if record.Pending == nil {
+		return
+	}
+	pending := *record.Pending
+	transfer, err := r.session.Client.ResolvePending(ctx, m.ID.ValueString(), record)
+	if err != nil {
+		if !r.session.Client.KeysHonoured() { // else the next apply asks for it again under its key
+			diags.Append(notSettled(*m, pending, err.Error()))
+		}
+		return
+	}
+	if transfer.MadeBefore {
+		m.add(pending.Movement())
+	}
+	m.setRecord(transfer.Record)
+	m.setState(transfer.CardStatus, transfer.CardBalance)
 }
 
 func (r *cardResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
@@ -152,11 +173,10 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	}
 	state := importedModel(summary)
 	state.CreatedAt = session.CreatedAt(summary.CreatedAt, state.name(), &resp.Diagnostics)
-	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	now, _ := r.session.Client.ServiceTime()
-	privateState{
-		Imported: true, JustImported: true, Token: uuid.NewString(), Anchor: api.NewAnchor(summary.Balance, now),
-	}.write(ctx, resp.Private, &resp.Diagnostics)
+	state.setRecord(reconcile.ImportedRecord(summary.Balance, now))
+	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
+	privateState{JustImported: true}.write(ctx, resp.Private, &resp.Diagnostics)
 }
 
 // importedModel is a card that Terraform did not issue: what it was loaded

@@ -316,7 +316,7 @@ func TestImport(t *testing.T) {
 		},
 		resource.TestStep{
 			ResourceName: address, ImportState: true, ImportStateVerify: true,
-			ImportStateVerifyIgnore: []string{"amount", "auto_freeze_at", "metadata.%", "metadata.a", "expires_at"},
+			ImportStateVerifyIgnore: []string{"amount", "auto_freeze_at", "metadata.%", "metadata.a", "expires_at", "money_record"},
 		},
 	)
 	s.Test(t, resource.TestStep{

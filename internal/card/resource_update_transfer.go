@@ -2,97 +2,109 @@ package card
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// move makes the planned movement in one call: what amount changed by and what top_up adds.
+// move makes what the plan shows: the change of amount, then the top-up, which is
+// not sent when the first was not made. Both have keys of the record that the
+// apply began with, so that a run that was cut off is asked again under them.
 func (u *update) move(ctx context.Context) diag.Diagnostics {
 	if u.unfreezeFailed {
 		return nil
 	}
-	before, after := loadsOf(u.before), loadsOf(u.plan)
-	delta := after.delta(before)
-	switch {
-	case delta == 0:
-		return u.moveNothing(ctx)
-	case u.private.HistoryLost:
-		return u.moveNothingYet(ctx, tryOf(u.before, delta))
+	u.now.Amount = u.plan.Amount // where it moves nothing
+	movements := movementsOf(ctx, u.before, u.plan)
+	record := u.before.record()
+	if len(movements) == 0 && record.Pending != nil {
+		return u.giveUp(ctx, record)
 	}
-	movement := api.Movement{CardID: u.id(), Delta: delta, Key: u.private.movementKey(u.id(), before, after), Anchor: u.private.Anchor}
-	rule, _ := u.plan.readTopUp(ctx)
-	switch {
-	case rule == nil || u.configured(true):
-	case delta < 0:
-		movement.AtLeast = rule.Below.Pointer()
-	case after.toppedUp-before.toppedUp == delta:
-		movement.UpTo = rule.To.Pointer()
+	var diags diag.Diagnostics
+	for _, m := range movements {
+		if m.Purpose == reconcile.ForAmount {
+			u.now.Amount = u.before.Amount
+		}
 	}
-	try := tryOf(u.before, delta)
-	transfer, err := u.client.Move(ctx, movement)
-	if err != nil {
-		return u.notMoved(try, err)
+	token := record.Token
+	for _, m := range movements {
+		renewed := record.Token
+		record.Token = token
+		if m.Purpose == reconcile.ForTopUp && m.Range != nil && u.plan.MaxTopUpPerMonth.IsKnown() {
+			now, _ := u.client.ServiceTime()
+			left := record.TopUps.Left(u.plan.MaxTopUpPerMonth.Amount(), reconcile.MonthOf(now))
+			m.Range.Left = &left
+		}
+		try := tryOf(u.before, m.Delta)
+		transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
+		record = transfer.Record
+		if record.Token == token && record.Pending == nil { // it was not sent, and the one before may have been made
+			record.Token = renewed
+		}
+		u.now.setRecord(record)
+		if err != nil {
+			return append(diags, u.notMoved(try, err)...)
+		}
+		u.withdrew = u.withdrew || m.Delta < 0
+		u.now.setState(transfer.CardStatus, transfer.CardBalance)
+		u.now.add(m)
+		diags.Append(u.moved(try, m, transfer)...)
 	}
-	now, _ := u.client.ServiceTime()
-	known := !u.private.Anchor.IsUnchecked(now)
-	u.withdrew = delta < 0
-	u.private.Anchor, u.private.Pending = transfer.Anchor, nil
-	u.private.renewToken()
-	u.now.Balance, u.now.Amount, u.now.ToppedUp = usdtype.Of(transfer.CardBalance), u.plan.Amount, u.plan.ToppedUp
-	return u.moved(try, delta, transfer, known)
+	return diags
 }
 
-// moveNothing takes over what was planned without money. It is also the way to
-// end a pending transfer that cannot be decided.
-func (u *update) moveNothing(ctx context.Context) diag.Diagnostics {
-	u.now.Amount, u.now.ToppedUp = u.plan.Amount, u.plan.ToppedUp
-	if u.private.Pending == nil {
+// movementsOf are what a plan moves on a card, in their order.
+func movementsOf(ctx context.Context, before, after model) []reconcile.Movement {
+	var all []reconcile.Movement
+	if old, now := before.Amount, after.Amount; old.IsKnown() && now.IsKnown() && !old.SameCents(now) {
+		m := reconcile.Movement{Purpose: reconcile.ForAmount, Delta: now.Amount() - old.Amount(), Before: old.Amount()}
+		if !after.Frozen.ValueBool() {
+			m.Range = after.toppedUpIn(ctx)
+		}
+		all = append(all, m)
+	}
+	if old, now := before.ToppedUp.Amount(), after.ToppedUp; now.IsKnown() && now.Amount() != old {
+		all = append(all, reconcile.Movement{Purpose: reconcile.ForTopUp, Delta: now.Amount() - old, Before: old, Range: after.toppedUpIn(ctx)})
+	}
+	return all
+}
+
+// toppedUpIn is the range of top_up, nil without one.
+func (m model) toppedUpIn(ctx context.Context) *reconcile.Range {
+	rule, _ := m.readTopUp(ctx)
+	if rule == nil {
 		return nil
 	}
-	card, err := u.client.GetCard(ctx, u.id())
+	return &reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount()}
+}
+
+// giveUp ends a pending movement that cannot be decided. It moves nothing.
+func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagnostics {
+	snapshot, status, err := u.client.ReadSnapshot(ctx, u.id(), record.Anchor)
 	if err != nil {
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
 	}
-	now, _ := u.client.ServiceTime()
-	u.now.Balance = usdtype.Of(card.Balance)
-	u.private.Anchor, u.private.Pending = api.NewAnchor(card.Balance, now), nil
-	u.private.renewToken()
+	u.now.setState(status, snapshot.Balance)
+	u.now.setRecord(record.GivenUp(snapshot))
 	return nil
 }
 
-// moveNothingYet refuses a movement of which nothing tells whether it was made
-// before, once.
-func (u *update) moveNothingYet(ctx context.Context, try string) diag.Diagnostics {
-	card, err := u.client.GetCard(ctx, u.id())
-	if err != nil {
-		return diag.Diagnostics{session.ErrorDiagnostic(try, err)}
-	}
-	now, _ := u.client.ServiceTime()
-	u.now.Balance = usdtype.Of(card.Balance)
-	u.private.Anchor, u.private.HistoryLost = api.NewAnchor(card.Balance, now), false
-	u.private.renewToken()
-	return diag.Diagnostics{stoppedForLostHistory(u.now, try)}
-}
-
 // moved says what is to be said of a movement that was made.
-func (u *update) moved(try string, delta usd.Amount, transfer api.Transfer, known bool) diag.Diagnostics {
+func (u *update) moved(try string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostics {
 	diags := session.DelayWarning(try, transfer.Delay)
 	switch {
 	case transfer.MadeBefore:
-		diags.Append(madeBefore(u.before, try, delta, transfer))
+		diags.Append(madeBefore(u.before, try, m, transfer))
 	case transfer.Unexplained != 0:
 		diags.Append(unexplainedMoney(u.before, transfer))
-	case !known:
-		diags.Append(movedUnchecked(u.before, try))
+	case transfer.Ignored != "":
+		diags.Append(ignoredMoney(u.before, transfer))
 	}
 	if transfer.Excess != 0 {
 		diags.Append(excess(u.before.name(), try, transfer))
@@ -101,59 +113,11 @@ func (u *update) moved(try string, delta usd.Amount, transfer api.Transfer, know
 }
 
 func (u *update) notMoved(try string, err error) diag.Diagnostics {
-	undecided, isUndecided := errors.AsType[*api.UndecidedError](err)
-	stopped, isStopped := errors.AsType[*api.UnexplainedMoneyError](err)
-	tooLittle, isTooLittle := errors.AsType[*api.LeavesTooLittleError](err)
-	refused, isRefused := errors.AsType[*api.Error](err)
-	switch {
-	case isUndecided && !u.client.KeysHonoured(): // else the next apply asks again under the same key
-		u.private.Pending = &pendingTransfer{Transfer: *undecided.Transfer, Amount: u.plan.Amount.Pointer(), ToppedUp: u.plan.ToppedUp.Amount()}
-	case isUndecided:
-		u.private.Unanswered = true
-	case isStopped:
-		u.private.Anchor, u.now.Balance = stopped.Anchor, usdtype.Of(stopped.Balance)
-		return diag.Diagnostics{stoppedForUnexplained(u.before, try, stopped)}
-	case isTooLittle:
-		return diag.Diagnostics{diag.NewErrorDiagnostic("Could not "+try,
-			withdrawsIntoTopUp(u.before, tooLittle.Balance+tooLittle.Movement.Delta, *tooLittle.Movement.AtLeast))}
-	case isRefused && refused.IsRepetition() && u.client.KeysHonoured(): // a run that was cut off may have made it
-		return diag.Diagnostics{keyCameBefore(u.before, try, refused)}
-	case isRefused && refused.IsFinal() && !u.private.Unanswered:
-		// A service may store its refusal under the key.
-		u.private.renewToken()
+	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
+		u.now.Balance = usdtype.Of(halted.Balance)
+		return diag.Diagnostics{stopped(u.before, try, halted)}
 	}
 	return diag.Diagnostics{session.ErrorDiagnostic(try, err)}
-}
-
-// loads is what Terraform has loaded onto a card, in USD.
-type loads struct {
-	amount   *usd.Amount // nil when Terraform does not manage it
-	toppedUp usd.Amount
-}
-
-func loadsOf(m model) loads { return loads{m.Amount.Pointer(), m.ToppedUp.Amount()} }
-
-// delta is what is to be moved to come here from before.
-func (l loads) delta(before loads) usd.Amount {
-	delta := l.toppedUp - before.toppedUp
-	if l.amount != nil && before.amount != nil {
-		delta += *l.amount - *before.amount
-	}
-	return delta
-}
-
-// movementKey is the idempotency key of a movement: the same in every run that
-// tries it, until it is made.
-func (s privateState) movementKey(id string, before, after loads) string {
-	text := func(a *usd.Amount) string {
-		if a == nil {
-			return "none"
-		}
-		return a.String()
-	}
-	const form = 4 // of the UUIDs that every other key is
-	return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%s move %s amount %s to %s topped_up %s to %s token %s",
-		id, after.delta(before), text(before.amount), text(after.amount), before.toppedUp, after.toppedUp, s.Token), form).String()
 }
 
 // tryOf completes "Could not …".

@@ -118,7 +118,7 @@ func mutableAttributes() map[string]schema.Attribute {
 		"frozen": schema.BoolAttribute{
 			Optional:            true,
 			Computed:            true,
-			MarkdownDescription: "`true` freezes the card, which suspends all transactions and keeps its balance; `false` unfreezes it. Not set: whatever the service did, freezing at `auto_freeze_at` included. Taken out of the configuration, the card stays as it is.",
+			MarkdownDescription: "`true` freezes the card: all transactions are suspended, and it keeps its balance. `false` unfreezes it. Not set: Terraform leaves the card as it is, also when the service froze it at `auto_freeze_at`. Taken out of the configuration, the card stays as it is.",
 		},
 		"top_up": schema.SingleNestedAttribute{
 			Optional:            true,
@@ -137,6 +137,12 @@ func mutableAttributes() map[string]schema.Attribute {
 					MarkdownDescription: "Balance in USD, at most two decimals, up to which it is topped up; at least `below`.",
 				},
 			},
+		},
+		"max_top_up_per_month": schema.NumberAttribute{
+			Optional:            true,
+			CustomType:          usdtype.Type{},
+			Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+			MarkdownDescription: "What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. Money that came to the card and that nothing explains counts too. Not set: no bound. A replacement or an import begins at 0.",
 		},
 		"deletion_protection": schema.BoolAttribute{
 			Optional:            true,
@@ -173,7 +179,8 @@ func computedAttributes() map[string]schema.Attribute {
 			Computed: true, CustomType: timetypes.RFC3339Type{},
 			MarkdownDescription: "When the card was issued, RFC 3339.",
 		},
-		"expires_at": computed("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones."),
+		"money_record": computed("What the provider remembers so that no money moves twice: opaque, no secret. It changes when money moves."),
+		"expires_at":   computed("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones."),
 	}
 }
 
@@ -195,6 +202,10 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 	if amount := config.Amount; amount.IsKnown() && amount.Amount() < 0 {
 		resp.Diagnostics.AddAttributeError(path.Root("amount"), "Amount too small",
 			fmt.Sprintf("amount must not be below zero, and must be at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount()))
+	}
+	if !config.MaxTopUpPerMonth.IsNull() && config.TopUp.IsNull() {
+		resp.Diagnostics.AddAttributeError(path.Root("max_top_up_per_month"), "A cap without top-ups",
+			"max_top_up_per_month bounds what top_up adds, and there is no top_up. Write top_up = { below = …, to = … }, or take the cap out.")
 	}
 	rule, _ := config.readTopUp(ctx)
 	if rule == nil {

@@ -69,7 +69,7 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 		}
 	}
 	id, _ := now.Values["id"].(string)
-	f.says("the warning", diags.Warnings(), id, `label "trimmed" in place of " trimmed"`, "spending_limit 100.00 in place of 200.00",
+	f.says("the warning", diags.Warnings(), id, `label "trimmed" in place of " trimmed"`, "spending_limit 100.00 USD in place of 200.00",
 		`bin_id "`+strings.ToUpper(bin)+`" in place of "`+bin+`"`, "auto_freeze_at 25.00 in place of 30.00", `allowed_categories ["travel"] in place of [`)
 	now, diags = p.Refresh(now)
 	f.succeed(diags)

@@ -61,7 +61,7 @@ func checkCoverage(t *testing.T, counts map[string]int) {
 	for _, kind := range []string{"create", "fund", "withdraw", "freeze", "unfreeze", "terminate"} {
 		for _, f := range []fault{
 			lostBefore, lostAfter, repeated, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty, conflict,
-			rateLimited, serverErrorBefore, serverErrorAfter, killBefore, killAfter, killLate, interrupted,
+			rateLimited, serverErrorBefore, serverErrorAfter, gatewayRefuses, gatewayPaces, killBefore, killAfter, killLate, interrupted,
 		} {
 			if counts[kind+", "+string(f)] == 0 {
 				t.Errorf("no %s met the fault %q", kind, f)

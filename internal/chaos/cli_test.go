@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,7 +45,8 @@ type commandLine struct {
 }
 
 // TestCLI applies with the real CLI, which is killed or interrupted at random
-// moments, and then to the end. Keys are honoured: what they are when they are
+// moments, alone or with its provider, and then to the end. States of before come
+// back. Keys are honoured: what they are when they are
 // not takes waits that no real clock should spend.
 func TestCLI(t *testing.T) {
 	t.Parallel()
@@ -62,19 +65,25 @@ func TestCLI(t *testing.T) {
 		}
 	})
 	c.service.Unlimited()
-	kills := 0
+	kills := map[string]int{}
+	state := filepath.Join(c.folder.Dir, "terraform.tfstate")
 	for c.proxy.mutating < *cliCalls && !t.Failed() {
 		for i := range c.amounts {
 			c.amounts[i] = 500 + c.r.IntN(400)
 		}
 		for range 1 + c.r.IntN(3) {
-			if c.apply(time.Duration(500+c.r.IntN(3000)) * time.Millisecond) {
-				kills++
+			before, err := os.ReadFile(state)
+			kills[c.apply(time.Duration(500+c.r.IntN(3000))*time.Millisecond)]++
+			if err == nil && c.r.IntN(4) == 0 {
+				kills["states restored"]++
+				if err := os.WriteFile(state, before, 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		c.audit()
 	}
-	t.Logf("%d mutating requests, %d kills", c.proxy.mutating, kills)
+	t.Logf("%d mutating requests, %v", c.proxy.mutating, kills)
 }
 
 // begin writes the configuration of the next run.
@@ -103,10 +112,18 @@ func (c *commandLine) begin() *run {
 	return started
 }
 
-// apply applies until it ends or is killed, at the latest after a while, and
-// reports whether it was killed.
-func (c *commandLine) apply(atLatest time.Duration) bool {
+// How a run ends before its time.
+const (
+	killsAll      = "runs killed"
+	killsProvider = "providers killed"
+	signalsTwice  = "runs interrupted twice"
+)
+
+// apply applies until it ends or is killed, at the latest after a while, and says
+// how it ended.
+func (c *commandLine) apply(atLatest time.Duration) string {
 	this := c.begin()
+	end := pick(c.r, killsAll, killsProvider, killsProvider, signalsTwice)
 	command := exec.Command(acctest.CLI(), "apply", "-auto-approve", "-lock=false", "-no-color")
 	command.Dir, command.Env = c.folder.Dir, append(os.Environ(), c.folder.Env...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the provider dies with the CLI
@@ -115,17 +132,44 @@ func (c *commandLine) apply(atLatest time.Duration) bool {
 	if err := command.Start(); err != nil {
 		c.t.Fatal(err)
 	}
-	group := -command.Process.Pid
-	this.kill = func() { _ = syscall.Kill(group, syscall.SIGKILL) }
-	this.interrupt = func() { _ = syscall.Kill(-group, syscall.SIGINT) }
+	pid := command.Process.Pid
+	this.interrupt = func() { _ = syscall.Kill(pid, syscall.SIGINT) }
+	this.kill = map[string]func(){
+		killsAll:      func() { _ = syscall.Kill(-pid, syscall.SIGKILL) },
+		killsProvider: func() { killChildren(pid) },
+		signalsTwice: func() {
+			this.interrupt()
+			time.AfterFunc(200*time.Millisecond, this.interrupt)
+		},
+	}[end]
 	timer := time.AfterFunc(atLatest, func() {
-		this.killed.Store(true)
+		this.killed.Store(end != signalsTwice)
 		this.kill()
 	})
 	_ = command.Wait() // it is meant to fail
 	timer.Stop()
 	c.said.Write(output.Bytes())
-	return this.killed.Load()
+	if !this.killed.Load() && end != signalsTwice {
+		return "runs to the end"
+	}
+	return end
+}
+
+// killChildren kills the processes that a process has started.
+func killChildren(parent int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // none elsewhere, and then none is killed
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		pid, rest, _ := strings.Cut(string(text), " ")
+		fields := strings.Fields(rest[strings.LastIndex(rest, ")")+1:]) // state, parent …
+		child, err := strconv.Atoi(pid)
+		if err == nil && len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			_ = syscall.Kill(child, syscall.SIGKILL)
+		}
+	}
 }
 
 // audit applies without faults, and compares every card with its amount.

@@ -29,6 +29,9 @@ const (
 	rateLimited       fault = "rate limited"        // 429, not processed
 	serverErrorBefore fault = "server error before" // 5xx, not processed
 	serverErrorAfter  fault = "server error after"  // 5xx, processed
+	gatewayRefuses    fault = "gateway 403 after"   // processed, a page of HTML
+	gatewayPaces      fault = "gateway 429 after"   // likewise
+	stale             fault = "stale"               // as it was read some seconds ago
 	killBefore        fault = "kill before"         // the caller dies before its request is processed
 	killAfter         fault = "kill after"          // the caller dies before the response
 	killLate          fault = "kill late"           // the caller dies, its request is processed later
@@ -65,10 +68,18 @@ type profile struct {
 	settled bool
 	// hands move money outside Terraform too, and users change their minds.
 	hands bool
+	// restores says that states of some steps ago come back.
+	restores bool
+	// lag is for how long a service may show what it has shown before, at each
+	// address by itself.
+	lag time.Duration
+	// ahead is by how much the Date of responses is off.
+	ahead time.Duration
 }
 
 func profiles() []profile {
 	const long, withinTheWait = 50 * time.Minute, 20 * time.Second
+	const lag, skew = 8 * time.Second, 200 * time.Second
 	return []profile{
 		{name: "honoured", idempotency: "honoured", told: "honoured", repeats: true, longest: long, strict: true},
 		{name: "honoured, not told", idempotency: "honoured", told: "unknown", repeats: true, longest: withinTheWait, afterKill: time.Minute, strict: true},
@@ -78,21 +89,34 @@ func profiles() []profile {
 		{name: "ignored, settled balances", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, strict: true, settled: true},
 		{name: "settled balances, wild", idempotency: "ignored", told: "unknown", repeats: true, longest: long, hands: true, settled: true},
 		{name: "honoured, wild", idempotency: "honoured", told: "honoured", repeats: true, longest: long, hands: true},
+		{name: "honoured, restored states", idempotency: "honoured", told: "honoured", repeats: true, longest: long, restores: true},
+		{name: "ignored, restored states", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, restores: true},
+		{name: "honoured, lags", idempotency: "honoured", told: "honoured", longest: long, lag: lag},
+		{name: "ignored, lags", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, lag: lag},
+		{name: "honoured, clock ahead", idempotency: "honoured", told: "honoured", longest: long, ahead: skew, strict: true},
+		{name: "ignored, clock ahead", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, ahead: skew},
+		{name: "ignored, clock behind", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, ahead: -skew},
 	}
 }
 
 // draw draws what becomes of a call of a kind.
 func (p profile) draw(r *rand.Rand, kind string) fault {
 	percent := map[string]int{"read": 6, "create": 50}[kind]
+	if p.lag > 0 && kind == "read" {
+		percent = 40
+	}
 	if r.IntN(100) >= cmp.Or(percent, 35) {
 		return none
+	}
+	if kind == "read" && p.lag > 0 && r.IntN(2) == 0 {
+		return stale
 	}
 	if kind == "read" {
 		return pick(r, lostBefore, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty, notShown, rateLimited, serverErrorBefore)
 	}
 	faults := []fault{
 		lostBefore, lostAfter, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty,
-		conflict, rateLimited, serverErrorBefore, serverErrorAfter, interrupted,
+		conflict, rateLimited, serverErrorBefore, serverErrorAfter, gatewayRefuses, gatewayPaces, interrupted,
 	}
 	if p.repeats {
 		faults = append(faults, repeated)

@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-var lives = flag.Int("chaos.lives", 2000, "lives of one card")
+var lives = flag.Int("chaos.lives", 500, "lives of one card")
 
 // TestLives lets single cards live on an account that is only a model: no
 // network, no database, and everything in which services may differ.
@@ -68,11 +69,8 @@ type life struct {
 
 	load, amount, wanted usd.Amount
 
-	anchor        *api.Anchor
-	token         int
-	pending       *api.PendingTransfer
-	pendingAmount usd.Amount
-	killed        bool
+	record reconcile.Record
+	killed bool
 
 	spoke         bool // since the last audit, of money
 	named, hidden int
@@ -92,7 +90,7 @@ func newLife(t *testing.T, seed uint64) *life {
 	}
 	l.amount = l.load
 	l.service = newCardModel(r, l.amount, l.honoured, l.strict, l.small)
-	l.wanted, l.anchor = l.amount, api.IssueAnchor(l.amount)
+	l.wanted, l.record = l.amount, reconcile.IssuedRecord(l.amount, l.service.clock.Now())
 	return l
 }
 
@@ -134,12 +132,11 @@ func (l *life) tell(format string, args ...any) {
 func (l *life) settle() {
 	l.service.clock.advance(2 * time.Hour)
 	for range 4 {
-		if l.apply(false); l.amount == l.wanted && l.pending == nil {
+		if l.apply(false); l.amount == l.wanted && l.record.Pending == nil {
 			break
 		}
-		if l.pending != nil {
-			l.wanted = l.amount // as the provider advises
-			l.pending, l.anchor = nil, api.NewAnchor(l.service.shown(), l.service.clock.Now())
+		if l.record.Pending != nil {
+			l.giveUp()
 		}
 	}
 	if l.amount != l.wanted {
@@ -149,6 +146,15 @@ func (l *life) settle() {
 		l.wanted += usd.Dollar // the next movement names what came after the last
 		l.apply(false)
 	}
+}
+
+// giveUp sets amount back, as the provider advises where nothing can be decided.
+func (l *life) giveUp() {
+	seen, _, err := l.client().ReadSnapshot(l.t.Context(), modelCard, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.wanted, l.record = l.amount, l.record.GivenUp(seen)
 }
 
 // audit compares what the service has moved for Terraform with what the state says.
@@ -166,10 +172,8 @@ func (l *life) audit() {
 	}
 }
 
-// apply refreshes and moves what is wanted, as the card resource does.
-func (l *life) apply(faulty bool) {
-	l.killed = false
-	l.service.begin(faulty)
+// client is that of a new process.
+func (l *life) client() *api.Client {
 	client, err := api.New(api.Config{
 		BaseURL: "https://model/api/v1", APIKey: "sk_live_model", Transport: l.service, KeysHonoured: l.honoured, MaxRetries: -1,
 		Clock: runClock{l.service.clock, &l.service.killed},
@@ -177,53 +181,51 @@ func (l *life) apply(faulty bool) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if l.pending != nil && !l.reconcile(client) {
+	return client
+}
+
+// apply refreshes and moves what is wanted, as the card resource does.
+func (l *life) apply(faulty bool) {
+	l.killed = false
+	l.service.begin(faulty)
+	client := l.client()
+	l.record = reconcile.ParseRecord(modelCard, l.record.Text(modelCard))
+	if l.record.Pending != nil && !l.honoured && !l.resolve(client) || l.wanted == l.amount {
 		return
 	}
-	if l.wanted == l.amount {
+	m := reconcile.Movement{Delta: l.wanted - l.amount, Before: l.amount}
+	if l.record.Pending != nil && l.record.Pending.Movement() != m { // such a plan is refused
+		l.spoke = true
 		return
 	}
 	l.movements++
 	l.service.land()
-	delta := l.wanted - l.amount
-	l.tell("move %s, anchor %s, the card shows %s", delta, l.anchor.Balance, l.service.shown())
-	transfer, err := client.Move(l.t.Context(), api.Movement{
-		CardID: modelCard, Delta: delta, Anchor: l.anchor, Key: fmt.Sprintf("%d %s %s", l.token, l.amount, l.wanted),
-	})
-	if l.service.killed.Load() {
-		l.killed = true
-		l.tell("killed; the service has moved %s in all", l.service.moved)
+	l.tell("move %s, anchor %s, the card shows %s", m.Delta, l.record.Anchor.Balance, l.service.shown())
+	transfer, err := client.Move(l.t.Context(), api.Movement{CardID: modelCard, Movement: m, Record: &l.record})
+	l.tell("%+v, %v; the service has moved %s in all", transfer, err, l.service.moved)
+	if l.killed = l.service.killed.Load(); l.killed {
+		l.tell("killed")
 		return
 	}
-	undecided, isUndecided := errors.AsType[*api.UndecidedError](err)
-	stopped, isStopped := errors.AsType[*api.UnexplainedMoneyError](err)
-	switch {
-	case isUndecided && !l.honoured:
-		l.pending, l.pendingAmount, l.spoke = undecided.Transfer, l.wanted, true
-	case isStopped:
-		l.anchor, l.spoke = stopped.Anchor, true
-	case err != nil:
-		l.spoke = l.spoke || isUndecided
-	default:
-		l.spoke = l.spoke || transfer.MadeBefore || transfer.Unexplained != 0 || transfer.Excess != 0
-		l.amount, l.anchor, l.pending = l.wanted, transfer.Anchor, nil
-		l.token++
+	_, isUndecided := errors.AsType[*api.UndecidedError](err)
+	_, isStopped := errors.AsType[*api.StoppedError](err)
+	l.spoke = l.spoke || isUndecided || isStopped || transfer.MadeBefore || transfer.Unexplained != 0 || transfer.Excess != 0
+	if l.record = transfer.Record; err == nil {
+		l.amount = l.wanted
 	}
-	l.tell("%+v, %v; the service has moved %s in all", transfer, err, l.service.moved)
 }
 
-// reconcile reports whether money may be moved again.
-func (l *life) reconcile(client *api.Client) bool {
-	outcome, err := client.ReconcileTransfer(l.t.Context(), *l.pending)
-	l.tell("reconcile: %+v, %v", outcome, err)
-	switch {
-	case err != nil || outcome.State == api.TransferUndecided:
+// resolve reports whether money may be moved again.
+func (l *life) resolve(client *api.Client) bool {
+	pending := l.record.Pending
+	transfer, err := client.ResolvePending(l.t.Context(), modelCard, l.record)
+	l.tell("resolve: %+v, %v", transfer, err)
+	if l.record = transfer.Record; err != nil {
 		l.spoke = true
 		return false
-	case outcome.State == api.TransferDone:
-		l.amount = l.pendingAmount
-		l.token++
 	}
-	l.pending, l.anchor = nil, outcome.Anchor
+	if transfer.MadeBefore {
+		l.amount = pending.Before + pending.Delta
+	}
 	return true
 }

@@ -40,6 +40,12 @@ type proxy struct {
 	counts   map[string]int // by kind of call and fault
 	mutating int
 	trace    hash.Hash64
+	shown    map[string]shownResponse // by address, where reads lag
+}
+
+type shownResponse struct {
+	at       time.Time
+	response *httptest.ResponseRecorder
 }
 
 // serviceClock is the time of the service.
@@ -58,7 +64,8 @@ type lateRequest struct {
 type run struct {
 	name      string
 	killed    atomic.Bool
-	killAt    int // the number of the mutating request at which it is killed; 0 for never
+	calm      atomic.Bool // meets no fault for a while
+	killAt    int         // the number of the mutating request at which it is killed; 0 for never
 	mutating  int
 	streak    int
 	interrupt func()
@@ -68,7 +75,7 @@ type run struct {
 func newProxy(seed uint64, clock serviceClock, profile profile) *proxy {
 	return &proxy{
 		clock: clock, profile: profile, r: rand.New(rand.NewPCG(seed, 2)),
-		runs: map[string]*run{}, counts: map[string]int{}, trace: fnv.New64a(),
+		runs: map[string]*run{}, counts: map[string]int{}, shown: map[string]shownResponse{}, trace: fnv.New64a(),
 	}
 }
 
@@ -109,7 +116,7 @@ func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := none
-	if !p.quiet {
+	if !p.quiet && !caller.calm.Load() {
 		f = p.profile.draw(p.r, kind(r))
 	}
 	if caller.streak++; f == none || caller.streak > longestStreak {
@@ -117,6 +124,9 @@ func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
 	}
 	if mutates(r) {
 		p.mutating++
+		if caller.calm.Load() {
+			return none
+		}
 		if caller.mutating++; caller.mutating == caller.killAt && !p.quiet {
 			f = pick(p.r, killBefore, killAfter, killLate, killLate)
 		}
@@ -150,6 +160,9 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, body []byte, f fau
 		p.forward(r)
 	case none, interrupted:
 		p.respond(w, p.forward(r))
+		return
+	case stale:
+		p.respond(w, p.lately(r))
 		return
 	case repeated:
 		p.forward(copyOf(r, body))
@@ -186,6 +199,10 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, body []byte, f fau
 	case serverErrorBefore:
 		write(w, http.StatusBadGateway, "bad gateway")
 		return
+	case gatewayRefuses, gatewayPaces:
+		p.forward(r)
+		write(w, map[fault]int{gatewayRefuses: http.StatusForbidden, gatewayPaces: http.StatusTooManyRequests}[f], "<html><h1>Go away</h1></html>")
+		return
 	case serverErrorAfter:
 		p.forward(r)
 		write(w, http.StatusInternalServerError, `{"error":"internal","message":"sorry"}`)
@@ -197,10 +214,35 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, body []byte, f fau
 func (p *proxy) forward(r *http.Request) *httptest.ResponseRecorder {
 	recorder := httptest.NewRecorder()
 	p.service.ServeHTTP(recorder, r)
+	if p.profile.lag > 0 && r.Method == http.MethodGet && recorder.Code == http.StatusOK {
+		again := httptest.NewRecorder()
+		again.Body = bytes.NewBuffer(bytes.Clone(recorder.Body.Bytes()))
+		p.mu.Lock()
+		p.shown[r.URL.String()] = shownResponse{p.clock.Now(), again}
+		p.mu.Unlock()
+	}
 	return recorder
 }
 
+// lately is what an address has shown some seconds ago, or shows now.
+func (p *proxy) lately(r *http.Request) *httptest.ResponseRecorder {
+	p.mu.Lock()
+	known, now := p.shown[r.URL.String()], p.clock.Now()
+	p.mu.Unlock()
+	if known.response == nil || now.Sub(known.at) > p.profile.lag {
+		return p.forward(r)
+	}
+	again := httptest.NewRecorder()
+	again.Code, again.Body = known.response.Code, bytes.NewBuffer(bytes.Clone(known.response.Body.Bytes()))
+	again.Header().Set("Content-Type", "application/json")
+	again.Header().Set("Date", now.Format(http.TimeFormat))
+	return again
+}
+
 func (p *proxy) respond(w http.ResponseWriter, response *httptest.ResponseRecorder) {
+	if date, err := http.ParseTime(response.Header().Get("Date")); err == nil {
+		response.Header().Set("Date", date.Add(p.profile.ahead).Format(http.TimeFormat))
+	}
 	for name, values := range response.Header() {
 		if name != "Content-Length" {
 			w.Header()[name] = values
@@ -247,6 +289,12 @@ func (p *proxy) calm() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.quiet = true
+}
+
+func (p *proxy) isCalm() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.quiet
 }
 
 func (p *proxy) faultAgain() {

@@ -96,6 +96,7 @@ func (w *scenario) run(mutating int) {
 // step changes the configuration, lets the card be used, and applies, perhaps
 // not to the end.
 func (p *pipeline) step() {
+	p.restore()
 	for range 1 + p.r.IntN(3) {
 		p.edit()
 	}
@@ -403,7 +404,7 @@ func (w *scenario) departs(c *card, format string, args ...any) {
 func namesMoney(text string) bool {
 	for _, words := range []string{
 		"is not known whether", "undecided", "made before", "may have been made already", "without Terraform",
-		"More or less money moved", "Not checked for an earlier run", "recognized by its label", "more than when Terraform last moved",
+		"More or less money moved", "Not checked for an earlier run", "recognized by its label", "the card does not show it", "no transaction explains", "more than when Terraform last moved",
 	} {
 		if strings.Contains(text, words) {
 			return true

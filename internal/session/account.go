@@ -188,6 +188,18 @@ func (s *Sandbox) notTheCards() string {
 	return "The sandbox file " + s.Path + " is not the one that held the card when Terraform last saw it."
 }
 
+// Successor returns the one live card with the label of a card of the state that
+// no state of this run has, where pages that were read anyway show it: a run that
+// was cut off while it replaced the card may have left it.
+func (s *Session) Successor(id, label string) (api.CardListItem, bool) {
+	alike := slices.DeleteFunc(s.Client.LabelledAlike(label), func(card api.CardListItem) bool { return card.ID == id })
+	if len(alike) != 1 { // of several, the label tells nothing
+		return api.CardListItem{}, false
+	}
+	_, met := s.cards.Load(alike[0].ID)
+	return alike[0], !met
+}
+
 // LiveCards returns the active and frozen cards that bear a label, listed once
 // per session, without those of the state that the session has met.
 func (s *Session) LiveCards(ctx context.Context, label string) ([]api.CardListItem, error) {

@@ -92,7 +92,7 @@ func advice(err error) string {
 	if undecided, ok := errors.AsType[*api.UndecidedError](err); ok {
 		return adviceForUndecided(undecided)
 	}
-	if _, stopped := errors.AsType[*api.UnexplainedMoneyError](err); stopped {
+	if _, stopped := errors.AsType[*api.StoppedError](err); stopped {
 		return "" // the caller knows what it was for
 	}
 	if refused, ok := errors.AsType[*api.Error](err); ok {
@@ -114,12 +114,20 @@ func advice(err error) string {
 }
 
 func adviceForUndecided(e *api.UndecidedError) string {
+	todo := adviceByKind(e)
+	if refused, ok := errors.AsType[*api.Error](e.Err); ok && refused.Code == "" && refused.Status < 500 {
+		return strings.TrimSpace("This is not how the service answers: a gateway or another server answered in its place, and may have hidden what was done. " + todo)
+	}
+	return todo
+}
+
+func adviceByKind(e *api.UndecidedError) string {
 	switch e.Kind {
 	case api.MutationIssue:
 		if len(e.Candidates) > 0 {
 			return "" // the caller lists them
 		}
-		return "Look for a new card on that BIN in the dashboard before you issue it again."
+		return "A card may have been issued and paid. Look for a new card on that BIN in the dashboard before you issue it again."
 	case api.MutationMove:
 		return "Money may or may not have moved. Where the card is managed by Terraform, run terraform plan and apply again: before any further money moves, it is found out whether this did, and it is not made twice. " +
 			"Otherwise look at the card in the dashboard before you repeat the movement."

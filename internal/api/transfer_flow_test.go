@@ -1,0 +1,467 @@
+package api_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// What was read decides what is sent, how long is waited, and what is remembered.
+// Each verdict of the pure rules stands here once.
+func TestMoveByWhatWasRead(t *testing.T) {
+	t.Parallel()
+	const forty = 40 * usd.Dollar
+	type before func(*testing.T, *fakeService, *fakeCard, *reconcile.Record)
+	come := func(amount usd.Amount) before {
+		return func(_ *testing.T, b *fakeService, c *fakeCard, _ *reconcile.Record) { b.give(c, amount) }
+	}
+	killed := func(t *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) { // after the service made it
+		t.Helper()
+		if _, err := b.client(t, keysHonoured).Move(t.Context(), move(c.ID, forty, r)); err != nil {
+			t.Fatal(err)
+		}
+		later(t, b, time.Minute)
+	}
+	pending := func(t *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
+		t.Helper()
+		b.faults = []fault{lostForGood, lostForGood}
+		open, err := b.client(t, func(c *api.Config) { c.MaxRetries = 1 }).Move(t.Context(), move(c.ID, forty, r))
+		if kindOf(err) != "unknown" {
+			t.Fatal(open, err)
+		}
+		b.posts = nil
+		*r = open.Record
+	}
+	unlisted := func(_ *testing.T, b *fakeService, _ *fakeCard, _ *reconcile.Record) {
+		b.hooks["/transactions"] = respond(400, `{"error":"invalid_request","message":"no"}`)
+	}
+	all := func(events ...before) before {
+		return func(t *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
+			t.Helper()
+			for _, happen := range events {
+				happen(t, b, c, r)
+			}
+		}
+	}
+	spend := func(kind api.TransactionType, amount usd.Amount) before {
+		return func(_ *testing.T, b *fakeService, c *fakeCard, _ *reconcile.Record) { b.spend(c, kind, amount, 0) }
+	}
+	lags := func(_ *testing.T, b *fakeService, c *fakeCard, _ *reconcile.Record) { b.lag(c, 10*time.Second) }
+	const both, honoured, unknown = "both", "honoured", "unknown"
+	for name, test := range map[string]struct {
+		keys        string // that are honoured, unknown, or either
+		before      before
+		delta       usd.Amount // 40 where it is 0
+		within      *reconcile.Range
+		posts       int
+		moved       usd.Amount // by this call
+		waited      time.Duration
+		madeBefore  bool
+		unexplained usd.Amount
+		stops       reconcile.Reason
+		found       usd.Amount // of a stop
+		fails       string     // without a stop
+		again       int        // the requests of the same movement by the record of a stop
+	}{
+		"a quiet card":                     {keys: both, posts: 1, moved: forty},
+		"a purchase":                       {keys: both, before: spend(api.TransactionAuthorization, 7*usd.Dollar), posts: 1, moved: forty},
+		"killed, made":                     {keys: unknown, before: killed, waited: 30 * time.Second, madeBefore: true},
+		"killed, made, by the key":         {keys: honoured, before: killed, waited: 30 * time.Second, posts: 1, madeBefore: true},
+		"killed, made, and spent unlisted": {keys: honoured, before: all(killed, come(-33*usd.Dollar)), posts: 1, unexplained: 7 * usd.Dollar, stops: reconcile.LeftOver, found: 7 * usd.Dollar, waited: 30 * time.Second, again: 1},
+		"as much by another hand":          {keys: honoured, before: come(forty), posts: 1, moved: forty, unexplained: forty},
+		"made or not":                      {keys: unknown, before: all(come(forty), spend(api.TransactionAuthorization, forty)), waited: 30 * time.Second, stops: reconcile.LooksBoth, again: 1},
+		"made, in money that nobody counts": {keys: unknown, before: all(killed, func(_ *testing.T, b *fakeService, c *fakeCard, _ *reconcile.Record) {
+			b.spend(c, api.TransactionDecline, 0, 0)
+			b.history[len(b.history)-1]["currency"] = "KWD"
+		}), waited: 30 * time.Second, madeBefore: true},
+		"an unknown type":             {keys: unknown, before: spend("chargeback", usd.Dollar), stops: reconcile.Unreadable, again: 1},
+		"an unknown type, by the key": {keys: honoured, before: spend("chargeback", usd.Dollar), posts: 1, moved: forty},
+		"no list":                     {keys: unknown, before: unlisted, stops: reconcile.Unreadable, again: 1},
+		"a lost record":               {keys: both, before: func(_ *testing.T, _ *fakeService, _ *fakeCard, r *reconcile.Record) { *r = reconcile.Record{} }, stops: reconcile.RecordLost, again: 1},
+		"less by another hand":        {keys: unknown, before: come(25 * usd.Dollar), waited: 30 * time.Second, posts: 1, moved: forty, unexplained: 25 * usd.Dollar},
+		"more by another hand":        {keys: both, before: come(50 * usd.Dollar), waited: 30 * time.Second, stops: reconcile.LeftOver, found: 50 * usd.Dollar, again: 1},
+		"taken by another hand":       {keys: both, before: come(-30 * usd.Dollar), waited: 30 * time.Second, posts: 1, moved: forty, unexplained: -30 * usd.Dollar},
+		"a top-up that is not due":    {keys: both, before: come(10 * usd.Dollar), within: &reconcile.Range{Below: 110 * usd.Dollar, To: 150 * usd.Dollar}, stops: reconcile.NotDue, found: 10 * usd.Dollar, again: -1},
+		"just moved, and shown late": {keys: both, before: func(t *testing.T, b *fakeService, c *fakeCard, r *reconcile.Record) {
+			t.Helper()
+			lags(t, b, c, r)
+			b.give(c, step)
+			r.Anchor.Balance, r.Anchor.Last, r.Anchor.At = start+step, step, b.clock.Now()
+		}, waited: 10 * time.Second, posts: 1, moved: forty},
+		"pending, honoured": {keys: honoured, before: pending, posts: 1, moved: forty},
+		"pending, not made": {keys: unknown, before: pending, posts: 1, moved: forty},
+		"pending, made":     {keys: unknown, before: all(pending, come(forty)), madeBefore: true},
+		"pending, too much": {keys: unknown, before: all(pending, come(50*usd.Dollar)), waited: 15 * time.Second, fails: "unknown"},
+		"not to be read": {keys: both, before: func(_ *testing.T, b *fakeService, c *fakeCard, _ *reconcile.Record) {
+			b.hooks["/cards/"+c.ID] = respond(403, `{"error":"forbidden","message":"no"}`)
+		}, fails: "refused"},
+	} {
+		for _, keys := range []string{honoured, unknown} {
+			if test.keys != both && test.keys != keys {
+				continue
+			}
+			t.Run(name+", keys "+keys, func(t *testing.T) {
+				t.Parallel()
+				service := newFakeService()
+				card := service.add(api.CardListItem{Balance: start})
+				record := service.remembered(t, card)
+				if test.before != nil {
+					test.before(t, service, card, record)
+				}
+				sent, waited, held := len(service.keys()), service.clock.total(), card.Balance
+				client := service.client(t, func(c *api.Config) { c.KeysHonoured = keys == honoured })
+				movement := move(card.ID, forty, kept(card.ID, *record))
+				if movement.Range = test.within; test.within != nil {
+					movement.Purpose = reconcile.ForTopUp
+				}
+				transfer, err := client.Move(t.Context(), movement)
+
+				if posts := len(service.keys()) - sent; posts != test.posts && test.stops == 0 || service.clock.total()-waited != test.waited {
+					t.Errorf("%d requests after %s, want %d after %s", posts, service.clock.total()-waited, test.posts, test.waited)
+				}
+				if card.Balance != held+test.moved {
+					t.Errorf("the card holds %s, want %s and %s", card.Balance, held, test.moved)
+				}
+				after := transfer.Record
+				stopped, isStopped := errors.AsType[*api.StoppedError](err)
+				switch {
+				case test.stops != 0:
+					if !isStopped || stopped.Reason != test.stops || stopped.Found != test.found || stopped.Balance != held || (stopped.Unread != "") != (test.stops == reconcile.Unreadable) {
+						t.Fatalf("%+v, %v", stopped, err)
+					}
+					if after.Token == record.Token || after.Anchor.Balance != held || after.Pending != nil {
+						t.Errorf("remembered %+v of %+v", after, record)
+					}
+					if test.again >= 0 {
+						sent := len(service.keys())
+						movement.Record = kept(card.ID, after)
+						if _, err := client.Move(t.Context(), movement); err != nil || len(service.keys())-sent != test.again || card.Balance != held+forty {
+							t.Errorf("again: %v, and the card holds %s", err, card.Balance)
+						}
+					}
+				case test.fails != "":
+					if kindOf(err) != test.fails || isStopped || after.Text(card.ID) != record.Text(card.ID) {
+						t.Errorf("%v, and remembered %+v of %+v", err, after, record)
+					}
+				case err != nil || transfer.MadeBefore != test.madeBefore || transfer.Unexplained != test.unexplained || transfer.CardBalance != card.Balance || transfer.Excess != 0:
+					t.Errorf("%+v, %v", transfer, err)
+				case after.Token == record.Token || after.Anchor.Balance != card.Balance || after.Pending != nil:
+					t.Errorf("remembered %+v of %+v", after, record)
+				}
+				delete(service.hooks, "/cards/"+card.ID)
+				checkUnlocked(t, client, card.ID)
+			})
+		}
+	}
+}
+
+// lag lets the service show a card as it is now for a while.
+func (b *fakeService) lag(card *fakeCard, by time.Duration) {
+	shown, until := *card, b.clock.Now().Add(by)
+	b.hooks["/cards/"+card.ID] = func(w http.ResponseWriter, _ *http.Request) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.clock.Now().Before(until) {
+			write(w, 200, shown)
+			return
+		}
+		write(w, 200, *card)
+	}
+}
+
+// A success is one answer: the card has to show it.
+func TestMoveThatIsAnswered(t *testing.T) {
+	t.Parallel()
+	type service = *fakeService
+	for name, test := range map[string]struct {
+		during  func(service, *fakeCard) // when the request arrives
+		moves   bool
+		answers usd.Amount // the balance in the response; 0 for what is there
+		waited  time.Duration
+		stops   bool
+		fails   bool // unknown
+		excess  usd.Amount
+		balance usd.Amount
+	}{
+		"as it should be":                  {moves: true, balance: start + step},
+		"with the balance of before":       {moves: true, answers: start, balance: start + step},
+		"shown late":                       {during: func(b service, c *fakeCard) { b.lag(c, 10*time.Second) }, moves: true, waited: 10 * time.Second, balance: start + step},
+		"shown late, as the answer":        {during: func(b service, c *fakeCard) { b.lag(c, 10*time.Second) }, moves: true, answers: start, waited: 10 * time.Second, balance: start + step},
+		"never shown":                      {answers: start + step, waited: 30 * time.Second, stops: true, balance: start},
+		"not even in the answer":           {waited: 30 * time.Second, stops: true, balance: start},
+		"spent meanwhile":                  {during: func(b service, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }, moves: true, balance: start + step - 7*usd.Dollar},
+		"refunded meanwhile":               {during: func(b service, c *fakeCard) { b.spend(c, api.TransactionRefund, 7*usd.Dollar, 0) }, moves: true, balance: start + step + 7*usd.Dollar},
+		"spent meanwhile, and unlisted":    {during: func(b service, c *fakeCard) { b.give(c, -7*usd.Dollar) }, moves: true, waited: 30 * time.Second, stops: true, balance: start - 2*usd.Dollar},
+		"moved twice by the network":       {during: func(b service, c *fakeCard) { b.give(c, step) }, moves: true, waited: 30 * time.Second, excess: step, balance: start + 2*step},
+		"the card cannot be read any more": {during: func(b service, c *fakeCard) { b.hooks["/cards/"+c.ID] = respond(403, `{"error":"forbidden"}`) }, moves: true, fails: true, balance: start + step},
+	} {
+		for _, recorded := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, recorded %t", name, recorded), func(t *testing.T) {
+				t.Parallel()
+				service := newFakeService()
+				card := service.add(api.CardListItem{Balance: start})
+				record := service.remembered(t, card)
+				handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodPost {
+						service.ServeHTTP(w, r)
+						return
+					}
+					later(t, service, 6*time.Second)
+					if test.during != nil {
+						test.during(service, card)
+					}
+					if test.moves {
+						service.give(card, step)
+					}
+					service.mu.Lock()
+					defer service.mu.Unlock()
+					service.posts = append(service.posts, r.Header.Get("X-Idempotency-Key"))
+					respond(200, fmt.Sprintf(`{"card_id":%q,"card_balance":%s,"wallet_balance":1}`, card.ID, cmp.Or(test.answers, card.Balance)))(w, r)
+				})
+				began := service.clock.total()
+				movement := move(card.ID, step, record)
+				if !recorded {
+					movement.Record = nil
+				}
+				transfer, err := newClient(t, handler, on(service.clock)).Move(t.Context(), movement)
+				if waited := service.clock.total() - began - 6*time.Second; waited != test.waited || len(service.keys()) != 1 || card.Balance != test.balance {
+					t.Errorf("waited %s after %d requests, and the card holds %s", waited, len(service.keys()), card.Balance)
+				}
+				after := transfer.Record
+				if recorded == (after.Anchor == nil) {
+					t.Fatalf("remembered %+v", after)
+				}
+				stopped, isStopped := errors.AsType[*api.StoppedError](err)
+				open, isOpen := errors.AsType[*api.UndecidedError](err)
+				switch {
+				case test.stops:
+					if !isStopped || stopped.Reason != reconcile.NotShown || stopped.Balance != card.Balance || stopped.Answered == nil {
+						t.Errorf("%+v, %v", transfer, err)
+					}
+					if recorded && (after.Anchor.Balance != start || after.Anchor.Last != 0 || after.Token == record.Token) {
+						t.Errorf("remembered %+v", after)
+					}
+				case test.fails:
+					if !isOpen || open.Key != service.keys()[0] || open.Attempts != 1 {
+						t.Errorf("%+v, %v", open, err)
+					}
+					if recorded && (after.Pending == nil || after.Token != record.Token) {
+						t.Errorf("remembered %+v", after)
+					}
+				case err != nil || transfer.Excess != test.excess || transfer.CardBalance != card.Balance || transfer.MadeBefore || transfer.Recovered:
+					t.Errorf("%+v, %v", transfer, err)
+				case recorded && (after.Token == record.Token || test.excess == 0 && after.Anchor.Balance != start+step || test.excess != 0 && after.Anchor.Balance != card.Balance):
+					t.Errorf("remembered %+v", after)
+				}
+			})
+		}
+	}
+}
+
+// A run that was killed made it, a person took it back, and the service repeats its
+// answer of then.
+func TestMoveThatIsReplayed(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
+	client := service.client(t, keysHonoured)
+	if killed, err := client.Move(t.Context(), move(card.ID, step, record)); err != nil {
+		t.Fatal(killed, err)
+	}
+	later(t, service, time.Minute)
+	service.give(card, -step)
+	replayed, err := client.Move(t.Context(), move(card.ID, step, record))
+	if stopped, ok := errors.AsType[*api.StoppedError](err); !ok || stopped.Reason != reconcile.NotShown || stopped.Balance != start || *stopped.Answered != start+step {
+		t.Fatal(replayed, err)
+	}
+	moved, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, replayed.Record)))
+	if err != nil || card.Balance != start+step {
+		t.Errorf("%+v, %v, and the card holds %s", moved, err, card.Balance)
+	}
+}
+
+// The service may ask for patience where only the key tells whether it was made.
+func TestPauseWhereTheKeyDecides(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
+	client := service.client(t, keysHonoured)
+	if killed, err := client.Move(t.Context(), move(card.ID, step, record)); err != nil {
+		t.Fatal(killed, err)
+	}
+	service.faults = []fault{{commit: never, response: "429"}}
+	again, err := client.Move(t.Context(), move(card.ID, step, record))
+	if err != nil || !again.MadeBefore || again.Delay != nil || again.Unexplained != 0 || card.Balance != start+step || len(service.keys()) != 3 {
+		t.Errorf("%+v, %v, and the card holds %s", again, err, card.Balance)
+	}
+}
+
+// What only the key tells is still to be told by the record's anchor when nothing
+// was answered.
+func TestUndecidedWhereTheKeyDecides(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
+	service.spend(card, api.TransactionAuthorization, step, 0)
+	service.give(card, step)
+	service.faults = slices.Repeat([]fault{lostForGood}, 999)
+	transfer, err := service.client(t, keysHonoured).Move(t.Context(), move(card.ID, step, record))
+	if after := transfer.Record; kindOf(err) != "unknown" || after.Pending == nil || len(after.Anchor.Known) != 0 || after.Token != record.Token {
+		t.Errorf("%+v, %v", transfer, err)
+	}
+}
+
+// One after the other, the same movements have keys of their own.
+func TestMovementsThatRepeatHaveKeysOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
+	client := service.client(t, keysHonoured)
+	for _, delta := range []usd.Amount{step, -step, step} {
+		transfer, err := client.Move(t.Context(), move(card.ID, delta, record))
+		if err != nil || transfer.MadeBefore {
+			t.Fatal(transfer, err)
+		}
+		record = kept(card.ID, transfer.Record)
+		later(t, service, time.Minute)
+	}
+	keys := service.keys()
+	if slices.Sort(keys); len(slices.Compact(keys)) != 3 || card.Balance != start+step {
+		t.Errorf("keys %q, and the card holds %s", keys, card.Balance)
+	}
+}
+
+// What calls of this process move without a record is not taken for money of
+// others, and counts once.
+func TestOwnMovementsAreExpected(t *testing.T) {
+	t.Parallel()
+	const sixty = 60 * usd.Dollar
+	for name, between := range map[string]func(service *fakeService, card *fakeCard, client *api.Client, record *reconcile.Record) (api.Transfer, error){
+		"a movement": func(_ *fakeService, c *fakeCard, client *api.Client, r *reconcile.Record) (api.Transfer, error) {
+			return client.Move(t.Context(), move(c.ID, 50*usd.Dollar, r))
+		},
+		"one that was made before": func(b *fakeService, c *fakeCard, client *api.Client, r *reconcile.Record) (api.Transfer, error) {
+			b.give(c, 50*usd.Dollar)
+			return client.Move(t.Context(), move(c.ID, 50*usd.Dollar, r))
+		},
+		"one that stops": func(b *fakeService, c *fakeCard, client *api.Client, r *reconcile.Record) (api.Transfer, error) {
+			b.give(c, 51*usd.Dollar)
+			transfer, err := client.Move(t.Context(), move(c.ID, 50*usd.Dollar, r))
+			if _, ok := errors.AsType[*api.StoppedError](err); !ok {
+				return transfer, fmt.Errorf("stopped as %w", err)
+			}
+			return transfer, nil
+		},
+		"one that is refused": func(b *fakeService, c *fakeCard, client *api.Client, r *reconcile.Record) (api.Transfer, error) {
+			b.faults = []fault{refusal}
+			transfer, err := client.Move(t.Context(), move(c.ID, 50*usd.Dollar, r))
+			if kindOf(err) != "refused" {
+				return transfer, fmt.Errorf("refused as %w", err)
+			}
+			return client.Move(t.Context(), move(c.ID, 50*usd.Dollar, kept(c.ID, transfer.Record)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService()
+			card := service.add(api.CardListItem{Balance: start})
+			record := service.remembered(t, card)
+			client := service.client(t)
+			if own, err := client.Move(t.Context(), move(card.ID, sixty, nil)); err != nil || own.Record.Anchor != nil {
+				t.Fatal(own, err)
+			}
+			transfer, err := between(service, card, client, record)
+			if err != nil || transfer.Unexplained != 0 || transfer.Record.Anchor.Balance != card.Balance {
+				t.Fatalf("%+v, %v, and the card holds %s", transfer, err, card.Balance)
+			}
+			later(t, service, time.Minute)
+			held, waited := card.Balance, service.clock.total()
+			last, err := client.Move(t.Context(), move(card.ID, -sixty, kept(card.ID, transfer.Record)))
+			if err != nil || card.Balance != held-sixty || service.clock.total() != waited {
+				t.Errorf("%+v, %v, and the card holds %s", last, err, card.Balance)
+			}
+		})
+	}
+}
+
+// A fund of a quiet card is four calls, and one for each page that has come since.
+func TestCallsOfAMovement(t *testing.T) {
+	t.Parallel()
+	for purchases, pages := range map[int]int{0: 1, 10: 1, 60: 2, 110: 3, 1200: 10} {
+		t.Run(fmt.Sprint(purchases), func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService()
+			card := service.add(api.CardListItem{Balance: 10 * start})
+			buy := func(times int) {
+				for range times { // two transactions each
+					service.spend(card, api.TransactionAuthorization, usd.Cent, 0)
+					service.spend(card, api.TransactionSettlement, usd.Cent, 0)
+				}
+			}
+			buy(150)
+			record := service.remembered(t, card)
+			buy(purchases)
+			var calls []string
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				calls = append(calls, r.Method+" "+r.URL.Path)
+				service.ServeHTTP(w, r)
+			}), on(service.clock))
+			transfer, err := client.Move(t.Context(), move(card.ID, step, record))
+			want := slices.Repeat([]string{"GET /api/v1/transactions"}, pages)
+			if want = append(want, "GET /api/v1/cards/card_1"); pages < 10 {
+				want = append(want, "POST /api/v1/cards/card_1/fund", "GET /api/v1/cards/card_1")
+			}
+			stopped, isStopped := errors.AsType[*api.StoppedError](err)
+			if !slices.Equal(calls, want) || isStopped != (pages == 10) || isStopped && stopped.Reason != reconcile.Unreadable || !isStopped && err != nil {
+				t.Errorf("%+v, %v after %q", transfer, err, calls)
+			}
+		})
+	}
+}
+
+// A plan asks with one reading, and waits for nothing.
+func TestForesee(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		come  usd.Amount
+		fails bool
+		calls int
+		want  reconcile.Decision
+	}{
+		"as it was":  {want: reconcile.Decision{Verdict: reconcile.Send, Reason: reconcile.Explained}},
+		"made":       {come: step, calls: 1, want: reconcile.Decision{Verdict: reconcile.Made, Reason: reconcile.LooksMade}},
+		"left over":  {come: 2 * step, calls: 1, want: reconcile.Decision{Verdict: reconcile.Stop, Reason: reconcile.LeftOver}},
+		"unreadable": {come: step, calls: 1, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService()
+			card := service.add(api.CardListItem{Balance: start})
+			record := service.remembered(t, card)
+			calls, waited := 0, service.clock.total()
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if calls++; test.fails {
+					respond(403, `{"error":"forbidden"}`)(w, r)
+					return
+				}
+				service.ServeHTTP(w, r)
+			}), on(service.clock))
+			e, d, err := client.Foresee(t.Context(), move(card.ID, step, record), start+test.come)
+			if (err != nil) != test.fails || d != test.want || calls > 0 && !test.fails && e.Balance != start+test.come || calls != test.calls || service.clock.total() != waited {
+				t.Errorf("%+v, %+v, %v after %d calls", e, d, err, calls)
+			}
+		})
+	}
+}
