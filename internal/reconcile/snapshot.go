@@ -35,19 +35,6 @@ type Event struct {
 	Unclear  string    // why the amounts cannot be relied on; empty when they can
 }
 
-// mayMove reports whether an unreadable event may have moved money in a direction.
-func (e Event) mayMove(up bool) bool {
-	switch e.Kind {
-	case Decline:
-		return false
-	case Authorization, Settlement:
-		return !up && e.Unclear != ""
-	case Refund:
-		return up && e.Unclear != ""
-	}
-	return true
-}
-
 // Snapshot is a card at one moment.
 type Snapshot struct {
 	Balance usd.Amount
@@ -125,26 +112,6 @@ func (a *Anchor) SideOf(e Event) Side {
 		return Before
 	}
 	return Around
-}
-
-// placedEvent is an event on a side of an anchor.
-type placedEvent struct {
-	*Event
-	side Side
-}
-
-// place tells the side of each event. What is listed behind the oldest that the
-// anchor knows is older still, and left out.
-func (a *Anchor) place(events []Event) []placedEvent {
-	all := make([]placedEvent, len(events))
-	end := len(events)
-	for i, e := range events {
-		all[i] = placedEvent{&events[i], a.SideOf(e)}
-		if all[i].side == Before && a.Listed && a.More {
-			end = i + 1
-		}
-	}
-	return all[:end]
 }
 
 // plus is the anchor with a movement of delta in it.
