@@ -48,11 +48,12 @@ func keepAsItIs(p *planner) string {
 		strings.Join(p.changes, ", "), p.replacement.Attributes())
 }
 
-func replaced(ctx context.Context, p *planner) diag.Diagnostics {
+// replaced has one title for all cards of one price, so that Terraform folds them.
+func replaced(ctx context.Context, p *planner) diag.Diagnostic {
 	card := p.state
-	load := "the new load, known after apply"
+	title, load := "A card is replaced for a load that is known after apply", "the new load, known after apply"
 	if p.plan.Amount.IsKnown() {
-		load = p.plan.Amount.Amount().String() + " USD"
+		title, load = fmt.Sprintf("A card is replaced for %s USD", p.plan.issueCost()), p.plan.Amount.Amount().String()+" USD"
 	}
 	paragraphs := []string{
 		fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
@@ -63,12 +64,9 @@ func replaced(ctx context.Context, p *planner) diag.Diagnostics {
 	if lost := p.notCarriedOver(); len(lost) > 0 {
 		paragraphs = append(paragraphs, "Not in the configuration, so the new card does not have it: "+strings.Join(lost, ", ")+".")
 	}
-	var diags diag.Diagnostics
-	diags.AddWarning("This plan replaces "+card.name(), strings.Join(paragraphs, "\n\n"))
-	// The same title for all cards, so that Terraform says it once.
-	diags.AddWarning("Without create_before_destroy, a new card that is refused leaves none",
-		"Terraform terminates a card before it issues the one that replaces it, unless the resource has lifecycle { create_before_destroy = true }."+p.mayBeRefused())
-	return diags
+	paragraphs = append(paragraphs, "Unless the resource has lifecycle { create_before_destroy = true }, Terraform terminates the card first, and a new one that is refused leaves none."+p.mayBeRefused()+
+		" With lifecycle { destroy = false }, the old card keeps its number and its money. The provider cannot see lifecycle settings.")
+	return diag.NewWarningDiagnostic(title, strings.Join(paragraphs, "\n\n"))
 }
 
 // mayBeRefused names the changes whose values the service does not publish.

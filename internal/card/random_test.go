@@ -188,7 +188,7 @@ func (test *randomTest) apply(one *randomCard) bool {
 	takes := test.takes(change)
 	if len(change.Replaces) > 0 {
 		test.replaced++
-		if !strings.Contains(diags.Warnings(), "This plan replaces") {
+		if !strings.Contains(diags.Warnings(), "A card is replaced for ") {
 			test.t.Errorf("no warning of a replacement: %s", test.where)
 		}
 		created, diags := p.Plan(change.After(), one.config)

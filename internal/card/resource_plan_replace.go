@@ -68,7 +68,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 	}
 	p.private.Prior.Planned = p.plan.issueCost() - p.state.Balance.Amount()
 	p.spend(ctx, p.plan.issueCost(), p.state.Balance.Amount())
-	p.diags.Append(replaced(ctx, p)...)
+	p.diags.Append(replaced(ctx, p))
 	p.warnSharedLabel()
 	p.warnLiveCards(ctx)
 }

@@ -49,7 +49,7 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 				if got := slices.Contains(change.Replaces, attribute); got != replaces || len(change.Replaces) > 1 {
 					t.Errorf("%v replaces for %v", config, change.Replaces)
 				}
-				if warned := strings.Contains(diags.Warnings(), "This plan replaces card "+f.id()); warned != replaces {
+				if warned := strings.Contains(diags.Warnings(), "A card is replaced for "); warned != replaces {
 					t.Errorf("warns of a replacement: %v, want %v: %s", warned, replaces, diags.Warnings())
 				}
 			}
@@ -292,7 +292,7 @@ func TestWalletCheck(t *testing.T) {
 	p = f.protocol()
 	change, diags := p.Plan(f.card, complete(object{"amount": 9900, "label": "other"}))
 	f.succeed(diags)
-	f.says("the warning", diags.Warnings(), "This plan replaces")
+	f.says("the warning", diags.Warnings(), "A card is replaced for ")
 	if strings.Contains(diags.Warnings(), "The plan takes") {
 		t.Errorf("9901 less 9000 is under the wallet's 999: %s", diags.Warnings())
 	}

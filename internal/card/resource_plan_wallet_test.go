@@ -65,5 +65,5 @@ func TestWalletCheckIsSilentAfterTheFirstWrite(t *testing.T) {
 	f.succeed(diags)
 	f.says("the warning during apply", diags.Warnings())
 	_, diags = f.protocol().Plan(newCard, complete(object{"amount": 9950}))
-	f.says("the warning of the next plan", diags.Warnings(), "The plan may not be payable: it takes 9951.00 USD so far, and the wallet holds 9939.00 USD", "other cards hold 60.00 USD")
+	f.says("the warning of the next plan", diags.Warnings(), "The plan may not be payable: it takes at least 9951.00 USD, and the wallet holds 9939.00 USD", "other cards hold 60.00 USD")
 }

@@ -47,7 +47,7 @@ func TestWalletCheckModes(t *testing.T) {
 				t.Errorf("the plan ended with %d", code)
 			}
 			prints(t, output, c.words...)
-			const maybe = "Warning: The plan may not be payable: it takes 1002.00 USD so far, and the wallet holds 999.00 USD"
+			const maybe = "Warning: The plan may not be payable: it takes at least 1002.00 USD, and the wallet holds 999.00 USD"
 			surely := strings.Contains(unwrapped(output), "Warning: "+takesTooMuch) // when the card that is there is planned first
 			if warned := surely || strings.Contains(unwrapped(output), maybe); warned != c.warns && c.code == 0 {
 				t.Errorf("warned: %t, want %t:\n%s", warned, c.warns, output)
@@ -62,7 +62,7 @@ func TestWalletCheckOfATaintedCardOnlyWarns(t *testing.T) {
 	t.Parallel()
 	s, w := richCard(t, `wallet_check = "error"`)
 	w.Must("taint", "vcard_card.test")
-	prints(t, w.Must("plan", "-no-color"), "Warning: The plan may not be payable: it takes 9001.00 USD so far, and the wallet holds 999.00 USD", "tainted card", "create_before_destroy")
+	prints(t, w.Must("plan", "-no-color"), "Warning: The plan may not be payable: it takes at least 9001.00 USD, and the wallet holds 999.00 USD", "tainted card", "create_before_destroy")
 	apply(w, oneCard("amount = 9000"))
 	serviceHolds(t, s, "active", 9000*usd.Dollar, 998*usd.Dollar)
 }

@@ -92,11 +92,11 @@ func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewWarningDiagnostic(notPayable(net, wallet.Balance))}
 }
 
-const depositFirst = "Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
+const depositFirst = "What is planned later comes on top: the statement of the plan (terraform-provider-vcard statement) has the sum. Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
 
 func mayNotBePayable(net, wallet, mayReturn usd.Amount) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(
-		fmt.Sprintf("The plan may not be payable: it takes %s USD so far, and the wallet holds %s USD", net, wallet),
+		fmt.Sprintf("The plan may not be payable: it takes at least %s USD, and the wallet holds %s USD", net, wallet),
 		fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return to the wallet, pass its balance by %s USD. "+
 			"The account's other cards hold %s USD: the plan can be paid if enough of that returns in time, as from a tainted card that is terminated before the new one is issued (not with create_before_destroy). ",
 			net-wallet, mayReturn)+depositFirst)
