@@ -3,8 +3,10 @@ package sandbox_test
 import (
 	"bytes"
 	"database/sql"
+	"io"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -79,12 +81,14 @@ type kept struct {
 func fill(t *testing.T) (k kept) {
 	t.Helper()
 	var log bytes.Buffer
+	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "planted answer") })
 	s := start(t, on(filepath.Join(t.TempDir(), "s.db")), withKey("sk_live_sandbox_planted_0123456789abcdef"),
-		logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		inbox.Trusted, logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	release := keepLog(t, s.path)
 	other := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
-	hook := s.Post("/api/v1/webhooks", `{"url":"https://planted-host.invalid/planted-path?planted-query","events":["*"],"secret":"planted-secret"}`).OK(201)
+	hook := s.Post("/api/v1/webhooks", `{"url":"https://planted-host.invalid/T0K3Nplanted9f8e7d?planted-query","events":["*"],"secret":"planted-secret"}`).OK(201)
 	made := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1/","events":["*"]}`).OK(201)
+	told := s.Post("/api/v1/webhooks", `{"url":"`+inbox.URL+`","events":["*"]}`).OK(201)
 	card := s.Issue("50", `"label":"planted label"`, `"metadata":{"planted name":"planted value"}`)
 	s.Post("/api/v1/cards/"+card+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "planted-key").OK(200)
 	s.Authorize(card, "10", adsMCC).OK(201)
@@ -94,6 +98,7 @@ func fill(t *testing.T) (k kept) {
 	s.Fault(`{"method":"GET","path":"/bins","then":{"status":500,"body":"planted response"}}`)
 	s.tried(made.Text("id"), 1)
 	s.tried(hook.Text("id"), 1)
+	s.tried(told.Text("id"), 1)
 	for _, name := range []string{"clock", "deliveries", "faults", "ledger", "limits", "quirks", "requests"} {
 		k.own += s.Get("/_sandbox/" + name).OK(200).Raw
 		k.others += s.as(other.Text("api_key")).Get("/_sandbox/" + name).OK(200).Raw
@@ -125,9 +130,10 @@ func fill(t *testing.T) (k kept) {
 		"API keys that were made up":                              {other.Text("api_key")},
 		"API keys that were chosen":                               {s.Key},
 		"webhook secrets":                                         {"planted-secret", made.Text("secret")},
-		"webhook URLs":                                            {"planted-path", "planted-query"},
+		"webhook URLs":                                            {"T0K3Nplanted9f8e7d", "planted-query"},
 		"events":                                                  {`"data":{"id":"` + card},
 		"deliveries: times, statuses, errors":                     {"connection refused"},
+		"what receivers answered, the first KiB":                  {"planted answer"},
 		"responses to calls with an idempotency key":              {`"card_balance":`},
 		"idempotency keys":                                        {"planted-key"},
 		"API calls: method, path, query, status":                  {"bin_id=planted-filter"},
