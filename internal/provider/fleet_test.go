@@ -173,7 +173,7 @@ func shortened(address string) string {
 	})
 }
 
-// changed names the attributes that differ.
+// changed names the attributes that differ, but for the opaque one.
 func changed(change *tfjson.Change) string {
 	before, _ := change.Before.(map[string]any)
 	after, _ := change.After.(map[string]any)
@@ -184,7 +184,7 @@ func changed(change *tfjson.Change) string {
 		if unknown[name] == true {
 			is = "?"
 		}
-		if is != was {
+		if is != was && name != "money_record" {
 			text += fmt.Sprintf(", %s %s to %s", name, was, is)
 		}
 	}
