@@ -84,7 +84,7 @@ func TestWalletDiagnosticBecomesCertain(t *testing.T) {
 		taken usd.Amount
 		says  string
 	}{
-		{120_00, "may not be payable: it takes 120.00 USD"},
+		{120_00, "may not be payable: it takes at least 120.00 USD"},
 		{40_00, "takes at least 160.00 USD"},
 	} {
 		s.AddPlannedSpend(step.taken, 0, 0)
