@@ -3,6 +3,7 @@
 package control
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract/openapi"
@@ -79,17 +80,17 @@ func audit(c *server.Call) (wire.Response, error) {
 }
 
 type requestView struct {
-	Method         string  `json:"method"`
-	Path           string  `json:"path"` // relative to the base address
-	Query          string  `json:"query"`
-	Status         int     `json:"status"`
-	IdempotencyKey *string `json:"idempotency_key"`
-	Replayed       bool    `json:"replayed"` // the response was that of an earlier call with the key
-	Time           string  `json:"time"`
-	DurationMS     float64 `json:"duration_ms"`
-	Run            string  `json:"run"`   // by which the client tells its processes apart; "": it does not
-	Error          string  `json:"error"` // the code of a refusal; "": it was none
-	Fault          string  `json:"fault"` // that it met, in words; "": none
+	Method         string      `json:"method"`
+	Path           string      `json:"path"` // relative to the base address
+	Query          string      `json:"query"`
+	Status         int         `json:"status"`
+	IdempotencyKey *string     `json:"idempotency_key"`
+	Replayed       bool        `json:"replayed"` // the response was that of an earlier call with the key
+	Time           string      `json:"time"`
+	DurationMS     json.Number `json:"duration_ms"`
+	Run            string      `json:"run"`   // by which the client tells its processes apart; "": it does not
+	Error          string      `json:"error"` // the code of a refusal; "": it was none
+	Fault          string      `json:"fault"` // that it met, in words; "": none
 }
 
 // listRequests shows the API calls so far, the oldest first.
@@ -105,7 +106,7 @@ func listRequests(c *server.Call) (wire.Response, error) {
 	}
 	data := make([]requestView, len(entries))
 	for i, e := range entries {
-		data[i] = requestView{e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time), float64(e.Duration.Microseconds()) / 1000, e.Run, e.Error, e.Fault}
+		data[i] = requestView{e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time), json.Number(requestlog.Milliseconds(e.Duration)), e.Run, e.Error, e.Fault}
 		if e.IdempotencyKey != "" {
 			data[i].IdempotencyKey = &e.IdempotencyKey
 		}

@@ -136,7 +136,7 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	if a.row != "" {
 		there.Fragment = form{r}.text(a.row)
 	}
-	http.Redirect(w, r, there.String(), http.StatusSeeOther) //nolint:gosec // a path of a page
+	http.Redirect(w, r, there.String(), http.StatusSeeOther)
 }
 
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {

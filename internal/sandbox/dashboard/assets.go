@@ -50,5 +50,5 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", types[path.Ext(file)])
 	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-	_, _ = w.Write(content) //nolint:gosec // embedded; there is nobody to tell when the reader went away
+	_, _ = w.Write(content) // embedded; there is nobody to tell when the reader went away
 }

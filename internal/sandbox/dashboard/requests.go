@@ -79,7 +79,7 @@ func took(d time.Duration) string {
 	case d >= 10*time.Millisecond:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	}
-	return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+	return fmt.Sprintf("%d.%d ms", d.Milliseconds(), d.Microseconds()/100%10)
 }
 
 func readRequests(v *view) (any, error) {
@@ -140,7 +140,7 @@ func (l requestList) Rows() (rows [][]string) {
 		for _, e := range append([]requestlog.Entry{r.Entry}, r.Earlier...) {
 			rows = append(rows, []string{
 				e.Time.Format(time.RFC3339Nano), e.Run, e.Method, cell(e.Path), cell(e.Query), strconv.Itoa(e.Status), e.Error,
-				fmt.Sprintf("%.3f", float64(e.Duration.Microseconds())/1000), e.CardID, cell(e.IdempotencyKey), strconv.FormatBool(e.Replayed),
+				requestlog.Milliseconds(e.Duration), e.CardID, cell(e.IdempotencyKey), strconv.FormatBool(e.Replayed),
 				strconv.FormatBool(e.Lost), strconv.FormatBool(e.Recovered), e.Fault,
 			})
 		}

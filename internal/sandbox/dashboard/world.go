@@ -131,7 +131,10 @@ func merchantNames(f form) map[string]any {
 }
 
 func reportSimulated(res wire.Response) notice {
-	var made struct{ Purchases, Declined int }
+	var made struct {
+		Purchases int `json:"purchases"`
+		Declined  int `json:"declined"`
+	}
 	_ = json.Unmarshal(res.Body, &made) // our own
 	return notice{Text: fmt.Sprintf("%d purchases were made, of which %d were declined; the clock has moved.", made.Purchases, made.Declined)}
 }

@@ -1,6 +1,7 @@
 package requestlog
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -66,4 +67,9 @@ func Forget(tx *store.Tx, accountID int64) error {
 		return err
 	}
 	return tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
+}
+
+// Milliseconds is a duration as a decimal number.
+func Milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%d.%03d", d.Milliseconds(), d.Microseconds()%1000)
 }

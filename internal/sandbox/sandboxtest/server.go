@@ -70,9 +70,10 @@ func Start(t testing.TB, options ...func(*Options)) *Server {
 		handler = o.Wrap(handler)
 	}
 	disconnect, endStreams := func() {}, func() {}
-	if o.Direct {
+	switch {
+	case o.Direct:
 		s.Client = &Client{process.Address{URL: "http://sandbox/api/v1", Key: box.APIKey()}, t, Direct(handler)}
-	} else {
+	default:
 		server := httptest.NewUnstartedServer(handler)
 		if o.Dashboard {
 			dashboard, err := box.Dashboard("http://" + server.Listener.Addr().String())

@@ -277,16 +277,17 @@ func shownURL(address string) string {
 	if err != nil {
 		return ""
 	}
-	shown := u.Scheme + "://" + requestlog.Clean(u.Host)
+	parts := []string{u.Scheme + "://" + requestlog.Clean(u.Host)}
 	for segment := range strings.SplitSeq(strings.Trim(u.Path, "/"), "/") {
 		switch {
 		case segment == "":
 		case plainSegment.MatchString(segment):
-			shown += "/" + segment
+			parts = append(parts, segment)
 		default:
-			shown += "/…"
+			parts = append(parts, "…")
 		}
 	}
+	shown := strings.Join(parts, "/")
 	if u.RawQuery != "" {
 		shown += "?…"
 	}
