@@ -219,6 +219,7 @@ func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.s = acctest.Start(t, contract.RequestsOnly())
+	f.s.Quirks(nil) // each page is asked for once
 	f.apply(object{"amount": 60})
 	f.account = object{"max_retries": 0}
 	// The reading before the transfer succeeds, those after it fail.

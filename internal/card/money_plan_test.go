@@ -94,6 +94,7 @@ func TestKilledReplacementIsNamed(t *testing.T) {
 		t.Run(settings, func(t *testing.T) {
 			t.Parallel()
 			m := newMoney(t, "honoured", settings)
+			m.s.Quirks(nil) // lists say how many cards there are
 			lines := "for_each = toset([\"search\", \"social\", \"video\"])\n  label = each.key\n  amount = 60\n  lifecycle {\n    create_before_destroy = true\n  }"
 			m.apply(lines)
 			known := map[string]bool{}

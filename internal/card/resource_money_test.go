@@ -278,6 +278,7 @@ func TestUndecidedMovementIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.s = acctest.Start(t, contract.RequestsOnly())
+	f.s.Quirks(nil) // each page is asked for once
 	f.apply(object{"amount": 60})
 	f.account = object{"max_retries": 0}
 	fault(f.s, "GET", "/transactions", "before", 1, "pass")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,7 +30,7 @@ func accountBlock(s *acctest.Service) string {
 }
 
 // A service that quotes what it was sent makes no secret known: neither the
-// user's own, nor a token in the URL.
+// user's own, nor a token in the URL. Of its answer the code alone is told.
 func TestServiceThatQuotesTheRequest(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int{"refused": 400, "conflict": 409, "not known": 500, "in no JSON": 418} {
@@ -61,7 +62,7 @@ func TestServiceThatQuotesTheRequest(t *testing.T) {
 			w.Write("main.tf", withSecrets)
 			code, output := w.Run("apply", "-no-color", "-auto-approve")
 			_, errors, _ := strings.Cut(output, "Creating...") // what precedes is the user's own plan
-			if quotes := strings.Contains(errors, "cannot take"); code == 0 || quotes != (status != 418) {
+			if code == 0 || strings.Contains(errors, "cannot take") || !strings.Contains(errors, strconv.Itoa(status)) {
 				t.Errorf("the apply ended with %d:\n%s", code, output)
 			}
 			if strings.Contains(errors, "hush") {
