@@ -184,7 +184,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 		return nil
 	}
 	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", api.Secret(service.APIKey())
-	settings.Transport = service.Transport()
+	settings.Transport = handlerTransport{service.Handler()}
 	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
 	return service
 }

@@ -63,7 +63,6 @@ type Sandbox struct {
 	handler  http.Handler
 	wall     func() time.Time
 	begun    seed.Begun
-	served   []*http.Server // in memory
 }
 
 // Open opens the service in a file, or begins one, and delivers its events
@@ -198,9 +197,6 @@ func (s *Sandbox) Lost() <-chan struct{} { return s.db.Lost() }
 // not delivered then are delivered when the file is opened again.
 func (s *Sandbox) Close() error {
 	s.cancel()
-	for _, server := range s.served {
-		_ = server.Close() // of its own connections in memory
-	}
 	s.worker.Close()
 	err := s.recorder.Close()
 	select {
