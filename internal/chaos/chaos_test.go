@@ -89,7 +89,7 @@ func newScenarioOf(t *testing.T, n uint64) *scenario {
 func TestSeedsRepeat(t *testing.T) {
 	t.Parallel()
 	if sandboxtest.WithQuirks() {
-		t.Skip("a quirk may ask for a page twice, by what another card has shown")
+		t.Skip("with all quirks together, the calls of two runs differ")
 	}
 	for n := range uint64(3) {
 		var traces []uint64
