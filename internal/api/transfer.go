@@ -158,6 +158,10 @@ func (c *Client) lookFirst(ctx context.Context, m Movement) (sight, error) {
 		s, status, err := c.ReadSnapshot(ctx, m.CardID, nil)
 		return sight{snapshot: s, status: status, decision: reconcile.Decision{Verdict: reconcile.Send}}, err
 	case m.Record.Pending != nil:
+		asked := m.Movement
+		if asked.Range = nil; asked != m.Record.Pending.Movement() {
+			return sight{}, errors.New("another movement on it is still undecided")
+		}
 		if err := c.letCommit(ctx, *m.Record.Pending); err != nil {
 			return sight{}, err
 		}

@@ -465,3 +465,16 @@ func TestForesee(t *testing.T) {
 		})
 	}
 }
+
+// While a movement is undecided, no other one is sent.
+func TestMoveBesideAPendingOne(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
+	open := record.Undecided(reconcile.Movement{Delta: 2 * step}, record.Anchor, reconcile.Explanation{}, service.clock.Now())
+	transfer, err := service.client(t).Move(t.Context(), move(card.ID, step, &open))
+	if err == nil || len(service.keys()) != 0 || transfer.Record.Pending == nil {
+		t.Errorf("%+v, %v after %d requests", transfer, err, len(service.keys()))
+	}
+}
