@@ -108,8 +108,8 @@ func TestBlocksRun(t *testing.T) {
 	if os.Getenv("TF_ACC") == "" || acctest.CLI() == "" {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
-	if !acctest.Has("1.11.0", "1.11.0") {
-		t.Skip("NOT RUN: the guides are written for Terraform 1.11 and OpenTofu 1.11, and later")
+	if !acctest.Has("1.11.0", "1.12.0") {
+		t.Skip("NOT RUN: the guides are written for Terraform 1.11 and OpenTofu 1.12, and later")
 	}
 	readme := reader(t)
 	guides := append(slices.Clone(readme), "TF_CLI_CONFIG_FILE="+mirror(t))
