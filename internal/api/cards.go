@@ -87,15 +87,16 @@ type CardPage struct {
 	Total   *int // cards in all pages; nil when the service does not say
 }
 
-// size is how many cards a full page has, whatever the service says.
-func (p CardPage) size() int {
+// Size is how many cards a full page has, whatever the service says.
+func (p CardPage) Size() int {
 	if p.PerPage <= 0 || p.Total != nil && len(p.Data) < min(p.PerPage, *p.Total) {
 		return len(p.Data)
 	}
 	return p.PerPage
 }
 
-const maxPerPage = 100
+// MaxPerPage is the most that a page holds (API §4).
+const MaxPerPage = 100
 
 // requiredOfCard lists what every card of a response must have: one without its
 // BIN or limit must not read as a card that has changed.
@@ -148,6 +149,17 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 			},
 		})
 		if err != nil || !c.statuses.isStale(card, c.clock.Now()) || c.clock.Wait(ctx, visibleDelay) != nil {
+			return card, err
+		}
+	}
+}
+
+// AwaitCard reads a card that the service may not show yet, for half a minute.
+func (c *Client) AwaitCard(ctx context.Context, id string) (CardSummary, error) {
+	const longest = 30 * time.Second
+	for waited := time.Duration(0); ; waited += visibleDelay {
+		card, err := c.GetCard(ctx, id)
+		if !IsNotFound(err) || waited >= longest || c.clock.Wait(ctx, visibleDelay) != nil {
 			return card, err
 		}
 	}

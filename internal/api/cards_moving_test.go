@@ -1,46 +1,87 @@
 package api_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
 
+// movingService lists cards that come and go, and counts the requests.
+type movingService struct {
+	cards   []api.CardListItem // newest first
+	onePage bool               // knows no pages
+	cap     int                // of per_page
+	short   []int              // pages that lack three cards
+	lists   int
+	hook    func(r *http.Request) // before each response
+}
+
+// newMovingService has n active cards.
+func newMovingService(n int) *movingService {
+	s := &movingService{cap: api.MaxPerPage}
+	for i := range n {
+		s.cards = append(s.cards, activeCard(i))
+	}
+	return s
+}
+
+func activeCard(i int) api.CardListItem {
+	return api.CardListItem{ID: fmt.Sprintf("card_%d", i), BinID: "bin_1", Status: api.StatusActive}
+}
+
+func (s *movingService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.lists++
+	if s.hook != nil {
+		s.hook(r)
+	}
+	shown, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	number := shown
+	if s.onePage {
+		number = 1
+	}
+	low := min((number-1)*s.cap, len(s.cards))
+	data := s.cards[low:min(low+s.cap, len(s.cards))]
+	if slices.Contains(s.short, number) {
+		data = data[3:]
+	}
+	write(w, 200, map[string]any{"data": data, "page": shown, "per_page": s.cap, "total": len(s.cards)})
+}
+
 // activeIDs returns the ids of the active cards, and how many requests that took.
-func (s *fleetService) activeIDs(t *testing.T, client *api.Client) ([]string, int) {
+func (s *movingService) activeIDs(t *testing.T) ([]string, int) {
 	t.Helper()
-	before := s.calls()
 	var ids []string
-	for card, err := range client.Cards(t.Context(), api.CardFilter{Status: api.StatusActive}) {
+	for card, err := range newClient(t, s, unlimited).Cards(t.Context(), api.CardFilter{Status: api.StatusActive}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, card.ID)
 	}
-	return ids, s.calls() - before
+	return ids, s.lists
 }
 
 // beforePage runs once, when a page is asked for.
-func (s *fleetService) beforePage(number int, change func()) {
+func (s *movingService) beforePage(number int, change func()) {
 	done, earlier := false, s.hook
 	s.hook = func(r *http.Request) {
 		if earlier != nil {
 			earlier(r)
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		if !done && r.URL.Query().Get("page") == fmt.Sprint(number) {
 			done = true
 			change()
 		}
 	}
+}
+
+func unlimited(c *api.Config) {
+	c.Limits = api.Limits{RequestsPerMinute: 1 << 20, RequestsPerHour: 1 << 20}
 }
 
 // A card that leaves the filter between two pages moves all that follow, and one
@@ -62,10 +103,7 @@ func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := newFleetService(0)
-			for i := range 450 {
-				service.cards = append(service.cards, activeCard(i))
-			}
+			service := newMovingService(450)
 			want := service.cards[test.leave:]
 			var stay []string
 			for _, card := range want {
@@ -77,7 +115,7 @@ func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 					service.cards = slices.Insert(service.cards, 0, activeCard(1000+i))
 				}
 			})
-			got, requests := service.activeIDs(t, newClient(t, service, unlimited))
+			got, requests := service.activeIDs(t)
 			got = slices.DeleteFunc(got, func(id string) bool { return !slices.Contains(stay, id) })
 			if !slices.Equal(got, stay) {
 				t.Errorf("%d of the %d cards that stay are listed, each once and in order", len(got), len(stay))
@@ -89,20 +127,13 @@ func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 	}
 }
 
-func activeCard(i int) api.CardListItem {
-	return api.CardListItem{ID: fmt.Sprintf("card_%d", i), BinID: "bin_1", Status: api.StatusActive}
-}
-
 // Whatever comes and goes between requests, a card that stays is listed.
 func TestCardsThatStayAreListed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		service := newFleetService(0)
+		service := newMovingService(r.IntN(60))
 		service.cap = 1 + r.IntN(10)
-		for i := range r.IntN(60) {
-			service.cards = append(service.cards, activeCard(i))
-		}
 		all, next := slices.Clone(service.cards), 1000
 		service.hook = func(*http.Request) {
 			if r.IntN(3) > 0 {
@@ -117,7 +148,7 @@ func TestCardsThatStayAreListed(t *testing.T) {
 				service.cards = slices.Delete(slices.Clone(service.cards), i, i+1)
 			}
 		}
-		got, _ := service.activeIDs(t, newClient(t, service, unlimited))
+		got, _ := service.activeIDs(t)
 		for _, card := range service.cards {
 			if slices.Contains(all, card) && !slices.Contains(got, card.ID) {
 				t.Fatalf("seed %d: %s stays and is not listed", seed, card.ID)
@@ -134,12 +165,9 @@ func TestCardsThatStayAreListed(t *testing.T) {
 func TestShortPagesInTheMiddleAreListed(t *testing.T) {
 	t.Parallel()
 	for _, short := range [][]int{{2}, {2, 3}, {1, 3}} {
-		service := newFleetService(0)
-		for i := range 450 {
-			service.cards = append(service.cards, activeCard(i))
-		}
+		service := newMovingService(450)
 		service.short = short
-		got, requests := service.activeIDs(t, newClient(t, service, unlimited))
+		got, requests := service.activeIDs(t)
 		if want := 450 - 3*len(short); len(got) != want || requests > 12 {
 			t.Errorf("pages %d are short: %d cards of %d after %d requests", short, len(got), want, requests)
 		}
@@ -164,39 +192,32 @@ func TestCardsThatNeverHoldStill(t *testing.T) {
 	}
 }
 
-// A card is not gone because it moved while all cards were listed.
-func TestInventoryOfMovingCards(t *testing.T) {
+// A card is not gone because it moved while all cards were listed. A listing that
+// repeats its first page is not complete.
+func TestWalkOfMovingCards(t *testing.T) {
 	t.Parallel()
-	service := newFleetService(0)
-	service.everyStatus = true
-	for i := range 250 {
-		service.cards = append(service.cards, activeCard(i))
+	walk := func(service http.Handler, filter api.CardFilter) (ids []string, complete bool) {
+		complete, err := newClient(t, service, unlimited).WalkCards(t.Context(), filter, func(card api.CardListItem) bool {
+			ids = append(ids, card.ID)
+			return true
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return ids, complete
 	}
-	service.beforePage(2, func() { service.cards = slices.Clone(service.cards[1:]) })
+	service := newMovingService(250)
+	service.beforePage(2, func() { service.cards = service.cards[1:] })
 	service.beforePage(3, func() { service.cards = slices.Insert(slices.Clone(service.cards), 0, activeCard(1000)) })
-	cards, err := newClient(t, service, unlimited).Inventory(t.Context(), time.Time{})
-	if _, listed := cards["card_100"]; err != nil || !listed {
-		t.Errorf("card_100 is listed: %t, %v", listed, err)
+	if ids, complete := walk(service, api.CardFilter{}); !complete || !slices.Contains(ids, "card_100") {
+		t.Errorf("complete: %t, and card_100 is listed: %t", complete, slices.Contains(ids, "card_100"))
 	}
 	service.onePage = true
-	clock := newFakeClock()
-	if cards, err := newClient(t, service, on(clock)).Inventory(t.Context(), clock.Now().Add(-1)); err == nil || errors.Is(err, t.Context().Err()) {
-		t.Errorf("a page that repeats makes an inventory of %d cards", len(cards))
+	if ids, complete := walk(service, api.CardFilter{}); complete {
+		t.Errorf("a page that repeats makes a list of %d cards", len(ids))
 	}
-}
-
-// The pages that a refresh shares may be from different moments too.
-func TestRefreshOfMovingFleet(t *testing.T) {
-	t.Parallel()
-	service := newFleetService(1000)
-	changed := slices.Clone(service.cards)
-	service.beforePage(5, func() {
-		changed[0].Status = api.StatusTerminated
-		service.cards = changed
-	})
-	client := newClient(t, service, unlimited)
-	refresh(t, client, service.cards[1:], 1)
-	if got := service.calls(); got > 70 {
-		t.Errorf("%d requests", got)
+	unpaged := respond(200, `{"data":[{"id":"card_9","status":"active","balance":1,"bin_id":"b","spending_limit":1}]}`)
+	if ids, complete := walk(unpaged, api.CardFilter{}); complete {
+		t.Errorf("taken for complete: %q", ids)
 	}
 }

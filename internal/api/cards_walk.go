@@ -21,7 +21,7 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 		if filter.Status != StatusTerminated {
 			l.own = slices.DeleteFunc(c.issues.newCards(c.clock.Now()), func(card CardListItem) bool { return !filter.hasBIN(card) })
 		}
-		if _, err := c.walkCards(ctx, filter, func(card CardListItem) bool { return l.list(ctx, card) }); err != nil {
+		if _, err := c.WalkCards(ctx, filter, func(card CardListItem) bool { return l.list(ctx, card) }); err != nil {
 			yield(CardListItem{}, err)
 			return
 		}
@@ -82,12 +82,12 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 	return f.BinID == "" || strings.EqualFold(card.BinID, f.BinID)
 }
 
-// walkCards calls visit for each card until it says no, and reports whether the
+// WalkCards calls visit for each card until it says no, and reports whether the
 // pages held as many cards as the service counts.
-func (c *Client) walkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
+func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
 	w := cardWalk{seen: map[string]bool{}, number: 1}
 	for !w.ended {
-		page, err := c.ListCards(ctx, filter, Page{Number: w.number, PerPage: maxPerPage})
+		page, err := c.ListCards(ctx, filter, Page{Number: w.number, PerPage: MaxPerPage})
 		if err != nil {
 			return false, err
 		}
@@ -128,7 +128,7 @@ const maxCardPages = 1_000
 // which page is next.
 func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	if w.requests++; w.requests == 1 {
-		w.size = max(1, page.size())
+		w.size = max(1, page.Size())
 	}
 	if w.requests > maxCardPages {
 		return nil, fmt.Errorf("list cards: the list has no end: %d pages were read, and each leads to another; check base_url, and report it to the service's support", maxCardPages)

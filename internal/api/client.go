@@ -36,8 +36,6 @@ type Client struct {
 	ownMoves      ownMoves
 	// transactionForm is how the service has last answered a list of transactions.
 	transactionForm atomic.Int32
-	fleet           *fleet
-	inventory       inventory
 }
 
 // New returns a client. Its error is a *ConfigError.
@@ -51,7 +49,7 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
-	c := &Client{
+	return &Client{
 		base:      base,
 		transport: transportFor(config.Transport),
 		header: func(h http.Header) {
@@ -71,10 +69,11 @@ func New(config Config) (*Client, error) {
 		health:        &health{clock: config.Clock},
 		cardLocks:     newLockTable(),
 		issues:        newIssueTracker(),
-	}
-	c.fleet = newFleet(c)
-	return c, nil
+	}, nil
 }
+
+// Clock is what the client tells the time by.
+func (c *Client) Clock() Clock { return c.clock }
 
 // HasWritten reports whether this client has begun a call that changes something.
 func (c *Client) HasWritten() bool { return c.written.Load() }

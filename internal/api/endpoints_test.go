@@ -70,9 +70,6 @@ func TestEndpointsOfACard(t *testing.T) {
 	if got := must[api.CardSummary](t)(client.GetCard(ctx, card.ID)); got != card.CardSummary {
 		t.Errorf("summary %+v, want %+v", got, card.CardSummary)
 	}
-	if got := must[api.RefreshedCard](t)(client.RefreshCard(ctx, card.ID, card.Status, nil)); got.CardListItem != card.CardListItem {
-		t.Errorf("refreshed %+v, want %+v", got, card.CardListItem)
-	}
 	plain := must[api.Issuance](t)(client.IssueCard(ctx, api.IssueCardRequest{BinID: bins[1].ID, Amount: 50 * usd.Dollar}))
 	if plain.Card.AutoFreezeAt != nil || len(plain.Card.Metadata) != 0 || plain.Card.SpendingLimit == 0 {
 		t.Errorf("issued %+v", plain)

@@ -170,7 +170,7 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
 	var cards []CardListItem
 	old, wanted := 0, r.wanted()
-	_, err := r.client.walkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
+	_, err := r.client.WalkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
 		switch {
 		case r.baseline.ids[card.ID]:
 			old++

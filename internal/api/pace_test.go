@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,82 +121,4 @@ func TestRefusalOfCreatesOrDetailsPausesNothingElse(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A small share of the limits makes pages arrive over minutes. They are worth
-// more then, and are not thrown away before anybody has read them.
-func TestRefreshWithASmallShareOfTheLimits(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		perMinute, gone, most int
-		took                  time.Duration
-	}{
-		"25 a minute":                     {perMinute: 25, most: 32, took: 3 * time.Minute},
-		"5 a minute":                      {perMinute: 5, most: 32, took: 9 * time.Minute},
-		"25 a minute, some are not there": {perMinute: 25, gone: 30, most: 66, took: 5 * time.Minute},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				service := newFleetService(3000)
-				service.latency = 50 * time.Millisecond
-				asked := slices.Clone(service.cards)
-				for i := range test.gone {
-					service.cards[i*100].Status = api.StatusTerminated
-				}
-				client := newInMemoryClient(t, service, func(c *api.Config) { c.Limits.RequestsPerMinute = test.perMinute })
-				began := time.Now()
-				var wg sync.WaitGroup
-				for reader := range 10 {
-					wg.Go(func() {
-						for i := reader; i < len(asked); i += 10 {
-							time.Sleep(10 * time.Millisecond) // what Terraform takes for a card
-							if _, err := client.RefreshCard(t.Context(), asked[i].ID, asked[i].Status, nil); err != nil {
-								t.Error(err)
-							}
-						}
-					})
-				}
-				wg.Wait()
-				if took := time.Since(began); service.calls() > test.most || took > test.took {
-					t.Errorf("%d requests in %s, want at most %d in %s", service.calls(), took, test.most, test.took)
-				}
-			})
-		})
-	}
-}
-
-// Pages that were on their way when nobody waited for them any more are asked
-// for again, and those that had arrived are kept.
-func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		service := newFleetService(2000)
-		service.latency = 50 * time.Millisecond
-		client := newInMemoryClient(t, service, func(c *api.Config) { c.Limits.RequestsPerMinute = 10 })
-		ctx, interrupt := context.WithTimeout(t.Context(), 30*time.Second) // while pages wait for the limits
-		defer interrupt()
-		var wg sync.WaitGroup
-		for _, card := range service.cards[:10] {
-			wg.Go(func() { _, _ = client.RefreshCard(ctx, card.ID, card.Status, nil) })
-		}
-		wg.Wait()
-		refresh(t, client, service.cards, 10)
-		if service.calls() > 32 {
-			t.Errorf("%d requests, %d of them for lists", service.calls(), service.lists)
-		}
-	})
-}
-
-func newInMemoryClient(t *testing.T, service http.Handler, options ...func(*api.Config)) *api.Client {
-	t.Helper()
-	config := api.Config{BaseURL: "https://cards.example.com/api/v1", APIKey: testKey, Transport: inMemory{service}}
-	for _, option := range options {
-		option(&config)
-	}
-	client, err := api.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
@@ -19,10 +18,9 @@ func TestPanicIsAnErrorWithoutItsValue(t *testing.T) {
 	t.Parallel()
 	type value struct{ pan string }
 	for name, call := range map[string]func(context.Context, *api.Client) error{
-		"a card":    func(ctx context.Context, c *api.Client) error { _, err := c.GetCard(ctx, "card_1"); return err },
-		"all cards": func(ctx context.Context, c *api.Client) error { _, err := c.Inventory(ctx, time.Time{}); return err },
-		"details":   func(ctx context.Context, c *api.Client) error { _, err := c.CardDetails(ctx, "card_1"); return err },
-		"a freeze":  func(ctx context.Context, c *api.Client) error { _, err := c.FreezeCard(ctx, "card_1"); return err },
+		"a card":   func(ctx context.Context, c *api.Client) error { _, err := c.GetCard(ctx, "card_1"); return err },
+		"details":  func(ctx context.Context, c *api.Client) error { _, err := c.CardDetails(ctx, "card_1"); return err },
+		"a freeze": func(ctx context.Context, c *api.Client) error { _, err := c.FreezeCard(ctx, "card_1"); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -38,18 +36,3 @@ func TestPanicIsAnErrorWithoutItsValue(t *testing.T) {
 		})
 	}
 }
-
-// A refresh whose shared pages meet a bug reads the card by itself.
-func TestPanicBesideARefresh(t *testing.T) {
-	t.Parallel()
-	client := newClient(t, &script{steps: []http.HandlerFunc{respond(200, cardBody)}}, on(panickingClock{newFakeClock()}))
-	refreshed, err := client.RefreshCard(t.Context(), "card_1", api.StatusActive, func(context.Context, bool) error { return nil })
-	if err != nil || refreshed.ID != "card_1" {
-		t.Errorf("read %+v, %v", refreshed, err)
-	}
-}
-
-// panickingClock cannot wait for others.
-type panickingClock struct{ *fakeClock }
-
-func (panickingClock) Wait(context.Context, time.Duration) error { panic(planted) }

@@ -35,7 +35,7 @@ func (r *transactionReader) read(ctx context.Context, number int) ([][]Transacti
 		}
 		// A short first page is the last one, or the service has its own idea of
 		// a full page: the second tells.
-		r.full = number > 1 || len(page) >= maxPerPage
+		r.full = number > 1 || len(page) >= MaxPerPage
 		return [][]Transaction{page}, err
 	}
 	if r.ahead == 1 {

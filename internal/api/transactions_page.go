@@ -67,7 +67,7 @@ func isBadRequest(err error) bool {
 func (p *transactionPages) ask(ctx context.Context, form transactionForm, number int) ([]Transaction, error) {
 	query := url.Values{"page": {strconv.Itoa(number)}}
 	if form.perPage {
-		query.Set("per_page", strconv.Itoa(maxPerPage))
+		query.Set("per_page", strconv.Itoa(MaxPerPage))
 	}
 	setQuery(query, "card_id", p.filter.CardID)
 	setQuery(query, "type", string(p.filter.Type))

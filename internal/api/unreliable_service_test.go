@@ -36,20 +36,6 @@ func TestHonouredKeyThatIsNeverAnswered(t *testing.T) {
 	}
 }
 
-// A listing that repeats its first page and counts nothing is not complete.
-func TestInventoryOfAServiceWithoutPages(t *testing.T) {
-	t.Parallel()
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		respond(200, `{"data":[{"id":"card_9","status":"active","balance":1,"bin_id":"b","spending_limit":1}]}`)(w, r)
-	})
-	clock := newFakeClock()
-	client := newClient(t, handler, on(clock))
-	cards, err := client.Inventory(t.Context(), clock.Now().Add(-time.Second))
-	if err == nil {
-		t.Errorf("taken for complete: %v", cards)
-	}
-}
-
 // whileWaiting lets something happen in the first wait of five seconds.
 type whileWaiting struct {
 	*fakeClock

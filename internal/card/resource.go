@@ -54,7 +54,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 	if request.Label == "" {
-		request.Label, request.GeneratedLabel = generatedLabel(r.session.Client.Now()), true
+		request.Label, request.GeneratedLabel = generatedLabel(r.session.Client.Clock().Now()), true
 	}
 	began, _ := r.session.Client.ServiceTime()
 	issued, err := r.issue(ctx, newCard(ctx, config, plan), request)

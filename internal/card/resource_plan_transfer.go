@@ -120,7 +120,7 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	}
 	now, tells := p.resource.session.Client.ServiceTime()
 	if !tells {
-		now = p.resource.session.Client.Now()
+		now = p.resource.session.Client.Clock().Now()
 	}
 	switch left := lastDay.AddDate(0, 0, 1).Sub(now); {
 	case left <= 0:

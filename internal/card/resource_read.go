@@ -95,7 +95,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, private privateSta
 	client, id := r.session.Client, m.ID.ValueString()
 	read := client.GetCard
 	if !m.CreatedAt.IsNull() {
-		card, err := client.RefreshCard(ctx, id, api.CardStatus(m.Status.ValueString()), func(ctx context.Context, unlisted bool) error {
+		card, err := r.session.Cards.Read(ctx, id, api.CardStatus(m.Status.ValueString()), func(ctx context.Context, unlisted bool) error {
 			return r.session.CheckOwner(ctx, id, private.account(), unlisted)
 		})
 		if err == nil {

@@ -60,7 +60,7 @@ func (a Account) isRecorded() bool { return a.Fingerprint != "" || len(a.Address
 
 // Meet notes that a card of the state is dealt with in this session, and what is
 // known of the account that owns it.
-func (s *Session) Meet(id string, owner Account) { s.cards.Store(id, owner) }
+func (s *Session) Meet(id string, owner Account) { s.met.Store(id, owner) }
 
 // NotGoneError says why a card that the service calls missing is not known to
 // be gone.
@@ -88,13 +88,13 @@ func (s *Session) IsNew(created time.Time) bool {
 // be shown. Every other error leaves the card as it is; a *NotGoneError says
 // which sign is missing.
 func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, known Account) error {
-	cards, err := s.Client.Inventory(ctx, s.Client.Now())
+	cards, err := s.Cards.All(ctx, s.Client.Clock().Now())
 	if err != nil {
 		return err
 	}
 	switch item, listed := cards[id]; {
 	case listed && item.Status == api.StatusTerminated:
-		s.cards.Delete(id)
+		s.met.Delete(id)
 		return nil
 	case listed:
 		return &NotGoneError{Reason: "The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD."}
@@ -102,7 +102,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	account, err := s.Account(ctx)
 	same := err == nil && account.Same(known)
 	met, found, ours := 0, 0, 0
-	s.cards.Range(func(key, value any) bool {
+	s.met.Range(func(key, value any) bool {
 		other, _ := key.(string)
 		owner, _ := value.(Account)
 		if other == id {
@@ -135,7 +135,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	if s.IsNew(created) {
 		return &NotGoneError{Reason: "It was issued only minutes ago, and the service may not show it everywhere yet."}
 	}
-	s.cards.Delete(id)
+	s.met.Delete(id)
 	return nil
 }
 
@@ -160,12 +160,12 @@ func (s *Session) CheckOwner(ctx context.Context, id string, owner Account, unli
 	if err != nil || account.Same(owner) {
 		return nil //nolint:nilerr // the card itself is asked for then
 	}
-	cards, err := s.Client.Inventory(ctx, time.Time{})
+	cards, err := s.Cards.All(ctx, time.Time{})
 	if err != nil {
 		return nil //nolint:nilerr // likewise
 	}
 	_, known := cards[id]
-	s.cards.Range(func(other, _ any) bool {
+	s.met.Range(func(other, _ any) bool {
 		text, _ := other.(string)
 		_, listed := cards[text]
 		known = known || listed
@@ -192,32 +192,20 @@ func (s *Sandbox) notTheCards() string {
 // no state of this run has, where pages that were read anyway show it: a run that
 // was cut off while it replaced the card may have left it.
 func (s *Session) Successor(id, label string) (api.CardListItem, bool) {
-	alike := slices.DeleteFunc(s.Client.LabelledAlike(label), func(card api.CardListItem) bool { return card.ID == id })
+	alike := slices.DeleteFunc(s.Cards.LabelledSoFar(label), func(card api.CardListItem) bool { return card.ID == id })
 	if len(alike) != 1 { // of several, the label tells nothing
 		return api.CardListItem{}, false
 	}
-	_, met := s.cards.Load(alike[0].ID)
+	_, met := s.met.Load(alike[0].ID)
 	return alike[0], !met
 }
 
-// LiveCards returns the active and frozen cards that bear a label, listed once
-// per session, without those of the state that the session has met.
+// LiveCards returns the active and frozen cards that bear a label, without those of
+// the state that the session has met.
 func (s *Session) LiveCards(ctx context.Context, label string) ([]api.CardListItem, error) {
-	byLabel, err := s.live.get(ctx, func(ctx context.Context) (map[string][]api.CardListItem, error) {
-		byLabel := map[string][]api.CardListItem{}
-		for _, status := range []api.CardStatus{api.StatusActive, api.StatusFrozen} {
-			for card, err := range s.Client.Cards(ctx, api.CardFilter{Status: status}) {
-				if err != nil {
-					return nil, err
-				}
-				label := api.CanonicalLabel(card.Label)
-				byLabel[label] = append(byLabel[label], card)
-			}
-		}
-		return byLabel, nil
-	})
-	return slices.DeleteFunc(slices.Clone(byLabel[api.CanonicalLabel(label)]), func(card api.CardListItem) bool {
-		_, met := s.cards.Load(card.ID)
+	cards, err := s.Cards.Labelled(ctx, label)
+	return slices.DeleteFunc(cards, func(card api.CardListItem) bool {
+		_, met := s.met.Load(card.ID)
 		return met
 	}), err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/fleet"
 )
 
 // Session holds the client of one provider configuration and what is worth
@@ -18,6 +19,8 @@ import (
 type Session struct {
 	// Client is nil while the provider's configuration is not known yet.
 	Client *api.Client
+	// Cards reads many cards at once; nil like Client.
+	Cards *fleet.Fleet
 	// Sandbox is nil where the client speaks to a service elsewhere.
 	Sandbox *Sandbox
 	// WalletCheck is what the provider configuration asks for.
@@ -25,11 +28,10 @@ type Session struct {
 
 	bins    fetchedOnce[[]api.Bin]
 	account fetchedOnce[Account]
-	live    fetchedOnce[map[string][]api.CardListItem] // by label
 	spend   spend
 	issuing *issuing
 	labels  sync.Map
-	cards   sync.Map    // the ids of the cards in the state that this session has met
+	met     sync.Map    // the ids of the cards in the state that this session has met
 	foreign atomic.Bool // cards of the state were found to be another account's
 
 	endpoints endpoints
@@ -43,7 +45,13 @@ type Sandbox struct {
 
 // New returns the session of a configured provider, or with nil that of a
 // provider whose configuration depends on values known only after apply.
-func New(client *api.Client) *Session { return &Session{Client: client, issuing: newIssuing()} }
+func New(client *api.Client) *Session {
+	s := &Session{Client: client, issuing: newIssuing()}
+	if client != nil {
+		s.Cards = fleet.New(client)
+	}
+	return s
+}
 
 // From reads the provider data that a Configure method receives. It returns nil
 // while Terraform only validates.

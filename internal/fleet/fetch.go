@@ -1,4 +1,4 @@
-package api
+package fleet
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
@@ -21,7 +22,8 @@ type fetch struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	waiters int
-	single  bool // nobody joined the batch, so no page was fetched
+	single  bool  // nobody joined the batch, so no page was fetched
+	err     error // unless nobody has waited to the end
 }
 
 // start runs a fetch on the side. The fleet is locked here, but not in run.
@@ -38,7 +40,7 @@ func (l *listing) start(ctx context.Context, run func(context.Context, *fetch) e
 		l.fleet.mu.Lock()
 		defer l.fleet.mu.Unlock()
 		if err != nil && detached.Err() == nil {
-			l.closed = true
+			l.closed, f.err = true, err
 		}
 		l.fetch = nil
 		close(f.done)
@@ -46,7 +48,7 @@ func (l *listing) start(ctx context.Context, run func(context.Context, *fetch) e
 }
 
 // wait lets go of the fleet until the fetch is done or ctx ends.
-func (f *fetch) wait(ctx context.Context, fleet *fleet) (single bool) {
+func (f *fetch) wait(ctx context.Context, fleet *Fleet) {
 	f.waiters++
 	fleet.wait(func() {
 		select {
@@ -58,11 +60,10 @@ func (f *fetch) wait(ctx context.Context, fleet *fleet) (single bool) {
 	if f.waiters == 0 {
 		f.cancel()
 	}
-	return f.single
 }
 
 func (l *listing) fetchBatch(ctx context.Context, f *fetch) error {
-	if err := l.fleet.client.clock.Wait(ctx, batchWindow); err != nil {
+	if err := l.fleet.clock.Wait(ctx, batchWindow); err != nil {
 		return err
 	}
 	l.fleet.mu.Lock()
@@ -80,9 +81,9 @@ func (l *listing) fetchFirst(ctx context.Context, _ *fetch) error {
 
 // fetchMissing is made and started with the fleet locked; of an earlier fetch
 // that was interrupted some pages may have arrived.
-func (l *listing) fetchMissing(pages int) func(context.Context, *fetch) error {
+func (l *listing) fetchMissing() func(context.Context, *fetch) error {
 	var missing []int
-	for number := 1; number <= pages; number++ {
+	for number := 1; number <= l.pages; number++ {
 		if !l.fetched[number] {
 			missing = append(missing, number)
 		}
@@ -93,7 +94,7 @@ func (l *listing) fetchMissing(pages int) func(context.Context, *fetch) error {
 		for _, number := range missing {
 			group.Go(func() (err error) {
 				defer crash.Catch(&err)
-				return l.fetchPage(ctx, number, func(page CardPage) bool { return l.add(number, page) })
+				return l.fetchPage(ctx, number, func(page api.CardPage) bool { return l.addPage(number, page) })
 			})
 		}
 		return group.Wait()
@@ -101,15 +102,33 @@ func (l *listing) fetchMissing(pages int) func(context.Context, *fetch) error {
 }
 
 // fetchPage gets one page and adds it. After a write nobody uses it any more.
-func (l *listing) fetchPage(ctx context.Context, number int, add func(CardPage) bool) error {
-	c := l.fleet.client
-	page, err := c.ListCards(ctx, CardFilter{Status: l.status}, Page{Number: number, PerPage: maxPerPage})
-	l.fleet.mu.Lock()
-	defer l.fleet.mu.Unlock()
+func (l *listing) fetchPage(ctx context.Context, number int, add func(api.CardPage) bool) error {
+	f := l.fleet
+	page, err := f.source.ListCards(ctx, api.CardFilter{Status: l.status}, api.Page{Number: number, PerPage: api.MaxPerPage})
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	l.spent++
-	l.arrivedAt = c.clock.Now()
+	l.arrivedAt = f.clock.Now()
 	if err == nil && !l.closed && !add(page) {
 		l.discard()
 	}
 	return err
+}
+
+// walk reads the list to its end, one page after the other.
+func (l *listing) walk(ctx context.Context, _ *fetch) error {
+	var cards []api.CardListItem
+	f := l.fleet
+	complete, err := f.source.WalkCards(ctx, api.CardFilter{Status: l.status}, func(card api.CardListItem) bool {
+		cards = append(cards, card)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l.add(cards)
+	l.arrivedAt, l.walked, l.incomplete = f.clock.Now(), true, !complete
+	return nil
 }

@@ -1,0 +1,180 @@
+// Package fleet reads many cards at once: the reads of one refresh share pages of
+// the card list, and whole lists are read once for all who ask.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+)
+
+// Source is what a fleet needs of the client.
+type Source interface {
+	ListCards(ctx context.Context, filter api.CardFilter, page api.Page) (api.CardPage, error)
+	WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) (complete bool, err error)
+	GetCard(ctx context.Context, id string) (api.CardSummary, error)
+	HasWritten() bool
+	ServiceTime() (now time.Time, tells bool)
+	Clock() api.Clock
+}
+
+// Card is a card as it was at a moment, by the service's clock.
+type Card struct {
+	api.CardListItem
+	AsOf time.Time
+}
+
+// Fleet is the cards of an account as its lists show them. It is safe for
+// concurrent use.
+type Fleet struct {
+	source Source
+	clock  api.Clock
+
+	mu                  sync.Mutex // guards the listings too
+	active, frozen, all *listing
+
+	inUseSince, usedAt time.Time // by the fleet's own time
+
+	waiting      int // readers that wait for a response
+	waitingSince time.Time
+	waited       time.Duration
+}
+
+// New returns a fleet that has read nothing yet.
+func New(source Source) *Fleet {
+	f := &Fleet{source: source, clock: source.Clock()}
+	f.active = &listing{fleet: f, status: api.StatusActive}
+	f.frozen = &listing{fleet: f, status: api.StatusFrozen}
+	f.all = &listing{fleet: f}
+	return f
+}
+
+// Read reads one card of which the status at the last read is known. The
+// reads of many cards at the same time share pages of the card list, so that
+// refreshing a fleet costs about as many requests as it has pages. A page may be
+// ten minutes old, though only a card's first reading is older than a minute, and
+// is never used after the client's first write. That a card
+// is terminated or not there is only ever said by a request for that card. Before
+// that is made, check (nil for none) may say that it is of no use, with an error;
+// it is told whether complete lists of the active and frozen cards lack the card.
+func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus, check func(ctx context.Context, unlisted bool) error) (Card, error) {
+	card, known := f.find(ctx, id, last)
+	if known == present {
+		return card, nil
+	}
+	if check != nil {
+		if err := check(ctx, known == absent); err != nil {
+			return Card{}, err
+		}
+	}
+	var summary api.CardSummary
+	var err error
+	f.mu.Lock()
+	f.wait(func() { summary, err = f.source.GetCard(ctx, id) })
+	f.mu.Unlock()
+	return f.asOfNow(summary.CardListItem), err
+}
+
+// find looks in the listing of the card's last status, and in the other one when
+// the first is complete without it.
+func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card, presence) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first, second := f.active, f.frozen
+	switch last {
+	case api.StatusActive:
+	case api.StatusFrozen:
+		first, second = second, first
+	default:
+		return Card{}, uncertain
+	}
+	card, known := first.find(ctx, id)
+	if known == absent {
+		card, known = second.find(ctx, id)
+	}
+	return card, known
+}
+
+// All lists all cards of the account, of every status, by id. The listing began
+// after notBefore, by the client's clock; callers who ask together share one. An
+// incomplete listing is an error.
+func (f *Fleet) All(ctx context.Context, notBefore time.Time) (map[string]Card, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.all.readWhole(ctx, notBefore); err != nil {
+		return nil, err
+	}
+	if f.all.incomplete {
+		return nil, errors.New("list all cards: the pages do not hold as many cards as the service counts, or repeat")
+	}
+	return f.all.cards, nil
+}
+
+// Labelled returns the active and frozen cards with a label. It reads the pages that
+// no refresh has read.
+func (f *Fleet) Labelled(ctx context.Context, label string) ([]api.CardListItem, error) {
+	f.mu.Lock()
+	for _, l := range []*listing{f.active, f.frozen} {
+		if err := l.readWhole(ctx, time.Time{}); err != nil {
+			f.mu.Unlock()
+			return nil, err
+		}
+	}
+	f.mu.Unlock()
+	return f.LabelledSoFar(label), nil
+}
+
+// LabelledSoFar is Labelled by the pages that were read anyway. It makes no call.
+func (f *Fleet) LabelledSoFar(label string) []api.CardListItem {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	label = api.CanonicalLabel(label)
+	return slices.Concat(f.active.labels[label], f.frozen.labels[label])
+}
+
+// wait unlocks the fleet for as long as a reader waits for a response.
+func (f *Fleet) wait(response func()) {
+	if f.waiting == 0 {
+		f.waitingSince = f.clock.Now()
+	}
+	f.waiting++
+	f.mu.Unlock()
+	response()
+	f.mu.Lock()
+	if f.waiting--; f.waiting == 0 {
+		f.waited += f.clock.Now().Sub(f.waitingSince)
+	}
+}
+
+// now is the fleet's own time, which stands still while readers wait: with a
+// small share of the limits that takes minutes, and what has arrived would be
+// thrown away before they could read it.
+func (f *Fleet) now() time.Time {
+	now := f.clock.Now()
+	if f.waiting > 0 {
+		now = f.waitingSince
+	}
+	return now.Add(-f.waited)
+}
+
+// use notes that cards are looked for, and returns the fleet's time.
+func (f *Fleet) use() time.Time {
+	now := f.now()
+	if now.Sub(f.usedAt) >= pageLifetime {
+		f.inUseSince = now
+	}
+	f.usedAt = now
+	return now
+}
+
+// asked counts the cards that were looked for as long as the listings are kept.
+func (f *Fleet) asked() int { return len(f.active.asked) + len(f.frozen.asked) }
+
+func (f *Fleet) asOfNow(card api.CardListItem) Card {
+	now, _ := f.source.ServiceTime()
+	return Card{card, now}
+}

@@ -1,0 +1,213 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+)
+
+const (
+	// pageLifetime is how long pages that nobody uses are kept, and how long a
+	// card may be read from them again.
+	pageLifetime = time.Minute
+	// longestPageLifetime bounds pages in use, waited for or not: a CLI may take
+	// minutes to come to the last of 10,000 cards.
+	longestPageLifetime = 10 * time.Minute
+	// Missing pages are fetched when all requests together then stay below about
+	// twice what the cards asked for would cost alone. The margin is small for a
+	// few cards, which may be all, and larger for many, which go on.
+	smallMargin = 2
+	largeMargin = 20
+	many        = 10
+)
+
+// presence is what a listing says of a card.
+type presence int
+
+const (
+	uncertain presence = iota // ask for the card itself
+	present
+	absent // the listing is complete without it
+)
+
+// listing is what is known of the cards of one status, or of all. Its contents are
+// guarded by the fleet's lock, which callers of its methods hold.
+type listing struct {
+	fleet  *Fleet
+	status api.CardStatus
+	contents
+}
+
+// contents are forgotten together when a page's lifetime is over.
+type contents struct {
+	fetchedAt time.Time       // by the fleet's own time
+	beganAt   time.Time       // by the client's clock
+	arrivedAt time.Time       // the last page, by the client's clock
+	asked     map[string]bool // cards looked for
+	spent     int             // requests made for them: pages, and cards of their own
+	fetch     *fetch
+
+	cards      map[string]Card
+	labels     map[string][]api.CardListItem
+	disputed   map[string]bool // seen twice, with different content
+	pages      int             // 0 while unknown
+	fetched    map[int]bool    // by number
+	closed     bool            // no more pages: one has failed, or they cannot be relied on
+	walked     bool            // read to the end, one page after the other
+	incomplete bool            // and that did not show all cards that the service counts
+}
+
+// renew forgets what is too old before a card is looked for, or read again after
+// notBefore. While pages are in use they may be old, but not for a card that is
+// read again.
+func (l *listing) renew(id string, notBefore time.Time) {
+	now, clock := l.fleet.use(), l.fleet.clock.Now()
+	isOver := l.fetchedAt.Before(l.fleet.inUseSince) ||
+		clock.Sub(l.arrivedAt) >= longestPageLifetime ||
+		now.Sub(l.fetchedAt) >= pageLifetime && l.asked[id]
+	if l.fetch != nil || !isOver && !l.beganAt.Before(notBefore) {
+		return
+	}
+	l.contents = contents{
+		fetchedAt: now, beganAt: clock, arrivedAt: clock, asked: map[string]bool{},
+		cards: map[string]Card{}, labels: map[string][]api.CardListItem{}, disputed: map[string]bool{}, fetched: map[int]bool{},
+	}
+}
+
+// find returns the card, and waits for pages where fetching them is worth it.
+func (l *listing) find(ctx context.Context, id string) (Card, presence) {
+	f := l.fleet
+	l.renew(id, time.Time{})
+	l.asked[id] = true
+	for ctx.Err() == nil && !f.source.HasWritten() {
+		card, known := l.lookup(id)
+		if known != uncertain {
+			return card, known
+		}
+		if l.disputed[id] || l.fetch == nil && !l.fetchMore(ctx) {
+			break
+		}
+		fetch := l.fetch
+		fetch.wait(ctx, f)
+		if fetch.single {
+			break
+		}
+	}
+	l.spent++
+	return Card{}, uncertain
+}
+
+// lookup decides from what is known already. A status that is neither active
+// nor frozen is for the card itself to tell.
+func (l *listing) lookup(id string) (Card, presence) {
+	card, ok := l.cards[id]
+	switch {
+	case ok && !l.disputed[id] && (card.Status == api.StatusActive || card.Status == api.StatusFrozen):
+		return card, present
+	case !ok && l.pages > 0 && l.missing() == 0:
+		return Card{}, absent
+	}
+	return Card{}, uncertain
+}
+
+// missing is how many of the pages have not arrived.
+func (l *listing) missing() int { return l.pages - len(l.fetched) }
+
+// fetchMore starts fetching the pages that are missing, unless that costs too much.
+func (l *listing) fetchMore(ctx context.Context) bool {
+	missing := l.missing()
+	margin := smallMargin
+	if l.fleet.asked() >= many {
+		margin = largeMargin
+	}
+	switch {
+	case l.closed:
+		return false
+	case l.fleet.asked() < many && len(l.asked) == 1:
+		l.start(ctx, l.fetchBatch)
+	case l.pages == 0:
+		l.start(ctx, l.fetchFirst)
+	case missing > 0 && l.spent+missing <= 2*len(l.asked)+margin:
+		l.start(ctx, l.fetchMissing())
+	default:
+		return false
+	}
+	return true
+}
+
+// readWhole reads all that is missing, as it was after notBefore by the client's
+// clock: by pages side by side, unless they cannot be relied on or the cards of all
+// statuses are asked for, of which one that changes its status must not be missed.
+func (l *listing) readWhole(ctx context.Context, notBefore time.Time) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		l.renew("", notBefore)
+		switch isFresh := !l.beganAt.Before(notBefore); {
+		case isFresh && (l.walked || l.pages > 0 && l.missing() == 0):
+			return nil
+		case l.fetch != nil:
+		case l.closed, l.status == "":
+			l.start(ctx, l.walk)
+		case l.pages == 0:
+			l.start(ctx, l.fetchFirst)
+		default:
+			l.start(ctx, l.fetchMissing())
+		}
+		fetch := l.fetch
+		fetch.wait(ctx, l.fleet)
+		if fetch.err != nil {
+			return fetch.err
+		}
+	}
+}
+
+// addFirst adds page 1 and learns from it how many pages there are. It reports
+// whether pages can be relied on at all.
+func (l *listing) addFirst(page api.CardPage) bool {
+	if page.Total == nil {
+		return false
+	}
+	size := page.Size()
+	if size == 0 && *page.Total > 0 {
+		return false
+	}
+	l.pages = max(1, (*page.Total+size-1)/max(1, size))
+	return l.addPage(1, page)
+}
+
+// addPage adds a page. It reports whether it is what was asked for: a service that
+// does not know pages sends the same one again.
+func (l *listing) addPage(number int, page api.CardPage) bool {
+	if page.Page != 0 && page.Page != number {
+		return false
+	}
+	l.fetched[number] = true
+	return l.add(page.Data) || len(page.Data) == 0
+}
+
+// add adds cards, and reports whether one is new.
+func (l *listing) add(cards []api.CardListItem) (news bool) {
+	for _, card := range cards {
+		known, ok := l.cards[card.ID]
+		switch {
+		case !ok:
+			l.cards[card.ID], news = l.fleet.asOfNow(card), true
+			if label := api.CanonicalLabel(card.Label); label != "" {
+				l.labels[label] = append(l.labels[label], card)
+			}
+		case known.CardListItem != card:
+			l.disputed[card.ID] = true
+		}
+	}
+	return news
+}
+
+// discard ends the use of pages and forgets what they said.
+func (l *listing) discard() {
+	l.closed, l.pages = true, 0
+	clear(l.cards)
+	clear(l.labels)
+}

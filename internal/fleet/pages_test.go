@@ -1,0 +1,321 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/fleet"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func balanceOf(t *testing.T, f *fleet.Fleet, card api.CardListItem) usd.Amount {
+	t.Helper()
+	got, err := f.Read(t.Context(), card.ID, card.Status, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Balance
+}
+
+// change gives every card another balance than the pages show.
+func (s *source) change() {
+	for i := range s.cards {
+		s.cards[i].Balance = 7
+	}
+}
+
+func TestPagesEndWithTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(90)
+		f := fleet.New(s)
+		read(t, f, s.cards, 10)
+		before := s.calls()
+		s.change()
+		if got := balanceOf(t, f, s.cards[0]); got == 7 || s.calls() != before {
+			t.Errorf("within a page's life: %s after %d more requests", got, s.calls()-before)
+		}
+		s.written = true
+		if got := balanceOf(t, f, s.cards[0]); got != 7 || s.calls() != before+1 {
+			t.Errorf("after a write: %s by %d requests", got, s.calls()-before)
+		}
+	})
+}
+
+// The CLI comes to the last of 10,000 cards minutes after the first.
+func TestPagesInUseLiveForMinutes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reads int // of other cards, one every 50 seconds
+		pause time.Duration
+		card  int
+		old   bool
+	}{
+		"in use for nine minutes":         {reads: 11, card: 80, old: true},
+		"in use for ten minutes":          {reads: 12, card: 80},
+		"not used for a minute":           {reads: 2, pause: time.Minute, card: 80},
+		"read a second time":              {reads: 2, card: 0},
+		"read a second time, at once":     {reads: 1, card: 0, old: true},
+		"frozen, in use for nine minutes": {reads: 11, card: 83, old: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource(90)
+				f := fleet.New(s)
+				read(t, f, s.cards[:20], 10)
+				s.change()
+				for i := range test.reads {
+					time.Sleep(50 * time.Second)
+					balanceOf(t, f, s.cards[20+i])
+				}
+				time.Sleep(test.pause)
+				if got := balanceOf(t, f, s.cards[test.card]); (got != 7) != test.old {
+					t.Errorf("the balance is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// Readers who wait keep pages from growing old, but not for ever.
+func TestPagesWaitedForLiveForMinutes(t *testing.T) {
+	t.Parallel()
+	for wait, old := range map[time.Duration]bool{9 * time.Minute: true, 11 * time.Minute: false} {
+		t.Run(wait.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource(90)
+				f := fleet.New(s)
+				read(t, f, s.cards[:20], 10)
+				s.change()
+				s.hook = func(request string) {
+					if request == "card_30" {
+						time.Sleep(wait)
+					}
+				}
+				balanceOf(t, f, api.CardListItem{ID: "card_30", Status: "not known"})
+				if got := balanceOf(t, f, s.cards[80]); (got != 7) != old {
+					t.Errorf("the balance is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// A page that was on its way before a write must not be used after it.
+func TestPageFromBeforeAWriteIsNotUsed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(50)
+		s.hook = func(request string) {
+			if strings.Contains(request, "page") {
+				s.written = true
+			}
+		}
+		read(t, fleet.New(s), s.cards[:3], 3)
+		if len(s.gets) != 3 {
+			t.Errorf("%d cards were asked for themselves, want 3", len(s.gets))
+		}
+	})
+}
+
+// A page that several readers wait for is not lost with the one who started it.
+func TestPageOutlastsTheReaderWhoStartedIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(50)
+		ctx, interrupt := context.WithCancel(t.Context())
+		s.hook = func(string) { interrupt() }
+		f := fleet.New(s)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := f.Read(ctx, "card_0", api.StatusActive, nil); err == nil {
+				t.Error("the interrupted read succeeded")
+			}
+		})
+		time.Sleep(time.Millisecond)
+		wg.Go(func() { balanceOf(t, f, s.cards[1]) })
+		wg.Wait()
+		if got := s.calls(); got != 1 {
+			t.Errorf("%d requests, want 1", got)
+		}
+	})
+}
+
+// A small share of the limits makes pages arrive over minutes. They are worth
+// more then, and are not thrown away before anybody has read them.
+func TestReadWithASmallShareOfTheLimits(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		perMinute, gone, most int
+		took                  time.Duration
+	}{
+		"25 a minute":                     {perMinute: 25, most: 32, took: 3 * time.Minute},
+		"5 a minute":                      {perMinute: 5, most: 32, took: 9 * time.Minute},
+		"25 a minute, some are not there": {perMinute: 25, gone: 30, most: 66, took: 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource(3000)
+				s.latency = 50 * time.Millisecond
+				s.limits = ratelimit.New(s.clock, api.Limits{RequestsPerMinute: test.perMinute})
+				asked := slices.Clone(s.cards)
+				for i := range test.gone {
+					s.cards[i*100].Status = api.StatusTerminated
+				}
+				f := fleet.New(s)
+				began := time.Now()
+				var wg sync.WaitGroup
+				for reader := range 10 {
+					wg.Go(func() {
+						for i := reader; i < len(asked); i += 10 {
+							time.Sleep(10 * time.Millisecond) // what Terraform takes for a card
+							balanceOf(t, f, asked[i])
+						}
+					})
+				}
+				wg.Wait()
+				if took := time.Since(began); s.calls() > test.most || took > test.took {
+					t.Errorf("%d requests in %s, want at most %d in %s", s.calls(), took, test.most, test.took)
+				}
+			})
+		})
+	}
+}
+
+// Pages that were on their way when nobody waited for them any more are asked
+// for again, and those that had arrived are kept.
+func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(2000)
+		s.latency = 50 * time.Millisecond
+		s.limits = ratelimit.New(s.clock, api.Limits{RequestsPerMinute: 10})
+		ctx, interrupt := context.WithTimeout(t.Context(), 30*time.Second) // while pages wait for the limits
+		defer interrupt()
+		f := fleet.New(s)
+		var wg sync.WaitGroup
+		for _, card := range s.cards[:10] {
+			wg.Go(func() { _, _ = f.Read(ctx, card.ID, card.Status, nil) })
+		}
+		wg.Wait()
+		read(t, f, s.cards, 10)
+		if s.calls() > 32 {
+			t.Errorf("%d requests", s.calls())
+		}
+	})
+}
+
+// The cards with a label are read once for all who ask, by the pages that a refresh
+// has left out.
+func TestLabelled(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*source)
+		read   bool // before
+		lists  int  // besides
+	}{
+		"nothing is read yet": {lists: 4},
+		"after a refresh":     {read: true},
+		"no total":            {change: func(s *source) { s.noTotal = true }, lists: 6},
+		"no pages":            {change: func(s *source) { s.onePage = true }, lists: 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource(320)
+				s.cards[3].Label, s.cards[200].Label, s.cards[201].Label = " ads", "ads", "other"
+				if test.change != nil {
+					test.change(s)
+				}
+				f := fleet.New(s)
+				if test.read {
+					read(t, f, s.cards, 10)
+				}
+				before := s.calls()
+				var wg sync.WaitGroup
+				for range 5 {
+					wg.Go(func() {
+						cards, err := f.Labelled(t.Context(), "ads ")
+						want := []api.CardListItem{s.cards[200], s.cards[3]}
+						if s.onePage {
+							want = want[1:] // as far as such a service shows cards
+						}
+						if err != nil || !slices.Equal(cards, want) {
+							t.Errorf("%+v, %v", cards, err)
+						}
+					})
+				}
+				wg.Wait()
+				if got := s.calls() - before; got != test.lists {
+					t.Errorf("%d more requests, want %d", got, test.lists)
+				}
+			})
+		})
+	}
+}
+
+// A list that fails is an error, and is asked for again by the next one.
+func TestLabelledAfterAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(320)
+		s.fails = true
+		f := fleet.New(s)
+		if cards, err := f.Labelled(t.Context(), "ads"); err == nil {
+			t.Errorf("pages that fail show %v", cards)
+		}
+		s.fails = false
+		if _, err := f.Labelled(t.Context(), "ads"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// All cards are listed once for all who ask, and again for who needs to know later.
+func TestAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource(250)
+		s.cards[1].Status = api.StatusTerminated
+		f := fleet.New(s)
+		all := func(ctx context.Context, notBefore time.Time, lists int) {
+			t.Helper()
+			before := s.calls()
+			cards, err := f.All(ctx, notBefore)
+			if err != nil || len(cards) != 250 || cards["card_1"].Status != api.StatusTerminated || s.calls()-before != lists {
+				t.Errorf("%d cards after %d lists, %v", len(cards), s.calls()-before, err)
+			}
+		}
+		ctx, interrupt := context.WithCancel(t.Context())
+		s.hook = func(string) { interrupt() }
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := f.All(ctx, time.Time{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("the interrupted list ended with %v", err)
+			}
+		})
+		time.Sleep(time.Microsecond)
+		for range 3 {
+			wg.Go(func() { all(t.Context(), time.Time{}, 3) })
+		}
+		wg.Wait()
+		all(t.Context(), time.Time{}, 0)
+		time.Sleep(time.Second)
+		all(t.Context(), time.Now(), 3)
+		s.onePage = true
+		if cards, err := f.All(t.Context(), time.Now().Add(1)); err == nil {
+			t.Errorf("a page that repeats makes a list of %d cards", len(cards))
+		}
+	})
+}
