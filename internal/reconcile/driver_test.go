@@ -138,7 +138,8 @@ func (t *transfer) decide(moment reconcile.Moment, since *reconcile.Anchor, s re
 	seen := sight{since: since, s: s, e: explain(since)}
 	e := seen.e
 	if moment == reconcile.Answered && waited && e.With == reconcile.Unexplained {
-		e.With = explain(t.record.Anchor).With
+		before := explain(t.record.Anchor)
+		e.With, e.Without = before.With, before.Without
 	}
 	seen.decision = reconcile.Decide(moment, e, t.m, reconcile.Policy{KeysHonoured: t.honoured, Waited: waited})
 	return seen
@@ -206,8 +207,11 @@ func (t *transfer) confirm(answer usd.Amount, sentAt time.Time) (reconcile.Recor
 // moved takes in what the card shows.
 func (t *transfer) moved(seen sight, recovered bool) (reconcile.Record, error) {
 	var excess usd.Amount
-	if seen.decision.Reason == reconcile.OtherAmount {
-		excess = seen.e.Left - t.m.Delta
+	switch {
+	case recovered:
+		t.warn("its answer was lost")
+	case seen.decision.Reason == reconcile.OtherAmount:
+		excess = max(0, seen.e.Left-t.m.Delta) + t.before.e.Gain()
 		t.warn("%s instead", seen.e.Left)
 	}
 	if seen.e.With != reconcile.Unexplained && seen.since == t.fresh {
@@ -216,7 +220,7 @@ func (t *transfer) moved(seen sight, recovered bool) (reconcile.Record, error) {
 		}
 		return t.made(t.record.Moved(t.m, t.before.s, t.before.e))
 	}
-	if excess == 0 && !recovered {
+	if seen.decision.Reason == reconcile.LooksMade && !recovered {
 		t.warn("made before")
 	}
 	return t.made(t.record.MovedBefore(t.m, seen.s, excess))
@@ -234,6 +238,8 @@ func (t *transfer) made(next reconcile.Record) (reconcile.Record, error) {
 	case sum == t.m.Delta, len(t.excused) > 0:
 	case !isThere && !(t.named > 0 && (sum != 0 || t.unexplainedSince(1) || t.unexplainedSince(-1))):
 		t.fail(lost, "%s is called made", t.m.Delta)
+	case !isThere:
+		t.excused[notOurs]++
 	case isThere && t.named == 0 && !t.unexplainedSince(t.m.Delta-sum):
 		if t.seen.Without == reconcile.Unexplained {
 			t.fail(unnamed, "%s is called made, and %s was moved", t.m.Delta, sum)
@@ -331,14 +337,14 @@ const (
 // What is beyond the promise, and counted.
 const (
 	otherwise  = "another plan after a kill, and something else explains what was moved"
+	notOurs    = "another hand, or another plan after a kill, moved as much, and it is called made, named"
 	larger     = "a larger plan after a kill, named"
 	partly     = "another plan after a kill, and part of what was moved is explained, named"
 	spent      = "a withdrawal of as much as was spent, after a kill"
-	tooMany    = "settlements that can end more authorizations than are tried, named"
 	opposite   = "something unexplained of the opposite sign hides what was moved"
 	expired    = "a key that the service has forgotten, and something else explains what was moved"
 	blurredCap = "the month's cap, after a state that was restored, or a kill and money that can be read otherwise"
-	equal      = "another plan of the same sum after a kill, named"
+	equal      = "another plan after a kill, or a state that was restored, and what was moved may be this one, named"
 	misread    = "something unexplained, which the transactions allow to read otherwise, named"
 )
 
@@ -380,8 +386,7 @@ func (l *life) judge(m reconcile.Movement) {
 		l.excused[spent]++
 	case keyDecides && e.With != reconcile.Unexplained && !l.isOpen(m):
 		l.excused[equal]++
-	case !l.unexplainedSince(same) && !isRead && !isExplained && named:
-		l.excused[tooMany]++
+		l.unsaid = !isExplained
 	case l.unexplainedSince(same) && !isRead && (named || isExplained):
 		l.excused[misread]++
 	default:
@@ -406,7 +411,7 @@ func (l *life) stop(reason reconcile.Reason) {
 }
 
 func (l *life) warn(format string, args ...any) {
-	l.named++
+	l.named, l.unsaid = l.named+1, false
 	l.warnings++
 	l.tell("named: "+format, args...)
 }

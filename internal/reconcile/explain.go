@@ -66,24 +66,19 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	if a == nil {
 		return e
 	}
-	c := comparison{snapshot: s, base: a.Balance + s.Own}
 	byBalance := s.Unclear != "" && a.Unclear
-	events := a.place(s.Events)
-	if byBalance {
-		c.ways = []interpretation{{}}
-	} else {
-		c.ways = interpret(events, false)
+	var events []placedEvent
+	if !byBalance {
+		events = a.place(s.Events)
 		e.Hidden, e.Ignored = unreadable(a, s, events, delta > 0), unreadable(a, s, events, delta < 0)
 	}
+	c := comparison{s.Balance, a.Balance + s.Own, interpret(unpaired(events))}
 	since := s.At.Sub(a.At)
 	e.Anchored, e.Recent = true, since < keysKept && !s.At.IsZero()
 	e.With, e.Without, e.Left = c.rank(delta), c.rank(0), c.left(delta)
-	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without
-	if own := (comparison{s, a.Balance, c.ways}); s.Own != 0 && own.rank(0) > own.rank(s.Own) {
-		e.Stale = true
-	}
-	if e.With >= AsSettled && e.Without == Unexplained && !byBalance { // before it is called made
-		c.ways = interpret(events, true)
+	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without
+	if e.With >= AsSettled && e.Without == Unexplained { // before it is called made
+		c.interpretation = interpret(events, nil)
 		e.Without = c.rank(0)
 	}
 	switch {
@@ -112,42 +107,47 @@ func unreadable(a *Anchor, s Snapshot, events []placedEvent, up bool) string {
 	return ""
 }
 
-// comparison holds a snapshot against what it may show.
+// comparison holds a balance against what it may be.
 type comparison struct {
-	snapshot Snapshot
-	base     usd.Amount
-	ways     []interpretation
+	shown, anchor usd.Amount
+	interpretation
 }
 
 func (c comparison) rank(delta usd.Amount) Rank {
-	best := Unexplained
-	for _, way := range c.ways {
-		isShown := func(balance usd.Amount) bool { return abs(c.snapshot.Balance-balance) <= way.fractions }
-		switch {
-		case slices.ContainsFunc(way.lessHolds(c.base, delta), isShown):
-			return LessHolds
-		case slices.ContainsFunc(way.asSettled(c.base, delta), isShown):
-			best = AsSettled
-		case slices.ContainsFunc(way.released(c.base, delta), isShown):
-			best = max(best, HoldReleased)
-		}
+	isShown := func(rest usd.Amount) bool { return abs(rest) <= c.fractions }
+	switch {
+	case slices.ContainsFunc(c.rests(c.lessHolds, delta), isShown):
+		return LessHolds
+	case slices.ContainsFunc(c.rests(c.asSettled, delta), isShown):
+		return AsSettled
+	case slices.ContainsFunc(c.rests(c.released, delta), isShown):
+		return HoldReleased
 	}
-	return best
+	return Unexplained
 }
 
 // left is the least that no interpretation explains. Where money came by each of
 // them, a fund is looked for in the most that may have come.
 func (c comparison) left(delta usd.Amount) usd.Amount {
-	var rests []usd.Amount
-	for _, way := range c.ways {
-		for _, balance := range append(way.lessHolds(c.base, 0), way.asSettled(c.base, 0)...) {
-			rests = append(rests, c.snapshot.Balance-balance)
-		}
-	}
+	rests := append(c.rests(c.lessHolds, 0), c.rests(c.asSettled, 0)...)
 	if delta > 0 && slices.Min(rests) > 0 {
 		return slices.Max(rests)
 	}
 	return slices.MinFunc(rests, func(a, b usd.Amount) int { return cmp.Compare(abs(a), abs(b)) })
+}
+
+// rests returns by how much the balance is off the nearest, the least and the most
+// that it may be after some changes and a movement of delta.
+func (c comparison) rests(changes sums, delta usd.Amount) []usd.Amount {
+	if len(changes.values) == 0 {
+		return nil
+	}
+	rest, least := c.shown-c.anchor-delta, c.anchor+changes.least()
+	rests := []usd.Amount{rest - changes.nearest(rest), rest - changes.least(), rest - changes.most()}
+	if c.excess { // the wallet pays what the card cannot, before the movement or after it
+		rests = append(rests, c.shown-max(0, least)-delta, c.shown-max(0, least+delta))
+	}
+	return rests
 }
 
 func abs(a usd.Amount) usd.Amount { return max(a, -a) }
@@ -185,131 +185,111 @@ func (a *Anchor) place(events []Event) []placedEvent {
 	return all[:end]
 }
 
-// interpretation is what the events since an anchor did, or may have done, to the
-// balance. The document does not say whether a balance is less the holds of open
-// authorizations, whether fees are taken from the card, and when holds are released.
-type interpretation struct {
-	authorized  usd.Amount // held since the anchor
-	settled     usd.Amount
-	differences usd.Amount // what settlements gave back of what was held
-	refunded    usd.Amount
-	fees        usd.Amount
-	fractions   usd.Amount // by how much parts of cents may add up
-	excess      bool       // a settlement took more than was held, perhaps from the wallet
-	open        []hold     // authorizations without a settlement; any one may have been released
-}
-
-type hold struct {
-	amount   usd.Amount
-	merchant string
-}
-
-// maxInterpretations bounds the ways in which settlements may end authorizations.
-const maxInterpretations = 256
-
-// interpret lists what may have happened: several interpretations where it cannot
-// be told which events are new, or which authorization a settlement ends. That is
-// one of the same amount, if there is one, unless all have to be thought of.
-func interpret(events []placedEvent, thinkOfAll bool) []interpretation {
-	all := interpretWith(events, true, thinkOfAll)
-	if slices.ContainsFunc(events, func(e placedEvent) bool { return e.side == Around }) {
-		all = append(all, interpretWith(events, false, thinkOfAll)...)
-	}
-	return all
-}
-
-// interpretWith counts the events since an anchor, with around also those of which
-// it cannot be told.
-func interpretWith(events []placedEvent, around, thinkOfAll bool) []interpretation {
-	all := []interpretation{{}}
+// unpaired leaves out each settlement with the newest authorization of its merchant
+// and amount, but where another settlement since may have ended that.
+func unpaired(events []placedEvent) (others, pairs []placedEvent) {
+	others = make([]placedEvent, 0, len(events))
 	for _, e := range slices.Backward(events) { // oldest first
-		counts := e.side == Since || e.side == Around && around
-		for i := range all {
-			if counts {
-				all[i].add(*e.Event)
-			}
-			if e.Kind == Authorization {
-				all[i].open = append(all[i].open, hold{e.Amount, e.Merchant})
-			}
-		}
-		if e.Kind == Settlement {
-			all = settle(all, *e.Event, counts, thinkOfAll)
+		i := slices.IndexFunc(others, func(o placedEvent) bool {
+			return e.Kind == Settlement && o.Merchant == e.Merchant && (o.Kind == Settlement || o.Kind == Authorization && o.Amount == e.Amount)
+		})
+		if i >= 0 && others[i].Kind == Authorization {
+			pairs = append(pairs, others[i], e)
+			others = slices.Delete(others, i, i+1)
+		} else {
+			others = slices.Insert(others, 0, e)
 		}
 	}
-	return all
+	return others, pairs
 }
 
-func (p *interpretation) add(e Event) {
-	p.fees += e.Fee
-	if e.Fraction {
-		p.fractions += 2 * usd.Cent // one of the amount, one of the fee
-	}
-	switch e.Kind {
-	case Authorization:
-		p.authorized += e.Amount
-	case Settlement:
-		p.settled += e.Amount
-	case Refund:
-		p.refunded += e.Amount
-	}
+// interpretation is what events may have done to the balance since an anchor. The
+// document does not say whether a balance is less the holds of open authorizations,
+// whether fees are taken from the card, and when holds are released.
+type interpretation struct {
+	lessHolds sums       // to a balance that is less its holds
+	released  sums       // to the same, where one hold was released besides
+	asSettled sums       // to one that falls at settlement
+	fractions usd.Amount // by how much parts of cents may add up
+	excess    bool       // a settlement may have taken more than was held, perhaps from the wallet
 }
 
-// settle ends an authorization of the same merchant, or one of long ago, which was
-// for the same amount as far as is known.
-func settle(all []interpretation, e Event, counts, thinkOfAll bool) []interpretation {
-	for i := range all {
-		exact := slices.Index(all[i].open, hold{e.Amount, e.Merchant})
-		if exact >= 0 && !thinkOfAll {
-			all[i].open = slices.Delete(all[i].open, exact, exact+1)
+// interpret tells what may have happened, newest first. Of a pair it is known that
+// the settlement ended the authorization.
+func interpret(events, pairs []placedEvent) (p interpretation) {
+	held, settled, fees := exactly(0), exactly(0), exactly(0)
+	for _, e := range slices.Concat(events, pairs) {
+		if e.side == Before {
 			continue
 		}
-		for j, h := range all[i].open {
-			if len(all) == maxInterpretations {
-				break
+		if e.Fraction {
+			p.fractions += 2 * usd.Cent // one of the amount, one of the fee
+		}
+		change := func(s sums, by usd.Amount) sums {
+			switch {
+			case by == 0:
+				return s
+			case e.side == Around: // it may be in the anchor's balance
+				return s.or(s, by)
 			}
-			if h.merchant != e.Merchant || slices.Index(all[i].open, h) < j {
-				continue
-			}
-			other := all[i]
-			other.open = slices.Delete(slices.Clone(other.open), j, j+1)
-			if counts {
-				other.differences += h.amount - e.Amount
-				other.excess = other.excess || e.Amount > h.amount
-			}
-			all = append(all, other)
+			return sums{}.or(s, by)
+		}
+		fees = change(fees, -e.Fee)
+		switch e.Kind {
+		case Authorization:
+			held = change(held, -e.Amount)
+		case Settlement:
+			settled = change(settled, -e.Amount)
+		case Refund:
+			held, settled = change(held, e.Amount), change(settled, e.Amount)
 		}
 	}
-	return all
-}
-
-// lessHolds returns what the card may hold when its balance is less its holds,
-// with fees taken from the card or not.
-func (p interpretation) lessHolds(before, delta usd.Amount) []usd.Amount {
-	return p.balances(before-p.authorized+p.differences+p.refunded, delta)
-}
-
-// asSettled returns the same for a balance that falls at settlement.
-func (p interpretation) asSettled(before, delta usd.Amount) []usd.Amount {
-	return p.balances(before-p.settled+p.refunded, delta)
-}
-
-func (p interpretation) balances(balance, delta usd.Amount) []usd.Amount {
-	all := []usd.Amount{balance + delta, balance - p.fees + delta}
-	if p.excess { // the wallet pays what the card cannot, before the movement or after it
-		all = append(all, max(0, balance)+delta, max(0, balance+delta))
+	differences, released := exactly(0), sums{}
+	var merchants []string
+	for _, e := range events {
+		if slices.Contains(merchants, e.Merchant) {
+			continue
+		}
+		merchants = append(merchants, e.Merchant)
+		ended, oneMore, excess := settle(events, e.Merchant)
+		p.excess = p.excess || excess
+		released = released.plus(ended).or(differences.plus(oneMore), 0)
+		differences = differences.plus(ended)
 	}
-	return all
+	fees = fees.or(exactly(0), 0)
+	held = held.plus(fees)
+	p.lessHolds, p.released, p.asSettled = held.plus(differences), held.plus(released), settled.plus(fees)
+	return p
 }
 
-// released returns what the card may hold when one of its holds was released,
-// which changes only a balance that is less the holds.
-func (p interpretation) released(before, delta usd.Amount) []usd.Amount {
-	balances := p.lessHolds(before, delta)
-	all := make([]usd.Amount, 0, len(balances)*len(p.open))
-	for _, balance := range balances {
-		for _, h := range p.open {
-			all = append(all, balance+h.amount)
+// settle returns what a merchant's settlements may have given back of what was held,
+// and the same with a hold that was released. Each settlement ends an older
+// authorization, or one that is not listed, of the same amount as far as is known;
+// which ends which makes no difference to the sum.
+func settle(events []placedEvent, merchant string) (ended, released sums, excess bool) {
+	isOf := func(e placedEvent, k Kind) bool { return e.Kind == k && e.Merchant == merchant }
+	counts := func(e placedEvent) bool { return isOf(e, Settlement) && e.side != Before }
+	chosen := []sums{exactly(0), {}} // by how many holds are chosen, and still to be ended
+	for _, e := range events {
+		if counts(e) {
+			chosen = append(chosen, sums{})
 		}
 	}
-	return all
+	least := usd.Max
+	for _, e := range slices.Backward(events) { // oldest first
+		switch {
+		case isOf(e, Authorization):
+			least = min(least, e.Amount)
+			for n := len(chosen) - 1; n > 0; n-- {
+				chosen[n] = chosen[n].or(chosen[n-1], e.Amount)
+			}
+		case counts(e):
+			excess = excess || e.Amount > least
+			for n := 1; n < len(chosen); n++ {
+				chosen[n-1] = chosen[n-1].or(chosen[n], -e.Amount)
+			}
+			chosen = chosen[:len(chosen)-1]
+		}
+	}
+	return chosen[0], chosen[1], excess
 }

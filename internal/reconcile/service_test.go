@@ -126,16 +126,13 @@ func (a *account) read(since *reconcile.Anchor, page int, lag time.Duration) rec
 			break
 		}
 	}
-	reaches := since == nil
+	isBefore := func(e reconcile.Event) bool { return since.SideOf(e) == reconcile.Before }
 	for _, e := range slices.Backward(a.events) {
 		if e.from.After(seen) {
 			continue
 		}
-		if s.Events = append(s.Events, e.Event); since != nil && since.SideOf(e.Event) == reconcile.Before {
-			reaches = true
-		}
-		if len(s.Events)%page == 0 {
-			if s.More = true; reaches {
+		if s.Events = append(s.Events, e.Event); len(s.Events)%page == 0 {
+			if s.More = true; since == nil || slices.ContainsFunc(s.Events, isBefore) {
 				break
 			}
 		}

@@ -1,0 +1,75 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// shop is a card's purchases at a few merchants, settled for any amount.
+type shop struct {
+	*account
+	rng  *rand.Rand
+	open []reconcile.Event
+}
+
+func (s *shop) sum() usd.Amount { return usd.Amount(1+s.rng.IntN(8)) * dollar }
+
+func (s *shop) happen(times int) {
+	for range times {
+		s.later(time.Minute)
+		lessHolds := usd.Amount(1)
+		if s.asSettled {
+			lessHolds = 0
+		}
+		if len(s.open) == 0 || s.rng.IntN(2) == 0 {
+			e := reconcile.Event{Kind: reconcile.Authorization, Amount: s.sum(), Fee: usd.Amount(s.rng.IntN(2)), Merchant: fmt.Sprint("m", s.rng.IntN(2))}
+			s.open = append(s.open, e)
+			s.account.happen(e, -lessHolds*e.Amount)
+			continue
+		}
+		i := s.rng.IntN(len(s.open))
+		e := reconcile.Event{Kind: reconcile.Settlement, Amount: s.sum(), Merchant: s.open[i].Merchant}
+		s.account.happen(e, lessHolds*s.open[i].Amount-e.Amount)
+		s.open = slices.Delete(s.open, i, i+1)
+	}
+}
+
+// What settlements alone did, whichever authorizations they ended, is never called a
+// movement: not even one of what their likeliest reading leaves over. What they
+// cannot have done is.
+func TestSettlementsAreNoMovement(t *testing.T) {
+	t.Parallel()
+	const much = 1_000_000 * dollar
+	left := 0
+	for n := range uint64(1000) {
+		s := &shop{account: newAccount(much), rng: rand.New(rand.NewPCG(n, 1))}
+		s.asSettled, s.takesFees = n%3 == 0, n%2 == 0
+		most := 24
+		if n < 5 { // more than can be told apart
+			most = 150
+		}
+		s.happen(s.rng.IntN(10))
+		anchor := s.snapshot().Anchor()
+		s.happen(s.rng.IntN(most))
+		quiet := reconcile.Explain(anchor, s.snapshot(), dollar)
+		if quiet.Left != 0 {
+			left++
+			if e := reconcile.Explain(anchor, s.snapshot(), quiet.Left); e.With < settled || e.Without == none {
+				t.Errorf("world %d: %s is made: %+v", n, quiet.Left, e)
+			}
+		}
+		s.give(much)
+		if e := reconcile.Explain(anchor, s.snapshot(), much+quiet.Left); e.With < settled || e.Without != none {
+			t.Errorf("world %d: a fund is not made: %+v", n, e)
+		}
+	}
+	if left == 0 {
+		t.Error("nothing was left over in any world")
+	}
+}
