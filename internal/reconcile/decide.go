@@ -105,6 +105,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled)
 	held := e.With == HoldReleased && e.Without == Unexplained
 	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
+	isUnderCap := m.Range.isUnderCap(e, m.Delta)
 	sameWay := e.Left != 0 && (e.Left > 0) == (m.Delta > 0)
 
 	switch moment {
@@ -150,7 +151,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return Decision{SendKey, KeyDecides}
 	case made:
 		return again(p, Made, LooksMade)
-	case both && p.KeysHonoured && e.With <= e.Without:
+	case both && p.KeysHonoured && e.With <= e.Without && !intoRange && isUnderCap:
 		return again(p, Send, LooksBoth)
 	case both:
 		return again(p, Stop, LooksBoth)
@@ -158,7 +159,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return Decision{Stop, LooksHeld}
 	case e.Without != Unexplained && intoRange:
 		return Decision{Stop, IntoRange}
-	case !m.Range.isUnderCap(e, m.Delta):
+	case !isUnderCap:
 		return again(p, Stop, OverCap)
 	case e.Without != Unexplained:
 		return Decision{Send, Explained}

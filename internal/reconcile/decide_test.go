@@ -139,7 +139,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("sent without an anchor")
 			case f.asMuch && q.e.Without == none && !f.safeInRange:
 				wrong("sent, though as much has come")
-			case before && f.pastCap && !f.both:
+			case before && f.pastCap:
 				wrong("sent past the cap, with what has come")
 			case f.sameWay && f.keys && q.e.Without == none && !f.safeInRange:
 				wrong("sent under another key, though something has come")
@@ -147,7 +147,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("sent, though it may be what could not be read")
 			case before && f.notDue:
 				wrong("sent, though nothing is due")
-			case before && f.intoRange && !f.both:
+			case before && f.intoRange:
 				wrong("withdrawn, though the next top-up would load it again")
 			}
 		case reconcile.SendKey:
@@ -245,9 +245,11 @@ var words = map[string]func(question, facts) bool{
 	"both":                                     func(_ question, f facts) bool { return f.both },
 	"held":                                     func(_ question, f facts) bool { return f.held },
 	"made, both or held":                       func(_ question, f facts) bool { return f.made || f.both || f.held },
-	"both, and *with* does not rank higher":    func(q question, f facts) bool { return f.both && q.e.With <= q.e.Without },
-	"explained without it":                     func(q question, _ facts) bool { return q.e.Without != none },
-	"explained without it alone":               func(q question, _ facts) bool { return q.e.Without != none && q.e.With == none },
+	"both, *with* not higher, not into the range, under the cap": func(q question, f facts) bool {
+		return f.both && q.e.With <= q.e.Without && !f.intoRange && !f.pastCap
+	},
+	"explained without it":       func(q question, _ facts) bool { return q.e.Without != none },
+	"explained without it alone": func(q question, _ facts) bool { return q.e.Without != none && q.e.With == none },
 	"explained with it as well as without": func(q question, _ facts) bool {
 		return q.e.With != none && (q.e.With >= q.e.Without || q.e.With != released)
 	},
