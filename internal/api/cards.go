@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -128,53 +127,42 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (C
 	return result, err
 }
 
-// GetCard reads one card by a request of its own. A card that this process has
-// just issued, frozen, unfrozen or terminated is read again for a while when the
-// service does not show that yet.
+// GetCard reads one card by a request of its own. One that was just issued, frozen,
+// unfrozen or terminated by this process is read again for a while when the service
+// does not show that yet.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
 	path, err := cardPath(id, "")
 	if err != nil {
 		return card, err
 	}
-	for {
-		err = c.read(ctx, &call{
-			card: id, operation: "read card " + id, method: http.MethodGet, path: path,
-			accept: func(body []byte) error {
-				card = CardSummary{}
-				if err := decodeObject(body, &card, requiredOfCard()...); err != nil {
-					return err
-				}
-				return sameCard(id, card.ID)
-			},
-		})
-		if err != nil || !c.statuses.isStale(card, c.clock.Now()) || c.clock.Wait(ctx, visibleDelay) != nil {
-			return card, err
-		}
-	}
+	err = c.read(ctx, &call{
+		card: id, operation: "read card " + id, method: http.MethodGet, path: path,
+		accept: func(body []byte) error {
+			card = CardSummary{}
+			if err := decodeObject(body, &card, requiredOfCard()...); err != nil {
+				return err
+			}
+			if err := sameCard(id, card.ID); err != nil {
+				return err
+			}
+			if !c.recent.shows(card, c.clock.Now(), c.serviceTime()) {
+				return errNotShown
+			}
+			return nil
+		},
+	})
+	return card, err
 }
 
-// AwaitCard reads a card that the service may not show yet, for half a minute.
-func (c *Client) AwaitCard(ctx context.Context, id string) (CardSummary, error) {
-	const longest = 30 * time.Second
-	for waited := time.Duration(0); ; waited += visibleDelay {
-		card, err := c.GetCard(ctx, id)
-		if !IsNotFound(err) || waited >= longest || c.clock.Wait(ctx, visibleDelay) != nil {
-			return card, err
-		}
-	}
-}
-
-// AwaitMovement reads a card again for a while, as long as it shows what it held
-// before the last movement of its anchor.
-func (c *Client) AwaitMovement(ctx context.Context, id string, anchor *reconcile.Anchor) (CardSummary, error) {
-	for waited := time.Duration(0); ; waited += visibleDelay {
-		card, err := c.GetCard(ctx, id)
-		isStale := reconcile.Explain(anchor, reconcile.Snapshot{Balance: card.Balance, At: c.serviceTime()}, 0).Stale
-		if err != nil || !isStale || waited >= reconcile.StaleFor || c.clock.Wait(ctx, visibleDelay) != nil {
-			return card, err
-		}
-	}
+// AwaitCard is GetCard for a card that another process has issued a moment ago, or
+// whose last movement, of this anchor, it has made.
+func (c *Client) AwaitCard(ctx context.Context, id string, anchor *reconcile.Anchor) (CardSummary, error) {
+	c.recent.update(id, func(card *recentCard) {
+		until := c.clock.Now().Add(reconcile.StaleFor)
+		card.newUntil, card.anchor, card.anchorUntil = until, anchor, until
+	})
+	return c.GetCard(ctx, id)
 }
 
 // cardPath builds the path of a card, or of an action on it such as "/freeze".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -85,12 +86,14 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 		}
 		return o
 	}
-	c.statuses.forget(id)
+	c.recent.update(id, func(card *recentCard) { card.status = "" })
 	how, err := c.mutate(ctx, &mutation{kind: MutationSetFrozen, call: set, alreadyApplied: alreadyApplied, verify: verify})
 	if err != nil {
 		return CardState{}, err
 	}
-	c.statuses.note(id, state.Status, c.clock.Now())
+	c.recent.update(id, func(card *recentCard) {
+		card.status, card.statusUntil = state.Status, c.clock.Now().Add(statusShownWithin)
+	})
 	state.Delay = how.delay
 	return state, nil
 }
@@ -134,8 +137,9 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	if err != nil {
 		return Termination{}, err
 	}
-	c.issues.noteTerminated(id)
-	c.statuses.note(id, StatusTerminated, c.clock.Now())
+	c.recent.update(id, func(card *recentCard) {
+		card.newUntil, card.status, card.statusUntil = time.Time{}, StatusTerminated, c.clock.Now().Add(statusShownWithin)
+	})
 	if how.verified {
 		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, Recovered: how.uncertain, Delay: how.delay}, nil
 	}

@@ -19,7 +19,7 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 	return func(yield func(CardListItem, error) bool) {
 		l := cardLister{client: c, filter: filter, yield: yield, listed: map[string]bool{}}
 		if filter.Status != StatusTerminated {
-			l.own = slices.DeleteFunc(c.issues.newCards(c.clock.Now()), func(card CardListItem) bool { return !filter.hasBIN(card) })
+			l.own = slices.DeleteFunc(c.recent.newCards(c.clock.Now()), func(card CardListItem) bool { return !filter.hasBIN(card) })
 		}
 		if _, err := c.WalkCards(ctx, filter, func(card CardListItem) bool { return l.list(ctx, card) }); err != nil {
 			yield(CardListItem{}, err)

@@ -11,8 +11,7 @@ import (
 )
 
 // Client talks to the service as one account. It is safe for concurrent use;
-// its limits and what it knows of the cards that it has issued are shared by
-// all calls.
+// its limits and what it has lately written are shared by all calls.
 type Client struct {
 	base          string
 	transport     http.RoundTripper
@@ -32,8 +31,7 @@ type Client struct {
 	health        *health
 	cardLocks     *lockTable
 	issues        *issueTracker
-	statuses      knownStatuses
-	ownMoves      ownMoves
+	recent        recent
 	// transactionForm is how the service has last answered a list of transactions.
 	transactionForm atomic.Int32
 }

@@ -93,7 +93,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			issuance.Adopted, issuance.Delay = !request.GeneratedLabel, how.delay
 			issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
 			return issuance, nil
-		case c.issues.claim(card.CardListItem, c.clock.Now()):
+		case c.recent.claim(card.CardListItem, c.clock.Now()):
 			issuance := Issuance{Card: card, Delay: how.delay}
 			if how.uncertain && !c.keysHonoured {
 				issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)

@@ -101,7 +101,7 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		if cards, err = r.unclaimed(ctx); err != nil {
 			return outcome{undecided, err}
 		}
-		if len(cards) > 0 || waited >= listedWithin {
+		if len(cards) > 0 || waited >= shownWithin {
 			break
 		}
 		if err := r.client.clock.Wait(ctx, lookAgainAfter); err != nil {
@@ -119,14 +119,11 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		return outcome{state: notApplied}
 	case reconcile.Made:
 		r.found = cards[slices.IndexFunc(cards, func(c CardListItem) bool { return c.ID == found.ID })]
-		r.client.issues.claim(r.found, r.client.clock.Now())
+		r.client.recent.claim(r.found, r.client.clock.Now())
 		return outcome{state: applied}
 	}
 	return outcome{undecided, errors.New(reason)}
 }
-
-// listedWithin is how long a service is given to list a card that it has issued.
-const listedWithin = time.Minute
 
 // readCreated adds when each card was created, which lists do not show, where the
 // label alone does not tell.
@@ -174,7 +171,7 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 		switch {
 		case r.baseline.ids[card.ID]:
 			old++
-		case wanted.IsLike(card.listed()) && !r.client.issues.isClaimed(card.ID):
+		case wanted.IsLike(card.listed()) && r.client.recent.of(card.ID).issued == nil:
 			cards = append(cards, card)
 		}
 		return old < enough

@@ -195,7 +195,7 @@ func (f *failure) isFromService() bool {
 // isAnswer reports whether a response, or nil for a success, shows the service at
 // work for this account.
 func (f *failure) isAnswer() bool {
-	if f == nil {
+	if f == nil || f.notShown {
 		return true
 	}
 	kind, concernsAll := f.outageKind(false)

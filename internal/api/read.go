@@ -47,8 +47,8 @@ func (c *Client) enter(ctx context.Context, x *call) (visit, error) {
 	}
 }
 
-// readPatiently retries; a 429 does not count as a retry, nor does a new card that
-// is not shown yet.
+// readPatiently retries; a 429 does not count as a retry, nor does what is not shown
+// yet.
 func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestRead))
 	for number, retries := 1, 0; ; number++ {

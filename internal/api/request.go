@@ -26,7 +26,15 @@ const (
 	// visibleDelay is how long a service is given, at each attempt, until it shows
 	// a card that was just issued or changed.
 	visibleDelay = 2 * time.Second
+	// shownWithin is how long a service may take to show, and to list, a new card.
+	shownWithin = time.Minute
+	// statusShownWithin is how long it may show a status from before a change;
+	// shorter, since others may change it too.
+	statusShownWithin = 10 * time.Second
 )
+
+// errNotShown says that a response is from before what was last written.
+var errNotShown = errors.New("the service does not show yet what was changed last")
 
 // call is one request as its endpoint's method describes it.
 type call struct {
@@ -48,7 +56,7 @@ type failure struct {
 	meaning    meaning
 	permanent  bool // trying again cannot help
 	lost       bool // no response came
-	notShown   bool // a new card that the service does not show yet
+	notShown   bool // the service does not show yet what was last written
 	status     int
 	retryAfter time.Duration
 	err        error
@@ -121,7 +129,7 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	if f.isAnswer() {
 		c.health.answered()
 	}
-	if f != nil && f.meaning == refused && IsNotFound(f.err) && c.issues.isNew(a.card, sent) {
+	if f != nil && f.meaning == refused && IsNotFound(f.err) && c.recent.isNew(a.card, sent) {
 		f.meaning, f.notShown = notSent, true
 	}
 	return f
@@ -212,6 +220,9 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 		err := a.accept(body)
 		if err == nil {
 			return nil
+		}
+		if errors.Is(err, errNotShown) {
+			return &failure{meaning: notSent, notShown: true, err: a.requestError(true, err)}
 		}
 		shape, isShape := errors.AsType[*ShapeError](err)
 		switch {

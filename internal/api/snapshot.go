@@ -158,7 +158,7 @@ func (c *Client) decide(moment reconcile.Moment, m Movement, since *reconcile.An
 	explain := func(since *reconcile.Anchor) reconcile.Explanation {
 		s := s
 		if m.Record != nil && since == m.Record.Anchor {
-			s.Own = c.ownMoves.of(m.CardID)
+			s.Own = c.recent.of(m.CardID).moved
 		}
 		return reconcile.Explain(since, s, m.Delta)
 	}

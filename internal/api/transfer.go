@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/google/uuid"
 
@@ -80,34 +79,6 @@ func (e *StoppedError) Unwrap() error {
 	return e.Refusal
 }
 
-// ownMoves is what movements without a record have moved on cards, in USD, until
-// a record takes it in.
-type ownMoves struct {
-	mu    sync.Mutex
-	moved map[string]usd.Amount
-}
-
-func (o *ownMoves) of(card string) usd.Amount {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.moved[card]
-}
-
-func (o *ownMoves) add(card string, delta usd.Amount) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.moved == nil {
-		o.moved = map[string]usd.Amount{}
-	}
-	o.moved[card] += delta
-}
-
-func (o *ownMoves) clear(card string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.moved, card)
-}
-
 // Move moves money between the wallet and a card, once. Where there is a record it
 // first reads whether the movement was made before. The error is an
 // *UndecidedError when it cannot be told whether the money has moved, and a
@@ -125,7 +96,7 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 		return transfer, fmt.Errorf("%s: waiting for another call on this card: %w", m, err)
 	}
 	defer release()
-	c.statuses.forget(m.CardID) // the service may freeze it
+	c.recent.update(m.CardID, func(card *recentCard) { card.status, card.anchor = "", nil }) // the service may freeze it
 	before, err := c.lookFirst(ctx, m)
 	if err != nil {
 		return transfer, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", m, err)
@@ -144,9 +115,9 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 	}
 	err = t.send(ctx)
 	if m.Record == nil && err == nil {
-		c.ownMoves.add(m.CardID, m.Delta+t.Excess)
+		c.recent.update(m.CardID, func(card *recentCard) { card.moved += m.Delta + t.Excess })
 	} else if m.Record != nil && t.Transfer.Record.Anchor != m.Record.Anchor {
-		c.ownMoves.clear(m.CardID)
+		c.recent.takeIn(m.CardID)
 	}
 	return t.Transfer, err
 }
@@ -232,12 +203,12 @@ func (t *transferRun) refuse() (madeBefore bool, err error) {
 			t.Transfer.Record = t.Movement.Record.PendingMade()
 		} else {
 			t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, s, 0)
-			t.client.ownMoves.clear(t.CardID)
+			t.client.recent.takeIn(t.CardID)
 		}
 		return true, nil
 	case reconcile.Stop:
 		t.Transfer.Record = t.Movement.Record.Stopped(s, e)
-		t.client.ownMoves.clear(t.CardID)
+		t.client.recent.takeIn(t.CardID)
 		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: e.Left, Unread: e.Hidden}
 	case reconcile.Send, reconcile.SendKey:
 		if e.Anchored && e.Without == reconcile.Unexplained {

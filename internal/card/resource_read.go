@@ -93,8 +93,12 @@ func (r *cardResource) showsOtherwise(state *model, before model, private *priva
 // an imported card needs that. A new card may not be shown yet.
 func (r *cardResource) refresh(ctx context.Context, m *model, private privateState, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
 	client, id := r.session.Client, m.ID.ValueString()
-	read := client.GetCard
-	if !m.CreatedAt.IsNull() {
+	read := func(ctx context.Context, id string) (api.CardSummary, error) {
+		return client.AwaitCard(ctx, id, m.record().Anchor)
+	}
+	if m.CreatedAt.IsNull() {
+		read = client.GetCard
+	} else {
 		card, err := r.session.Cards.Read(ctx, id, api.CardStatus(m.Status.ValueString()), func(ctx context.Context, unlisted bool) error {
 			return r.session.CheckOwner(ctx, id, private.account(), unlisted)
 		})
@@ -105,7 +109,6 @@ func (r *cardResource) refresh(ctx context.Context, m *model, private privateSta
 		if created, _ := m.CreatedAt.ValueRFC3339Time(); !api.IsNotFound(err) || !r.session.IsNew(created) {
 			return "", time.Time{}, err
 		}
-		read = client.AwaitCard
 	}
 	summary, err := read(ctx, id)
 	if err != nil {
@@ -124,7 +127,7 @@ func (r *cardResource) awaitMovement(ctx context.Context, m *model, asOf time.Ti
 	if !reconcile.Explain(anchor, reconcile.Snapshot{Balance: m.Balance.Amount(), At: asOf}, 0).Stale {
 		return
 	}
-	if card, err := r.session.Client.AwaitMovement(ctx, m.ID.ValueString(), anchor); err == nil { // else what was read stands
+	if card, err := r.session.Client.AwaitCard(ctx, m.ID.ValueString(), anchor); err == nil { // else what was read stands
 		m.setState(card.Status, card.Balance)
 	}
 }

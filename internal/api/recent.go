@@ -1,0 +1,93 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// recent is what was lately written to cards, as far as this process knows, and the
+// service may not show yet.
+type recent struct {
+	mu    sync.Mutex
+	cards map[string]recentCard
+}
+
+// recentCard is a card as it was last written.
+type recentCard struct {
+	issued   *CardListItem // by this process
+	newUntil time.Time     // by when the service shows it at all
+
+	status      CardStatus // that this process gave it; "" when nothing is expected
+	statusUntil time.Time
+
+	anchor      *reconcile.Anchor // of a movement that another process made
+	anchorUntil time.Time
+
+	moved usd.Amount // by movements without a record, in USD, until a record takes it in
+}
+
+func (r *recent) of(id string) recentCard {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cards[id]
+}
+
+func (r *recent) update(id string, change func(*recentCard)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cards == nil {
+		r.cards = map[string]recentCard{}
+	}
+	card := r.cards[id]
+	change(&card)
+	r.cards[id] = card
+}
+
+// claim takes a card for one issuance; false when another has it.
+func (r *recent) claim(card CardListItem, now time.Time) (isFree bool) {
+	r.update(card.ID, func(known *recentCard) {
+		if isFree = known.issued == nil; isFree {
+			known.issued, known.newUntil = &card, now.Add(shownWithin)
+		}
+	})
+	return isFree
+}
+
+// takeIn notes that a record has taken in what was moved without one.
+func (r *recent) takeIn(id string) { r.update(id, func(card *recentCard) { card.moved = 0 }) }
+
+// isNew reports whether the service may not show a card yet.
+func (r *recent) isNew(id string, now time.Time) bool { return now.Before(r.of(id).newUntil) }
+
+// newCards are the live cards of this process for which isNew holds, newest first.
+func (r *recent) newCards(now time.Time) []CardListItem {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var cards []CardListItem
+	for _, card := range slices.SortedFunc(maps.Values(r.cards), func(a, b recentCard) int { return b.newUntil.Compare(a.newUntil) }) {
+		if card.issued != nil && now.Before(card.newUntil) {
+			cards = append(cards, *card.issued)
+		}
+	}
+	return cards
+}
+
+// shows reports whether a response tells of what was last written to a card. A
+// termination is final, whoever made it.
+func (r *recent) shows(card CardSummary, now, serviceTime time.Time) bool {
+	known := r.of(card.ID)
+	switch {
+	case card.Status == StatusTerminated:
+		return true
+	case known.status != "" && known.status != card.Status && now.Before(known.statusUntil):
+		return false
+	case known.anchor != nil && now.Before(known.anchorUntil):
+		return !reconcile.Explain(known.anchor, reconcile.Snapshot{Balance: card.Balance, At: serviceTime}, 0).Stale
+	}
+	return true
+}
