@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -39,7 +38,7 @@ func (d *binsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 	computed := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
-	notEmpty := []validator.String{stringvalidator.LengthAtLeast(1)}
+	notEmpty := []validator.String{session.NotEmpty()}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The BINs that cards can be issued on, in the order of the service's catalogue. Filters that are set must all hold; when no BIN passes, the lists are empty, with a warning that names what there is.",
 		Attributes: map[string]schema.Attribute{

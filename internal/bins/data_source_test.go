@@ -97,7 +97,7 @@ func TestFilters(t *testing.T) {
 		}
 	}
 	for _, filter := range []object{{"network": ""}, {"category": ""}} {
-		if _, diags := p.ReadDataSource("vcard_bins", filter); !strings.Contains(diags.Errors(), "at least 1") {
+		if _, diags := p.ReadDataSource("vcard_bins", filter); !strings.Contains(diags.Errors(), "must not be empty") {
 			t.Errorf("%v: %s", filter, diags.Errors())
 		}
 	}

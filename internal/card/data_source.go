@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
-	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -25,8 +23,8 @@ type cardDataSource struct {
 }
 
 var (
-	_ datasource.DataSourceWithConfigure        = (*cardDataSource)(nil)
-	_ datasource.DataSourceWithConfigValidators = (*cardDataSource)(nil)
+	_ datasource.DataSourceWithConfigure      = (*cardDataSource)(nil)
+	_ datasource.DataSourceWithValidateConfig = (*cardDataSource)(nil)
 )
 
 // NewDataSource makes the data source vcard_card.
@@ -51,7 +49,7 @@ func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 	attributes["label"] = schema.StringAttribute{
 		Optional:            true,
 		Computed:            true,
-		Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+		Validators:          []validator.String{session.NotEmpty()},
 		MarkdownDescription: "Label of the card to read; exactly one active or frozen card of the account must have it. Null when the card that `id` names has none.",
 	}
 	attributes["created_at"] = schema.StringAttribute{
@@ -75,7 +73,7 @@ type summaryModel struct {
 func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var wanted summaryModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &wanted)...)
-	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read a card") {
+	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read a card") || !session.RequireCardID(path.Root("id"), wanted.ID, &resp.Diagnostics) {
 		return
 	}
 	id := wanted.ID.ValueString()
@@ -102,9 +100,13 @@ func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 	resp.Diagnostics.Append(resp.State.Set(ctx, found)...)
 }
 
-// ConfigValidators wants one way to say which card it is.
-func (d *cardDataSource) ConfigValidators(context.Context) []datasource.ConfigValidator {
-	return []datasource.ConfigValidator{datasourcevalidator.ExactlyOneOf(path.MatchRoot("id"), path.MatchRoot("label"))}
+// ValidateConfig wants one way to say which card it is.
+func (d *cardDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+	var wanted summaryModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &wanted)...)
+	if !wanted.ID.IsUnknown() && !wanted.Label.IsUnknown() && wanted.ID.IsNull() == wanted.Label.IsNull() {
+		resp.Diagnostics.AddError("Either id or label", "Set one of the two: id for a card in whatever state it is, label for the one active or frozen card that has it.")
+	}
 }
 
 // labelled finds the one live card that has a label.

@@ -3,7 +3,6 @@ package card
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -36,22 +35,22 @@ func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, 
 		Attributes: map[string]schema.Attribute{
 			"status": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.OneOf(string(api.StatusActive), string(api.StatusFrozen), string(api.StatusTerminated))},
+				Validators:          []validator.String{session.OneOf(api.StatusActive, api.StatusFrozen, api.StatusTerminated)},
 				MarkdownDescription: "Only cards in this state: `active`, `frozen` or `terminated`. Not set: `active` and `frozen`, the cards that can be managed.",
 			},
 			"bin_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{session.NotEmpty()},
 				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
 			},
 			"label": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{session.NotEmpty()},
 				MarkdownDescription: "Only cards with this label. Not set: all labels.",
 			},
 			"label_prefix": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{session.NotEmpty()},
 				MarkdownDescription: "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels.",
 			},
 			"ids": schema.ListAttribute{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -73,7 +74,7 @@ type detailsModel struct {
 func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var opened detailsModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &opened)...)
-	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") {
+	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") || !session.RequireCardID(path.Root("card_id"), opened.CardID, &resp.Diagnostics) {
 		return
 	}
 	id := opened.CardID.ValueString()

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
@@ -44,23 +43,23 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 		Attributes: map[string]schema.Attribute{
 			"status": schema.StringAttribute{
 				Optional:   true,
-				Validators: []validator.String{stringvalidator.OneOf(string(api.StatusActive), string(api.StatusFrozen))},
+				Validators: []validator.String{session.OneOf(api.StatusActive, api.StatusFrozen)},
 				MarkdownDescription: "Only cards in this state: `active` or `frozen`. Not set: both. " +
 					"Terminated cards cannot be managed and are not listed; the data source `vcard_cards` shows them with `status = \"terminated\"`.",
 			},
 			"bin_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{session.NotEmpty()},
 				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
 			},
 			"label": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{session.NotEmpty()},
 				MarkdownDescription: "Only cards with this label. Not set: all labels.",
 			},
 			"label_prefix": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{session.NotEmpty()},
 				MarkdownDescription: "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels.",
 			},
 		},

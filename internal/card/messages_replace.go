@@ -119,13 +119,13 @@ const deposedAdvice = " Where the new card was issued before it (create_before_d
 // protected refuses to terminate a card; a nil planner knows no attribute that
 // would replace it.
 func protected(name string, replacing *planner) diag.Diagnostic {
-	reason := ""
+	keep, removed := "", " A card that was taken out of the configuration has to go back there first. To keep it outside Terraform, use terraform state rm, or a removed block with destroy = false."
 	if replacing != nil {
-		reason = " " + keepAsItIs(replacing)
+		keep, removed = " "+keepAsItIs(replacing), ""
 	}
 	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
-		"The plan would terminate this card, but deletion_protection is true."+reason+
-			" To terminate it, set deletion_protection = false, apply that alone, then try again. A tainted card is not updated: run terraform untaint on it first."+deposedAdvice)
+		"The plan would terminate this card, but deletion_protection is true."+keep+
+			" To terminate it, set deletion_protection = false, apply that alone, then try again."+removed+" A tainted card is not updated: run terraform untaint on it first."+deposedAdvice)
 }
 
 func protectedFromDelete(name string) diag.Diagnostic {

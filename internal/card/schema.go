@@ -6,11 +6,11 @@ import (
 	"maps"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -56,13 +57,13 @@ func immutableAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"bin_id": schema.StringAttribute{
 			Required:            true,
-			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+			Validators:          []validator.String{session.NotEmpty()},
 			MarkdownDescription: "BIN to issue the card on; the data source `vcard_bins` lists them. Checked against that catalogue at plan time." + replaces,
 		},
 		"label": schema.StringAttribute{
 			Optional:   true,
 			Computed:   true,
-			Validators: []validator.String{stringvalidator.UTF8LengthBetween(1, maxLabelLength), oneLine{}},
+			Validators: []validator.String{session.Rule("Not a label", labelLength), session.Rule("More than a line", oneLine)},
 			MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
 				"Taken out of the configuration, the card keeps its label." + replaces,
 		},
@@ -77,9 +78,8 @@ func immutableAttributes() map[string]schema.Attribute {
 			Optional:    true,
 			ElementType: types.StringType,
 			Validators: []validator.Set{
-				setvalidator.SizeAtLeast(1),
 				setvalidator.NoNullValues(),
-				setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)),
+				setvalidator.ValueStringsAre(session.NotEmpty()),
 			},
 			MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is declined. Not set: no restriction." + replaces + notReadable,
 		},
@@ -93,9 +93,8 @@ func immutableAttributes() map[string]schema.Attribute {
 			Optional:    true,
 			ElementType: types.StringType,
 			Validators: []validator.Map{
-				mapvalidator.SizeAtMost(maxMetadataCount),
 				mapvalidator.NoNullValues(),
-				mapvalidator.KeysAre(stringvalidator.LengthAtLeast(1)),
+				mapvalidator.KeysAre(session.NotEmpty()),
 			},
 			MarkdownDescription: fmt.Sprintf("Key-value pairs kept with the card, at most %d keys.", maxMetadataCount) + replaces + notReadable,
 		},
@@ -203,6 +202,14 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 		resp.Diagnostics.AddAttributeError(path.Root("amount"), "Amount too small",
 			fmt.Sprintf("amount must not be below zero, and must be at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount()))
 	}
+	if n := len(config.Metadata.Elements()); n > maxMetadataCount {
+		resp.Diagnostics.AddAttributeError(path.Root("metadata"), "Too many metadata keys",
+			fmt.Sprintf("metadata must have at most %d keys, got %d.", maxMetadataCount, n))
+	}
+	if categories := config.AllowedCategories; !categories.IsNull() && !categories.IsUnknown() && len(categories.Elements()) == 0 {
+		resp.Diagnostics.AddAttributeError(path.Root("allowed_categories"), "No categories",
+			`allowed_categories must name at least one category, such as "advertising". Leave it out, or set it to null, for a card without a restriction.`)
+	}
 	if !config.MaxTopUpPerMonth.IsNull() && config.TopUp.IsNull() {
 		resp.Diagnostics.AddAttributeError(path.Root("max_top_up_per_month"), "A cap without top-ups",
 			"max_top_up_per_month bounds what top_up adds, and there is no top_up. Write top_up = { below = …, to = … }, or take the cap out.")
@@ -219,19 +226,17 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 }
 
 // oneLine refuses what shows as nothing or as a line break.
-type oneLine struct{}
-
-func (oneLine) Description(context.Context) string {
-	return "one line, without control characters"
+func oneLine(text string) string {
+	isControl := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+	if !strings.ContainsFunc(text, isControl) {
+		return ""
+	}
+	return fmt.Sprintf("must be one line, without control characters, got %q. Text that was read from a file ends in a line break: trimspace() takes it off.", text)
 }
 
-func (v oneLine) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v oneLine) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	text := req.ConfigValue.ValueString()
-	isControl := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
-	if at := strings.IndexFunc(text, isControl); at >= 0 {
-		resp.Diagnostics.AddAttributeError(req.Path, "More than a line",
-			fmt.Sprintf("%s must be %s, got %q. Text that was read from a file ends in a line break: trimspace() takes it off.", req.Path, v.Description(ctx), text))
+func labelLength(text string) string {
+	if n := utf8.RuneCountInString(text); n == 0 || n > maxLabelLength {
+		return fmt.Sprintf("must have 1 to %d characters, got %d. substr(…, 0, %d) cuts what is longer.", maxLabelLength, n, maxLabelLength)
 	}
+	return ""
 }

@@ -1,14 +1,13 @@
 package provider
 
 import (
-	"context"
 	"fmt"
 	"math/big"
 	"os"
-	"regexp"
+	"strings"
 	"time"
+	"unicode"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -83,25 +82,22 @@ func configAttributes() map[string]schema.Attribute {
 				"The environment variable `" + envSandbox + "` can name the file instead.",
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
-					Required: true,
-					Validators: []validator.String{
-						stringvalidator.LengthAtLeast(1),
-						stringvalidator.RegexMatches(regexp.MustCompile(`^[^[:cntrl:]]*$`), `must have no control character; in a Windows path, write / or \\ where there is a \`),
-					},
+					Required:            true,
+					Validators:          []validator.String{session.NotEmpty(), session.Rule("Not a path", noControlCharacter)},
 					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
 				// A text, since Terraform says of a number in here that is none only that
 				// something in sandbox is none.
 				"initial_balance": schema.StringAttribute{
 					Optional:            true,
-					Validators:          []validator.String{amountText{}},
+					Validators:          []validator.String{session.Rule("Not an amount", amountText)},
 					MarkdownDescription: "USD in the wallet of a sandbox that is made anew, a number with at most two decimals; default 10000. An existing sandbox keeps its balance.",
 				},
 			},
 		},
 		"request_timeout": schema.StringAttribute{
 			Optional:            true,
-			Validators:          []validator.String{durationAtLeast(time.Second)},
+			Validators:          []validator.String{session.Rule("Invalid duration", timeout)},
 			MarkdownDescription: "How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `" + api.DefaultRequestTimeout.String() + "`.",
 		},
 		"max_retries": schema.NumberAttribute{
@@ -112,13 +108,13 @@ func configAttributes() map[string]schema.Attribute {
 		},
 		"idempotency_keys": schema.StringAttribute{
 			Optional:   true,
-			Validators: []validator.String{stringvalidator.OneOf(keysUnknown, keysHonoured)},
+			Validators: []validator.String{session.OneOf(keysUnknown, keysHonoured)},
 			MarkdownDescription: "What the service does with the idempotency key that each change carries: `" + keysHonoured + "` when it is known to count requests with the same key once, `" + keysUnknown + "` (the default) when it may not. " +
 				"With `" + keysHonoured + "` a lost response is simply asked for again; otherwise the provider waits, looks, and stops where it cannot tell whether money has moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
 		},
 		"wallet_check": schema.StringAttribute{
 			Optional:   true,
-			Validators: []validator.String{stringvalidator.OneOf(string(session.WalletCheckWarn), string(session.WalletCheckError), string(session.WalletCheckOff))},
+			Validators: []validator.String{session.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)},
 			MarkdownDescription: "What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. " +
 				"A plan that might still be paid, because cards it has not dealt with yet could return enough, only warns. " +
 				"Unless it is `off`, a card is not terminated for a replacement that the wallet cannot pay for at that moment, beside the replacements of cards that are terminated already; other new cards, funds and top-ups of the run are not counted.",
@@ -183,21 +179,11 @@ func (c *config) fillFromEnvironment() (sandboxPath string) {
 }
 
 // amountText wants a number of USD.
-type amountText struct{}
-
-func (amountText) Description(context.Context) string {
-	return "a number of USD, at least 0, with at most two decimals"
-}
-
-func (v amountText) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (amountText) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
-		return
+func amountText(text string) string {
+	if _, err := readAmount(text); err != nil {
+		return err.Error() + "."
 	}
-	if _, err := readAmount(req.ConfigValue.ValueString()); err != nil {
-		resp.Diagnostics.AddAttributeError(req.Path, "Not an amount", fmt.Sprintf("%s %s.", req.Path, err))
-	}
+	return ""
 }
 
 // readAmount reads an amount in USD. Its error completes "initial_balance …".
@@ -213,21 +199,17 @@ func readAmount(text string) (usd.Amount, error) {
 	return amount.Amount(), amount.Err()
 }
 
-// durationAtLeast wants a duration such as "30s".
-type durationAtLeast time.Duration
-
-func (v durationAtLeast) Description(context.Context) string {
-	return fmt.Sprintf("a duration of at least %s", time.Duration(v))
+// timeout wants a duration such as "30s".
+func timeout(text string) string {
+	if d, err := time.ParseDuration(text); err == nil && d >= time.Second {
+		return ""
+	}
+	return fmt.Sprintf("must be a duration of at least 1s, written like 30s or 2m, got %q.", text)
 }
 
-func (v durationAtLeast) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v durationAtLeast) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
-		return
+func noControlCharacter(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return ""
 	}
-	if d, err := time.ParseDuration(req.ConfigValue.ValueString()); err != nil || d < time.Duration(v) {
-		resp.Diagnostics.AddAttributeError(req.Path, "Invalid duration",
-			fmt.Sprintf("%s must be %s, written like 30s or 2m, got %q.", req.Path, v.Description(ctx), req.ConfigValue.ValueString()))
-	}
+	return `must have no control character. In a Windows path, write / or \\ where there is a \.`
 }

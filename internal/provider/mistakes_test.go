@@ -45,7 +45,6 @@ func amounts() []mistake {
 		{`amount = -5`, cardWith(`amount = -5`), "Error: Amount too small amount must not be below zero, and must be at least 50.00 USD to issue a card, got -5.00."},
 		{`amount = 49`, cardWith(`amount = 49`), "amount must be at least 50.00 USD to issue a card, got 49.00"},
 		{`amount = 60.005`, cardWith(`amount = 60.005`), "amount must be an amount in USD with at most two decimals, got 60.005. Round it"},
-		{`amount = "60 USD"`, cardWith(`amount = "60 USD"`), `attribute "amount": a number is required`},
 		{`amount` + " not set", "resource \"vcard_card\" \"c\" {\n  bin_id = \"bin_ads_visa_us\"\n}\n", "amount must be set to issue a card: it is the initial load in USD, at least 50.00"},
 		{`auto_freeze_at = 80, amount = 60`, cardWith("amount = 60\nauto_freeze_at = 80"), warns + "The card freezes with its first purchase auto_freeze_at (80.00 USD) is not under amount (60.00 USD)"},
 		{`spending_limit = 40, amount = 60`, cardWith("spending_limit = 40\namount = 60"), warns + "The card is loaded with more than it may spend in a month spending_limit (40.00 USD a month) is under amount (60.00 USD)"},
@@ -62,20 +61,24 @@ func words() []mistake {
 	return []mistake{
 		{`label = "ads\n"`, cardWith(`label = "ads\n"`), `label must be one line, without control characters, got "ads\n"`},
 		{`label = " ads"`, cardWith(`label = " ads"`), warns + "Spaces around the label " + `label is " ads". The service may leave the spaces out`},
-		{`label = ""`, cardWith(`label = ""`), "label UTF-8 character count must be between 1 and 64, got: 0"},
-		{"label of 65 characters", cardWith(`label = "` + strings.Repeat("a", 65) + `"`), "label UTF-8 character count must be between 1 and 64, got: 65"},
+		{`label = ""`, cardWith(`label = ""`), "Error: Not a label label must have 1 to 64 characters, got 0."},
+		{"label of 65 characters", cardWith(`label = "` + strings.Repeat("a", 65) + `"`), "label must have 1 to 64 characters, got 65. substr(…, 0, 64) cuts what is longer."},
 		{"two cards with one label", cardWith(`label = "ads"`) + twice, warns + `Several new cards are labelled "ads"`},
 		{`allowed_categories = ["Advertising"]`, cardWith(`allowed_categories = ["Advertising"]`), warns + `A category is not written as the service writes them allowed_categories has "Advertising"`},
-		{`allowed_categories = []`, cardWith(`allowed_categories = []`), "allowed_categories set must contain at least 1 elements"},
+		{`allowed_categories = []`, cardWith(`allowed_categories = []`), `Error: No categories allowed_categories must name at least one category, such as "advertising". Leave it out`},
 		{`bin_id = "visa"`, cardWith(`bin_id = "visa"`), `got "visa". There are: bin_ads_mastercard_eu (mastercard, ads)`},
-		{"metadata of 21 keys", cardWith(`metadata = { for n in range(21) : "k${n}" => "v" }`), "metadata map must contain at most 20 elements"},
+		{"metadata of 21 keys", cardWith(`metadata = { for n in range(21) : "k${n}" => "v" }`), "Error: Too many metadata keys metadata must have at most 20 keys, got 21."},
 		{`network = "Amex"`, `data "vcard_bins" "b" { network = "Amex" }`, warns + "No BIN passes the filters ids and bins are empty. The catalogue has 9 BINs, of the networks mastercard, visa"},
 		{`card_id = "wh_1"`, "data \"vcard_transactions\" \"t\" {\n  card_id = \"wh_1\"\n}\n", `card_id must be a card id, of the form card_…, got "wh_1"`},
 		{`from = "2026-03-02", to = "2026-03-01"`, "data \"vcard_transactions\" \"t\" {\n  from = \"2026-03-02\"\n  to = \"2026-03-01\"\n}\n", "from must not be after to"},
 		{`from = "yesterday"`, "data \"vcard_transactions\" \"t\" {\n  from = \"yesterday\"\n}\n", `"yesterday", which is neither`},
 		{`max_results = 2.5`, "data \"vcard_transactions\" \"t\" {\n  max_results = 2.5\n}\n", "max_results must be a whole number between 1 and 10000, got 2.5"},
 		{`secret_wo_version = 1.1`, hookWith("secret_wo = \"abc\"\nsecret_wo_version = 1.1"), "secret_wo_version must be a whole number, got 1.1"},
-		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n", `status value must be one of: ["active" "frozen" "terminated"], got: "lost"`},
+		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n", `Error: Not one of the words status must be "active", "frozen" or "terminated", got "lost".`},
+		{`data vcard_card id = "crd_123"`, "data \"vcard_card\" \"c\" {\n  id = \"crd_123\"\n}\n", `Error: Not a card id id must be a card id, of the form card_…, got "crd_123". The dashboard and the data source vcard_cards show them.`},
+		{`card_id = "crd_123"`, "data \"vcard_transactions\" \"t\" {\n  card_id = \"crd_123\"\n}\n", `card_id must be a card id, of the form card_…, got "crd_123"`},
+		{"data vcard_card without id and label", "data \"vcard_card\" \"c\" {\n}\n", "Error: Either id or label Set one of the two: id for a card"},
+		{"data vcard_card with id and label", "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"ads\"\n}\n", "Error: Either id or label"},
 		{`data vcard_card label = "nobody"`, "data \"vcard_card\" \"c\" {\n  label = \"nobody\"\n}\n", `No live card is labelled "nobody"`},
 		{`url = "https://example.com:99999"`, hookWith(`url = "https://example.com:99999"`), "begins with https://, as in https://example.com/events, got one with a port over 65535"},
 		{`url = "http://example.com"`, hookWith(`url = "http://example.com"`), "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
@@ -84,6 +87,22 @@ func words() []mistake {
 		{"two webhooks with one URL", hookWith(`count = 2`), warns + "Two webhook endpoints receive the same events at one URL"},
 		{`secret_wo = "…" alone`, hookWith(`secret_wo = "abc"`), "secret_wo needs secret_wo_version"},
 		{`import { id = "ads" }`, "import {\n  to = vcard_card.c\n  id = \"ads\"\n}\n" + cardWith(""), `A card is imported by its id, which has the form card_…, got "ads"`},
+	}
+}
+
+// terraforms are mistakes that Terraform finds before the provider is asked. The
+// guide explains its words.
+func terraforms() []mistake {
+	const wrongType = "Incorrect attribute value type: "
+	return []mistake{
+		{`amount = "$100"`, cardWith(`amount = "$100"`), wrongType + "a number is required"},
+		{`frozen = "yes"`, cardWith(`frozen = "yes"`), wrongType + "a bool is required"},
+		{`top_up = { bellow = 50, to = 100 }`, cardWith(`top_up = { bellow = 50, to = 100 }`), wrongType + `attribute "below" is required`},
+		{`allowed_categories = "advertising"`, cardWith(`allowed_categories = "advertising"`), wrongType + "set of string required"},
+		{"nested metadata", cardWith(`metadata = { team = { name = "eu" } }`), wrongType + "string required"},
+		{`lable = "ads"`, cardWith(`lable = "ads"`), "Unsupported argument"},
+		{"a card that waits for itself", cardWith(`label = "ads-${length(data.vcard_cards.all.ids)}"`) + "data \"vcard_cards\" \"all\" {\n  depends_on = [vcard_card.c]\n}\n", "Cycle"},
+		{"a missing alias", cardWith("provider = vcard.agency"), "Provider configuration not present: it has been removed"},
 	}
 }
 
@@ -113,6 +132,8 @@ func connections() []mistake {
 		{`initial_balance = -1`, block(`sandbox = { path = "s.db", initial_balance = -1 }`), "sandbox.initial_balance must be at least 0.00 USD, got -1.00"},
 		{"sandbox beside api_key", block("sandbox = { path = \"s.db\" }\napi_key = \"sk_live_abc\""), "sandbox excludes api_key and base_url"},
 		{`request_timeout = "soon"`, block("sandbox = { path = \"s.db\" }\nrequest_timeout = \"soon\""), "request_timeout must be a duration of at least 1s, written like 30s or 2m, got \"soon\""},
+		{`wallet_check = "warning"`, block("sandbox = { path = \"s.db\" }\nwallet_check = \"warning\""), `Error: Not one of the words wallet_check must be "warn", "error" or "off", got "warning".`},
+		{`sandbox = { path = "" }`, block(`sandbox = { path = "" }`), "Error: Empty text sandbox.path must not be empty."},
 		{`max_retries = 100`, block("sandbox = { path = \"s.db\" }\nmax_retries = 100"), "max_retries must be a whole number between 0 and 20, got 100"},
 		{`requests_per_minute = 1000 / 3`, block("sandbox = { path = \"s.db\" }\nrate_limits = { requests_per_minute = 1000 / 3 }"), "Error: Not a whole number rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 333.3333333. Round what you compute, as with floor()."},
 		{`requests_per_minute = 0`, block("sandbox = { path = \"s.db\" }\nrate_limits = { requests_per_minute = 0 }"), "Error: Number out of range rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 0."},
@@ -145,6 +166,15 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: the plan ended with %d:\n%s", m.input, code, output)
 		}
 		t.Logf("| `%s` | %s |", m.input, text)
+	}
+	guide := read(t, "templates", "guides", "troubleshooting.md.tmpl")
+	for _, m := range terraforms() {
+		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+account+m.lines)
+		_, output := w.Run("plan", "-no-color", "-input=false")
+		title, words, _ := strings.Cut(m.says, ": ")
+		if text := firstTold(output); !strings.HasPrefix(text, "Error: "+title) || !strings.Contains(text, words) || !strings.Contains(guide, "\n### "+m.says+"\n") {
+			t.Errorf("%s: not told as the guide has it:\n%s", m.input, output)
+		}
 	}
 	if s.Wallet() != wallet {
 		t.Errorf("the wallet went from %s to %s USD", wallet, s.Wallet())

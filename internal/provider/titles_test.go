@@ -77,7 +77,7 @@ func readCode(t *testing.T) *code {
 var titleAt = map[string]int{
 	"AddError": 0, "AddWarning": 0, "AddAttributeError": 1, "AddAttributeWarning": 1,
 	"NewErrorDiagnostic": 0, "NewWarningDiagnostic": 0, "NewAttributeErrorDiagnostic": 1, "NewAttributeWarningDiagnostic": 1,
-	"refuse": 0, "warn": 1, // which add one of the above
+	"refuse": 0, "warn": 1, "Rule": 0, // which add one of the above
 }
 
 func (c *code) read(node ast.Node) bool {

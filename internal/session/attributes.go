@@ -26,20 +26,26 @@ func IsCardID(text string) bool { return cardIDForm.MatchString(text) }
 // CardID wants what may be the id of a card; whether there is such a card only
 // the service knows. Any id will do that is safe and is not another object's: a
 // mocked provider makes up ids without the documented form.
-func CardID() validator.String { return cardID{} }
+func CardID() validator.String {
+	return cardID(func(id string) bool { return api.IsID(id) && !otherIDForm.MatchString(id) })
+}
 
-type cardID struct{}
+// RequireCardID reports whether an id that a call is about to name has the
+// documented form, or is null. It says so when not.
+func RequireCardID(at path.Path, id types.String, diags *diag.Diagnostics) bool {
+	resp := validator.StringResponse{}
+	cardID(IsCardID).ValidateString(context.Background(), validator.StringRequest{Path: at, ConfigValue: id}, &resp)
+	diags.Append(resp.Diagnostics...)
+	return !resp.Diagnostics.HasError()
+}
 
-func (cardID) Description(context.Context) string { return "a card id, of the form card_…" }
-
-func (v cardID) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v cardID) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	id := req.ConfigValue.ValueString()
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() || api.IsID(id) && !otherIDForm.MatchString(id) {
-		return
-	}
-	resp.Diagnostics.AddAttributeError(req.Path, "Not a card id", fmt.Sprintf("%s must be %s, got %q.", req.Path, v.Description(ctx), id))
+func cardID(fits func(string) bool) validator.String {
+	return Rule("Not a card id", func(id string) string {
+		if fits(id) {
+			return ""
+		}
+		return fmt.Sprintf("must be a card id, of the form card_…, got %q. The dashboard and the data source vcard_cards show them.", id)
+	})
 }
 
 // ImportID returns the id that an import block or command names, by itself or

@@ -4,9 +4,9 @@ package threeds
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -46,7 +46,7 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 			},
 			"status": schema.StringAttribute{
 				Optional: true, Computed: true,
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+				Validators:          []validator.String{session.NotEmpty()},
 				MarkdownDescription: "Only challenges in this status. Default `pending`: those that wait for their code.",
 			},
 			"challenges": schema.ListNestedAttribute{
@@ -85,7 +85,7 @@ type challenge struct {
 func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") {
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") || !session.RequireCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
 		return
 	}
 	if m.Status.IsNull() {

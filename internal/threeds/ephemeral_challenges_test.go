@@ -115,7 +115,7 @@ func TestErrors(t *testing.T) {
 		want    string
 	}{
 		"card id":          {p, object{"card_id": "3ds_1"}, "must be a card id"},
-		"empty status":     {p, object{"status": ""}, "at least 1"},
+		"empty status":     {p, object{"status": ""}, "must not be empty"},
 		"refused status":   {p, object{"status": "eaten"}, "Could not read the 3D Secure challenges: The service answered 400"},
 		"unknown provider": {acctest.Configure(t, object{"sandbox": acctest.Unknown}), object{}, "read the 3D Secure challenges, but they depend on values that are known only after apply"},
 	} {

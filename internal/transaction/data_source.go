@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -72,7 +73,7 @@ type merchant struct {
 func (d *transactionsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the transactions") {
+	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the transactions") || !session.RequireCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
 		return
 	}
 	problems, err := m.read(d.session.Client.Transactions(ctx, m.filter()))

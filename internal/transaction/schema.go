@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -42,7 +41,7 @@ func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRe
 			},
 			"type": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.OneOf(transactionTypes()...)},
+				Validators:          []validator.String{session.OneOf(transactionTypes()...)},
 				MarkdownDescription: "Only transactions of this type, one of `" + strings.Join(transactionTypes(), "`, `") + "`. Default: all types.",
 			},
 			"from": schema.StringAttribute{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -49,7 +48,7 @@ func (d *addressesDataSource) Schema(_ context.Context, _ datasource.SchemaReque
 		Attributes: map[string]schema.Attribute{
 			"currency": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{stringvalidator.OneOf(currencies()...)},
+				Validators:          []validator.String{session.OneOf(currencies()...)},
 				MarkdownDescription: "Only this coin, one of `" + strings.Join(currencies(), "`, `") + "`. Default: all coins.",
 			},
 			"addresses": schema.ListNestedAttribute{

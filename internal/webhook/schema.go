@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -20,7 +19,7 @@ import (
 const replaces = " A change registers a new endpoint; the old one stays registered until it is removed in the dashboard."
 
 func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	notEmpty := []validator.String{stringvalidator.LengthAtLeast(1)}
+	notEmpty := []validator.String{session.NotEmpty()}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "An HTTPS endpoint that the service sends events to, signed with HMAC-SHA256 over the raw body.\n\n" +
 			"The service can only register endpoints: it cannot show, change or remove one. So a change registers a new endpoint, " +
@@ -33,7 +32,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			},
 			"url": schema.StringAttribute{
 				Required:            true,
-				Validators:          []validator.String{httpsURL{}},
+				Validators:          []validator.String{session.Rule("Not an https address", httpsURL)},
 				MarkdownDescription: "Address that receives the events; must begin with `https://`." + replaces,
 			},
 			"events": schema.SetAttribute{

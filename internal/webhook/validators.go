@@ -63,20 +63,11 @@ func (v eventNames) ValidateSet(_ context.Context, req validator.SetRequest, res
 	}
 }
 
-// httpsURL wants an https address. Its errors do not repeat the address, which
+// httpsURL wants an https address. What it says does not repeat the address, which
 // may hold a token.
-type httpsURL struct{}
-
-func (httpsURL) Description(context.Context) string { return "an address that begins with https://" }
-
-func (v httpsURL) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v httpsURL) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
-		return
-	}
+func httpsURL(text string) string {
 	var got string
-	switch u, err := url.Parse(req.ConfigValue.ValueString()); {
+	switch u, err := url.Parse(text); {
 	case err != nil:
 		got = "a text that is no address at all"
 	case u.Scheme == "":
@@ -88,10 +79,9 @@ func (v httpsURL) ValidateString(ctx context.Context, req validator.StringReques
 	case !isPort(u.Port()):
 		got = "one with a port over 65535"
 	default:
-		return
+		return ""
 	}
-	resp.Diagnostics.AddAttributeError(req.Path, "Not an https address",
-		fmt.Sprintf("%s must be %s, as in https://example.com/events, got %s. Events are delivered over https only.", req.Path, v.Description(ctx), got))
+	return "must be an address that begins with https://, as in https://example.com/events, got " + got + ". Events are delivered over https only."
 }
 
 // isPort takes a port of digits, as url.Parse leaves it, or none.
