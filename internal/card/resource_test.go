@@ -182,7 +182,7 @@ func TestRefusedBeforeMoneyMoves(t *testing.T) {
 		``:                                     "amount must be set to issue a card",
 		"amount = 50\nlabel = \"" + long + `"`: "label",
 		"amount = 50\nlabel = \"\"":            "label",
-		"amount = 50\nmetadata = {\n" + many + "}":       "metadata map must contain at most 20 elements",
+		"amount = 50\nmetadata = {\n" + many + "}":       "metadata must have at most 20 keys, got 21",
 		"amount = 50\nallowed_categories = []":           "allowed_categories",
 		"amount = 50\ntop_up = { below = 60, to = 100 }": "must be at least top_up.below (60.00 USD)",
 		"amount = 50\ntop_up = { below = 60, to = 50 }":  "top_up.to must be at least top_up.below (60.00 USD), got 50.00 USD",
