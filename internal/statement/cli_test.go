@@ -179,6 +179,7 @@ action "vcard_card_fund" "boost" {
 // What the rules are for, as a person would meet it.
 func TestGuards(t *testing.T) {
 	t.Parallel()
+	acctest.Needs(t, "1.7.0", "1.7.0") // import blocks with for_each
 	s := acctest.Start(t)
 	f := newFolder(t, s)
 	const list = "data \"vcard_cards\" \"all\" {\n}\n"
@@ -218,9 +219,19 @@ func TestGuards(t *testing.T) {
 
 	another := newFolder(t, s)
 	another.Write("main.tf", fleet("60", "100"))
-	check(another.plan(), "-no-duplicates", 3, "vcard_card.fleet[0]: the live card card_", `has its label, "ads-0", and is not in this state`)
+	duplicated := another.plan()
+	check(duplicated, "-no-duplicates", 3, "vcard_card.fleet[0]: the live card card_", `has its label, "ads-0", and is not in this state`)
+	warned := another.Must("plan", "-no-color", "-input=false")
+	if n := strings.Count(warned, "Warning: Live cards have labels of cards that this plan issues"); n != 1 {
+		t.Errorf("%d warnings stand for the fleet:\n%s", n, warned)
+	}
+	_, _, stderr := state(t, duplicated, "-no-duplicates")
+	_, imports, _ := strings.Cut(stderr, "nothing is issued for them then:\n")
 	another.Write("main.tf", strings.TrimPrefix(fleet("60", "100"), list))
 	check(another.plan(), "-no-duplicates", 1, list)
+	another.Write("main.tf", fleet("60", "100"))
+	another.Write("imports.tf", imports)
+	check(another.plan(), "-no-duplicates -max-net 80 -only import,top_up", 0)
 }
 
 // A refused plan is none.
@@ -251,7 +262,12 @@ func TestReplacedFleet(t *testing.T) {
 	f.plan()
 	f.apply()
 	f.Write("main.tf", fleet("us"))
-	plan := f.plan()
+	printed := f.Must("plan", "-no-color", "-input=false", "-out=plan")
+	_, warnings, _ := strings.Cut(printed, "\nPlan: 30 to add")
+	if lines := strings.Count(warnings, "\n"); lines > 75 || strings.Count(warnings, "A card is replaced for 51.00 USD\n") != 1 {
+		t.Errorf("there are %d lines of warnings:\n%s", lines, warnings)
+	}
+	plan := f.show()
 	_, text, _ := state(t, plan)
 	_, markdown, _ := state(t, plan, "-format", "markdown")
 	for _, want := range []string{"The wallet pays about 30.00 USD.", "Cards: 30 replaced."} {

@@ -90,6 +90,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		complain("refused: %s", violation)
 	}
+	if statement.Imports != "" {
+		complain("where this state should have the live cards, add this to the configuration and plan again; nothing is issued for them then:\n%s", statement.Imports)
+	}
 	if len(statement.Violations) > 0 {
 		return exitRefused
 	}

@@ -103,10 +103,8 @@ func (w *world) step(n int) {
 	if code, output := w.Run(append([]string{"plan", "-no-color", "-input=false", "-out=plan"}, flags...)...); code != 0 {
 		w.refused++
 		w.note("refused: %s", output)
-		if w.inARow++; w.inARow > 2 { // an apply has stopped before a withdrawal that a top-up forbids now
-			for _, card := range w.cards {
-				delete(card, "top_up")
-			}
+		if w.inARow++; w.inARow > 2 {
+			w.mend()
 		}
 		return
 	}
@@ -134,6 +132,19 @@ func (w *world) step(n int) {
 		w.t.Errorf("not known: %v", stated.Unknown)
 	}
 	w.cards = e.cards
+}
+
+// mend takes out what keeps every plan from being made: top-ups, where an apply has
+// stopped before a withdrawal that they forbid now, and loads with which a card that
+// was terminated outside cannot be issued again.
+func (w *world) mend() {
+	for _, card := range w.cards {
+		delete(card, "top_up")
+		load, _ := card["amount"].(json.Number)
+		if amount, err := usd.Parse(string(load)); err != nil || amount < 50*usd.Dollar {
+			card["amount"] = w.usd(5000, 30000)
+		}
+	}
 }
 
 var failed = regexp.MustCompile(`(?m)^Error: .*(card_\w+)`)

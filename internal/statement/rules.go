@@ -3,6 +3,7 @@ package statement
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ data "vcard_cards" "all" {
 
 // Apply fills in Violations. ErrNoList is its error.
 func (r Rules) Apply(s *Statement, plan *Plan) error {
-	s.Violations = nil
+	s.Violations, s.Imports = nil, ""
 	violated := func(format string, args ...any) { s.Violations = append(s.Violations, fmt.Sprintf(format, args...)) }
 	if r.MaxNet != nil {
 		r.checkNet(s, violated)
@@ -96,6 +97,7 @@ func checkDuplicates(s *Statement, plan *Plan, violated func(string, ...any)) er
 	before := priorOf(plan.Prior.Values)
 	config := configured{plan.Config}
 	live := map[string]map[string][]string{} // ids by label, by provider configuration
+	var twins []twin
 	for _, list := range before.lists {
 		if provider := config.resource(list.Address).ProviderConfigKey; isWhole(list) && !isReadLater(list, plan) {
 			live[provider] = strangers(list, before)
@@ -110,11 +112,53 @@ func checkDuplicates(s *Statement, plan *Plan, violated func(string, ...any)) er
 		if !isRead || plan.Complete != nil && !*plan.Complete {
 			return ErrNoList
 		}
-		if same := ids[canonical(label)]; len(same) > 0 {
+		same := ids[canonical(label)]
+		if len(same) == 1 {
+			twins = append(twins, twin{card.Address, same[0]})
+		}
+		if len(same) > 0 {
 			violated("-no-duplicates: %s: the live card %s has its label, %q, and is not in this state", card.Address, strings.Join(same, ", "), card.Label)
 		}
 	}
+	s.Imports = importBlocks(twins)
 	return nil
+}
+
+// twin is a new card, and the live one that has its label.
+type twin struct{ address, id string }
+
+// importBlocks is the configuration that imports the live cards in place of new ones:
+// one block for each resource, since of several for one resource Terraform 1.16 and
+// 1.17 carry out one.
+func importBlocks(twins []twin) string {
+	var order []string
+	ids := map[string]map[string]string{} // by key as it is written, by resource
+	for _, card := range twins {
+		resource, key := card.address, ""
+		if keys := instanceKey.FindAllStringIndex(card.address, -1); len(keys) > 0 && keys[len(keys)-1][1] == len(card.address) {
+			at := keys[len(keys)-1][0]
+			resource, key = card.address[:at], card.address[at+1:len(card.address)-1]
+		}
+		if ids[resource] == nil {
+			order, ids[resource] = append(order, resource), map[string]string{}
+		}
+		ids[resource][key] = card.id
+	}
+	var text strings.Builder
+	for _, resource := range order {
+		if id, isOne := ids[resource][""]; isOne {
+			fmt.Fprintf(&text, "\nimport {\n  to = %s\n  id = %q\n}\n", resource, id)
+			continue
+		}
+		// The key of a for_each is a text, and that of a count is not.
+		text.WriteString("\nimport {\n  for_each = {\n")
+		for _, key := range slices.Sorted(maps.Keys(ids[resource])) {
+			id := ids[resource][key]
+			fmt.Fprintf(&text, "    %q = { key = %s, id = %q }\n", id, key, id)
+		}
+		fmt.Fprintf(&text, "  }\n  to = %s[each.value.key]\n  id = each.value.id\n}\n", resource)
+	}
+	return text.String()
 }
 
 // isWhole reports whether a data source vcard_cards has no filter.

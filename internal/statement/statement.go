@@ -44,6 +44,9 @@ type Statement struct {
 	Others     []string `json:"others"`
 	Groups     []Group  `json:"groups,omitempty"`
 	Violations []string `json:"violations,omitempty"`
+	// Imports is the configuration that takes live cards over in place of new ones
+	// with their labels.
+	Imports string `json:"-"`
 }
 
 // Sums are in USD. What they count is above zero; Net is what the wallet gains,
