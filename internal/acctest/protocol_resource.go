@@ -27,15 +27,15 @@ type Change struct {
 
 // Plan validates a configuration and plans the change from prior to it, as
 // Terraform does once. A nil configuration plans the destruction. Of a change
-// that replaces, Terraform plans the creation as well: plan an Instance without
-// Values, and with the Private of the first plan.
+// that replaces, Terraform plans the creation as well, and does not validate again:
+// plan an Instance without Values, and with the Private of the first plan.
 func (p *Protocol) Plan(prior Instance, config Object) (Change, Diagnostics) {
 	p.t.Helper()
 	schema := p.schemas.ResourceSchemas[prior.Type]
 	shape := p.shape(schema, prior.Type)
 	change := Change{Prior: prior, Config: config}
 	var diagnostics Diagnostics
-	if config != nil {
+	if config != nil && (prior.Values != nil || prior.Private == nil) {
 		validated, err := p.server.ValidateResourceConfig(p.ctx, &tfprotov6.ValidateResourceConfigRequest{
 			TypeName: prior.Type, Config: p.encode(shape, config),
 			ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},

@@ -76,6 +76,9 @@ func (c *Client) Clock() Clock { return c.clock }
 // HasWritten reports whether this client has begun a call that changes something.
 func (c *Client) HasWritten() bool { return c.written.Load() }
 
+// CreatesPerMinute is how many cards this client issues in a minute at most.
+func (c *Client) CreatesPerMinute() int { return c.limits.PerMinute(ratelimit.Creates) }
+
 // KeysHonoured reports whether the service is known to honour idempotency keys.
 func (c *Client) KeysHonoured() bool { return c.keysHonoured }
 

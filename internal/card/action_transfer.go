@@ -168,6 +168,9 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
 	least := validator.NumberResponse{}
 	usdtype.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &least)
+	if !a.withdraws {
+		least.Diagnostics.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
+	}
 	return append(typed.Diagnostics, least.Diagnostics...)
 }
 

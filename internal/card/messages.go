@@ -140,23 +140,24 @@ func adopted(card model) diag.Diagnostic {
 			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
 }
 
-// liveCardWithLabel warns of cards that an earlier run may have left behind.
-// Replaced is the card that the planned one replaces, if any.
-func liveCardWithLabel(label string, replaced model, cards []api.CardListItem) diag.Diagnostic {
-	orphan := "import it instead, and nothing is issued:"
-	other := " A run with create_before_destroy names the card that it replaces as well, and terminates that next."
-	if !replaced.ID.IsNull() {
-		orphan = "terminate it in the dashboard and plan again. Or keep it in place of " + replaced.name() +
-			": remove this resource from the state (terraform state rm), import the new card, and terminate the old one in the dashboard:"
-		other = " Cards of this configuration that have the label too, and are planned later, are listed as well: terraform state show tells the ids that are in the state."
+// liveCardsWithLabels warns of cards that an earlier run may have left behind. Its
+// title is the same for all, so that Terraform shows one of many.
+func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
+	var lines, ids []string
+	for _, card := range cards {
+		lines = append(lines, fmt.Sprintf("  %q: %s, %s, %s USD", card.Label, card.ID, card.Status, card.Balance))
+		ids = append(ids, fmt.Sprintf("      %q = %q\n", card.Label, card.ID))
 	}
-	lines := make([]string, len(cards))
-	for i, card := range cards {
-		lines[i] = fmt.Sprintf("  import {\n    to = <address of the resource>\n    id = %q # %s, %s USD\n  }", card.ID, card.Status, card.Balance)
+	block := "  import {\n    for_each = {\n" + strings.Join(ids, "") + "    }\n    to = <resource>[each.key]\n    id = each.value\n  }"
+	if len(cards) == 1 {
+		block = fmt.Sprintf("  import {\n    to = <resource>\n    id = %q\n  }", cards[0].ID)
 	}
-	return diag.NewAttributeWarningDiagnostic(path.Root("label"), fmt.Sprintf("There is a live card labelled %q already: %s", label, cards[0].ID),
-		"This plan issues another card with that label. If a live one is not in this state because an earlier run issued it and was cut off, "+orphan+"\n\n"+
-			strings.Join(lines, "\n")+"\n\nIf it belongs to another configuration, give this card a label of its own, or go on."+other)
+	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Live cards have labels of cards that this plan issues",
+		"They are in no state that this run has read so far:\n\n"+strings.Join(lines, "\n")+
+			"\n\nA run that was cut off leaves such cards, and so does another workspace or a lost state. Import them instead, and nothing is issued:\n\n"+block+
+			"\n\nThe statement of the plan (terraform-provider-vcard statement -no-duplicates) writes this with the addresses. "+
+			"To keep a live card in place of one that the plan replaces, remove the resource from the state (terraform state rm) before you import, and terminate the old card in the dashboard. "+
+			"If they belong to another configuration, give the new cards labels of their own, or go on. A card of this state that is read later in this run may be among them, and in an apply with create_before_destroy the old card, which is terminated next.")
 }
 
 // leftBehind names a card that a run which was cut off while it replaced another

@@ -37,6 +37,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 	proposed := p.plan
 	p.private.Next = nil
+	p.checkLoad(ctx)
 	switch {
 	case req.Plan.Raw.IsNull():
 		p.destroy(ctx)
@@ -68,6 +69,14 @@ type planner struct {
 	diags               *diag.Diagnostics
 }
 
+// checkLoad refuses what gives the card more than the provider configuration allows.
+func (p *planner) checkLoad(ctx context.Context) {
+	p.diags.Append(p.resource.session.LoadDiagnostic(path.Root("amount"), p.config.Amount.Amount())...)
+	if rule, _ := p.config.readTopUp(ctx); rule != nil {
+		p.diags.Append(p.resource.session.LoadDiagnostic(path.Root("top_up").AtName("to"), rule.To.Amount())...)
+	}
+}
+
 // destroy plans a termination.
 func (p *planner) destroy(ctx context.Context) {
 	if p.isProtected() {
@@ -84,8 +93,9 @@ func (p *planner) isProtected() bool {
 }
 
 // spend counts what the plan takes from the wallet and returns to it, and says
-// when that is too much.
+// when that is too much, and what else concerns the plan as a whole.
 func (p *planner) spend(ctx context.Context, taken, returned usd.Amount) {
+	p.diags.Append(p.resource.session.OfOnePlan()...)
 	p.diags.Append(p.resource.session.AddPlannedSpend(taken, returned, p.state.Balance.Amount())...)
 	p.diags.Append(p.resource.session.WalletDiagnostic(ctx)...)
 }
@@ -109,8 +119,7 @@ func (p *planner) issue(ctx context.Context) {
 		return
 	}
 	if replaced == nil {
-		p.warnSharedLabel()
-		p.warnLiveCards(ctx)
+		p.addNewCard(ctx)
 		p.spend(ctx, p.plan.issueCost(), 0)
 		return
 	}
@@ -176,28 +185,23 @@ func (p *planner) checkBIN(ctx context.Context) {
 		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
 }
 
-// warnLiveCards warns of live cards with the configured label that this state
-// does not have, as a run that was cut off leaves them behind.
-func (p *planner) warnLiveCards(ctx context.Context) {
-	label := p.config.Label
-	if label.IsNull() || label.IsUnknown() || !p.resource.session.IsPlanning() {
+// addNewCard counts a card that is issued, and warns of live cards with the
+// configured label that this state does not have, as a run that was cut off leaves
+// them behind.
+func (p *planner) addNewCard(ctx context.Context) {
+	if !p.resource.session.IsPlanning() {
 		return
 	}
-	cards, err := p.resource.session.LiveCards(ctx, label.ValueString())
+	label := p.config.Label.ValueString()
+	p.diags.Append(p.resource.session.AddNewCard(label)...)
+	if label == "" {
+		return
+	}
+	cards, err := p.resource.session.LiveCards(ctx, label)
 	switch {
 	case err != nil:
 		p.diags.Append(notLookedForLiveCards(err))
 	case len(cards) > 0:
-		p.diags.Append(liveCardWithLabel(label.ValueString(), p.state, cards))
+		p.diags.Append(liveCardsWithLabels(cards))
 	}
-}
-
-// warnSharedLabel warns of a second planned card with the same configured label.
-func (p *planner) warnSharedLabel() {
-	label := p.config.Label
-	if label.IsNull() || label.IsUnknown() || p.resource.session == nil || p.resource.session.FirstUse(label.ValueString()) {
-		return
-	}
-	p.diags.AddAttributeWarning(path.Root("label"), fmt.Sprintf("Several new cards are labelled %q", label.ValueString()),
-		"If the response to the creation of one of them is lost, it cannot be told from the others by its label. Give each card a label of its own, or leave label out.")
 }

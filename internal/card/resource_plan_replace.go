@@ -67,8 +67,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 		return
 	}
 	p.private.Prior.Planned = p.plan.issueCost() - p.state.Balance.Amount()
+	p.addNewCard(ctx)
 	p.spend(ctx, p.plan.issueCost(), p.state.Balance.Amount())
 	p.diags.Append(replaced(ctx, p))
-	p.warnSharedLabel()
-	p.warnLiveCards(ctx)
 }

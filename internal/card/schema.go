@@ -117,11 +117,11 @@ func mutableAttributes() map[string]schema.Attribute {
 		"frozen": schema.BoolAttribute{
 			Optional:            true,
 			Computed:            true,
-			MarkdownDescription: "`true` freezes the card: all transactions are suspended, and it keeps its balance. `false` unfreezes it. Not set: Terraform leaves the card as it is, also when the service froze it at `auto_freeze_at`. Taken out of the configuration, the card stays as it is.",
+			MarkdownDescription: "`true` freezes the card: all transactions are suspended, it keeps its balance, and `top_up` rests. `false` unfreezes it. Not set: Terraform leaves the card as it is, also when the service froze it at `auto_freeze_at`. Taken out of the configuration, the card stays as it is.",
 		},
 		"top_up": schema.SingleNestedAttribute{
 			Optional:            true,
-			MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`. Never while the configuration freezes the card.",
+			MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`. It rests while the configuration says `frozen = true`, however little the card holds.",
 			Attributes: map[string]schema.Attribute{
 				"below": schema.NumberAttribute{
 					Required:            true,

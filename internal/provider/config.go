@@ -34,14 +34,15 @@ const (
 
 // config is the provider block.
 type config struct {
-	APIKey          types.String `tfsdk:"api_key"`
-	BaseURL         types.String `tfsdk:"base_url"`
-	Sandbox         types.Object `tfsdk:"sandbox"`
-	RequestTimeout  types.String `tfsdk:"request_timeout"`
-	MaxRetries      types.Number `tfsdk:"max_retries"`
-	RateLimits      types.Object `tfsdk:"rate_limits"`
-	IdempotencyKeys types.String `tfsdk:"idempotency_keys"`
-	WalletCheck     types.String `tfsdk:"wallet_check"`
+	APIKey          types.String  `tfsdk:"api_key"`
+	BaseURL         types.String  `tfsdk:"base_url"`
+	Sandbox         types.Object  `tfsdk:"sandbox"`
+	RequestTimeout  types.String  `tfsdk:"request_timeout"`
+	MaxRetries      types.Number  `tfsdk:"max_retries"`
+	RateLimits      types.Object  `tfsdk:"rate_limits"`
+	IdempotencyKeys types.String  `tfsdk:"idempotency_keys"`
+	WalletCheck     types.String  `tfsdk:"wallet_check"`
+	MaxCardLoad     usdtype.Value `tfsdk:"max_card_load"`
 }
 
 type sandboxConfig struct {
@@ -116,8 +117,16 @@ func configAttributes() map[string]schema.Attribute {
 			Optional:   true,
 			Validators: []validator.String{session.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)},
 			MarkdownDescription: "What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. " +
-				"A plan that might still be paid, because cards it has not dealt with yet could return enough, only warns. " +
-				"Unless it is `off`, a card is not terminated for a replacement that the wallet cannot pay for at that moment, beside the replacements of cards that are terminated already; other new cards, funds and top-ups of the run are not counted.",
+				"A plan that the other cards might still pay for, with what they return, only warns. " +
+				"Actions are not counted. " +
+				"Unless it is `off`, apply checks each replacement too: it does not terminate a card while the wallet cannot pay for the new one, and for those of cards that are terminated already.",
+		},
+		"max_card_load": schema.NumberAttribute{
+			Optional:   true,
+			CustomType: usdtype.Type{},
+			Validators: []validator.Number{usdtype.AtLeast(api.MinimumLoad)},
+			MarkdownDescription: "The most that one card may be given, in USD with at most two decimals, at least " + api.MinimumLoad.String() + ". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: " +
+				"it catches cents that were typed for dollars. Not set: no bound.",
 		},
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
@@ -145,7 +154,7 @@ func grouped(n int) string {
 // isUnknown reports whether anything that decides where calls go is known only after apply.
 func (c config) isUnknown() bool {
 	if c.APIKey.IsUnknown() || c.BaseURL.IsUnknown() || c.Sandbox.IsUnknown() ||
-		c.RequestTimeout.IsUnknown() || c.MaxRetries.IsUnknown() || c.RateLimits.IsUnknown() || c.IdempotencyKeys.IsUnknown() || c.WalletCheck.IsUnknown() {
+		c.RequestTimeout.IsUnknown() || c.MaxRetries.IsUnknown() || c.RateLimits.IsUnknown() || c.IdempotencyKeys.IsUnknown() || c.WalletCheck.IsUnknown() || c.MaxCardLoad.IsUnknown() {
 		return true
 	}
 	for _, object := range []types.Object{c.Sandbox, c.RateLimits} {

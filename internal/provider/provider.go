@@ -3,6 +3,7 @@ package provider
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/action"
@@ -35,6 +36,7 @@ type vcardProvider struct {
 	run       string // tells the requests of this process from those of others
 	clock     api.Clock
 	sandboxes *sandboxes
+	session   *atomic.Pointer[session.Session] // the configured one
 }
 
 var (
@@ -58,7 +60,7 @@ func New(version string, options ...Option) func() provider.Provider {
 }
 
 func newProvider(version string, options []Option) *vcardProvider {
-	p := &vcardProvider{version: version, run: uuid.NewString()[:8], sandboxes: new(sandboxes)}
+	p := &vcardProvider{version: version, run: uuid.NewString()[:8], sandboxes: new(sandboxes), session: new(atomic.Pointer[session.Session])}
 	for _, option := range options {
 		option(p)
 	}
@@ -71,11 +73,13 @@ func NewServer(version string, options ...Option) func() tfprotov6.ProviderServe
 }
 
 func (p *vcardProvider) newServer() tfprotov6.ProviderServer {
-	served, ok := providerserver.NewProtocol6(p)().(framework)
+	served := *p
+	served.session = new(atomic.Pointer[session.Session])
+	inner, ok := providerserver.NewProtocol6(&served)().(framework)
 	if !ok {
 		panic("the framework serves no list resources or no actions")
 	}
-	return server{served}
+	return server{inner, served.session}
 }
 
 func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -114,8 +118,10 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 		if service != nil {
 			s.Sandbox = &session.Sandbox{Path: service.Path(), Created: service.Created()}
 		}
+		s.MaxCardLoad = c.MaxCardLoad.Pointer()
 		s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
 	}
+	p.session.Store(s)
 	resp.ResourceData, resp.DataSourceData = s, s
 	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s
 }

@@ -2,11 +2,14 @@ package provider
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 // framework is what terraform-plugin-framework's server serves of the protocol,
@@ -23,7 +26,10 @@ type framework interface {
 //
 // The framework is not embedded, so that a method which the protocol gains does
 // not pass by.
-type server struct{ framework framework }
+type server struct {
+	framework framework
+	session   *atomic.Pointer[session.Session] // of the last configuration; empty before
+}
 
 var _ framework = server{}
 
@@ -85,6 +91,34 @@ func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionReq
 	return events, nil
 }
 
+// meet notes a card of the state, which core hands over before anything else is done
+// with it, while applying too.
+func (s server) meet(req *tfprotov6.UpgradeResourceStateRequest) {
+	var card struct {
+		ID string `json:"id"`
+	}
+	configured := s.session.Load()
+	if configured == nil || req.TypeName != cardType || req.RawState == nil {
+		return
+	}
+	if err := json.Unmarshal(req.RawState.JSON, &card); err == nil && card.ID != "" { // else the framework says what is wrong
+		configured.MeetCard(card.ID)
+	}
+}
+
+// followsValidation reports whether core has validated a configuration just before
+// it plans this: not for a termination, and not for the second plan of a replacement.
+func followsValidation(req *tfprotov6.PlanResourceChangeRequest) bool {
+	if req.ProposedNewState == nil || req.PriorState == nil {
+		return false
+	}
+	ends, endsErr := req.ProposedNewState.IsNull()
+	begins, beginsErr := req.PriorState.IsNull()
+	return endsErr == nil && beginsErr == nil && !ends && (!begins || len(req.PriorPrivate) == 0)
+}
+
+const cardType = "vcard_card"
+
 // StopProvider cancels every call that runs.
 func (s server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (response *tfprotov6.StopProviderResponse, err error) {
 	defer crash.Catch(&err)
@@ -112,10 +146,14 @@ func (s server) ConfigureProvider(ctx context.Context, req *tfprotov6.ConfigureP
 }
 
 func (s server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	if configured := s.session.Load(); configured != nil {
+		configured.Validated()
+	}
 	return handle(ctx, req, s.framework.ValidateResourceConfig)
 }
 
 func (s server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+	s.meet(req)
 	return handle(ctx, req, s.framework.UpgradeResourceState)
 }
 
@@ -128,6 +166,9 @@ func (s server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceReq
 }
 
 func (s server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+	if configured := s.session.Load(); configured != nil && followsValidation(req) {
+		configured.Planned()
+	}
 	return handle(ctx, req, s.framework.PlanResourceChange)
 }
 

@@ -62,6 +62,9 @@ func (a Account) isRecorded() bool { return a.Fingerprint != "" || len(a.Address
 // known of the account that owns it.
 func (s *Session) Meet(id string, owner Account) { s.met.Store(id, owner) }
 
+// MeetCard notes that a card is in the state.
+func (s *Session) MeetCard(id string) { s.met.LoadOrStore(id, Account{}) }
+
 // NotGoneError says why a card that the service calls missing is not known to
 // be gone.
 type NotGoneError struct {
@@ -198,14 +201,4 @@ func (s *Session) Successor(id, label string) (api.CardListItem, bool) {
 	}
 	_, met := s.met.Load(alike[0].ID)
 	return alike[0], !met
-}
-
-// LiveCards returns the active and frozen cards that bear a label, without those of
-// the state that the session has met.
-func (s *Session) LiveCards(ctx context.Context, label string) ([]api.CardListItem, error) {
-	cards, err := s.Cards.Labelled(ctx, label)
-	return slices.DeleteFunc(cards, func(card api.CardListItem) bool {
-		_, met := s.met.Load(card.ID)
-		return met
-	}), err
 }

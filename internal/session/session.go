@@ -12,6 +12,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/fleet"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Session holds the client of one provider configuration and what is worth
@@ -23,14 +24,17 @@ type Session struct {
 	Cards *fleet.Fleet
 	// Sandbox is nil where the client speaks to a service elsewhere.
 	Sandbox *Sandbox
+	// MaxCardLoad is the most that one card may be given, in USD; nil is no bound.
+	MaxCardLoad *usd.Amount
 	// WalletCheck is what the provider configuration asks for.
 	WalletCheck WalletCheck
 
 	bins    fetchedOnce[[]api.Bin]
 	account fetchedOnce[Account]
+	live    liveCards
 	spend   spend
 	issuing *issuing
-	labels  sync.Map
+	plan    plan
 	met     sync.Map    // the ids of the cards in the state that this session has met
 	foreign atomic.Bool // cards of the state were found to be another account's
 
@@ -86,10 +90,4 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 // Bins returns the BIN catalogue, asked once per session.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
 	return s.bins.get(ctx, s.Client.Bins)
-}
-
-// FirstUse reports whether no other card of this session was planned with label.
-func (s *Session) FirstUse(label string) bool {
-	_, used := s.labels.LoadOrStore(label, struct{}{})
-	return !used
 }

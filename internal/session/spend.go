@@ -65,7 +65,7 @@ func (s *Session) AddPlannedSpend(taken, returned, holds usd.Amount) diag.Diagno
 // session's first write it returns nothing, because apply plans again from a wallet
 // that is being spent.
 func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
-	if !s.IsPlanning() {
+	if !s.IsOnePlan() {
 		return nil
 	}
 	s.spend.mu.Lock()
@@ -141,6 +141,3 @@ func (s *Session) plannedWallet(ctx context.Context) (wallet plannedWallet, know
 	}
 	return wallet, err == nil
 }
-
-// IsPlanning reports that calls can be made and none has changed anything yet.
-func (s *Session) IsPlanning() bool { return s.Known() && !s.Client.HasWritten() }

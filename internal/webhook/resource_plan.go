@@ -70,9 +70,9 @@ func (r *webhookResource) warnSharedURL(ctx context.Context, id types.String, co
 		}
 	}
 	if shared := r.session.AddEndpoint(planned, allEvents); len(shared) > 0 {
-		return diag.Diagnostics{sharedURL(config, shared)}
+		return r.session.OfOnePlan(sharedURL(config, shared))
 	}
-	return nil
+	return r.session.OfOnePlan()
 }
 
 // planner works out the plan of one endpoint.

@@ -78,6 +78,17 @@ func New(clock Clock, l Limits) *Limiter {
 	}
 }
 
+// PerMinute is how many requests of b a minute has room for.
+func (l *Limiter) PerMinute(b Budget) int {
+	size := DocumentedRequestsPerMinute
+	for i, w := range l.windows[b] {
+		if w.length == time.Minute && (i == 0 || w.size < size) {
+			size = w.size
+		}
+	}
+	return size
+}
+
 // Acquire waits until no pause of b is on and every window of b has room, and then
 // takes a slot of each at once, so that a caller who waits for one window keeps
 // nobody from another. Release gives the slots back. A pause that outlasts

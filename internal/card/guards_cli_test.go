@@ -1,0 +1,91 @@
+package card_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// A month's cap, as the plans of that month and of the next show it.
+func TestMonthsCap(t *testing.T) {
+	t.Parallel()
+	m := newMoney(t, "honoured", honoured)
+	const card = "amount = 60\n  max_top_up_per_month = 25\n  top_up = {\n    below = 50\n    to    = 60\n  }"
+	plans := func(words ...string) {
+		t.Helper()
+		code, output := m.plan(card)
+		if code != 0 {
+			t.Fatalf("the plan ended with %d:\n%s", code, output)
+		}
+		prints(t, output, words...)
+	}
+	m.apply(card)
+	m.spends("20")
+	printsNot(t, m.apply(card), "A top-up")
+	m.holds(60 * usd.Dollar)
+
+	m.spends("20")
+	plans("A top-up is cut to 5.00 USD by the month's cap", "In March 2026 it has had 20.00 USD, of at most 25.00 USD", "begins anew on 2026-04-01", "topped_up = 20 -> 25")
+	m.apply(card)
+	m.holds(45 * usd.Dollar)
+	plans("A top-up is due, and the month's cap is reached", "No changes.")
+
+	m.passes(17 * 24 * time.Hour) // to the first of April
+	plans("topped_up = 25 -> 40")
+	printsNot(t, m.apply(card), "month's cap")
+	m.holds(60 * usd.Dollar)
+	plansNothing(t, m.w)
+}
+
+// An amount that was typed in cents, wherever one card is given money.
+func TestCentsForDollars(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	w := acctest.NewWorkspace(t).InProcess(t)
+	through(w, s, "max_card_load = 500")
+	const meant = "at most 500.00 USD, which is max_card_load in the provider configuration, got 25000.00. If 25000.00 was meant in cents, write 250.00: amounts are in USD."
+	apply(w, oneCard("amount = 250\n  frozen = true\n  top_up = {\n    below = 50\n    to    = 500\n  }"))
+	for at, card := range map[string]string{
+		"amount":    "amount = 25000",
+		"top_up.to": "amount = 250\n  top_up = {\n    below = 50\n    to    = 25000\n  }",
+	} {
+		w.Write("main.tf", oneCard(card))
+		code, output := w.Run("plan", "-no-color")
+		if prints(t, output, "Error: More than one card may be given", at+" must be "+meant); code != 1 {
+			t.Errorf("%s: ended with %d", at, code)
+		}
+	}
+	w.Write("main.tf", oneCard("amount = 500.01"))
+	_, output := w.Run("plan", "-no-color")
+	prints(t, output, "got 500.01.", "write 5.00", "raise max_card_load")
+
+	acctest.Needs(t, "1.4.0", "1.6.0") // terraform_data
+	w.Write("main.tf", strings.Replace(oneCard("amount = tonumber(terraform_data.load.output)"), "resource", "resource \"terraform_data\" \"load\" {\n  input = \"25000\"\n}\nresource", 1))
+	w.Must("plan", "-no-color", "-out=saved") // when nobody knows
+	if code, output := w.Run("apply", "-no-color", "saved"); code != 1 || !strings.Contains(plainText(output), "amount must be "+meant) {
+		t.Errorf("what is known during apply ended with %d:\n%s", code, output)
+	}
+	if now := onlyCard(s); now.Balance != 250*usd.Dollar {
+		t.Errorf("the card holds %s USD", now.Balance)
+	}
+}
+
+// Of an action too, of which older CLIs know nothing.
+func TestFundAboveWhatOneCardMayBeGiven(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	card := issue(s, map[string]any{"amount": 60})
+	p := s.Protocol(object{"max_card_load": 500})
+	for amount, refused := range map[int]bool{500: false, 501: true} {
+		config := object{"card_id": card.ID, "amount": amount}
+		if got := p.PlanAction("vcard_card_fund", config).Errors(); strings.Contains(got, "amount must be at most 500.00 USD") != refused {
+			t.Errorf("a fund of %d: %s", amount, got)
+		}
+		if got := p.PlanAction("vcard_card_withdraw", config).Errors(); got != "" {
+			t.Errorf("a withdrawal of %d: %s", amount, got)
+		}
+	}
+}

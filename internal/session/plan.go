@@ -1,0 +1,96 @@
+package session
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// plan is what the parts of a plan have to do with each other.
+type plan struct {
+	unplanned atomic.Int64 // configurations that were validated and not planned since
+
+	mu       sync.Mutex
+	labels   map[string]int // how many new cards have a label
+	newCards int
+	held     diag.Diagnostics
+}
+
+// IsPlanning reports that calls can be made and none has changed anything yet.
+func (s *Session) IsPlanning() bool { return s.Known() && !s.Client.HasWritten() }
+
+// Validated notes that core has validated a configuration of a resource.
+func (s *Session) Validated() { s.plan.unplanned.Add(1) }
+
+// Planned notes that core plans a configuration of a resource.
+func (s *Session) Planned() { s.plan.unplanned.Add(-1) }
+
+// IsOnePlan reports that this session is planning, and that all which it has counted
+// so far belongs to one plan. Core validates each configuration just before it plans
+// it; terraform test, which keeps one provider for the plans and applies of all its
+// runs, validates besides. False for a moment where others are about to be planned:
+// what is only told of one plan is looked at again with the next.
+func (s *Session) IsOnePlan() bool { return s.IsPlanning() && s.plan.unplanned.Load() <= 0 }
+
+// OfOnePlan returns diagnostics that are true of one plan alone, with those that it
+// was given before and held back.
+func (s *Session) OfOnePlan(diags ...diag.Diagnostic) diag.Diagnostics {
+	if !s.IsPlanning() {
+		return nil
+	}
+	s.plan.mu.Lock()
+	defer s.plan.mu.Unlock()
+	s.plan.held = append(s.plan.held, diags...)
+	if !s.IsOnePlan() {
+		return nil
+	}
+	diags, s.plan.held = s.plan.held, nil
+	return diags
+}
+
+// AddNewCard counts a card that this plan issues, and warns where several new cards
+// have one label, and of more than are issued in a minute. Label is "" where it is
+// not configured or not known yet.
+func (s *Session) AddNewCard(label string) diag.Diagnostics {
+	if !s.IsPlanning() {
+		return nil
+	}
+	s.plan.mu.Lock()
+	if s.plan.labels == nil {
+		s.plan.labels = map[string]int{}
+	}
+	s.plan.newCards++
+	s.plan.labels[label]++
+	count, alike := s.plan.newCards, s.plan.labels[label]
+	s.plan.mu.Unlock()
+	var diags diag.Diagnostics
+	if label != "" && alike == 2 {
+		diags.AddWarning(fmt.Sprintf("Several new cards are labelled %q", label),
+			"If the response to the creation of one of them is lost, it cannot be told from the others by its label. Give each card a label of its own, or leave label out.")
+	}
+	if most := s.Client.CreatesPerMinute(); count == most+1 {
+		diags.AddWarning(fmt.Sprintf("More than %d new cards: at least 1 minute at %d a minute", most, most),
+			"No more cards are issued in a minute (rate_limits.creates_per_minute in the provider configuration), and apply waits for the rest. The statement of the plan (terraform-provider-vcard statement) counts them all.")
+	}
+	return s.OfOnePlan(diags...)
+}
+
+// LoadDiagnostic refuses an attribute that gives one card more USD than the provider
+// configuration allows.
+func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics {
+	if s == nil || s.MaxCardLoad == nil || load <= *s.MaxCardLoad {
+		return nil
+	}
+	advice := ""
+	if meant := load / 100; meant <= *s.MaxCardLoad {
+		advice = fmt.Sprintf(" If %s was meant in cents, write %s: amounts are in USD.", load, meant)
+	}
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "More than one card may be given",
+		fmt.Sprintf("%s must be at most %s USD, which is max_card_load in the provider configuration, got %s.%s Where so much is wanted, raise max_card_load.",
+			at, *s.MaxCardLoad, load, advice))}
+}
