@@ -2,68 +2,13 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
-
-// CardStatus is the state of a card, in lower case. Values that this client does
-// not know are carried through.
-type CardStatus string
-
-// UnmarshalJSON reads a status in any case: a frozen card must not be taken for
-// one that is not.
-func (s *CardStatus) UnmarshalJSON(data []byte) error {
-	var text string
-	err := json.Unmarshal(data, &text)
-	*s = CardStatus(strings.ToLower(text))
-	return err
-}
-
-// The documented states (API §3).
-const (
-	StatusActive     CardStatus = "active"
-	StatusFrozen     CardStatus = "frozen"
-	StatusTerminated CardStatus = "terminated"
-)
-
-// CardListItem is a card as lists show it. Amounts are in USD.
-type CardListItem struct {
-	ID            string     `json:"id"`
-	BinID         string     `json:"bin_id"`
-	Network       string     `json:"network"`
-	Last4         string     `json:"last4"`
-	Status        CardStatus `json:"status"`
-	Balance       usd.Amount `json:"balance"`
-	SpendingLimit usd.Amount `json:"spending_limit"` // a month
-	Label         string     `json:"label"`
-}
-
-// CardSummary is a card as its own address shows it.
-type CardSummary struct {
-	CardListItem
-	CreatedAt Timestamp `json:"created_at"`
-}
-
-// Card is a card as its issuance shows it.
-type Card struct {
-	CardSummary
-	AllowedCategories []string    `json:"allowed_categories"`
-	AutoFreezeAt      *usd.Amount `json:"auto_freeze_at"` // USD; nil when unset
-	Metadata          Metadata    `json:"metadata"`
-	ExpiresAt         string      `json:"expires_at"` // YYYY-MM-DD
-}
-
-// CanonicalLabel is the same for labels of which the service may have made one
-// another, by trimming them.
-func CanonicalLabel(label string) string { return reconcile.CanonicalLabel(label) }
 
 // CardFilter selects cards; empty fields select all.
 type CardFilter struct {
@@ -96,12 +41,6 @@ func (p CardPage) Size() int {
 
 // MaxPerPage is the most that a page holds (API §4).
 const MaxPerPage = 100
-
-// requiredOfCard lists what every card of a response must have: one without its
-// BIN or limit must not read as a card that has changed.
-func requiredOfCard() []string {
-	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
-}
 
 // ListCards returns one page of the cards that the filter selects.
 func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (CardPage, error) {
@@ -165,25 +104,44 @@ func (c *Client) AwaitCard(ctx context.Context, id string, anchor *reconcile.Anc
 	return c.GetCard(ctx, id)
 }
 
-// cardPath builds the path of a card, or of an action on it such as "/freeze".
-func cardPath(id, action string) (string, error) {
-	const longest = 256
-	if id == "" || id == "." || id == ".." || len(id) > longest {
-		return "", fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
-	}
-	return "/cards/" + url.PathEscape(id) + action, nil
-}
-
-// sameCard guards against a response about another card.
-func sameCard(requested, received string) error {
-	if requested != received {
-		return errors.New("the response is about another card")
-	}
-	return nil
-}
-
 func setQuery(query url.Values, name, value string) {
 	if value != "" {
 		query.Set(name, value)
 	}
+}
+
+// CardDetails are what a payment needs.
+type CardDetails struct {
+	ID       string `json:"id"`
+	PAN      Secret `json:"pan"` // full card number
+	CVV      Secret `json:"cvv"`
+	ExpMonth int    `json:"exp_month"` // 1 to 12
+	ExpYear  int    `json:"exp_year"`  // four digits
+}
+
+// CardDetails reads number, CVV and expiry of a card. The service grants this
+// 30 times a minute (API §8).
+func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error) {
+	path, err := cardPath(id, "/details")
+	if err != nil {
+		return CardDetails{}, err
+	}
+	var details CardDetails
+	err = c.read(ctx, &call{
+		card: id, operation: "read the details of card " + id, method: http.MethodGet, path: path,
+		budget: ratelimit.Details, secret: true,
+		accept: func(body []byte) error {
+			if err := decodeObject(body, &details, "id", "pan", "cvv", "exp_month", "exp_year"); err != nil {
+				return err
+			}
+			return sameCard(id, details.ID)
+		},
+	})
+	if err != nil {
+		return CardDetails{}, err
+	}
+	if details.ExpYear < 100 {
+		details.ExpYear += 2000
+	}
+	return details, nil
 }

@@ -12,13 +12,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// What a zero Config stands for.
-const (
-	DefaultRequestTimeout   = time.Minute
-	DefaultOperationTimeout = 70 * time.Minute // an exhausted hourly budget comes free within it
-	DefaultCommitWait       = 30 * time.Second
-	DefaultMaxRetries       = 4
-)
+// DefaultMaxRetries is what a negative MaxRetries stands for.
+const DefaultMaxRetries = 4
 
 const (
 	keyPrefix     = "sk_live_"

@@ -234,3 +234,11 @@ func (m *Metadata) UnmarshalJSON(data []byte) error {
 	decoder.UseNumber()
 	return decoder.Decode((*map[string]any)(m))
 }
+
+// readable is a value as it was written, or none where that has another form.
+func readable[T any](data json.RawMessage) (value T) {
+	if json.Unmarshal(data, &value) != nil {
+		return *new(T)
+	}
+	return value
+}

@@ -10,4 +10,14 @@
 // The loops are our own and not go-retryablehttp's: a retry here may have to
 // read the account first, a 429 does not count as a retry and pauses every caller,
 // and each attempt passes the limits again.
+//
+// Its files, in the order in which they are read; each uses those after it:
+//
+//	bins webhooks threeds
+//	issue issue_reconcile issue_tracker
+//	transfer wallet snapshot movement
+//	transactions transactions_page transaction
+//	cards_state cards_walk cards
+//	mutation read request client transport recent outage redact config
+//	call errors meaning card decode locks durations
 package api

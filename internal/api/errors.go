@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
 // Error is a response of the service that is not a success.
@@ -131,3 +133,35 @@ func hasStatus(err error, status int) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status == status
 }
+
+// MutationKind is what a mutation does.
+type MutationKind int
+
+// The kinds of mutation.
+const (
+	MutationIssue MutationKind = iota
+	MutationMove               // money, between the wallet and a card
+	MutationSetFrozen
+	MutationTerminate
+	MutationRegister // a webhook
+)
+
+// UndecidedError says that a call may or may not have taken effect, and that
+// verifying could not decide it.
+type UndecidedError struct {
+	Kind       MutationKind
+	Operation  string
+	Key        string // the idempotency key of every attempt; not a secret
+	Attempts   int
+	SentAt     time.Time          // the last attempt
+	Err        error              // the last failure
+	Candidates []reconcile.Listed // of an issuance: cards that may be the one that was asked for
+}
+
+// Error says what was tried and what went wrong.
+func (e *UndecidedError) Error() string {
+	return fmt.Sprintf("%s: it is not known whether this took effect (%d attempts, idempotency key %s): %v",
+		e.Operation, e.Attempts, e.Key, e.Err)
+}
+
+func (e *UndecidedError) Unwrap() error { return e.Err }

@@ -130,14 +130,6 @@ func decodeIssuedCard(body []byte) (Card, error) {
 	return card, nil
 }
 
-// readable is a value as it was written, or none where that has another form.
-func readable[T any](data json.RawMessage) (value T) {
-	if json.Unmarshal(data, &value) != nil {
-		return *new(T)
-	}
-	return value
-}
-
 // recoveredIssuance fills in what a list does not show, as far as can be read.
 func (c *Client) recoveredIssuance(ctx context.Context, found CardListItem) Issuance {
 	issuance := Issuance{Card: Card{CardSummary: CardSummary{CardListItem: found}}, Recovered: true}

@@ -39,9 +39,6 @@ type Delay struct {
 	LostResponse bool // at least one attempt had an unknown outcome
 }
 
-// notable is how long a call may take without a word.
-const notable = time.Minute
-
 // mutate makes the call under one idempotency key. It never sends again after a
 // lost response without waiting and verifying first. Once something is on its
 // way the context's end does not keep it from learning the outcome, so that an
@@ -160,9 +157,6 @@ func (r *mutationRun) pausedTooLong() bool {
 	return r.client.limits.PausedPast(r.mutation.call.budget, r.deadline)
 }
 
-// longestAsking is how long a lost response is asked for under the same key.
-const longestAsking = 10 * time.Minute
-
 // givesUpAsking reports whether a response is not worth asking for once more:
 // time is over, or the service gives one that cannot be used again and again.
 func (r *mutationRun) givesUpAsking(f *failure) bool {
@@ -174,7 +168,7 @@ func (r *mutationRun) givesUpAsking(f *failure) bool {
 	case r.retries < r.client.maxRetries:
 		return false
 	}
-	return r.client.maxRetries == 0 || unusable || asked >= longestAsking
+	return r.client.maxRetries == 0 || unusable || asked >= longestTrying
 }
 
 // followNotProcessed follows an attempt that certainly changed nothing, after
@@ -183,7 +177,7 @@ func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
 	if f.meaning == rateLimited && !r.pausedTooLong() {
 		return true, nil
 	}
-	if f.notShown && r.client.clock.Wait(r.ctx, visibleDelay) == nil {
+	if f.notShown && r.client.clock.Wait(r.ctx, shownAgainAfter) == nil {
 		return true, nil
 	}
 	if f.meaning != notSent || f.permanent || r.retries == r.client.maxRetries {
@@ -272,4 +266,28 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 		stop()
 		cancel()
 	}
+}
+
+// outcome is what verifying tells about a mutation whose response was lost.
+type outcome struct {
+	state  outcomeState
+	reason error // why it was rejected, or is undecided
+}
+
+type outcomeState int
+
+const (
+	undecided  outcomeState = iota // it cannot be told
+	notApplied                     // it may be sent again
+	applied
+	rejected // it was not applied, and cannot be
+)
+
+// notFoundOutcome is the outcome of a mutation of an object that could not be
+// read: one that is not there rejects it.
+func notFoundOutcome(err error) outcome {
+	if IsNotFound(err) {
+		return outcome{rejected, err}
+	}
+	return outcome{undecided, err}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -50,9 +49,6 @@ func (e *OutageError) Unwrap() error { return e.Err }
 // TellInFull reports true once for all errors of the same outage, to the first
 // who asks.
 func (e *OutageError) TellInFull() bool { return !e.told.Swap(true) }
-
-// outageLifetime is how long an outage that was found spares further calls.
-const outageLifetime = 30 * time.Second
 
 type outage struct {
 	kind    OutageKind
@@ -200,35 +196,4 @@ func (f *failure) isAnswer() bool {
 	}
 	kind, concernsAll := f.outageKind(false)
 	return (f.meaning == refused || f.meaning == keyRefused || f.meaning == rateLimited) && f.isFromService() && !(concernsAll && kind.isRefusal())
-}
-
-// mostRefusedConnections is how often a connection that is refused is tried
-// again for a read: nothing listens, which more waiting seldom mends.
-const mostRefusedConnections = 2
-
-// maxRetriesAfter is how often a read is tried again after a failure.
-func (c *Client) maxRetriesAfter(ctx context.Context, v visit, f *failure) int {
-	if v.confirming {
-		return 0
-	}
-	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.mustFindOut(ctx) {
-		return min(c.maxRetries, mostRefusedConnections)
-	}
-	return c.maxRetries
-}
-
-type findsOutKey struct{}
-
-// findingOut marks the context of reads on which it depends what is known of a
-// change: they are made whatever other calls have met.
-func findingOut(ctx context.Context) context.Context {
-	return context.WithValue(ctx, findsOutKey{}, true)
-}
-
-func findsOut(ctx context.Context) bool { return ctx.Value(findsOutKey{}) != nil }
-
-// mustFindOut reports whether a read is made however little hope there is: it
-// follows a change, or may be followed by more of a run that has begun to change things.
-func (c *Client) mustFindOut(ctx context.Context) bool {
-	return c.HasWritten() || findsOut(ctx)
 }

@@ -2,19 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
-)
-
-const (
-	firstDelay   = 500 * time.Millisecond
-	longestDelay = 30 * time.Second
-	// longestRead bounds how long a 429 may hold up a call that changes nothing.
-	longestRead = 10 * time.Minute
-	// longestRetryAfter is how long one call follows the service's wish by itself.
-	longestRetryAfter = time.Minute
 )
 
 // read makes a call that changes nothing, again and again where that may help.
@@ -50,7 +43,7 @@ func (c *Client) enter(ctx context.Context, x *call) (visit, error) {
 // readPatiently retries; a 429 does not count as a retry, nor does what is not shown
 // yet.
 func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
-	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestRead))
+	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestTrying))
 	for number, retries := 1, 0; ; number++ {
 		f := c.do(ctx, attempt{call: x, number: number, sending: ctx, deadline: deadline})
 		switch {
@@ -64,7 +57,7 @@ func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 			}
 			continue
 		case f.notShown:
-			if c.clock.Wait(ctx, visibleDelay) != nil {
+			if c.clock.Wait(ctx, shownAgainAfter) != nil {
 				return f
 			}
 			continue
@@ -78,20 +71,38 @@ func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 	}
 }
 
-// isFinalForReads reports whether reading again shows no more. Other than with a
-// change, nothing is hidden by a gateway that answers in the service's place; but
-// what it says is missing may be there.
-func (f *failure) isFinalForReads() bool {
-	switch f.meaning {
-	case refused, keyRefused:
-		return true
-	case unknown:
-		return f.status >= 400 && f.status < 500 && !isMissing(f.status) && f.status != http.StatusRequestTimeout && f.status != http.StatusTooManyRequests
-	}
-	return false
-}
-
 // backOff waits before retry n, at least as long as the service asked.
 func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) error {
 	return c.clock.Wait(ctx, max(ratelimit.Backoff(firstDelay, longestDelay, n), min(retryAfter, longestRetryAfter)))
+}
+
+// mostRefusedConnections is how often a connection that is refused is tried
+// again for a read: nothing listens, which more waiting seldom mends.
+const mostRefusedConnections = 2
+
+// maxRetriesAfter is how often a read is tried again after a failure.
+func (c *Client) maxRetriesAfter(ctx context.Context, v visit, f *failure) int {
+	if v.confirming {
+		return 0
+	}
+	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.mustFindOut(ctx) {
+		return min(c.maxRetries, mostRefusedConnections)
+	}
+	return c.maxRetries
+}
+
+type findsOutKey struct{}
+
+// findingOut marks the context of reads on which it depends what is known of a
+// change: they are made whatever other calls have met.
+func findingOut(ctx context.Context) context.Context {
+	return context.WithValue(ctx, findsOutKey{}, true)
+}
+
+func findsOut(ctx context.Context) bool { return ctx.Value(findsOutKey{}) != nil }
+
+// mustFindOut reports whether a read is made however little hope there is: it
+// follows a change, or may be followed by more of a run that has begun to change things.
+func (c *Client) mustFindOut(ctx context.Context) bool {
+	return c.HasWritten() || findsOut(ctx)
 }

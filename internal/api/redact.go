@@ -2,8 +2,11 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"regexp"
 	"strings"
@@ -97,3 +100,21 @@ func (s scrubber) lost(x *call, connected bool, err error) error {
 	}
 	return &quotedError{text, err}
 }
+
+const redacted = "[redacted]"
+
+// Secret is text that is shown to nobody by accident: printed, logged or
+// marshalled it is "[redacted]". It unmarshals from a JSON string.
+type Secret string
+
+// Reveal returns the text itself.
+func (s Secret) Reveal() string { return string(s) }
+
+// Format writes "[redacted]" for every verb.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) } // a fmt.State keeps its own errors
+
+// LogValue is "[redacted]".
+func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalJSON writes "[redacted]".
+func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(redacted) }

@@ -3,14 +3,11 @@ package api
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -23,64 +20,10 @@ const (
 	// maxValues is about how many values a response may hold, which cost far more
 	// memory and time than their bytes do.
 	maxValues = 600_000
-	// visibleDelay is how long a service is given, at each attempt, until it shows
-	// a card that was just issued or changed.
-	visibleDelay = 2 * time.Second
-	// shownWithin is how long a service may take to show, and to list, a new card.
-	shownWithin = time.Minute
-	// statusShownWithin is how long it may show a status from before a change;
-	// shorter, since others may change it too.
-	statusShownWithin = 10 * time.Second
 )
 
 // errNotShown says that a response is from before what was last written.
 var errNotShown = errors.New("the service does not show yet what was changed last")
-
-// call is one request as its endpoint's method describes it.
-type call struct {
-	card      string // the id of the card that it is about, if any
-	operation string // what a person would say is tried: "fund card card_1"
-	method    string
-	path      string
-	query     url.Values
-	body      []byte
-	budget    ratelimit.Budget
-	secret    bool               // the response carries secrets and is never quoted
-	eager     bool               // made at once though others wait to see whether the service answers
-	hidden    []string           // what the request carries and no error may repeat
-	accept    func([]byte) error // reads the body of a success
-}
-
-// failure is an attempt that did not succeed.
-type failure struct {
-	meaning    meaning
-	permanent  bool // trying again cannot help
-	lost       bool // no response came
-	notShown   bool // the service does not show yet what was last written
-	status     int
-	retryAfter time.Duration
-	err        error
-}
-
-// afterLostResponse is the refusal of a call of which an attempt before had an
-// unknown outcome.
-func (f *failure) afterLostResponse() error {
-	if refused, ok := errors.AsType[*Error](f.err); ok {
-		refused.AfterLostResponse = true
-	}
-	return f.err
-}
-
-func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
-
-// attempt is one try of a call.
-type attempt struct {
-	*call
-	key      string          // idempotency key; empty for a call that changes nothing
-	number   int             // from 1
-	sending  context.Context // ends the request once it is on its way
-	deadline time.Time       // of the whole call, by the client's clock
-}
 
 // do makes one attempt. Waiting for the limits ends with ctx; once the request
 // is on its way only its sending context and its own time end it.
@@ -183,37 +126,6 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	return response.StatusCode, response.Header, body, nil
 }
 
-// notSentError marks that the request has not left this machine.
-type notSentError struct{ error }
-
-func (e *notSentError) Unwrap() error { return e.error }
-
-// lost judges an attempt without a response.
-func (a attempt) lost(err error) *failure {
-	unsent, ok := errors.AsType[*notSentError](err)
-	if !ok {
-		return &failure{meaning: unknown, lost: true, err: a.requestError(true, err)}
-	}
-	return &failure{meaning: notSent, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
-}
-
-// isTransient tells whether a connection that could not be made may be made
-// later: a service that restarts refuses connections or breaks off handshakes, a
-// wrong name or certificate stays wrong.
-func isTransient(err error) bool {
-	if name, ok := errors.AsType[*net.DNSError](err); ok {
-		return name.IsTimeout || name.IsTemporary
-	}
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	return !untrusted && !noTLS && !errors.Is(err, context.Canceled)
-}
-
-func isDial(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
-}
-
 // judge reads a response; nil is success.
 func (c *Client) judge(a attempt, status int, body []byte) *failure {
 	if status >= 200 && status < 300 {
@@ -237,10 +149,6 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 	}
 	err := c.statusError(a, status, body)
 	return &failure{meaning: meaningOf(status, err.Code), err: err}
-}
-
-func (a attempt) requestError(sent bool, err error) error {
-	return &RequestError{Operation: a.operation, Method: a.method, Path: a.path, Sent: sent, Attempts: a.number, Err: err}
 }
 
 func (c *Client) statusError(a attempt, status int, body []byte) *Error {

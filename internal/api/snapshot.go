@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// lookAgainAfter is how long a service is given to book, or to list, what a card
-	// does not show yet.
-	lookAgainAfter = 5 * time.Second
 	// snapshotPages bounds the transactions that are read since an anchor.
 	snapshotPages = 10
 	// smallestFullPage is the least that a page holds when another one follows

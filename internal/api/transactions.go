@@ -1,64 +1,15 @@
 package api
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
-	"strings"
-	"time"
+	"slices"
 
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
-
-// TransactionType says what happened. Values that this client does not know are
-// carried through.
-type TransactionType string
-
-// The documented types (API §2.2).
-const (
-	TransactionAuthorization TransactionType = "authorization"
-	TransactionSettlement    TransactionType = "settlement"
-	TransactionRefund        TransactionType = "refund"
-	TransactionDecline       TransactionType = "decline"
-)
-
-// Transaction is one event in a card's spending.
-type Transaction struct {
-	ID        string
-	CardID    string
-	Type      TransactionType // says which way money went
-	Amount    usd.Decimal     // in Currency, without a sign
-	Currency  string
-	Fee       usd.Decimal // in Currency, without a sign
-	Merchant  Merchant
-	CreatedAt Timestamp
-	// Problem says why the amounts cannot be relied on; they are 0 then.
-	Problem string
-}
-
-// Merchant is where a card was used.
-type Merchant struct {
-	Name string `json:"name"`
-	MCC  string `json:"mcc"` // merchant category code
-}
-
-// TransactionFilter selects transactions; empty fields select all. From and To
-// are inclusive.
-type TransactionFilter struct {
-	CardID string
-	Type   TransactionType
-	From   time.Time
-	To     time.Time
-}
-
-// selects applies the period to what a service has selected by it, which may be
-// more. What has no time that can be read counts as selected.
-func (f TransactionFilter) selects(t Transaction) bool {
-	at, err := t.CreatedAt.Time()
-	return err != nil || !at.Before(f.From) && (f.To.IsZero() || !at.After(f.To))
-}
 
 // maxTransactionPages are more than the service grants in an hour.
 const maxTransactionPages = 10_000
@@ -103,71 +54,115 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 	}
 }
 
-// dollar is the currency of amounts without one (API §1).
-const dollar = "USD"
+// maxAhead bounds the pages that are read side by side.
+const maxAhead = 16
 
-// decodeTransactions reads a page. A transaction hides the others only where it
-// has no id.
-func decodeTransactions(body []byte) ([]Transaction, error) {
-	envelope, err := decodeEnvelope(body)
-	if err != nil {
+// transactionReader reads pages of a list that grows at its front meanwhile. Read
+// one after the other, pages overlap then and hide nothing. Read side by side, a
+// later page may be from before an arrival and an earlier one from after it, and
+// a transaction falls between them: so after a batch the front is looked at, and
+// a batch during which it has moved is read again in order.
+type transactionReader struct {
+	pages  *transactionPages
+	seen   seenIDs
+	newest string
+	moving bool // the front moved during the last read
+	full   bool // pages are as long as the service makes them
+	ahead  int  // pages of the next batch
+}
+
+// read returns one or more pages from number on.
+func (r *transactionReader) read(ctx context.Context, number int) ([][]Transaction, error) {
+	if number == 1 || !r.full {
+		page, err := r.pages.read(ctx, number)
+		if number == 1 {
+			r.newest = newestOf(page)
+		}
+		// A short first page is the last one, or the service has its own idea of
+		// a full page: the second tells.
+		r.full = number > 1 || len(page) >= MaxPerPage
+		return [][]Transaction{page}, err
+	}
+	if r.ahead == 1 {
+		r.ahead = 2
+		return r.inOrder(ctx, number, 1)
+	}
+	pages := make([][]Transaction, r.ahead)
+	group, together := errgroup.WithContext(ctx)
+	for i := range pages {
+		group.Go(func() (err error) {
+			defer crash.Catch(&err)
+			pages[i], err = r.pages.read(together, number+i)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	page := make([]Transaction, len(envelope.Data))
-	for i, data := range envelope.Data {
-		if page[i], err = decodeTransaction(i, data); err != nil {
+	if err := r.watchFront(ctx); err != nil {
+		return nil, err
+	}
+	if r.moving {
+		r.ahead /= 2
+		return r.inOrder(ctx, number, len(pages))
+	}
+	r.ahead = min(2*r.ahead, maxAhead)
+	return pages, nil
+}
+
+func (r *transactionReader) inOrder(ctx context.Context, number, count int) ([][]Transaction, error) {
+	pages := make([][]Transaction, count)
+	for i := range pages {
+		var err error
+		if pages[i], err = r.pages.read(ctx, number+i); err != nil {
 			return nil, err
 		}
 	}
-	return page, nil
+	return pages, nil
 }
 
-// transactionMoney is what sums depend on.
-type transactionMoney struct {
-	ID       string          `json:"id"`
-	CardID   string          `json:"card_id"`
-	Type     TransactionType `json:"type"`
-	Amount   usd.Decimal     `json:"amount"`
-	Currency string          `json:"currency"`
-	Fee      usd.Decimal     `json:"fee"`
+func (r *transactionReader) watchFront(ctx context.Context) error {
+	front, err := r.pages.read(ctx, 1)
+	r.moving = newestOf(front) != r.newest
+	r.newest = newestOf(front)
+	return err
 }
 
-// transactionContext is the rest.
-type transactionContext struct {
-	Merchant  Merchant  `json:"merchant"`
-	CreatedAt Timestamp `json:"created_at"`
-}
-
-func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
-	var f struct {
-		transactionMoney
-		transactionContext
+func newestOf(page []Transaction) string {
+	if len(page) == 0 {
+		return ""
 	}
-	required := []string{"id", "type", "amount"}
-	err := decodeObject(data, &f, required...)
-	if err != nil {
-		var its struct {
-			ID   string          `json:"id"`
-			Type json.RawMessage `json:"type"`
+	return page[0].ID
+}
+
+// seenIDs tells which transactions were read before. A page repeats the last
+// that were read, as many as arrived meanwhile; or, where the service does not
+// know the page, all of the page before it or of the first one. So the ids of
+// the first page and the newest of the others suffice, however long the list is.
+type seenIDs struct {
+	firstPage, older, newer map[string]bool
+}
+
+// minSeenIDs is more than arrive between two pages, a wait for the limits included.
+const minSeenIDs = 10_000
+
+// addPage returns what is new in a page.
+func (s *seenIDs) addPage(page []Transaction) []Transaction {
+	if len(s.newer) >= minSeenIDs {
+		s.older, s.newer = s.newer, nil
+	}
+	if s.newer == nil {
+		s.newer = make(map[string]bool, len(page))
+	}
+	unseen := slices.DeleteFunc(page, func(t Transaction) bool {
+		repeated := s.firstPage[t.ID] || s.older[t.ID] || s.newer[t.ID]
+		if !repeated {
+			s.newer[t.ID] = true
 		}
-		if err := decodeEntry(i, data, &its, "id"); err != nil {
-			return Transaction{}, err
-		}
-		err = decodeObject(data, &f.transactionMoney, required...)
-		f.ID, f.Type = its.ID, readable[TransactionType](its.Type)
-		_ = json.Unmarshal(data, &f.transactionContext) // as far as it goes
+		return repeated
+	})
+	if s.firstPage == nil {
+		s.firstPage, s.newer = s.newer, nil
 	}
-	t := Transaction{
-		ID: f.ID, CardID: f.CardID, Type: TransactionType(strings.ToLower(string(f.Type))), Currency: cmp.Or(strings.ToUpper(f.Currency), dollar),
-		Merchant: f.Merchant, CreatedAt: f.CreatedAt,
-	}
-	if err != nil {
-		t.Problem = fmt.Sprintf("transaction %s cannot be read: %v", t.ID, err)
-		return t, nil
-	}
-	t.Amount, t.Fee = f.Amount.Abs(), f.Fee.Abs()
-	if t.Currency == dollar {
-		t.Amount, t.Fee = t.Amount.WithoutNoise(), t.Fee.WithoutNoise()
-	}
-	return t, nil
+	return unseen
 }

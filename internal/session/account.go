@@ -75,14 +75,11 @@ type NotGoneError struct {
 
 func (e *NotGoneError) Error() string { return e.Reason }
 
-// tooNew is how long after its issuing a card may not be shown yet.
-const tooNew = 10 * time.Minute
-
 // IsNew reports whether a card was issued so recently that the service may not
 // show it yet. The zero time is not known, and old.
 func (s *Session) IsNew(created time.Time) bool {
 	now, tells := s.Client.ServiceTime()
-	return tells && now.Sub(created) < tooNew
+	return tells && now.Sub(created) < api.HiddenFor
 }
 
 // ProveGone returns nil when a card of which the service answered 404 is gone: a

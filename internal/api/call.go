@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+)
+
+// call is one request as its endpoint's method describes it.
+type call struct {
+	card      string // the id of the card that it is about, if any
+	operation string // what a person would say is tried: "fund card card_1"
+	method    string
+	path      string
+	query     url.Values
+	body      []byte
+	budget    ratelimit.Budget
+	secret    bool               // the response carries secrets and is never quoted
+	eager     bool               // made at once though others wait to see whether the service answers
+	hidden    []string           // what the request carries and no error may repeat
+	accept    func([]byte) error // reads the body of a success
+}
+
+// failure is an attempt that did not succeed.
+type failure struct {
+	meaning    meaning
+	permanent  bool // trying again cannot help
+	lost       bool // no response came
+	notShown   bool // the service does not show yet what was last written
+	status     int
+	retryAfter time.Duration
+	err        error
+}
+
+// afterLostResponse is the refusal of a call of which an attempt before had an
+// unknown outcome.
+func (f *failure) afterLostResponse() error {
+	if refused, ok := errors.AsType[*Error](f.err); ok {
+		refused.AfterLostResponse = true
+	}
+	return f.err
+}
+
+func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
+
+// attempt is one try of a call.
+type attempt struct {
+	*call
+	key      string          // idempotency key; empty for a call that changes nothing
+	number   int             // from 1
+	sending  context.Context // ends the request once it is on its way
+	deadline time.Time       // of the whole call, by the client's clock
+}
+
+// notSentError marks that the request has not left this machine.
+type notSentError struct{ error }
+
+func (e *notSentError) Unwrap() error { return e.error }
+
+// lost judges an attempt without a response.
+func (a attempt) lost(err error) *failure {
+	unsent, ok := errors.AsType[*notSentError](err)
+	if !ok {
+		return &failure{meaning: unknown, lost: true, err: a.requestError(true, err)}
+	}
+	return &failure{meaning: notSent, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
+}
+
+// isTransient tells whether a connection that could not be made may be made
+// later: a service that restarts refuses connections or breaks off handshakes, a
+// wrong name or certificate stays wrong.
+func isTransient(err error) bool {
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
+		return name.IsTimeout || name.IsTemporary
+	}
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	return !untrusted && !noTLS && !errors.Is(err, context.Canceled)
+}
+
+func isDial(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+func (a attempt) requestError(sent bool, err error) error {
+	return &RequestError{Operation: a.operation, Method: a.method, Path: a.path, Sent: sent, Attempts: a.number, Err: err}
+}
+
+// isFinalForReads reports whether reading again shows no more. Other than with a
+// change, nothing is hidden by a gateway that answers in the service's place; but
+// what it says is missing may be there.
+func (f *failure) isFinalForReads() bool {
+	switch f.meaning {
+	case refused, keyRefused:
+		return true
+	case unknown:
+		return f.status >= 400 && f.status < 500 && !isMissing(f.status) && f.status != http.StatusRequestTimeout && f.status != http.StatusTooManyRequests
+	}
+	return false
+}

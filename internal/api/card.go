@@ -1,0 +1,86 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// CardStatus is the state of a card, in lower case. Values that this client does
+// not know are carried through.
+type CardStatus string
+
+// UnmarshalJSON reads a status in any case: a frozen card must not be taken for
+// one that is not.
+func (s *CardStatus) UnmarshalJSON(data []byte) error {
+	var text string
+	err := json.Unmarshal(data, &text)
+	*s = CardStatus(strings.ToLower(text))
+	return err
+}
+
+// The documented states (API §3).
+const (
+	StatusActive     CardStatus = "active"
+	StatusFrozen     CardStatus = "frozen"
+	StatusTerminated CardStatus = "terminated"
+)
+
+// CardListItem is a card as lists show it. Amounts are in USD.
+type CardListItem struct {
+	ID            string     `json:"id"`
+	BinID         string     `json:"bin_id"`
+	Network       string     `json:"network"`
+	Last4         string     `json:"last4"`
+	Status        CardStatus `json:"status"`
+	Balance       usd.Amount `json:"balance"`
+	SpendingLimit usd.Amount `json:"spending_limit"` // a month
+	Label         string     `json:"label"`
+}
+
+// CardSummary is a card as its own address shows it.
+type CardSummary struct {
+	CardListItem
+	CreatedAt Timestamp `json:"created_at"`
+}
+
+// Card is a card as its issuance shows it.
+type Card struct {
+	CardSummary
+	AllowedCategories []string    `json:"allowed_categories"`
+	AutoFreezeAt      *usd.Amount `json:"auto_freeze_at"` // USD; nil when unset
+	Metadata          Metadata    `json:"metadata"`
+	ExpiresAt         string      `json:"expires_at"` // YYYY-MM-DD
+}
+
+// CanonicalLabel is the same for labels of which the service may have made one
+// another, by trimming them.
+func CanonicalLabel(label string) string { return reconcile.CanonicalLabel(label) }
+
+// requiredOfCard lists what every card of a response must have: one without its
+// BIN or limit must not read as a card that has changed.
+func requiredOfCard() []string {
+	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
+}
+
+// cardPath builds the path of a card, or of an action on it such as "/freeze".
+func cardPath(id, action string) (string, error) {
+	const longest = 256
+	if id == "" || id == "." || id == ".." || len(id) > longest {
+		return "", fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
+	}
+	return "/cards/" + url.PathEscape(id) + action, nil
+}
+
+// sameCard guards against a response about another card.
+func sameCard(requested, received string) error {
+	if requested != received {
+		return errors.New("the response is about another card")
+	}
+	return nil
+}

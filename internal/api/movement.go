@@ -1,0 +1,73 @@
+package api
+
+import (
+	"fmt"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Movement is money to be moved between the wallet and a card.
+type Movement struct {
+	reconcile.Movement
+	CardID string
+	// Record is what is remembered of the card's money; nil for a movement that
+	// stands by itself, of which nothing tells whether it was made before.
+	Record *reconcile.Record
+}
+
+// String completes "could not …".
+func (m Movement) String() string {
+	if m.Delta < 0 {
+		return fmt.Sprintf("withdraw %s USD from card %s", -m.Delta, m.CardID)
+	}
+	return fmt.Sprintf("fund card %s with %s USD", m.CardID, m.Delta)
+}
+
+// Transfer is what became of a movement. Amounts are in USD.
+type Transfer struct {
+	// Record is to be kept with the card, whatever the error; zero without one in the
+	// movement.
+	Record        reconcile.Record
+	CardBalance   usd.Amount
+	CardStatus    CardStatus
+	WalletBalance *usd.Decimal // nil when it could not be told
+	// Recovered says that the response was lost and the card shows the movement.
+	Recovered bool
+	// MadeBefore says that the card shows the movement to have been made before
+	// this call: by a run that was cut off, as a rule.
+	MadeBefore bool
+	// Unexplained is what had come to the card (above zero) or gone from it before
+	// this call and is named; Ignored is what could not be read.
+	Unexplained usd.Amount
+	Ignored     string
+	// Excess is what the service moved beyond what was asked, in either direction.
+	Excess usd.Amount
+	// Delay is set when the call took long, or lost a response.
+	Delay *Delay
+}
+
+// StoppedError says that it cannot be told whether a movement was made before, or
+// whether it is due, and that nothing was sent this time; but for NotShown and
+// KeyUsed, after which the service has been asked. Amounts are in USD.
+type StoppedError struct {
+	Movement Movement
+	Reason   reconcile.Reason
+	Balance  usd.Amount // now
+	Found    usd.Amount // what no transaction explains
+	Unread   string     // what could not be read; for UnreadableReason
+	Answered *usd.Amount
+	Refusal  *Error // of KeyUsed
+}
+
+// Error names the movement and the balance.
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("%s: stopped, because the card holds %s USD, and it cannot be told whether this was made before", e.Movement, e.Balance)
+}
+
+func (e *StoppedError) Unwrap() error {
+	if e.Refusal == nil {
+		return nil
+	}
+	return e.Refusal
+}

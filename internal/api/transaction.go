@@ -1,0 +1,128 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// TransactionType says what happened. Values that this client does not know are
+// carried through.
+type TransactionType string
+
+// The documented types (API §2.2).
+const (
+	TransactionAuthorization TransactionType = "authorization"
+	TransactionSettlement    TransactionType = "settlement"
+	TransactionRefund        TransactionType = "refund"
+	TransactionDecline       TransactionType = "decline"
+)
+
+// Transaction is one event in a card's spending.
+type Transaction struct {
+	ID        string
+	CardID    string
+	Type      TransactionType // says which way money went
+	Amount    usd.Decimal     // in Currency, without a sign
+	Currency  string
+	Fee       usd.Decimal // in Currency, without a sign
+	Merchant  Merchant
+	CreatedAt Timestamp
+	// Problem says why the amounts cannot be relied on; they are 0 then.
+	Problem string
+}
+
+// Merchant is where a card was used.
+type Merchant struct {
+	Name string `json:"name"`
+	MCC  string `json:"mcc"` // merchant category code
+}
+
+// TransactionFilter selects transactions; empty fields select all. From and To
+// are inclusive.
+type TransactionFilter struct {
+	CardID string
+	Type   TransactionType
+	From   time.Time
+	To     time.Time
+}
+
+// selects applies the period to what a service has selected by it, which may be
+// more. What has no time that can be read counts as selected.
+func (f TransactionFilter) selects(t Transaction) bool {
+	at, err := t.CreatedAt.Time()
+	return err != nil || !at.Before(f.From) && (f.To.IsZero() || !at.After(f.To))
+}
+
+// dollar is the currency of amounts without one (API §1).
+const dollar = "USD"
+
+// decodeTransactions reads a page. A transaction hides the others only where it
+// has no id.
+func decodeTransactions(body []byte) ([]Transaction, error) {
+	envelope, err := decodeEnvelope(body)
+	if err != nil {
+		return nil, err
+	}
+	page := make([]Transaction, len(envelope.Data))
+	for i, data := range envelope.Data {
+		if page[i], err = decodeTransaction(i, data); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// transactionMoney is what sums depend on.
+type transactionMoney struct {
+	ID       string          `json:"id"`
+	CardID   string          `json:"card_id"`
+	Type     TransactionType `json:"type"`
+	Amount   usd.Decimal     `json:"amount"`
+	Currency string          `json:"currency"`
+	Fee      usd.Decimal     `json:"fee"`
+}
+
+// transactionContext is the rest.
+type transactionContext struct {
+	Merchant  Merchant  `json:"merchant"`
+	CreatedAt Timestamp `json:"created_at"`
+}
+
+func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
+	var f struct {
+		transactionMoney
+		transactionContext
+	}
+	required := []string{"id", "type", "amount"}
+	err := decodeObject(data, &f, required...)
+	if err != nil {
+		var its struct {
+			ID   string          `json:"id"`
+			Type json.RawMessage `json:"type"`
+		}
+		if err := decodeEntry(i, data, &its, "id"); err != nil {
+			return Transaction{}, err
+		}
+		err = decodeObject(data, &f.transactionMoney, required...)
+		f.ID, f.Type = its.ID, readable[TransactionType](its.Type)
+		_ = json.Unmarshal(data, &f.transactionContext) // as far as it goes
+	}
+	t := Transaction{
+		ID: f.ID, CardID: f.CardID, Type: TransactionType(strings.ToLower(string(f.Type))), Currency: cmp.Or(strings.ToUpper(f.Currency), dollar),
+		Merchant: f.Merchant, CreatedAt: f.CreatedAt,
+	}
+	if err != nil {
+		t.Problem = fmt.Sprintf("transaction %s cannot be read: %v", t.ID, err)
+		return t, nil
+	}
+	t.Amount, t.Fee = f.Amount.Abs(), f.Fee.Abs()
+	if t.Currency == dollar {
+		t.Amount, t.Fee = t.Amount.WithoutNoise(), t.Fee.WithoutNoise()
+	}
+	return t, nil
+}
