@@ -49,11 +49,12 @@ accounts:
       refunds: [10, {amount: 5, at: 2026-11-06T08:00:00Z}]
     - {merchant: {name: Example Ads, mcc: "7311"}, amount: 6}
     - {merchant: {name: Example Hotel, mcc: "7011"}, amount: 7, declined: category_not_allowed}
-    - {merchant: {name: Example Ads, mcc: "7311"}, amount: 7, declined: card_frozen}
+    - {merchant: {name: Example Ads, mcc: "7311"}, amount: 7, declined: card_frozen, at: 2026-11-22T11:00:00Z}
     challenges:
     - {merchant: Example Ads, amount: 5, status: approved, at: 2026-11-04T08:00:00Z}
     - {merchant: Example Ads, amount: 5, at: 2026-11-22T11:59:00Z}
     status: frozen
+    status_at: 2026-11-22T10:00:00Z
   - {label: gone, bin_id: bin_ads_visa_us, amount: 60, at: 2026-11-02T08:00:00Z, status: terminated, status_at: 2026-11-03T08:00:00Z}
 - state: no_deposit
   wallet: 51

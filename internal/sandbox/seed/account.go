@@ -104,6 +104,7 @@ type holder struct {
 	named
 
 	status string // in the end; "": what comes of it
+	ended  bool   // has it
 }
 
 func (r *resident) card(c *mapping) {
@@ -211,7 +212,7 @@ func (h *holder) challenge(b *mapping, issued time.Time) {
 // follow from what became of each purchase.
 func (h *holder) authorize(b *mapping, frozen bool, made *recorded) error {
 	call := func() error { return h.run(b, h.Account, post(server.Control+"/authorizations", b), made) }
-	if h.status == "" && !frozen {
+	if h.ended || h.status == "" && !frozen {
 		return call()
 	}
 	from, to := "frozen", "active"
@@ -234,7 +235,7 @@ func (h *holder) end(c *mapping) error {
 	route, found := map[string]string{
 		"active": "POST " + card + "/unfreeze", "frozen": "POST " + card + "/freeze", "terminated": "DELETE " + card,
 	}[h.status]
-	if !found {
+	if h.ended = found; !found {
 		return nil
 	}
 	return h.run(c, h.Account, about(route, "card_id", h.ID, nil), nil)
