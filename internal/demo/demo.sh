@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The whole story of a few cards on the embedded sandbox: issue, fund, withdraw,
-# freeze, terminate. Leaves nothing behind. TF_CLI_CONFIG_FILE says where the CLI
+# The whole story of a few cards on the embedded sandbox, which begins with the world of
+# examples/world.yaml: issue, fund, withdraw, freeze, take over, top up, terminate.
+# Leaves nothing behind. TF_CLI_CONFIG_FILE says where the CLI
 # finds the built provider.
 # usage: demo.sh CLI
 set -euo pipefail
@@ -22,8 +23,15 @@ mkdir "$scratch/work"
 cp "$root"/examples/quickstart/*.tf* "$scratch/work"
 cd "$scratch/work"
 
-echo "== Three campaigns get a card each"
+echo "== A sandbox with three cards that were used for four weeks"
 run "$cli" init -input=false -no-color
+ln -s .terraform/providers/*/vcard/vcard/*/*/terraform-provider-vcard_v* provider
+./provider sandbox --listen 127.0.0.1:0 --data vcard-sandbox.db --seed "$root/examples/world.yaml" > sandbox.env &
+until [ -s sandbox.env ]; do kill -0 $! && sleep 0.1; done
+kill $!
+wait $!
+
+echo "== Three campaigns get a card each"
 run "$cli" plan -input=false -no-color -out=plan
 run "$cli" apply -input=false -no-color plan
 echo "== A second plan finds nothing to do"
@@ -34,7 +42,15 @@ run "$cli" plan -input=false -no-color -var-file=next-week.tfvars -out=plan
 run "$cli" apply -input=false -no-color plan
 run "$cli" plan -input=false -no-color -var-file=next-week.tfvars -detailed-exitcode
 
+echo "== Two of the cards that were there: take them over, and top up the one that is low"
+cp "$root/internal/demo/fleet.tf" .
+run "$cli" import -input=false -no-color -var-file=next-week.tfvars 'vcard_card.fleet["search-ads"]' card_0ncn72jz8bfp7zp6c2u2uebk
+run "$cli" import -input=false -no-color -var-file=next-week.tfvars 'vcard_card.fleet["display-ads"]' card_0kc6j646mkq4yeckqhb7vnnm
+run "$cli" plan -input=false -no-color -var-file=next-week.tfvars -out=plan
+"$cli" show -json plan | run ./provider statement -
+run "$cli" apply -input=false -no-color plan
+
 echo "== The end: every card is terminated, its balance returns to the wallet"
 run "$cli" destroy -input=false -no-color -auto-approve -var-file=next-week.tfvars
-printf '\nDone: cards issued, funded, frozen and terminated; nothing is left.\n'
-printf 'To watch it in a browser: terraform-provider-vcard sandbox serves a dashboard, and prints the link to it.\n'
+printf '\nDone: cards issued, funded, frozen, topped up and terminated; none of them is left.\n'
+printf 'To watch it in a browser: terraform-provider-vcard sandbox --seed examples/world.yaml serves a dashboard, and prints the link to it.\n'

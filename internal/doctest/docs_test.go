@@ -78,8 +78,12 @@ func TestBlocksAreWellFormed(t *testing.T) {
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	if err := site(t).CheckLinks(); err != nil {
+	s := site(t)
+	if err := s.CheckLinks(); err != nil {
 		t.Error(err)
+	}
+	if unshown, err := s.Unshown(".github/images"); err != nil || len(unshown) > 0 {
+		t.Errorf("no page shows %v: %v", unshown, err)
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 // registry is where the pages of docs/ are published.
 const registry = "https://registry.terraform.io/providers/vcard/vcard/latest/docs/"
 
+// raw is where the registry's pages have the repository's pictures from.
+const raw = "https://raw.githubusercontent.com/vcard/terraform-provider-vcard/main/"
+
 // Site is a set of pages that link to each other, and the files beside them.
 type Site struct {
 	Repository fs.FS
@@ -46,6 +49,25 @@ func (s Site) Unreached(from ...string) []string {
 	return slices.DeleteFunc(s.names(), func(name string) bool { return reached[name] })
 }
 
+// Unshown returns the files of a folder that no page shows.
+func (s Site) Unshown(folder string) ([]string, error) {
+	shown := map[string]bool{}
+	for name, page := range s.Pages {
+		for _, link := range page.Links {
+			file, _ := resolve(name, link.Target)
+			shown[file] = true
+		}
+	}
+	var unshown []string
+	files, err := fs.ReadDir(s.Repository, folder)
+	for _, file := range files {
+		if path := path.Join(folder, file.Name()); !shown[path] {
+			unshown = append(unshown, path)
+		}
+	}
+	return unshown, err
+}
+
 // LinkedFrom returns the pages that a page links to.
 func (s Site) LinkedFrom(name string) []string {
 	var linked []string
@@ -71,6 +93,9 @@ func (s Site) names() []string {
 // and the anchor there.
 func resolve(from, target string) (file, anchor string) {
 	file, anchor, _ = strings.Cut(target, "#")
+	if picture, found := strings.CutPrefix(file, raw); found {
+		return picture, anchor
+	}
 	switch page, published := strings.CutPrefix(file, registry); {
 	case published:
 		return "docs/" + page + ".md", anchor
@@ -94,7 +119,7 @@ func (s Site) check(from Page, target string) error {
 	if anchor != "" && !s.Pages[file].Anchors[anchor] {
 		return errors.New("leads to no heading")
 	}
-	if file == from.Path || strings.HasPrefix(target, registry) || !strings.HasPrefix(from.Path, "docs/") {
+	if file == from.Path || strings.HasPrefix(target, "https://") || !strings.HasPrefix(from.Path, "docs/") {
 		return nil
 	}
 	// On the registry only docs/ exists, and its index has no folder of its own.

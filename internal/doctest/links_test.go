@@ -25,6 +25,7 @@ func siteOf(files map[string]string) doctest.Site {
 func TestLinksAreFollowed(t *testing.T) {
 	t.Parallel()
 	const registry = "https://registry.terraform.io/providers/vcard/vcard/latest/docs/"
+	const raw = "https://raw.githubusercontent.com/vcard/terraform-provider-vcard/main/"
 	for from, links := range map[string]map[string]string{
 		"README.md": {
 			"docs/guides/money.md#a-plan": "", "examples": "", "examples/main.tf": "", "https://example.com/x": "", "#start": "",
@@ -33,6 +34,7 @@ func TestLinksAreFollowed(t *testing.T) {
 		},
 		"docs/guides/money.md": {
 			"../resources/card.md": "", "../resources/card.md#nestedatt--top_up": "", registry + "guides/money": "",
+			raw + "examples/main.tf": "", raw + "examples/none.png": "no file",
 			"../resources/card": "no file", "../guides": "registry", "../../examples/main.tf": "registry", "../../README.md": "registry", "../index.md": "registry",
 			registry + "guides/none": "no file", registry + "resources/card#none": "no heading",
 		},
@@ -57,6 +59,20 @@ func TestLinksAreFollowed(t *testing.T) {
 				t.Errorf("%s to %s gives %v", from, link, err)
 			}
 		}
+	}
+}
+
+func TestPicturesAreFound(t *testing.T) {
+	t.Parallel()
+	s := siteOf(map[string]string{
+		"README.md":            "<picture><source srcset=\".github/images/a.png\"><img alt=\"a\" src=\".github/images/b.png\"></picture>, `<img src=\"c.png\">`",
+		".github/images/a.png": "", ".github/images/c.png": "",
+	})
+	if err := s.CheckLinks(); err == nil || !strings.Contains(err.Error(), "b.png leads to no file") || strings.Contains(err.Error(), "a.png") {
+		t.Errorf("the links are %v", err)
+	}
+	if unshown, err := s.Unshown(".github/images"); err != nil || !slices.Equal(unshown, []string{".github/images/c.png"}) {
+		t.Errorf("unshown are %v, %v", unshown, err)
 	}
 }
 

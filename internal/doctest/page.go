@@ -44,6 +44,7 @@ var (
 	htmlID   = regexp.MustCompile(`<a id="([^"]+)">`)
 	codeSpan = regexp.MustCompile("`[^`]*`")
 	linkEnd  = regexp.MustCompile(`\]\(([^)]*)\)`)
+	picture  = regexp.MustCompile(`<(?:img|source) [^>]*\bsrc(?:set)?="([^"]*)"`)
 	notSlug  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
@@ -111,7 +112,8 @@ func (p *Page) text(number int, line string) {
 	for _, id := range htmlID.FindAllStringSubmatch(line, -1) {
 		p.Anchors[id[1]] = true
 	}
-	for _, target := range linkEnd.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, ""), -1) {
+	line = codeSpan.ReplaceAllString(line, "")
+	for _, target := range append(linkEnd.FindAllStringSubmatch(line, -1), picture.FindAllStringSubmatch(line, -1)...) {
 		p.Links = append(p.Links, Link{number, target[1]})
 	}
 }

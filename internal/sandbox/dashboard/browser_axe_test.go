@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -38,9 +37,7 @@ func TestBrowserAxe(t *testing.T) {
 	b := openTab(t, s)
 	b.each(paths, func(path string) {
 		for _, theme := range []string{"light", "dark"} {
-			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-			}})
+			b.theme(theme)
 			evaluate[chromedp.Void](b, script+"; window.found = undefined; axe.run().then(r => { window.found = r.violations"+
 				".map(v => v.id + ' (' + v.help + '): ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')) }); undefined")
 			b.await("window.found !== undefined")

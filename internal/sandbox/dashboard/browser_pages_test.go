@@ -279,6 +279,14 @@ func (b *tab) each(paths []string, look func(path string)) {
 	}
 }
 
+// theme has the page shown in the light or the dark theme.
+func (b *tab) theme(name string) {
+	b.t.Helper()
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}})
+}
+
 // Every text is to be read by WCAG 2 AA, in both themes.
 func TestBrowserContrast(t *testing.T) {
 	t.Parallel()
@@ -286,9 +294,7 @@ func TestBrowserContrast(t *testing.T) {
 	b := openTab(t, s)
 	b.each(paths, func(path string) {
 		for _, theme := range []string{"light", "dark"} {
-			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-			}})
+			b.theme(theme)
 			for _, unreadable := range evaluate[[]string](b, unreadableTexts) {
 				t.Errorf("%s, %s: %s", path, theme, unreadable)
 			}

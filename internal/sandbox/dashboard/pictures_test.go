@@ -1,0 +1,164 @@
+//go:build unix
+
+package dashboard_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"html"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+var pictures = flag.String("pictures", "", "folder to write the pictures of README and guides to")
+
+// What README's pictures show is there: a sandbox that was seeded is reached by the
+// CLI, whose plan has the top-up and the statement, and by a browser.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	const root = "../../.."
+	w := acctest.NewWorkspace(t)
+	p := sandboxtest.StartProcess(t, nil, "--data", ":memory:", "--seed", root+"/examples/world.yaml")
+	fleet, err := os.ReadFile(root + "/internal/demo/fleet.tf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Env = append(w.Env, "VCARD_BASE_URL="+p.URL, "VCARD_API_KEY="+p.Key)
+	w.Write("fleet.tf", string(fleet))
+	w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n")
+	cards := map[any]string{}
+	for _, card := range p.Get("/cards").Data() {
+		cards[card["label"]] = card["id"].(string)
+	}
+	for _, label := range []string{"search-ads", "display-ads"} {
+		w.Must("import", "-no-color", fmt.Sprintf("vcard_card.fleet[%q]", label), cards[label])
+	}
+	w.Write("next.auto.tfvars", "fleet = {\n  search-ads = {}\n  video-ads  = { amount = 120 }\n}\n")
+	plan := w.Must("plan", "-out=plan")
+	_, topUp, _ := strings.Cut(plan, "\x1b[1m  # vcard_card.fleet[\"search-ads\"]")
+	topUp, rest, found := strings.Cut(topUp, "\x1b[1m  #")
+	_, sum, planned := strings.Cut(rest, "\x1b[1mPlan:")
+	if !found || !planned || !strings.Contains(topUp, "56.05") || !strings.Contains(topUp, "193.95") {
+		t.Fatalf("the plan has no top-up:\n%s", plan)
+	}
+	sum, _, _ = strings.Cut(sum, "\n")
+	save(t, "plan.svg", terminal("$ terraform plan\n\n\x1b[1m  # vcard_card.fleet[\"search-ads\"]"+topUp+"\x1b[1mPlan:"+sum))
+
+	statement := exec.CommandContext(t.Context(), sandboxtest.Program(t), "statement", "-format=markdown", "-")
+	statement.Stdin = strings.NewReader(w.Must("show", "-json", "plan"))
+	markdown, err := statement.Output()
+	if err != nil || !strings.Contains(string(markdown), "The wallet pays about 222.00 USD.") {
+		t.Errorf("%v: the statement is\n%s", err, markdown)
+	}
+
+	b := openTab(t, &sandboxtest.Server{Client: p.Client}).logIn()
+	b.await("document.querySelector('.timeline') !== null")
+	if *pictures == "" {
+		return
+	}
+	b.picture("dashboard", 1200, 764)
+	b.run(chromedp.Navigate("data:text/html;base64," + base64.StdEncoding.EncodeToString(comment(t, markdown))))
+	b.picture("statement", 860, evaluate[int64](b, "document.querySelector('main').offsetHeight"))
+}
+
+// picture takes two pictures of the page, by the reader's scheme.
+func (b *tab) picture(name string, width, height int64) {
+	b.t.Helper()
+	b.run(chromedp.EmulateViewport(width, height))
+	for _, theme := range []string{"light", "dark"} {
+		b.theme(theme)
+		taken, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		picture, err := png.Decode(bytes.NewReader(taken))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		var small bytes.Buffer
+		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, picture); err != nil {
+			b.t.Fatal(err)
+		}
+		save(b.t, name+"-"+theme+".png", small.Bytes())
+	}
+}
+
+// save writes a picture, if any are to be written.
+func save(t testing.TB, name string, content []byte) {
+	t.Helper()
+	const most = 150_000
+	if *pictures == "" {
+		return
+	}
+	if len(content) > most {
+		t.Errorf("%s has %d bytes, of %d", name, len(content), most)
+	}
+	if err := os.WriteFile(filepath.Join(*pictures, name), content, 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+// comment is a page with a comment on a pull request.
+func comment(t testing.TB, markdown []byte) []byte {
+	t.Helper()
+	var page bytes.Buffer
+	page.WriteString(`<!doctype html><meta name="color-scheme" content="light dark"><style>
+body { margin: 0; font: 14px/1.5 system-ui, sans-serif; color: light-dark(#1f2328, #e6edf3); background: light-dark(#fff, #0d1117) }
+main { width: 860px; padding: 12px; box-sizing: border-box; background: inherit }
+article { border: 1px solid light-dark(#d1d9e0, #3d444d); border-radius: 6px }
+header { padding: 8px 16px; background: light-dark(#f6f8fa, #151b23); border-bottom: inherit; border-bottom: 1px solid light-dark(#d1d9e0, #3d444d); border-radius: 6px 6px 0 0 }
+section { padding: 4px 16px 12px } h3 { margin: 12px 0 }
+table { border-collapse: collapse; margin: 0 0 12px } th, td { border: 1px solid light-dark(#d1d9e0, #3d444d); padding: 5px 12px }
+code { background: light-dark(#eff1f3, #262c36); padding: 2px 5px; border-radius: 4px; font: 12px ui-monospace, monospace }
+</style><main><article><header><b>github-actions</b> commented</header><section>`)
+	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
+	if err := converter.Convert(markdown, &page); err != nil {
+		t.Fatal(err)
+	}
+	page.WriteString("</section></article></main>")
+	return page.Bytes()
+}
+
+var (
+	escape = regexp.MustCompile(`\x1b\[(\d*)m`)
+	styles = map[string]string{"1": ` font-weight="bold"`, "31": ` fill="#ff7b72"`, "32": ` fill="#7ee787"`, "33": ` fill="#e3b341"`}
+)
+
+// terminal draws what a program wrote to a terminal.
+func terminal(text string) []byte {
+	const char, height, margin = 8.43, 20, 16
+	lines := strings.Split(text, "\n")
+	widest := 0
+	var rows strings.Builder
+	for i, line := range lines {
+		widest = max(widest, len([]rune(escape.ReplaceAllString(line, ""))))
+		fmt.Fprintf(&rows, `<text x="%d" y="%d">`, margin, margin+height*i+14)
+		for part := range strings.SplitSeq("0m"+line, "\x1b[") {
+			code, shown, _ := strings.Cut(part, "m")
+			if shown = strings.ReplaceAll(html.EscapeString(shown), " ", "\u00a0"); shown != "" && styles[code] != "" {
+				shown = "<tspan" + styles[code] + ">" + shown + "</tspan>"
+			}
+			rows.WriteString(shown)
+		}
+		rows.WriteString("</text>\n")
+	}
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" fill="#e6edf3" font-size="14" font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace">
+<rect width="100%%" height="100%%" rx="8" fill="#161b22"/>
+%s</svg>
+`, int(float64(widest)*char)+2*margin, height*len(lines)+2*margin, &rows)
+}
