@@ -30,13 +30,18 @@ for platform in {linux,darwin,windows}_{amd64,arm64}; do
 done
 diff <(awk '{ print $2 }' "${release}_SHA256SUMS" | sort) <(printf '%s\n' "${files[@]}" | sort) || fail 'SHA256SUMS names other files'
 sha256sum --check --quiet "${release}_SHA256SUMS"
+# Attestations and signature are of this file, which names all others.
+if [ -n "${GPG_FINGERPRINT-}" ]; then
+  gpg --status-fd 1 --verify "${release}_SHA256SUMS.sig" "${release}_SHA256SUMS" 2> /dev/null | grep -q "^\[GNUPG:\] VALIDSIG .*$GPG_FINGERPRINT" ||
+    fail 'SHA256SUMS is not signed by the release key'
+fi
 
-echo "== Each zip holds the binary alone: static, stripped and small"
+echo "== Each zip holds the notices and the binary: static, stripped, small, with its parts told"
 for zip in "${release}"_*.zip; do
   platform=${zip#"${release}_"} platform=${platform%.zip}
   binary=${name}_v$version
   [[ $platform = windows_* ]] && binary+=.exe
-  [ "$(unzip -Z1 "$zip")" = "$binary" ] || fail "$zip holds $(unzip -Z1 "$zip")"
+  diff <(unzip -Z1 "$zip" | sort) <(printf '%s\n' NOTICES.txt "$binary" | sort) || fail "$zip holds other files"
   mkdir -p "$scratch/$platform"
   unzip -q "$zip" -d "$scratch/$platform"
   binary=$scratch/$platform/$binary
@@ -46,6 +51,10 @@ for zip in "${release}"_*.zip; do
   for setting in CGO_ENABLED=0 -trimpath=true "GOOS=${platform%_*}" "GOARCH=${platform#*_}"; do
     [[ $built = *"$setting"* ]] || fail "$binary was not built with $setting"
   done
+  while read -r module at; do
+    grep -qF "=== $module $at" "$scratch/$platform/NOTICES.txt" || fail "$zip has no notice of $module $at"
+    grep -qF "pkg:golang/$module@" "${release}_$platform.cdx.json" || fail "the SBOM of $zip lacks $module"
+  done < <(awk '$1 == "dep" { print $2, $3 }' <<< "$built")
   printf '%-14s %8d bytes\n' "$platform" "$size"
 done
 
