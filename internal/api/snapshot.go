@@ -12,9 +12,8 @@ import (
 const (
 	// snapshotPages bounds the transactions that are read since an anchor.
 	snapshotPages = 10
-	// smallestFullPage is the least that a page holds when another one follows
-	// (API §4.10: the standard page).
-	smallestFullPage = 25
+	// standardPage is what a page holds unless the service has its own idea (API §4.10).
+	standardPage = 25
 )
 
 // ReadSnapshot reads what is new on a card since an anchor, nil for its newest
@@ -52,8 +51,9 @@ func (c *Client) readBalance(ctx context.Context, id string, s *reconcile.Snapsh
 	return card.Status, err
 }
 
-// readEvents reads pages until one holds an event from before the anchor. Late
-// ones are listed among those that are known already.
+// readEvents reads pages until one holds an event from before the anchor, or brings
+// nothing new: how long a page may be is not said. Late events are listed among
+// those that are known already.
 func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) error {
 	pages := c.transactionPages(TransactionFilter{CardID: id})
 	for number := 1; number <= snapshotPages; number++ {
@@ -71,11 +71,7 @@ func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anc
 				reaches = reaches || since.SideOf(event) == reconcile.Before
 			}
 		}
-		if fresh == 0 || len(page) < smallestFullPage {
-			return nil
-		}
-		s.More = true
-		if reaches {
+		if s.More = fresh > 0 && len(page) >= standardPage; fresh == 0 || reaches {
 			return nil
 		}
 	}

@@ -396,11 +396,15 @@ func TestOwnMovementsAreExpected(t *testing.T) {
 	}
 }
 
-// A fund of a quiet card is four calls, and one for each page that has come since.
+// A fund of a quiet card is four calls, and one for each page that has come since,
+// of which the service may have its own idea.
 func TestCallsOfAMovement(t *testing.T) {
 	t.Parallel()
-	for purchases, pages := range map[int]int{0: 1, 10: 1, 60: 2, 110: 3, 1200: 10} {
-		t.Run(fmt.Sprint(purchases), func(t *testing.T) {
+	for _, test := range []struct{ perPage, purchases, pages int }{
+		{100, 0, 1}, {100, 10, 1}, {100, 60, 2}, {100, 110, 3}, {100, 1200, 10}, {25, 20, 2}, {10, 0, 1}, {10, 7, 2}, {10, 12, 3}, {3, 2, 2},
+	} {
+		purchases, pages := test.purchases, test.pages
+		t.Run(fmt.Sprintf("%d, pages of %d", purchases, test.perPage), func(t *testing.T) {
 			t.Parallel()
 			service := newFakeService()
 			card := service.add(api.CardListItem{Balance: 10 * start})
@@ -416,6 +420,9 @@ func TestCallsOfAMovement(t *testing.T) {
 			var calls []string
 			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				calls = append(calls, r.Method+" "+r.URL.Path)
+				query := r.URL.Query()
+				query.Set("per_page", fmt.Sprint(test.perPage))
+				r.URL.RawQuery = query.Encode()
 				service.ServeHTTP(w, r)
 			}), on(service.clock))
 			transfer, err := client.Move(t.Context(), move(card.ID, step, record))
