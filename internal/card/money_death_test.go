@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -130,18 +131,37 @@ func TestDeathReplacesNoCard(t *testing.T) {
 }
 
 // What moves money, replaces cards or tells whose they are lies in the state's
-// values, where it survives.
+// values, where it survives, and stays as it is until money moves.
 func TestPrivateStateGuardsNoMoney(t *testing.T) {
 	t.Parallel()
 	m := newMoney(t, "ignored", "")
-	m.apply("amount = 100\n  top_up = { below = 40, to = 60 }")
-	m.apply("amount = 120\n  top_up = { below = 40, to = 60 }")
-	resources := readState(t, filepath.Join(m.w.Dir, "terraform.tfstate"))["resources"].([]any)
-	card := resources[0].(map[string]any)["instances"].([]any)[0].(map[string]any)
-	if record, _ := card["attributes"].(map[string]any)["money_record"].(string); record == "" || len(record) > 240 {
-		t.Errorf("money_record is %q", record)
+	const topUp = "\n  top_up = { below = 40, to = 60 }"
+	m.apply("amount = 100" + topUp)
+	m.apply("amount = 120" + topUp)
+	card := func() map[string]any {
+		resources := readState(t, filepath.Join(m.w.Dir, "terraform.tfstate"))["resources"].([]any)
+		return resources[0].(map[string]any)["instances"].([]any)[0].(map[string]any)
 	}
-	text, _ := card["private"].(string)
+	record := func() string {
+		text, _ := card()["attributes"].(map[string]any)["money_record"].(string)
+		return text
+	}
+	before := record()
+	if before == "" || len(before) > 240 {
+		t.Errorf("money_record is %q", before)
+	}
+	for what, quiet := range map[string]func(){
+		"a plan":              func() { plansNothing(t, m.w) },
+		"a refresh":           func() { m.w.Must("refresh", "-no-color") },
+		"a purchase":          func() { m.spends("30"); m.passes(time.Hour); m.w.Must("refresh", "-no-color") },
+		"an apply":            func() { m.apply("amount = 120" + topUp) },
+		"an apply of a guard": func() { m.apply("amount = 120\n  deletion_protection = true" + topUp) },
+	} {
+		if quiet(); record() != before {
+			t.Errorf("%s makes money_record %q of %q", what, record(), before)
+		}
+	}
+	text, _ := card()["private"].(string)
 	var keys map[string][]byte
 	var private map[string]any
 	kept, err := base64.StdEncoding.DecodeString(text)
