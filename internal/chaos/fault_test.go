@@ -32,6 +32,7 @@ const (
 	gatewayRefuses    fault = "gateway 403 after"   // processed, a page of HTML
 	gatewayPaces      fault = "gateway 429 after"   // likewise
 	stale             fault = "stale"               // as it was read some seconds ago
+	oldAnswer         fault = "old answer"          // processed, with the balance of before
 	killBefore        fault = "kill before"         // the caller dies before its request is processed
 	killAfter         fault = "kill after"          // the caller dies before the response
 	killLate          fault = "kill late"           // the caller dies, its request is processed later
@@ -70,8 +71,8 @@ type profile struct {
 	hands bool
 	// restores says that states of some steps ago come back.
 	restores bool
-	// lag is for how long a service may show what it has shown before, at each
-	// address by itself.
+	// lag is for how long a service may show at the most what it has shown before,
+	// at each address for a time of its own.
 	lag time.Duration
 	// ahead is by how much the Date of responses is off.
 	ahead time.Duration
@@ -89,13 +90,13 @@ func profiles() []profile {
 		{name: "ignored, settled balances", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, strict: true, settled: true},
 		{name: "settled balances, wild", idempotency: "ignored", told: "unknown", repeats: true, longest: long, hands: true, settled: true},
 		{name: "honoured, wild", idempotency: "honoured", told: "honoured", repeats: true, longest: long, hands: true},
-		{name: "honoured, restored states", idempotency: "honoured", told: "honoured", repeats: true, longest: long, restores: true},
-		{name: "ignored, restored states", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, restores: true},
-		{name: "honoured, lags", idempotency: "honoured", told: "honoured", longest: long, lag: lag},
-		{name: "ignored, lags", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, lag: lag},
+		{name: "honoured, restored states", idempotency: "honoured", told: "honoured", repeats: true, longest: long, restores: true, strict: true},
+		{name: "ignored, restored states", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, restores: true, strict: true},
+		{name: "honoured, lags", idempotency: "honoured", told: "honoured", longest: long, lag: lag, strict: true},
+		{name: "ignored, lags", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, lag: lag, strict: true},
 		{name: "honoured, clock ahead", idempotency: "honoured", told: "honoured", longest: long, ahead: skew, strict: true},
-		{name: "ignored, clock ahead", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, ahead: skew},
-		{name: "ignored, clock behind", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, ahead: -skew},
+		{name: "ignored, clock ahead", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, ahead: skew, strict: true},
+		{name: "ignored, clock behind", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, ahead: -skew, strict: true},
 	}
 }
 
@@ -120,6 +121,9 @@ func (p profile) draw(r *rand.Rand, kind string) fault {
 	}
 	if p.repeats {
 		faults = append(faults, repeated)
+	}
+	if p.lag > 0 && (kind == "fund" || kind == "withdraw") {
+		faults = append(faults, oldAnswer, oldAnswer)
 	}
 	if kind == "terminate" {
 		faults = append(faults, notShown, notShown)

@@ -5,6 +5,7 @@ package chaos_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash"
 	"hash/fnv"
@@ -12,6 +13,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,7 +39,7 @@ type proxy struct {
 	quiet    bool // no more faults
 	runs     map[string]*run
 	late     []lateRequest
-	orphans  int            // cards that were issued when the run that asked for them was killed
+	orphans  []string       // responses to creates that came when the run that asked was killed
 	counts   map[string]int // by kind of call and fault
 	mutating int
 	trace    hash.Hash64
@@ -44,6 +47,7 @@ type proxy struct {
 }
 
 type shownResponse struct {
+	lag      time.Duration // for how long it may be shown again
 	at       time.Time
 	response *httptest.ResponseRecorder
 }
@@ -87,7 +91,7 @@ func (p *proxy) begin(started *run) {
 }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	p.mu.Lock()
 	caller := p.runs[name]
 	p.mu.Unlock()
@@ -103,7 +107,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	r = r.Clone(context.WithoutCancel(r.Context()))
-	r.URL.Path = "/" + path
+	r.URL.Path = "/" + rest
 	r.RequestURI = r.URL.RequestURI()
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	p.clock.advance(requestTakes)
@@ -164,6 +168,10 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, body []byte, f fau
 	case stale:
 		p.respond(w, p.lately(r))
 		return
+	case oldAnswer:
+		before := p.forward(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path.Dir(r.URL.Path)}, Header: r.Header})
+		p.respond(w, withBalanceOf(before, p.forward(r)))
+		return
 	case repeated:
 		p.forward(copyOf(r, body))
 		p.respond(w, p.forward(r))
@@ -218,7 +226,11 @@ func (p *proxy) forward(r *http.Request) *httptest.ResponseRecorder {
 		again := httptest.NewRecorder()
 		again.Body = bytes.NewBuffer(bytes.Clone(recorder.Body.Bytes()))
 		p.mu.Lock()
-		p.shown[r.URL.String()] = shownResponse{p.clock.Now(), again}
+		known, ok := p.shown[r.URL.String()]
+		if !ok {
+			known.lag = time.Duration(p.r.Int64N(int64(p.profile.lag)))
+		}
+		p.shown[r.URL.String()] = shownResponse{known.lag, p.clock.Now(), again}
 		p.mu.Unlock()
 	}
 	return recorder
@@ -229,7 +241,7 @@ func (p *proxy) lately(r *http.Request) *httptest.ResponseRecorder {
 	p.mu.Lock()
 	known, now := p.shown[r.URL.String()], p.clock.Now()
 	p.mu.Unlock()
-	if known.response == nil || now.Sub(known.at) > p.profile.lag {
+	if known.response == nil || now.Sub(known.at) > known.lag {
 		return p.forward(r)
 	}
 	again := httptest.NewRecorder()
@@ -237,6 +249,18 @@ func (p *proxy) lately(r *http.Request) *httptest.ResponseRecorder {
 	again.Header().Set("Content-Type", "application/json")
 	again.Header().Set("Date", now.Format(http.TimeFormat))
 	return again
+}
+
+// withBalanceOf is the response to a movement with the balance that a card showed.
+func withBalanceOf(card, moved *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+	var shown, fields map[string]json.RawMessage
+	if json.Unmarshal(card.Body.Bytes(), &shown) != nil || json.Unmarshal(moved.Body.Bytes(), &fields) != nil || fields["card_balance"] == nil {
+		return moved
+	}
+	fields["card_balance"] = shown["balance"]
+	body, _ := json.Marshal(fields) // as it was read
+	moved.Body = bytes.NewBuffer(body)
+	return moved
 }
 
 func (p *proxy) respond(w http.ResponseWriter, response *httptest.ResponseRecorder) {
@@ -276,7 +300,7 @@ func (p *proxy) deliverLate(now time.Time) {
 		isNew := response.Code == http.StatusCreated && response.Header().Get("Idempotent-Replayed") == ""
 		if isNew && kind(one.request) == "create" && one.caller.killed.Load() {
 			p.mu.Lock()
-			p.orphans++
+			p.orphans = append(p.orphans, response.Body.String())
 			p.mu.Unlock()
 		}
 	}

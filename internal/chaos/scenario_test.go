@@ -254,25 +254,30 @@ func (w *scenario) finish(p *pipeline) {
 		switch {
 		case succeeded && !changed:
 			return
-		case !succeeded && w.profile.strict && w.profile.told == "honoured":
+		case !succeeded && !p.isLoose() && w.profile.told == "honoured" && w.profile.lag == 0:
 			w.t.Errorf("%s: run %d of %s without faults failed:\n%s", w, n, p.name, p.lastWords())
 			return
-		case !succeeded && !w.profile.strict:
+		case !succeeded:
 			p.takeBack()
 		}
 	}
 	w.t.Errorf("%s: %s is not settled after %d runs without faults:\n%s", w, p.name, enough, p.lastWords())
 }
 
+// isLoose reports whether anything may have happened that no promise covers.
+func (p *pipeline) isLoose() bool {
+	return !p.scenario.profile.strict || slices.ContainsFunc(p.cards, func(c *card) bool { return c.loose })
+}
+
 // probe moves a dollar where money came or went and nobody could know: what
 // happens after the last run is named by the next one that moves money.
 func (w *scenario) probe(p *pipeline) {
 	w.t.Helper()
-	if w.profile.strict {
+	if !p.isLoose() {
 		return
 	}
 	for _, c := range p.cards {
-		if c.id() != "" && !namesMoney(strings.Join(c.said, "\n")) && w.balanceOf(c)-c.outside != c.loaded() {
+		if (c.loose || !w.profile.strict) && c.id() != "" && !namesMoney(strings.Join(c.said, "\n")) && w.balanceOf(c)-c.outside != c.loaded() {
 			c.config["amount"] = (amountOf(c.config["amount"]) + usd.Dollar).String()
 		}
 	}
@@ -291,7 +296,7 @@ func (p *pipeline) takeBack() {
 			continue
 		}
 		switch last := c.said[len(c.said)-1]; {
-		case strings.Contains(last, "undecided"), strings.Contains(last, "holds less than that"):
+		case p.isLoose() && (strings.Contains(last, "undecided") || strings.Contains(last, "holds less than that")):
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], c.state.Values["top_up"]
 		case strings.Contains(last, "into the top-up range"):
 			c.config["top_up"] = nil
@@ -320,6 +325,7 @@ func (w *scenario) compare(c *card) {
 		departure = 0
 	}
 	clear(c.unsaved)
+	defer func() { c.loose, c.unsure = false, false }()
 	if departure != 0 {
 		what := "doubled"
 		if departure < 0 {
@@ -353,7 +359,7 @@ func (w *scenario) compareCards(owner map[string]*card) {
 		// A generated label is the card's own, so naming it is as good.
 		named := strings.Contains(everything, id) || strings.HasPrefix(label, "tf-") && strings.Contains(everything, label)
 		// By its label, when its run was killed or it came after the last look.
-		findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.cameUnseen()
+		findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.cameUnseen(id)
 		if !named && !findable && !w.abandoned[label] {
 			w.t.Errorf("%s: card %s (%s) is in no state and was never named", w, id, label)
 		}
@@ -371,11 +377,12 @@ func (w *scenario) abandon(label string) {
 // cameUnseen reports whether a card may have been issued after everybody had
 // looked: by a create of which the run was killed, or, where that is not
 // promised, by one that was answered or given up before.
-func (w *scenario) cameUnseen() bool {
+func (w *scenario) cameUnseen(id string) bool {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
 	count := func(f fault) int { return w.proxy.counts["create, "+string(f)] }
-	return w.proxy.orphans > 0 || !w.profile.strict && count(late)+count(repeated) > 0
+	isOrphan := slices.ContainsFunc(w.proxy.orphans, func(response string) bool { return strings.Contains(response, id) })
+	return isOrphan || !w.profile.strict && count(late)+count(repeated) > 0
 }
 
 func (w *scenario) everythingSaid() []string {
@@ -392,7 +399,7 @@ func (w *scenario) everythingSaid() []string {
 func (w *scenario) departs(c *card, format string, args ...any) {
 	w.t.Helper()
 	said := strings.Join(c.said, "\n")
-	if w.profile.strict || !namesMoney(said) {
+	if w.profile.strict && !c.loose || !namesMoney(said) {
 		w.t.Errorf("%s: "+format+"; said:\n%s", append(append([]any{w}, args...), said)...)
 		return
 	}
