@@ -2,6 +2,7 @@ package acctest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
@@ -72,7 +74,9 @@ func (w *Workspace) run(due <-chan struct{}, strike func(command *exec.Cmd, ende
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	if w.inProcess != nil {
-		command.Env = append(command.Env, "TF_REATTACH_PROVIDERS="+w.serve())
+		variable, stop := ServeProvider(w.inProcess, provider.WithClock(cmp.Or(w.clock, new(Clock))))
+		defer stop()
+		command.Env = append(command.Env, variable)
 	}
 	if err := command.Start(); err != nil {
 		w.t.Fatal(err)

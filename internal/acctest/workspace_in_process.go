@@ -3,6 +3,8 @@ package acctest
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"net"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -28,38 +30,70 @@ func (w *Workspace) On(clock *Clock) *Workspace {
 	return w
 }
 
-// serve starts a provider that ends with the test, and returns how the CLI finds it.
-func (w *Workspace) serve() string {
-	w.t.Helper()
+// ServeProvider starts a provider in this process, and returns the variable by
+// which a CLI finds it. To stop it cuts the CLI off, as the death of a provider does.
+func ServeProvider(t *testing.T, options ...provider.Option) (variable string, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	configs, closed := make(chan *plugin.ReattachConfig, 1), make(chan struct{})
-	clock := w.clock
-	if clock == nil {
-		clock = new(Clock)
-	}
 	go func() {
 		err := tf6server.Serve("vcard/vcard", func() tfprotov6.ProviderServer {
-			return provider.NewServer("test", provider.WithClock(clock))()
-		}, tf6server.WithDebug(ctx, configs, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithLoggingSink(w.inProcess))
+			return provider.NewServer("test", options...)()
+		}, tf6server.WithDebug(ctx, configs, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithLoggingSink(t))
 		if err != nil {
-			w.t.Error(err)
+			t.Error(err)
 		}
 	}()
-	w.t.Cleanup(func() {
-		cancel()
-		<-closed
-	})
 	config := <-configs
+	front := forward(t, config.Addr)
 	host := "registry.terraform.io"
 	if OpenTofu() {
 		host = "registry.opentofu.org"
 	}
 	reattach, err := json.Marshal(map[string]any{host + "/vcard/vcard": map[string]any{
 		"Protocol": string(config.Protocol), "ProtocolVersion": config.ProtocolVersion, "Pid": config.Pid, "Test": true,
-		"Addr": map[string]string{"Network": config.Addr.Network(), "String": config.Addr.String()},
+		"Addr": map[string]string{"Network": front.Network(), "String": front.String()},
 	}})
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	return string(reattach)
+	return "TF_REATTACH_PROVIDERS=" + string(reattach), func() {
+		cancel()
+		<-closed
+	}
+}
+
+// forward listens until the test ends, and connects whoever comes. A CLI that found
+// nobody listening where its provider was would kill this process.
+func forward(t *testing.T, to net.Addr) net.Addr {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return // the test has ended
+			}
+			go connect(from, to)
+		}
+	}()
+	return listener.Addr()
+}
+
+// connect ends when either side does.
+func connect(from net.Conn, to net.Addr) {
+	defer func() { _ = from.Close() }()
+	end, err := net.Dial(to.Network(), to.String())
+	if err != nil {
+		return // it was stopped
+	}
+	go func() {
+		_, _ = io.Copy(end, from)
+		_ = end.Close()
+	}()
+	_, _ = io.Copy(from, end)
 }

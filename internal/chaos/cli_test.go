@@ -5,13 +5,16 @@ package chaos_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,12 +22,13 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-var cliCalls = flag.Int("chaos.cli", 0, "mutating requests through the real CLI at the least; 0 leaves them out")
+var deaths = flag.Int("chaos.deaths", 0, "deaths of the provider under the real CLI, at the least; 0 leaves them out")
 
 // systemClock is the machine's, on which the built provider runs.
 type systemClock struct{}
@@ -32,78 +36,224 @@ type systemClock struct{}
 func (systemClock) Now() time.Time          { return time.Now() }
 func (systemClock) advance(_ time.Duration) {}
 
-// commandLine is the real CLI with ten cards on a service behind the proxy.
+// How a run ends before its time.
+const (
+	providerDies    = "providers died"
+	allDie          = "runs killed"
+	interruptedOnce = "runs interrupted"
+	signalsTwice    = "runs interrupted twice"
+	endsWell        = "runs to the end"
+)
+
+// TestCLI applies with the real CLI, whose provider dies at random moments, alone or
+// with the CLI, or which is interrupted, and then to the end. Cards are funded, topped
+// up, frozen, issued and terminated meanwhile; states of before come back, and plans
+// are changed. Where keys are honoured, the built provider runs and is killed; where
+// they are not, one in this process is cut off, since no real clock should spend its waits.
+func TestCLI(t *testing.T) {
+	t.Parallel()
+	if *deaths == 0 {
+		t.Skip("-chaos.deaths says how many")
+	}
+	first := firstSeed()
+	for _, p := range []profile{
+		{name: "honoured", idempotency: "honoured", told: "honoured", repeats: true, longest: 20 * time.Second, strict: true},
+		{name: "ignored", idempotency: "ignored", told: "unknown", longest: 20 * time.Second, afterKill: time.Minute, strict: true},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			c := newCommandLine(t, first, p)
+			for c.ended[providerDies] < (*deaths+1)/2 && !t.Failed() {
+				c.live()
+			}
+			t.Logf("%d mutating requests, %v; %d requests were under way at deaths, and %d cards were left that no state has; its choices repeat with -chaos.seed=%d",
+				c.proxy.mutating, c.ended, c.underWay, c.left, first)
+		})
+	}
+}
+
+// commandLine is the real CLI with some cards on a service behind the proxy.
 type commandLine struct {
 	t       *testing.T
 	r       *rand.Rand
+	profile profile
+	clock   serviceClock
 	proxy   *proxy
 	service *sandboxtest.Server
 	folder  *acctest.Workspace
-	amounts [10]int
+	cards   map[int]*managed
+	issued  int
 	runs    int
 	said    strings.Builder
+
+	ended          map[string]int
+	underWay, left int
 }
 
-// TestCLI applies with the real CLI, which is killed or interrupted at random
-// moments, alone or with its provider, and then to the end. States of before come
-// back. Keys are honoured: what they are when they are
-// not takes waits that no real clock should spend.
-func TestCLI(t *testing.T) {
-	t.Parallel()
-	if *cliCalls == 0 {
-		t.Skip("-chaos.cli says how many calls")
+// managed is a card as it is configured.
+type managed struct {
+	label  string // generated where it is ""
+	amount int
+	topUp  bool // between 300 and 600 USD
+	frozen bool
+
+	outside usd.Amount // what came without Terraform, or is taken as that
+	changed bool       // its plan was, after a run that did not end well
+}
+
+const (
+	topUpBelow = 300
+	topUpTo    = 600
+)
+
+func newCommandLine(t *testing.T, seed uint64, p profile) *commandLine {
+	t.Helper()
+	c := &commandLine{
+		t: t, r: rand.New(rand.NewPCG(seed, 4)), profile: p, clock: systemClock{}, folder: acctest.NewWorkspace(t),
+		cards: map[int]*managed{}, ended: map[string]int{},
 	}
-	first := firstSeed()
-	t.Logf("its choices repeat with -chaos.seed=%d", first)
-	c := &commandLine{t: t, r: rand.New(rand.NewPCG(first, 4)), folder: acctest.NewWorkspace(t)}
-	c.proxy = newProxy(first, systemClock{}, profile{name: "CLI", idempotency: "honoured", told: "honoured", repeats: true, longest: 20 * time.Second, strict: true})
+	if p.told != "honoured" {
+		c.clock = newClock()
+	}
+	c.proxy = newProxy(seed, c.clock, p)
 	c.service = sandboxtest.Start(t, func(o *sandboxtest.Options) {
-		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 10_000_000 * usd.Dollar}
+		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 100_000_000 * usd.Dollar, Clock: c.clock.Now}
 		o.Wrap = func(service http.Handler) http.Handler {
 			c.proxy.service = service
 			return c.proxy
 		}
 	})
 	c.service.Unlimited()
-	kills := map[string]int{}
+	c.service.AddQuirks(map[string]any{"idempotency": p.idempotency})
+	for range 10 {
+		c.issue()
+	}
+	return c
+}
+
+func (c *commandLine) issue() {
+	added := &managed{amount: topUpTo, topUp: c.issued%3 == 0}
+	if c.issued%4 > 0 {
+		added.label = fmt.Sprint("ads ", c.issued)
+	}
+	c.cards[c.issued] = added
+	c.issued++
+}
+
+// live changes the configuration, lets runs come to bad ends, and then one to a good one.
+func (c *commandLine) live() {
+	for range 2 {
+		c.issue()
+	}
+	numbers := slices.Sorted(maps.Keys(c.cards))
+	for _, n := range numbers[:max(0, len(numbers)-12)] {
+		delete(c.cards, n)
+	}
+	c.change(false)
 	state := filepath.Join(c.folder.Dir, "terraform.tfstate")
-	for c.proxy.mutating < *cliCalls && !t.Failed() {
-		for i := range c.amounts {
-			c.amounts[i] = 500 + c.r.IntN(400)
+	for range 4 + c.r.IntN(5) {
+		before, err := os.ReadFile(state)
+		c.ended[c.apply()]++
+		if after, broken := os.ReadFile(state); err == nil && (c.r.IntN(5) == 0 || broken == nil && !json.Valid(after)) {
+			c.ended["states restored"]++
+			err = os.WriteFile(state, before, 0o600)
 		}
-		for range 1 + c.r.IntN(3) {
-			before, err := os.ReadFile(state)
-			kills[c.apply(time.Duration(500+c.r.IntN(3000))*time.Millisecond)]++
-			if err == nil && c.r.IntN(4) == 0 {
-				kills["states restored"]++
-				if err := os.WriteFile(state, before, 0o600); err != nil {
-					t.Fatal(err)
-				}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			c.t.Fatal(err)
+		}
+		if c.r.IntN(4) == 0 {
+			c.ended["plans changed"]++
+			c.change(true)
+		}
+	}
+	c.audit()
+}
+
+// change changes what cards are to hold and to be, perhaps after runs that came to
+// a bad end.
+func (c *commandLine) change(midway bool) {
+	now := c.instances()
+	for _, n := range slices.Sorted(maps.Keys(c.cards)) {
+		card := c.cards[n]
+		if c.r.IntN(3) == 0 {
+			continue
+		}
+		card.frozen = !card.topUp && c.r.IntN(3) == 0
+		if !card.topUp {
+			card.changed = midway
+			card.amount = 500 + c.r.IntN(400)
+			continue
+		}
+		if id := now[n].ID; id != "" && c.statusOf(id) == "active" {
+			spent := usd.Amount(100+c.r.IntN(300)) * usd.Dollar
+			if bought := c.service.Authorize(id, spent.String(), "7311"); bought.Body["decline_reason"] == nil {
+				c.service.Settle(bought.Transaction(), "") // the release of a hold could not be told from the top-up
 			}
 		}
-		c.audit()
 	}
-	t.Logf("%d mutating requests, %v", c.proxy.mutating, kills)
+}
+
+// instance is a card in a state.
+type instance struct {
+	ID     string          `json:"id"`
+	Amount json.RawMessage `json:"amount"`
+}
+
+// instances are the cards in the state, by their number.
+func (c *commandLine) instances() map[int]instance {
+	c.t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.folder.Dir, "terraform.tfstate"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var state struct {
+		Resources []struct {
+			Name      string
+			Instances []struct{ Attributes instance }
+		}
+	}
+	if err = errors.Join(err, json.Unmarshal(text, &state)); err != nil {
+		c.t.Fatal(err)
+	}
+	all := map[int]instance{}
+	for _, r := range state.Resources {
+		if n, err := strconv.Atoi(strings.TrimPrefix(r.Name, "c")); err == nil && len(r.Instances) > 0 {
+			all[n] = r.Instances[0].Attributes
+		}
+	}
+	return all
+}
+
+func (c *commandLine) statusOf(id string) string {
+	return c.service.Get("/cards/" + id).OK(http.StatusOK).Text("status")
+}
+
+func (c *commandLine) balanceOf(id string) usd.Amount {
+	return amountOf(c.service.Get("/cards/" + id).OK(http.StatusOK).Body["balance"])
 }
 
 // begin writes the configuration of the next run.
 func (c *commandLine) begin() *run {
 	c.runs++
 	started := &run{name: fmt.Sprint("cli-", c.runs), interrupt: func() {}, kill: func() {}}
-	if c.r.IntN(2) == 0 {
-		started.killAt = 1 + c.r.IntN(12)
-	}
 	cards := map[string]any{}
-	for i, amount := range c.amounts {
-		cards[fmt.Sprint("c", i)] = map[string]any{"bin_id": sandboxtest.BIN, "label": fmt.Sprint("ads ", i), "amount": amount}
+	for n, card := range c.cards {
+		config := map[string]any{"bin_id": sandboxtest.BIN, "amount": card.amount, "frozen": card.frozen}
+		if card.label != "" {
+			config["label"] = card.label
+		}
+		if card.topUp {
+			config["top_up"] = map[string]any{"below": topUpBelow, "to": topUpTo}
+		}
+		cards[fmt.Sprint("c", n)] = config
 	}
-	configuration, err := json.Marshal(map[string]any{
+	configuration, err := json.MarshalIndent(map[string]any{
 		"terraform": map[string]any{"required_providers": map[string]any{"vcard": map[string]any{"source": "vcard/vcard"}}},
 		"provider": map[string]any{"vcard": map[string]any{
-			"base_url": c.service.Root() + "/" + started.name + "/api/v1", "api_key": c.service.Key, "idempotency_keys": "honoured",
+			"base_url": c.service.Root() + "/" + started.name + "/api/v1", "api_key": c.service.Key, "idempotency_keys": c.profile.told,
 		}},
 		"resource": map[string]any{"vcard_card": cards},
-	})
+	}, "", " ")
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -112,46 +262,65 @@ func (c *commandLine) begin() *run {
 	return started
 }
 
-// How a run ends before its time.
-const (
-	killsAll      = "runs killed"
-	killsProvider = "providers killed"
-	signalsTwice  = "runs interrupted twice"
-)
-
-// apply applies until it ends or is killed, at the latest after a while, and says
-// how it ended.
-func (c *commandLine) apply(atLatest time.Duration) string {
-	this := c.begin()
-	end := pick(c.r, killsAll, killsProvider, killsProvider, signalsTwice)
-	command := exec.Command(acctest.CLI(), "apply", "-auto-approve", "-lock=false", "-no-color")
+// command is an apply with a provider of its own, which die ends.
+func (c *commandLine) command(of *run) (command *exec.Cmd, output *bytes.Buffer, die func()) {
+	command, output = exec.Command(acctest.CLI(), "apply", "-auto-approve", "-lock=false", "-no-color", "-parallelism=20"), new(bytes.Buffer)
 	command.Dir, command.Env = c.folder.Dir, append(os.Environ(), c.folder.Env...)
+	command.Stdout, command.Stderr = output, output
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the provider dies with the CLI
-	var output bytes.Buffer
-	command.Stdout, command.Stderr = &output, &output
+	die = func() { killChildren(command.Process.Pid) }
+	if virtual, ok := c.clock.(*clock); ok {
+		variable, stop := acctest.ServeProvider(c.t, provider.WithClock(runClock{virtual, &of.killed}))
+		command.Env, die = append(command.Env, variable), stop
+	}
+	return command, output, die
+}
+
+// apply applies until it ends or is ended, at the latest after a while, and says how.
+func (c *commandLine) apply() string {
+	this := c.begin()
+	end := pick(c.r, providerDies, providerDies, providerDies, providerDies, providerDies, providerDies, allDie, interruptedOnce, signalsTwice)
+	if c.r.IntN(5) > 0 {
+		this.killAt = 1 + c.r.IntN(8)
+	}
+	command, output, die := c.command(this)
 	if err := command.Start(); err != nil {
 		c.t.Fatal(err)
 	}
-	pid := command.Process.Pid
-	this.interrupt = func() { _ = syscall.Kill(pid, syscall.SIGINT) }
-	this.kill = map[string]func(){
-		killsAll:      func() { _ = syscall.Kill(-pid, syscall.SIGKILL) },
-		killsProvider: func() { killChildren(pid) },
+	group := -command.Process.Pid
+	signal := func(s syscall.Signal) { _ = syscall.Kill(group, s) }
+	struck := make(chan struct{}, 1)
+	this.interrupt = func() { signal(syscall.SIGINT) }
+	strike := map[string]func(){
+		providerDies:    die,
+		allDie:          func() { signal(syscall.SIGKILL) },
+		interruptedOnce: this.interrupt,
 		signalsTwice: func() {
 			this.interrupt()
 			time.AfterFunc(200*time.Millisecond, this.interrupt)
 		},
 	}[end]
-	timer := time.AfterFunc(atLatest, func() {
-		this.killed.Store(end != signalsTwice)
-		this.kill()
-	})
+	this.kill = func() {
+		select {
+		case struck <- struct{}{}:
+			c.underWay += int(c.proxy.underWay.Load())
+			this.killed.Store(end == providerDies || end == allDie)
+			strike()
+		default: // it was struck already
+		}
+	}
+	timer := time.AfterFunc(time.Duration(300+c.r.IntN(4000))*time.Millisecond, this.kill)
 	_ = command.Wait() // it is meant to fail
 	timer.Stop()
-	c.said.Write(output.Bytes())
-	if !this.killed.Load() && end != signalsTwice {
-		return "runs to the end"
+	if len(struck) == 0 {
+		end = endsWell
 	}
+	this.killed.Store(true)
+	if _, ok := c.clock.(*clock); ok {
+		die()
+	}
+	c.clock.advance(c.profile.afterKill)
+	c.said.Write(output.Bytes())
 	return end
 }
 
@@ -172,43 +341,102 @@ func killChildren(parent int) {
 	}
 }
 
-// audit applies without faults, and compares every card with its amount.
+// finish applies without faults. Where a plan was changed, it may stop once for what
+// the killed run has moved: what the user sees then is taken as it is.
+func (c *commandLine) finish() {
+	c.t.Helper()
+	for tries := 0; ; tries++ {
+		command, output, die := c.command(c.begin())
+		err := command.Run()
+		if _, ok := c.clock.(*clock); ok {
+			die()
+		}
+		c.said.Write(output.Bytes())
+		if err == nil {
+			return
+		}
+		isChanged := false
+		for n, i := range c.instances() {
+			card := c.cards[n]
+			if card == nil || !card.changed {
+				continue
+			}
+			isChanged = true
+			if tries > 0 && strings.Contains(output.String(), i.ID) { // as the provider advises
+				card.amount, _ = strconv.Atoi(strings.Trim(string(i.Amount), `"`))
+			}
+		}
+		if !isChanged || tries == 3 {
+			c.t.Fatalf("%s: run %d without faults failed:\n%s", c.profile.name, c.runs, output)
+		}
+	}
+}
+
+// audit applies without faults, and compares every card with its configuration.
 func (c *commandLine) audit() {
 	c.t.Helper()
-	c.proxy.deliverLate(time.Now().Add(time.Hour))
+	c.proxy.deliverLate(c.clock.Now().Add(time.Hour))
 	c.proxy.calm()
 	defer c.proxy.faultAgain()
-	c.begin()
-	output := c.folder.Must("apply", "-auto-approve", "-lock=false", "-no-color")
-	c.said.WriteString(output)
-	if code, plan := c.folder.Run("plan", "-detailed-exitcode", "-lock=false", "-no-color"); code != 0 {
-		c.t.Errorf("the next plan is not empty:\n%s", plan)
+	due := map[int]bool{}
+	for n, i := range c.instances() {
+		due[n] = c.cards[n] != nil && c.cards[n].topUp && c.statusOf(i.ID) != "terminated" && c.balanceOf(i.ID) < topUpBelow*usd.Dollar
 	}
-	state := c.folder.Must("show", "-json")
-	found := 0
+	c.finish()
+	there := map[string]map[string]any{}
 	for _, card := range c.service.LiveCards() {
-		id := fmt.Sprint(card["id"])
-		var number int
-		if _, err := fmt.Sscanf(fmt.Sprint(card["label"]), "ads %d", &number); err != nil {
-			c.t.Fatal(err)
-		}
-		switch {
-		case !strings.Contains(state, id):
-			if !strings.Contains(c.said.String(), id) {
-				c.t.Errorf("card %s is in no state and was never named", id)
-			}
-			c.service.Terminate(id)
-		default:
-			found++
-			if want := usd.Amount(c.amounts[number]) * usd.Dollar; amountOf(card["balance"]) != want {
-				c.t.Errorf("card %s holds %v, want %s:\n%s", id, card["balance"], want, output)
-			}
-		}
+		there[fmt.Sprint(card["id"])] = card
 	}
-	if found != len(c.amounts) {
-		c.t.Errorf("%d cards are in the state, want %d", found, len(c.amounts))
+	now, said := c.instances(), c.said.String()
+	if len(now) != len(c.cards) {
+		c.t.Errorf("%s: %d cards are in the state, want %d", c.profile.name, len(now), len(c.cards))
+	}
+	for n, i := range now {
+		card, shown := c.cards[n], there[i.ID]
+		delete(there, i.ID)
+		if card == nil || shown == nil {
+			c.t.Errorf("%s: card %s of c%d is %v, and configured as %v", c.profile.name, i.ID, n, shown, card)
+			continue
+		}
+		c.compare(i, card, shown, due[n])
+	}
+	for id, card := range there {
+		label := fmt.Sprint(card["label"])
+		if !strings.HasPrefix(label, "tf-") && !strings.Contains(said, id) && !c.proxy.isOrphan(id) {
+			c.t.Errorf("%s: card %s (%s) is in no state and was never named", c.profile.name, id, label)
+		}
+		c.left++
+		c.service.Terminate(id)
 	}
 	c.service.Balanced()
+	if c.t.Failed() {
+		c.t.Log(said)
+	}
+	c.said.Reset()
+}
+
+// compare compares a card with what it is configured to hold and to be.
+func (c *commandLine) compare(i instance, card *managed, shown map[string]any, due bool) {
+	c.t.Helper()
+	balance, departure := amountOf(shown["balance"]), usd.Amount(0)
+	switch {
+	case !card.topUp:
+		departure = balance - card.outside - usd.Amount(card.amount)*usd.Dollar
+	case due || balance < topUpBelow*usd.Dollar || balance > topUpTo*usd.Dollar:
+		departure = balance - topUpTo*usd.Dollar
+	}
+	isNamed := card.changed && strings.Contains(c.said.String(), i.ID)
+	if departure != 0 && !isNamed {
+		c.t.Errorf("%s: card %s holds %s USD, of which %s came from outside, %s more than is configured: %+v", c.profile.name, i.ID, balance, card.outside, departure, card)
+	}
+	if departure != 0 {
+		c.ended["departures named"]++
+		card.outside += departure
+	}
+	if is := shown["status"] == "frozen"; is != card.frozen {
+		c.t.Errorf("%s: card %s is %v, want frozen %t", c.profile.name, i.ID, shown["status"], card.frozen)
+	}
+	card.changed = false
 }
 
 func TestMain(m *testing.M) {

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,7 @@ type proxy struct {
 	mutating int
 	trace    hash.Hash64
 	shown    map[string]shownResponse // by address, where reads lag
+	underWay atomic.Int64             // mutating requests that are not answered
 }
 
 type shownResponse struct {
@@ -110,6 +112,10 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.URL.Path = "/" + rest
 	r.RequestURI = r.URL.RequestURI()
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	if mutates(r) {
+		p.underWay.Add(1)
+		defer p.underWay.Add(-1)
+	}
 	p.clock.advance(requestTakes)
 	p.deliverLate(p.clock.Now())
 	p.serve(w, r, body, p.choose(r, body, caller), caller)
@@ -304,6 +310,13 @@ func (p *proxy) deliverLate(now time.Time) {
 			p.mu.Unlock()
 		}
 	}
+}
+
+// isOrphan reports whether a card was issued when the run that asked for it was killed.
+func (p *proxy) isOrphan(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.orphans, func(response string) bool { return strings.Contains(response, id) })
 }
 
 // calm ends all faults, and lets an hour pass in which everything late arrives.

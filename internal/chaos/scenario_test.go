@@ -359,7 +359,7 @@ func (w *scenario) compareCards(owner map[string]*card) {
 		// A generated label is the card's own, so naming it is as good.
 		named := strings.Contains(everything, id) || strings.HasPrefix(label, "tf-") && strings.Contains(everything, label)
 		// By its label, when its run was killed or it came after the last look.
-		findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.cameUnseen(id)
+		findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.proxy.isOrphan(id) || w.cameUnseen()
 		if !named && !findable && !w.abandoned[label] {
 			w.t.Errorf("%s: card %s (%s) is in no state and was never named", w, id, label)
 		}
@@ -375,14 +375,12 @@ func (w *scenario) abandon(label string) {
 }
 
 // cameUnseen reports whether a card may have been issued after everybody had
-// looked: by a create of which the run was killed, or, where that is not
-// promised, by one that was answered or given up before.
-func (w *scenario) cameUnseen(id string) bool {
+// looked, where that is not promised: by a create that was answered or given up.
+func (w *scenario) cameUnseen() bool {
 	w.proxy.mu.Lock()
 	defer w.proxy.mu.Unlock()
 	count := func(f fault) int { return w.proxy.counts["create, "+string(f)] }
-	isOrphan := slices.ContainsFunc(w.proxy.orphans, func(response string) bool { return strings.Contains(response, id) })
-	return isOrphan || !w.profile.strict && count(late)+count(repeated) > 0
+	return !w.profile.strict && count(late)+count(repeated) > 0
 }
 
 func (w *scenario) everythingSaid() []string {
