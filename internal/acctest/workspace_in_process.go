@@ -67,7 +67,7 @@ func ServeProvider(t *testing.T, options ...provider.Option) (variable string, s
 // nobody listening where its provider was would kill this process.
 func forward(t *testing.T, to net.Addr) net.Addr {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,16 +78,16 @@ func forward(t *testing.T, to net.Addr) net.Addr {
 			if err != nil {
 				return // the test has ended
 			}
-			go connect(from, to)
+			go connect(t.Context(), from, to)
 		}
 	}()
 	return listener.Addr()
 }
 
 // connect ends when either side does.
-func connect(from net.Conn, to net.Addr) {
+func connect(ctx context.Context, from net.Conn, to net.Addr) {
 	defer func() { _ = from.Close() }()
-	end, err := net.Dial(to.Network(), to.String())
+	end, err := new(net.Dialer).DialContext(ctx, to.Network(), to.String())
 	if err != nil {
 		return // it was stopped
 	}

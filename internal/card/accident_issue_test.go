@@ -110,7 +110,7 @@ func TestTwoPipelinesIssueWithOneLabel(t *testing.T) {
 				t.Errorf("the other pipeline's card %s in the state: %t", other, adopted)
 			}
 			if c.cards == 1 {
-				prints(t, output, "Another pipeline that issues cards with this label might own it", "terraform state rm")
+				prints(t, output, "Another pipeline that issues cards with this label might own it", "an alias runs in a process of its own", "terraform state rm")
 			}
 			plansNothing(t, w)
 		})

@@ -136,7 +136,8 @@ func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 
 func adopted(card model) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("A card was recognized by its label: "+card.name(),
-		"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards with this label might own it. "+
+		"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards with this label might own it, "+
+			"or another configuration of this provider: an alias runs in a process of its own. "+
 			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
 }
 

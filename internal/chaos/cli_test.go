@@ -208,9 +208,11 @@ func (c *commandLine) instances() map[int]instance {
 	}
 	var state struct {
 		Resources []struct {
-			Name      string
-			Instances []struct{ Attributes instance }
-		}
+			Name      string `json:"name"`
+			Instances []struct {
+				Attributes instance `json:"attributes"`
+			} `json:"instances"`
+		} `json:"resources"`
 	}
 	if err = errors.Join(err, json.Unmarshal(text, &state)); err != nil {
 		c.t.Fatal(err)
