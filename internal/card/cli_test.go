@@ -3,6 +3,7 @@ package card_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,6 +45,13 @@ func TestGeneratedConfigurationAppliesWithoutChange(t *testing.T) {
 	w.Write("main.tf", config)
 	if output := w.Must("plan", "-no-color", "-generate-config-out=generated.tf"); !strings.Contains(output, "2 to import, 0 to add, 0 to change, 0 to destroy") {
 		t.Errorf("the import plans more than the import:\n%s", output)
+	}
+	generated, err := os.ReadFile(filepath.Join(w.Dir, "generated.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if acctest.Has("1.14.0", "") && strings.Contains(string(generated), "false") { // as of when the provider is asked
+		t.Errorf("frozen = false undoes what somebody freezes in an emergency:\n%s", generated)
 	}
 	w.Write("main.tf", strings.ReplaceAll(config, named, ""))
 	w.Must("apply", "-no-color", "-auto-approve")

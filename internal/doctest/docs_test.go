@@ -192,12 +192,14 @@ func mirror(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
-		platform := filepath.Join(folder, host, "vcard", "vcard", "0.2.0", runtime.GOOS+"_"+runtime.GOARCH)
-		if err := os.MkdirAll(platform, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v0.2.0")); err != nil {
-			t.Fatal(err)
+		for _, version := range []string{"0.2.0", "0.2.1"} { // to upgrade from, and to
+			platform := filepath.Join(folder, host, "vcard", "vcard", version, runtime.GOOS+"_"+runtime.GOARCH)
+			if err := os.MkdirAll(platform, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v"+version)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	config := filepath.Join(folder, "cli.tfrc")

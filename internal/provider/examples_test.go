@@ -222,3 +222,28 @@ func TestExamplesIssueBeforeTheyTerminate(t *testing.T) {
 		}
 	}
 }
+
+// Whoever copies an example gets a version with it.
+func TestRequiredProvidersHaveAVersion(t *testing.T) {
+	t.Parallel()
+	source := regexp.MustCompile(`source\s*=\s*"vcard/vcard"(,?\s*version\s*=)?`)
+	for folder, extension := range map[string]string{"examples": ".tf", "docs": ".md", ".": "README.md"} {
+		err := fs.WalkDir(os.DirFS(filepath.Join("../..", folder)), ".", func(path string, entry fs.DirEntry, err error) error {
+			if folder == "." && entry.IsDir() && path != "." {
+				return fs.SkipDir
+			}
+			if !strings.HasSuffix(path, extension) {
+				return err
+			}
+			for _, found := range source.FindAllStringSubmatch(read(t, folder, path), -1) {
+				if found[1] == "" {
+					t.Errorf("%s/%s: required_providers lacks a version", folder, path)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

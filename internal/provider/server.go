@@ -129,8 +129,14 @@ func (s server) GetMetadata(ctx context.Context, req *tfprotov6.GetMetadataReque
 	return handle(ctx, req, s.framework.GetMetadata)
 }
 
+// GetProviderSchema says that configuration is generated here, which the framework
+// does and does not say.
 func (s server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
-	return handle(ctx, req, s.framework.GetProviderSchema)
+	response, err := handle(ctx, req, s.framework.GetProviderSchema)
+	if err == nil && response.ServerCapabilities != nil {
+		response.ServerCapabilities.GenerateResourceConfig = true
+	}
+	return response, err
 }
 
 func (s server) GetResourceIdentitySchemas(ctx context.Context, req *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
@@ -182,10 +188,6 @@ func (s server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportRe
 
 func (s server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
 	return handle(ctx, req, s.framework.MoveResourceState)
-}
-
-func (s server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
-	return handle(ctx, req, s.framework.GenerateResourceConfig)
 }
 
 func (s server) ValidateDataResourceConfig(ctx context.Context, req *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {

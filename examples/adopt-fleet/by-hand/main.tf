@@ -3,7 +3,8 @@
 terraform {
   required_providers {
     vcard = {
-      source = "vcard/vcard"
+      source  = "vcard/vcard"
+      version = "~> 0.1"
     }
   }
 }

@@ -1,7 +1,11 @@
 import {
-  provider = vcard # only while the configuration is generated; take it out then
-  to       = vcard_card.search
+  to = vcard_card.always_on
+
   identity = {
     id = "card_4f7rz8k2m9xq3w6e5t1y0u2i"
   }
+
+  # Where Terraform is to write the resource, name the provider too, or it looks for
+  # hashicorp/vcard. Take the line out when the resource is there.
+  # provider = vcard
 }

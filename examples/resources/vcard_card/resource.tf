@@ -1,3 +1,12 @@
+terraform {
+  required_providers {
+    vcard = {
+      source  = "vcard/vcard"
+      version = "~> 0.1"
+    }
+  }
+}
+
 # One card for each campaign. Raise amount to fund it, lower it to withdraw.
 resource "vcard_card" "search" {
   bin_id             = "bin_ads_visa_us"

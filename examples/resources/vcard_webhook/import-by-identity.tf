@@ -1,6 +1,6 @@
 import {
-  provider = vcard # only while the configuration is generated; take it out then
-  to       = vcard_webhook.spend
+  to = vcard_webhook.audit
+
   identity = {
     id = "wh_9f2c"
   }

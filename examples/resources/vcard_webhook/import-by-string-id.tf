@@ -1,5 +1,4 @@
 import {
-  provider = vcard # only while the configuration is generated; take it out then
-  to       = vcard_webhook.spend
-  id       = "wh_9f2c"
+  to = vcard_webhook.spend
+  id = "wh_9f2c"
 }

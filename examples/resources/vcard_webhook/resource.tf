@@ -1,3 +1,12 @@
+terraform {
+  required_providers {
+    vcard = {
+      source  = "vcard/vcard"
+      version = "~> 0.1"
+    }
+  }
+}
+
 # The service generates the signing secret. It is in the state, as secret.
 resource "vcard_webhook" "spend" {
   url    = "https://hooks.example.com/cards"
