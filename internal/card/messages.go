@@ -94,19 +94,29 @@ func removedFromState(card model, what string) diag.Diagnostic {
 		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
 }
 
+// notProvenGone tells once in full what concerns all cards of the state.
 func notProvenGone(card model, unproven *session.NotGoneError) diag.Diagnostic {
-	if unproven.Sandbox != nil {
-		return diag.NewErrorDiagnostic("Another sandbox file than that of "+card.name(),
-			unproven.Reason+" Nothing was changed. Put the earlier file there again (a pipeline has to keep it, as it keeps the state), "+
-				"or point sandbox.path or VCARD_SANDBOX to where it is now. If it is lost, its cards are too: remove them from the state with terraform state rm, and the next apply issues new ones.")
-	}
 	sign := "The service answers 404 for it"
 	if unproven.Unlisted {
 		sign = "The lists of cards do not show it"
 	}
-	return diag.NewErrorDiagnostic("This API key cannot see "+card.name(),
-		sign+", which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+
-			"Try again in a few minutes; check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card. If the card is gone for certain, remove it with terraform state rm.")
+	if !unproven.Foreign {
+		return diag.NewErrorDiagnostic("This API key cannot see "+card.name(),
+			sign+", which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+
+				"Try again in a few minutes; check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card. If the card is gone for certain, remove it with terraform state rm.")
+	}
+	what, todo := "the API key belongs to another account", "Check that the key (VCARD_API_KEY) and base_url are those of the account that owns the cards. If they are gone for certain, remove them with terraform state rm."
+	if unproven.Sandbox != nil {
+		what = "the sandbox file is another than the one with the cards of this state"
+		todo = "Put the earlier file there again (a pipeline has to keep it, as it keeps the state), or point sandbox.path or VCARD_SANDBOX to where it is now. " +
+			"If it is lost, its cards are too: remove them from the state with terraform state rm, and the next apply issues new ones."
+	}
+	missing := "Could not find " + card.name()
+	if unproven.Told {
+		return diag.NewErrorDiagnostic(missing+": "+what, "")
+	}
+	return diag.NewErrorDiagnostic(capitalized(what), missing+". "+sign+", which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+todo+
+		"\n\nThe other cards of this state that it concerns are named in a line each.")
 }
 
 func notRefreshed(card model) diag.Diagnostic {

@@ -199,7 +199,7 @@ module "agency" {
 	f.w.Must("apply", "-no-color", "-auto-approve", "-target=module.campaigns")
 	f.wallet(wallet)
 	f.w.Must("workspace", "select", "default")
-	f.refuses("The key of another workspace", "This API key cannot see")
+	f.refuses("The key of another workspace", "The API key belongs to another account")
 	f.as(f.s.Key)
 	f.applies("Back in the first workspace", nothing)
 	f.wallet(wallet)

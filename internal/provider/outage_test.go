@@ -139,6 +139,13 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 	address(front.URL, s.Key)
 	w.Must("apply", "-auto-approve", "-no-color")
 	seen.taken()
+	address(front.URL, accountKey(s, "ready"))
+	if code, output := w.Run("plan", "-no-color"); code != 1 {
+		t.Errorf("the key of another account: the plan ended with %d:\n%s", code, output)
+	} else {
+		checkOneCause(t, "the key of another account", output, "The API key belongs to another account", names, campaigns-1)
+	}
+	seen.taken()
 	for _, c := range causes {
 		answer = c.answer
 		address(c.url, c.key)

@@ -70,6 +70,8 @@ func (s *Session) MeetCard(id string) { s.met.LoadOrStore(id, Account{}) }
 type NotGoneError struct {
 	Reason   string
 	Sandbox  *Sandbox // the embedded service, when its file is another than the card's
+	Foreign  bool     // the account, or the file, is not the card's
+	Told     bool     // so it is for another card, which was the first
 	Unlisted bool     // the card was not asked for, because lists lack it
 }
 
@@ -141,11 +143,11 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 
 // notTheOwner notes and says that this is not the account of a card.
 func (s *Session) notTheOwner() *NotGoneError {
-	s.foreign.Store(true)
-	if s.Sandbox != nil {
-		return &NotGoneError{Reason: s.Sandbox.notTheCards(), Sandbox: s.Sandbox}
+	foreign := &NotGoneError{Foreign: true, Told: s.foreign.Swap(true), Sandbox: s.Sandbox}
+	if foreign.Reason = "The API key belongs to another account than the one that owned the card when Terraform last saw it."; s.Sandbox != nil {
+		foreign.Reason = s.Sandbox.notTheCards()
 	}
-	return &NotGoneError{Reason: "The API key belongs to another account than the one that owned the card when Terraform last saw it."}
+	return foreign
 }
 
 // CheckOwner returns a *NotGoneError for a card that need not be asked for: lists
