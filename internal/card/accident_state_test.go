@@ -90,7 +90,7 @@ func TestIdempotencyKeysOfAnotherWord(t *testing.T) {
 	s := acctest.Start(t)
 	w := acctest.NewWorkspace(t).InProcess(t)
 	through(w, s, `idempotency_keys = "ignored"`)
-	prints(t, applyFails(t, w, oneCard("amount = 60")), "idempotency_keys", `["unknown" "honoured"]`)
+	prints(t, applyFails(t, w, oneCard("amount = 60")), `idempotency_keys must be "unknown" or "honoured", got "ignored"`)
 	if live := liveCards(s); len(live) != 0 {
 		t.Errorf("%v were issued", live)
 	}
