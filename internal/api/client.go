@@ -28,7 +28,7 @@ type Client struct {
 	tellsTime     atomic.Bool
 	ahead         atomic.Int64 // by how many nanoseconds the service's clock is ahead, where it tells its time
 	written       atomic.Bool
-	health        *health
+	breaker       *breaker
 	cardLocks     *lockTable
 	issues        *issueTracker
 	recent        recent
@@ -64,7 +64,7 @@ func New(config Config) (*Client, error) {
 		commitWait:    config.CommitWait,
 		maxRetries:    config.MaxRetries,
 		keysHonoured:  config.KeysHonoured,
-		health:        &health{clock: config.Clock},
+		breaker:       &breaker{clock: config.Clock},
 		cardLocks:     newLockTable(),
 		issues:        newIssueTracker(),
 	}, nil

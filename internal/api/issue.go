@@ -72,7 +72,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
 	}
 	defer reconciliation.leave()
-	detached, end := withGrace(findingOut(ctx), 2*c.requestTime+c.commitWait)
+	detached, end := withGrace(verifying(ctx), 2*c.requestTime+c.commitWait)
 	defer end()
 
 	for keys := 0; ; keys++ {

@@ -45,13 +45,13 @@ type Delay struct {
 // interruption loses nothing. Its error is an *UndecidedError when it could not
 // be learnt; every other error says that nothing was changed.
 func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
-	if err := c.health.refuses(); err != nil {
+	if err := c.breaker.refuses(); err != nil {
 		return result{}, err
 	}
-	v := c.health.visit()
+	begun := c.breaker.begin()
 	c.written.Store(true)
 	// After an interruption there is time for the attempt, the wait and the verification.
-	detached, end := withGrace(findingOut(ctx), 2*c.requestTime+c.commitWait)
+	detached, end := withGrace(verifying(ctx), 2*c.requestTime+c.commitWait)
 	defer end()
 	r := &mutationRun{
 		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
@@ -66,7 +66,7 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 		var err error
 		if again, err = r.follow(failure); err != nil {
 			if !r.uncertain {
-				err = c.health.leave(ctx, v, failure, err)
+				err = c.breaker.end(ctx, begun, failure, err)
 			}
 			return r.result, err
 		}

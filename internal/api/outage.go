@@ -18,7 +18,7 @@ type OutageError struct {
 	Cause error // the failure that was met first
 	Err   error // this call's own failure; nil when the call was not made
 
-	told *atomic.Bool
+	reported *atomic.Bool
 }
 
 // OutageKind is what keeps every call from succeeding.
@@ -46,24 +46,24 @@ func (e *OutageError) Error() string {
 
 func (e *OutageError) Unwrap() error { return e.Err }
 
-// TellInFull reports true once for all errors of the same outage, to the first
+// IsFirstReport reports true once for all errors of the same outage, to the first
 // who asks.
-func (e *OutageError) TellInFull() bool { return !e.told.Swap(true) }
+func (e *OutageError) IsFirstReport() bool { return !e.reported.Swap(true) }
 
 type outage struct {
-	kind    OutageKind
-	cause   error
-	until   time.Time
-	certain bool // by what it is, or by a second call
-	told    atomic.Bool
+	kind     OutageKind
+	cause    error
+	until    time.Time
+	certain  bool // by what it is, or by a second call
+	reported atomic.Bool
 }
 
 func (o *outage) error(err error) error {
-	return &OutageError{Kind: o.kind, Cause: o.cause, Err: err, told: &o.told}
+	return &OutageError{Kind: o.kind, Cause: o.cause, Err: err, reported: &o.reported}
 }
 
-// health is what a client knows of the service as a whole.
-type health struct {
+// breaker keeps calls from a service that is known to fail all of them.
+type breaker struct {
 	clock Clock
 
 	mu      sync.Mutex
@@ -73,93 +73,93 @@ type health struct {
 	outage  *outage
 }
 
-// visit is a call's part in what is known of the service.
-type visit struct {
+// begun is a call as the breaker has let it begin.
+type begun struct {
 	answers    int // before it
 	probe      chan struct{}
 	confirming bool // another call has failed as often as it may be tried
 }
 
 // answered notes a response that shows the service at work for this account.
-func (h *health) answered() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.works, h.outage = true, nil
-	h.answers++
+func (b *breaker) answered() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.works, b.outage = true, nil
+	b.answers++
 }
 
-// visit begins a call that is made whatever others have met.
-func (h *health) visit() visit {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return visit{answers: h.answers}
+// begin begins a call that is made whatever others have met.
+func (b *breaker) begin() begun {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return begun{answers: b.answers}
 }
 
-// enter begins a read. As long as it is not known whether the service answers,
+// beginRead begins a read. As long as it is not known whether the service answers,
 // one goes ahead and the others wait for it, but for eager ones.
-func (h *health) enter(ctx context.Context, eager bool) (visit, error) {
+func (b *breaker) beginRead(ctx context.Context, eager bool) (begun, error) {
 	for {
-		h.mu.Lock()
-		v, probe := visit{answers: h.answers, confirming: h.isOut()}, h.probe
+		b.mu.Lock()
+		own, probe := begun{answers: b.answers, confirming: b.isOut()}, b.probe
 		switch {
-		case h.isOut() && h.outage.certain:
-			defer h.mu.Unlock()
-			return v, h.outage.error(nil)
-		case h.works, eager:
+		case b.isOut() && b.outage.certain:
+			defer b.mu.Unlock()
+			return own, b.outage.error(nil)
+		case b.works, eager:
 			probe = nil
 		case probe == nil:
-			h.probe = make(chan struct{})
-			v.probe = h.probe
+			b.probe = make(chan struct{})
+			own.probe = b.probe
 		}
-		h.mu.Unlock()
+		b.mu.Unlock()
 		if probe == nil {
-			return v, nil
+			return own, nil
 		}
 		select {
 		case <-probe:
 		case <-ctx.Done():
-			return v, nil // the call itself says so
+			return own, nil // the call itself says so
 		}
 	}
 }
 
 // refuses returns an error while the service is known to refuse every change.
-func (h *health) refuses() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.isOut() && h.outage.kind.isRefusal() {
-		return h.outage.error(nil)
+func (b *breaker) refuses() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isOut() && b.outage.kind.isRefusal() {
+		return b.outage.error(nil)
 	}
 	return nil
 }
 
-// leave ends a call that failed with err after its last attempt f, or succeeded
+// end ends a call that failed with err after its last attempt f, or succeeded
 // when that is nil. It returns the error, as an *OutageError where that is what
 // it is.
-func (h *health) leave(ctx context.Context, v visit, f *failure, err error) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if v.probe != nil {
-		h.probe = nil
-		close(v.probe)
+func (b *breaker) end(ctx context.Context, own begun, f *failure, err error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if own.probe != nil {
+		b.probe = nil
+		close(own.probe)
 	}
-	if f == nil || ctx.Err() != nil || h.answers != v.answers {
+	if f == nil || ctx.Err() != nil || b.answers != own.answers {
 		return err
 	}
-	kind, concernsAll := f.outageKind(h.answers == 0)
+	kind, concernsAll := f.outageKind(b.answers == 0)
 	switch {
 	case !concernsAll:
 		return err
-	case h.isOut() && h.outage.kind.isRefusal() == kind.isRefusal():
-		h.outage.certain = true
+	case b.isOut() && b.outage.kind.isRefusal() == kind.isRefusal():
+		b.outage.certain = true
 	default:
-		h.outage = &outage{kind: kind, cause: err, certain: kind.isRefusal() || f.lost && f.meaning == notSent}
+		b.outage = &outage{kind: kind, cause: err, certain: kind.isRefusal() || f.lost && f.meaning == notSent}
 	}
-	h.works, h.outage.until = false, h.clock.Now().Add(outageLifetime)
-	return h.outage.error(err)
+	b.works, b.outage.until = false, b.clock.Now().Add(outageLifetime)
+	return b.outage.error(err)
 }
 
-func (h *health) isOut() bool { return h.outage != nil && h.clock.Now().Before(h.outage.until) }
+func (b *breaker) isOut() bool { return b.outage != nil && b.clock.Now().Before(b.outage.until) }
 
 // outageKind says why other calls would fail like this one, which was tried as
 // often as it may be; false when they might not. From what has never answered

@@ -69,7 +69,7 @@ func TestRefusedAccountIsAskedOnce(t *testing.T) {
 				outage, ok := errors.AsType[*api.OutageError](readBins(t, client))
 				if !ok {
 					t.Errorf("%s: no outage", body)
-				} else if outage.TellInFull() {
+				} else if outage.IsFirstReport() {
 					told.Add(1)
 				}
 			})

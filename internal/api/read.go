@@ -14,35 +14,35 @@ import (
 // Its error is an *OutageError when every other call would fail like this one,
 // unless it is to find out about a change: then the change's error tells more.
 func (c *Client) read(ctx context.Context, x *call) error {
-	v, err := c.enter(ctx, x)
+	begun, err := c.begin(ctx, x)
 	if err != nil {
 		return err
 	}
-	f := c.readPatiently(ctx, x, v)
+	f := c.readPatiently(ctx, x, begun)
 	if f != nil {
 		err = f.err
 	}
-	left := c.health.leave(ctx, v, f, err)
-	if findsOut(ctx) {
+	left := c.breaker.end(ctx, begun, f, err)
+	if isVerifying(ctx) {
 		return err
 	}
 	return left
 }
 
-func (c *Client) enter(ctx context.Context, x *call) (visit, error) {
+func (c *Client) begin(ctx context.Context, x *call) (begun, error) {
 	switch {
-	case findsOut(ctx):
-		return c.health.visit(), nil
+	case isVerifying(ctx):
+		return c.breaker.begin(), nil
 	case c.HasWritten():
-		return c.health.visit(), c.health.refuses()
+		return c.breaker.begin(), c.breaker.refuses()
 	default:
-		return c.health.enter(ctx, x.eager)
+		return c.breaker.beginRead(ctx, x.eager)
 	}
 }
 
 // readPatiently retries; a 429 does not count as a retry, nor does what is not shown
 // yet.
-func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
+func (c *Client) readPatiently(ctx context.Context, x *call, by begun) *failure {
 	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestTrying))
 	for number, retries := 1, 0; ; number++ {
 		f := c.do(ctx, attempt{call: x, number: number, sending: ctx, deadline: deadline})
@@ -61,7 +61,7 @@ func (c *Client) readPatiently(ctx context.Context, x *call, v visit) *failure {
 				return f
 			}
 			continue
-		case f.isRedirect(), f.status == http.StatusConflict, retries >= c.maxRetriesAfter(ctx, v, f):
+		case f.isRedirect(), f.status == http.StatusConflict, retries >= c.maxRetriesAfter(ctx, by, f):
 			return f
 		}
 		retries++
@@ -81,28 +81,28 @@ func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) e
 const mostRefusedConnections = 2
 
 // maxRetriesAfter is how often a read is tried again after a failure.
-func (c *Client) maxRetriesAfter(ctx context.Context, v visit, f *failure) int {
-	if v.confirming {
+func (c *Client) maxRetriesAfter(ctx context.Context, by begun, f *failure) int {
+	if by.confirming {
 		return 0
 	}
-	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.mustFindOut(ctx) {
+	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.mustRead(ctx) {
 		return min(c.maxRetries, mostRefusedConnections)
 	}
 	return c.maxRetries
 }
 
-type findsOutKey struct{}
+type verifyingKey struct{}
 
-// findingOut marks the context of reads on which it depends what is known of a
+// verifying marks the context of reads on which it depends what is known of a
 // change: they are made whatever other calls have met.
-func findingOut(ctx context.Context) context.Context {
-	return context.WithValue(ctx, findsOutKey{}, true)
+func verifying(ctx context.Context) context.Context {
+	return context.WithValue(ctx, verifyingKey{}, true)
 }
 
-func findsOut(ctx context.Context) bool { return ctx.Value(findsOutKey{}) != nil }
+func isVerifying(ctx context.Context) bool { return ctx.Value(verifyingKey{}) != nil }
 
-// mustFindOut reports whether a read is made however little hope there is: it
+// mustRead reports whether a read is made however little hope there is: it
 // follows a change, or may be followed by more of a run that has begun to change things.
-func (c *Client) mustFindOut(ctx context.Context) bool {
-	return c.HasWritten() || findsOut(ctx)
+func (c *Client) mustRead(ctx context.Context) bool {
+	return c.HasWritten() || isVerifying(ctx)
 }

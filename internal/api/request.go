@@ -70,7 +70,7 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 		}
 	}
 	if f.isAnswer() {
-		c.health.answered()
+		c.breaker.answered()
 	}
 	if f != nil && f.meaning == refused && IsNotFound(f.err) && c.recent.isNew(a.card, sent) {
 		f.meaning, f.notShown = notSent, true

@@ -71,7 +71,7 @@ func (c *Client) lookFirst(ctx context.Context, m Movement) (sight, error) {
 		if err := c.letCommit(ctx, *m.Record.Pending); err != nil {
 			return sight{}, err
 		}
-		return c.look(findingOut(ctx), reconcile.WhilePending, m, m.Record.Anchor, nil)
+		return c.look(verifying(ctx), reconcile.WhilePending, m, m.Record.Anchor, nil)
 	}
 	return c.look(ctx, reconcile.BeforeSending, m, m.Record.Anchor, nil)
 }

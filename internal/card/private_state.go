@@ -3,7 +3,6 @@ package card
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -16,8 +15,8 @@ import (
 // it. Core drops it when a provider dies: nothing that moves money, replaces or
 // protects a card depends on it, and without any of it the safe side is taken.
 type privateState struct {
-	// Addresses are the hashes of deposit addresses of the account that owns the card.
-	Addresses []string `json:"addresses,omitempty"`
+	// Owner is the account that owns the card.
+	Owner session.Account `json:"owner,omitempty"`
 	// Shown is what the service shows in place of what was asked for, by attribute.
 	Shown map[string]string `json:"shown,omitempty"`
 	// DefaultLimit says that nobody asked for the spending limit.
@@ -32,17 +31,6 @@ type privateState struct {
 	// Next is the card that a plan issues. Terminating a card finds it here when
 	// the card is replaced.
 	Next *session.NewCard `json:"next,omitempty"`
-}
-
-// account is what is known of the account that owns the card.
-func (s privateState) account() session.Account { return session.Account{Addresses: s.Addresses} }
-
-// keepAccount adds the addresses of an account, so that one of them may be
-// rotated and the account is still known.
-func (s *privateState) keepAccount(account session.Account) {
-	s.Addresses = append(s.Addresses, account.Addresses...)
-	slices.Sort(s.Addresses)
-	s.Addresses = slices.Compact(s.Addresses)
 }
 
 // priorCard is a card that may be about to be replaced.

@@ -78,7 +78,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.setRecord(reconcile.IssuedRecord(request.Amount, began))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	if account, err := r.session.Account(ctx); err == nil {
-		private.keepAccount(account)
+		private.Owner = account
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	if has := append(differences(private.Shown, state), issuedDifferences(plan, issued.Card)...); len(has) > 0 {
@@ -145,7 +145,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, private privat
 	if card.DeletionProtection.ValueBool() {
 		return diag.Diagnostics{protectedFromDelete(card.name())}
 	}
-	r.session.Meet(card.ID.ValueString(), private.account())
+	r.session.Track(card.ID.ValueString(), private.Owner)
 	if next != nil && r.session.WalletCheck != session.WalletCheckOff {
 		short, end, err := r.session.BeginReplacing(ctx, card.ID.ValueString(), *next)
 		if err != nil {
@@ -174,7 +174,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, private privat
 // issue a whole fleet twice.
 func (r *cardResource) proveGone(ctx context.Context, state model, private privateState) diag.Diagnostics {
 	created, _ := state.CreatedAt.ValueRFC3339Time() // zero when it is not known
-	err := r.session.ProveGone(ctx, state.ID.ValueString(), created, private.account())
+	err := r.session.ProveGone(ctx, state.ID.ValueString(), created, private.Owner)
 	unproven, ok := errors.AsType[*session.NotGoneError](err)
 	switch {
 	case err == nil:

@@ -33,7 +33,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		return
 	}
 	if !req.State.Raw.IsNull() && r.session.Known() {
-		r.session.Meet(p.state.ID.ValueString(), p.private.account())
+		r.session.Track(p.state.ID.ValueString(), p.private.Owner)
 	}
 	proposed := p.plan
 	p.private.Next = nil

@@ -33,7 +33,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.Diagnostics.Append(notRefreshed(state))
 		return
 	}
-	r.session.Meet(state.ID.ValueString(), private.account())
+	r.session.Track(state.ID.ValueString(), private.Owner)
 	before := state
 	status, asOf, err := api.CardStatus(state.Status.ValueString()), time.Time{}, error(nil)
 	if private.JustImported {
@@ -66,9 +66,9 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	r.awaitMovement(ctx, &state, asOf)
 	r.settle(ctx, &state, &resp.Diagnostics)
 	private.Month = reconcile.MonthOf(asOf)
-	if len(private.Addresses) == 0 {
+	if len(private.Owner) == 0 {
 		if account, err := r.session.Account(ctx); err == nil {
-			private.keepAccount(account)
+			private.Owner = account
 		}
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
@@ -100,7 +100,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, private privateSta
 		read = client.GetCard
 	} else {
 		card, err := r.session.Cards.Read(ctx, id, api.CardStatus(m.Status.ValueString()), func(ctx context.Context, unlisted bool) error {
-			return r.session.CheckOwner(ctx, id, private.account(), unlisted)
+			return r.session.CheckOwner(ctx, id, private.Owner, unlisted)
 		})
 		if err == nil {
 			m.fromAPI(card.CardListItem)

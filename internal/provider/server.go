@@ -91,9 +91,9 @@ func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionReq
 	return events, nil
 }
 
-// meet notes a card of the state, which core hands over before anything else is done
+// track notes a card of the state, which core hands over before anything else is done
 // with it, while applying too.
-func (s server) meet(req *tfprotov6.UpgradeResourceStateRequest) {
+func (s server) track(req *tfprotov6.UpgradeResourceStateRequest) {
 	var card struct {
 		ID string `json:"id"`
 	}
@@ -102,7 +102,7 @@ func (s server) meet(req *tfprotov6.UpgradeResourceStateRequest) {
 		return
 	}
 	if err := json.Unmarshal(req.RawState.JSON, &card); err == nil && card.ID != "" { // else the framework says what is wrong
-		configured.MeetCard(card.ID)
+		configured.TrackCard(card.ID)
 	}
 }
 
@@ -159,7 +159,7 @@ func (s server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.Valid
 }
 
 func (s server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	s.meet(req)
+	s.track(req)
 	return handle(ctx, req, s.framework.UpgradeResourceState)
 }
 

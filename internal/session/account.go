@@ -6,22 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
 
-// Account is what tells the account behind a key from others: its deposit
-// addresses, hashed. It marshals to JSON.
-type Account struct {
-	// Fingerprint is a hash of all addresses together, which is all that states of
-	// earlier releases hold.
-	Fingerprint string
-	// Addresses are hashes of one address each, since addresses are rotated and
-	// coins added.
-	Addresses []string
-}
+// Account is what tells the account behind a key from others: hashes of its deposit
+// addresses, one each, since addresses are rotated and coins added.
+type Account []string
 
 // Account returns what tells this account from others, asked once per session.
 func (s *Session) Account(ctx context.Context) (Account, error) {
@@ -29,41 +21,32 @@ func (s *Session) Account(ctx context.Context) (Account, error) {
 		addresses, err := s.Client.DepositAddresses(ctx, "")
 		switch {
 		case err != nil:
-			return Account{}, err
+			return nil, err
 		case len(addresses) == 0: // as any other account might have it
-			return Account{}, errors.New("the service lists no deposit address for this account, and nothing else tells accounts apart")
+			return nil, errors.New("the service lists no deposit address for this account, and nothing else tells accounts apart")
 		}
-		var lines, hashes []string
+		var account Account
 		for _, a := range addresses {
-			lines = append(lines, a.Currency+" "+a.Address)
-			hashes = append(hashes, hashOf(a.Address, 6))
+			sum := sha256.Sum256([]byte(a.Address))
+			account = append(account, hex.EncodeToString(sum[:6]))
 		}
-		slices.Sort(lines)
-		slices.Sort(hashes)
-		return Account{Fingerprint: hashOf(strings.Join(lines, "\n"), 16), Addresses: slices.Compact(hashes)}, nil
+		slices.Sort(account)
+		return slices.Compact(account), nil
 	})
-}
-
-func hashOf(text string, size int) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:size])
 }
 
 // Same reports whether this is the account that was known before, by an address
 // that both have.
 func (a Account) Same(known Account) bool {
-	return known.Fingerprint != "" && a.Fingerprint == known.Fingerprint ||
-		slices.ContainsFunc(known.Addresses, func(address string) bool { return slices.Contains(a.Addresses, address) })
+	return slices.ContainsFunc(known, func(address string) bool { return slices.Contains(a, address) })
 }
 
-func (a Account) isRecorded() bool { return a.Fingerprint != "" || len(a.Addresses) > 0 }
-
-// Meet notes that a card of the state is dealt with in this session, and what is
+// Track notes that a card of the state is dealt with in this session, and what is
 // known of the account that owns it.
-func (s *Session) Meet(id string, owner Account) { s.met.Store(id, owner) }
+func (s *Session) Track(id string, owner Account) { s.tracked.Store(id, owner) }
 
-// MeetCard notes that a card is in the state.
-func (s *Session) MeetCard(id string) { s.met.LoadOrStore(id, Account{}) }
+// TrackCard notes that a card is in the state.
+func (s *Session) TrackCard(id string) { s.tracked.LoadOrStore(id, Account(nil)) }
 
 // NotGoneError says why a card that the service calls missing is not known to
 // be gone.
@@ -96,7 +79,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	}
 	switch item, listed := cards[id]; {
 	case listed && item.Status == api.StatusTerminated:
-		s.met.Delete(id)
+		s.tracked.Delete(id)
 		return nil
 	case listed:
 		return &NotGoneError{Reason: "The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD."}
@@ -104,7 +87,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	account, err := s.Account(ctx)
 	same := err == nil && account.Same(known)
 	met, found, ours := 0, 0, 0
-	s.met.Range(func(key, value any) bool {
+	s.tracked.Range(func(key, value any) bool {
 		other, _ := key.(string)
 		owner, _ := value.(Account)
 		if other == id {
@@ -119,7 +102,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 		}
 		return true
 	})
-	recorded := known.isRecorded()
+	recorded := len(known) > 0
 	switch {
 	case same && (met == 0 || found > 0):
 	case recorded && err == nil && !same && found > 0 && ours == 0: // all addresses have been rotated
@@ -137,7 +120,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	if s.IsNew(created) {
 		return &NotGoneError{Reason: "It was issued only minutes ago, and the service may not show it everywhere yet."}
 	}
-	s.met.Delete(id)
+	s.tracked.Delete(id)
 	return nil
 }
 
@@ -155,7 +138,7 @@ func (s *Session) notTheOwner() *NotGoneError {
 // another account. Unlisted says that the lists of live cards lack it; otherwise
 // only another card's case tells.
 func (s *Session) CheckOwner(ctx context.Context, id string, owner Account, unlisted bool) error {
-	if !owner.isRecorded() || !unlisted && !s.foreign.Load() {
+	if len(owner) == 0 || !unlisted && !s.foreign.Load() {
 		return nil
 	}
 	account, err := s.Account(ctx)
@@ -167,7 +150,7 @@ func (s *Session) CheckOwner(ctx context.Context, id string, owner Account, unli
 		return nil //nolint:nilerr // likewise
 	}
 	_, known := cards[id]
-	s.met.Range(func(other, _ any) bool {
+	s.tracked.Range(func(other, _ any) bool {
 		text, _ := other.(string)
 		_, listed := cards[text]
 		known = known || listed
@@ -198,6 +181,6 @@ func (s *Session) Successor(id, label string) (api.CardListItem, bool) {
 	if len(alike) != 1 { // of several, the label tells nothing
 		return api.CardListItem{}, false
 	}
-	_, met := s.met.Load(alike[0].ID)
+	_, met := s.tracked.Load(alike[0].ID)
 	return alike[0], !met
 }

@@ -70,18 +70,16 @@ func TestProveGone(t *testing.T) {
 		age         time.Duration // an hour where it is zero
 		says, fails string        // why it is kept; the error where nothing is found out
 	}{
-		"listed as terminated":               {listed: cards{"card_1": api.StatusTerminated}},
-		"still listed":                       {known: ours, listed: cards{"card_1": api.StatusFrozen}, says: "still shows it, frozen and with 10.00 USD"},
-		"the only card":                      {known: ours},
-		"another card is found":              {known: ours, listed: another, met: met{"card_2": ours}},
-		"one of two others is found":         {known: ours, listed: another, met: met{"card_2": ours, "card_3": ours}},
-		"no other card is found":             {known: ours, met: met{"card_2": ours}, says: "sees none of the other cards"},
-		"some addresses have been rotated":   {known: owner(t, "before", "b")},
-		"a state of before, same addresses":  {known: session.Account{Fingerprint: ours.Fingerprint}},
-		"a state of before, other addresses": {known: session.Account{Fingerprint: others.Fingerprint}, says: "belongs to another account than"},
-		"another account":                    {known: others, says: "belongs to another account than"},
-		"another account, none is found":     {known: others, met: met{"card_2": others}, says: "belongs to another account than"},
-		"all addresses have been rotated":    {known: others, listed: another, met: met{"card_2": others}},
+		"listed as terminated":             {listed: cards{"card_1": api.StatusTerminated}},
+		"still listed":                     {known: ours, listed: cards{"card_1": api.StatusFrozen}, says: "still shows it, frozen and with 10.00 USD"},
+		"the only card":                    {known: ours},
+		"another card is found":            {known: ours, listed: another, met: met{"card_2": ours}},
+		"one of two others is found":       {known: ours, listed: another, met: met{"card_2": ours, "card_3": ours}},
+		"no other card is found":           {known: ours, met: met{"card_2": ours}, says: "sees none of the other cards"},
+		"some addresses have been rotated": {known: owner(t, "before", "b")},
+		"another account":                  {known: others, says: "belongs to another account than"},
+		"another account, none is found":   {known: others, met: met{"card_2": others}, says: "belongs to another account than"},
+		"all addresses have been rotated":  {known: others, listed: another, met: met{"card_2": others}},
 		"another account, which has other cards of the state": {
 			known: others, listed: cards{"card_2": api.StatusActive, "card_3": api.StatusActive}, met: met{"card_2": others, "card_3": ours}, says: "belongs to another account than",
 		},
@@ -108,9 +106,9 @@ func TestProveGone(t *testing.T) {
 			}
 			s := against(t, service.ServeHTTP)
 			s.Sandbox = test.sandbox
-			s.Meet("card_1", test.known)
+			s.Track("card_1", test.known)
 			for id, account := range test.met {
-				s.Meet(id, account)
+				s.Track(id, account)
 			}
 			if test.age == 0 {
 				test.age = time.Hour
@@ -137,11 +135,11 @@ func TestCardsThatAreGoneProveNothingAboutOthers(t *testing.T) {
 		service := &account{addresses: []string{"a"}, cards: listed}
 		s := against(t, service.ServeHTTP)
 		known := owner(t, "a")
-		s.Meet("card_1", known)
+		s.Track("card_1", known)
 		if err := s.ProveGone(t.Context(), "card_1", time.Time{}, known); err != nil {
 			t.Fatal(err)
 		}
-		s.Meet("card_2", known)
+		s.Track("card_2", known)
 		if err := s.ProveGone(t.Context(), "card_2", time.Time{}, known); err != nil {
 			t.Error(err)
 		}
@@ -182,8 +180,8 @@ func TestCheckOwner(t *testing.T) {
 				service.addresses = nil
 			}
 			s := against(t, service.ServeHTTP)
-			s.Meet("card_1", test.owner)
-			s.Meet("card_2", others)
+			s.Track("card_1", test.owner)
+			s.Track("card_2", others)
 			before := int32(0)
 			if test.foreign {
 				if err := s.CheckOwner(t.Context(), "card_2", others, true); err == nil {

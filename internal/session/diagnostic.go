@@ -22,25 +22,25 @@ func CatchPanic(diags *diag.Diagnostics) {
 }
 
 // ErrorDiagnostic says what was tried, on what, what the service answered, and
-// what to do. Try completes "Could not …", as in "fund card X".
+// what to do. Operation completes "Could not …", as in "fund card X".
 //
 // What every other call would meet too is told in full once, under its own
 // title, and then in a line for each; but for a change that may have been made,
 // which is told in full each time.
-func ErrorDiagnostic(try string, err error) diag.Diagnostic {
+func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	_, undecided := errors.AsType[*api.UndecidedError](err)
 	if outage, ok := errors.AsType[*api.OutageError](err); ok && !undecided {
-		return outageDiagnostic(try, outage)
+		return outageDiagnostic(operation, outage)
 	}
 	detail := cause(err)
 	if todo := advice(err); todo != "" {
 		detail += "\n\n" + todo
 	}
-	return diag.NewErrorDiagnostic("Could not "+try, detail)
+	return diag.NewErrorDiagnostic("Could not "+operation, detail)
 }
 
 // outageDiagnostic tells once in full what keeps every call from succeeding.
-func outageDiagnostic(try string, outage *api.OutageError) diag.Diagnostic {
+func outageDiagnostic(operation string, outage *api.OutageError) diag.Diagnostic {
 	what, todo := "the service cannot be reached", advice(outage.Cause)
 	switch outage.Kind {
 	case api.OutageKeyRefused:
@@ -55,10 +55,10 @@ func outageDiagnostic(try string, outage *api.OutageError) diag.Diagnostic {
 			todo = "What answers there does not speak like the service. Check base_url or VCARD_BASE_URL: host, port, and the path with its version prefix, as in https://host/api/v1. A proxy or a login page on the way may answer in its place too."
 		}
 	}
-	if !outage.TellInFull() {
-		return diag.NewErrorDiagnostic("Could not "+try+": "+what, "")
+	if !outage.IsFirstReport() {
+		return diag.NewErrorDiagnostic("Could not "+operation+": "+what, "")
 	}
-	return diag.NewErrorDiagnostic(strings.ToUpper(what[:1])+what[1:], "Could not "+try+": "+cause(outage.Cause)+"\n\n"+todo+
+	return diag.NewErrorDiagnostic(strings.ToUpper(what[:1])+what[1:], "Could not "+operation+": "+cause(outage.Cause)+"\n\n"+todo+
 		"\n\nEverything that needs the service fails for this; what else was to be done is named in a line each.")
 }
 

@@ -14,9 +14,9 @@ import (
 type liveCards struct {
 	waited fetchedOnce[struct{}]
 
-	mu     sync.Mutex
-	labels []string // of new cards that were not looked for yet
-	told   map[string]bool
+	mu       sync.Mutex
+	labels   []string // of new cards that were not looked for yet
+	reported map[string]bool
 }
 
 // company is how long the first new card waits for others of the plan, so that one
@@ -38,8 +38,8 @@ func (s *Session) LiveCards(ctx context.Context, label string) (cards []api.Card
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.told == nil {
-		l.told = map[string]bool{}
+	if l.reported == nil {
+		l.reported = map[string]bool{}
 	}
 	for ; len(l.labels) > 0; l.labels = l.labels[1:] {
 		alike, err := s.Cards.Labelled(ctx, l.labels[0])
@@ -47,8 +47,8 @@ func (s *Session) LiveCards(ctx context.Context, label string) (cards []api.Card
 			return nil, err
 		}
 		for _, card := range alike {
-			if _, met := s.met.Load(card.ID); !met && !l.told[card.ID] {
-				l.told[card.ID] = true
+			if _, tracked := s.tracked.Load(card.ID); !tracked && !l.reported[card.ID] {
+				l.reported[card.ID] = true
 				cards = append(cards, card)
 			}
 		}

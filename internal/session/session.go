@@ -35,7 +35,7 @@ type Session struct {
 	spend   spend
 	issuing *issuing
 	plan    plan
-	met     sync.Map    // the ids of the cards in the state that this session has met
+	tracked sync.Map    // the cards of the state, by id, with their owners
 	foreign atomic.Bool // cards of the state were found to be another account's
 
 	endpoints endpoints
