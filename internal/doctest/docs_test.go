@@ -55,10 +55,13 @@ func shells() []string {
 	return slices.DeleteFunc([]string{"bash", "zsh"}, func(shell string) bool { return !has(shell) })
 }
 
-// has reports whether this machine has a program, or the version of Terraform.
+// has reports whether this machine has a program, or the version of Terraform or OpenTofu.
 func has(need string) bool {
-	if terraform, isVersion := strings.CutPrefix(need, "Terraform "); isVersion {
-		return acctest.Has(terraform, "")
+	switch cli, version, _ := strings.Cut(need, " "); cli {
+	case "Terraform":
+		return acctest.Has(version, "")
+	case "OpenTofu":
+		return acctest.Has("", version)
 	}
 	_, err := exec.LookPath(need)
 	return err == nil

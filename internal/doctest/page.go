@@ -37,7 +37,7 @@ type Link struct {
 
 var (
 	fence    = regexp.MustCompile("^( *)```(\\S*)$")
-	marker   = regexp.MustCompile(`^ *<!-- (?:(needs an account|not run: .+)|needs ([a-z0-9]+|Terraform [0-9.]+)) -->$`)
+	marker   = regexp.MustCompile(`^ *<!-- (?:(needs an account|not run: .+)|needs ([a-z0-9]+|(?:Terraform|OpenTofu) [0-9.]+)) -->$`)
 	nearMark = regexp.MustCompile(`^ *<!-- *(?i:needs|not run)`)
 	fileName = regexp.MustCompile(`^(?:#|//) ([\w./-]+\.\w+)$`)
 	heading  = regexp.MustCompile(`^#{1,6} +(.*)$`)
@@ -84,7 +84,7 @@ func Parse(path, content string) Page {
 				p.problem(i+1, "the comment before this marks no block")
 			}
 			if mark = marker.FindStringSubmatch(line); mark == nil && nearMark.MatchString(line) {
-				p.problem(i+1, "a comment that marks a block says one of: needs an account; not run: and why; needs and a program, or Terraform and a version")
+				p.problem(i+1, "a comment that marks a block says one of: needs an account; not run: and why; needs and a program, or Terraform or OpenTofu and a version")
 			}
 			p.text(i+1, line)
 		}
