@@ -183,7 +183,9 @@ func (t *transfer) send() (reconcile.Record, error) {
 		case errors.Is(err, errRefused):
 			return t.record.NotMade(), errRefused
 		}
-		t.seen = after.e
+		if t.since != t.fresh {
+			t.seen = after.e
+		}
 	}
 	return t.record.Undecided(t.m, t.since, t.before.e, sentAt), errUndecided
 }

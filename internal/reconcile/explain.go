@@ -77,9 +77,11 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	e.Anchored, e.Recent = true, since < keysKept && !s.At.IsZero()
 	e.With, e.Without, e.Left = c.rank(delta), c.rank(0), c.left(delta)
 	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without
-	if e.With >= AsSettled && e.Without == Unexplained { // before it is called made
+	if e.Without == Unexplained { // all has to be thought of
 		c.interpretation = interpret(events, nil)
-		e.Without = c.rank(0)
+		if with := c.rank(delta); with >= AsSettled {
+			e.With, e.Without = with, c.rank(0)
+		}
 	}
 	switch {
 	case byBalance:

@@ -189,6 +189,12 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		"settlements of less, of which the second has the amount of the first purchase": {
 			since: happenings{authorize(50), settle(50, 40), authorize(55), settle(55, 50)}, delta: 40, without: holds, unknown: send, honours: send,
 		},
+		"a killed withdrawal, and a settlement that has the amount of a purchase that it did not end": {
+			before: happenings{authorize(20)}, since: happenings{authorize(17), settle(20, 17), give(-5)}, delta: -5, with: holds, left: -2, unknown: made, honours: key,
+		},
+		"as much as such a settlement and a hold released besides would explain": {
+			before: happenings{authorize(20)}, since: happenings{authorize(17), settle(20, 17), give(54)}, delta: 40, left: 57, unknown: stop, honours: stop,
+		},
 		"settlements of other amounts in more ways than can be counted": {
 			before: happenings{authorize(17), authorize(53), authorize(18), authorize(10), settle(10, 6), authorize(7), settle(17, 13)},
 			since:  happenings{settle(7, 4), settle(53, 37), settle(18, 12)}, delta: 3, with: holds, without: holds, unknown: stop, honours: key,
