@@ -77,7 +77,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	e.Anchored, e.Recent = true, since < keysKept && !s.At.IsZero()
 	e.With, e.Without, e.Left = c.rank(delta), c.rank(0), c.left(delta)
 	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without
-	if e.Without == Unexplained { // all has to be thought of
+	if e.Without <= HoldReleased { // all has to be thought of
 		c.interpretation = interpret(events, nil)
 		if with := c.rank(delta); with >= AsSettled {
 			e.With, e.Without = with, c.rank(0)
@@ -187,8 +187,9 @@ func (a *Anchor) place(events []Event) []placedEvent {
 	return all[:end]
 }
 
-// unpaired leaves out each settlement with the newest authorization of its merchant
-// and amount, but where another settlement since may have ended that.
+// unpaired sorts out the pairs of a settlement and the authorization of the same
+// merchant and amount that it ended: the newest, unless another settlement since, one
+// without such an authorization, may have ended that.
 func unpaired(events []placedEvent) (others, pairs []placedEvent) {
 	others = make([]placedEvent, 0, len(events))
 	for _, e := range slices.Backward(events) { // oldest first
@@ -216,8 +217,8 @@ type interpretation struct {
 	excess    bool       // a settlement may have taken more than was held, perhaps from the wallet
 }
 
-// interpret tells what may have happened, newest first. Of a pair it is known that
-// the settlement ended the authorization.
+// interpret tells what events, newest first, may have done. The settlement of a pair
+// ended its authorization; any other may have ended any.
 func interpret(events, pairs []placedEvent) (p interpretation) {
 	held, settled, fees := exactly(0), exactly(0), exactly(0)
 	for _, e := range slices.Concat(events, pairs) {
@@ -271,7 +272,7 @@ func interpret(events, pairs []placedEvent) (p interpretation) {
 func settle(events []placedEvent, merchant string) (ended, released sums, excess bool) {
 	isOf := func(e placedEvent, k Kind) bool { return e.Kind == k && e.Merchant == merchant }
 	counts := func(e placedEvent) bool { return isOf(e, Settlement) && e.side != Before }
-	chosen := []sums{exactly(0), {}} // by how many holds are chosen, and still to be ended
+	chosen := []sums{exactly(0), {}} // by how many of the holds in them no settlement has ended yet
 	for _, e := range events {
 		if counts(e) {
 			chosen = append(chosen, sums{})

@@ -192,6 +192,21 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		"a killed withdrawal, and a settlement that has the amount of a purchase that it did not end": {
 			before: happenings{authorize(20)}, since: happenings{authorize(17), settle(20, 17), give(-5)}, delta: -5, with: holds, left: -2, unknown: made, honours: key,
 		},
+		"a killed fund and such a settlement, and a hold of as much as both": {
+			before: happenings{authorize(20), authorize(43)}, since: happenings{authorize(17), settle(20, 17), give(40)},
+			delta: 40, with: holds, without: released, left: 43, unknown: stop, honours: key,
+		},
+		"a settlement elsewhere of as much as a purchase that settles for less": {
+			since: happenings{authorize(10), elsewhere(reconcile.Settlement, 10, 0), settle(10, 7)}, delta: 40, without: holds, unknown: send, honours: send,
+		},
+		"less than a settlement may have given back": {
+			before: happenings{authorize(40), authorize(20)}, since: happenings{settle(25, 25), give(5)}, delta: 40, left: 5, unknown: send, honours: stop,
+		},
+		"more than is funded, and a fee that the card may not have paid": {
+			since: happenings{func(a *account) {
+				a.happen(reconcile.Event{Kind: reconcile.Authorization, Amount: 7 * dollar, Fee: dollar}, -7*dollar)
+			}, give(50)}, delta: 40, left: 51, unknown: stop, honours: stop,
+		},
 		"as much as such a settlement and a hold released besides would explain": {
 			before: happenings{authorize(20)}, since: happenings{authorize(17), settle(20, 17), give(54)}, delta: 40, left: 57, unknown: stop, honours: stop,
 		},
