@@ -199,6 +199,17 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		"a settlement elsewhere of as much as a purchase that settles for less": {
 			since: happenings{authorize(10), elsewhere(reconcile.Settlement, 10, 0), settle(10, 7)}, delta: 40, without: holds, unknown: send, honours: send,
 		},
+		"two settlements, and one hold that either may have ended": {
+			before: happenings{authorize(20)}, since: happenings{settle(15, 15), settle(15, 15), give(10)}, delta: -30, left: 5, unknown: send, honours: send,
+		},
+		"one settlement, and two holds that it may have ended": {
+			before: happenings{authorize(20), authorize(33)}, since: happenings{settle(25, 25), give(3)}, delta: 30, left: 3, unknown: send, honours: stop,
+		},
+		"a hold released, and a settlement of less elsewhere": {
+			before: happenings{authorize(20)}, since: happenings{settle(20, 15), elsewhere(reconcile.Authorization, 12, -12), give(12)},
+			delta: -40, without: released, left: 12, unknown: send, honours: send,
+		},
+		"much came, and was spent": {since: happenings{give(300), authorize(450), settle(450, 450)}, delta: 50, left: 300, unknown: stop, honours: stop},
 		"less than a settlement may have given back": {
 			before: happenings{authorize(40), authorize(20)}, since: happenings{settle(25, 25), give(5)}, delta: 40, left: 5, unknown: send, honours: stop,
 		},
