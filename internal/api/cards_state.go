@@ -39,16 +39,11 @@ func (c *Client) FreezeCard(ctx context.Context, id string) (CardState, error) {
 }
 
 // UnfreezeCard enables the transactions of a card again. A card that is active
-// already is a success.
-func (c *Client) UnfreezeCard(ctx context.Context, id string) (CardState, error) {
-	return c.setFrozen(ctx, id, StatusActive, nil)
-}
-
-// UnfreezeCardBelow is UnfreezeCard for a card that the service freezes by
-// itself when its balance is below autoFreezeAt (USD). After a lost response, such
+// already is a success. The service may freeze the card by itself when its balance is
+// below autoFreezeAt (USD; nil where that is not known): after a lost response, such
 // a card that reads frozen has been frozen again, and is returned so.
-func (c *Client) UnfreezeCardBelow(ctx context.Context, id string, autoFreezeAt usd.Amount) (CardState, error) {
-	return c.setFrozen(ctx, id, StatusActive, &autoFreezeAt)
+func (c *Client) UnfreezeCard(ctx context.Context, id string, autoFreezeAt *usd.Amount) (CardState, error) {
+	return c.setFrozen(ctx, id, StatusActive, autoFreezeAt)
 }
 
 func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, autoFreezeAt *usd.Amount) (CardState, error) {

@@ -115,9 +115,9 @@ func change(t *testing.T, client *api.Client, id string, wanted api.CardStatus, 
 	case wanted == api.StatusFrozen:
 		state, err = client.FreezeCard(t.Context(), id)
 	case below > 0:
-		state, err = client.UnfreezeCardBelow(t.Context(), id, below)
+		state, err = client.UnfreezeCard(t.Context(), id, &below)
 	default:
-		state, err = client.UnfreezeCard(t.Context(), id)
+		state, err = client.UnfreezeCard(t.Context(), id, nil)
 	}
 	if err == nil && state.ID != id {
 		t.Errorf("the response is about card %q", state.ID)
@@ -220,7 +220,7 @@ func TestUndecidedChangesSayWhatWasTried(t *testing.T) {
 			return err
 		}},
 		"unfreeze card card_2": {api.MutationSetFrozen, func(ctx context.Context, c *api.Client) error {
-			_, err := c.UnfreezeCard(ctx, "card_2")
+			_, err := c.UnfreezeCard(ctx, "card_2", nil)
 			return err
 		}},
 		"terminate card card_1": {api.MutationTerminate, func(ctx context.Context, c *api.Client) error {

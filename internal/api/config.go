@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -69,27 +70,14 @@ type Exchange struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&c.RequestTimeout, DefaultRequestTimeout},
-		{&c.OperationTimeout, DefaultOperationTimeout},
-		{&c.CommitWait, DefaultCommitWait},
-	} {
-		if *d.value <= 0 {
-			*d.value = d.standard
-		}
-	}
+	c.RequestTimeout = cmp.Or(max(0, c.RequestTimeout), DefaultRequestTimeout)
+	c.OperationTimeout = cmp.Or(max(0, c.OperationTimeout), DefaultOperationTimeout)
+	c.CommitWait = cmp.Or(max(0, c.CommitWait), DefaultCommitWait)
 	if c.MaxRetries < 0 {
 		c.MaxRetries = DefaultMaxRetries
 	}
-	if c.UserAgent == "" {
-		c.UserAgent = "terraform-provider-vcard"
-	}
-	if c.Clock == nil {
-		c.Clock = ratelimit.SystemClock{}
-	}
+	c.UserAgent = cmp.Or(c.UserAgent, "terraform-provider-vcard")
+	c.Clock = cmp.Or[Clock](c.Clock, ratelimit.SystemClock{})
 	return c
 }
 

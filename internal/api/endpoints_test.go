@@ -100,7 +100,7 @@ func TestEndpointsOfACard(t *testing.T) {
 	withdrawn := must[api.Transfer](t)(client.Move(ctx, move(card.ID, -95*usd.Dollar, nil)))
 	checkTransfer(t, withdrawn, api.Transfer{CardBalance: 25, CardStatus: api.StatusFrozen}, wallet+95*usd.Dollar)
 	// The withdrawal crossed auto_freeze_at.
-	if got := must[api.CardState](t)(client.UnfreezeCard(ctx, card.ID)); got != (api.CardState{ID: card.ID, Status: api.StatusActive, Balance: 25}) {
+	if got := must[api.CardState](t)(client.UnfreezeCard(ctx, card.ID, nil)); got != (api.CardState{ID: card.ID, Status: api.StatusActive, Balance: 25}) {
 		t.Errorf("unfrozen %+v", got)
 	}
 	for range 2 {

@@ -109,13 +109,11 @@ func decodeErrorBody(body []byte) errorBody {
 // and the service may be slow to show a new one.
 func IsNotFound(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && isMissing(e.Status) && e.Code != "" && hasStatus(err, e.Status)
+	_, open := errors.AsType[*UndecidedError](err) // of which the status is that of one attempt
+	return ok && !open && isMissing(e.Status) && e.Code != ""
 }
 
 func isMissing(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
-
-// IsUnauthorized reports a 401: the key is missing or invalid.
-func IsUnauthorized(err error) bool { return hasStatus(err, http.StatusUnauthorized) }
 
 // NotReadyCode returns the code of a 403 of an account that is not ready
 // (API §5): "onboarding_incomplete" or "api_not_enabled", else "".
@@ -124,14 +122,6 @@ func NotReadyCode(err error) string {
 		return e.Code
 	}
 	return ""
-}
-
-func hasStatus(err error, status int) bool {
-	if _, open := errors.AsType[*UndecidedError](err); open {
-		return false // the status is that of one attempt, not of the call
-	}
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Status == status
 }
 
 // MutationKind is what a mutation does.

@@ -211,7 +211,7 @@ func TestIssueCardStopsBetweenDifferentCardsThatLookAlike(t *testing.T) {
 
 // A card that comes late may be that of an issuance that is still reconciled,
 // so only the last of them names what is left over.
-func TestIssueCardNamesNoContendersCardAsDuplicate(t *testing.T) {
+func TestIssueCardNamesNoRivalsCardAsDuplicate(t *testing.T) {
 	t.Parallel()
 	for name, owners := range map[string][]string{"alike": {"a", "a"}, "with other properties": {"a", "b"}} {
 		t.Run(name, func(t *testing.T) {

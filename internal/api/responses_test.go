@@ -197,7 +197,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 			if !ok || got.Status != test.status || got.Code != test.code || got.Message != test.message || got.Method != "GET" || got.Path != "/cards/card_1" {
 				t.Fatalf("%#v", err)
 			}
-			if api.IsNotFound(err) || api.NotReadyCode(err) != test.ready || api.IsUnauthorized(err) {
+			if api.IsNotFound(err) || api.NotReadyCode(err) != test.ready {
 				t.Errorf("sorted wrongly: %v", err)
 			}
 			if !strings.HasPrefix(err.Error(), "read card card_1: GET /cards/card_1 answered ") || strings.Contains(err.Error(), "attempts") != (got.Attempts > 1) || !strings.Contains(err.Error(), test.code) || !strings.Contains(err.Error(), test.message) {

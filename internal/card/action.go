@@ -49,16 +49,16 @@ func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 }
 
 // readCard reads the card that an action is about. It returns false, with an error,
-// for a card on which nothing can be done. Try is what is to be done to the
+// for a card on which nothing can be done. Operation is what is to be done to the
 // named card, with %s for its name.
-func (a *cardAction) readCard(ctx context.Context, id, try string, diags *diag.Diagnostics) (api.CardSummary, bool) {
+func (a *cardAction) readCard(ctx context.Context, id, operation string, diags *diag.Diagnostics) (api.CardSummary, bool) {
 	card, err := a.session.Client.GetCard(ctx, id)
 	switch {
 	case err != nil:
-		diags.Append(session.ErrorDiagnostic(fmt.Sprintf(try, "card "+id), err))
+		diags.Append(session.ErrorDiagnostic(fmt.Sprintf(operation, "card "+id), err))
 	case card.Status == api.StatusTerminated:
 		name := nameOf(card.CardListItem)
-		diags.AddError("Could not "+fmt.Sprintf(try, name), capitalized(name)+" "+terminatedForGood)
+		diags.AddError("Could not "+fmt.Sprintf(operation, name), capitalized(name)+" "+terminatedForGood)
 	default:
 		return card, true
 	}

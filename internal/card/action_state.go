@@ -15,8 +15,8 @@ import (
 // stateAction freezes or unfreezes a card.
 type stateAction struct {
 	cardAction
-	try, doing string // with %s for the card
-	change     func(*api.Client, context.Context, string) (api.CardState, error)
+	operation, doing string // with %s for the card
+	change           func(*api.Client, context.Context, string) (api.CardState, error)
 }
 
 var (
@@ -32,7 +32,7 @@ func NewFreezeAction() action.Action {
 			description: "Freezes a card at once: all its transactions are suspended, and its balance is kept. Moves no money; freezing a frozen card changes nothing. " +
 				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = false`, the next plan unfreezes it again. Needs Terraform 1.14.",
 		},
-		try: "freeze %s", doing: "Freezing %s",
+		operation: "freeze %s", doing: "Freezing %s",
 		change: (*api.Client).FreezeCard,
 	}
 }
@@ -46,8 +46,10 @@ func NewUnfreezeAction() action.Action {
 				"An action stands outside the plan: where the card's `vcard_card` resource sets `frozen = true`, the next plan freezes it again. " +
 				"A card whose balance is under its `auto_freeze_at` is frozen by the service with the next purchase. Needs Terraform 1.14.",
 		},
-		try: "unfreeze %s", doing: "Unfreezing %s",
-		change: (*api.Client).UnfreezeCard,
+		operation: "unfreeze %s", doing: "Unfreezing %s",
+		change: func(client *api.Client, ctx context.Context, id string) (api.CardState, error) {
+			return client.UnfreezeCard(ctx, id, nil)
+		},
 	}
 }
 
@@ -64,10 +66,10 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 		CardID types.String `tfsdk:"card_id"`
 	}
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(a.try, "a card")) {
+	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(a.operation, "a card")) {
 		return
 	}
-	card, ok := a.readCard(ctx, config.CardID.ValueString(), a.try, &resp.Diagnostics)
+	card, ok := a.readCard(ctx, config.CardID.ValueString(), a.operation, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -75,7 +77,7 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	progress(resp, a.doing+", which is %s and holds %s USD.", name, card.Status, card.Balance)
 	state, err := a.change(a.session.Client, ctx, card.ID)
 	if err != nil {
-		resp.Diagnostics.Append(rejection(ctx, a.session.Client, card.ID, fmt.Sprintf(a.try, name), err))
+		resp.Diagnostics.Append(rejection(ctx, a.session.Client, card.ID, fmt.Sprintf(a.operation, name), err))
 		return
 	}
 	progress(resp, "%s is %s now and holds %s USD.", capitalized(name), state.Status, state.Balance)

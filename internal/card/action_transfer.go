@@ -24,8 +24,8 @@ import (
 // transferAction moves money between the wallet and a card.
 type transferAction struct {
 	cardAction
-	try, doing func(amount usd.Amount) string // with %s for the card
-	withdraws  bool                           // takes everything when no amount is set, and the service may freeze the card for it
+	operation, doing func(amount usd.Amount) string // with %s for the card
+	withdraws        bool                           // takes everything when no amount is set, and the service may freeze the card for it
 }
 
 var (
@@ -43,8 +43,8 @@ func NewFundAction() action.Action {
 			typeName:    "card_fund",
 			description: "Moves money from the wallet to a card at once, where it can be spent immediately." + outsideThePlan,
 		},
-		try:   func(amount usd.Amount) string { return "fund %s with " + amount.String() + " USD" },
-		doing: func(amount usd.Amount) string { return "Funding %s with " + amount.String() + " USD" },
+		operation: func(amount usd.Amount) string { return "fund %s with " + amount.String() + " USD" },
+		doing:     func(amount usd.Amount) string { return "Funding %s with " + amount.String() + " USD" },
 	}
 }
 
@@ -56,8 +56,8 @@ func NewWithdrawAction() action.Action {
 			description: "Moves money from a card back to the wallet at once: the amount, or everything that is on the card. When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." +
 				outsideThePlan,
 		},
-		try:   func(amount usd.Amount) string { return "withdraw " + amount.String() + " USD from %s" },
-		doing: func(amount usd.Amount) string { return "Withdrawing " + amount.String() + " USD from %s" },
+		operation: func(amount usd.Amount) string { return "withdraw " + amount.String() + " USD from %s" },
+		doing:     func(amount usd.Amount) string { return "Withdrawing " + amount.String() + " USD from %s" },
 
 		withdraws: true,
 	}
@@ -106,14 +106,14 @@ func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *dia
 func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
 	config := a.read(ctx, req.Config, &resp.Diagnostics)
-	amount, try := config.Amount.Amount(), a.try(config.Amount.Amount())
+	amount, operation := config.Amount.Amount(), a.operation(config.Amount.Amount())
 	if config.Amount.IsNull() {
-		try = "withdraw everything from %s"
+		operation = "withdraw everything from %s"
 	}
-	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(try, "a card")) {
+	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(operation, "a card")) {
 		return
 	}
-	card, ok := a.readCard(ctx, config.CardID.ValueString(), try, &resp.Diagnostics)
+	card, ok := a.readCard(ctx, config.CardID.ValueString(), operation, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -131,14 +131,14 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	}
 	transfer, err := a.session.Client.Move(ctx, movement)
 	if err != nil {
-		resp.Diagnostics.Append(a.notMoved(ctx, card, fmt.Sprintf(a.try(amount), name), err))
+		resp.Diagnostics.Append(a.notMoved(ctx, card, fmt.Sprintf(a.operation(amount), name), err))
 		return
 	}
-	a.moved(ctx, card, fmt.Sprintf(a.try(amount), name), transfer, resp)
+	a.moved(ctx, card, fmt.Sprintf(a.operation(amount), name), transfer, resp)
 }
 
 // moved says what a transfer came to.
-func (a *transferAction) moved(ctx context.Context, card api.CardSummary, try string, transfer api.Transfer, resp *action.InvokeResponse) {
+func (a *transferAction) moved(ctx context.Context, card api.CardSummary, operation string, transfer api.Transfer, resp *action.InvokeResponse) {
 	name := nameOf(card.CardListItem)
 	switch {
 	case transfer.Recovered:
@@ -148,9 +148,9 @@ func (a *transferAction) moved(ctx context.Context, card api.CardSummary, try st
 	default:
 		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance.WithoutNoise())
 	}
-	resp.Diagnostics.Append(session.DelayWarning(try, transfer.Delay)...)
+	resp.Diagnostics.Append(session.DelayWarning(operation, transfer.Delay)...)
 	if transfer.Excess != 0 {
-		resp.Diagnostics.Append(excess(name, try, transfer))
+		resp.Diagnostics.Append(excess(name, operation, transfer))
 	}
 	if a.withdraws && card.Status == api.StatusActive {
 		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)
@@ -175,23 +175,23 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 }
 
 // notMoved says why money did not move, moved too far, or may have moved.
-func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, try string, err error) diag.Diagnostic {
+func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, operation string, err error) diag.Diagnostic {
 	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
-		return undecided(open, card.Balance, try)
+		return undecided(open, card.Balance, operation)
 	}
 	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
-		return notShown(halted, nameOf(card.CardListItem), try)
+		return notShown(halted, nameOf(card.CardListItem), operation)
 	}
-	return rejection(ctx, a.session.Client, card.ID, try, err)
+	return rejection(ctx, a.session.Client, card.ID, operation, err)
 }
 
-func undecided(open *api.UndecidedError, before usd.Amount, try string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+try,
+func undecided(open *api.UndecidedError, before usd.Amount, operation string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+operation,
 		fmt.Sprintf("The card held %s USD before. %s.\n\n", before, capitalized(open.Err.Error()))+lookFirst)
 }
 
-func notShown(halted *api.StoppedError, name, try string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+try,
+func notShown(halted *api.StoppedError, name, operation string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+operation,
 		fmt.Sprintf("The service answered, but %s holds %s USD, which does not show that the money has moved.\n\n", name, halted.Balance)+lookFirst)
 }
 

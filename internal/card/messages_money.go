@@ -91,8 +91,8 @@ func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month
 			capitalized(card.name()), due, month.First().Format("January 2006"), sum, limit, (month+1).First().Format(time.DateOnly)))
 }
 
-func madeBefore(card model, try string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("It was made before: "+try,
+func madeBefore(card model, operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("It was made before: "+operation,
 		fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, or after an action of the apply before. So the movement counts as made, and the state says so. "+
 			"If somebody else moved that money, change amount by %s USD once more and apply.",
 			capitalized(card.name()), transfer.CardBalance, abs(m.Delta)))
@@ -110,8 +110,8 @@ func ignoredMoney(card model, transfer api.Transfer) diag.Diagnostic {
 			card.name(), strings.TrimSuffix(transfer.Ignored, "."), transfer.CardBalance))
 }
 
-func excess(name, try string, transfer api.Transfer) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("More or less money moved than asked: "+try,
+func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("More or less money moved than asked: "+operation,
 		fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead to. "+
 			"The service may have ignored the amount. Where Terraform manages the card, amount in the state is as it was planned. "+
 			"Look at the card in the dashboard, and put it right with the actions vcard_card_fund and vcard_card_withdraw.",
@@ -120,33 +120,33 @@ func excess(name, try string, transfer api.Transfer) diag.Diagnostic {
 
 // stopped says why nothing was moved, and how the money moves after all. A stop is
 // never repeated for the same facts.
-func stopped(card model, try string, halted *api.StoppedError) diag.Diagnostic {
+func stopped(card model, operation string, halted *api.StoppedError) diag.Diagnostic {
 	name, m := capitalized(card.name()), halted.Movement
 	again := fmt.Sprintf("If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.", abs(m.Delta))
 	if m.Purpose == reconcile.ForTopUp {
 		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
 	}
-	title := "Could not " + try + ": it may have been made already"
+	title := "Could not " + operation + ": it may have been made already"
 	text := fmt.Sprintf("Nothing was sent. %s holds %s USD: since Terraform last moved money on it, %s that no transaction explains, which may be this movement, made by a run that was cut off or by an action. %s",
 		name, halted.Balance, cameOrWent(cmp.Or(halted.Found, m.Delta)), again)
 	switch halted.Reason {
 	case reconcile.RecordLost:
-		title = "Could not " + try + ": nothing tells what was moved before"
+		title = "Could not " + operation + ": nothing tells what was moved before"
 		text = fmt.Sprintf("Nothing was sent. The money_record of %s is lost or damaged, so that nothing tells whether a run that was cut off has made this movement. It holds %s USD now%s. %s",
 			card.name(), halted.Balance, loadedWith(card), again)
 	case reconcile.NotDue:
-		title = "Could not " + try + ": it is not due any more"
+		title = "Could not " + operation + ": it is not due any more"
 		text = fmt.Sprintf("Nothing was sent. %s holds %s USD by now, which is not under top_up.below (%s USD). %s", name, halted.Balance, m.Range.Below, again)
 	case reconcile.IntoRange:
-		title = "Could not " + try + ": it would be topped up again"
+		title = "Could not " + operation + ": it would be topped up again"
 		text = "Nothing was sent. " + withdrawsIntoTopUp(card, halted.Balance+m.Delta, m.Range.Below)
 	case reconcile.OverCap:
-		title = "Could not " + try + ": it would pass max_top_up_per_month"
+		title = "Could not " + operation + ": it would pass max_top_up_per_month"
 		text = fmt.Sprintf("Nothing was sent. Top-ups, and what has come to %s that no transaction explains, leave %s USD for this month. %s", card.name(), *m.Range.Left, again)
 	case reconcile.Unreadable:
 		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, and %s, which may be this movement, made by a run that was cut off. %s", name, halted.Balance, halted.Unread, again)
 	case reconcile.NotShown:
-		title = "Could not " + try + ": the service says it did, and the card does not show it"
+		title = "Could not " + operation + ": the service says it did, and the card does not show it"
 		said := "that it was made, or was asked for before"
 		if halted.Answered != nil {
 			said = fmt.Sprintf("that the card holds %s USD", *halted.Answered)

@@ -12,8 +12,8 @@ import (
 
 // rejection is session.ErrorDiagnostic and, where the service rejects a call without a code that
 // says why, the state of the card: it is the likely reason.
-func rejection(ctx context.Context, client *api.Client, id, try string, err error) diag.Diagnostic {
-	failure := session.ErrorDiagnostic(try, err)
+func rejection(ctx context.Context, client *api.Client, id, operation string, err error) diag.Diagnostic {
+	failure := session.ErrorDiagnostic(operation, err)
 	if !lacksReason(err) {
 		return failure
 	}

@@ -42,7 +42,7 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 		t.Run(attribute, func(t *testing.T) {
 			t.Parallel()
 			f := issued(t, everything())
-			try := func(config object, replaces bool) {
+			operation := func(config object, replaces bool) {
 				t.Helper()
 				change, diags := f.plan(config)
 				f.succeed(diags)
@@ -55,11 +55,11 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 			}
 			changed := everything()
 			changed[attribute] = c.change
-			try(changed, c.replaces)
+			operation(changed, c.replaces)
 			if attribute != "bin_id" {
 				removed := everything()
 				delete(removed, attribute)
-				try(removed, c.removing)
+				operation(removed, c.removing)
 				if !c.removing {
 					f.apply(removed)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Update unfreezes, moves money, then freezes, and saves the state after each
@@ -62,20 +63,17 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	if !u.isPlanned(false) || !u.now.Frozen.ValueBool() {
 		return nil
 	}
-	state, err := u.sendUnfreeze(ctx)
+	var threshold *usd.Amount
+	if at := u.before.AutoFreezeAt; at.IsKnown() {
+		threshold = new(at.Amount())
+	}
+	state, err := u.client.UnfreezeCard(ctx, u.id(), threshold)
 	if err != nil {
 		u.unfreezeFailed = true
 		return diag.Diagnostics{session.ErrorDiagnostic("unfreeze "+u.before.name(), err)}
 	}
 	u.now.setState(state.Status, state.Balance)
 	return session.DelayWarning("unfreeze "+u.before.name(), state.Delay)
-}
-
-func (u *update) sendUnfreeze(ctx context.Context) (api.CardState, error) {
-	if threshold := u.before.AutoFreezeAt; threshold.IsKnown() {
-		return u.client.UnfreezeCardBelow(ctx, u.id(), threshold.Amount())
-	}
-	return u.client.UnfreezeCard(ctx, u.id())
 }
 
 // isPlanned reports whether the plan has the card frozen, or not. What the

@@ -41,7 +41,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 			left := record.TopUps.Left(u.plan.MaxTopUpPerMonth.Amount(), reconcile.MonthOf(now))
 			m.Range.Left = &left
 		}
-		try := tryOf(u.before, m.Delta)
+		operation := operationOf(u.before, m.Delta)
 		transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
 		record = transfer.Record
 		if record.Token == token && record.Pending == nil { // it was not sent, and the one before may have been made
@@ -49,12 +49,12 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		}
 		u.now.setRecord(record)
 		if err != nil {
-			return append(diags, u.notMoved(try, err)...)
+			return append(diags, u.notMoved(operation, err)...)
 		}
 		u.withdrew = u.withdrew || m.Delta < 0
 		u.now.setState(transfer.CardStatus, transfer.CardBalance)
 		u.now.add(m)
-		diags.Append(u.moved(try, m, transfer)...)
+		diags.Append(u.moved(operation, m, transfer)...)
 	}
 	return diags
 }
@@ -96,32 +96,32 @@ func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagn
 }
 
 // moved says what is to be said of a movement that was made.
-func (u *update) moved(try string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostics {
-	diags := session.DelayWarning(try, transfer.Delay)
+func (u *update) moved(operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostics {
+	diags := session.DelayWarning(operation, transfer.Delay)
 	switch {
 	case transfer.MadeBefore:
-		diags.Append(madeBefore(u.before, try, m, transfer))
+		diags.Append(madeBefore(u.before, operation, m, transfer))
 	case transfer.Unexplained != 0:
 		diags.Append(unexplainedMoney(u.before, transfer))
 	case transfer.Ignored != "":
 		diags.Append(ignoredMoney(u.before, transfer))
 	}
 	if transfer.Excess != 0 {
-		diags.Append(excess(u.before.name(), try, transfer))
+		diags.Append(excess(u.before.name(), operation, transfer))
 	}
 	return diags
 }
 
-func (u *update) notMoved(try string, err error) diag.Diagnostics {
+func (u *update) notMoved(operation string, err error) diag.Diagnostics {
 	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
 		u.now.Balance = usdtype.Of(halted.Balance)
-		return diag.Diagnostics{stopped(u.before, try, halted)}
+		return diag.Diagnostics{stopped(u.before, operation, halted)}
 	}
-	return diag.Diagnostics{session.ErrorDiagnostic(try, err)}
+	return diag.Diagnostics{session.ErrorDiagnostic(operation, err)}
 }
 
 // tryOf completes "Could not …".
-func tryOf(card model, delta usd.Amount) string {
+func operationOf(card model, delta usd.Amount) string {
 	if delta < 0 {
 		return "withdraw " + (-delta).String() + " USD from " + card.name()
 	}
