@@ -161,6 +161,8 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return Decision{Stop, IntoRange}
 	case !isUnderCap:
 		return again(p, Stop, OverCap)
+	case e.Without == HoldReleased: // or something that is not listed yet
+		return again(p, Send, Explained)
 	case e.Without != Unexplained:
 		return Decision{Send, Explained}
 	case sameWay && (keyDecides || abs(e.Left) >= abs(m.Delta)):

@@ -248,8 +248,9 @@ var words = map[string]func(question, facts) bool{
 	"both, *with* not higher, not into the range, under the cap": func(q question, f facts) bool {
 		return f.both && q.e.With <= q.e.Without && !f.intoRange && !f.pastCap
 	},
-	"explained without it":       func(q question, _ facts) bool { return q.e.Without != none },
-	"explained without it alone": func(q question, _ facts) bool { return q.e.Without != none && q.e.With == none },
+	"explained without it":                         func(q question, _ facts) bool { return q.e.Without != none },
+	"explained without it, if a hold was released": func(q question, _ facts) bool { return q.e.Without == released },
+	"explained without it alone":                   func(q question, _ facts) bool { return q.e.Without != none && q.e.With == none },
 	"explained with it as well as without": func(q question, _ facts) bool {
 		return q.e.With != none && (q.e.With >= q.e.Without || q.e.With != released)
 	},

@@ -80,7 +80,7 @@ func (l *life) move(m reconcile.Movement, record reconcile.Record) (reconcile.Re
 	for _, c := range l.open() {
 		in, out = in+max(0, c.m.Delta), out+min(0, c.m.Delta)
 	}
-	l.blurred = l.blurred || in != 0 && (out != 0 || e.Without != reconcile.Unexplained || e.Left != in)
+	l.blurred = l.blurred || in != 0 && (out != 0 || e.Without != reconcile.Unexplained || e.Left != in || e.With != reconcile.Unexplained && m.Delta != in)
 	t.since = t.fresh
 	switch d.Verdict {
 	case reconcile.SendKey:

@@ -254,8 +254,11 @@ func (l *life) purchase() {
 // apply is one run: refresh, plan, apply. It reports whether all is as configured.
 func (l *life) apply() bool {
 	begin := l.now
-	l.named, l.unsaid, l.own = 0, false, 0
 	record := reconcile.ParseRecord(cardID, l.now.record)
+	if record.Pending == nil { // else what was said of it stands
+		l.named = 0
+	}
+	l.unsaid, l.own = false, 0
 	l.anchored = time.Time{}
 	if record.Anchor != nil {
 		l.anchored = record.Anchor.At.Add(-lag)
@@ -268,6 +271,9 @@ func (l *life) apply() bool {
 		return false
 	}
 	l.now.record = record.Text(cardID)
+	if errors.Is(err, errUndecided) { // the error names it
+		l.named++
+	}
 	if l.unsaid && err == nil {
 		l.fail(unnamed, "moved under another key after the same")
 	}
