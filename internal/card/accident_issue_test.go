@@ -26,6 +26,7 @@ func TestKilledWhileIssuingCardsWithWrittenLabels(t *testing.T) {
 	prints(t, output, "Live cards have labels of cards that this plan issues")
 	orphans := ""
 	for _, card := range liveCards(s) {
+		prints(t, output, fmt.Sprintf("%q: %s, active, 60.00 USD", card.Label, card.ID))
 		orphans += fmt.Sprintf("    %q = %q\n", card.Label, card.ID)
 	}
 	// One block for all: of several for one resource, Terraform 1.16.0 carries out one.

@@ -151,8 +151,8 @@ func adopted(card model) diag.Diagnostic {
 			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
 }
 
-// liveCardsWithLabels warns of cards that an earlier run may have left behind. Its
-// title is the same for all, so that Terraform shows one of many.
+// liveCardsWithLabels warns of cards that an earlier run may have left behind. No two
+// have one title: of those Terraform shows the first alone.
 func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
 	var lines, ids []string
 	for _, card := range cards {
@@ -163,7 +163,11 @@ func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
 	if len(cards) == 1 {
 		block = fmt.Sprintf("  import {\n    to = <resource>\n    id = %q\n  }", cards[0].ID)
 	}
-	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Live cards have labels of cards that this plan issues",
+	first := cards[0].ID
+	if n := len(cards) - 1; n > 0 {
+		first = fmt.Sprintf("%s and %d more", first, n)
+	}
+	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Live cards have labels of cards that this plan issues: "+first,
 		"They are in no state that this run has read so far:\n\n"+strings.Join(lines, "\n")+
 			"\n\nA run that was cut off leaves such cards, and so does another workspace or a lost state. Import them instead, and nothing is issued:\n\n"+block+
 			"\n\nThe statement of the plan (terraform-provider-vcard statement -no-duplicates) writes this with the addresses. "+

@@ -120,7 +120,7 @@ func (f *adFleet) handsOn() {
 	f.edit("campaigns.csv", "newsletter,75", "podcasts,200,,\nnewsletter,75")
 	f.plans("Somebody issued a card: a plan without an import", `
 	issue campaigns["podcasts"]
-	warning: Live cards have labels of cards that this plan issues`)
+	warning: Live cards have labels of cards that this plan issues: card_…`)
 	f.w.Write("import.tf", fmt.Sprintf("import {\n  to = module.campaigns.vcard_card.campaign[\"podcasts\"]\n  id = %q\n}\n", id))
 	f.applies("Somebody issued a card: it is imported", `
 	import campaigns["podcasts"]: allowed_categories null to ["advertising"], amount null to 200
