@@ -146,7 +146,10 @@ func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
 	if f.meaning != rateLimited {
 		r.retries++
 	}
-	if r.client.backOff(r.detached, max(1, r.retries), f.retryAfter) != nil {
+	if f.status == http.StatusTooManyRequests { // the pause waits
+		return true, nil
+	}
+	if r.client.backOff(r.detached, r.retries, f.retryAfter) != nil {
 		return false, r.undecided(f.err)
 	}
 	return true, nil

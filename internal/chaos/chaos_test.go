@@ -11,8 +11,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 var (
@@ -88,9 +86,6 @@ func newScenarioOf(t *testing.T, n uint64) *scenario {
 // TestSeedsRepeat runs one scenario twice.
 func TestSeedsRepeat(t *testing.T) {
 	t.Parallel()
-	if sandboxtest.WithQuirks() {
-		t.Skip("with all quirks together, the calls of two runs differ")
-	}
 	for n := range uint64(3) {
 		var traces []uint64
 		for range 2 {
