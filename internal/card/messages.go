@@ -100,10 +100,14 @@ func notProvenGone(card model, unproven *session.NotGoneError) diag.Diagnostic {
 	if unproven.Unlisted {
 		sign = "The lists of cards do not show it"
 	}
-	if !unproven.Foreign {
-		return diag.NewErrorDiagnostic("This API key cannot see "+card.name(),
+	switch title := "This API key cannot see " + card.name(); {
+	case !unproven.Foreign && unproven.Told:
+		return diag.NewErrorDiagnostic(title, "")
+	case !unproven.Foreign:
+		return diag.NewErrorDiagnostic(title,
 			sign+", which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+
-				"Try again in a few minutes; check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card. If the card is gone for certain, remove it with terraform state rm.")
+				"Try again in a few minutes; check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card. If the card is gone for certain, remove it with terraform state rm. "+
+				"Other cards of which the same is true are named in a line each.")
 	}
 	what, todo := "the API key belongs to another account", "Check that the key (VCARD_API_KEY) and base_url are those of the account that owns the cards. If they are gone for certain, remove them with terraform state rm."
 	if unproven.Sandbox != nil {

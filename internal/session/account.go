@@ -54,7 +54,7 @@ type NotGoneError struct {
 	Reason   string
 	Sandbox  *Sandbox // the embedded service, when its file is another than the card's
 	Foreign  bool     // the account, or the file, is not the card's
-	Told     bool     // so it is for another card, which was the first
+	Told     bool     // the reason was another card's before
 	Unlisted bool     // the card was not asked for, because lists lack it
 }
 
@@ -82,7 +82,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 		s.tracked.Delete(id)
 		return nil
 	case listed:
-		return &NotGoneError{Reason: "The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD."}
+		return s.notGone("The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD.")
 	}
 	account, err := s.Account(ctx)
 	same := err == nil && account.Same(known)
@@ -109,16 +109,16 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	case s.Sandbox != nil && !same && err == nil:
 		return s.notTheOwner()
 	case same:
-		return &NotGoneError{Reason: "The API key sees none of the other cards in this state either."}
+		return s.notGone("The API key sees none of the other cards in this state either.")
 	case err != nil:
 		return err
 	case !recorded:
-		return &NotGoneError{Reason: "Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account."}
+		return s.notGone("Which account owns the card was never recorded, so nothing tells whether it is gone or belongs to another account.")
 	default:
 		return s.notTheOwner()
 	}
 	if s.IsNew(created) {
-		return &NotGoneError{Reason: "It was issued only minutes ago, and the service may not show it everywhere yet."}
+		return s.notGone("It was issued only minutes ago, and the service may not show it everywhere yet.")
 	}
 	s.tracked.Delete(id)
 	return nil
@@ -126,11 +126,19 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 
 // notTheOwner notes and says that this is not the account of a card.
 func (s *Session) notTheOwner() *NotGoneError {
-	foreign := &NotGoneError{Foreign: true, Told: s.foreign.Swap(true), Sandbox: s.Sandbox}
-	if foreign.Reason = "The API key belongs to another account than the one that owned the card when Terraform last saw it."; s.Sandbox != nil {
-		foreign.Reason = s.Sandbox.notTheCards()
+	s.foreign.Store(true)
+	reason := "The API key belongs to another account than the one that owned the card when Terraform last saw it."
+	if s.Sandbox != nil {
+		reason = s.Sandbox.notTheCards()
 	}
+	foreign := s.notGone(reason)
+	foreign.Foreign, foreign.Sandbox = true, s.Sandbox
 	return foreign
+}
+
+func (s *Session) notGone(reason string) *NotGoneError {
+	_, told := s.reasons.LoadOrStore(reason, true)
+	return &NotGoneError{Reason: reason, Told: told}
 }
 
 // CheckOwner returns a *NotGoneError for a card that need not be asked for: lists
