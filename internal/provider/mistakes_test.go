@@ -61,7 +61,7 @@ func words() []mistake {
 	return []mistake{
 		{`label = "ads\n"`, cardWith(`label = "ads\n"`), `label must be one line, without control characters, got "ads\n"`},
 		{`label = " ads"`, cardWith(`label = " ads"`), warns + "Spaces around the label " + `label is " ads". The service may leave the spaces out`},
-		{`label = ""`, cardWith(`label = ""`), "Error: Not a label label must have 1 to 64 characters, got 0."},
+		{`label = ""`, cardWith(`label = ""`), "Error: Not a label " + "label must have 1 to 64 characters, got 0."},
 		{"label of 65 characters", cardWith(`label = "` + strings.Repeat("a", 65) + `"`), "label must have 1 to 64 characters, got 65. substr(…, 0, 64) cuts what is longer."},
 		{"two cards with one label", cardWith(`label = "ads"`) + twice, warns + `Several new cards are labelled "ads"`},
 		{`allowed_categories = ["Advertising"]`, cardWith(`allowed_categories = ["Advertising"]`), warns + `A category is not written as the service writes them allowed_categories has "Advertising"`},
@@ -75,7 +75,7 @@ func words() []mistake {
 		{`max_results = 2.5`, "data \"vcard_transactions\" \"t\" {\n  max_results = 2.5\n}\n", "max_results must be a whole number between 1 and 10000, got 2.5"},
 		{`secret_wo_version = 1.1`, hookWith("secret_wo = \"abc\"\nsecret_wo_version = 1.1"), "secret_wo_version must be a whole number, got 1.1"},
 		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n", `Error: Not one of the words status must be "active", "frozen" or "terminated", got "lost".`},
-		{`data vcard_card id = "crd_123"`, "data \"vcard_card\" \"c\" {\n  id = \"crd_123\"\n}\n", `Error: Not a card id id must be a card id, of the form card_…, got "crd_123". The dashboard and the data source vcard_cards show them.`},
+		{`data vcard_card id = "crd_123"`, "data \"vcard_card\" \"c\" {\n  id = \"crd_123\"\n}\n", "Error: Not a card id " + `id must be a card id, of the form card_…, got "crd_123". The dashboard and the data source vcard_cards show them.`},
 		{`card_id = "crd_123"`, "data \"vcard_transactions\" \"t\" {\n  card_id = \"crd_123\"\n}\n", `card_id must be a card id, of the form card_…, got "crd_123"`},
 		{"data vcard_card without id and label", "data \"vcard_card\" \"c\" {\n}\n", "Error: Either id or label Set one of the two: id for a card"},
 		{"data vcard_card with id and label", "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"ads\"\n}\n", "Error: Either id or label"},
