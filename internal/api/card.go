@@ -77,6 +77,19 @@ func cardPath(id, action string) (string, error) {
 	return "/cards/" + url.PathEscape(id) + action, nil
 }
 
+// decodeCard reads a response about one card, and guards against one about another.
+func decodeCard[T any](body []byte, id string, into *T, required ...string) error {
+	*into = *new(T)
+	if err := decodeObject(body, into, required...); err != nil {
+		return err
+	}
+	var its struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(body, &its) // an object, as was found
+	return sameCard(id, its.ID)
+}
+
 // sameCard guards against a response about another card.
 func sameCard(requested, received string) error {
 	if requested != received {

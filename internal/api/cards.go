@@ -78,11 +78,7 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	err = c.read(ctx, &call{
 		card: id, operation: "read card " + id, method: http.MethodGet, path: path,
 		accept: func(body []byte) error {
-			card = CardSummary{}
-			if err := decodeObject(body, &card, requiredOfCard()...); err != nil {
-				return err
-			}
-			if err := sameCard(id, card.ID); err != nil {
+			if err := decodeCard(body, id, &card, requiredOfCard()...); err != nil {
 				return err
 			}
 			if !c.recent.shows(card, c.clock.Now(), c.serviceTime()) {
@@ -131,10 +127,7 @@ func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error
 		card: id, operation: "read the details of card " + id, method: http.MethodGet, path: path,
 		budget: ratelimit.Details, secret: true,
 		accept: func(body []byte) error {
-			if err := decodeObject(body, &details, "id", "pan", "cvv", "exp_month", "exp_year"); err != nil {
-				return err
-			}
-			return sameCard(id, details.ID)
+			return decodeCard(body, id, &details, "id", "pan", "cvv", "exp_month", "exp_year")
 		},
 	})
 	if err != nil {

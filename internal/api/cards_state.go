@@ -58,7 +58,7 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 	var state CardState
 	set := &call{
 		card: id, operation: verb + " card " + id, method: http.MethodPost, path: path,
-		accept: func(body []byte) error { return decodeCardState(body, id, &state) },
+		accept: func(body []byte) error { return decodeCard(body, id, &state, "id", "status", "balance") },
 	}
 	alreadyApplied := func(ctx context.Context) outcome {
 		card, err := c.GetCard(ctx, id)
@@ -111,11 +111,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	terminate := &call{
 		card: id, operation: "terminate card " + id, method: http.MethodDelete, path: path,
 		accept: func(body []byte) error {
-			result = Termination{}
-			if err := decodeObject(body, &result, "id", "status", "returned_to_wallet"); err != nil {
-				return err
-			}
-			return sameCard(id, result.ID)
+			return decodeCard(body, id, &result, "id", "status", "returned_to_wallet")
 		},
 	}
 	verify := func(ctx context.Context) outcome {
@@ -140,12 +136,4 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	}
 	result.Delay = how.delay
 	return result, nil
-}
-
-func decodeCardState(body []byte, id string, into *CardState) error {
-	*into = CardState{}
-	if err := decodeObject(body, into, "id", "status", "balance"); err != nil {
-		return err
-	}
-	return sameCard(id, into.ID)
 }

@@ -13,25 +13,20 @@ import (
 // Client talks to the service as one account. It is safe for concurrent use;
 // its limits and what it has lately written are shared by all calls.
 type Client struct {
-	base          string
-	transport     http.RoundTripper
-	header        func(http.Header) // a closure, so that printing a client shows no key
-	scrub         scrubber
-	clock         Clock
-	observe       func(context.Context, Exchange)
-	limits        *ratelimit.Limiter
-	requestTime   time.Duration
-	operationTime time.Duration
-	commitWait    time.Duration
-	maxRetries    int
-	keysHonoured  bool
-	tellsTime     atomic.Bool
-	ahead         atomic.Int64 // by how many nanoseconds the service's clock is ahead, where it tells its time
-	written       atomic.Bool
-	breaker       *breaker
-	cardLocks     *lockTable
-	issues        *issueTracker
-	recent        recent
+	config    Config // without the key
+	base      string
+	transport http.RoundTripper
+	header    func(http.Header) // a closure, so that printing a client shows no key
+	scrub     scrubber
+	clock     Clock
+	limits    *ratelimit.Limiter
+	tellsTime atomic.Bool
+	ahead     atomic.Int64 // by how many nanoseconds the service's clock is ahead, where it tells its time
+	written   atomic.Bool
+	breaker   breaker
+	cardLocks lockTable
+	issues    issueTracker
+	recent    recent
 	// transactionForm is how the service has last answered a list of transactions.
 	transactionForm atomic.Int32
 }
@@ -47,7 +42,9 @@ func New(config Config) (*Client, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
+	config.APIKey = ""
 	return &Client{
+		config:    config,
 		base:      base,
 		transport: transportFor(config.Transport),
 		header: func(h http.Header) {
@@ -55,18 +52,10 @@ func New(config Config) (*Client, error) {
 			h.Set("Accept", "application/json")
 			h.Set("User-Agent", config.UserAgent)
 		},
-		scrub:         newScrubber(key),
-		clock:         config.Clock,
-		observe:       config.Observe,
-		limits:        ratelimit.New(config.Clock, config.Limits),
-		requestTime:   config.RequestTimeout,
-		operationTime: config.OperationTimeout,
-		commitWait:    config.CommitWait,
-		maxRetries:    config.MaxRetries,
-		keysHonoured:  config.KeysHonoured,
-		breaker:       &breaker{clock: config.Clock},
-		cardLocks:     newLockTable(),
-		issues:        newIssueTracker(),
+		scrub:   newScrubber(key),
+		clock:   config.Clock,
+		limits:  ratelimit.New(config.Clock, config.Limits),
+		breaker: breaker{clock: config.Clock},
 	}, nil
 }
 
@@ -80,7 +69,7 @@ func (c *Client) HasWritten() bool { return c.written.Load() }
 func (c *Client) CreatesPerMinute() int { return c.limits.PerMinute(ratelimit.Creates) }
 
 // KeysHonoured reports whether the service is known to honour idempotency keys.
-func (c *Client) KeysHonoured() bool { return c.keysHonoured }
+func (c *Client) KeysHonoured() bool { return c.config.KeysHonoured }
 
 // String names the service and not the key.
 func (c *Client) String() string { return "client of " + c.base }
@@ -88,7 +77,7 @@ func (c *Client) String() string { return "client of " + c.base }
 // deadline is when the own time of a call that begins now is over, by the
 // client's clock.
 func (c *Client) deadline(ctx context.Context) time.Time {
-	left := c.operationTime
+	left := c.config.OperationTimeout
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end))
 	}

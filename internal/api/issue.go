@@ -72,7 +72,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
 	}
 	defer reconciliation.leave()
-	detached, end := withGrace(verifying(ctx), 2*c.requestTime+c.commitWait)
+	detached, end := withGrace(verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
 	defer end()
 
 	for keys := 0; ; keys++ {
@@ -95,11 +95,11 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			return issuance, nil
 		case c.recent.claim(card.CardListItem, c.clock.Now()):
 			issuance := Issuance{Card: card, Delay: how.delay}
-			if how.uncertain && !c.keysHonoured {
+			if how.uncertain && !c.config.KeysHonoured {
 				issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
 			}
 			return issuance, nil
-		case keys == c.maxRetries:
+		case keys == c.config.MaxRetries:
 			return Issuance{}, fmt.Errorf("%s: the service has responded with card %s, which was issued for another request, again and again; nothing else is known to be issued", operation, card.ID)
 		}
 		// The response was for a card that another call has found and taken for its

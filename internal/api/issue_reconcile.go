@@ -5,10 +5,57 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
+
+// issueTracker knows what this process has issued and what was there before, so
+// that a card whose response was lost can be told from every other.
+type issueTracker struct {
+	locks lockTable
+
+	mu         sync.Mutex
+	baselines  map[string]*baseline // by BIN
+	unresolved []*issueReconciliation
+}
+
+// baseline is the newest page of a BIN before the process's first issuance on it.
+type baseline struct {
+	ids  map[string]bool
+	full bool // there are more cards than these
+}
+
+// baselineOf reads the baseline of a BIN once.
+func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*baseline, error) {
+	release, err := t.locks.acquire(ctx, "bin "+bin, exclusive)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	t.mu.Lock()
+	known := t.baselines[bin]
+	t.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	page, err := c.ListCards(ctx, CardFilter{BinID: bin}, Page{Number: 1, PerPage: MaxPerPage})
+	if err != nil {
+		return nil, err
+	}
+	known = &baseline{ids: map[string]bool{}, full: page.Total == nil && len(page.Data) > 0 || page.Total != nil && *page.Total > len(page.Data)}
+	for _, card := range page.Data {
+		known.ids[card.ID] = true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.baselines == nil {
+		t.baselines = map[string]*baseline{}
+	}
+	t.baselines[bin] = known
+	return known, nil
+}
 
 // issueReconciliation finds the card of one issuance whose response was lost.
 // Issuances of which the cards would look the same in a list send side by side,
@@ -54,12 +101,9 @@ func (r *issueReconciliation) beExclusive(ctx context.Context) error {
 	if r.exclusive {
 		return nil
 	}
-	t := r.client.issues
+	t := &r.client.issues
 	t.mu.Lock()
-	if t.unresolved[r.fingerprint()] == nil {
-		t.unresolved[r.fingerprint()] = map[*issueReconciliation]struct{}{}
-	}
-	t.unresolved[r.fingerprint()][r] = struct{}{}
+	t.unresolved = append(t.unresolved, r)
 	t.mu.Unlock()
 
 	r.release()
@@ -79,13 +123,10 @@ func (r *issueReconciliation) leave() {
 	if r.undecided {
 		return
 	}
-	t := r.client.issues
+	t := &r.client.issues
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.unresolved[r.fingerprint()], r)
-	if len(t.unresolved[r.fingerprint()]) == 0 {
-		delete(t.unresolved, r.fingerprint())
-	}
+	t.unresolved = slices.DeleteFunc(t.unresolved, func(other *issueReconciliation) bool { return other == r })
 }
 
 // verify claims the card for this issuance when it is certain. Among several
@@ -96,7 +137,7 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		return outcome{undecided, err}
 	}
 	var cards []CardListItem
-	for waited := r.client.commitWait; ; waited += lookAgainAfter {
+	for waited := r.client.config.CommitWait; ; waited += lookAgainAfter {
 		var err error
 		if cards, err = r.unclaimed(ctx); err != nil {
 			return outcome{undecided, err}
@@ -146,12 +187,12 @@ func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListI
 // rivals counts the other unresolved issuances of this fingerprint, with the
 // same body and with another.
 func (r *issueReconciliation) rivals() (equal, others int) {
-	t := r.client.issues
+	t := &r.client.issues
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for rival := range t.unresolved[r.fingerprint()] {
+	for _, rival := range t.unresolved {
 		switch {
-		case rival == r:
+		case rival == r, rival.fingerprint() != r.fingerprint():
 		case rival.body == r.body:
 			equal++
 		default:
@@ -199,7 +240,7 @@ func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []Ca
 	if equal, others := r.rivals(); attempts < 2 || equal+others > 0 {
 		return nil
 	}
-	if r.client.clock.Wait(ctx, r.client.commitWait) != nil {
+	if r.client.clock.Wait(ctx, r.client.config.CommitWait) != nil {
 		return nil
 	}
 	cards, err := r.unclaimed(ctx)

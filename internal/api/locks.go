@@ -26,13 +26,14 @@ type namedLock struct {
 	users int
 }
 
-func newLockTable() *lockTable { return &lockTable{locks: map[string]*namedLock{}} }
-
 // acquire returns the function that gives the lock back.
 func (t *lockTable) acquire(ctx context.Context, name string, weight int64) (func(), error) {
 	t.mu.Lock()
 	lock := t.locks[name]
 	if lock == nil {
+		if t.locks == nil {
+			t.locks = map[string]*namedLock{}
+		}
 		lock = &namedLock{Weighted: semaphore.NewWeighted(exclusive)}
 		t.locks[name] = lock
 	}

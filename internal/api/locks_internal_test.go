@@ -8,7 +8,7 @@ import (
 
 func TestLocksThatNobodyUsesAreForgotten(t *testing.T) {
 	t.Parallel()
-	table := newLockTable()
+	table := lockTable{}
 	release, err := table.acquire(t.Context(), "card_1", exclusive)
 	if err != nil {
 		t.Fatal(err)

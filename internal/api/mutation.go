@@ -51,7 +51,7 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 	begun := c.breaker.begin()
 	c.written.Store(true)
 	// After an interruption there is time for the attempt, the wait and the verification.
-	detached, end := withGrace(verifying(ctx), 2*c.requestTime+c.commitWait)
+	detached, end := withGrace(verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
 	defer end()
 	r := &mutationRun{
 		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
@@ -122,7 +122,7 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 		return r.followNotProcessed(f)
 	}
 	r.waiting = r.detached
-	if r.client.keysHonoured && f.meaning != refused && f.meaning != keyRefused {
+	if r.client.config.KeysHonoured && f.meaning != refused && f.meaning != keyRefused {
 		r.uncertain = true
 		return r.followHonoured(f)
 	}
@@ -168,10 +168,10 @@ func (r *mutationRun) givesUpAsking(f *failure) bool {
 	switch {
 	case f.permanent, r.client.clock.Now().After(r.deadline), r.pausedTooLong():
 		return true
-	case r.retries < r.client.maxRetries:
+	case r.retries < r.client.config.MaxRetries:
 		return false
 	}
-	return r.client.maxRetries == 0 || unusable || asked >= longestTrying
+	return r.client.config.MaxRetries == 0 || unusable || asked >= longestTrying
 }
 
 // followNotProcessed follows an attempt that certainly changed nothing, after
@@ -183,7 +183,7 @@ func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
 	if f.notShown && r.client.clock.Wait(r.ctx, shownAgainAfter) == nil {
 		return true, nil
 	}
-	if f.meaning != notSent || f.permanent || r.retries == r.client.maxRetries {
+	if f.meaning != notSent || f.permanent || r.retries == r.client.config.MaxRetries {
 		return false, f.err
 	}
 	r.retries++
@@ -211,11 +211,11 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 			return false, f.afterLostResponse()
 		}
 		return false, r.undecided(f.err)
-	case r.ctx.Err() != nil, r.retries == r.client.maxRetries, r.pausedTooLong():
+	case r.ctx.Err() != nil, r.retries == r.client.config.MaxRetries, r.pausedTooLong():
 		if r.mutation.verify == nil {
 			return false, r.undecided(f.err)
 		}
-		return false, r.undecided(fmt.Errorf("%w; when it was last verified, %s after the last attempt, it had not taken effect", f.err, r.client.commitWait))
+		return false, r.undecided(fmt.Errorf("%w; when it was last verified, %s after the last attempt, it had not taken effect", f.err, r.client.config.CommitWait))
 	}
 	if f.meaning != rateLimited {
 		r.retries++
@@ -225,7 +225,7 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 
 func (r *mutationRun) waitAndVerify(f *failure) outcome {
 	if f.meaning != rateLimited { // the pause waits too
-		if err := r.client.clock.Wait(r.detached, r.client.commitWait); err != nil {
+		if err := r.client.clock.Wait(r.detached, r.client.config.CommitWait); err != nil {
 			return outcome{undecided, err}
 		}
 	}

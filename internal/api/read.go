@@ -86,9 +86,9 @@ func (c *Client) maxRetriesAfter(ctx context.Context, by begun, f *failure) int 
 		return 0
 	}
 	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.mustRead(ctx) {
-		return min(c.maxRetries, mostRefusedConnections)
+		return min(c.config.MaxRetries, mostRefusedConnections)
 	}
-	return c.maxRetries
+	return c.config.MaxRetries
 }
 
 type verifyingKey struct{}

@@ -43,8 +43,8 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	sent := c.clock.Now()
 	status, header, body, err := c.send(a)
 	c.limits.Release(a.budget)
-	if c.observe != nil {
-		c.observe(ctx, Exchange{
+	if c.config.Observe != nil {
+		c.config.Observe(ctx, Exchange{
 			Method: a.method, Path: a.path, Status: status, Attempt: a.number,
 			Waited: sent.Sub(began), Took: c.clock.Now().Sub(sent),
 		})
@@ -80,7 +80,7 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 
 // send returns an error when no whole response came.
 func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
-	ctx, cancel := context.WithTimeout(a.sending, c.requestTime)
+	ctx, cancel := context.WithTimeout(a.sending, c.config.RequestTimeout)
 	defer cancel()
 	var dialing, connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{

@@ -115,7 +115,7 @@ func (t Transaction) event() reconcile.Event {
 
 // look reads a card until it can be decided about a movement, or the wait is over.
 func (c *Client) look(ctx context.Context, moment reconcile.Moment, m Movement, since *reconcile.Anchor, answered *usd.Amount) (sight, error) {
-	patience := c.commitWait
+	patience := c.config.CommitWait
 	if moment == reconcile.AnswerLost || moment == reconcile.WhilePending {
 		patience = 3 * lookAgainAfter
 	}
@@ -161,6 +161,6 @@ func (c *Client) decide(moment reconcile.Moment, m Movement, since *reconcile.An
 		before := explain(m.Record.Anchor)
 		e.With, e.Without = before.With, before.Without
 	}
-	seen.decision = reconcile.Decide(moment, e, m.Movement, reconcile.Policy{KeysHonoured: c.keysHonoured, Waited: waited})
+	seen.decision = reconcile.Decide(moment, e, m.Movement, reconcile.Policy{KeysHonoured: c.config.KeysHonoured, Waited: waited})
 	return seen
 }

@@ -79,8 +79,8 @@ func (c *Client) lookFirst(ctx context.Context, m Movement) (sight, error) {
 // letCommit gives a request that was sent a moment ago, perhaps by another
 // process, its time.
 func (c *Client) letCommit(ctx context.Context, p reconcile.Pending) error {
-	if left := c.commitWait - c.clock.Now().Sub(p.SentAt); left > 0 {
-		return c.clock.Wait(ctx, min(left, c.commitWait))
+	if left := c.config.CommitWait - c.clock.Now().Sub(p.SentAt); left > 0 {
+		return c.clock.Wait(ctx, min(left, c.config.CommitWait))
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (t *transferRun) send(ctx context.Context) error {
 		return outcome{undecided, t.untold(t.since, after)}
 	}
 	how, err := t.client.mutate(ctx, &mutation{kind: MutationMove, call: move, key: t.key, verify: verify, uncertain: t.since != t.fresh})
-	ctx, end := withGrace(ctx, 2*t.client.requestTime+t.client.commitWait)
+	ctx, end := withGrace(ctx, 2*t.client.config.RequestTimeout+t.client.config.CommitWait)
 	defer end()
 	t.Delay, t.attempts = how.delay, how.attempts
 	switch {

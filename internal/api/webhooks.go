@@ -67,7 +67,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 	if err != nil {
 		return Registration{}, err
 	}
-	return Registration{Webhook: webhook, MayHaveDuplicate: how.uncertain && !c.keysHonoured, Delay: how.delay}, nil
+	return Registration{Webhook: webhook, MayHaveDuplicate: how.uncertain && !c.config.KeysHonoured, Delay: how.delay}, nil
 }
 
 // secretsOf lists what nobody but the service may read of a request: the signing
