@@ -37,10 +37,10 @@ type Transfer struct {
 	// MadeBefore says that the card shows the movement to have been made before
 	// this call: by a run that was cut off, as a rule.
 	MadeBefore bool
-	// Unexplained is what had come to the card (above zero) or gone from it before
+	// LeftOver is what had come to the card (above zero) or gone from it before
 	// this call and is named; Ignored is what could not be read.
-	Unexplained usd.Amount
-	Ignored     string
+	LeftOver usd.Amount
+	Ignored  string
 	// Excess is what the service moved beyond what was asked, in either direction.
 	Excess usd.Amount
 	// Delay is set when the call took long, or lost a response.

@@ -182,7 +182,7 @@ func TestOddTransactionsNeverStopMoney(t *testing.T) {
 			if err != nil || moved.CardBalance != 115*usd.Dollar || len(service.keys()) != 1 {
 				t.Errorf("%+v, %v after %d requests", moved, err, len(service.keys()))
 			}
-			if isNamed := moved.Ignored != "" && moved.Unexplained == -5*usd.Dollar; isNamed != test.unreadable || service.clock.total() > 30*time.Second {
+			if isNamed := moved.Ignored != "" && moved.LeftOver == -5*usd.Dollar; isNamed != test.unreadable || service.clock.total() > 30*time.Second {
 				t.Errorf("%+v after %s", moved, service.clock.total())
 			}
 		})

@@ -147,7 +147,7 @@ func (t *transferRun) refuse() (madeBefore bool, err error) {
 		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: e.Left, Unread: e.Hidden}
 	case reconcile.Send, reconcile.SendKey:
 		if e.Anchored && e.Without == reconcile.Unexplained {
-			t.Unexplained = e.Left
+			t.LeftOver = e.Left
 		}
 		t.Ignored = e.Ignored
 		return false, nil
@@ -257,7 +257,7 @@ func (t *transferRun) moved(seen sight) {
 	isNew := e.With != reconcile.Unexplained && seen.since == t.fresh
 	t.MadeBefore = !isNew && t.Excess == 0 && !t.Recovered
 	if !isNew && t.Excess == 0 { // what came was this movement
-		t.Unexplained = 0
+		t.LeftOver = 0
 	}
 	switch {
 	case t.Movement.Record == nil:

@@ -151,7 +151,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 					if kindOf(err) != test.fails || isStopped || after.Text(card.ID) != record.Text(card.ID) {
 						t.Errorf("%v, and remembered %+v of %+v", err, after, record)
 					}
-				case err != nil || transfer.MadeBefore != test.madeBefore || transfer.Unexplained != test.unexplained || transfer.CardBalance != card.Balance || transfer.Excess != 0:
+				case err != nil || transfer.MadeBefore != test.madeBefore || transfer.LeftOver != test.unexplained || transfer.CardBalance != card.Balance || transfer.Excess != 0:
 					t.Errorf("%+v, %v", transfer, err)
 				case after.Token == record.Token || after.Anchor.Balance != card.Balance || after.Pending != nil:
 					t.Errorf("remembered %+v of %+v", after, record)
@@ -301,7 +301,7 @@ func TestPauseWhereTheKeyDecides(t *testing.T) {
 	}
 	service.faults = []fault{{commit: never, response: "429"}}
 	again, err := client.Move(t.Context(), move(card.ID, step, record))
-	if err != nil || !again.MadeBefore || again.Delay != nil || again.Unexplained != 0 || card.Balance != start+step || len(service.keys()) != 3 {
+	if err != nil || !again.MadeBefore || again.Delay != nil || again.LeftOver != 0 || card.Balance != start+step || len(service.keys()) != 3 {
 		t.Errorf("%+v, %v, and the card holds %s", again, err, card.Balance)
 	}
 }
@@ -383,7 +383,7 @@ func TestOwnMovementsAreExpected(t *testing.T) {
 				t.Fatal(own, err)
 			}
 			transfer, err := between(service, card, client, record)
-			if err != nil || transfer.Unexplained != 0 || transfer.Record.Anchor.Balance != card.Balance {
+			if err != nil || transfer.LeftOver != 0 || transfer.Record.Anchor.Balance != card.Balance {
 				t.Fatalf("%+v, %v, and the card holds %s", transfer, err, card.Balance)
 			}
 			later(t, service, time.Minute)

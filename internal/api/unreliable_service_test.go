@@ -62,7 +62,7 @@ func TestPurchaseListedWhileLookingAgain(t *testing.T) {
 		service.give(card, 40*usd.Dollar)
 	}}
 	transfer, err := service.client(t, on(clock)).Move(t.Context(), move(card.ID, -40*usd.Dollar, record))
-	if err != nil || transfer.MadeBefore || transfer.Unexplained != 0 || card.Balance != start-80*usd.Dollar {
+	if err != nil || transfer.MadeBefore || transfer.LeftOver != 0 || card.Balance != start-80*usd.Dollar {
 		t.Errorf("%+v, %v, and the card holds %s", transfer, err, card.Balance)
 	}
 }

@@ -101,7 +101,7 @@ func madeBefore(card model, operation string, m reconcile.Movement, transfer api
 func unexplainedMoney(card model, transfer api.Transfer) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Money moved on a card without Terraform",
 		fmt.Sprintf("Since Terraform last moved money on %s, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+
-			"The planned movement was made all the same, and the card holds %s USD now.", card.name(), cameOrWent(transfer.Unexplained), transfer.CardBalance))
+			"The planned movement was made all the same, and the card holds %s USD now.", card.name(), cameOrWent(transfer.LeftOver), transfer.CardBalance))
 }
 
 func ignoredMoney(card model, transfer api.Transfer) diag.Diagnostic {

@@ -101,7 +101,7 @@ func (u *update) moved(operation string, m reconcile.Movement, transfer api.Tran
 	switch {
 	case transfer.MadeBefore:
 		diags.Append(madeBefore(u.before, operation, m, transfer))
-	case transfer.Unexplained != 0:
+	case transfer.LeftOver != 0:
 		diags.Append(unexplainedMoney(u.before, transfer))
 	case transfer.Ignored != "":
 		diags.Append(ignoredMoney(u.before, transfer))

@@ -209,7 +209,7 @@ func (l *life) apply(faulty bool) {
 	}
 	_, isUndecided := errors.AsType[*api.UndecidedError](err)
 	_, isStopped := errors.AsType[*api.StoppedError](err)
-	l.spoke = l.spoke || isUndecided || isStopped || transfer.MadeBefore || transfer.Unexplained != 0 || transfer.Excess != 0
+	l.spoke = l.spoke || isUndecided || isStopped || transfer.MadeBefore || transfer.LeftOver != 0 || transfer.Excess != 0
 	if l.record = transfer.Record; err == nil {
 		l.amount = l.wanted
 	}
