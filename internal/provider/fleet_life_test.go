@@ -117,7 +117,7 @@ func (f *adFleet) handsOn() {
 	f.applies("Somebody terminated a card: as the configuration says", `issue campaigns["retargeting"]`)
 
 	id := f.s.Issue("200", `"label":"podcasts"`)
-	f.edit("campaigns.csv", "newsletter,75", "podcasts,200,,\nnewsletter,75")
+	f.edit("campaigns.csv", "newsletter,75", "podcasts,200,,,podcasts\nnewsletter,75")
 	f.plans("Somebody issued a card: a plan without an import", `
 	issue campaigns["podcasts"]
 	warning: Live cards have labels of cards that this plan issues: card_…`)
@@ -181,7 +181,7 @@ module "agency" {
   providers = { vcard = vcard.agency }
 
   campaigns = [
-    { campaign = "launch", load = "500", top_up_below = "", top_up_to = "" },
+    { campaign = "launch", load = "500", top_up_below = "", top_up_to = "", label = "launch" },
   ]
 }
 `, agency))

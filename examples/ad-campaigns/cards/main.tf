@@ -20,7 +20,7 @@ resource "vcard_card" "campaign" {
   for_each = local.campaigns
 
   bin_id             = data.vcard_bins.ads.ids[0]
-  label              = each.key
+  label              = each.value.label
   amount             = tonumber(each.value.load)
   allowed_categories = ["advertising"]
   frozen             = contains(var.paused, each.key)
@@ -33,8 +33,6 @@ resource "vcard_card" "campaign" {
   lifecycle {
     # The service may refuse a card: the old one goes when the new one is there.
     create_before_destroy = true
-    # A renamed campaign (with a moved block) keeps its card, and so its label.
-    ignore_changes = [label]
   }
 }
 

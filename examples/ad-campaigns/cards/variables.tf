@@ -1,10 +1,11 @@
 variable "campaigns" {
-  description = "Rows with campaign, load, top_up_below and top_up_to, as a CSV file has them; an empty top_up_below means no top-up."
+  description = "Rows with campaign, load, top_up_below, top_up_to and label, as a CSV file has them; an empty top_up_below means no top-up. The label stays when a campaign is renamed."
   type = list(object({
     campaign     = string
     load         = string
     top_up_below = string
     top_up_to    = string
+    label        = string
   }))
 }
 
