@@ -225,4 +225,7 @@ func TestKilledWhileReplacingACard(t *testing.T) {
 	printsNot(t, w.Must("plan", "-no-color", "-out=saved"), "Live cards")
 	prints(t, w.Must("apply", "-no-color", "saved"), "in an apply with create_before_destroy the old card, which is terminated next")
 	serviceHolds(t, s, "active", 60*usd.Dollar, 9937*usd.Dollar)
+
+	w.Must("taint", "vcard_card.test") // which is planned as a new card, and without a refresh
+	printsNot(t, w.Must("plan", "-no-color", "-refresh=false"), "Live cards")
 }
