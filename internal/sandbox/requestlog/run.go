@@ -31,7 +31,7 @@ func (r *Run) Took() time.Duration { return r.Ended.Sub(r.Begun) }
 
 // Deeds are what a run may have done, in the order in which they are told.
 func Deeds() []string {
-	return []string{"issued", "funded", "withdrawn", "frozen", "unfrozen", "terminated", "endpoints registered"}
+	return []string{"issued", "funded", "withdrawn", "frozen", "unfrozen", "terminated", "registered"}
 }
 
 // runName matches the part of a User-Agent that names the run.
@@ -55,7 +55,7 @@ func (e *Entry) deed() string {
 	case e.Method == http.MethodPost && e.Path == "/cards":
 		return "issued"
 	case e.Method == http.MethodPost && e.Path == "/webhooks":
-		return "endpoints registered"
+		return "registered"
 	case e.Method == http.MethodDelete && cards:
 		return "terminated"
 	case e.Method == http.MethodPost && cards:
