@@ -13,7 +13,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 name=terraform-provider-vcard
 release=${name}_$version
-largest=$((27 * 1000 * 1000)) # of a binary, in bytes
+largest=$((28 * 1000 * 1000)) # of a binary, in bytes
 unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX TF_LOG
 export CHECKPOINT_DISABLE=1
 
