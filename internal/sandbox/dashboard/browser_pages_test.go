@@ -239,25 +239,6 @@ func (b *tab) tabTo(there string) {
 	b.t.Fatalf("the focus never came to %s", there)
 }
 
-// Every page fits into a narrow window, also where a text cannot be broken, and
-// into 1280 pixels at 200 %.
-func TestBrowserNarrow(t *testing.T) {
-	t.Parallel()
-	s, paths := populated(t)
-	b := openTab(t, s)
-	b.each(paths, func(path string) {
-		for _, width := range []int64{360, 640, 710, 800, 950} {
-			b.run(chromedp.EmulateViewport(width, 740))
-			wide := evaluate[[]string](b, `[...document.querySelectorAll('body *')]
-				.filter(e => e.getBoundingClientRect().right > innerWidth + 0.5 && !e.closest('.unseen, thead, svg'))
-				.map(e => e.tagName + ' ' + e.className + ' ' + e.getBoundingClientRect().right).slice(0, 5)`)
-			if len(wide) > 0 || evaluate[int64](b, "document.scrollingElement.scrollWidth") > width {
-				t.Errorf("%s is wider than %d pixels: %v", path, width, wide)
-			}
-		}
-	})
-}
-
 // each opens the page to log in, then every other one, with everything on it unfolded.
 func (b *tab) each(paths []string, look func(path string)) {
 	b.t.Helper()
@@ -285,21 +266,6 @@ func (b *tab) theme(name string) {
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
-}
-
-// Every text is to be read by WCAG 2 AA, in both themes.
-func TestBrowserContrast(t *testing.T) {
-	t.Parallel()
-	s, paths := populated(t)
-	b := openTab(t, s)
-	b.each(paths, func(path string) {
-		for _, theme := range []string{"light", "dark"} {
-			b.theme(theme)
-			for _, unreadable := range evaluate[[]string](b, unreadableTexts) {
-				t.Errorf("%s, %s: %s", path, theme, unreadable)
-			}
-		}
-	})
 }
 
 // unreadableTexts computes the contrast of every text that is shown.
