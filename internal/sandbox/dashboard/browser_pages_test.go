@@ -190,8 +190,8 @@ func TestBrowserRunsNoForeignText(t *testing.T) {
 	b := openTab(t, s).logIn()
 	for _, path := range []string{"/", "/cards", "/cards/" + card, "/cards?q=%22%3E%3Cscript%3Edocument.title='owned'%3C/script%3E"} {
 		b.open(path)
-		s.Authorize(card, "0.01", "7311").OK(201)
 		version := evaluate[string](b, "version")
+		s.Authorize(card, "0.01", "7311").OK(201)
 		b.await(fmt.Sprintf("version !== %q", version)) // the live update has run
 		if evaluate[bool](b, `document.title === 'owned' || document.querySelector('main img, main script') !== null`) {
 			t.Errorf("%s has run what a caller wrote", path)
