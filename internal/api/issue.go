@@ -80,7 +80,9 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		issue := &call{
 			operation: operation, method: http.MethodPost, path: "/cards", body: body, budget: ratelimit.Creates,
 			accept: func(body []byte) (err error) {
-				card, err = decodeIssuedCard(body)
+				if card, err = decodeIssuedCard(body); err == nil && baseline.ids[card.ID] {
+					err = fmt.Errorf("the response is about card %s, which was issued before", card.ID)
+				}
 				return err
 			},
 		}

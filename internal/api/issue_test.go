@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -140,6 +141,33 @@ func TestIssueCardAndGatewayAfterLostResponse(t *testing.T) {
 	issuance, err := client.IssueCard(t.Context(), request("ads"))
 	if err != nil || issuance.Card.ID != "card_1" || len(service.balances()) != 1 {
 		t.Errorf("%+v, %v, %d cards", issuance, err, len(service.balances()))
+	}
+}
+
+// A response about a card that was there before is an earlier one.
+func TestIssueCardAndEarlierResponse(t *testing.T) {
+	t.Parallel()
+	for _, honoured := range []bool{false, true} {
+		service := newFakeService()
+		old := service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
+		body, err := json.Marshal(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		posts := 0
+		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				if posts++; posts == 1 {
+					respond(http.StatusCreated, string(body))(w, r)
+					return
+				}
+			}
+			service.ServeHTTP(w, r)
+		}), on(service.clock), func(c *api.Config) { c.KeysHonoured = honoured })
+		issuance, err := client.IssueCard(t.Context(), request("ads"))
+		if err != nil || issuance.Card.ID == old.ID || len(service.balances()) != 2 {
+			t.Errorf("keys honoured %t: %+v, %v, %d cards", honoured, issuance, err, len(service.balances()))
+		}
 	}
 }
 

@@ -74,11 +74,13 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	}
 	c := comparison{s.Balance, a.Balance + s.Own, interpret(unpaired(events))}
 	since := s.At.Sub(a.At)
-	e.Anchored, e.Recent = true, since < keysKept && !s.At.IsZero()
+	e.Anchored, e.Recent = true, -atTolerance <= since && since < keysKept
 	e.With, e.Without, e.Left = c.rank(delta), c.rank(0), c.left(delta)
 	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without
 	if e.Without <= HoldReleased { // all has to be thought of
+		released := c.released
 		c.interpretation = interpret(events, nil)
+		c.released = released
 		if with := c.rank(delta); with >= AsSettled {
 			e.With, e.Without = with, c.rank(0)
 		}

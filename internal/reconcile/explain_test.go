@@ -54,7 +54,7 @@ func TestRecent(t *testing.T) {
 	for _, test := range []struct {
 		at   time.Time
 		want bool
-	}{{at, true}, {at.Add(24*time.Hour - 1), true}, {at.Add(24 * time.Hour), false}, {time.Time{}, false}} {
+	}{{at, true}, {at.Add(24*time.Hour - 1), true}, {at.Add(24 * time.Hour), false}, {time.Time{}, false}, {at.Add(-5 * time.Second), true}, {at.Add(-6 * time.Second), false}} {
 		if got := reconcile.Explain(anchor, reconcile.Snapshot{At: test.at}, dollar).Recent; got != test.want {
 			t.Errorf("at %s: recent is %t", test.at, got)
 		}
@@ -123,6 +123,9 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		"a killed withdrawal":                        {since: happenings{give(-60)}, delta: -60, with: holds, left: -60, unknown: made, honours: key},
 		"a killed fund and a purchase":               {since: happenings{give(40), authorize(7)}, delta: 40, with: holds, left: 40, unknown: made, honours: key},
 		"a killed fund, a hold not taken":            {since: happenings{give(40), authorize(7), give(7)}, delta: 40, with: settled, left: 47, unknown: made, honours: key},
+		"a killed fund, a settled purchase of as much": {
+			since: happenings{authorize(40), settle(40, 40), give(40)}, delta: 40, with: holds, left: 40, unknown: made, honours: key,
+		},
 		"a killed fund, a purchase of as much":       {since: happenings{give(40), authorize(40)}, delta: 40, with: holds, without: settled, unknown: stop, honours: key},
 		"a killed fund, a hold released":             {before: happenings{authorize(15)}, since: happenings{give(40), give(15)}, delta: 40, with: released, left: 55, unknown: stop, honours: key},
 		"a hold released":                            {before: happenings{authorize(15)}, since: happenings{give(15)}, delta: 40, without: released, left: 15, unknown: send, honours: send},
