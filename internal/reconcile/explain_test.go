@@ -117,12 +117,12 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		left             usd.Amount // in dollars
 		unknown, honours reconcile.Verdict
 	}{
-		"nothing happened":                           {delta: 40, without: holds, unknown: send, honours: send},
-		"a purchase":                                 {since: happenings{authorize(7)}, delta: 40, without: holds, unknown: send, honours: send},
-		"a killed fund":                              {since: happenings{give(40)}, delta: 40, with: holds, left: 40, unknown: made, honours: key},
-		"a killed withdrawal":                        {since: happenings{give(-60)}, delta: -60, with: holds, left: -60, unknown: made, honours: key},
-		"a killed fund and a purchase":               {since: happenings{give(40), authorize(7)}, delta: 40, with: holds, left: 40, unknown: made, honours: key},
-		"a killed fund, a hold not taken":            {since: happenings{give(40), authorize(7), give(7)}, delta: 40, with: settled, left: 47, unknown: made, honours: key},
+		"nothing happened":                {delta: 40, without: holds, unknown: send, honours: send},
+		"a purchase":                      {since: happenings{authorize(7)}, delta: 40, without: holds, unknown: send, honours: send},
+		"a killed fund":                   {since: happenings{give(40)}, delta: 40, with: holds, left: 40, unknown: made, honours: key},
+		"a killed withdrawal":             {since: happenings{give(-60)}, delta: -60, with: holds, left: -60, unknown: made, honours: key},
+		"a killed fund and a purchase":    {since: happenings{give(40), authorize(7)}, delta: 40, with: holds, left: 40, unknown: made, honours: key},
+		"a killed fund, a hold not taken": {since: happenings{give(40), authorize(7), give(7)}, delta: 40, with: settled, left: 47, unknown: made, honours: key},
 		"a killed fund, a settled purchase of as much": {
 			since: happenings{authorize(40), settle(40, 40), give(40)}, delta: 40, with: holds, left: 40, unknown: made, honours: key,
 		},
