@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
 func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
@@ -39,6 +40,11 @@ func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
 	if err := json.Unmarshal(content, &after); err != nil {
 		t.Fatal(err)
 	}
+	attributes, _ := after.Resources[0].Instances[1]["attributes"].(object)
+	if record, _ := attributes["money_record"].(string); reconcile.ParseRecord("card_b", record).Anchor == nil {
+		t.Errorf("the record %q is not the card's own", record)
+	}
+	delete(attributes, "money_record")
 	want := []object{
 		{"index_key": 0., "private": "cA==", "identity": object{"id": "card_a"}, "attributes": object{"id": "card_a", "amount": 60., "status": "active"}},
 		{"index_key": 1., "private": "cA==", "identity": object{"id": "card_b"}, "attributes": object{

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 //go:embed fleet.tf
@@ -123,9 +126,15 @@ func (s *service) pages(ctx context.Context) (pages int, err error) {
 	return pages, nil
 }
 
+// firstLoad is the default of the variable in fleet.tf.
+const firstLoad = 60 * usd.Dollar
+
 // attributes are those in which a card differs from the others in the state.
 func (c card) attributes() object {
-	own := object{"id": c.ID, "last4": c.Last4, "label": c.Label, "created_at": c.CreatedAt, "expires_at": c.ExpiresAt}
+	own := object{
+		"id": c.ID, "last4": c.Last4, "label": c.Label, "created_at": c.CreatedAt, "expires_at": c.ExpiresAt,
+		"money_record": reconcile.IssuedRecord(firstLoad, time.Now()).Text(c.ID), // another card's counts as lost
+	}
 	if c.frozen {
 		own["status"], own["frozen"] = "frozen", true
 	}
