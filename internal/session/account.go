@@ -61,10 +61,11 @@ type NotGoneError struct {
 func (e *NotGoneError) Error() string { return e.Reason }
 
 // IsNew reports whether a card was issued so recently that the service may not
-// show it yet. The zero time is not known, and old.
+// show it yet, by the service's clock or, where that is not told, by this machine's.
+// The zero time is not known, and old.
 func (s *Session) IsNew(created time.Time) bool {
-	now, tells := s.Client.ServiceTime()
-	return tells && now.Sub(created) < api.HiddenFor
+	now, _ := s.Client.ServiceTime()
+	return now.Sub(created) < api.HiddenFor
 }
 
 // ProveGone returns nil when a card of which the service answered 404 is gone: a

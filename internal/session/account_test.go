@@ -18,11 +18,15 @@ type account struct {
 	addresses []string // nil: they cannot be read
 	cards     map[string]api.CardStatus
 	unlisted  bool // the cards cannot be listed
+	timeless  bool // no response has a Date
 	requests  atomic.Int32
 }
 
 func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.requests.Add(1)
+	if a.timeless {
+		w.Header()["Date"] = nil
+	}
 	entries := []string{}
 	cards := strings.HasSuffix(r.URL.Path, "/cards")
 	switch {
@@ -66,6 +70,7 @@ func TestProveGone(t *testing.T) {
 		listed      cards
 		met         met // others of the state, by their owners
 		unreadable  bool
+		timeless    bool
 		sandbox     *session.Sandbox
 		age         time.Duration // an hour where it is zero
 		says, fails string        // why it is kept; the error where nothing is found out
@@ -90,6 +95,7 @@ func TestProveGone(t *testing.T) {
 			known: others, listed: another, met: met{"card_2": ours}, unreadable: true, fails: "not today",
 		},
 		"issued nine minutes ago":                  {known: ours, age: 9 * time.Minute, says: "only minutes ago"},
+		"issued nine minutes ago, without a Date":  {known: ours, age: 9 * time.Minute, timeless: true, says: "only minutes ago"},
 		"issued eleven minutes ago":                {known: ours, age: 11 * time.Minute},
 		"another sandbox":                          {known: others, sandbox: sandbox, says: "sandbox file /data/sandbox.db is not the one"},
 		"another sandbox, not recorded":            {sandbox: sandbox, says: "sandbox file /data/sandbox.db is not the one"},
@@ -100,7 +106,7 @@ func TestProveGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := &account{addresses: []string{"a", "b"}, cards: test.listed}
+			service := &account{addresses: []string{"a", "b"}, cards: test.listed, timeless: test.timeless}
 			if test.unreadable {
 				service.addresses = nil
 			}
