@@ -20,28 +20,24 @@ const (
 // page, and then its balance.
 func (c *Client) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, CardStatus, error) {
 	var s reconcile.Snapshot
-	if err := c.readEvents(ctx, id, since, &s); err != nil {
-		s.Unclear = "its transactions could not be read: " + err.Error()
-	}
+	c.readEventsOrSayWhyNot(ctx, id, since, &s)
 	status, err := c.readBalance(ctx, id, &s)
 	return s, status, err
 }
 
 // Foresee decides about a movement on a card by its balance as it was read a moment
 // ago and one reading of its transactions, without waiting, for the words of a plan.
-func (c *Client) Foresee(ctx context.Context, m Movement, balance usd.Amount) (reconcile.Explanation, reconcile.Decision, error) {
+func (c *Client) Foresee(ctx context.Context, m Movement, balance usd.Amount) (reconcile.Explanation, reconcile.Decision) {
 	s := reconcile.Snapshot{Balance: balance, At: c.serviceTime()}
 	switch anchor := m.Record.Anchor; {
 	case anchor == nil:
 	case anchor.Balance == balance:
-		return reconcile.Explanation{}, reconcile.Decision{Verdict: reconcile.Send, Reason: reconcile.Explained}, nil
+		return reconcile.Explanation{}, reconcile.Decision{Verdict: reconcile.Send, Reason: reconcile.Explained}
 	default:
-		if err := c.readEvents(ctx, m.CardID, m.Record.Anchor, &s); err != nil {
-			return reconcile.Explanation{}, reconcile.Decision{}, err
-		}
+		c.readEventsOrSayWhyNot(ctx, m.CardID, anchor, &s)
 	}
 	seen := c.decide(reconcile.BeforeSending, m, m.Record.Anchor, s, true)
-	return seen.explanation, seen.decision, nil
+	return seen.explanation, seen.decision
 }
 
 // readBalance reads a snapshot's balance, and leaves its events as they are.
@@ -49,6 +45,12 @@ func (c *Client) readBalance(ctx context.Context, id string, s *reconcile.Snapsh
 	card, err := c.GetCard(ctx, id)
 	s.Balance, s.At = card.Balance, c.serviceTime()
 	return card.Status, err
+}
+
+func (c *Client) readEventsOrSayWhyNot(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) {
+	if err := c.readEvents(ctx, id, since, s); err != nil {
+		s.Unclear = "its transactions could not be read: " + err.Error()
+	}
 }
 
 // readEvents reads pages until one holds an event from before the anchor, or brings
@@ -161,6 +163,7 @@ func (c *Client) decide(moment reconcile.Moment, m Movement, since *reconcile.An
 		before := explain(m.Record.Anchor)
 		e.With, e.Without = before.With, before.Without
 	}
-	seen.decision = reconcile.Decide(moment, e, m.Movement, reconcile.Policy{KeysHonoured: c.config.KeysHonoured, Waited: waited})
+	policy := reconcile.Policy{KeysHonoured: c.config.KeysHonoured, OtherKey: m.Record != nil && !m.Record.HasKey(), Waited: waited}
+	seen.decision = reconcile.Decide(moment, e, m.Movement, policy)
 	return seen
 }

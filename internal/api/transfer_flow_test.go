@@ -289,6 +289,34 @@ func TestMoveThatIsReplayed(t *testing.T) {
 	}
 }
 
+// What the service said that it made is shown after the stop: no later key made it.
+func TestMoveThatIsShownAfterTheStop(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
+	hidden := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			respond(200, fmt.Sprintf(`{"card_id":%q,"card_balance":%s,"wallet_balance":1}`, card.ID, start+step))(w, r)
+			return
+		}
+		service.ServeHTTP(w, r)
+	}), on(service.clock), keysHonoured)
+	stopped, err := hidden.Move(t.Context(), move(card.ID, step, record))
+	if _, ok := errors.AsType[*api.StoppedError](err); !ok {
+		t.Fatal(stopped, err)
+	}
+	service.give(card, step)
+	client := service.client(t, keysHonoured)
+	after, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, stopped.Record)))
+	if err != nil || !after.MadeBefore || card.Balance != start+step || len(service.keys()) != 0 {
+		t.Fatalf("%+v, %v, and the card holds %s", after, err, card.Balance)
+	}
+	if _, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, after.Record))); err != nil || card.Balance != start+2*step {
+		t.Errorf("%v, and the card holds %s", err, card.Balance)
+	}
+}
+
 // The service may ask for patience where only the key tells whether it was made.
 func TestPauseWhereTheKeyDecides(t *testing.T) {
 	t.Parallel()
@@ -450,7 +478,7 @@ func TestForesee(t *testing.T) {
 		"as it was":  {want: reconcile.Decision{Verdict: reconcile.Send, Reason: reconcile.Explained}},
 		"made":       {come: step, calls: 1, want: reconcile.Decision{Verdict: reconcile.Made, Reason: reconcile.LooksMade}},
 		"left over":  {come: 2 * step, calls: 1, want: reconcile.Decision{Verdict: reconcile.Stop, Reason: reconcile.LeftOver}},
-		"unreadable": {come: step, calls: 1, fails: true},
+		"unreadable": {come: step, calls: 1, fails: true, want: reconcile.Decision{Verdict: reconcile.Stop, Reason: reconcile.Unreadable}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -465,9 +493,9 @@ func TestForesee(t *testing.T) {
 				}
 				service.ServeHTTP(w, r)
 			}), on(service.clock))
-			e, d, err := client.Foresee(t.Context(), move(card.ID, step, record), start+test.come)
-			if (err != nil) != test.fails || d != test.want || calls > 0 && !test.fails && e.Balance != start+test.come || calls != test.calls || service.clock.total() != waited {
-				t.Errorf("%+v, %+v, %v after %d calls", e, d, err, calls)
+			e, d := client.Foresee(t.Context(), move(card.ID, step, record), start+test.come)
+			if d != test.want || calls > 0 && e.Balance != start+test.come || calls != test.calls || service.clock.total() != waited {
+				t.Errorf("%+v, %+v after %d calls", e, d, calls)
 			}
 		})
 	}

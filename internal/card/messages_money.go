@@ -62,6 +62,8 @@ func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d recon
 	case mayBeMade(d) && d.Verdict == reconcile.Stop:
 		say("The "+what+" may have been made already", "holds %s USD: since Terraform last moved money on it, %s that no transaction explains for certain. Apply looks again, and if that tells no more it stops once and says what to do.",
 			e.Balance, cameOrWent(cmp.Or(e.Left, m.Delta)))
+	case mayBeMade(d) && d.Verdict == reconcile.SendKey:
+		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply asks under its idempotency key, which the service counts once.", e.Balance)
 	case mayBeMade(d):
 		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply finds out, and does not make it a second time.", e.Balance)
 	case d.Reason == reconcile.RecordLost:

@@ -67,18 +67,16 @@ func (p *planner) foresee(ctx context.Context, t plannedTransfer, movements []re
 		var d reconcile.Decision
 		if reads {
 			movement := api.Movement{Movement: m, CardID: p.state.ID.ValueString(), Record: &record}
-			explanation, decision, err := p.resource.session.Client.Foresee(ctx, movement, p.state.Balance.Amount())
-			if err != nil { // apply says what is wrong
-				continue
-			}
-			d = decision
+			var explanation reconcile.Explanation
+			explanation, d = p.resource.session.Client.Foresee(ctx, movement, p.state.Balance.Amount())
 			p.diags.Append(foreseen(p.state, m, explanation, d)...)
 		}
-		if mayBeMade(d) || d.Reason == reconcile.Unreadable || d.Reason == reconcile.RecordLost {
+		unread := d.Reason == reconcile.Unreadable
+		if mayBeMade(d) || d.Reason == reconcile.RecordLost || unread && d.Verdict == reconcile.Stop {
 			continue
 		}
 		net += m.Delta
-		if m.Purpose == reconcile.ForAmount && (reads || !p.resource.session.Known()) {
+		if m.Purpose == reconcile.ForAmount && !unread && (reads || !p.resource.session.Known()) {
 			p.checkWithdrawal(ctx, t)
 		}
 	}

@@ -52,6 +52,7 @@ func (r *Range) isUnderCap(e Explanation, delta usd.Amount) bool {
 type Policy struct {
 	KeysHonoured bool // the service counts requests of one key once
 	Waited       bool // looking again has shown no more
+	OtherKey     bool // what was made since the anchor was made under another key than it has now
 }
 
 // Verdict is what is to be done.
@@ -100,7 +101,7 @@ type Decision struct {
 // Decide is the one place where it is decided whether money is sent. It is the
 // table in CONTRIBUTING: the first row that fits.
 func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
-	keyDecides := p.KeysHonoured && e.Recent
+	keyDecides := p.KeysHonoured && e.Recent && !p.OtherKey
 	made := e.With >= AsSettled && e.Without == Unexplained
 	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled)
 	held := e.With == HoldReleased && e.Without == Unexplained
@@ -151,7 +152,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return Decision{SendKey, KeyDecides}
 	case made:
 		return again(p, Made, LooksMade)
-	case both && p.KeysHonoured && e.With <= e.Without && !intoRange && isUnderCap:
+	case both && p.KeysHonoured && !p.OtherKey && e.With <= e.Without && !intoRange && isUnderCap:
 		return again(p, Send, LooksBoth)
 	case both:
 		return again(p, Stop, LooksBoth)
@@ -165,7 +166,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return again(p, Send, Explained)
 	case e.Without != Unexplained:
 		return Decision{Send, Explained}
-	case sameWay && (keyDecides || abs(e.Left) >= abs(m.Delta)):
+	case sameWay && (p.KeysHonoured && e.Recent || abs(e.Left) >= abs(m.Delta)):
 		return again(p, Stop, LeftOver)
 	case intoRange:
 		return Decision{Stop, IntoRange}

@@ -71,10 +71,12 @@ func everyQuestion(yield func(question) bool) {
 					}
 					for _, honoured := range bools {
 						for _, waited := range bools {
-							e.Delta = way.delta
-							m := reconcile.Movement{Purpose: way.purpose, Delta: way.delta, Range: r}
-							if !yield(question{moment, e, m, reconcile.Policy{KeysHonoured: honoured, Waited: waited}}) {
-								return
+							for _, otherKey := range bools {
+								e.Delta = way.delta
+								m := reconcile.Movement{Purpose: way.purpose, Delta: way.delta, Range: r}
+								if !yield(question{moment, e, m, reconcile.Policy{KeysHonoured: honoured, Waited: waited, OtherKey: otherKey}}) {
+									return
+								}
 							}
 						}
 					}
@@ -86,7 +88,8 @@ func everyQuestion(yield func(question) bool) {
 
 // facts is what a question comes to, in the words of the table.
 type facts struct {
-	keys                         bool // the service counts the key once
+	kept                         bool // the service still has the keys since the anchor
+	keys                         bool // it counts this one once
 	made, both, held             bool
 	pastCap, notDue, intoRange   bool
 	sameWay, asMuch, safeInRange bool
@@ -94,7 +97,8 @@ type facts struct {
 
 func (q question) facts() (f facts) {
 	e, delta := q.e, q.m.Delta
-	f.keys = q.p.KeysHonoured && e.Recent
+	f.kept = q.p.KeysHonoured && e.Recent
+	f.keys = f.kept && !q.p.OtherKey
 	f.made = (e.With == holds || e.With == settled) && e.Without == none
 	f.held = e.With == released && e.Without == none
 	f.both = e.With != none && e.Without != none && (e.With >= e.Without || delta > 0 && e.With != released)
@@ -141,7 +145,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("sent, though as much has come")
 			case before && f.pastCap:
 				wrong("sent past the cap, with what has come")
-			case f.sameWay && f.keys && q.e.Without == none && !f.safeInRange:
+			case f.sameWay && f.kept && q.e.Without == none && !f.safeInRange:
 				wrong("sent under another key, though something has come")
 			case q.e.Hidden != "" && !(before && f.safeInRange):
 				wrong("sent, though it may be what could not be read")
@@ -262,7 +266,8 @@ var words = map[string]func(question, facts) bool{
 
 	"any":      func(question, facts) bool { return true },
 	"decide":   func(_ question, f facts) bool { return f.keys },
-	"honoured": func(q question, _ facts) bool { return q.p.KeysHonoured },
+	"kept":     func(_ question, f facts) bool { return f.kept },
+	"honoured": func(q question, _ facts) bool { return q.p.KeysHonoured && !q.p.OtherKey },
 }
 
 // The table that people read is the one that the code follows.

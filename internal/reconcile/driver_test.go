@@ -141,7 +141,7 @@ func (t *transfer) decide(moment reconcile.Moment, since *reconcile.Anchor, s re
 		before := explain(t.record.Anchor)
 		e.With, e.Without = before.With, before.Without
 	}
-	seen.decision = reconcile.Decide(moment, e, t.m, reconcile.Policy{KeysHonoured: t.honoured, Waited: waited})
+	seen.decision = reconcile.Decide(moment, e, t.m, reconcile.Policy{KeysHonoured: t.honoured, OtherKey: !t.record.HasKey(), Waited: waited})
 	return seen
 }
 

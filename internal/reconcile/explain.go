@@ -222,7 +222,7 @@ type interpretation struct {
 // interpret tells what events, newest first, may have done. The settlement of a pair
 // ended its authorization; any other may have ended any.
 func interpret(events, pairs []placedEvent) (p interpretation) {
-	held, settled, fees := exactly(0), exactly(0), exactly(0)
+	held, settled, fees := unchanged(), unchanged(), unchanged()
 	for _, e := range slices.Concat(events, pairs) {
 		if e.side == Before {
 			continue
@@ -249,7 +249,7 @@ func interpret(events, pairs []placedEvent) (p interpretation) {
 			held, settled = change(held, e.Amount), change(settled, e.Amount)
 		}
 	}
-	differences, released := exactly(0), sums{}
+	differences, released := unchanged(), sums{}
 	var merchants []string
 	for _, e := range events {
 		if slices.Contains(merchants, e.Merchant) {
@@ -261,7 +261,7 @@ func interpret(events, pairs []placedEvent) (p interpretation) {
 		released = released.plus(ended).or(differences.plus(oneMore), 0)
 		differences = differences.plus(ended)
 	}
-	fees = fees.or(exactly(0), 0)
+	fees = fees.or(unchanged(), 0)
 	held = held.plus(fees)
 	p.lessHolds, p.released, p.asSettled = held.plus(differences), held.plus(released), settled.plus(fees)
 	return p
@@ -274,7 +274,7 @@ func interpret(events, pairs []placedEvent) (p interpretation) {
 func settle(events []placedEvent, merchant string) (ended, released sums, excess bool) {
 	isOf := func(e placedEvent, k Kind) bool { return e.Kind == k && e.Merchant == merchant }
 	counts := func(e placedEvent) bool { return isOf(e, Settlement) && e.side != Before }
-	chosen := []sums{exactly(0), {}} // by how many of the holds in them no settlement has ended yet
+	chosen := []sums{unchanged(), {}} // by how many of the holds in them no settlement has ended yet
 	for _, e := range events {
 		if counts(e) {
 			chosen = append(chosen, sums{})

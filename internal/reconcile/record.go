@@ -12,7 +12,7 @@ import (
 
 // Token is random. It is in the idempotency keys of a card's next movements, and
 // is renewed when they are known to be made or refused, so that the same movement
-// later has another key.
+// later has another key. With the zero Token no key decides.
 type Token [8]byte
 
 // NewToken returns a token that was never used.
@@ -57,12 +57,19 @@ func ImportedRecord(balance usd.Amount, at time.Time) Record {
 }
 
 // Key is the idempotency key of a movement on a card: the same in every run that
-// tries it, until it is known to be made.
+// tries it, until it is known to be made. Without a token it is random.
 func (r Record) Key(card string, m Movement) string {
+	if !r.HasKey() {
+		return uuid.NewString()
+	}
 	const form = 4 // of the UUIDs that every other key is
 	return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%s purpose %d moves %s from %s to %s token %x",
 		card, m.Purpose, m.Delta, m.Before, m.Before+m.Delta, r.Token), form).String()
 }
+
+// HasKey reports whether a movement that was made since the anchor was made under
+// the key that it has now.
+func (r Record) HasKey() bool { return r.Token != Token{} }
 
 // Stopped is the record after nothing was sent: what the card holds now is taken
 // as it is. What came unexplained counts as topped up.
@@ -85,17 +92,20 @@ func (r Record) Fresh(s Snapshot) *Anchor {
 }
 
 // NotShown is the record after the service said that a movement was made, and
-// the card, as it was read before, did not show it.
+// the card, as it was read before, did not show it. No later key may have made it.
 func (r Record) NotShown(before Snapshot) Record {
 	r.TopUps = r.TopUps.add(MonthOf(before.At), Explain(r.Anchor, before, 0).Gain())
-	r.Anchor, r.Pending, r.Token = r.Fresh(before), nil, NewToken()
+	r.Anchor, r.Pending, r.Token = r.Fresh(before), nil, Token{}
 	return r
 }
 
 // Refused is the record after the service refused a movement: it may repeat its
 // refusal under the same key.
 func (r Record) Refused() Record {
-	r.Pending, r.Token = nil, NewToken()
+	r.Pending = nil
+	if r.HasKey() {
+		r.Token = NewToken()
+	}
 	return r
 }
 

@@ -121,12 +121,15 @@ func TestTransitions(t *testing.T) {
 		got           reconcile.Record
 		balance, last usd.Amount // of the anchor
 		keepsToken    bool
+		noKey         bool
 		topUps        reconcile.TopUps
 		pending       bool
 	}{
 		"stopped":               {got: was.Stopped(s, foreign), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"stopped, record lost":  {got: reconcile.Record{}.Stopped(s, reconcile.Explanation{}), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: reconcile.Unknown}},
-		"not shown":             {got: was.NotShown(s), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"not shown, refused":    {got: was.NotShown(s).Refused(), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"not shown, stopped":    {got: was.NotShown(s).Stopped(s, quiet), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"not shown":             {got: was.NotShown(s), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"refused":               {got: was.Refused(), balance: 100, last: 100, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"undecided":             {got: was.Undecided(fund, s.Anchor(), foreign, at), balance: 150, keepsToken: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"undecided, by the key": {got: was.Undecided(fund, was.Anchor, foreign, at), balance: 100, last: 100, keepsToken: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
@@ -151,6 +154,10 @@ func TestTransitions(t *testing.T) {
 		}
 		if (r.Token == was.Token) != test.keepsToken {
 			t.Errorf("%s: the token is %x, and was %x", name, r.Token, was.Token)
+		}
+		key, again := r.Key("card_1", fund), r.Key("card_1", fund)
+		if r.HasKey() == test.noKey || (key == again) == test.noKey {
+			t.Errorf("%s: the key is %s and then %s", name, key, again)
 		}
 		if r.TopUps != test.topUps || (r.Pending != nil) != test.pending {
 			t.Errorf("%s: topped up %+v, pending %+v", name, r.TopUps, r.Pending)

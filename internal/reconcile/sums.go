@@ -15,7 +15,7 @@ type sums struct {
 	between bool         // they were too many: whatever lies between may be one too
 }
 
-func exactly(a usd.Amount) sums { return sums{values: []usd.Amount{a}} }
+func unchanged() sums { return sums{values: []usd.Amount{0}} }
 
 func (s sums) least() usd.Amount { return s.values[0] }
 func (s sums) most() usd.Amount  { return s.values[len(s.values)-1] }

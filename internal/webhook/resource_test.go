@@ -204,8 +204,9 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, example, _ := strings.Cut(string(text), "\n}\n") // without its block terraform, which wants an init
 	s.Test(t, resource.TestStep{
-		Config:          s.Provider() + string(text),
+		Config:          s.Provider() + example,
 		ConfigVariables: config.Variables{"webhook_secret": config.StringVariable("hush")},
 		Check:           registrations(s, 2),
 	})
