@@ -55,7 +55,7 @@ func TestBadConfigurations(t *testing.T) {
 		{`api_key = "sk_live_x"
 		sandbox = { path = "x.db" }`, "sandbox excludes api_key and base_url"},
 		{`sandbox = { path = "" }`, "sandbox.path"},
-		{`sandbox = { path = "C:\temp\new.db" }`, `in a Windows path, write / or \\ where there is a \`},
+		{`sandbox = { path = "C:\temp\new.db" }`, `In a Windows path, write / or \\ where there is a \`},
 		{fmt.Sprintf(`sandbox = { path = %q }`, notSQLite), notSQLite},
 		{`sandbox = { path = "/proc/vcard/sandbox.db" }`, "The sandbox file /proc/vcard/sandbox.db cannot be used"},
 		{`sandbox = { path = "/nowhere/sandbox.db" }`, "The sandbox file /nowhere/sandbox.db cannot be used"},
