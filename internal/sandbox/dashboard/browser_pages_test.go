@@ -111,7 +111,7 @@ func TestBrowserShowsOtherProcesses(t *testing.T) {
 	}
 	other.Post("/cards/"+card+"/unfreeze", nil).OK(200)
 	other.Authorize(card, "1", "7311").OK(201)
-	b.await(`document.querySelector('h1 .badge').textContent === 'active' && document.querySelector('#held').textContent === '1 new'`)
+	b.await(`document.querySelector('h1 .badge').textContent === 'active' && document.querySelector('#held').textContent === '3 new'`)
 	evaluate[chromedp.Void](b, `document.querySelector('#held').click()`) // which takes no focus without a pointer
 	b.await(`document.querySelectorAll('.follow-up summary').length === 2`)
 	if !evaluate[bool](b, fmt.Sprintf(`window.marked.isConnected && document.activeElement === window.marked && window.marked.value === '12.34'
