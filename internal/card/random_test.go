@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -17,7 +16,7 @@ import (
 
 var (
 	randomSteps = flag.Int("card.steps", 400, "steps of the randomized test of vcard_card")
-	randomSeed  = flag.Uint64("card.seed", 0, "its seed; 0 takes the time")
+	randomSeed  = flag.Uint64("card.seed", 1, "its seed")
 )
 
 // TestRandomChanges changes configurations, and cards outside Terraform, at
@@ -25,12 +24,7 @@ var (
 // wallet moved by exactly what the plan said and that the next plan is empty.
 func TestRandomChanges(t *testing.T) {
 	t.Parallel()
-	seed := *randomSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("repeat with -card.seed=%d", seed)
-	test := &randomTest{t: t, s: acctest.Start(t), r: rand.New(rand.NewPCG(seed, 1))}
+	test := &randomTest{t: t, s: acctest.Start(t), r: rand.New(rand.NewPCG(*randomSeed, 1))}
 	test.s.Unlimited()
 	for range 3 {
 		test.cards = append(test.cards, &randomCard{card: acctest.Instance{Type: "vcard_card"}, config: test.newConfig()})
@@ -40,7 +34,7 @@ func TestRandomChanges(t *testing.T) {
 		before := maps.Clone(one.config)
 		test.deposit()
 		what := test.change(one)
-		test.where = fmt.Sprintf("step %d, seed %d, %s, from %v to %v", step, seed, what, before, one.config)
+		test.where = fmt.Sprintf("step %d, seed %d, %s, from %v to %v", step, *randomSeed, what, before, one.config)
 		if !test.apply(one) {
 			one.config = before // the plan was refused: the user takes the change back
 			if !test.apply(one) {

@@ -56,7 +56,7 @@ func TestCLI(t *testing.T) {
 	if *deaths == 0 {
 		t.Skip("-chaos.deaths says how many")
 	}
-	first := firstSeed()
+	first := *seed
 	honoured := profile{name: "honoured", idempotency: "honoured", told: "honoured", repeats: true, longest: 20 * time.Second, strict: true}
 	ignored := profile{name: "ignored", idempotency: "ignored", told: "unknown", longest: 20 * time.Second, afterKill: time.Minute, strict: true}
 	for name, run := range map[string]struct {

@@ -23,7 +23,7 @@ var lives = flag.Int("chaos.lives", 500, "lives of one card")
 // network, no database, and everything in which services may differ.
 func TestLives(t *testing.T) {
 	t.Parallel()
-	first := firstSeed()
+	first := *seed
 	var named, hidden, movements atomic.Int64
 	var next atomic.Uint64
 	for worker := range 2 {

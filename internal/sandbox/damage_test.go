@@ -33,8 +33,7 @@ func TestFlippedBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(1, 0))
 	outcomes := map[string]int{}
 	for range files {
 		damaged := append([]byte(nil), sound...)
@@ -46,7 +45,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 		outcome, shown := openDamaged(t, path, want)
 		if outcomes[outcome]++; outcome == "wrong" {
-			t.Errorf("seed %d: bit %d of byte %d: shows %q, was %q", seed, bit, at, shown, want)
+			t.Errorf("bit %d of byte %d: shows %q, was %q", bit, at, shown, want)
 		}
 	}
 	t.Logf("%v", outcomes)

@@ -84,7 +84,7 @@ func refuseSome() http.HandlerFunc {
 }
 
 func (s *fixture) name() string {
-	return fmt.Sprintf("%s=%d, trial %d, %s accounts", seedVariable, s.seed, s.trial, s.part)
+	return fmt.Sprintf("seed %d, trial %d, %s accounts", s.seed, s.trial, s.part)
 }
 
 // newClient is a client of the account that a key opens.

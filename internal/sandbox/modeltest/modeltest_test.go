@@ -3,16 +3,14 @@
 package modeltest_test
 
 import (
-	"math/rand/v2"
-	"os"
-	"strconv"
+	"flag"
 	"sync/atomic"
 	"testing"
 )
 
-const (
-	seedVariable  = "VCARD_MODEL_SEED"
-	movesVariable = "VCARD_MODEL_MOVES"
+var (
+	moves = flag.Int("model.moves", usualMoves, "moves at the least")
+	seed  = flag.Uint64("model.seed", 1, "the seed")
 )
 
 const (
@@ -34,28 +32,19 @@ const (
 // with cards of their own and one card for all: there the model says each card,
 // and the sums once no client calls.
 //
-// VCARD_MODEL_MOVES sets another number of moves, VCARD_MODEL_SEED repeats a
-// run's choices (though not how the clients' calls fell in between each other):
-//
-//	VCARD_MODEL_MOVES=1000000 go test -timeout 3h -run Model ./internal/sandbox/modeltest
+// A seed repeats a run's choices, though not how the clients' calls fell in between
+// each other.
 func TestSandboxAgainstModel(t *testing.T) {
 	t.Parallel()
-	moves, seed := usualMoves, rand.Uint64()
+	moves := *moves
 	if testing.Short() {
 		moves = movesPerTrial
 	}
-	if text := os.Getenv(movesVariable); text != "" {
-		moves = int(parse(t, movesVariable, text))
-	}
-	if text := os.Getenv(seedVariable); text != "" {
-		seed = parse(t, seedVariable, text)
-	}
-	t.Logf("%s=%d", seedVariable, seed)
 	var calls atomic.Int64
 	seen := &coverage{counts: map[string]int{}}
 	for trial := range (moves + movesPerTrial - 1) / movesPerTrial {
 		quirky := trial%2 == 1
-		s := newFixture(t, seed, trial, quirky, &calls, seen)
+		s := newFixture(t, *seed, trial, quirky, &calls, seen)
 		for _, part := range []string{"own", "shared"} {
 			s.run(part, quirky)
 		}
@@ -97,13 +86,4 @@ func (s *fixture) run(part string, quirky bool) {
 	if !s.broken.Load() {
 		s.reset()
 	}
-}
-
-func parse(t *testing.T, name, text string) uint64 {
-	t.Helper()
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s is not a number: %v", name, err)
-	}
-	return n
 }
