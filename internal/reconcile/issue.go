@@ -53,10 +53,6 @@ func (w Wanted) BestMatches(cards []Listed) []Listed {
 	return slices.DeleteFunc(slices.Clone(cards), func(c Listed) bool { return !isExact(c) })
 }
 
-// anotherDay is how long before it was asked for a card was issued for another, by
-// any clock.
-const anotherDay = 24 * time.Hour
-
 // sameMoment is how long before it was asked for a card may seem to be created.
 const sameMoment = 10 * time.Second
 
@@ -68,13 +64,6 @@ func (w Wanted) Identify(alike []Listed, equal, others int) (found Listed, verdi
 	undecided := func(format string, args ...any) (Listed, Verdict, string) {
 		return Listed{}, Undecided, fmt.Sprintf(format, args...)
 	}
-	before := func(c Listed) time.Duration {
-		if w.Unique || w.AskedAt.IsZero() || c.CreatedAt.IsZero() {
-			return 0
-		}
-		return w.AskedAt.Sub(c.CreatedAt)
-	}
-	alike = slices.DeleteFunc(slices.Clone(alike), func(c Listed) bool { return before(c) > anotherDay })
 	switch n := len(alike); {
 	case n == 0:
 		return Listed{}, Send, ""
@@ -87,7 +76,7 @@ func (w Wanted) Identify(alike []Listed, equal, others int) (found Listed, verdi
 	if w.Unique {
 		return found, Made, ""
 	}
-	if early := before(found); early > sameMoment {
+	if early := w.AskedAt.Sub(found.CreatedAt); early > sameMoment && !w.AskedAt.IsZero() && !found.CreatedAt.IsZero() {
 		return undecided("card %s looks like it, but was issued %s before it was asked for, by the service's clock", found.ID, early.Round(time.Second))
 	}
 	if w.Limit != nil && found.Limit != *w.Limit {
