@@ -49,15 +49,15 @@ type Transfer struct {
 
 // StoppedError says that it cannot be told whether a movement was made before, or
 // whether it is due, and that nothing was sent this time; but for NotShown and
-// KeyUsed, after which the service has been asked. Amounts are in USD.
+// a refusal of its key, after which the service has been asked. Amounts are in USD.
 type StoppedError struct {
 	Movement Movement
 	Reason   reconcile.Reason
 	Balance  usd.Amount // now
 	Found    usd.Amount // what no transaction explains
-	Unread   string     // what could not be read; for UnreadableReason
+	Unread   string     // what could not be read; for Unreadable
 	Answered *usd.Amount
-	Refusal  *Error // of KeyUsed
+	Refusal  *Error // of the key; nil for none
 }
 
 // Error names the movement and the balance.

@@ -42,7 +42,8 @@ func TestKilledWhileIssuingCardsWithWrittenLabels(t *testing.T) {
 func TestOrphansThatCouldNotBeLookedFor(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	issue(s, map[string]any{"amount": 60, "label": "shared"})
+	first := issue(s, map[string]any{"amount": 60, "label": "${shared}"})
+	issue(s, map[string]any{"amount": 60, "label": "${shared}"})
 	w := acctest.NewWorkspace(t).InProcess(t)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if isCall(r, http.MethodGet, "/cards") {
@@ -51,10 +52,11 @@ func TestOrphansThatCouldNotBeLookedFor(t *testing.T) {
 		}
 		return false
 	}), "")
-	w.Write("main.tf", oneCard("amount = 60\n  label = \"shared\""))
+	w.Write("main.tf", oneCard("amount = 60\n  label = \"$${shared}\""))
 	prints(t, w.Must("plan", "-no-color"), "Could not look for cards that an earlier run left behind", "plan again before you apply", "404 (not_found)")
 	through(w, s, "")
-	prints(t, w.Must("plan", "-no-color"), "Live cards have labels of cards that this plan issues", `"shared": card_`)
+	prints(t, w.Must("plan", "-no-color"), "Live cards have labels of cards that this plan issues", `"${shared}": card_`,
+		`"$${shared}" = "card_`, fmt.Sprintf(`"$${shared} %s" = %[1]q`, first.ID))
 }
 
 func TestKilledWhileIssuingACardWithAGeneratedLabel(t *testing.T) {

@@ -159,9 +159,15 @@ func adopted(card model) diag.Diagnostic {
 // have one title: of those Terraform shows the first alone.
 func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
 	var lines, ids []string
+	labels := map[string]bool{}
 	for _, card := range cards {
+		key := card.Label
+		if labels[key] { // of two equal keys HCL takes the last
+			key += " " + card.ID
+		}
+		labels[key] = true
 		lines = append(lines, fmt.Sprintf("  %q: %s, %s, %s USD", card.Label, card.ID, card.Status, card.Balance))
-		ids = append(ids, fmt.Sprintf("      %q = %q\n", card.Label, card.ID))
+		ids = append(ids, fmt.Sprintf("      %s = %q\n", strings.NewReplacer("${", "$${", "%{", "%%{").Replace(fmt.Sprintf("%q", key)), card.ID))
 	}
 	block := "  import {\n    for_each = {\n" + strings.Join(ids, "") + "    }\n    to = <resource>[each.key]\n    id = each.value\n  }"
 	if len(cards) == 1 {

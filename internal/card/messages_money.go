@@ -1,7 +1,6 @@
 package card
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -60,8 +59,11 @@ func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d recon
 	}
 	switch {
 	case mayBeMade(d) && d.Verdict == reconcile.Stop:
-		say("The "+what+" may have been made already", "holds %s USD: since Terraform last moved money on it, %s that no transaction explains for certain. Apply looks again, and if that tells no more it stops once and says what to do.",
-			e.Balance, cameOrWent(cmp.Or(e.Left, m.Delta)))
+		found := "which fits with this movement and without it"
+		if e.Left != 0 {
+			found = "and since Terraform last moved money on it " + cameOrWent(e.Left) + " that no transaction explains"
+		}
+		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, found)
 	case mayBeMade(d) && d.Verdict == reconcile.SendKey:
 		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply asks under its idempotency key, which the service counts once.", e.Balance)
 	case mayBeMade(d):
@@ -129,8 +131,11 @@ func stopped(card model, operation string, halted *api.StoppedError) diag.Diagno
 		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
 	}
 	title := "Could not " + operation + ": it may have been made already"
-	text := fmt.Sprintf("Nothing was sent. %s holds %s USD: since Terraform last moved money on it, %s that no transaction explains, which may be this movement, made by a run that was cut off or by an action. %s",
-		name, halted.Balance, cameOrWent(cmp.Or(halted.Found, m.Delta)), again)
+	found := "which fits with this movement and without it"
+	if halted.Found != 0 {
+		found = "and since Terraform last moved money on it " + cameOrWent(halted.Found) + " that no transaction explains, which may be this movement or hold it"
+	}
+	text := fmt.Sprintf("Nothing was sent. %s holds %s USD, %s: a run that was cut off or an action may have made it. %s", name, halted.Balance, found, again)
 	switch halted.Reason {
 	case reconcile.RecordLost:
 		title = "Could not " + operation + ": nothing tells what was moved before"
