@@ -3,6 +3,7 @@
 package doctest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -105,6 +106,10 @@ func TestPagesAreReached(t *testing.T) {
 				t.Errorf("%s does not link to %s", start, path)
 			}
 		}
+	}
+	text, err := fs.ReadFile(s.Repository, readme)
+	if lines := bytes.Count(text, []byte("\n")); err != nil || lines >= 150 {
+		t.Errorf("%s is to be read in one go, and has %d lines: %v", readme, lines, err)
 	}
 }
 
