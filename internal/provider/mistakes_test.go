@@ -80,7 +80,7 @@ func words() []mistake {
 		{"data vcard_card without id and label", "data \"vcard_card\" \"c\" {\n}\n", "Error: Either id or label Set one of the two: id for a card"},
 		{"data vcard_card with id and label", "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"ads\"\n}\n", "Error: Either id or label"},
 		{`data vcard_card label = "nobody"`, "data \"vcard_card\" \"c\" {\n  label = \"nobody\"\n}\n", `No live card is labelled "nobody"`},
-		{`url = "https://example.com:99999"`, hookWith(`url = "https://example.com:99999"`), "begins with https://, as in https://example.com/events, got one with a port over 65535"},
+		{`url = "https://example.com:65536"`, hookWith(`url = "https://example.com:65536"`), "begins with https://, as in https://example.com/events, got one with a port over 65535"},
 		{`url = "http://example.com"`, hookWith(`url = "http://example.com"`), "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
 		{`events = ["card.create"]`, hookWith(`events = ["card.create"]`), `there is no event "card.create". There are card.created`},
 		{`events = ["*", "card.created"]`, hookWith(`events = ["*", "card.created"]`), `"*" subscribes to all events and stands alone`},

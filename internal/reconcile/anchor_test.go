@@ -20,9 +20,13 @@ func TestOldUnreadableEventsAreInTheAnchor(t *testing.T) {
 	anchor := a.snapshot().Anchor()
 	a.later(time.Hour)
 	a.authorize(7 * dollar)
-	for _, delta := range []usd.Amount{40 * dollar, -40 * dollar} {
-		if e := reconcile.Explain(anchor, a.snapshot(), delta); e.Hidden != "" || e.Ignored != "" || e.Without != holds {
-			t.Errorf("%s: %+v", delta, e)
+	s := a.snapshot()
+	for _, listed := range [][]reconcile.Event{s.Events, s.Events[:2]} { // the second has but the newest that is known
+		s.Events = listed
+		for _, delta := range []usd.Amount{40 * dollar, -40 * dollar} {
+			if e := reconcile.Explain(anchor, s, delta); e.Hidden != "" || e.Ignored != "" || e.Without != holds {
+				t.Errorf("%s by %d events: %+v", delta, len(listed), e)
+			}
 		}
 	}
 }

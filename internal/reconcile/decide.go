@@ -107,7 +107,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 	held := e.With == HoldReleased && e.Without == Unexplained
 	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
 	isUnderCap := m.Range.isUnderCap(e, m.Delta)
-	sameWay := e.Left != 0 && (e.Left > 0) == (m.Delta > 0)
+	sameWay := e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
 
 	switch moment {
 	case WhilePending, AnswerLost:

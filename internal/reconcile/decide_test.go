@@ -33,6 +33,7 @@ func everyQuestion(yield func(question) bool) {
 		{Below: 60*dollar + 1, To: 150 * dollar},
 		{Below: 100 * dollar, To: 150 * dollar},
 		{Below: 101 * dollar, To: 139 * dollar},
+		{Below: 141 * dollar, To: 150 * dollar},
 		{Below: 101 * dollar, To: 140 * dollar},
 		{Below: 101 * dollar, To: 140 * dollar, Left: left(delta - 1)},
 		{Below: 101 * dollar, To: 140 * dollar, Left: left(delta)},
@@ -42,7 +43,7 @@ func everyQuestion(yield func(question) bool) {
 	explanations := func(yield func(reconcile.Explanation) bool) {
 		for _, with := range ranks {
 			for _, without := range ranks {
-				for _, rest := range []usd.Amount{-delta - 1, -delta, -delta + 1, 0, delta - 1, delta, delta + 1} {
+				for _, rest := range []usd.Amount{-delta - 1, -delta, -delta + 1, -1, 0, 1, delta - 1, delta, delta + 1} {
 					for bits := range 1 << 5 {
 						e := reconcile.Explanation{
 							Anchored: bits&1 != 0, Stale: bits&2 != 0, Recent: bits&4 != 0, Echoed: bits&8 != 0,
@@ -65,8 +66,8 @@ func everyQuestion(yield func(question) bool) {
 				for _, way := range []struct {
 					purpose reconcile.Purpose
 					delta   usd.Amount
-				}{{reconcile.ForAmount, delta}, {reconcile.ForAmount, -delta}, {reconcile.ForTopUp, delta}} {
-					if isTopUp := way.purpose == reconcile.ForTopUp; r == nil && isTopUp || r != nil && r.Left != nil && !isTopUp {
+				}{{reconcile.ForAmount, delta}, {reconcile.ForAmount, 1}, {reconcile.ForAmount, -delta}, {reconcile.ForTopUp, delta}} {
+					if r != nil && r.Left != nil && way.purpose != reconcile.ForTopUp {
 						continue
 					}
 					for _, honoured := range bools {

@@ -70,7 +70,8 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	var events []placedEvent
 	if !byBalance {
 		events = a.place(s.Events)
-		e.Hidden, e.Ignored = unreadable(a, s, events, delta > 0), unreadable(a, s, events, delta < 0)
+		up := delta > 0
+		e.Hidden, e.Ignored = unreadable(a, s, events, up), unreadable(a, s, events, !up)
 	}
 	c := comparison{s.Balance, a.Balance + s.Own, interpret(unpaired(events))}
 	since := s.At.Sub(a.At)
@@ -182,7 +183,7 @@ func (a *Anchor) place(events []Event) []placedEvent {
 	end := len(events)
 	for i, e := range events {
 		all[i] = placedEvent{&events[i], a.SideOf(e)}
-		if all[i].side == Before && a.Listed && a.More {
+		if all[i].side == Before && a.More {
 			end = i + 1
 		}
 	}
@@ -193,7 +194,6 @@ func (a *Anchor) place(events []Event) []placedEvent {
 // merchant and amount that it ended: the newest, unless another settlement since, one
 // without such an authorization, may have ended that.
 func unpaired(events []placedEvent) (others, pairs []placedEvent) {
-	others = make([]placedEvent, 0, len(events))
 	for _, e := range slices.Backward(events) { // oldest first
 		i := slices.IndexFunc(others, func(o placedEvent) bool {
 			return e.Kind == Settlement && o.Merchant == e.Merchant && (o.Kind == Settlement || o.Kind == Authorization && o.Amount == e.Amount)
@@ -231,10 +231,7 @@ func interpret(events, pairs []placedEvent) (p interpretation) {
 			p.fractions += 2 * usd.Cent // one of the amount, one of the fee
 		}
 		change := func(s sums, by usd.Amount) sums {
-			switch {
-			case by == 0:
-				return s
-			case e.side == Around: // it may be in the anchor's balance
+			if e.side == Around { // it may be in the anchor's balance
 				return s.or(s, by)
 			}
 			return sums{}.or(s, by)

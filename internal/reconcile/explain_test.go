@@ -32,7 +32,7 @@ func TestAnsweredButNotShown(t *testing.T) {
 	a.authorize(25 * dollar)
 	s = a.snapshot()
 	s.Answered = &answered
-	if e := reconcile.Explain(anchor, s, -25*dollar); e.With != settled || e.Without != holds {
+	if e := reconcile.Explain(anchor, s, -25*dollar); e.With != settled || e.Without != holds || e.Echoed {
 		t.Errorf("a withdrawal, or a purchase: %+v", e)
 	}
 	a.give(25 * dollar)
@@ -41,7 +41,7 @@ func TestAnsweredButNotShown(t *testing.T) {
 	a.give(40 * dollar) // the hold is released
 	s = a.snapshot()
 	s.Answered = &answered
-	if e := reconcile.Explain(anchor, s, -80*dollar); e.With != released || e.Without != none {
+	if e := reconcile.Explain(anchor, s, -80*dollar); e.With != released || e.Without != none || !e.Echoed {
 		t.Errorf("a withdrawal, and a hold released: %+v", e)
 	}
 }
@@ -158,6 +158,22 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		"two purchases, and as much is withdrawn": {since: happenings{authorize(15), authorize(25)}, delta: -40, with: settled, without: holds, unknown: send, honours: send},
 		"a purchase whose hold is released": {
 			since: happenings{authorize(40), give(40)}, delta: 40, with: holds, without: settled, unknown: stop, honours: key,
+		},
+		"a pair, which might be read as an older hold's settlement": {
+			before: happenings{authorize(40), authorize(20)}, since: happenings{settle(40, 40)}, delta: 20, without: holds, unknown: send, honours: send,
+		},
+		"the same, and a refund of as much": {
+			before: happenings{authorize(40), authorize(20)}, since: happenings{refund(40), settle(40, 40)}, delta: 20, without: holds, unknown: send, honours: send,
+		},
+		"two purchases of as much, of which one settles for less": {
+			since: happenings{authorize(20), authorize(20), settle(20, 15)}, delta: 40, without: holds, unknown: send, honours: send,
+		},
+		"the same, and money taken that such a reading explains": {
+			before: happenings{authorize(40), authorize(20)}, since: happenings{settle(40, 40), give(-20)}, delta: 40, left: -20, unknown: send, honours: send,
+		},
+		"the same, and a killed fund on a balance that falls at settlement": {
+			asSettled: true, before: happenings{authorize(40), authorize(20)}, since: happenings{settle(40, 40), give(20)},
+			delta: 20, with: settled, without: holds, left: -20, unknown: stop, honours: key,
 		},
 		"a settlement of less beside an older settled purchase": {
 			before: happenings{authorize(30), authorize(60), settle(60, 60)}, since: happenings{settle(30, 25)}, delta: 30, with: settled, without: holds, unknown: stop, honours: key,
@@ -277,16 +293,54 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 	}
 }
 
+// Where money came by every reading, a fund is looked for in the most that may have
+// come, and anything else is told by the least.
+func TestLeftOver(t *testing.T) {
+	t.Parallel()
+	a := newAccount(100 * dollar)
+	a.authorize(50 * dollar)
+	anchor := a.snapshot().Anchor()
+	a.later(time.Minute)
+	a.settle(50*dollar, 40*dollar)
+	a.give(25 * dollar)
+	for delta, want := range map[usd.Amount]usd.Amount{1: 75 * dollar, 0: 25 * dollar, -1: 25 * dollar} {
+		if e := reconcile.Explain(anchor, a.snapshot(), delta); e.Left != want {
+			t.Errorf("with %s moved: %+v", delta, e)
+		}
+	}
+}
+
+// What cannot be read hides a movement in its own direction only, of a cent too.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	for kind, delta := range map[reconcile.Kind]usd.Amount{reconcile.Refund: 1, reconcile.Authorization: -1} {
+		a := newAccount(100 * dollar)
+		anchor := a.snapshot().Anchor()
+		a.later(time.Minute)
+		a.happen(reconcile.Event{Kind: kind, Unclear: "in EUR"}, 0)
+		if e := reconcile.Explain(anchor, a.snapshot(), delta); e.Hidden != "in EUR" || e.Ignored != "" {
+			t.Errorf("a movement of %s: %+v", delta, e)
+		}
+		if e := reconcile.Explain(anchor, a.snapshot(), -delta); e.Hidden != "" || e.Ignored != "in EUR" {
+			t.Errorf("a movement of %s: %+v", -delta, e)
+		}
+	}
+}
+
 // Parts of a cent are a tolerance, and no reason to stop.
 func TestFractions(t *testing.T) {
 	t.Parallel()
-	for by, want := range map[usd.Amount]reconcile.Rank{-3: none, -2: holds, 0: holds, 2: holds, 3: none} {
+	for _, test := range []struct {
+		fraction bool
+		by       usd.Amount
+		want     reconcile.Rank
+	}{{true, -3, none}, {true, -2, holds}, {true, 0, holds}, {true, 2, holds}, {true, 3, none}, {false, -1, none}, {false, 0, holds}, {false, 1, none}} {
 		a := newAccount(100 * dollar)
 		anchor := a.snapshot().Anchor()
 		a.later(time.Hour)
-		a.happen(reconcile.Event{Kind: reconcile.Authorization, Amount: 7 * dollar, Fraction: true}, -7*dollar+by)
-		if e := reconcile.Explain(anchor, a.snapshot(), 40*dollar); e.Without != want || e.Hidden != "" {
-			t.Errorf("%s off: %+v", by, e)
+		a.happen(reconcile.Event{Kind: reconcile.Authorization, Amount: 7 * dollar, Fraction: test.fraction}, -7*dollar+test.by)
+		if e := reconcile.Explain(anchor, a.snapshot(), 40*dollar); e.Without != test.want || e.Hidden != "" {
+			t.Errorf("%+v: %+v", test, e)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -16,10 +17,15 @@ import (
 // holds what balance says.
 func withCard(t *testing.T, balance func() string) *session.Session {
 	t.Helper()
+	return withWallet(t, func() string { return "100.00" }, balance)
+}
+
+func withWallet(t *testing.T, wallet, balance func() string) *session.Session {
+	t.Helper()
 	return against(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !strings.Contains(r.URL.Path, "/cards/"):
-			_, _ = w.Write([]byte(`{"balance": 100.00, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 1, "cards_total_balance": 10.00}`))
+			_, _ = w.Write([]byte(`{"balance": ` + wallet() + `, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 1, "cards_total_balance": 10.00}`))
 		case strings.HasSuffix(r.URL.Path, "/card_1"):
 			_, _ = w.Write([]byte(`{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":` + balance() + `,"spending_limit":100.00,"label":"ads","created_at":"2026-03-01T12:00:00Z"}`))
 		case strings.HasSuffix(r.URL.Path, "/card_ended"):
@@ -145,6 +151,31 @@ func TestReplacementWaitsForCardsThatAreBeingIssued(t *testing.T) {
 	spent.Store(true)
 	second()
 	<-ended
+}
+
+// A replacement that cannot be checked is refused, and holds up no other.
+func TestReplacementsThatCannotBeChecked(t *testing.T) {
+	t.Parallel()
+	card := session.NewCard{Cost: 51 * usd.Dollar}
+	for name, unreadable := range map[string]struct{ wallet, balance string }{
+		"no card":                      {"100.00", `"x"`},
+		"no wallet":                    {`"x"`, "10.00"},
+		"a wallet that is not counted": {"99999999999999999999", "10.00"},
+	} {
+		wallet, balance := unreadable.wallet, unreadable.balance
+		s := withWallet(t, func() string { return wallet }, func() string { return balance })
+		if _, _, err := s.BeginReplacing(t.Context(), "card_1", card); err == nil {
+			t.Errorf("%s: replaced", name)
+		}
+		wallet, balance = "100.00", "10.00"
+		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, end, err := s.BeginReplacing(soon, "card_1", card); err != nil {
+			t.Errorf("%s: the next one: %v", name, err)
+		} else {
+			end(false)
+		}
+	}
 }
 
 func TestWaitingToIssueOrReplaceEndsWithTheContext(t *testing.T) {
