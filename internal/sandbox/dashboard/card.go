@@ -16,7 +16,7 @@ import (
 func cardPage() *page {
 	const one, control = server.API + "/cards/{card_id}", "POST " + server.Control
 	return &page{
-		Path: "/cards/{card_id}", Title: "Card", In: "/cards", template: "card", read: readCard,
+		Path: "/cards/{card_id}", Title: "Card", In: "/cards", html: cardHTML, read: readCard,
 		actions: append([]action{
 			{name: "details", route: "GET " + one + "/details", texts: "card_id"},
 			{name: "freeze", route: "POST " + one + "/freeze", texts: "card_id", done: "The card is frozen."},
@@ -44,8 +44,6 @@ type cardData struct {
 	Time     timeline
 	Details  *cardDetails // only in response to the press that asks for them
 	Timeline []*activity.Record
-
-	*list
 }
 
 // Title tells cards apart.
@@ -81,10 +79,10 @@ func readCard(v *view) (any, error) {
 	if details := new(cardDetails); v.response("details", details) {
 		data.Details = details
 	}
-	data.list = v.list()
-	timeline, more, err := activity.OfCard(v.Tx, c.ID, data.page)
+	l := v.list()
+	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)
 	data.Timeline = timeline
-	data.shows(len(timeline), more)
+	l.shows(len(timeline), more)
 	return data, err
 }
 

@@ -8,14 +8,13 @@ import (
 )
 
 func cardsPage() *page {
-	return &page{Path: "/cards", Title: "Cards", template: "cards", read: readCards, csv: true}
+	return &page{
+		Path: "/cards", Title: "Cards", html: cardsHTML, read: readCards,
+		csv: []string{"id", "label", "last4", "status", "bin_id", "balance", "loaded", "spent_this_month", "spending_limit", "issued"},
+	}
 }
 
-type cardList struct {
-	*list
-
-	Cards []cardFigures
-}
+type cardList struct{ Cards []cardFigures }
 
 // cardFigures is a card with what it was loaded with and has spent.
 type cardFigures struct {
@@ -42,30 +41,18 @@ func readCards(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := cardList{list: l}
 	l.showsOf(len(found), total)
+	data := new(cardList)
 	for _, c := range found {
-		figures, err := readFigures(v, c)
+		f, err := readFigures(v, c)
 		if err != nil {
 			return nil, err
 		}
-		data.Cards = append(data.Cards, figures)
-	}
-	return data, nil
-}
-
-// Header makes cardList a table.
-func (cardList) Header() []string {
-	return []string{"id", "label", "last4", "status", "bin_id", "balance", "loaded", "spent_this_month", "spending_limit", "issued"}
-}
-
-// Rows makes cardList a table.
-func (l cardList) Rows() (rows [][]string) {
-	for _, c := range l.Cards {
-		rows = append(rows, []string{
-			c.PublicID, cell(c.Label), c.Last4, string(c.Status), c.BINID, c.Balance.String(), c.Loaded.String(), c.Spent.String(),
+		data.Cards = append(data.Cards, f)
+		v.rows = append(v.rows, []string{
+			c.PublicID, cell(c.Label), c.Last4, string(c.Status), c.BINID, c.Balance.String(), f.Loaded.String(), f.Spent.String(),
 			c.SpendingLimit.String(), timestamp(c.CreatedAt),
 		})
 	}
-	return rows
+	return data, nil
 }

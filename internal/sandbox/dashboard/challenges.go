@@ -11,7 +11,7 @@ import (
 func challengesPage() *page {
 	const complete = "POST " + server.Control + "/3ds-challenges/{id}/complete"
 	return &page{
-		Path: "/3ds", Title: "3D Secure", template: "challenges", read: readChallenges,
+		Path: "/3ds", Title: "3D Secure", html: challengesHTML, read: readChallenges,
 		actions: []action{
 			{name: threeds.Approved, route: complete, texts: "id", body: outcome(threeds.Approved), done: "The challenge is approved."},
 			{name: threeds.Failed, route: complete, texts: "id", body: outcome(threeds.Failed), done: "The challenge has failed."},
@@ -26,8 +26,6 @@ func outcome(word string) func(form) map[string]any {
 type challengeList struct {
 	Pending []pendingChallenge
 	Settled []*activity.Record
-
-	*list
 }
 
 // pendingChallenge is one that waits for its cardholder.
@@ -46,7 +44,7 @@ func readChallenges(v *view) (any, error) {
 	l := v.list(search("Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
 	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
 	l.shows(len(records), more)
-	list := challengeList{list: l}
+	list := new(challengeList)
 	for _, r := range records {
 		if r.Reason != threeds.Pending {
 			list.Settled = append(list.Settled, r)

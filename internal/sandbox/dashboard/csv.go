@@ -9,29 +9,19 @@ import (
 	"time"
 )
 
-// table is a list that can be had as CSV too, with its filter and in its order.
-type table interface {
-	Header() []string
-	Rows() [][]string
-}
-
 // download writes all of a list. It is read part by part, in one snapshot.
 func (d *Dashboard) download(w http.ResponseWriter, r *http.Request, p *page, accountID int64) {
 	var b bytes.Buffer
 	file := csv.NewWriter(&b)
+	_ = file.Write(p.csv) // to memory
 	f, refused := d.read(r, p, accountID, nil, func(_ *frame, v *view) error {
 		for v.csv = 1; ; v.csv++ {
-			data, err := p.read(v)
-			if err != nil {
+			v.rows = nil
+			if _, err := p.read(v); err != nil {
 				return err
 			}
-			rows := data.(table) //nolint:forcetypeassert // only such pages link here
-			if v.csv == 1 {
-				_ = file.Write(rows.Header()) // to memory
-			}
-			part := rows.Rows()
-			_ = file.WriteAll(part) // as above
-			if len(part) < csvSize {
+			_ = file.WriteAll(v.rows) // as above
+			if len(v.rows) < csvSize {
 				return nil
 			}
 		}

@@ -2,13 +2,12 @@
 // what the outside world may do to it. It reads with the functions of the nouns,
 // and changes nothing but by the calls of the API and of /_sandbox.
 //
-// A further page is a value of page in a file of its own, a template of the same
-// name, and a line in pages.
+// A further page is a value of page in a file of its own, a template that assets.go
+// embeds, and a line in pages.
 package dashboard
 
 import (
 	"crypto/rand"
-	"html/template"
 	"io"
 	"net/http"
 	"net/url"
@@ -36,13 +35,13 @@ type Dashboard struct {
 	next        http.Handler
 	address     *url.URL
 	names       []string
-	crossOrigin *http.CrossOriginProtection
 	sessions    *sessions
 	logins      *semaphore.Weighted // log-ins by key that run
 	link        *link
 	secret      []byte // of the tokens of forms
 	pages       []*page
-	template    func(w io.Writer, name string, data any) error // a template.Template here would have the linker keep all its methods
+	template    func(w io.Writer, name string, data any) error // the types of this one and the next would have the linker keep all their methods
+	crossOrigin func(*http.Request) error
 	mux         *http.ServeMux
 	streams     atomic.Int64
 	closing     chan struct{}
@@ -57,15 +56,12 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d := &Dashboard{
 		server: o.Server, next: o.Next, address: address, names: append(o.Names, "localhost"),
-		crossOrigin: http.NewCrossOriginProtection(), sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
+		crossOrigin: http.NewCrossOriginProtection().Check, sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
 		logins: semaphore.NewWeighted(maxLogins), link: newLink(o.Now), secret: []byte(rand.Text()), pages: pages(), closing: make(chan struct{}),
 	}
 	d.close = sync.OnceFunc(func() { close(d.closing) })
-	assets, err := hashAssets()
-	if err != nil {
-		return nil, err
-	}
-	templates, err := template.New("").Funcs(functions()).Funcs(template.FuncMap{"asset": assets.path}).ParseFS(files, "templates/*.html")
+	assets := newAssets()
+	templates, err := parse(d.pages, assets.path)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 func depositsPage() *page {
 	const deposits = "POST " + server.Control + "/deposits"
 	return &page{
-		Path: "/deposits", Title: "Deposits", template: "deposits", read: readDeposits,
+		Path: "/deposits", Title: "Deposits", html: depositsHTML, read: readDeposits,
 		actions: []action{
 			{
 				name: "announce", route: deposits, texts: "currency", numbers: "amount",
@@ -22,13 +22,11 @@ func depositsPage() *page {
 type depositList struct {
 	Addresses []wallet.Address
 	Deposits  []wallet.Deposit
-
-	*list
 }
 
 func readDeposits(v *view) (any, error) {
 	l := v.list(pick("status", "pending", "confirmed"))
 	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
 	l.shows(len(newest), more)
-	return depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account), Deposits: newest, list: l}, err
+	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account), Deposits: newest}, err
 }

@@ -47,7 +47,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !d.isKnown(r.Host):
 		http.Error(w, "The dashboard is not served under this name. Open "+d.address.String(), http.StatusForbidden)
-	case d.crossOrigin.Check(r) != nil, r.Method != http.MethodGet && r.Method != http.MethodHead && !saysWhere(r.Header):
+	case d.crossOrigin(r) != nil, r.Method != http.MethodGet && r.Method != http.MethodHead && !saysWhere(r.Header):
 		http.Error(w, "This form was sent from another site. Nothing was done.", http.StatusForbidden)
 	default:
 		d.mux.ServeHTTP(w, r)

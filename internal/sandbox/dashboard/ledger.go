@@ -10,7 +10,7 @@ import (
 
 func ledgerPage() *page {
 	return &page{
-		Path: "/ledger", Title: "Ledger", template: "ledger", read: readLedger,
+		Path: "/ledger", Title: "Ledger", html: ledgerHTML, read: readLedger,
 		actions: []action{{name: "audit", route: "GET " + server.Control + "/ledger"}},
 	}
 }
@@ -19,8 +19,6 @@ type ledgerData struct {
 	Accounts []ledger.Line
 	Audit    *ledger.Report // only in response to the press that asks for it
 	Journal  []*ledger.Entry
-
-	*list
 }
 
 // Sum is what all accounts come to, which is nothing.
@@ -33,7 +31,7 @@ func (d *ledgerData) Sum() (sum usd.Amount) {
 
 // Unmoved tells whether the journal has nothing but the balance that the account began with.
 func (d *ledgerData) Unmoved() bool {
-	return !d.Filtered() && !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
+	return !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
 }
 
 func readLedger(v *view) (any, error) {
@@ -45,9 +43,9 @@ func readLedger(v *view) (any, error) {
 	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
 		return nil, err
 	}
-	data.list = v.list(pick("kind", ledger.EntryKinds()...))
-	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: data.text("kind")}, data.page)
+	l := v.list(pick("kind", ledger.EntryKinds()...))
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind")}, l.page)
 	data.Journal = entries
-	data.shows(len(entries), more)
+	l.shows(len(entries), more)
 	return data, err
 }

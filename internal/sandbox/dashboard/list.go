@@ -34,7 +34,10 @@ const (
 
 // list reads the filter and the page that a query asks for. A page that is no number
 // is the first.
-func (v *view) list(fields ...*choices) *list { return v.listOf("page", fields...) }
+func (v *view) list(fields ...*choices) *list {
+	v.listed = v.listOf("page", fields...)
+	return v.listed
+}
 
 // listOf is list for a page with several of them, whose numbers have other names.
 func (v *view) listOf(param string, fields ...*choices) *list {
@@ -72,13 +75,13 @@ func (l *list) Filtered() bool {
 func (l *list) shows(rows int, more bool) {
 	l.First, l.Last = l.page.Offset()+1, l.page.Offset()+int64(rows)
 	if l.page.Number > 1 {
-		l.Newer = l.with(l.param, strconv.FormatInt(l.page.Number-1, 10))
+		l.Newer = with(l.query, l.param, strconv.FormatInt(l.page.Number-1, 10))
 	}
 	if more {
-		l.Older = l.with(l.param, strconv.FormatInt(l.page.Number+1, 10))
+		l.Older = with(l.query, l.param, strconv.FormatInt(l.page.Number+1, 10))
 	}
 	if l.table {
-		l.CSV = l.with("format", "csv")
+		l.CSV = with(l.query, "format", "csv")
 	}
 }
 
@@ -88,14 +91,12 @@ func (l *list) showsOf(rows int, total int64) {
 	l.shows(rows, l.page.Offset()+int64(rows) < total)
 }
 
-// with is the query with another value.
-func (l *list) with(name, value string) string {
-	next := maps.Clone(l.query)
+// with is a query with another value.
+func with(query url.Values, name, value string) string {
+	next := maps.Clone(query)
 	next.Set(name, value)
 	return "?" + next.Encode()
 }
-
-func (l *list) self() *list { return l }
 
 // Order is what the rows are sorted by; empty: the newest are first.
 func (l *list) Order() string { return l.query.Get("sort") }
@@ -114,8 +115,7 @@ type column struct {
 }
 
 // newColumn sorts numbers from the largest first, and texts from A; again, the other way.
-func newColumn(of interface{ self() *list }, name, text string, number bool) column {
-	l := of.self()
+func newColumn(l *list, name, text string, number bool) column {
 	c := column{Text: text, Number: number}
 	by, descending := l.order()
 	next := name

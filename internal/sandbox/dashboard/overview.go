@@ -16,7 +16,7 @@ import (
 
 func overviewPage() *page {
 	return &page{
-		Path: "/{$}", Title: "Overview", template: "overview", read: readOverview,
+		Path: "/{$}", Title: "Overview", html: overviewHTML, read: readOverview,
 		actions: []action{{name: "show-key", route: "GET " + server.Control + "/api-key"}},
 	}
 }

@@ -17,10 +17,10 @@ type page struct {
 	Title string
 	In    string // the path of the page in the navigation that it belongs to; empty: it is there itself
 
-	csv      bool                     // its data is a table
-	template string                   // its name, which is that of its file without .html too
-	read     func(*view) (any, error) // returns the template's Data
-	actions  []action                 // by forms with method="post" and a button with name="action"
+	csv     []string                 // the head of its list as CSV; nil: there is none
+	html    string                   // its template
+	read    func(*view) (any, error) // returns the template's Data
+	actions []action                 // by forms with method="post" and a button with name="action"
 }
 
 // view is what a page is read with: one snapshot for one account.
@@ -32,8 +32,10 @@ type view struct {
 	Query   url.Values
 	request *http.Request
 	posted  *posted
+	listed  *list // what the page shows; nil: no list
 	table   bool
-	csv     int64 // the part of a table that is read; 0: a page is
+	csv     int64      // the part of a table that is read; 0: a page is
+	rows    [][]string // of that part
 }
 
 // response decodes what an action returned that the page is to show, and tells
@@ -47,7 +49,7 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 	switch {
 	case !found:
 		d.sendToLogin(w, r)
-	case p.csv && r.URL.Query().Get("format") == "csv":
+	case p.csv != nil && r.URL.Query().Get("format") == "csv":
 		d.download(w, r, p, id)
 	default:
 		d.show(w, r, p, id)
@@ -66,6 +68,7 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 	}
 	f, refused := d.read(r, p, accountID, sent, func(f *frame, v *view) (err error) {
 		f.Data, err = p.read(v)
+		f.List = v.listed
 		return err
 	})
 	switch {
@@ -86,7 +89,7 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 			f.Problem, status = sentence(sent.refused.Message), sent.refused.Status
 		}
 	}
-	d.render(w, p.template, status, f)
+	d.render(w, p.Path, status, f)
 }
 
 // read calls use with what a page is made from, in one snapshot. It returns no frame
@@ -111,7 +114,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 			return err
 		}
 		return use(f, &view{
-			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent, table: p.csv,
+			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent, table: p.csv != nil,
 		})
 	})
 	if refused == nil && !found {

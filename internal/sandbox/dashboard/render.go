@@ -26,6 +26,7 @@ type frame struct {
 	Notice  notice // of the last form
 	Problem string // why the last form was refused
 	Data    any
+	List    *list // nil: the page shows none
 
 	posted *posted
 }

@@ -15,15 +15,14 @@ import (
 
 func requestsPage() *page {
 	return &page{
-		Path: "/requests", Title: "Requests", template: "requests", read: readRequests, csv: true,
+		Path: "/requests", Title: "Requests", html: requestsHTML, read: readRequests,
+		csv:     []string{"time", "run", "method", "path", "query", "status", "error", "duration_ms", "card_id", "idempotency_key", "replayed", "lost", "recovered", "fault"},
 		actions: []action{{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The requests are forgotten."}},
 	}
 }
 
 // requestList has the requests run by run or, with a filter, one after the other.
 type requestList struct {
-	*list
-
 	Runs  []run
 	Calls []request
 }
@@ -84,26 +83,29 @@ func took(d time.Duration) string {
 
 func readRequests(v *view) (any, error) {
 	const runs, ofRun = 20, 20
-	data := requestList{list: v.list(&choices{Name: "run", Label: "Run", Type: "search"},
-		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"), pick("method", http.MethodGet, http.MethodPost, http.MethodDelete))}
-	filtered := v.csv > 0
-	for _, f := range data.Fields {
-		filtered = filtered || f.Chosen != ""
-	}
-	if filtered {
-		entries, more, err := requestlog.Newest(v.Tx, v.Account.ID, requestlog.Filter{
-			Run: data.text("run"), Method: data.text("method"), Outcome: data.text("outcome"),
-		}, data.page)
+	data := new(requestList)
+	l := v.list(&choices{Name: "run", Label: "Run", Type: "search"},
+		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"), pick("method", http.MethodGet, http.MethodPost, http.MethodDelete))
+	filter := requestlog.Filter{Run: l.text("run"), Method: l.text("method"), Outcome: l.text("outcome")}
+	if filter != (requestlog.Filter{}) || v.csv > 0 {
+		entries, more, err := requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
+		for _, e := range entries {
+			v.rows = append(v.rows, []string{
+				e.Time.Format(time.RFC3339Nano), e.Run, e.Method, cell(e.Path), cell(e.Query), strconv.Itoa(e.Status), e.Error,
+				requestlog.Milliseconds(e.Duration), e.CardID, cell(e.IdempotencyKey), strconv.FormatBool(e.Replayed),
+				strconv.FormatBool(e.Lost), strconv.FormatBool(e.Recovered), e.Fault,
+			})
+		}
 		data.Calls = newRequests(entries)
-		data.shows(len(entries), more)
+		l.shows(len(entries), more)
 		return data, err
 	}
-	data.page.Size = runs
-	found, more, err := requestlog.Runs(v.Tx, v.Account.ID, data.page)
+	l.page.Size = runs
+	found, more, err := requestlog.Runs(v.Tx, v.Account.ID, l.page)
 	if err != nil {
 		return nil, err
 	}
-	data.shows(len(found), more)
+	l.shows(len(found), more)
 	for _, r := range found {
 		entries, more, err := requestlog.Newest(v.Tx, v.Account.ID, requestlog.Filter{RunID: r.ID}, wire.Page{Number: 1, Size: ofRun})
 		if err != nil {
@@ -127,23 +129,4 @@ func newRequests(entries []requestlog.Entry) (all []request) {
 		all = append(all, request{Entry: e})
 	}
 	return all
-}
-
-// Header makes requestList a table.
-func (requestList) Header() []string {
-	return []string{"time", "run", "method", "path", "query", "status", "error", "duration_ms", "card_id", "idempotency_key", "replayed", "lost", "recovered", "fault"}
-}
-
-// Rows makes requestList a table.
-func (l requestList) Rows() (rows [][]string) {
-	for _, r := range l.Calls {
-		for _, e := range append([]requestlog.Entry{r.Entry}, r.Earlier...) {
-			rows = append(rows, []string{
-				e.Time.Format(time.RFC3339Nano), e.Run, e.Method, cell(e.Path), cell(e.Query), strconv.Itoa(e.Status), e.Error,
-				requestlog.Milliseconds(e.Duration), e.CardID, cell(e.IdempotencyKey), strconv.FormatBool(e.Replayed),
-				strconv.FormatBool(e.Lost), strconv.FormatBool(e.Recovered), e.Fault,
-			})
-		}
-	}
-	return rows
 }

@@ -55,7 +55,7 @@ func (v *view) timeline(c *cardFigures) (t timeline, err error) {
 		n = 30
 	}
 	for _, days := range spans {
-		t.Spans = append(t.Spans, span{days, v.list().with("days", strconv.FormatInt(days, 10)), days == n})
+		t.Spans = append(t.Spans, span{days, with(v.Query, "days", strconv.FormatInt(days, 10)), days == n})
 	}
 	now, err := v.Tx.Now()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 func transactionPage() *page {
 	return &page{
-		Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", template: "transaction", read: readTransaction, actions: followUps(),
+		Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: transactionHTML, read: readTransaction, actions: followUps(),
 	}
 }
 

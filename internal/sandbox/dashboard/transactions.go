@@ -7,12 +7,15 @@ import (
 )
 
 func transactionsPage() *page {
-	return &page{Path: "/transactions", Title: "Transactions", template: "transactions", read: readTransactions, csv: true}
+	return &page{
+		Path: "/transactions", Title: "Transactions", html: transactionsHTML, read: readTransactions,
+		csv: []string{
+			"id", "time", "state", "card_id", "label", "last4", "merchant", "mcc", "category", "amount", "settled", "refunded", "fee", "decline_reason", "why",
+		},
+	}
 }
 
 type transactionList struct {
-	*list
-
 	Records []*activity.Record
 	Sums    []*transaction.Sum
 }
@@ -34,10 +37,10 @@ func readTransactions(v *view) (any, error) {
 			return nil, err
 		}
 	}
-	data := transactionList{list: l}
+	data := new(transactionList)
+	summed := cards <= maxSummed && v.csv == 0
 	switch {
-	case cards > maxSummed || v.csv > 0:
-		return data.some(v, filter)
+	case !summed:
 	case filter.State != "":
 		total, err = transaction.Count(v.Tx, v.Account.ID, filter)
 	default:
@@ -52,37 +55,21 @@ func readTransactions(v *view) (any, error) {
 		}
 	}
 	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
-	l.showsOf(len(data.Records), total)
+	rows := len(data.Records)
+	if summed {
+		l.showsOf(rows, total)
+	} else {
+		l.shows(rows, int64(rows) == l.page.Size)
+	}
+	for _, r := range data.Records {
+		v.rows = append(v.rows, []string{
+			r.ID, timestamp(r.At), string(r.State), r.CardID, cell(r.Label), r.Last4, cell(r.Merchant), r.MCC, card.CategoryOf(r.MCC),
+			r.Amount.String(), r.Settled.String(), r.Refunded.String(), r.Fee.String(), r.Reason, newWhat(r).Why,
+		})
+	}
 	return data, err
 }
 
 // maxSummed is how many cards a search may find for its sums to be worked out, which
 // takes long for many.
 const maxSummed = 500
-
-// some reads a page without sums.
-func (t transactionList) some(v *view, f transaction.Filter) (any, error) {
-	var err error
-	t.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, f, t.page)
-	t.shows(len(t.Records), int64(len(t.Records)) == t.page.Size)
-	return t, err
-}
-
-// Header makes transactionList a table.
-func (transactionList) Header() []string {
-	return []string{
-		"id", "time", "state", "card_id", "label", "last4", "merchant", "mcc", "category", "amount", "settled", "refunded", "fee", "decline_reason", "why",
-	}
-}
-
-// Rows makes transactionList a table.
-func (t transactionList) Rows() (rows [][]string) {
-	for _, r := range t.Records {
-		why := newWhat(r).Why
-		rows = append(rows, []string{
-			r.ID, timestamp(r.At), string(r.State), r.CardID, cell(r.Label), r.Last4, cell(r.Merchant), r.MCC, card.CategoryOf(r.MCC),
-			r.Amount.String(), r.Settled.String(), r.Refunded.String(), r.Fee.String(), r.Reason, why,
-		})
-	}
-	return rows
-}

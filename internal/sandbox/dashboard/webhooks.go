@@ -12,7 +12,7 @@ import (
 
 func webhooksPage() *page {
 	return &page{
-		Path: "/webhooks", Title: "Webhooks", template: "webhooks", read: readWebhooks,
+		Path: "/webhooks", Title: "Webhooks", html: webhooksHTML, read: readWebhooks,
 		actions: []action{
 			redeliver(),
 			{name: "redeliver-failed", route: "POST " + server.Control + "/deliveries/redeliver-failed", done: "All that failed is sent again."},
@@ -25,14 +25,12 @@ type webhookLists struct {
 	Endpoints     []*webhook.Endpoint
 	EndpointsList *list
 	Deliveries    []*webhook.Delivery
-
-	*list
 }
 
 func readWebhooks(v *view) (any, error) {
 	endpoint := pick("endpoint")
-	lists := webhookLists{EndpointsList: v.listOf("endpoints"), list: v.list(
-		pick("state", string(webhook.Pending), string(webhook.Delivered), string(webhook.Failed)), endpoint)}
+	lists := &webhookLists{EndpointsList: v.listOf("endpoints")}
+	l := v.list(pick("state", string(webhook.Pending), string(webhook.Delivered), string(webhook.Failed)), endpoint)
 	var (
 		more bool
 		err  error
@@ -47,15 +45,15 @@ func readWebhooks(v *view) (any, error) {
 		endpoint.Texts[e.ID] = e.URL + " " + e.ID
 	}
 	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{
-		Endpoint: endpoint.Chosen, State: webhook.DeliveryState(lists.text("state")),
-	}, lists.page)
-	lists.shows(len(lists.Deliveries), more)
+		Endpoint: endpoint.Chosen, State: webhook.DeliveryState(l.text("state")),
+	}, l.page)
+	l.shows(len(lists.Deliveries), more)
 	return lists, err
 }
 
 func deliveryPage() *page {
 	return &page{
-		Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", template: "delivery", read: readDelivery,
+		Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: deliveryHTML, read: readDelivery,
 		actions: []action{redeliver()},
 	}
 }

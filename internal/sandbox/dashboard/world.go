@@ -17,7 +17,7 @@ func worldPage() *page {
 		faults, accounts = server.Control + "/faults", server.Control + "/accounts"
 	)
 	return &page{
-		Path: "/world", Title: "World", template: "world", read: readWorld,
+		Path: "/world", Title: "World", html: worldHTML, read: readWorld,
 		actions: []action{
 			{name: "advance", route: "POST " + server.Control + "/clock", texts: "advance", done: "Time has passed."},
 			{name: "set-limits", route: limits, body: settingFields, done: "The limits are set."},
@@ -43,8 +43,6 @@ type world struct {
 	States   []string
 	Presets  []preset
 	Accounts []account.Account // for the first one alone
-
-	*list
 }
 
 type createdAccount struct {
@@ -53,7 +51,7 @@ type createdAccount struct {
 }
 
 func readWorld(v *view) (any, error) {
-	w := world{States: account.States(), Presets: presets(), list: v.list()}
+	w := &world{States: account.States(), Presets: presets()}
 	if created := new(createdAccount); v.response("create-account", created) {
 		w.Created = created
 	}
@@ -70,9 +68,10 @@ func readWorld(v *view) (any, error) {
 	if w.Faults, err = behavior.Faults(v.Tx); err != nil || !v.Account.First() {
 		return w, err
 	}
-	accounts, total, err := account.List(v.Tx, w.page)
+	l := v.list()
+	accounts, total, err := account.List(v.Tx, l.page)
 	w.Accounts = accounts
-	w.showsOf(len(accounts), total)
+	l.showsOf(len(accounts), total)
 	return w, err
 }
 
