@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -86,26 +88,33 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 				return err
 			},
 		}
-		how, err := c.mutate(ctx, &mutation{kind: MutationIssue, call: issue, verify: reconciliation.verify})
-		switch {
-		case err != nil:
-			return Issuance{}, reconciliation.giveUp(err)
-		case how.verified:
-			issuance := c.recoveredIssuance(detached, reconciliation.found)
-			issuance.Adopted, issuance.Delay = !request.GeneratedLabel, how.delay
-			issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
-			return issuance, nil
-		case c.recent.claim(card.CardListItem, c.clock.Now()):
-			issuance := Issuance{Card: card, Delay: how.delay}
-			if how.uncertain && !c.config.KeysHonoured {
-				issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
+		key := uuid.NewString()
+		how, err := c.mutate(ctx, &mutation{kind: MutationIssue, call: issue, key: key, verify: reconciliation.verify})
+		if err == nil && !how.verified && !c.recent.claim(card.CardListItem, c.clock.Now()) {
+			// The response is another call's, and this call's card may be there all the same.
+			switch o := reconciliation.verify(detached); {
+			case o.state == notApplied && keys < c.config.MaxRetries:
+				continue
+			case o.state == notApplied:
+				err = fmt.Errorf("%s: the service has responded with card %s, which was issued for another request, again and again; nothing else is known to be issued", operation, card.ID)
+			case o.state == undecided:
+				err = &UndecidedError{Kind: MutationIssue, Operation: operation, Key: key, Attempts: how.attempts, SentAt: c.clock.Now(), Err: o.reason}
 			}
-			return issuance, nil
-		case keys == c.config.MaxRetries:
-			return Issuance{}, fmt.Errorf("%s: the service has responded with card %s, which was issued for another request, again and again; nothing else is known to be issued", operation, card.ID)
+			how.verified = true
 		}
-		// The response was for a card that another call has found and taken for its
-		// own, so this call has none yet and asks for it under a new key.
+		if err != nil {
+			return Issuance{}, reconciliation.giveUp(err)
+		}
+		issuance := Issuance{Card: card}
+		if how.verified {
+			issuance = c.recoveredIssuance(detached, reconciliation.found)
+			issuance.Adopted = !request.GeneratedLabel
+		}
+		issuance.Delay = how.delay
+		if how.verified || how.uncertain && !c.config.KeysHonoured {
+			issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
+		}
+		return issuance, nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -167,6 +168,38 @@ func TestIssueCardAndEarlierResponse(t *testing.T) {
 		issuance, err := client.IssueCard(t.Context(), request("ads"))
 		if err != nil || issuance.Card.ID == old.ID || len(service.balances()) != 2 {
 			t.Errorf("keys honoured %t: %+v, %v, %d cards", honoured, issuance, err, len(service.balances()))
+		}
+	}
+}
+
+// A response about another card of this run hides one that is there, or none.
+func TestIssueCardAndAnothersResponse(t *testing.T) {
+	t.Parallel()
+	for _, honoured := range []bool{false, true} {
+		for _, processed := range []bool{false, true} {
+			service := newFakeService()
+			var answers []*httptest.ResponseRecorder
+			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPost {
+					service.ServeHTTP(w, r)
+					return
+				}
+				answer := httptest.NewRecorder()
+				if len(answers) != 1 || processed {
+					service.ServeHTTP(answer, r)
+				}
+				if answers = append(answers, answer); len(answers) == 2 {
+					answer = answers[0]
+				}
+				w.Header().Set("Date", service.clock.Now().UTC().Format(http.TimeFormat))
+				respond(answer.Code, answer.Body.String())(w, r)
+			}), on(service.clock), func(c *api.Config) { c.KeysHonoured = honoured })
+			for n, label := range []string{"ads", "software"} {
+				issuance, err := client.IssueCard(t.Context(), request(label))
+				if err != nil || issuance.Card.Label != label || len(service.balances()) != n+1 || issuance.Recovered != (processed && n == 1) {
+					t.Errorf("keys honoured %t, processed %t: %+v, %v, %d cards", honoured, processed, issuance, err, len(service.balances()))
+				}
+			}
 		}
 	}
 }
