@@ -317,6 +317,22 @@ func TestMoveThatIsShownAfterTheStop(t *testing.T) {
 	}
 }
 
+// What was made though the answer refused it, as a gateway's may, is not made again.
+func TestMoveThatIsRefusedAndMade(t *testing.T) {
+	t.Parallel()
+	service := newFakeService(fault{response: "403", code: "forbidden"})
+	card := service.add(api.CardListItem{Balance: start})
+	client := service.client(t, keysHonoured)
+	refused, err := client.Move(t.Context(), move(card.ID, step, service.remembered(t, card)))
+	if kindOf(err) != "refused" || card.Balance != start+step {
+		t.Fatal(refused, err)
+	}
+	after, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, refused.Record)))
+	if err != nil || !after.MadeBefore || card.Balance != start+step || len(service.keys()) != 1 {
+		t.Errorf("%+v, %v, and the card holds %s", after, err, card.Balance)
+	}
+}
+
 // The service may ask for patience where only the key tells whether it was made.
 func TestPauseWhereTheKeyDecides(t *testing.T) {
 	t.Parallel()

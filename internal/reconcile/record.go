@@ -11,8 +11,8 @@ import (
 )
 
 // Token is random. It is in the idempotency keys of a card's next movements, and
-// is renewed when they are known to be made or refused, so that the same movement
-// later has another key. With the zero Token no key decides.
+// is renewed when they are known to be made, so that the same movement later has
+// another key. With the zero Token no key decides.
 type Token [8]byte
 
 // NewToken returns a token that was never used.
@@ -100,12 +100,9 @@ func (r Record) NotShown(before Snapshot) Record {
 }
 
 // Refused is the record after the service refused a movement: it may repeat its
-// refusal under the same key.
+// refusal under the same key. Another may have spoken for it, so no later key decides.
 func (r Record) Refused() Record {
-	r.Pending = nil
-	if r.HasKey() {
-		r.Token = NewToken()
-	}
+	r.Pending, r.Token = nil, Token{}
 	return r
 }
 

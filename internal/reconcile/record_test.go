@@ -130,7 +130,7 @@ func TestTransitions(t *testing.T) {
 		"not shown, refused":    {got: was.NotShown(s).Refused(), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"not shown, stopped":    {got: was.NotShown(s).Stopped(s, quiet), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"not shown":             {got: was.NotShown(s), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
-		"refused":               {got: was.Refused(), balance: 100, last: 100, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"refused":               {got: was.Refused(), balance: 100, last: 100, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"undecided":             {got: was.Undecided(fund, s.Anchor(), foreign, at), balance: 150, keepsToken: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"undecided, by the key": {got: was.Undecided(fund, was.Anchor, foreign, at), balance: 100, last: 100, keepsToken: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"not made":              {got: pending.NotMade(), balance: 100, last: 100, keepsToken: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
