@@ -121,7 +121,7 @@ func TestSeedOfThePresent(t *testing.T) {
 	seeded := open(t, stopped)
 	seeded.Post(seedPath, world).OK(http.StatusCreated)
 	grown := start(t, stopped)
-	card := grown.Issue("500", `"auto_freeze_at":450`)
+	card := grown.Issue("500", `"auto_freeze_at":450`, `"metadata":{"note":"\u007f\ud83d\ude00: \"yes\"","none":""}`)
 	grown.Authorize(card, "60", adsMCC).OK(201)
 	grown.Authorize(card, "60", adsMCC).OK(201) // declined: it has frozen
 	grown.Post("/api/v1/cards/"+card+"/unfreeze", "").OK(200)
@@ -136,6 +136,9 @@ func TestSeedOfThePresent(t *testing.T) {
 			if strings.Contains(written, secret) {
 				t.Errorf("%s: %q is in the file", name, secret)
 			}
+		}
+		if name == "grown" && !strings.Contains(written, `metadata: {none: "", note: "\x7F\U0001F600: \"yes\""}`) {
+			t.Errorf("the metadata is not in %s", written)
 		}
 		again := open(t, stopped)
 		again.Post(seedPath, written).OK(http.StatusCreated)

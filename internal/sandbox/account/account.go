@@ -127,15 +127,20 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 	return Create(tx, keys, New{PublicID: firstPublicID, State: Ready, Key: chosenKey, Balance: balance})
 }
 
-// ResetFirst removes every other account, and gives the first one its balance
-// back. Nothing else is left in the file. The account keeps its row, since calls
-// that are on their way may know it already.
-func ResetFirst(tx *store.Tx, balance usd.Amount) error {
-	if err := tx.Exec(`DELETE FROM accounts WHERE public_id <> ?`, firstPublicID); err != nil {
-		return err
+// ResetFirst removes every other account, and gives the first one the balance that its
+// file begins with. Nothing else is left of the ledger. The account keeps its row, since
+// calls that are on their way may know it already.
+func ResetFirst(tx *store.Tx) error {
+	for _, rows := range []string{"ledger_postings", "ledger_entries", "ledger_accounts", "accounts WHERE public_id <> '" + firstPublicID + "'"} {
+		if err := tx.Exec(`DELETE FROM ` + rows); err != nil {
+			return err
+		}
 	}
-	var id int64
-	if _, err := tx.Get([]any{&id}, `SELECT id FROM accounts`); err != nil {
+	var (
+		id      int64
+		balance usd.Amount
+	)
+	if _, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`); err != nil {
 		return err
 	}
 	return openLedger(tx, id, balance)

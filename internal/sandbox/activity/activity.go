@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
@@ -99,7 +100,7 @@ func (r *Record) Moved() usd.Amount {
 func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, accountID,
 		purchases+`WHERE t.account_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
-		movements+`WHERE e.account_id = ?1 AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
+		movements+`WHERE e.account_id = ?1 AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?2`,
 		statusChanges+`WHERE s.account_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
 		challenges+`WHERE h.account_id = ?1 ORDER BY h.id DESC LIMIT ?2`,
 		deposits+`WHERE d.account_id = ?1 ORDER BY d.id DESC LIMIT ?2`)
@@ -109,7 +110,7 @@ func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record
 func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, cardID,
 		purchases+`WHERE t.card_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
-		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+moved+` ORDER BY e.id DESC LIMIT ?2`,
+		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?2`,
 		statusChanges+`WHERE s.card_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
 		challenges+`WHERE h.card_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
 }
@@ -153,12 +154,9 @@ func Loaded(tx *store.Tx, cardID int64) (loaded usd.Amount, err error) {
 	_, err = tx.Get([]any{&loaded}, `
 		SELECT COALESCE(SUM(p.amount), 0) FROM cards c JOIN ledger_entries e ON e.card_account_id = c.ledger_account_id
 		JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = c.ledger_account_id
-		WHERE c.id = ? AND `+moved+` AND e.kind <> 'card terminated'`, cardID)
+		WHERE c.id = ? AND `+ledger.Movements+` AND e.kind <> 'card terminated'`, cardID)
 	return loaded, err
 }
-
-// moved is the condition of the two indexes of movements, to the letter.
-const moved = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated')`
 
 // Each source selects the columns of a Record, after a rank that orders what one
 // change left in several of them. Only the newest are read, from an index.

@@ -8,7 +8,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // createAccount adds an account in a state of onboarding; with initial_balance,
@@ -82,14 +81,10 @@ func reset(c *server.Call, counters *behavior.Counters) (wire.Response, error) {
 	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
 		return wire.Response{}, err
 	}
-	var balance usd.Amount
-	if _, err := c.Tx.Get([]any{&balance}, `SELECT initial_balance FROM service`); err != nil {
-		return wire.Response{}, err
-	}
 	if err := empty(c.Tx); err != nil {
 		return wire.Response{}, err
 	}
-	if err := account.ResetFirst(c.Tx, balance); err != nil {
+	if err := account.ResetFirst(c.Tx); err != nil {
 		return wire.Response{}, err
 	}
 	counters.Forget()

@@ -18,6 +18,10 @@ func EntryKinds() []string {
 	}
 }
 
+// Movements is the condition of the two indexes of entries e that move an owner's
+// money, to the letter.
+const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issued', 'card funded', 'card withdrawn', 'card terminated')`
+
 // Entry is a change of money as it stands in the journal.
 type Entry struct {
 	ID       int64

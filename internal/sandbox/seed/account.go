@@ -7,24 +7,23 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// resident is an account of the world.
+// resident is an account of the world; until it is there, the first one.
 type resident struct {
 	*planter
 	account.Account
 
-	state string
-	index int // of begun.Accounts
+	begun *BegunAccount
 }
 
 // account plans an account with all that happened on it.
 func (p *planter) account(a *mapping, first bool) {
 	states := account.States()
-	r := &resident{planter: p, index: len(p.begun.Accounts), state: a.word("state", states[0], states...)}
-	p.begun.Accounts = append(p.begun.Accounts, BegunAccount{Cards: []named{}, Webhooks: []json.RawMessage{}})
-	wallet := a.take("wallet")
+	r := &resident{p, p.call.Account, &BegunAccount{Cards: []*named{}, Webhooks: []json.RawMessage{}}}
+	p.begun.Accounts = append(p.begun.Accounts, r.begun)
+	wallet, state := a.take("wallet"), a.word("state", states[0], states...)
 	for _, d := range a.list("deposits") {
 		r.deposit(d)
 	}
@@ -33,17 +32,16 @@ func (p *planter) account(a *mapping, first bool) {
 	}
 	// Endpoints come last: they are told of what is yet to happen.
 	for _, w := range a.list("webhooks") {
-		p.steps = append(p.steps, step{w.time("at", p.now), lasting, func() error {
-			begun, made := &p.begun.Accounts[r.index], json.RawMessage{}
-			err := r.run(w, r.Account, post(server.API+"/webhooks", w), &made)
-			begun.Webhooks = append(begun.Webhooks, made)
+		p.plan(w.time("at", p.now), lasting, func() error {
+			var made json.RawMessage
+			err := r.do(w, "POST "+server.API+"/webhooks", "", w.members, &made)
+			r.begun.Webhooks = append(r.begun.Webhooks, made)
 			return err
-		}})
+		})
 	}
 	a.done()
-	p.steps = append(p.steps, step{time.Time{}, opening, func() error { return r.open(a, first, wallet) }}, step{p.now, lasting, func() error {
-		return p.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, r.state, r.ID)
-	}})
+	p.plan(time.Time{}, opening, func() error { return r.open(a, first, wallet) })
+	p.plan(p.now, lasting, func() error { return p.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, state, r.ID) })
 }
 
 // open begins the account. The first one is there, and gets another balance, also
@@ -51,48 +49,38 @@ func (p *planter) account(a *mapping, first bool) {
 func (r *resident) open(a *mapping, first bool, wallet any) (err error) {
 	tx := r.call.Tx
 	tx.SetNow(r.opening)
-	begun := &r.begun.Accounts[r.index]
-	if first {
-		begun.APIKey, err = account.Key(tx, r.call.Keys, r.call.Account.PublicID)
-	} else {
+	if !first {
 		fields := map[string]any{"state": account.Ready, "initial_balance": wallet}
-		err = r.run(a, r.call.Account, server.Operation{Route: "POST " + server.Control + "/accounts", Fields: fields}, begun)
-	}
-	if err != nil {
+		if err := r.do(a, "POST "+server.Control+"/accounts", "", fields, r.begun); err != nil {
+			return err
+		}
+		r.Account, _, err = account.ByKey(tx, r.begun.APIKey)
 		return err
 	}
-	if r.Account, _, err = account.ByKey(tx, begun.APIKey); err != nil || !first {
+	r.begun.AccountID = r.PublicID
+	if r.begun.APIKey, err = account.Key(tx, r.call.Keys, r.PublicID); err != nil {
 		return err
 	}
-	begun.AccountID = r.PublicID
-	var balance usd.Amount
-	if _, err := tx.Get([]any{&balance}, `SELECT initial_balance FROM service`); err != nil {
-		return err
-	}
-	if text, ok := wallet.(json.Number); ok {
-		balance, err = usd.Parse(text.String())
-	}
-	if _, text := wallet.(string); text || err != nil || balance < 0 {
-		return a.refused("wallet must be USD with at most two decimals, not negative")
-	}
-	if err := tx.Exec(`UPDATE service SET initial_balance = ?`, balance); err != nil {
-		return err
-	}
-	for _, table := range []string{"ledger_postings", "ledger_entries", "ledger_accounts"} {
-		if err := tx.Exec(`DELETE FROM ` + table); err != nil {
+	if wallet != nil {
+		fields := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}.Fields("application/json")
+		balance := fields.OptionalNotNegative("wallet")
+		if err := fields.Done(); err != nil {
+			return a.explained(err)
+		}
+		if err := tx.Exec(`UPDATE service SET initial_balance = ?`, balance); err != nil {
 			return err
 		}
 	}
-	return account.ResetFirst(tx, balance)
+	return account.ResetFirst(tx)
 }
 
 func (r *resident) deposit(d *mapping) {
 	confirmed := d.word("status", "pending", "pending", "confirmed") == "confirmed"
 	r.happen(d, arrival, time.Time{}, func() error {
 		var made named
-		err := r.run(d, r.Account, post(server.Control+"/deposits", d), &made)
+		err := r.do(d, "POST "+server.Control+"/deposits", "", d.members, &made)
 		if err == nil && confirmed {
-			err = r.run(d, r.Account, about("POST "+server.Control+"/deposits/{id}/confirm", "id", made.ID, nil), nil)
+			err = r.do(d, "POST "+server.Control+"/deposits/{id}/confirm", made.ID, nil, nil)
 		}
 		return err
 	})
@@ -112,10 +100,8 @@ func (r *resident) card(c *mapping) {
 	end := &mapping{c.line, c.path + ".status_at", map[string]any{"at": c.take("status_at")}, c.mistake}
 	movements, purchases, challenges := c.list("movements"), c.list("purchases"), c.list("challenges")
 	issued := r.happen(c, issue, time.Time{}, func() error {
-		begun := &r.begun.Accounts[r.index]
-		err := r.run(c, r.Account, post(server.API+"/cards", c), &h.named)
-		begun.Cards = append(begun.Cards, h.named)
-		return err
+		r.begun.Cards = append(r.begun.Cards, &h.named)
+		return r.do(c, "POST "+server.API+"/cards", "", c.members, &h.named)
 	})
 	for _, m := range movements {
 		h.movement(m, issued)
@@ -141,7 +127,7 @@ func (h *holder) movement(m *mapping, issued time.Time) {
 		m.members["amount"] = json.Number(positive)
 	}
 	h.happen(m, rank, issued, func() error {
-		return h.run(m, h.Account, about("POST "+server.API+"/cards/{card_id}/"+call, "card_id", h.ID, m.members), nil)
+		return h.do(m, "POST "+server.API+"/cards/{card_id}/"+call, h.ID, m.members, nil)
 	})
 }
 
@@ -190,19 +176,19 @@ func outcome(declined string) string {
 func (h *holder) follow(f *mapping, kind string, rank rank, since time.Time, of, made *recorded) time.Time {
 	return h.happen(f, rank, since, func() error {
 		f.members["transaction_id"] = of.Transaction.ID
-		return h.run(f, h.Account, post(server.Control+"/"+kind, f), made)
+		return h.do(f, "POST "+server.Control+"/"+kind, "", f.members, made)
 	})
 }
 
 func (h *holder) challenge(b *mapping, issued time.Time) {
-	const path = server.Control + "/3ds-challenges"
+	const path = "POST " + server.Control + "/3ds-challenges"
 	status := b.word("status", "", "approved", "failed")
 	h.happen(b, challenge, issued, func() error {
 		var made named
 		b.members["card_id"] = h.ID
-		err := h.run(b, h.Account, post(path, b), &made)
+		err := h.do(b, path, "", b.members, &made)
 		if err == nil && status != "" {
-			err = h.run(b, h.Account, about("POST "+path+"/{id}/complete", "id", made.ID, map[string]any{"outcome": status}), nil)
+			err = h.do(b, path+"/{id}/complete", made.ID, map[string]any{"outcome": status}, nil)
 		}
 		return err
 	})
@@ -211,7 +197,7 @@ func (h *holder) challenge(b *mapping, issued time.Time) {
 // authorize uses the card. Where its last status is told, those before are not, and
 // follow from what became of each purchase.
 func (h *holder) authorize(b *mapping, frozen bool, made *recorded) error {
-	call := func() error { return h.run(b, h.Account, post(server.Control+"/authorizations", b), made) }
+	call := func() error { return h.do(b, "POST "+server.Control+"/authorizations", "", b.members, made) }
 	if h.ended || h.status == "" && !frozen {
 		return call()
 	}
@@ -238,5 +224,5 @@ func (h *holder) end(c *mapping) error {
 	if h.ended = found; !found {
 		return nil
 	}
-	return h.run(c, h.Account, about(route, "card_id", h.ID, nil), nil)
+	return h.do(c, route, h.ID, nil, nil)
 }

@@ -31,7 +31,11 @@ func (m *mapping) MarshalJSON() ([]byte, error) { return json.Marshal(m.members)
 
 // refused says what is wrong at the mapping.
 func (m *mapping) refused(format string, args ...any) error {
-	return refuseAt(m.line, m.path, fmt.Sprintf(format, args...))
+	what := fmt.Sprintf(format, args...)
+	if m.path != "" {
+		what = m.path + ": " + what
+	}
+	return wire.Invalid("line %d: %s", m.line, what)
 }
 
 // refuse keeps it as the mistake, unless there was one before.
@@ -41,11 +45,12 @@ func (m *mapping) refuse(format string, args ...any) {
 	}
 }
 
-func refuseAt(line int, path, what string) error {
-	if path != "" {
-		what = path + ": " + what
+// explained is refused for what a call does not accept.
+func (m *mapping) explained(err error) error {
+	if refused, ok := errors.AsType[*wire.Error](err); ok {
+		return m.refused("%s", refused.Message)
 	}
-	return wire.Invalid("line %d: %s", line, what)
+	return err
 }
 
 // read reads a document, which is one mapping in YAML. JSON is YAML, too.
@@ -53,74 +58,58 @@ func read(text []byte) (*mapping, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var root, more yaml.Node
 	err := decoder.Decode(&root)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, wire.Invalid("line 1: a world is a mapping; this is empty")
-	case err == nil && !errors.Is(decoder.Decode(&more), io.EOF):
-		return nil, wire.Invalid("line %d: a world is one document", max(more.Line, 1))
-	case err != nil:
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, wire.Invalid("it is not YAML: %s", strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
 	}
-	value, err := (&converter{}).convert(root.Content[0], "")
-	if err != nil {
-		return nil, err
+	if err == nil && !errors.Is(decoder.Decode(&more), io.EOF) {
+		return nil, wire.Invalid("line %d: a world is one document", max(more.Line, 1))
 	}
-	world, ok := value.(*mapping)
+	in := &mapping{line: 1, mistake: new(error)}
+	world, ok := convert(&root, in).(*mapping)
 	if !ok {
-		return nil, refuseAt(root.Line, "", "a world is a mapping with accounts")
+		in.refuse("a world is a mapping with accounts")
 	}
-	return world, nil
+	return world, *in.mistake
 }
 
-// converter makes the mappings of one document.
-type converter struct{ mistake error }
-
-// convert returns a node as a *mapping, a []any, or what JSON has in its place.
-func (c *converter) convert(node *yaml.Node, path string) (any, error) {
+// convert returns a node at a place as a *mapping, a []any, or what JSON has in its place.
+func convert(node *yaml.Node, in *mapping) any {
+	m := &mapping{max(node.Line, 1), in.path, map[string]any{}, in.mistake}
 	switch node.Kind {
+	case yaml.DocumentNode:
+		return convert(node.Content[0], m)
 	case yaml.MappingNode:
-		return c.convertMapping(node, path)
+		for i := 0; i < len(node.Content); i += 2 {
+			name := node.Content[i]
+			place := &mapping{name.Line, in.path, nil, in.mistake}
+			if _, twice := m.members[name.Value]; twice || name.Kind != yaml.ScalarNode {
+				place.refuse("%.64q is there twice, or is no name", name.Value)
+			}
+			place.path = strings.TrimPrefix(in.path+"."+name.Value, ".")
+			m.members[name.Value] = convert(node.Content[i+1], place)
+		}
+		return m
 	case yaml.SequenceNode:
 		all := make([]any, len(node.Content))
 		for i, element := range node.Content {
-			var err error
-			if all[i], err = c.convert(element, fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return nil, err
-			}
+			all[i] = convert(element, &mapping{path: fmt.Sprintf("%s[%d]", in.path, i), mistake: in.mistake})
 		}
-		return all, nil
+		return all
 	case yaml.ScalarNode:
-		switch node.ShortTag() {
-		case "!!str", "!!timestamp":
-			return node.Value, nil
-		case "!!null":
-			return nil, nil
-		case "!!bool":
-			return strings.EqualFold(node.Value, "true"), nil
-		case "!!int", "!!float":
-			if json.Valid([]byte(node.Value)) {
-				return json.Number(node.Value), nil
-			}
+		switch tag := node.ShortTag(); {
+		case tag == "!!str" || tag == "!!timestamp":
+			return node.Value
+		case tag == "!!bool":
+			return strings.EqualFold(node.Value, "true")
+		case (tag == "!!int" || tag == "!!float") && json.Valid([]byte(node.Value)):
+			return json.Number(node.Value)
+		case tag != "!!null":
+			m.refuse("%.64q is neither a text, a plain number nor true or false", node.Value)
 		}
-		return nil, refuseAt(node.Line, path, fmt.Sprintf("%.64q is neither a text, a plain number nor true or false", node.Value))
+	case yaml.AliasNode:
+		m.refuse("anchors and aliases have no place in a world")
 	}
-	return nil, refuseAt(node.Line, path, "anchors and aliases have no place in a world")
-}
-
-func (c *converter) convertMapping(node *yaml.Node, path string) (*mapping, error) {
-	m := &mapping{node.Line, path, map[string]any{}, &c.mistake}
-	for i := 0; i < len(node.Content); i += 2 {
-		name := node.Content[i]
-		if _, twice := m.members[name.Value]; twice || name.Kind != yaml.ScalarNode {
-			return nil, refuseAt(name.Line, path, fmt.Sprintf("%.64q is there twice, or is no name", name.Value))
-		}
-		value, err := c.convert(node.Content[i+1], strings.TrimPrefix(path+"."+name.Value, "."))
-		if err != nil {
-			return nil, err
-		}
-		m.members[name.Value] = value
-	}
-	return m, nil
+	return nil
 }
 
 func (m *mapping) take(name string) any {
@@ -131,11 +120,11 @@ func (m *mapping) take(name string) any {
 
 // list takes a list of mappings.
 func (m *mapping) list(name string) (all []*mapping) {
-	elements, ok := m.members[name].([]any)
-	if !ok && m.members[name] != nil {
+	value := m.take(name)
+	elements, ok := value.([]any)
+	if !ok && value != nil {
 		m.refuse("%s is a list", name)
 	}
-	delete(m.members, name)
 	for i, element := range elements {
 		all = append(all, m.mapped(fmt.Sprintf("%s[%d]", name, i), element))
 	}

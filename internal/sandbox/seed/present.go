@@ -2,23 +2,66 @@ package seed
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// present is the world as JSON, with amounts in cents, times in milliseconds, and sealed
+// URLs after the id of their endpoint. What a SELECT within it returns is a text to
+// SQLite until json reads it.
+const present = `
+SELECT json_object(
+  'random_seed', json(COALESCE((SELECT value FROM settings WHERE name = '` + randomSetting + `'), 0)),
+  'clock', ?,
+  'limits', json((SELECT value FROM settings WHERE name = 'limits')),
+  'quirks', json((SELECT value FROM settings WHERE name = 'quirks')),
+  'faults', json((SELECT json_group_array(json_remove(json_set(definition, '$.times', COALESCE(times_left, 0)), '$.id') ORDER BY id) FROM faults)),
+  'accounts', json((SELECT json_group_array(json_object(
+    'state', state,
+    'wallet', COALESCE((SELECT p.amount FROM ledger_accounts l JOIN ledger_postings p ON p.ledger_account_id = l.id JOIN ledger_entries e ON e.id = p.entry_id
+      WHERE l.account_id = a.id AND l.kind = 'wallet' AND e.kind = 'opening balance'), 0),
+    'deposits', json((SELECT json_group_array(json_object('currency', currency, 'amount', amount, 'status', status, 'at', created_at) ORDER BY id)
+      FROM deposits WHERE account_id = a.id)),
+    'cards', json((SELECT json_group_array(json_object(
+      'label', NULLIF(label, ''), 'bin_id', bin_id,
+      'amount', (SELECT amount FROM (` + moved + `AND e.kind = 'card issued')),
+      'spending_limit', spending_limit, 'allowed_categories', json(allowed_categories), 'auto_freeze_at', auto_freeze_at, 'metadata', json(NULLIF(metadata, '{}')),
+      'at', created_at, 'status', status,
+      'status_at', CASE status WHEN 'active' THEN NULL ELSE (SELECT MAX(created_at) FROM status_changes WHERE card_id = c.id) END,
+      'movements', json((SELECT json_group_array(json_object('amount', amount, 'at', created_at) ORDER BY id) FROM (` + moved + `AND e.kind IN ('card funded', 'card withdrawn')))),
+      'purchases', json((SELECT json_group_array(json_object(
+        'merchant', json_object('name', merchant_name, 'mcc', merchant_mcc), 'amount', amount, 'fee', NULLIF(fee, 0), 'at', created_at, 'declined', decline_reason,
+        'settled', json((SELECT ` + money + ` FROM transactions f WHERE f.parent_id = t.id)),
+        'refunds', json((SELECT json_group_array(` + money + ` ORDER BY f.id) FROM transactions s JOIN transactions f ON f.parent_id = s.id WHERE s.parent_id = t.id))) ORDER BY id)
+        FROM transactions t WHERE card_id = c.id AND type IN ('authorization', 'decline'))),
+      'challenges', json((SELECT json_group_array(json_object('merchant', merchant, 'amount', amount, 'status', NULLIF(status, 'pending'), 'at', expires_at - ?) ORDER BY id)
+        FROM challenges WHERE card_id = c.id))) ORDER BY id)
+      FROM cards c WHERE account_id = a.id)),
+    'webhooks', json((SELECT json_group_array(json_object('url', public_id || ' ' || hex(url_sealed), 'events', json(events), 'at', created_at) ORDER BY id)
+      FROM webhooks WHERE account_id = a.id))) ORDER BY id)
+    FROM accounts a)))`
+
+const (
+	// moved selects what its owner moved onto a card c, or from it.
+	moved = `SELECT p.amount, e.created_at, e.id FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = e.card_account_id
+        WHERE e.card_account_id = c.ledger_account_id AND ` + ledger.Movements + ` `
+	// money is a transaction f that follows another one.
+	money = `json_object('amount', f.amount, 'fee', NULLIF(f.fee, 0), 'at', f.created_at)`
 )
 
 // write shows the present world as a file that begins it again, but for its secrets:
@@ -27,241 +70,129 @@ func write(c *server.Call) (wire.Response, error) {
 	if err := control.FirstOnly(c, "reads the whole world"); err != nil {
 		return wire.Response{}, err
 	}
-	w := writer{Call: c}
+	now, err := c.Tx.Now()
+	if err != nil {
+		return wire.Response{}, err
+	}
+	var world []byte
+	if _, err := c.Tx.Get([]any{&world}, present, now.UnixMilli(), threeds.Lifetime.Milliseconds()); err != nil {
+		return wire.Response{}, err
+	}
+	w := writer{json.NewDecoder(bytes.NewReader(world)), c.Keys}
+	w.UseNumber()
+	document, err := w.node("")
+	if err != nil {
+		return wire.Response{}, err
+	}
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
-	w.keep(encoder.Encode(w.world()))
-	return wire.Response{Status: http.StatusOK, Body: text.Bytes(), ContentType: "application/yaml"}, w.err
+	err = encoder.Encode(document)
+	return wire.Response{Status: http.StatusOK, Body: text.Bytes(), ContentType: "application/yaml"}, err
 }
 
-// writer reads the present world. The first failure is kept, and later reads return
-// nothing.
+// writer makes YAML of the present world.
 type writer struct {
-	*server.Call
+	*json.Decoder
 
-	err error
+	keys *vault.Keyring
 }
 
-func (w *writer) keep(err error) {
-	if w.err == nil {
-		w.err = err
+// node is the next value, whose member has a name. It is nil where there is nothing to
+// tell. What a client or a test chose as a whole stays as it is.
+func (w writer) node(name string) (*yaml.Node, error) {
+	token, err := w.Token()
+	chosen := name == "metadata" || name == "then"
+	n := &yaml.Node{Kind: yaml.ScalarNode}
+	switch value := token.(type) {
+	case json.Delim:
+		return w.collection(name, value == '{', chosen)
+	case json.Number:
+		n.Value, err = number(name, value)
+	case string:
+		if name == "url" {
+			value, err = w.host(value)
+		}
+		n.SetString(value)
+	case nil:
+		if !chosen {
+			return nil, err
+		}
+		n.Value = "null"
+	default:
+		n.Value = fmt.Sprint(value)
 	}
+	return n, err
 }
 
-// list is what a query selects, one below the other.
-func (w *writer) list(scan func(store.Row) (*yaml.Node, error), query string, args ...any) (all []*yaml.Node) {
-	if w.err == nil {
-		all, w.err = store.Select(w.Tx, scan, query, args...)
+// collection is a list or a mapping, on one line if nothing in it is one.
+func (w writer) collection(name string, mapping, chosen bool) (*yaml.Node, error) {
+	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	if mapping {
+		n.Kind = yaml.MappingNode
 	}
-	return all
-}
-
-func (w *writer) get(dest []any, query string, args ...any) {
-	if w.err == nil {
-		_, w.err = w.Tx.Get(dest, query, args...)
+	for w.More() {
+		member := name
+		if mapping {
+			token, err := w.Token()
+			if err != nil {
+				return nil, err
+			}
+			member, _ = token.(string)
+		}
+		key := new(yaml.Node)
+		key.SetString(member)
+		if chosen {
+			member = name
+		}
+		value, err := w.node(member)
+		switch {
+		case err != nil:
+			return nil, err
+		case value == nil:
+			continue
+		case mapping:
+			n.Content = append(n.Content, key)
+		}
+		n.Content = append(n.Content, value)
+		if value.Kind != yaml.ScalarNode && !chosen {
+			n.Style = 0
+		}
 	}
-}
-
-func (w *writer) world() *yaml.Node {
-	var (
-		random   uint64
-		faults   []*yaml.Node
-		accounts []*yaml.Node
-	)
-	now, err := w.Tx.Now()
-	w.keep(err)
-	w.keep(w.Tx.ReadSetting(randomSetting, &random))
-	limits, err := behavior.ReadLimits(w.Tx)
-	w.keep(err)
-	quirks, err := behavior.ReadQuirks(w.Tx)
-	w.keep(err)
-	set, err := behavior.Faults(w.Tx)
-	w.keep(err)
-	for _, f := range set {
-		node := scalar(f)
-		node.Content = node.Content[2:] // without its id
-		faults = append(faults, node)
-	}
-	all, _, err := account.List(w.Tx, wire.Page{Number: 1, Size: 1 << 30})
-	w.keep(err)
-	for _, a := range all {
-		accounts = append(accounts, w.account(a))
-	}
-	return object("random_seed", random, "clock", now, "limits", limits, "quirks", quirks, "faults", faults, "accounts", accounts)
-}
-
-func (w *writer) account(a account.Account) *yaml.Node {
-	var (
-		wallet usd.Amount
-		cards  []*yaml.Node
-	)
-	w.get([]any{&wallet}, `
-		SELECT COALESCE(SUM(p.amount), 0) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
-		JOIN ledger_accounts l ON l.id = p.ledger_account_id
-		WHERE e.account_id = ? AND e.kind = 'opening balance' AND l.kind = 'wallet'`, a.ID)
-	deposits := w.list(func(row store.Row) (*yaml.Node, error) {
-		var (
-			currency, status string
-			amount           usd.Amount
-			at               moment
-		)
-		err := row.Scan(&currency, &amount, &status, &at)
-		return object("currency", currency, "amount", amount, "status", status, "at", at.time()), err
-	}, `SELECT currency, amount, status, created_at FROM deposits WHERE account_id = ? ORDER BY id`, a.ID)
-	rows, err := store.Select(w.Tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) },
-		`SELECT id FROM cards WHERE account_id = ? ORDER BY id`, a.ID)
-	w.keep(err)
-	for _, row := range rows {
-		cards = append(cards, w.card(row))
-	}
-	webhooks := w.list(w.webhook, `SELECT public_id, url_sealed, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id`, a.ID)
-	return object("state", string(a.State), "wallet", wallet, "deposits", deposits, "cards", cards, "webhooks", webhooks)
-}
-
-func (w *writer) webhook(row store.Row) (*yaml.Node, error) {
-	var (
-		id             string
-		sealed, events []byte
-		at             moment
-	)
-	if err := row.Scan(&id, &sealed, &events, &at); err != nil {
+	_, err := w.Token()
+	if len(n.Content) == 0 && !chosen {
 		return nil, err
 	}
-	plain, err := w.Keys.Open(vault.URLOfWebhook, id, sealed)
+	return n, err
+}
+
+// number writes an amount or a time as a world has it.
+func number(name string, value json.Number) (string, error) {
+	switch name {
+	case "amount", "fee", "wallet", "spending_limit", "auto_freeze_at":
+		cents, err := value.Int64()
+		return usd.Amount(cents).String(), err
+	case "at", "status_at", "clock":
+		ms, err := value.Int64()
+		return wire.Timestamp(time.UnixMilli(ms)), err
+	}
+	return value.String(), nil
+}
+
+// host is all of an endpoint's URL that is no secret.
+func (w writer) host(sealed string) (string, error) {
+	id, text, _ := strings.Cut(sealed, " ")
+	bytes, err := hex.DecodeString(text)
 	if err != nil {
-		return nil, err
+		return "", err
+	}
+	plain, err := w.keys.Open(vault.URLOfWebhook, id, bytes)
+	if err != nil {
+		return "", err
 	}
 	address, err := url.Parse(string(plain))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	shown := url.URL{Scheme: address.Scheme, Host: address.Host}
-	return object("url", shown.String(), "events", json.RawMessage(events), "at", at.time()), nil
-}
-
-func (w *writer) card(id int64) *yaml.Node {
-	var (
-		label, bin, status   string
-		ledgerAccount        int64
-		limit, amount        usd.Amount
-		threshold            *usd.Amount
-		categories, metadata []byte
-		issued, changed      moment
-		since                any // of another status than the first
-	)
-	w.get([]any{&label, &bin, &ledgerAccount, &limit, &categories, &threshold, &metadata, &issued, &status, &changed, &amount}, `
-		SELECT label, bin_id, ledger_account_id, spending_limit, allowed_categories, auto_freeze_at, metadata, created_at, status,
-		       (SELECT COALESCE(MAX(created_at), 0) FROM status_changes WHERE card_id = c.id),
-		       (SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = c.ledger_account_id
-		        WHERE e.card_account_id = c.ledger_account_id AND e.kind = 'card issued')
-		FROM cards c WHERE id = ?`, id)
-	if status != "active" {
-		since = changed.time()
-	}
-	movements := w.list(money, `
-		SELECT p.amount, 0, e.created_at FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = e.card_account_id
-		WHERE e.card_account_id = ? AND e.kind IN ('card funded', 'card withdrawn') ORDER BY e.id`, ledgerAccount)
-	challenges := w.list(func(row store.Row) (*yaml.Node, error) {
-		var (
-			merchant, status string
-			amount           usd.Amount
-			expires          moment
-		)
-		err := row.Scan(&merchant, &amount, &status, &expires)
-		return object("merchant", merchant, "amount", amount, "status", status, "at", expires.time().Add(-threeds.Lifetime)), err
-	}, `SELECT merchant, amount, REPLACE(status, 'pending', ''), expires_at FROM challenges WHERE card_id = ? ORDER BY id`, id)
-	return object("label", label, "bin_id", bin, "amount", amount, "spending_limit", limit,
-		"allowed_categories", json.RawMessage(categories), "auto_freeze_at", threshold, "metadata", json.RawMessage(metadata),
-		"at", issued.time(), "status", status, "status_at", since,
-		"movements", movements, "purchases", w.purchases(id), "challenges", challenges)
-}
-
-func (w *writer) purchases(cardID int64) []*yaml.Node {
-	var ids []int64
-	purchases := w.list(func(row store.Row) (*yaml.Node, error) {
-		var (
-			id                  int64
-			amount, fee         usd.Amount
-			at                  moment
-			name, mcc, declined string
-		)
-		err := row.Scan(&id, &amount, &fee, &at, &name, &mcc, &declined)
-		ids = append(ids, id)
-		return object("merchant", map[string]string{"name": name, "mcc": mcc}, "amount", amount, "fee", unless(fee), "at", at.time(),
-			"declined", declined), err
-	}, `SELECT id, amount, fee, created_at, merchant_name, merchant_mcc, COALESCE(decline_reason, '') FROM transactions
-		WHERE card_id = ? AND type IN ('authorization', 'decline') ORDER BY id`, cardID)
-	for i, purchase := range purchases {
-		settled := w.list(money, `SELECT amount, fee, created_at FROM transactions WHERE parent_id = ?`, ids[i])
-		refunds := w.list(money, `
-			SELECT r.amount, r.fee, r.created_at FROM transactions s JOIN transactions r ON r.parent_id = s.id
-			WHERE s.parent_id = ? ORDER BY r.id`, ids[i])
-		if len(settled) > 0 {
-			purchase.Content = append(purchase.Content, object("settled", settled[0], "refunds", refunds).Content...)
-		}
-	}
-	return purchases
-}
-
-// money scans an amount with its fee and time.
-func money(row store.Row) (*yaml.Node, error) {
-	var (
-		amount, fee usd.Amount
-		at          moment
-	)
-	err := row.Scan(&amount, &fee, &at)
-	return object("amount", amount, "fee", unless(fee), "at", at.time()), err
-}
-
-// unless is an amount, nil where it is 0.
-func unless(a usd.Amount) *usd.Amount {
-	if a == 0 {
-		return nil
-	}
-	return &a
-}
-
-// moment is a time as the file holds it, in Unix milliseconds.
-type moment int64
-
-func (m moment) time() time.Time { return time.UnixMilli(int64(m)) }
-
-// object is a mapping of names and values in their order, without those that are not there.
-func object(pairs ...any) *yaml.Node {
-	node := &yaml.Node{Kind: yaml.MappingNode}
-	for pair := range slices.Chunk(pairs, 2) {
-		if value := scalar(pair[1]); value != nil {
-			node.Content = append(node.Content, scalar(pair[0]), value)
-		}
-	}
-	return node
-}
-
-// scalar is a value as a node: an amount and a time without quotes, a list one below
-// the other, and all else as its JSON. It is nil where there is nothing.
-func scalar(value any) *yaml.Node {
-	switch value := value.(type) {
-	case *yaml.Node:
-		return value
-	case []*yaml.Node:
-		if len(value) == 0 {
-			return nil
-		}
-		return &yaml.Node{Kind: yaml.SequenceNode, Content: value}
-	case time.Time:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!timestamp", Value: wire.Timestamp(value)}
-	case string:
-		if value == "" {
-			return nil
-		}
-		node := new(yaml.Node)
-		node.SetString(value)
-		return node
-	}
-	var document yaml.Node
-	if err := yaml.Unmarshal(wire.Encode(value), &document); err != nil || document.Content[0].Tag == "!!null" {
-		return nil
-	}
-	return document.Content[0]
+	return (&url.URL{Scheme: address.Scheme, Host: address.Host}).String(), nil
 }

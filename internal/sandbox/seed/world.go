@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -30,7 +30,7 @@ func Routes() []server.Route {
 
 // Begun is the response: what a caller cannot know from the file.
 type Begun struct {
-	Accounts []BegunAccount `json:"accounts"`
+	Accounts []*BegunAccount `json:"accounts"`
 }
 
 // BegunAccount is an account of a world, with its key, its cards and its endpoints
@@ -38,7 +38,7 @@ type Begun struct {
 type BegunAccount struct {
 	AccountID string            `json:"account_id"`
 	APIKey    string            `json:"api_key"`
-	Cards     []named           `json:"cards"`
+	Cards     []*named          `json:"cards"`
 	Webhooks  []json.RawMessage `json:"webhooks"` // with their secrets
 }
 
@@ -99,7 +99,7 @@ func begin(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	c.Quirks = behavior.DefaultQuirks()
-	p := &planter{call: c, begun: Begun{Accounts: []BegunAccount{}}}
+	p := &planter{call: c, begun: Begun{Accounts: []*BegunAccount{}}}
 	if err := p.plant(world); err != nil {
 		return wire.Response{}, err
 	}
@@ -157,41 +157,30 @@ func (p *planter) plant(world *mapping) error {
 
 // behave sets how the service behaves, which has to wait until the world is there.
 func (p *planter) behave(world *mapping) {
+	first := &resident{planter: p, Account: p.call.Account}
+	set := func(m *mapping, route string) {
+		p.plan(p.now, lasting, func() error { return first.do(m, route, "", m.members, nil) })
+	}
 	for _, f := range world.list("faults") {
-		p.steps = append(p.steps, step{p.now, lasting, func() error { return p.run(f, p.call.Account, post(server.Control+"/faults", f), nil) }})
+		set(f, "POST "+server.Control+"/faults")
 	}
 	for _, name := range []string{"limits", "quirks"} {
-		value := world.take(name)
-		if value == nil {
-			continue
+		if value := world.take(name); value != nil {
+			set(world.mapped(name, value), "PUT "+server.Control+"/"+name)
 		}
-		m := world.mapped(name, value)
-		o := server.Operation{Route: http.MethodPut + " " + server.Control + "/" + name, Fields: m.members}
-		p.steps = append(p.steps, step{p.now, lasting, func() error { return p.run(m, p.call.Account, o, nil) }})
 	}
 }
 
-// run makes a call for an account, and reads the response. Its refusal is one of the
-// mapping.
-func (p *planter) run(in *mapping, by account.Account, o server.Operation, into any) error {
-	response, err := p.call.Do(by, o)
-	if refused, ok := errors.AsType[*wire.Error](err); ok {
-		return in.refused("%s", refused.Message)
-	}
+// do makes a call for the account, in whose path an id may stand, and reads the
+// response. Its refusal is one of the mapping.
+func (r *resident) do(in *mapping, route, id string, fields map[string]any, into any) error {
+	_, name, _ := strings.Cut(route, "{")
+	name, _, _ = strings.Cut(name, "}")
+	response, err := r.call.Do(r.Account, server.Operation{Route: route, Path: map[string]string{name: id}, Fields: fields})
 	if err != nil || into == nil {
-		return err
+		return in.explained(err)
 	}
 	return json.Unmarshal(response.Body, into)
-}
-
-// post is the call that a mapping is the body of.
-func post(path string, body *mapping) server.Operation {
-	return server.Operation{Route: http.MethodPost + " " + path, Fields: body.members}
-}
-
-// about is a call whose path names something.
-func about(route, name, id string, fields map[string]any) server.Operation {
-	return server.Operation{Route: route, Path: map[string]string{name: id}, Fields: fields}
 }
 
 // happen has something happen at the time that a mapping tells, which is not before
@@ -209,6 +198,10 @@ func (p *planter) happen(in *mapping, rank rank, since time.Time, do func() erro
 	if at.Before(p.opening) {
 		p.opening = at
 	}
-	p.steps = append(p.steps, step{at, rank, do})
+	p.plan(at, rank, do)
 	return at
+}
+
+func (p *planter) plan(at time.Time, rank rank, do func() error) {
+	p.steps = append(p.steps, step{at, rank, do})
 }
