@@ -115,16 +115,22 @@ func (t Transaction) event() reconcile.Event {
 	return e
 }
 
-// look reads a card until it can be decided about a movement, or the wait is over.
+// look reads a card until it can be decided about a movement, or the wait is over,
+// which begins anew when the balance changes: what has come may be listed late.
 func (c *Client) look(ctx context.Context, moment reconcile.Moment, m Movement, since *reconcile.Anchor, answered *usd.Amount) (sight, error) {
 	patience := c.config.CommitWait
 	if moment == reconcile.AnswerLost || moment == reconcile.WhilePending {
 		patience = 3 * lookAgainAfter
 	}
+	end := c.clock.Now().Add(longestTrying)
+	var before usd.Amount
 	for waited := time.Duration(0); ; waited += lookAgainAfter {
 		s, status, err := c.ReadSnapshot(ctx, m.CardID, since)
 		if err != nil {
 			return sight{snapshot: s}, err
+		}
+		if s.Balance != before && c.clock.Now().Before(end) {
+			waited, before = 0, s.Balance
 		}
 		s.Answered = answered
 		seen := c.decide(moment, m, since, s, waited >= patience)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -314,6 +315,35 @@ func TestMoveThatIsShownAfterTheStop(t *testing.T) {
 	}
 	if _, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, after.Record))); err != nil || card.Balance != start+2*step {
 		t.Errorf("%v, and the card holds %s", err, card.Balance)
+	}
+}
+
+// What comes to a card near the end of the wait is listed before it is decided.
+func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	card := service.add(api.CardListItem{Balance: start})
+	record := service.remembered(t, card)
+	service.give(card, -step) // by a run that was killed
+	client, began, refund := service.client(t), service.clock.Now(), usd.Dollar
+	var comes, isListed sync.Once
+	service.hooks["/transactions"] = func(w http.ResponseWriter, r *http.Request) {
+		switch service.clock.Now().Sub(began) {
+		case 30 * time.Second:
+			comes.Do(func() { service.give(card, refund) })
+		case 40 * time.Second:
+			isListed.Do(func() {
+				service.give(card, -refund)
+				service.spend(card, api.TransactionRefund, refund, 0)
+			})
+		}
+		service.mu.Lock()
+		defer service.mu.Unlock()
+		service.get(w, r, "/transactions")
+	}
+	moved, err := client.Move(t.Context(), move(card.ID, -step, record))
+	if err != nil || !moved.MadeBefore || card.Balance != start-step+refund || len(service.keys()) != 0 {
+		t.Errorf("%+v, %v, and the card holds %s after %d requests", moved, err, card.Balance, len(service.keys()))
 	}
 }
 

@@ -115,8 +115,12 @@ func (t *transfer) look(moment reconcile.Moment, since *reconcile.Anchor, answer
 	if moment == reconcile.AnswerLost {
 		patience = 3 * lookAgain
 	}
+	var before usd.Amount
 	for waited := time.Duration(0); ; waited += lookAgain {
 		s := t.card.read(since, t.page, t.lag())
+		if s.Balance != before {
+			waited, before = 0, s.Balance
+		}
 		s.Answered = answered
 		seen := t.decide(moment, since, s, waited >= patience)
 		if seen.decision.Verdict != reconcile.LookAgain {
