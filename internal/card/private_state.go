@@ -25,16 +25,16 @@ type privateState struct {
 	Month reconcile.Month `json:"month,omitempty"`
 	// JustImported spares the read with which Terraform follows an import.
 	JustImported bool `json:"just_imported,omitempty"`
-	// Prior is the card as it was planned: core plans a replacement a second
+	// Replaced is the card as it was planned: core plans a replacement a second
 	// time as a creation, and this is all which that creation knows of it.
-	Prior *priorCard `json:"prior,omitempty"`
-	// Next is the card that a plan issues. Terminating a card finds it here when
-	// the card is replaced.
-	Next *session.NewCard `json:"next,omitempty"`
+	Replaced *replacedCard `json:"replaced,omitempty"`
+	// Replacement is the card that a plan issues. Terminating a card finds it here
+	// when the card is replaced.
+	Replacement *session.NewCard `json:"replacement,omitempty"`
 }
 
-// priorCard is a card that may be about to be replaced.
-type priorCard struct {
+// replacedCard is a card that may be about to be replaced.
+type replacedCard struct {
 	Name      string     `json:"name"`
 	Protected bool       `json:"protected"`
 	Balance   usd.Amount `json:"balance"`

@@ -34,10 +34,10 @@ func TestPlanForgetsASuccessorThatWasNeverIssued(t *testing.T) {
 			t.Parallel()
 			f := issued(t, object{"amount": 100})
 			stale := f.private()
-			stale["next"] = map[string]any{"cost": "99999"}
+			stale["replacement"] = map[string]any{"cost": "99999"}
 			f.keepPrivate(stale)
 			f.apply(config)
-			if config != nil && f.private()["next"] != nil {
+			if config != nil && f.private()["replacement"] != nil {
 				t.Errorf("what is kept of the card: %v", f.private())
 			}
 		})

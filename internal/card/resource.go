@@ -129,8 +129,8 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	}
 	// What is written here is kept where the card stays, which is not being replaced
 	// any more.
-	next := private.Next
-	private.Next, private.Prior = nil, nil
+	next := private.Replacement
+	private.Replacement, private.Replaced = nil, nil
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(r.terminate(ctx, state, private, next)...)
 }

@@ -36,7 +36,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		r.session.Track(p.state.ID.ValueString(), p.private.Owner)
 	}
 	proposed := p.plan
-	p.private.Next = nil
+	p.private.Replacement = nil
 	p.checkLoad(ctx)
 	switch {
 	case req.Plan.Raw.IsNull():
@@ -47,7 +47,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 		p.issue(ctx)
 		p.warnConfig(ctx)
 		next := newCard(ctx, p.config, p.plan)
-		p.private.Next = &next
+		p.private.Replacement = &next
 	default:
 		p.change(ctx)
 		p.warnConfig(ctx)
@@ -104,7 +104,7 @@ func (p *planner) spend(ctx context.Context, taken, returned usd.Amount) {
 // where only the private state still knows the card that is replaced, and
 // where core drops every warning.
 func (p *planner) issue(ctx context.Context) {
-	replaced := p.private.Prior
+	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
 		p.diags.Append(protected(replaced.Name, nil))
 		return
@@ -144,7 +144,7 @@ func (p *planner) checkIssue(ctx context.Context) {
 
 // change plans an update of a live card, or its replacement.
 func (p *planner) change(ctx context.Context) {
-	p.private.Prior = &priorCard{
+	p.private.Replaced = &replacedCard{
 		Name:      p.state.name(),
 		Protected: p.isProtected(),
 		Balance:   p.state.Balance.Amount(),

@@ -17,7 +17,7 @@ func (p *planner) warnConfig(ctx context.Context) {
 	c, s := p.config, p.state
 	at, amount := c.AutoFreezeAt, c.Amount
 	isNew := s.ID.IsNull()
-	if session := p.resource.session; session.Known() && session.Client.HasWritten() || isNew && p.private.Prior != nil {
+	if session := p.resource.session; session.Known() && session.Client.HasWritten() || isNew && p.private.Replaced != nil {
 		return // it is said
 	}
 	reissued := isNew || len(p.replacement.Paths) > 0

@@ -66,7 +66,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 		p.diags.Append(protected(p.state.name(), p))
 		return
 	}
-	p.private.Prior.Planned = p.plan.issueCost() - p.state.Balance.Amount()
+	p.private.Replaced.Planned = p.plan.issueCost() - p.state.Balance.Amount()
 	p.addNewCard(ctx)
 	p.spend(ctx, p.plan.issueCost(), p.state.Balance.Amount())
 	p.diags.Append(replaced(ctx, p))

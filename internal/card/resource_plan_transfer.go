@@ -42,8 +42,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	}
 	p.planFrozen(t)
 	p.warnExpiry(t.amount + t.topUp)
-	p.private.Prior.Planned = p.foresee(ctx, t, movements, record)
-	p.spend(ctx, max(0, p.private.Prior.Planned), max(0, -p.private.Prior.Planned))
+	p.private.Replaced.Planned = p.foresee(ctx, t, movements, record)
+	p.spend(ctx, max(0, p.private.Replaced.Planned), max(0, -p.private.Replaced.Planned))
 }
 
 // asksAgain reports whether a plan makes the pending movement once more, under the
