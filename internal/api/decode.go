@@ -210,7 +210,7 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 		*t = Timestamp(text + "Z")
 		return nil
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "20060102T150405Z0700"} {
+	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "20060102T150405Z0700"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			*t = Timestamp(at.Format(time.RFC3339Nano))
 		}

@@ -15,6 +15,7 @@ type transactionPages struct {
 	client *Client
 	filter TransactionFilter
 	form   int // of transactionForms
+	full   int // transactions on the first page
 }
 
 func (c *Client) transactionPages(filter TransactionFilter) *transactionPages {
@@ -35,10 +36,10 @@ func transactionForms() []transactionForm {
 func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction, error) {
 	forms := transactionForms()
 	page, refusal := p.ask(ctx, forms[p.form], number)
-	if number > 1 && IsNotFound(refusal) {
+	switch {
+	case number > 1 && (IsNotFound(refusal) || isBadRequest(refusal) && p.endsBefore(ctx, number)):
 		return nil, nil // past the end, in the words of some services
-	}
-	if number > 1 || !isBadRequest(refusal) {
+	case number > 1, !isBadRequest(refusal):
 		return page, refusal
 	}
 	hasPeriod := !p.filter.From.IsZero() || !p.filter.To.IsZero()
@@ -59,6 +60,16 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 	return nil, refusal
 }
 
+// endsBefore reports whether a page that is refused is past the end, and not only
+// deeper than the service goes.
+func (p *transactionPages) endsBefore(ctx context.Context, number int) bool {
+	if number == 2 {
+		return true
+	}
+	before, err := p.ask(ctx, transactionForms()[p.form], number-1)
+	return isBadRequest(err) || err == nil && len(before) < p.full
+}
+
 func isBadRequest(err error) bool {
 	refused, ok := errors.AsType[*Error](err)
 	return ok && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
@@ -77,7 +88,9 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 	err := p.client.read(ctx, &call{
 		operation: "list transactions", method: http.MethodGet, path: "/transactions", query: query,
 		accept: func(body []byte) (err error) {
-			page, err = decodeTransactions(body)
+			if page, err = decodeTransactions(body); number == 1 {
+				p.full = len(page)
+			}
 			for i := range page {
 				page[i].Problem = p.client.scrub.quote(&call{}, page[i].Problem)
 			}

@@ -108,6 +108,28 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 	}
 }
 
+// A refusal is the end behind a page that is not full, and else perhaps how deep the
+// service goes.
+func TestTransactionsEndWithARefusedPage(t *testing.T) {
+	t.Parallel()
+	for count, ends := range map[int]bool{1: true, 25: true, 26: true, 74: true, 75: false, 100: false, 1024: true} {
+		service := &journal{count: count, size: 25, pastEnd: 400}
+		if count > 100 {
+			service.size = 0
+		}
+		var failed error
+		n := 0
+		for _, err := range newClient(t, service, unlimited).Transactions(t.Context(), api.TransactionFilter{}) {
+			if failed = err; err == nil {
+				n++
+			}
+		}
+		if (failed == nil) != ends || ends && n != count {
+			t.Errorf("%d of %d transactions, %v", n, count, failed)
+		}
+	}
+}
+
 func firstDifference(got, want []int) string {
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
