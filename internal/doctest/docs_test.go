@@ -132,7 +132,7 @@ func TestBlocksRun(t *testing.T) {
 				t.Skipf("NOT RUN in %s, which is not installed: the blocks of README.md and the guides", shell)
 			}
 			for path, page := range site(t).Pages {
-				runner := doctest.Runner{Shell: shell, Env: guides, Has: has}
+				runner := doctest.Runner{Shell: shell, Env: guides, Has: has, Fill: copyWorld}
 				switch {
 				case path == "README.md":
 					runner.Env, runner.Fill = readme, copyRepository
@@ -216,6 +216,11 @@ func mirror(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return config
+}
+
+// copyWorld is what a guide has its reader download.
+func copyWorld(folder string) error {
+	return copyFile(filepath.Join(root, "examples", "world.yaml"), filepath.Join(folder, "world.yaml"))
 }
 
 // copyRepository copies what git has of the working tree, and lets git in the copy
