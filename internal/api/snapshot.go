@@ -169,7 +169,7 @@ func (c *Client) decide(moment reconcile.Moment, m Movement, since *reconcile.An
 		before := explain(m.Record.Anchor)
 		e.With, e.Without = before.With, before.Without
 	}
-	policy := reconcile.Policy{KeysHonoured: c.config.KeysHonoured, OtherKey: m.Record != nil && !m.Record.HasKey(), Waited: waited}
+	policy := reconcile.Policy{KeysHonoured: c.config.KeysHonoured, OtherKey: m.Record != nil && !m.Record.HasKey, Waited: waited}
 	seen.decision = reconcile.Decide(moment, e, m.Movement, policy)
 	return seen
 }

@@ -284,7 +284,7 @@ func (t *transferRun) notMoved(ctx context.Context, err error) error {
 	case refusal.AfterLostResponse:
 		t.Transfer.Record = t.Movement.Record.NotMade()
 	case refusal.IsFinal():
-		t.Transfer.Record = t.Movement.Record.Refused()
+		t.Transfer.Record = t.Movement.Record.Refused(speaksOfCard(refusal.Code))
 	}
 	return err
 }

@@ -361,6 +361,11 @@ func TestMoveThatIsRefusedAndMade(t *testing.T) {
 	if err != nil || !after.MadeBefore || card.Balance != start+step || len(service.keys()) != 1 {
 		t.Errorf("%+v, %v, and the card holds %s", after, err, card.Balance)
 	}
+	poor := newFakeService(fault{response: "400", code: "insufficient_funds"}) // as no gateway says
+	card = poor.add(api.CardListItem{Balance: start})
+	if refused, err = poor.client(t, keysHonoured).Move(t.Context(), move(card.ID, step, poor.remembered(t, card))); kindOf(err) != "refused" || !refused.Record.HasKey {
+		t.Errorf("%+v, %v", refused, err)
+	}
 }
 
 // The service may ask for patience where only the key tells whether it was made.

@@ -35,7 +35,7 @@ func (b *fakeService) remembered(t *testing.T, card *fakeCard) *reconcile.Record
 		t.Fatal(err)
 	}
 	later(t, b, time.Minute)
-	return &reconcile.Record{Anchor: seen.Anchor(), Token: reconcile.NewToken()}
+	return &reconcile.Record{Anchor: seen.Anchor(), Token: reconcile.NewToken(), HasKey: true}
 }
 
 // kept is a record as the state keeps it.

@@ -145,7 +145,7 @@ func (t *transfer) decide(moment reconcile.Moment, since *reconcile.Anchor, s re
 		before := explain(t.record.Anchor)
 		e.With, e.Without = before.With, before.Without
 	}
-	seen.decision = reconcile.Decide(moment, e, t.m, reconcile.Policy{KeysHonoured: t.honoured, OtherKey: !t.record.HasKey(), Waited: waited})
+	seen.decision = reconcile.Decide(moment, e, t.m, reconcile.Policy{KeysHonoured: t.honoured, OtherKey: !t.record.HasKey, Waited: waited})
 	return seen
 }
 
@@ -170,7 +170,7 @@ func (t *transfer) send() (reconcile.Record, error) {
 		case err == nil:
 			return t.confirm(answer, sentAt)
 		case errors.Is(err, errRefused) && !t.mayHaveMoved:
-			return t.record.Refused(), errRefused
+			return t.record.Refused(true), errRefused
 		case t.honoured && !errors.Is(err, errRefused):
 			t.mayHaveMoved = true
 			t.card.later(time.Duration(t.rng.IntN(30)) * time.Second)

@@ -11,8 +11,8 @@ import (
 )
 
 // Token is random. It is in the idempotency keys of a card's next movements, and
-// is renewed when they are known to be made, so that the same movement later has
-// another key. With the zero Token no key decides.
+// is renewed when they are known to be made or refused, so that the same movement
+// later has another key.
 type Token [8]byte
 
 // NewToken returns a token that was never used.
@@ -25,8 +25,10 @@ func NewToken() (t Token) {
 // Record is all that is remembered of a card's money. The zero Record is one that
 // was lost: nothing moves by it until a stop has taken an anchor.
 type Record struct {
-	Anchor  *Anchor
-	Token   Token
+	Anchor *Anchor
+	Token  Token
+	// HasKey says that what was made since the anchor was made under the token.
+	HasKey  bool
 	Pending *Pending
 	TopUps  TopUps
 }
@@ -47,29 +49,22 @@ func (p Pending) Movement() Movement {
 
 // IssuedRecord is that of a card that was issued with a load at a moment.
 func IssuedRecord(load usd.Amount, at time.Time) Record {
-	return Record{Token: NewToken(), Anchor: &Anchor{Balance: load, At: at.UTC().Truncate(time.Second), Last: load, Listed: true, New: true}}
+	return Record{Token: NewToken(), HasKey: true, Anchor: &Anchor{Balance: load, At: at.UTC().Truncate(time.Second), Last: load, Listed: true, New: true}}
 }
 
 // ImportedRecord is that of a card that holds a balance at a moment: whatever came
 // up to that second is in it.
 func ImportedRecord(balance usd.Amount, at time.Time) Record {
-	return Record{Token: NewToken(), Anchor: &Anchor{Balance: balance, At: at.UTC().Truncate(time.Second).Add(time.Second)}}
+	return Record{Token: NewToken(), HasKey: true, Anchor: &Anchor{Balance: balance, At: at.UTC().Truncate(time.Second).Add(time.Second)}}
 }
 
 // Key is the idempotency key of a movement on a card: the same in every run that
-// tries it, until it is known to be made. Without a token it is random.
+// tries it, until it is known to be made.
 func (r Record) Key(card string, m Movement) string {
-	if !r.HasKey() {
-		return uuid.NewString()
-	}
 	const form = 4 // of the UUIDs that every other key is
 	return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%s purpose %d moves %s from %s to %s token %x",
 		card, m.Purpose, m.Delta, m.Before, m.Before+m.Delta, r.Token), form).String()
 }
-
-// HasKey reports whether a movement that was made since the anchor was made under
-// the key that it has now.
-func (r Record) HasKey() bool { return r.Token != Token{} }
 
 // Stopped is the record after nothing was sent: what the card holds now is taken
 // as it is. What came unexplained counts as topped up.
@@ -78,7 +73,7 @@ func (r Record) Stopped(s Snapshot, e Explanation) Record {
 	if !e.Anchored {
 		r.TopUps = TopUps{MonthOf(s.At), Unknown}
 	}
-	r.Anchor, r.Pending, r.Token = s.Anchor(), nil, NewToken()
+	r.Anchor, r.Pending, r.Token, r.HasKey = s.Anchor(), nil, NewToken(), true
 	r.Anchor.Unclear = s.Unclear != ""
 	return r
 }
@@ -92,17 +87,18 @@ func (r Record) Fresh(s Snapshot) *Anchor {
 }
 
 // NotShown is the record after the service said that a movement was made, and
-// the card, as it was read before, did not show it. No later key may have made it.
+// the card, as it was read before, did not show it. It may be made all the same.
 func (r Record) NotShown(before Snapshot) Record {
 	r.TopUps = r.TopUps.add(MonthOf(before.At), Explain(r.Anchor, before, 0).Gain())
-	r.Anchor, r.Pending, r.Token = r.Fresh(before), nil, Token{}
+	r.Anchor, r.Pending, r.Token, r.HasKey = r.Fresh(before), nil, NewToken(), false
 	return r
 }
 
-// Refused is the record after the service refused a movement: it may repeat its
-// refusal under the same key. Another may have spoken for it, so no later key decides.
-func (r Record) Refused() Record {
-	r.Pending, r.Token = nil, Token{}
+// Refused is the record after a movement was refused: the service may repeat that
+// under the same key. Where it is not sure to have spoken itself, as a gateway may in
+// its place, the movement may be made all the same.
+func (r Record) Refused(isSure bool) Record {
+	r.Pending, r.Token, r.HasKey = nil, NewToken(), r.HasKey && isSure
 	return r
 }
 
@@ -146,7 +142,7 @@ func (r Record) made(anchor *Anchor, m Movement, month Month, gain usd.Amount) R
 	if m.Purpose == ForTopUp {
 		gain += m.Delta
 	}
-	r.Anchor, r.Pending, r.Token, r.TopUps = anchor, nil, NewToken(), r.TopUps.add(month, gain)
+	r.Anchor, r.Pending, r.Token, r.HasKey, r.TopUps = anchor, nil, NewToken(), true, r.TopUps.add(month, gain)
 	return r
 }
 
@@ -158,7 +154,7 @@ func (r Record) GivenUp(s Snapshot) Record {
 		gain = max(gain, r.Pending.Delta)
 	}
 	r.TopUps = r.TopUps.add(MonthOf(s.At), gain)
-	r.Anchor, r.Pending, r.Token = r.Fresh(s), nil, NewToken()
+	r.Anchor, r.Pending, r.Token, r.HasKey = r.Fresh(s), nil, NewToken(), true
 	return r
 }
 

@@ -25,12 +25,13 @@ const (
 	flagUnclear
 	flagPending
 	flagPendingTopUp
+	flagHasKey
 )
 
 // Text is the record of a card as it is kept in the state: opaque, no secret,
 // at most 240 characters.
 func (r Record) Text(card string) string {
-	flags := bit(r.Anchor != nil, flagAnchor) | bit(r.Pending != nil, flagPending)
+	flags := bit(r.Anchor != nil, flagAnchor) | bit(r.Pending != nil, flagPending) | bit(r.HasKey, flagHasKey)
 	var body []byte
 	put := func(values ...int64) {
 		for _, value := range values {
@@ -76,7 +77,7 @@ func ParseRecord(card, text string) Record {
 		return Record{}
 	}
 	flags, body := data[checkSize], data[checkSize+1:]
-	var r Record
+	r := Record{HasKey: flags&flagHasKey != 0}
 	body = body[copy(r.Token[:], body):]
 	number := func() int64 {
 		value, size := binary.Varint(body)
