@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 	"google.golang.org/grpc/grpclog"
@@ -17,6 +19,9 @@ import (
 func Serve(version string) error {
 	quietSDK()
 	tuneGarbageCollection()
+	// timeout(1) and systemd send it to the CLI and the provider. The CLI follows it, and
+	// waits for what the provider has sent.
+	signal.Ignore(syscall.SIGTERM)
 	return serve(version)
 }
 
