@@ -105,8 +105,10 @@ func Factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	}
 }
 
-// prepareCLI tells the test framework which registry the CLI under test thinks in.
+// prepareCLI tells the test framework which registry the CLI under test thinks in, and
+// the CLI that it has memory enough for as long as it runs.
 var prepareCLI = sync.OnceFunc(func() {
+	_ = os.Setenv("GOGC", "off")
 	if OpenTofu() {
 		_ = os.Setenv("TF_ACC_PROVIDER_HOST", "registry.opentofu.org")
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -15,25 +17,44 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// Workspace is a folder in which the real CLI runs the built provider.
+// Workspace is a folder in which the real CLI talks to a provider in this process, a
+// new one for each command, on a clock that skips waits.
 type Workspace struct {
 	Dir string
 	Env []string // added to the environment of every command
-	t   testing.TB
+	t   *testing.T
 
-	inProcess *testing.T // nil for the built provider
-	clock     *Clock     // of providers in this process; nil for a new one each
+	built bool   // the CLI runs the built provider instead
+	clock *Clock // of providers in this process; nil for a new one each
 }
 
 // NewWorkspace makes a folder. It skips without TF_ACC and without a CLI.
-func NewWorkspace(t testing.TB) *Workspace {
+func NewWorkspace(t *testing.T) *Workspace {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" || CLI() == "" {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
+	prepareCLI()
 	w := &Workspace{Dir: t.TempDir(), t: t}
-	w.install(filepath.Dir(sandboxtest.Program(t)))
+	w.Write("cli.tfrc", "")
 	w.Env = []string{"TF_CLI_CONFIG_FILE=" + filepath.Join(w.Dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"}
+	return w
+}
+
+// Built is this folder with the built provider, a process that reads the environment
+// and lives by the real clock.
+func (w *Workspace) Built() *Workspace {
+	w.t.Helper()
+	other := *w
+	other.built = true
+	w.install(filepath.Dir(sandboxtest.Program(w.t)))
+	return &other
+}
+
+// On makes the providers in this process share a clock, as a service may that
+// StartOn started.
+func (w *Workspace) On(clock *Clock) *Workspace {
+	w.clock = clock
 	return w
 }
 
@@ -62,7 +83,7 @@ func (w *Workspace) Run(args ...string) (int, string) {
 // due, and returns the exit code (-1 when a signal ended it) and all that was printed.
 func (w *Workspace) RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string) {
 	w.t.Helper()
-	return w.built().run(due, func(command *exec.Cmd, _ <-chan struct{}) error { return signalGroup(command, signal) }, args)
+	return w.Built().run(due, func(command *exec.Cmd, _ <-chan struct{}) error { return signalGroup(command, signal) }, args)
 }
 
 // run does something to the CLI when it is due, which learns when the CLI has ended.
@@ -73,8 +94,8 @@ func (w *Workspace) run(due <-chan struct{}, strike func(command *exec.Cmd, ende
 	command.Dir, command.Env = w.Dir, append(os.Environ(), w.Env...)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
-	if w.inProcess != nil {
-		variable, stop := ServeProvider(w.inProcess, provider.WithClock(cmp.Or(w.clock, new(Clock))))
+	if !w.built {
+		variable, stop := ServeProvider(w.t, provider.WithClock(cmp.Or(w.clock, new(Clock))), provider.WithEnvironment(w.getenv))
 		defer stop()
 		command.Env = append(command.Env, variable)
 	}
@@ -102,6 +123,16 @@ func (w *Workspace) run(due <-chan struct{}, strike func(command *exec.Cmd, ende
 		w.t.Fatal(err)
 	}
 	return 0, output.String()
+}
+
+// getenv is what a variable has been set to in Env.
+func (w *Workspace) getenv(name string) string {
+	for _, variable := range slices.Backward(w.Env) {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // Must runs the CLI and fails the test unless it succeeds.

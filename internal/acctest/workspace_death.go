@@ -27,9 +27,10 @@ func (w *Workspace) RunUntilProviderDies(due <-chan struct{}, args ...string) (i
 	if err := os.Chmod(filepath.Join(w.Dir, name), 0o700); err != nil { //nolint:gosec // it is to be run
 		w.t.Fatal(err)
 	}
+	built := w.Built()
 	w.install(filepath.Join(w.Dir, "provider"))
 	defer w.install(filepath.Dir(program))
-	return w.built().run(due, func(*exec.Cmd, <-chan struct{}) error {
+	return built.run(due, func(*exec.Cmd, <-chan struct{}) error {
 		text, err := os.ReadFile(noted) //nolint:gosec // a file of this folder
 		if err != nil {
 			return err
@@ -50,7 +51,7 @@ func (w *Workspace) RunUntilProviderDies(due <-chan struct{}, args ...string) (i
 // is due, again and again, as somebody does who does not wait.
 func (w *Workspace) RunUntilForced(due <-chan struct{}, args ...string) (int, string) {
 	w.t.Helper()
-	return w.built().run(due, func(command *exec.Cmd, ended <-chan struct{}) error {
+	return w.Built().run(due, func(command *exec.Cmd, ended <-chan struct{}) error {
 		again := time.NewTicker(200 * time.Millisecond)
 		defer again.Stop()
 		for {
@@ -62,11 +63,4 @@ func (w *Workspace) RunUntilForced(due <-chan struct{}, args ...string) (int, st
 			}
 		}
 	}, args)
-}
-
-// built is this folder with the built provider.
-func (w *Workspace) built() *Workspace {
-	other := *w
-	other.inProcess = nil
-	return &other
 }

@@ -15,21 +15,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
 
-// InProcess makes the CLI talk to a provider in this process, a new one for each
-// command, on a clock that skips waits.
-func (w *Workspace) InProcess(t *testing.T) *Workspace {
-	t.Helper()
-	w.inProcess = t
-	return w
-}
-
-// On makes the providers in this process share a clock, as a service may that
-// StartOn started.
-func (w *Workspace) On(clock *Clock) *Workspace {
-	w.clock = clock
-	return w
-}
-
 // ServeProvider starts a provider in this process, and returns the variable by
 // which a CLI finds it. To stop it cuts the CLI off, as the death of a provider does.
 func ServeProvider(t *testing.T, options ...provider.Option) (variable string, stop func()) {

@@ -61,7 +61,7 @@ func later(t *testing.T, service *fakeService, by time.Duration) {
 // checkUnlocked ends the life of a card, which waits for the calls that hold it.
 func checkUnlocked(t *testing.T, client *api.Client, card string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := client.TerminateCard(ctx, card); errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the card is still held: %v", err)
@@ -359,7 +359,7 @@ func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 			defer onCard.Add(-1)
 			select { // the other card is not held up
 			case <-entered:
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("the other card was held up")
 			}
 		}

@@ -18,7 +18,7 @@ import (
 func TestAutoFreezeBetweenPlanAndApply(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 200\n  auto_freeze_at = 50")).InProcess(t)
+	w := applied(t, s, "", oneCard("amount = 200\n  auto_freeze_at = 50"))
 	w.Write("main.tf", oneCard("amount = 190\n  auto_freeze_at = 50"))
 	w.Must("plan", "-no-color", "-out=saved")
 	s.Authorize(onlyCard(s).ID, "155", "7311").Must()
@@ -34,7 +34,7 @@ func TestAutoFreezeBetweenPlanAndApply(t *testing.T) {
 func TestUnfrozenByHandBetweenPlanAndApply(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 200")).InProcess(t)
+	w := applied(t, s, "", oneCard("amount = 200"))
 	id := onlyCard(s).ID
 	s.Freeze(id)
 	w.Write("main.tf", oneCard("amount = 190"))
@@ -50,7 +50,7 @@ func TestConfiguredFrozenHoldsThroughAWithdrawal(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	config := "auto_freeze_at = 50\n  frozen = false\n  amount = "
-	w := applied(t, s, "", oneCard(config+"200")).InProcess(t)
+	w := applied(t, s, "", oneCard(config+"200"))
 	w.Write("main.tf", oneCard(config+"190"))
 	w.Must("plan", "-no-color", "-out=saved")
 	s.Authorize(onlyCard(s).ID, "155", "7311").Must()
@@ -98,7 +98,7 @@ func TestStaleStatusAfterAWithdrawal(t *testing.T) {
 			config := func(amount string) string {
 				return oneCard("amount = "+amount+"\n  auto_freeze_at = 50"+configured) + output
 			}
-			w := applied(t, s, "", config("200")).InProcess(t)
+			w := applied(t, s, "", config("200"))
 			through(w, forgetful(s, 3), "")
 			prints(t, apply(w, config("40")), status+" with 40")
 			serviceHolds(t, s, status, 40*usd.Dollar, 9959*usd.Dollar)
@@ -114,7 +114,7 @@ func TestIgnoredAutoFreezeIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	var reads atomic.Int64
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case isCall(r, http.MethodPost, "/cards"):

@@ -52,7 +52,7 @@ func TestCardThatIsSaidToBeMissingIsKept(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
 			config := oneCard("amount = 60")
-			w := applied(t, s, "", config).InProcess(t)
+			w := applied(t, s, "", config)
 			s.Advance("1h") // so that it is no new card
 			through(w, missing(s, c.method, always, c.status, c.body), "")
 			if c.method == http.MethodDelete {
@@ -74,7 +74,7 @@ func TestCardThatIsSaidToBeMissingIsKept(t *testing.T) {
 func TestOneResponseOfAGatewayIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 60")).InProcess(t)
+	w := applied(t, s, "", oneCard("amount = 60"))
 	through(w, missing(s, http.MethodGet, 1, 404, gatewayPage), "")
 	plansNothing(t, w)
 	through(w, missing(s, http.MethodDelete, 1, 404, gatewayPage), "")
@@ -105,7 +105,7 @@ func TestCardIssuedMinutesAgoThatIsNotShownYet(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	config := oneCard("amount = 60")
-	w := applied(t, s, "", config).InProcess(t)
+	w := applied(t, s, "", config)
 	var hidden atomic.Bool
 	hidden.Store(true)
 	through(w, hiding(s, &hidden), "")
@@ -154,7 +154,7 @@ func TestRotatedDepositAddressesMakeNoOtherAccount(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t, contract.RequestsOnly())
 			config := oneCard("amount = 60")
-			w := applied(t, s, "", config).InProcess(t)
+			w := applied(t, s, "", config)
 			s.Terminate(onlyCard(s).ID)
 			s.Advance("1h")
 			through(w, rotated(missing(s, http.MethodGet, always, 404, notFound), change), "")
@@ -172,7 +172,7 @@ func TestAnotherAccountsKeyDropsNoCard(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	config := oneCard("count = 2\n  amount = 60")
-	w := applied(t, s, "", config).InProcess(t)
+	w := applied(t, s, "", config)
 	s.Advance("1h")
 	other := *s
 	other.Client = s.As(s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).OK(http.StatusCreated).Text("api_key"))
@@ -193,7 +193,7 @@ func TestAnotherAccountsKeyIsFoundOutFromLists(t *testing.T) {
 	s := acctest.Start(t)
 	s.Quirks(nil) // lists say how many cards there are
 	config := oneCard("count = 40\n  amount = 50")
-	w := applied(t, s, "", config).InProcess(t)
+	w := applied(t, s, "", config)
 	s.Advance("1h")
 	other := *s
 	other.Client = s.As(s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).OK(http.StatusCreated).Text("api_key"))

@@ -21,7 +21,6 @@ func TestKilledWhileIssuingCardsWithWrittenLabels(t *testing.T) {
 	slow, due := stalled(s, 2, "/cards", all)
 	through(w, slow, "")
 	killed(w, due, config)
-	w.InProcess(t)
 	output := w.Must("plan", "-no-color")
 	prints(t, output, "Live cards have labels of cards that this plan issues")
 	orphans := ""
@@ -44,7 +43,7 @@ func TestOrphansThatCouldNotBeLookedFor(t *testing.T) {
 	s := acctest.Start(t)
 	first := issue(s, map[string]any{"amount": 60, "label": "${shared}"})
 	issue(s, map[string]any{"amount": 60, "label": "${shared}"})
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if isCall(r, http.MethodGet, "/cards") {
 			answer(w, http.StatusNotFound, notFound)
@@ -66,7 +65,6 @@ func TestKilledWhileIssuingACardWithAGeneratedLabel(t *testing.T) {
 	slow, due := stalled(s, 1, "/cards", all)
 	through(w, slow, "")
 	killed(w, due, oneCard("amount = 60"))
-	w.InProcess(t)
 	w.Write("main.tf", required+"data \"vcard_cards\" \"all\" {}\noutput \"left\" {\n  value = [for c in data.vcard_cards.all.cards : c.id if substr(c.label, 0, 3) == \"tf-\"]\n}\n")
 	prints(t, w.Must("apply", "-no-color", "-auto-approve"), onlyCard(s).ID)
 }
@@ -100,7 +98,7 @@ func TestTwoPipelinesIssueWithOneLabel(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
 			other := ""
-			w := acctest.NewWorkspace(t).InProcess(t)
+			w := acctest.NewWorkspace(t)
 			through(w, otherPipeline(s, func() { other = issue(s, map[string]any{"amount": 60, "label": "shared"}).ID }), c.settings)
 			output := apply(w, oneCard(lines))
 			prints(t, output, c.words)
@@ -126,7 +124,7 @@ func TestCardWithAnotherLimitIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	other := ""
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	through(w, otherPipeline(s, func() {
 		other = issue(s, map[string]any{"amount": 60, "label": "shared", "spending_limit": 100}).ID
 	}), "")
@@ -147,7 +145,7 @@ func TestOldCardThatAListShowsLateIsNotAdopted(t *testing.T) {
 	s.Advance("1h")
 	var sent atomic.Bool
 	late := otherPipeline(s, func() { sent.Store(true) })
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	through(w, late.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if !isCall(r, http.MethodGet, "/cards") || sent.Load() {
 			return false
@@ -168,7 +166,7 @@ func TestListWithoutDataIsNotEmpty(t *testing.T) {
 	s := acctest.Start(t)
 	issue(s, map[string]any{"amount": 60, "label": "shared"})
 	s.Advance("1h")
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if !isCall(r, http.MethodGet, "/cards") {
 			return false
@@ -188,7 +186,7 @@ func TestCardWithoutRequiredFieldsPlansNoReplacement(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t, contract.RequestsOnly())
 			config := oneCard("count = 3\n  amount = 60\n  spending_limit = 500")
-			w := applied(t, s, "", config).InProcess(t)
+			w := applied(t, s, "", config)
 			through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/cards") {
 					return false
@@ -217,7 +215,6 @@ func TestKilledWhileReplacingACard(t *testing.T) {
 	slow, due := stalled(s, 1, "/cards", all)
 	through(w, slow, "")
 	killed(w, due, config(200))
-	w.InProcess(t)
 	orphan := liveCards(s)[0]
 	output := w.Must("plan", "-no-color")
 	prints(t, output, "Live cards have labels of cards that this plan issues", fmt.Sprintf("\"search\": %s, active, 60.00 USD", orphan.ID), fmt.Sprintf("id = %q", orphan.ID))

@@ -49,7 +49,7 @@ func TestKilledWhileFundingTenCards(t *testing.T) {
 		slow, due := stalled(s, n, "/fund", func(i int64) bool { return i%2 == 0 })
 		through(w, slow, settings)
 		killed(w, due, config(140))
-		output := apply(w.InProcess(t), config(140))
+		output := apply(w, config(140))
 		made := 0
 		for _, card := range liveCards(s) {
 			if card.Balance != 140*usd.Dollar {
@@ -80,7 +80,6 @@ func TestKilledWhileWithdrawingMoreThanHalf(t *testing.T) {
 		slow, due := stalled(s, 1, "/withdraw", all)
 		through(w, slow, settings)
 		killed(w, due, oneCard("amount = 30"))
-		w.InProcess(t)
 		prints(t, w.Must("plan", "-no-color"), "The withdrawal of 70.00 USD may have been made already", "holds 30.00 USD")
 		prints(t, apply(w, oneCard("amount = 30")), "It was made before: withdraw 70.00 USD")
 		serviceHolds(t, s, "active", 30*usd.Dollar, 9969*usd.Dollar)
@@ -96,7 +95,6 @@ func TestConfigurationChangedAfterAKilledFund(t *testing.T) {
 		slow, due := stalled(s, 1, "/fund", all)
 		through(w, slow, settings)
 		killed(w, due, oneCard("amount = 140"))
-		w.InProcess(t)
 		w.Write("main.tf", oneCard("amount = 150"))
 		if settings == "" {
 			prints(t, w.Must("plan", "-no-color"), "holds what its transactions do not explain", "40.00 USD came to it", "The fund of 50.00 USD comes on top")
@@ -130,7 +128,7 @@ func TestMoneyFromElsewhereBeforeAFund(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
-			w := applied(t, s, c.settings, oneCard("amount = 100")).InProcess(t)
+			w := applied(t, s, c.settings, oneCard("amount = 100"))
 			id := onlyCard(s).ID
 			by, call, want := c.byUSD, "/fund", usd.Amount(140+c.byUSD)*usd.Dollar
 			switch c.byUSD {
@@ -159,7 +157,7 @@ func TestMoneyFromElsewhereBeforeATopUp(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	config := oneCard("amount = 250\n  top_up = { below = 100, to = 250 }")
-	w := applied(t, s, "", config).InProcess(t)
+	w := applied(t, s, "", config)
 	id := onlyCard(s).ID
 	s.Authorize(id, "200", "7311").OK(http.StatusCreated)
 	w.Must("plan", "-no-color", "-out=plan")

@@ -24,7 +24,7 @@ func TestBalancesThatFallAtSettlement(t *testing.T) {
 	inEachKeyMode(t, func(t *testing.T, s *acctest.Service, settings string) {
 		t.Helper()
 		s.AddQuirks(object{"balance": "settled"})
-		w := applied(t, s, settings, oneCard("amount = 200")).InProcess(t)
+		w := applied(t, s, settings, oneCard("amount = 200"))
 		id := onlyCard(s).ID
 		moves := func(lines string, balance usd.Amount) {
 			t.Helper()
@@ -70,7 +70,7 @@ func TestMovementOfACutOffRunWhereBalancesFallAtSettlement(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
 			s.AddQuirks(object{"balance": "settled", "idempotency": "ignored"})
-			w := applied(t, s, "", oneCard("amount = 200")).InProcess(t)
+			w := applied(t, s, "", oneCard("amount = 200"))
 			state := filepath.Join(w.Dir, "terraform.tfstate")
 			before, err := os.ReadFile(state)
 			if err != nil {

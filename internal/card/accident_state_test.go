@@ -55,7 +55,7 @@ func TestLostMoneyRecordStopsOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
-			w := applied(t, s, "", oneCard("amount = 60")).InProcess(t)
+			w := applied(t, s, "", oneCard("amount = 60"))
 			state := readState(t, filepath.Join(w.Dir, "terraform.tfstate"))
 			state.cards(t, func(attributes map[string]any) { attributes["money_record"] = record })
 			state.write(t, w)
@@ -88,7 +88,7 @@ func TestCardWithoutPrivateState(t *testing.T) {
 func TestIdempotencyKeysOfAnotherWord(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	through(w, s, `idempotency_keys = "ignored"`)
 	prints(t, applyFails(t, w, oneCard("amount = 60")), `idempotency_keys must be "unknown" or "honoured", got "ignored"`)
 	if live := liveCards(s); len(live) != 0 {

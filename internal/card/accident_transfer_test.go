@@ -37,7 +37,7 @@ func buysDuringWithdrawal(s *acctest.Service, then func()) *acctest.Service {
 func TestPurchaseDuringAWithdrawalOfUnreadableTransactions(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 100")).InProcess(t)
+	w := applied(t, s, "", oneCard("amount = 100"))
 	through(w, buysDuringWithdrawal(s, func() {}), "")
 	output := apply(w, oneCard("amount = 90"))
 	prints(t, output, "25.00 USD other than", "amount in the state is as it was planned")
@@ -59,7 +59,7 @@ func TestInterruptedDuringAWithdrawal(t *testing.T) {
 	_, output := w.RunUntil(due, syscall.SIGTERM, "apply", "-no-color", "-auto-approve")
 	prints(t, output, "Gracefully shutting down")
 	printsNot(t, output, "35.00", "did not respond")
-	through(w.InProcess(t), s, "")
+	through(w, s, "")
 	plansNothing(t, w)
 	serviceHolds(t, s, "active", 65*usd.Dollar, 9909*usd.Dollar)
 }
@@ -69,7 +69,7 @@ func TestRepeatedFundIsNamed(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	s.AddQuirks(object{"idempotency": "ignored"})
-	w := applied(t, s, "", oneCard("amount = 100")).InProcess(t)
+	w := applied(t, s, "", oneCard("amount = 100"))
 	through(w, s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
 		if isCall(r, http.MethodPost, "/fund") {
 			s.Post(strings.TrimPrefix(r.URL.Path, "/api/v1"), `{"amount":40.00}`, "X-Idempotency-Key", r.Header.Get("X-Idempotency-Key")).OK(http.StatusOK)
@@ -102,7 +102,7 @@ func TestSettlementDuringALostFund(t *testing.T) {
 	t.Parallel()
 	inEachKeyMode(t, func(t *testing.T, s *acctest.Service, settings string) {
 		t.Helper()
-		w := applied(t, s, settings, oneCard("amount = 100")).InProcess(t)
+		w := applied(t, s, settings, oneCard("amount = 100"))
 		id := onlyCard(s).ID
 		var bought struct {
 			Transaction struct{ ID string }

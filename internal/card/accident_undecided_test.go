@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -41,7 +40,7 @@ func TestUndecidedUntilTransactionsCanBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
-			w := applied(t, s, "", oneCard("amount = 100")).InProcess(t)
+			w := applied(t, s, "", oneCard("amount = 100"))
 			through(w, losesFund(s, made), "")
 			prints(t, applyFails(t, w, oneCard("amount = 140")), "Could not fund card", "it is not known whether this took effect", "no transactions today", "Money may or may not have moved")
 			for range 2 {
@@ -61,7 +60,7 @@ func TestIssuedBeforeAnOutage(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	var issued atomic.Bool
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case isCall(r, http.MethodPost, "/cards"):
@@ -87,7 +86,7 @@ func TestIssuedBeforeAnOutage(t *testing.T) {
 func TestUndecidedMovementIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 100")).InProcess(t)
+	w := applied(t, s, "", oneCard("amount = 100"))
 	through(w, losesFund(s, true), "")
 	prints(t, applyFails(t, w, oneCard("amount = 140")), "it is not known whether this took effect")
 	prints(t, apply(w, oneCard("amount = 100")), "gives up an undecided movement", "40.00 USD", "Look in the dashboard whether it was made")
@@ -117,10 +116,9 @@ func TestInterruptedBeforeTheFundIsAccepted(t *testing.T) {
 		return true
 	}), "")
 	w.Write("main.tf", oneCard("amount = 140"))
-	began := time.Now()
 	code, output := w.RunUntil(due, syscall.SIGINT, "apply", "-no-color", "-auto-approve")
-	if took := time.Since(began); code == 0 || took > 30*time.Second {
-		t.Errorf("the interrupted apply ended with %d after %s", code, took)
+	if code == 0 {
+		t.Error("the interrupted apply succeeded")
 	}
 	prints(t, output, "Nothing more was sent")
 	if funds.Load() != 1 {

@@ -28,7 +28,7 @@ func TestLifeOfACardInAnyNotation(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t, contract.RequestsOnly())
 			s.AddQuirks(quirks)
-			w := acctest.NewWorkspace(t).InProcess(t)
+			w := acctest.NewWorkspace(t)
 			through(w, s, "")
 			step := func(body string, balance, wallet usd.Amount) {
 				t.Helper()

@@ -14,7 +14,7 @@ func TestTitlesOfWarningsOfManyCards(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.7.0", "1.7.0") // import blocks with for_each
 	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	pair := func(lines string) string {
 		return required + s.Provider() + fmt.Sprintf("resource \"vcard_card\" \"c\" {\n  for_each = toset([\"a\", \"b\"])\n  bin_id = %q\n  label = each.key\n%s\n}\n", bin, lines)
 	}

@@ -44,7 +44,7 @@ func TestMonthsCap(t *testing.T) {
 func TestCentsForDollars(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	through(w, s, "max_card_load = 500")
 	const meant = "at most 500.00 USD, which is max_card_load in the provider configuration, got 25000.00. If 25000.00 was meant in cents, write 250.00: amounts are in USD."
 	apply(w, oneCard("amount = 250\n  frozen = true\n  top_up = {\n    below = 50\n    to    = 500\n  }"))

@@ -14,9 +14,11 @@ import (
 // that issued them, and none in the plan right after it.
 func TestCardsThatAreShownLate(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
+	clock := new(acctest.Clock)
+	s, w := acctest.StartOn(t, clock), acctest.NewWorkspace(t).On(clock)
 	s.AddQuirks(object{"cards_hidden_seconds": 4})
-	w := applied(t, s, "", oneCard("amount = 60"))
+	through(w, s, "")
+	apply(w, oneCard("amount = 60"))
 	plansNothing(t, w) // in another process, which has to wait for the card too
 	w.Must("destroy", "-no-color", "-auto-approve")
 

@@ -34,7 +34,7 @@ type money struct {
 func newMoney(t *testing.T, idempotency, settings string, options ...contract.Option) *money {
 	t.Helper()
 	clock := new(acctest.Clock)
-	m := &money{t: t, s: acctest.StartOn(t, clock, options...), w: acctest.NewWorkspace(t).InProcess(t).On(clock), clock: clock, settings: settings}
+	m := &money{t: t, s: acctest.StartOn(t, clock, options...), w: acctest.NewWorkspace(t).On(clock), clock: clock, settings: settings}
 	m.s.AddQuirks(object{"idempotency": idempotency})
 	m.through(m.s)
 	return m

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	randomSteps = flag.Int("card.steps", 400, "steps of the randomized test of vcard_card")
+	randomSteps = flag.Int("card.steps", 150, "steps of the randomized test of vcard_card")
 	randomSeed  = flag.Uint64("card.seed", 1, "its seed")
 )
 

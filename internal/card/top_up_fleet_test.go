@@ -18,7 +18,7 @@ func TestTopUpsOfAFleet(t *testing.T) {
 	if sandboxtest.WithQuirks() {
 		t.Skip("a service that counts no cards is asked for each one")
 	}
-	const cards, others = 200, 20 // pages, the wallet, and the account
+	const cards, others = 60, 20 // pages, the wallet, and the account
 	var requests atomic.Int64
 	s := &acctest.Service{Client: sandboxtest.Start(t, func(o *sandboxtest.Options) {
 		o.Path, o.InitialBalance = ":memory:", 500_000*usd.Dollar

@@ -134,6 +134,9 @@ func newCommandLine(t *testing.T, seed uint64, p profile, clock serviceClock) *c
 	})
 	c.service.Unlimited()
 	c.service.AddQuirks(map[string]any{"idempotency": p.idempotency})
+	if _, ok := clock.(systemClock); ok {
+		c.folder = c.folder.Built()
+	}
 	for range 10 {
 		c.issue()
 	}

@@ -187,7 +187,7 @@ func reader(t *testing.T) []string {
 	nowhere := "=http://127.0.0.1:9"
 	return append(own,
 		"PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"CHECKPOINT_DISABLE=1",
+		"CHECKPOINT_DISABLE=1", "GOGC=off",
 		"TF_CLI_ARGS_apply=-auto-approve", "TF_CLI_ARGS_destroy=-auto-approve", // the reader answers yes
 		"http_proxy"+nowhere, "https_proxy"+nowhere, "HTTP_PROXY"+nowhere, "HTTPS_PROXY"+nowhere,
 		"no_proxy=localhost,127.0.0.1", "NO_PROXY=localhost,127.0.0.1",

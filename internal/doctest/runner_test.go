@@ -193,7 +193,7 @@ func TestBackgroundEndsWithThePage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for end := time.Now().Add(10 * time.Second); running(pid); time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(time.Minute); running(pid); time.Sleep(time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("it still runs")
 				}

@@ -3,7 +3,6 @@ package provider
 import (
 	"fmt"
 	"math/big"
-	"os"
 	"strings"
 	"time"
 	"unicode"
@@ -169,9 +168,9 @@ func (c config) isUnknown() bool {
 
 // fillFromEnvironment takes what the configuration leaves out from the
 // environment. What is written for one way of use keeps out the other way's variables.
-func (c *config) fillFromEnvironment() (sandboxPath string) {
+func (c *config) fillFromEnvironment(getenv func(string) string) (sandboxPath string) {
 	if c.Sandbox.IsNull() && c.APIKey.IsNull() && c.BaseURL.IsNull() {
-		sandboxPath = os.Getenv(envSandbox)
+		sandboxPath = getenv(envSandbox)
 	}
 	if !c.Sandbox.IsNull() {
 		return ""
@@ -180,7 +179,7 @@ func (c *config) fillFromEnvironment() (sandboxPath string) {
 		attribute *types.String
 		variable  string
 	}{{&c.APIKey, envAPIKey}, {&c.BaseURL, envBaseURL}} {
-		if value := os.Getenv(v.variable); v.attribute.IsNull() && value != "" {
+		if value := getenv(v.variable); v.attribute.IsNull() && value != "" {
 			*v.attribute = types.StringValue(value)
 		}
 	}

@@ -31,13 +31,13 @@ const bothWays = `Configure one of the two:
 
 The environment variable VCARD_SANDBOX names a sandbox file as well.`
 
-// connect completes the settings with what a known configuration says, and
-// makes the client. The embedded service is nil where an account is used.
-func (c config) connect(ctx context.Context, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
+// connect completes the settings with what a known configuration says, or the
+// environment of a sandbox, and makes the client. The embedded service is nil where an
+// account is used.
+func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	c.tune(ctx, &settings, &diags)
 
-	sandboxPath := c.fillFromEnvironment()
 	var embedded sandboxConfig
 	if !c.Sandbox.IsNull() {
 		diags.Append(c.Sandbox.As(ctx, &embedded, basetypes.ObjectAsOptions{})...)

@@ -154,7 +154,7 @@ func TestMistakes(t *testing.T) {
 	}
 	all = append(all, mistake{`api_key = " sk_live_…\n"`, s.ProviderWithKey(" "+s.Key+"\n") + "data \"vcard_bins\" \"b\" {}\n", warns + "Spaces around the API key"})
 	all = append(all, connections()...)
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	for _, m := range all {
 		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+m.lines)
 		code, output := w.Run("plan", "-no-color", "-input=false")
@@ -186,7 +186,7 @@ func TestMistakes(t *testing.T) {
 func TestWarningOfAConfigurationComesOnce(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider()+
 		cardWith("for_each = toset([\"a\", \"b\", \"c\"])\nlabel = each.key\nauto_freeze_at = 30\ntop_up = { below = 30, to = 90 }"))
 	// Terraform 1.16 leaves out how many more there are.

@@ -96,7 +96,7 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		}
 		return false
 	})
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	w.Write("main.tf", fleet)
 	address := func(url, key string) {
 		w.Write("provider.tf", fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key = %q\n}\n", url, key))

@@ -3,6 +3,7 @@ package provider
 
 import (
 	"context"
+	"os"
 	"sync/atomic"
 
 	"github.com/google/uuid"
@@ -35,6 +36,7 @@ type vcardProvider struct {
 	version   string
 	run       string // tells the requests of this process from those of others
 	clock     api.Clock
+	getenv    func(string) string
 	sandboxes *sandboxes
 	session   *atomic.Pointer[session.Session] // the configured one
 }
@@ -54,13 +56,18 @@ func WithClock(clock api.Clock) Option {
 	return func(p *vcardProvider) { p.clock = clock }
 }
 
+// WithEnvironment lets a test say what the variables of the environment are.
+func WithEnvironment(getenv func(string) string) Option {
+	return func(p *vcardProvider) { p.getenv = getenv }
+}
+
 // New returns what makes a provider of this version ("dev" outside releases).
 func New(version string, options ...Option) func() provider.Provider {
 	return func() provider.Provider { return newProvider(version, options) }
 }
 
 func newProvider(version string, options []Option) *vcardProvider {
-	p := &vcardProvider{version: version, run: uuid.NewString()[:8], sandboxes: new(sandboxes), session: new(atomic.Pointer[session.Session])}
+	p := &vcardProvider{version: version, run: uuid.NewString()[:8], getenv: os.Getenv, sandboxes: new(sandboxes), session: new(atomic.Pointer[session.Session])}
 	for _, option := range options {
 		option(p)
 	}
@@ -103,7 +110,8 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	}
 	s := session.New(nil)
 	if !c.isUnknown() {
-		client, service, diags := c.connect(ctx, api.Config{
+		sandboxPath := c.fillFromEnvironment(p.getenv)
+		client, service, diags := c.connect(ctx, sandboxPath, api.Config{
 			UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + req.TerraformVersion + " run/" + p.run,
 			Clock:      p.clock,
 			Observe:    logExchange,

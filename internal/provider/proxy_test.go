@@ -20,7 +20,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	const bins = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\ndata \"vcard_bins\" \"all\" {}\n"
 	plan := func(t *testing.T, proxy, provider string) (int, string) {
 		t.Helper()
-		w := acctest.NewWorkspace(t)
+		w := acctest.NewWorkspace(t).Built()
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 			w.Env = append(w.Env, name+"="+proxy)
 		}

@@ -3,6 +3,7 @@ package provider_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ provider "vcard" {
 // A pipeline keeps the named file and the state, and nothing beside them.
 func TestTheNamedFileIsTheSandbox(t *testing.T) {
 	t.Parallel()
-	w, next := acctest.NewWorkspace(t), acctest.NewWorkspace(t)
+	w, next := acctest.NewWorkspace(t).Built(), acctest.NewWorkspace(t).Built()
 	w.Write("main.tf", sandboxConfig)
 	w.Must("apply", "-auto-approve", "-no-color")
 	for _, name := range []string{"main.tf", "terraform.tfstate", "sandbox.db"} {
@@ -40,9 +41,15 @@ func TestTheNamedFileIsTheSandbox(t *testing.T) {
 
 func TestAMissingSandboxFile(t *testing.T) {
 	t.Parallel()
-	w := acctest.NewWorkspace(t)
+	w := acctest.NewWorkspace(t).Built()
 	w.Write("main.tf", sandboxConfig)
 	w.Must("apply", "-auto-approve", "-no-color")
+	state, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A card of long ago is not waited for, as one is that may not be shown yet.
+	w.Write("terraform.tfstate", regexp.MustCompile(`"created_at": "\d+`).ReplaceAllString(string(state), `"created_at": "2020`))
 	file := filepath.Join(w.Dir, "sandbox.db")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(file + suffix); err != nil && !os.IsNotExist(err) {
@@ -66,7 +73,7 @@ func TestAMissingSandboxFile(t *testing.T) {
 func TestTheSandboxNeedsAFile(t *testing.T) {
 	t.Parallel()
 	for _, environment := range [][]string{nil, {"VCARD_SANDBOX=:memory:"}} {
-		w := acctest.NewWorkspace(t)
+		w := acctest.NewWorkspace(t).Built()
 		w.Env = append(w.Env, environment...)
 		w.Write("main.tf", strings.ReplaceAll(sandboxConfig, "sandbox.db", ":memory:"))
 		if environment != nil {

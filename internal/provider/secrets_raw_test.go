@@ -74,7 +74,7 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 					_ = to.Close()
 				}
 			})
-			w := acctest.NewWorkspace(t)
+			w := acctest.NewWorkspace(t).Built()
 			w.Env = append(w.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+filepath.Join(w.Dir, "trace.log"), "VCARD_API_KEY="+rawKey,
 				"TF_LOG_SDK_PROTO_DATA_DIR="+filepath.Join(w.Dir, "data"), "GRPC_GO_LOG_SEVERITY_LEVEL=info", "GRPC_GO_LOG_VERBOSITY_LEVEL=99")
 			if err := os.Mkdir(filepath.Join(w.Dir, "data"), 0o700); err != nil {

@@ -111,7 +111,7 @@ func search(t *testing.T, needles []needle, folders ...string) []string {
 func TestNoSecretRests(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.11.0", "1.11.0") // write-only attributes
-	w := acctest.NewWorkspace(t)
+	w := acctest.NewWorkspace(t).Built()
 	service, folder := startSandbox(t)
 	const custom, planted, generated = "custom-secret-5d1f0c", "planted-secret-77aa01", "whsec_"
 	w.Env = append(w.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+filepath.Join(w.Dir, "trace.log"),

@@ -125,7 +125,7 @@ func TestServerCancelsWhatRuns(t *testing.T) {
 				if diagnostics.Errors() == "" {
 					t.Error("a cancelled call succeeded")
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("a cancelled call goes on")
 			}
 		})

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -39,7 +38,7 @@ func TestAuditsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	execSQL(t, s.path, `
-		WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+		WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
 		INSERT INTO ledger_entries (id, account_id, kind, created_at) SELECT i, 1, 'card funded', 0 FROM n;
 		INSERT INTO ledger_postings SELECT e.id, l.id, CASE l.kind WHEN 'wallet' THEN 1 ELSE -1 END
 		FROM ledger_entries e, ledger_accounts l WHERE e.id >= 1000 AND l.kind IN ('wallet', 'fees')`)
@@ -54,15 +53,12 @@ func TestAuditsKeepNobodyWaiting(t *testing.T) {
 			answered.Add(1)
 		})
 	}
-	var slowest time.Duration
-	begun := time.Now()
-	for answered.Load() < audits/2 {
-		asked := time.Now()
+	calls := 0
+	for ; answered.Load() < audits/2; calls++ {
 		s.Get("/api/v1/bins").OK(200)
-		slowest = max(slowest, time.Since(asked))
 	}
-	if took := time.Since(begun); slowest > took/4 {
-		t.Errorf("a call took %v, and %d audits %v", slowest, audits/2, took)
+	if calls < 10*audits { // one after each audit, if they took all connections
+		t.Errorf("%d calls were answered while %d audits were", calls, audits/2)
 	}
 	group.Wait()
 }

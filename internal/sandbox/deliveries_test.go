@@ -93,15 +93,17 @@ func TestDeliveryIsPrompt(t *testing.T) {
 	s := start(t, inbox.Trusted)
 	s.subscribe(inbox.URL, `"*"`)
 	id := s.Issue("50")
-	begun := time.Now()
-	const events = 100
-	for i := range events {
+	var took []time.Duration
+	for i := range 20 {
 		inbox.Wait(1 + i)
+		begun := time.Now()
 		s.Post("/api/v1/cards/"+id+"/fund", `{"amount":1}`).OK(200)
+		inbox.Wait(2 + i)
+		took = append(took, time.Since(begun))
 	}
-	// To wait for the next poll each time would take 25 s.
-	if took := time.Since(begun); took > 15*time.Second {
-		t.Errorf("%d events, each after the one before, took %v", events, took)
+	// What waits for a poll is caused just after one, and waits for 250 ms.
+	if slices.Sort(took); took[len(took)/4] > 150*time.Millisecond {
+		t.Errorf("events, each after the one before, took %v", took)
 	}
 }
 
@@ -418,13 +420,13 @@ func TestCloseWhileDelivering(t *testing.T) {
 	t.Parallel()
 	inbox := sandboxtest.NewReceiver(t, hang)
 	file := on(filepath.Join(t.TempDir(), "s.db"))
-	s := open(t, file, wallet(100_000), inbox.Trusted)
+	s := open(t, file, wallet(100_000), inbox.Trusted, func(o *sandboxtest.Options) { o.WebhookTimeout = 2 * time.Minute })
 	hook := s.subscribe(inbox.URL, `"*"`).Text("id")
 	s.Issue("50")
 	inbox.Wait(1)
 	begun := time.Now()
 	s.close()
-	if took := time.Since(begun); took > 12*time.Second { // the endpoint has 15 s
+	if took := time.Since(begun); took > time.Minute { // the endpoint has two
 		t.Errorf("closing took %v", took)
 	}
 	inbox.Respond(nil)

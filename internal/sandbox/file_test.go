@@ -180,7 +180,7 @@ func TestAForeignLock(t *testing.T) {
 	for range 100 {
 		s.Get("/api/v1/cards/" + card).OK(200)
 	}
-	if took := time.Since(begun); took > 10*time.Second { // one change waits for 3 s
+	if took := time.Since(begun); took > time.Minute { // one change waits for 3 s
 		t.Errorf("100 reads took %v", took)
 	}
 	begun = time.Now()
@@ -195,7 +195,7 @@ func TestAForeignLock(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if took := time.Since(begun); took < 2*time.Second || took > 10*time.Second {
+	if took := time.Since(begun); took < 2*time.Second || took > 14*time.Second { // 15 s, one after the other
 		t.Errorf("the changes waited for %v", took)
 	}
 	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {

@@ -56,6 +56,9 @@ func stopped(o *sandboxtest.Options) {
 	sandboxtest.Stopped(time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC))(o)
 }
 
+// withoutNetwork is an option: a sandbox that may be in a bubble of synctest.
+func withoutNetwork(o *sandboxtest.Options) { o.Direct, o.Path = true, ":memory:" }
+
 func wallet(balance usd.Amount) func(*sandboxtest.Options) {
 	return func(o *sandboxtest.Options) { o.InitialBalance = balance }
 }

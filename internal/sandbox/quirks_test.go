@@ -7,15 +7,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // peculiar begins a sandbox with quirks as they are in a JSON object.
-func withQuirks(t *testing.T, quirks string) *service {
+func withQuirks(t *testing.T, quirks string, options ...func(*sandboxtest.Options)) *service {
 	t.Helper()
-	s := start(t)
+	s := start(t, options...)
 	s.Call(http.MethodPut, "/_sandbox/quirks", quirks).OK(200)
 	return s
 }
@@ -84,27 +84,27 @@ func TestQuirkIdempotencyIgnored(t *testing.T) {
 
 func TestQuirkIdempotencyConflict(t *testing.T) {
 	t.Parallel()
-	s := withQuirks(t, `{"idempotency":"conflict"}`)
-	id := s.Issue("50")
-	path, first := "/api/v1/cards/"+id+"/fund", make(chan sandboxtest.Response)
-	s.Post("/_sandbox/faults", `{"method":"POST","path":"/cards/*/fund","times":1,"when":"after","delay_ms":3000,"then":"pass"}`).OK(201)
-	go func() {
-		first <- s.Unrepeated().Send(t.Context(), http.MethodPost, path, `{"amount":5}`, sandboxtest.IdempotencyKey, "k")
-	}()
-	for s.Get("/api/v1/cards/"+id).Text("balance") != "55.00" {
-		time.Sleep(5 * time.Millisecond)
-	}
-	s.Post(path, `{"amount":5}`, sandboxtest.IdempotencyKey, "k").Refused(409, "idempotency_key_in_use", "")
-	s.Post(path, `{"amount":1}`, sandboxtest.IdempotencyKey, "other").OK(200)
-	s.Post(path, `{"amount":1}`).OK(200)
-	answered := <-first
-	again := s.Post(path, `{"amount":5}`, sandboxtest.IdempotencyKey, "k").OK(200)
-	if answered.Status != 200 || again.Raw != answered.Raw || again.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("the first call answered %d %s, a later one %s", answered.Status, answered.Raw, again.Raw)
-	}
-	if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "57.00" {
-		t.Errorf("the card holds %s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := withQuirks(t, `{"idempotency":"conflict"}`, withoutNetwork)
+		id := s.Issue("50")
+		path, first := "/api/v1/cards/"+id+"/fund", make(chan sandboxtest.Response)
+		s.Post("/_sandbox/faults", `{"method":"POST","path":"/cards/*/fund","times":1,"when":"after","delay_ms":3000,"then":"pass"}`).OK(201)
+		go func() {
+			first <- s.Send(t.Context(), http.MethodPost, path, `{"amount":5}`, sandboxtest.IdempotencyKey, "k")
+		}()
+		synctest.Wait()
+		s.Post(path, `{"amount":5}`, sandboxtest.IdempotencyKey, "k").Refused(409, "idempotency_key_in_use", "")
+		s.Post(path, `{"amount":1}`, sandboxtest.IdempotencyKey, "other").OK(200)
+		s.Post(path, `{"amount":1}`).OK(200)
+		answered := <-first
+		again := s.Post(path, `{"amount":5}`, sandboxtest.IdempotencyKey, "k").OK(200)
+		if answered.Status != 200 || again.Raw != answered.Raw || again.Header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("the first call answered %d %s, a later one %s", answered.Status, answered.Raw, again.Raw)
+		}
+		if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "57.00" {
+			t.Errorf("the card holds %s", got)
+		}
+	})
 }
 
 func TestQuirkCardsPerPage(t *testing.T) {

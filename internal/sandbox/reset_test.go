@@ -3,7 +3,7 @@ package sandbox_test
 import (
 	"net/http"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -12,21 +12,21 @@ import (
 // must not leave the call with an account that is gone.
 func TestResetDuringACall(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	s.Fault(`{"method":"POST","path":"/cards","times":1,"when":"before","delay_ms":500,"then":"pass"}`)
-	issued := make(chan sandboxtest.Response)
-	go func() {
-		issued <- s.Unrepeated().Send(t.Context(), http.MethodPost, "/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
-	}()
-	for len(s.Get("/_sandbox/faults").Data()) > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	s.Post("/_sandbox/reset", "").OK(200)
-	if o := <-issued; o.Status != 201 {
-		t.Errorf("answered %d %s", o.Status, o.Raw)
-	}
-	if got := s.Wallet(); got.String() != "9949.00" {
-		t.Errorf("the wallet holds %s", got)
-	}
-	s.Balanced()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, withoutNetwork)
+		s.Fault(`{"method":"POST","path":"/cards","times":1,"when":"before","delay_ms":500,"then":"pass"}`)
+		issued := make(chan sandboxtest.Response)
+		go func() {
+			issued <- s.Send(t.Context(), http.MethodPost, "/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
+		}()
+		synctest.Wait()
+		s.Post("/_sandbox/reset", "").OK(200)
+		if o := <-issued; o.Status != 201 {
+			t.Errorf("answered %d %s", o.Status, o.Raw)
+		}
+		if got := s.Wallet(); got.String() != "9949.00" {
+			t.Errorf("the wallet holds %s", got)
+		}
+		s.Balanced()
+	})
 }

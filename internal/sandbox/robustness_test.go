@@ -133,7 +133,7 @@ func TestManyEscapes(t *testing.T) {
 	begun := time.Now()
 	s.Get("/api/v1/cards?bin_id=" + nested).OK(200)
 	s.as("sk_live_sandbox_wrong").Get("/api/v1/cards/" + nested).OK(401)
-	if took := time.Since(begun); took > 5*time.Second {
+	if took := time.Since(begun); took > 30*time.Second { // milliseconds on a quiet machine
 		t.Errorf("took %v", took)
 	}
 }

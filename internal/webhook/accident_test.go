@@ -37,7 +37,7 @@ func TestServiceThatQuotesTheRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
-			w := acctest.NewWorkspace(t).InProcess(t)
+			w := acctest.NewWorkspace(t)
 			w.Write("provider.tf", accountBlock(s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 				if !strings.HasSuffix(r.URL.Path, "/webhooks") {
 					return false
@@ -76,7 +76,7 @@ func TestRegistrationWhoseResponseIsLost(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	var lost atomic.Bool
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	w.Write("provider.tf", accountBlock(s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/webhooks") || lost.Swap(true) {
 			return false

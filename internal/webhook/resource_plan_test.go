@@ -222,7 +222,7 @@ func TestDestroy(t *testing.T) {
 func TestEndpointLeftBehindIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t).InProcess(t)
+	w := acctest.NewWorkspace(t)
 	write := func(path string) {
 		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider()+
 			fmt.Sprintf("resource \"vcard_webhook\" \"w\" {\n  url = \"https://example.com/%s\"\n  events = [\"card.created\"]\n}\n", path))

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -20,11 +19,7 @@ func TestMainServesUntilTheContextEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	var keys [2]string
 	for i := range keys {
-		begun := time.Now()
 		r := runMain(t, "--data", path, "--initial-balance", "12.5")
-		if took := time.Since(begun); took > 20*time.Second { // 300 ms on a quiet machine
-			t.Errorf("took %v to listen", took)
-		}
 		keys[i] = r.Key
 		if got := r.Wallet().String(); got != "12.50" {
 			t.Errorf("the wallet holds %s", got)

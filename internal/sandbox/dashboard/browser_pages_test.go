@@ -103,12 +103,8 @@ func TestBrowserShowsOtherProcesses(t *testing.T) {
 	b.fill("#settle-"+authorization, "12.34")
 	evaluate[chromedp.Void](b, `window.marked = document.activeElement; document.querySelector('#buy-merchant').value = 'Half a na'`)
 
-	begun := time.Now()
 	other.Freeze(card)
 	b.await(`document.querySelector('h1 .badge').textContent === 'frozen'`)
-	if took := time.Since(begun); took > 10*time.Second { // one on a quiet machine
-		t.Errorf("it took %v", took)
-	}
 	other.Post("/cards/"+card+"/unfreeze", nil).OK(200)
 	other.Authorize(card, "1", "7311").OK(201)
 	b.await(`document.querySelector('h1 .badge').textContent === 'active' && document.querySelector('#held').textContent === '3 new'`)

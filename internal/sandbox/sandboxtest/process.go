@@ -12,8 +12,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 )
 
-// Program builds the provider once for all tests of a package and returns the
-// path of the binary.
+// Program returns the path of the built provider: the one that TF_ACC_PROVIDER_PATH
+// names, else one that is built once for all tests of a package.
 func Program(t testing.TB) string {
 	t.Helper()
 	path, err := program()
@@ -28,6 +28,9 @@ func programFolder() string {
 }
 
 var program = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("TF_ACC_PROVIDER_PATH"); path != "" {
+		return path, nil
+	}
 	path := filepath.Join(programFolder(), "terraform-provider-vcard")
 	output, err := exec.Command("go", "build", "-o", path, "github.com/vcard/terraform-provider-vcard").CombinedOutput()
 	if err != nil {
