@@ -44,6 +44,7 @@ func TestReadsAreRepeated(t *testing.T) {
 		"not after 410":              {steps: []http.HandlerFunc{respond(410, `{"error":"gone","message":""}`), good}, tries: 1, status: 410},
 		"not after 409":              {steps: []http.HandlerFunc{respond(409, ""), good}, tries: 1, status: 409},
 		"not after a redirect":       {steps: []http.HandlerFunc{respond(307, "", "Location", "/api/v1/cards/card_2"), good}, tries: 1, status: 307},
+		"not after 300":              {steps: []http.HandlerFunc{respond(300, cardBody), good}, tries: 1, status: 300},
 		"429 does not count":         {steps: append(repeat(12, respond(429, "")), good), tries: 13},
 	}
 	for name, test := range tests {

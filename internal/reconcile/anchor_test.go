@@ -17,15 +17,17 @@ func TestOldUnreadableEventsAreInTheAnchor(t *testing.T) {
 		a.happen(reconcile.Event{Unclear: "of an unknown type"}, -dollar)
 		a.later(time.Hour)
 	}
-	anchor := a.snapshot().Anchor()
+	all, page := a.snapshot().Anchor(), a.read(nil, 10, 0).Anchor()
 	a.later(time.Hour)
 	a.authorize(7 * dollar)
 	s := a.snapshot()
 	for _, listed := range [][]reconcile.Event{s.Events, s.Events[:2]} { // the second has but the newest that is known
 		s.Events = listed
 		for _, delta := range []usd.Amount{40 * dollar, -40 * dollar} {
-			if e := reconcile.Explain(anchor, s, delta); e.Hidden != "" || e.Ignored != "" || e.Without != holds {
-				t.Errorf("%s by %d events: %+v", delta, len(listed), e)
+			for _, anchor := range []*reconcile.Anchor{all, page} {
+				if e := reconcile.Explain(anchor, s, delta); e.Hidden != "" || e.Ignored != "" || e.Without != holds {
+					t.Errorf("%s by %d events: %+v", delta, len(listed), e)
+				}
 			}
 		}
 	}
@@ -104,6 +106,7 @@ func TestSideOf(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	known := reconcile.Snapshot{At: at, Events: []reconcile.Event{{ID: "known", At: at.Add(-time.Hour)}}}.Anchor()
+	none, unread := reconcile.Snapshot{At: at}.Anchor(), reconcile.Snapshot{At: at, Unclear: "x"}.Anchor()
 	imported, issued := reconcile.ImportedRecord(0, at).Anchor, reconcile.IssuedRecord(0, at).Anchor
 	for name, test := range map[string]struct {
 		anchor *reconcile.Anchor
@@ -115,6 +118,8 @@ func TestSideOf(t *testing.T) {
 		"later":                           {known, "other", 5*time.Second + 1, reconcile.Since},
 		"at that moment":                  {known, "other", 5 * time.Second, reconcile.Around},
 		"listed late":                     {known, "other", -time.Hour, reconcile.Around},
+		"listed late, after none":         {none, "other", -time.Hour, reconcile.Around},
+		"before a list that was not read": {unread, "other", -time.Hour, reconcile.Before},
 		"before an import":                {imported, "other", time.Second, reconcile.Before},
 		"at an import":                    {imported, "other", time.Second + 1, reconcile.Around},
 		"after an import":                 {imported, "other", 6*time.Second + 1, reconcile.Since},
@@ -176,15 +181,19 @@ func TestUnreadableList(t *testing.T) {
 // What is listed late, behind what the anchor knows, may be in its balance or not.
 func TestListedLate(t *testing.T) {
 	t.Parallel()
-	a := newAccount(100 * dollar)
-	a.authorize(10 * dollar)
-	anchor := a.snapshot().Anchor()
-	for _, given := range []usd.Amount{0, -25 * dollar} {
-		a.give(given)
-		s := a.snapshot()
-		s.Events = append(s.Events, reconcile.Event{ID: "late", Kind: reconcile.Authorization, Amount: 25 * dollar, At: s.At.Add(-time.Hour)})
-		if e := reconcile.Explain(anchor, s, 40*dollar); e.Without != holds {
-			t.Errorf("with %s more: %+v", given, e)
+	for _, known := range []int{0, 1, 24} {
+		a := newAccount(100 * dollar)
+		for range known {
+			a.authorize(dollar)
+		}
+		anchor := a.snapshot().Anchor()
+		for _, given := range []usd.Amount{0, -25 * dollar} {
+			a.give(given)
+			s := a.snapshot()
+			s.Events = append(s.Events, reconcile.Event{ID: "late", Kind: reconcile.Authorization, Amount: 25 * dollar, At: s.At.Add(-time.Hour)})
+			if e := reconcile.Explain(anchor, s, 40*dollar); e.Without != holds {
+				t.Errorf("behind %d, with %s more: %+v", known, given, e)
+			}
 		}
 	}
 }

@@ -244,7 +244,11 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 			before: happenings{authorize(17), authorize(53), authorize(18), authorize(10), settle(10, 6), authorize(7), settle(17, 13)},
 			since:  happenings{settle(7, 4), settle(53, 37), settle(18, 12)}, delta: 3, with: holds, without: holds, unknown: stop, honours: key,
 		},
-		"more settled than the card held":               {since: happenings{authorize(150), settle(150, 230)}, delta: 40, without: holds, unknown: send, honours: send},
+		"more settled than the card held": {since: happenings{authorize(150), settle(150, 230)}, delta: 40, without: holds, unknown: send, honours: send},
+		"and a purchase elsewhere before": {
+			since: happenings{elsewhere(reconcile.Authorization, 7, -7), authorize(150), settle(150, 230)}, delta: 40, without: holds, unknown: send, honours: send,
+		},
+		"and an older hold settled after it":            {since: happenings{authorize(150), settle(150, 230), settle(5, 5)}, delta: 40, without: holds, unknown: send, honours: send},
 		"as much settled elsewhere as would explain it": {before: happenings{authorize(10)}, since: happenings{elsewhere(reconcile.Settlement, 7, 3)}, delta: 40, left: 10, unknown: send, honours: stop},
 		"less settled than held, and the card is not empty by it": {
 			since: happenings{authorize(250), settle(250, 240), give(40)}, delta: -30, left: 80, unknown: send, honours: send,
@@ -306,6 +310,12 @@ func TestLeftOver(t *testing.T) {
 	for delta, want := range map[usd.Amount]usd.Amount{1: 75 * dollar, 0: 25 * dollar, -1: 25 * dollar} {
 		if e := reconcile.Explain(anchor, a.snapshot(), delta); e.Left != want {
 			t.Errorf("with %s moved: %+v", delta, e)
+		}
+	}
+	record := reconcile.Record{Anchor: anchor, Pending: &reconcile.Pending{}}
+	for _, r := range []reconcile.Record{record.NotShown(a.snapshot()), record.GivenUp(a.snapshot())} {
+		if r.TopUps.Sum != 25*dollar {
+			t.Errorf("counts %s as topped up", r.TopUps.Sum)
 		}
 	}
 }

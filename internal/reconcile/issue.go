@@ -76,7 +76,7 @@ func (w Wanted) Identify(alike []Listed, equal, others int) (found Listed, verdi
 	if w.Unique {
 		return found, Made, ""
 	}
-	if early := w.AskedAt.Sub(found.CreatedAt); early > sameMoment && !w.AskedAt.IsZero() && !found.CreatedAt.IsZero() {
+	if early := w.AskedAt.Sub(found.CreatedAt); early > sameMoment && !found.CreatedAt.IsZero() {
 		return undecided("card %s looks like it, but was issued %s before it was asked for, by the service's clock", found.ID, early.Round(time.Second))
 	}
 	if w.Limit != nil && found.Limit != *w.Limit {

@@ -17,6 +17,8 @@ func TestIdentify(t *testing.T) {
 	wanted := reconcile.Wanted{BIN: "bin_1", Label: "ads  eu", Load: 100 * dollar, Limit: &limit, AskedAt: asked}
 	unique := wanted
 	unique.Unique = true
+	unlimited := wanted
+	unlimited.Limit = nil
 	anytime := wanted
 	anytime.AskedAt = time.Time{}
 	card := func(id string, early time.Duration) reconcile.Listed {
@@ -44,6 +46,7 @@ func TestIdentify(t *testing.T) {
 		"asked for at no known time":   {wanted: anytime, alike: []reconcile.Listed{card("card_1", 240*time.Hour)}, found: "card_1", verdict: reconcile.Made},
 		"issued at no known time":      {wanted: wanted, alike: []reconcile.Listed{dateless}, found: "card_4", verdict: reconcile.Made},
 		"another limit":                {wanted: wanted, alike: []reconcile.Listed{clamped}, reason: "spending limit"},
+		"no limit was asked for":       {wanted: unlimited, alike: []reconcile.Listed{clamped}, found: "card_3", verdict: reconcile.Made},
 		"a label of its own":           {wanted: unique, alike: []reconcile.Listed{{ID: "card_5", CreatedAt: asked.Add(-240 * time.Hour)}}, found: "card_5", verdict: reconcile.Made},
 	} {
 		found, verdict, reason := test.wanted.Identify(test.alike, test.equal, test.others)

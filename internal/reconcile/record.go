@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"time"
@@ -17,8 +18,7 @@ type Token [8]byte
 
 // NewToken returns a token that was never used.
 func NewToken() (t Token) {
-	id := uuid.New()
-	copy(t[:], id[8:])
+	_, _ = rand.Read(t[:]) // never fails
 	return t
 }
 
@@ -62,8 +62,8 @@ func ImportedRecord(balance usd.Amount, at time.Time) Record {
 // tries it, until it is known to be made.
 func (r Record) Key(card string, m Movement) string {
 	const form = 4 // of the UUIDs that every other key is
-	return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%s purpose %d moves %s from %s to %s token %x",
-		card, m.Purpose, m.Delta, m.Before, m.Before+m.Delta, r.Token), form).String()
+	return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%s purpose %d moves %s from %s token %x",
+		card, m.Purpose, m.Delta, m.Before, r.Token), form).String()
 }
 
 // Stopped is the record after nothing was sent: what the card holds now is taken
@@ -150,7 +150,7 @@ func (r Record) made(anchor *Anchor, m Movement, month Month, gain usd.Amount) R
 // since it may have been made, and so does what came unexplained.
 func (r Record) GivenUp(s Snapshot) Record {
 	gain := Explain(r.Anchor, s, 0).Gain()
-	if r.Pending != nil && r.Pending.Purpose == ForTopUp {
+	if r.Pending.Purpose == ForTopUp {
 		gain = max(gain, r.Pending.Delta)
 	}
 	r.TopUps = r.TopUps.add(MonthOf(s.At), gain)

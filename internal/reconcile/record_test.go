@@ -33,7 +33,7 @@ func records() map[string]reconcile.Record {
 	pending.Pending = &reconcile.Pending{Delta: -40 * dollar, Before: 140 * dollar, SentAt: at}
 	return map[string]reconcile.Record{
 		"lost": {}, "issued": reconcile.IssuedRecord(100*dollar, at), "imported": reconcile.ImportedRecord(100*dollar, at),
-		"pending": pending, "largest": largest(),
+		"pending": pending, "largest": largest(), "without an anchor": {Token: reconcile.NewToken()},
 	}
 }
 
@@ -132,10 +132,12 @@ func TestTransitions(t *testing.T) {
 		"not shown":             {got: was.NotShown(s), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"refused":               {got: was.Refused(true), balance: 100, last: 100, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"refused by whomever":   {got: was.Refused(false), balance: 100, last: 100, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"pending, refused":      {got: pending.Refused(true), balance: 100, last: 100, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"undecided":             {got: was.Undecided(fund, s.Anchor(), foreign, at), balance: 150, keepsToken: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"undecided, by the key": {got: was.Undecided(fund, was.Anchor, foreign, at), balance: 100, last: 100, keepsToken: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"not made":              {got: pending.NotMade(), balance: 100, last: 100, keepsToken: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"funded":                {got: was.Moved(fund, s, quiet), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"funded next month":     {got: was.Moved(fund, next, quiet), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"topped up":             {got: was.Moved(topUp, s, quiet), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
 		"topped up beside":      {got: was.Moved(topUp, s, foreign), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 110}},
 		"topped up next month":  {got: was.Moved(topUp, next, quiet), balance: 190, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
@@ -144,6 +146,7 @@ func TestTransitions(t *testing.T) {
 		"made before and less":  {got: was.MovedBefore(topUp, s, -5*dollar), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 60}},
 		"pending made":          {got: pending.PendingMade(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
 		"given up":              {got: pending.GivenUp(s), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"a fund given up":       {got: was.Undecided(fund, was.Anchor, quiet, at).GivenUp(reconcile.Snapshot{Balance: 90 * dollar, At: at}), balance: 90, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"given up, spent since": {got: pending.GivenUp(reconcile.Snapshot{Balance: 90 * dollar, At: at}), balance: 90, topUps: reconcile.TopUps{Month: march, Sum: 60}},
 	} {
 		r := test.got
@@ -166,8 +169,13 @@ func TestTransitions(t *testing.T) {
 	if p := pending.Pending; p.Movement() != topUp || !p.SentAt.Equal(next.At) {
 		t.Errorf("pending is %+v", p)
 	}
-	if !was.Stopped(reconcile.Snapshot{Unclear: "x"}, quiet).Anchor.Unclear || was.Moved(fund, reconcile.Snapshot{Unclear: "x"}, quiet).Anchor.Unclear {
+	unread := reconcile.Snapshot{Unclear: "x"}
+	stopped := was.Stopped(unread, quiet)
+	if !stopped.Anchor.Unclear || was.Moved(fund, unread, quiet).Anchor.Unclear {
 		t.Error("only a stop says that the events cannot be read")
+	}
+	if !stopped.Moved(fund, unread, quiet).Anchor.Unclear || stopped.Moved(fund, s, quiet).Anchor.Unclear {
+		t.Error("it is not said as long as they cannot be")
 	}
 }
 

@@ -72,8 +72,8 @@ func ParseRecord(card, text string) Record {
 	if text == "" {
 		return Record{}
 	}
-	data, err := base64.RawURLEncoding.DecodeString(text[1:])
-	if err != nil || len(data) < checkSize+1+len(Token{}) {
+	data, _ := base64.RawURLEncoding.DecodeString(text[1:])
+	if len(data) < checkSize+1+len(Token{}) {
 		return Record{}
 	}
 	flags, body := data[checkSize], data[checkSize+1:]

@@ -74,3 +74,38 @@ func TestSettlementsAreNoMovement(t *testing.T) {
 		t.Error("nothing was left over in any world")
 	}
 }
+
+// Where seven settlements may have ended any of fourteen holds, any sum between the
+// least and the most may be theirs.
+func TestTooManySums(t *testing.T) {
+	t.Parallel()
+	a := newAccount(1_000_000 * dollar)
+	for n := range 14 {
+		a.authorize(dollar << n)
+	}
+	anchor := a.snapshot().Anchor()
+	a.later(time.Minute)
+	for range 7 {
+		a.settle(0, 3)
+	}
+	const most = (1<<14-1<<7)*dollar - 7*3
+	for effect, want := range map[usd.Amount]usd.Amount{-1: -1, 0: 0, 4567*dollar + 89: 0, most: 0, most + 1: 1} {
+		a.give(effect + 7*3)
+		if e := reconcile.Explain(anchor, a.snapshot(), -dollar); e.Left != want || (e.Without == holds) != (want == 0) {
+			t.Errorf("%s more: %+v", effect, e)
+		}
+		a.give(-effect - 7*3)
+	}
+	for purchases, want := range map[int]reconcile.Rank{10: none, 11: holds} { // each in the anchor's balance, or not
+		a := newAccount(1_000_000 * dollar)
+		anchor := reconcile.ImportedRecord(a.balance, a.now).Anchor
+		a.later(2 * time.Second)
+		for n := range purchases {
+			a.authorize(dollar << n)
+		}
+		a.give(dollar / 2)
+		if e := reconcile.Explain(anchor, a.snapshot(), -dollar); e.Without != want {
+			t.Errorf("%d purchases: %+v", purchases, e)
+		}
+	}
+}

@@ -106,7 +106,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	recorded := len(known) > 0
 	switch {
 	case same && (met == 0 || found > 0):
-	case recorded && err == nil && !same && found > 0 && ours == 0: // all addresses have been rotated
+	case recorded && err == nil && found > 0 && ours == 0: // all addresses have been rotated
 	case s.Sandbox != nil && !same && err == nil:
 		return s.notTheOwner()
 	case same:

@@ -80,7 +80,6 @@ func cause(err error) string {
 }
 
 func sentence(text string) string {
-	text = strings.TrimSpace(text)
 	if text == "" || strings.HasSuffix(text, ".") {
 		return text
 	}
