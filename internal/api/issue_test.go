@@ -145,6 +145,21 @@ func TestIssueCardAndGatewayAfterLostResponse(t *testing.T) {
 	}
 }
 
+// What looks like a card is no duplicate of it where its request took effect once.
+func TestIssueCardBesideOneThatLooksLikeIt(t *testing.T) {
+	t.Parallel()
+	for _, first := range []fault{{commit: never, response: "429"}, lostForGood} {
+		service := newFakeService()
+		first.before = func() { service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar}) }
+		service.faults = []fault{first}
+		client := service.client(t, func(c *api.Config) { c.KeysHonoured = first.response != "429" })
+		issuance, err := client.IssueCard(t.Context(), request("ads"))
+		if err != nil || issuance.Card.ID != "card_2" || len(issuance.PossibleDuplicates) > 0 {
+			t.Errorf("%s: %+v, %v", first.response, issuance, err)
+		}
+	}
+}
+
 // A response about a card that was there before is an earlier one.
 func TestIssueCardAndEarlierResponse(t *testing.T) {
 	t.Parallel()

@@ -145,6 +145,16 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 	if ids := list(api.CardFilter{BinID: "bin_1", Status: api.StatusActive}); !slices.Equal(ids, []string{"card_1", "card_2"}) || reads == 0 {
 		t.Errorf("%q after %d reads", ids, reads)
 	}
+	frozen := service.cards[0].CardListItem
+	frozen.Status = api.StatusFrozen
+	reads = 0
+	service.hooks["/cards/card_1"] = func(w http.ResponseWriter, _ *http.Request) {
+		reads++
+		write(w, 200, fakeCard{CardListItem: frozen, CreatedAt: "2026-03-01T12:00:00Z"})
+	}
+	if ids := list(api.CardFilter{Status: api.StatusActive}); !slices.Equal(ids, []string{"card_2"}) || reads != 1 {
+		t.Errorf("%q after %d reads of a card that was frozen meanwhile", ids, reads)
+	}
 	service.hooks["/cards/card_1"] = respond(404, `{"error":"not_found","message":"no such card"}`)
 	if ids := list(api.CardFilter{}); !slices.Equal(ids, []string{"card_2"}) {
 		t.Errorf("%q, though card_1 is not there", ids)

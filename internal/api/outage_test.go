@@ -96,6 +96,7 @@ func TestOtherRefusalsConcernNoOtherCall(t *testing.T) {
 		`{"error": "forbidden", "message": "not this one"}`: 403,
 		`{"error": "not_found", "message": "no"}`:           404,
 		`{"error": "invalid_request", "message": "no"}`:     400,
+		`<html>Bad Request</html>`:                          400,
 	} {
 		service := &switched{status: status, body: body}
 		client := newClient(t, service)

@@ -58,7 +58,7 @@ func (s scrubber) quote(x *call, text string) string {
 	if len(text) <= limit {
 		return text
 	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
+	for !utf8.RuneStart(text[limit]) {
 		limit--
 	}
 	return text[:limit] + "…"

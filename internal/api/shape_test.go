@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -29,6 +30,10 @@ func TestWrongShapesAreNamed(t *testing.T) {
 		return nil
 	}
 	const entry = `{"id":"card_1","bin_id":"bin_1","status":"active","balance":1,"spending_limit":5}`
+	fields := make([]string, 1000)
+	for i := range fields {
+		fields[i] = fmt.Sprintf(`,"f%d":0`, i)
+	}
 	for name, test := range map[string]struct {
 		call func(*api.Client) error
 		body string
@@ -39,6 +44,7 @@ func TestWrongShapesAreNamed(t *testing.T) {
 		"missing fields":          {card, `{"id":"card_1","status":"active","spending_limit":5}`, "balance, bin_id missing"},
 		"an entry":                {cards, `{"data":[` + entry + `,` + strings.Replace(entry, `"active"`, `true`, 1) + `]}`, "data[1].status is a JSON bool"},
 		"an entry without fields": {cards, `{"data":[` + entry + `,{"card":` + entry + `}]}`, "data[1] lacks id, status, balance, bin_id, spending_limit"},
+		"too many fields":         {card, `{"id":"card_1"` + strings.Join(fields, "") + `}`, "the object has more than 1000 fields"},
 		"no list":                 {cards, `{"data":{"card_1":` + entry + `}}`, "data is a JSON object"},
 		"a flag":                  {bins, `{"data":[{"id":"bin_1","3ds":"yes"}]}`, "data[0].3ds is a JSON string"},
 		"a wallet":                {wallet, `{"balance":"much","currency":"USDT"}`, `balance is "much": not a decimal number`},
@@ -68,7 +74,7 @@ func TestBodiesOfOthersAreNoWrongShapes(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{}`, `{"message":"maintenance"}`, `null`, `"ok"`, `<html>`, `{"id":"card_1","sta`} {
 		service := &script{steps: []http.HandlerFunc{respond(200, body)}}
-		_, err := newClient(t, service, func(c *api.Config) { c.MaxRetries = 2 }).GetCard(t.Context(), "card_1")
+		_, err := newClient(t, service, func(c *api.Config) { c.MaxRetries = 2 }).WalletBalance(t.Context())
 		if _, ok := errors.AsType[*api.ShapeError](err); ok || err == nil || len(service.requests()) != 3 {
 			t.Errorf("%s: %v after %d requests", body, err, len(service.requests()))
 		}
