@@ -94,13 +94,6 @@ func (p *Protocol) Caller() (caller *Protocol, hangUp context.CancelFunc) {
 	return &own, hangUp
 }
 
-// Stop tells the provider to end what it does, as an interrupted CLI does.
-func (p *Protocol) Stop() {
-	p.t.Helper()
-	_, err := p.server.StopProvider(p.ctx, &tfprotov6.StopProviderRequest{})
-	p.check(err)
-}
-
 // ReadDataSource returns the attributes of a data source.
 func (p *Protocol) ReadDataSource(name string, config Object) (Object, Diagnostics) {
 	p.t.Helper()

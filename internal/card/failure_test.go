@@ -56,6 +56,23 @@ func TestIssuedButNotFrozen(t *testing.T) {
 	f.holds("frozen", 6000, 1000000-6100)
 }
 
+// An interruption leaves no card that Terraform would issue anew for being active.
+func TestInterruptedWhileAFrozenCardIsIssued(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var p *acctest.Protocol
+	p = f.s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
+		if isCall(r, http.MethodPost, "/cards") {
+			p.Interrupt()
+		}
+		return false
+	}).Protocol(f.account)
+	change, diags := p.Plan(f.card, complete(object{"amount": 60, "frozen": true}))
+	f.succeed(diags)
+	f.succeed(f.tryChange(p, change))
+	f.holds("frozen", 6000, 1000000-6100)
+}
+
 func TestFreezesThoughTheMoneyFailed(t *testing.T) {
 	t.Parallel()
 	f := issued(t, object{"amount": 60})

@@ -91,7 +91,8 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	}
 
 	if plan.Frozen.ValueBool() {
-		frozen, err := r.session.Client.FreezeCard(ctx, state.ID.ValueString())
+		// An active card would be tainted, and issued anew: an interruption waits.
+		frozen, err := r.session.Client.FreezeCard(context.WithoutCancel(ctx), state.ID.ValueString())
 		if err != nil {
 			resp.Diagnostics.Append(issuedButNotFrozen(state, err))
 			return

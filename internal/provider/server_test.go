@@ -96,7 +96,7 @@ func TestFrameworkKeepsEveryCall(t *testing.T) {
 func TestServerCancelsWhatRuns(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(p *acctest.Protocol, hangUp context.CancelFunc){
-		"stop":             func(p *acctest.Protocol, _ context.CancelFunc) { p.Stop() },
+		"stop":             func(p *acctest.Protocol, _ context.CancelFunc) { p.Interrupt() },
 		"a caller's leave": func(_ *acctest.Protocol, hangUp context.CancelFunc) { hangUp() },
 	} {
 		t.Run(name, func(t *testing.T) {
