@@ -33,10 +33,11 @@ func TestMonthsCap(t *testing.T) {
 	m.holds(45 * usd.Dollar)
 	plans("A top-up is due, and the month's cap is reached", "No changes.")
 
+	m.spends("20")
 	m.passes(17 * 24 * time.Hour) // to the first of April
-	plans("topped_up = 25 -> 40")
-	printsNot(t, m.apply(card), "month's cap")
-	m.holds(60 * usd.Dollar)
+	plans("A top-up is cut to 25.00 USD by the month's cap", "In April 2026 it has had nothing, of at most 25.00 USD", "topped_up = 25 -> 50")
+	m.apply(card)
+	m.holds(50 * usd.Dollar)
 	plansNothing(t, m.w)
 }
 

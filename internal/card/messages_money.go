@@ -81,11 +81,14 @@ func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d recon
 }
 
 func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month reconcile.Month) diag.Diagnostic {
-	month = max(month, had.Month)
 	sum := had.Sum.String() + " USD"
-	if had.Sum >= reconcile.Unknown {
+	switch {
+	case month > had.Month:
+		sum = "nothing"
+	case had.Sum >= reconcile.Unknown:
 		sum = "an unknown sum, since its money_record was lost"
 	}
+	month = max(month, had.Month)
 	title := fmt.Sprintf("A top-up is cut to %s USD by the month's cap", left)
 	if left == 0 {
 		title = "A top-up is due, and the month's cap is reached"
