@@ -47,7 +47,7 @@ type cardData struct {
 }
 
 // Title tells cards apart.
-func (d cardData) Title() string { return cmp.Or(d.Label, "Card") + " ••" + d.Last4 }
+func (d *cardData) Title() string { return cmp.Or(d.Label, "Card") + " ••" + d.Last4 }
 
 type cardDetails struct {
 	PAN      string `json:"pan"`
@@ -66,7 +66,7 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var data cardData
+	data := new(cardData)
 	if data.cardFigures, err = readFigures(v, c); err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func resourceName(c *card.Card) string {
 }
 
 // Config is the card as a configuration declares it.
-func (d cardData) Config() string {
+func (d *cardData) Config() string {
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "resource \"vcard_card\" %q {\n", resourceName(d.Card))
 	lines := [][2]string{{"bin_id", quote(d.BINID)}, {"amount", d.Loaded.String()}}
@@ -59,7 +59,7 @@ func (d cardData) Config() string {
 }
 
 // Import is the block that takes the card over.
-func (d cardData) Import() string {
+func (d *cardData) Import() string {
 	return fmt.Sprintf("import {\n  to = vcard_card.%s\n  id = %q\n}\n", resourceName(d.Card), d.PublicID)
 }
 

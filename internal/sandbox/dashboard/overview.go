@@ -63,7 +63,7 @@ type limitUse struct {
 
 func readOverview(v *view) (any, error) {
 	var (
-		o   overview
+		o   = new(overview)
 		err error
 	)
 	if o.Wallet, err = ledger.Balance(v.Tx, v.Account.ID, ledger.Wallet); err != nil {

@@ -44,27 +44,18 @@ type request struct {
 }
 
 // Link is the query for all requests of a run.
-func (r run) Link() string { return "?run=" + cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
+func (r *run) Link() string { return "?run=" + cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
 
 // Summary says what the run did.
-func (r run) Summary() string {
+func (r *run) Summary() string {
 	var parts []string
-	say := func(n int64, words string) {
-		if n > 0 {
-			parts = append(parts, grouped(fmt.Sprint(n))+" "+words)
-		}
-	}
 	for _, deed := range requestlog.Deeds() {
-		say(r.Did[deed], deed)
+		parts = append(parts, counted(r.Did[deed], deed, deed)...)
 	}
-	say(r.Recovered, "lost and recovered")
-	say(r.Lost-r.Recovered, "lost")
-	say(r.Refused, "refused")
-	requests := "requests"
-	if r.Requests == 1 {
-		requests = "request"
-	}
-	say(r.Requests, requests)
+	parts = append(parts, counted(r.Recovered, "lost and recovered", "lost and recovered")...)
+	parts = append(parts, counted(r.Lost-r.Recovered, "lost", "lost")...)
+	parts = append(parts, counted(r.Refused, "refused", "refused")...)
+	parts = append(parts, counted(r.Requests, "request", "requests")...)
 	return strings.Join(append(parts, took(r.Took())), ", ")
 }
 

@@ -61,7 +61,7 @@ func quirkSettings(quirks behavior.Quirks) (settings []*setting) {
 		settings = append(settings, &setting{name, about, quirks.WalletFields[i], usual.WalletFields[i], nil})
 	}
 	slices.SortStableFunc(settings, func(a, b *setting) int { // the changed ones first
-		return changed([]*setting{b}) - changed([]*setting{a})
+		return int(changed([]*setting{b}) - changed([]*setting{a}))
 	})
 	return settings
 }

@@ -101,6 +101,17 @@ func grouped(number string) string {
 	return whole
 }
 
+// counted says how many of something there are; nothing when there is none.
+func counted(n int64, one, many string) []string {
+	switch {
+	case n <= 0:
+		return nil
+	case n == 1:
+		return []string{"1 " + one}
+	}
+	return []string{grouped(fmt.Sprint(n)) + " " + many}
+}
+
 // signed writes an amount with its sign.
 func signed(a usd.Amount) string {
 	if a > 0 {

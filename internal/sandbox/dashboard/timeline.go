@@ -120,7 +120,7 @@ func scaled(value, largest int64) int64 {
 }
 
 // Busy are the days on which anything has happened, the newest first.
-func (t timeline) Busy() (days []timelineDay) {
+func (t *timeline) Busy() (days []timelineDay) {
 	for _, d := range t.Days {
 		if d.Settled > 0 || d.Declines > 0 {
 			days = append(days, d)

@@ -47,7 +47,7 @@ type step struct {
 }
 
 // Moved is what the step says about the money on the card: below zero, it leaves it.
-func (s step) Moved() usd.Amount {
+func (s *step) Moved() usd.Amount {
 	switch s.Type {
 	case transaction.Refund:
 		return s.Amount
@@ -58,7 +58,7 @@ func (s step) Moved() usd.Amount {
 }
 
 // Title tells purchases apart.
-func (p purchase) Title() string { return p.Merchant + " " + p.Amount.String() }
+func (p *purchase) Title() string { return p.Merchant + " " + p.Amount.String() }
 
 func readTransaction(v *view) (any, error) {
 	chain, err := transaction.Chain(v.Tx, v.Account.ID, v.request.PathValue("id"))
@@ -69,7 +69,7 @@ func readTransaction(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := purchase{Record: records[0]}
+	p := &purchase{Record: records[0]}
 	var ids []string
 	for _, t := range chain {
 		at, err := time.Parse(time.RFC3339, t.CreatedAt)

@@ -12,29 +12,21 @@ import (
 
 // unusual says what is not as usual in the world, by how far its clock is ahead.
 func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
-	say := func(n int, one, many string) {
-		switch {
-		case n == 1:
-			found = append(found, "1 "+one)
-		case n > 1:
-			found = append(found, fmt.Sprintf("%d %s", n, many))
-		}
-	}
 	faults, err := behavior.Faults(tx)
 	if err != nil {
 		return nil, err
 	}
-	say(len(faults), "fault", "faults")
+	found = append(found, counted(int64(len(faults)), "fault", "faults")...)
 	quirks, err := behavior.ReadQuirks(tx)
 	if err != nil {
 		return nil, err
 	}
-	say(changed(quirkSettings(quirks)), "quirk", "quirks")
+	found = append(found, counted(changed(quirkSettings(quirks)), "quirk", "quirks")...)
 	limits, err := behavior.ReadLimits(tx)
 	if err != nil {
 		return nil, err
 	}
-	say(changed(limitSettings(limits)), "limit", "limits")
+	found = append(found, counted(changed(limitSettings(limits)), "limit", "limits")...)
 	const day = 24 * time.Hour
 	switch ahead = ahead.Round(time.Minute); {
 	case ahead >= 2*day:
@@ -46,7 +38,7 @@ func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
 }
 
 // changed is how many settings are not as usual.
-func changed(settings []*setting) (n int) {
+func changed(settings []*setting) (n int64) {
 	for _, s := range settings {
 		if s.Value != s.Usual {
 			n++

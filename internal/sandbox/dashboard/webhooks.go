@@ -68,14 +68,14 @@ type delivery struct {
 }
 
 // Title tells deliveries apart.
-func (d delivery) Title() string { return d.Type + " " + d.ID }
+func (d *delivery) Title() string { return d.Type + " " + d.ID }
 
 func readDelivery(v *view) (any, error) {
 	sent, err := webhook.SentByID(v.Tx, v.Server.Keys, v.Account.ID, v.request.PathValue("delivery_id"))
 	if err != nil {
 		return nil, err
 	}
-	d := delivery{Sent: sent, Claimed: strings.TrimSpace(v.Query.Get("signature"))}
+	d := &delivery{Sent: sent, Claimed: strings.TrimSpace(v.Query.Get("signature"))}
 	d.Genuine = hmac.Equal([]byte(d.Claimed), []byte(d.Signature))
 	var readable bytes.Buffer
 	err = json.Indent(&readable, sent.Payload, "", "  ")
