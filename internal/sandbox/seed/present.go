@@ -33,8 +33,8 @@ SELECT json_object(
   'faults', json((SELECT json_group_array(json_remove(json_set(definition, '$.times', COALESCE(times_left, 0)), '$.id') ORDER BY id) FROM faults)),
   'accounts', json((SELECT json_group_array(json_object(
     'state', state,
-    'wallet', COALESCE((SELECT p.amount FROM ledger_accounts l JOIN ledger_postings p ON p.ledger_account_id = l.id JOIN ledger_entries e ON e.id = p.entry_id
-      WHERE l.account_id = a.id AND l.kind = 'wallet' AND e.kind = 'opening balance'), 0),
+    'wallet', COALESCE((SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id JOIN ledger_accounts l ON l.id = p.ledger_account_id
+      WHERE e.account_id = a.id AND ` + ledger.Movements + ` AND e.kind = 'opening balance' AND l.kind = 'wallet'), 0),
     'deposits', json((SELECT json_group_array(json_object('currency', currency, 'amount', amount, 'status', status, 'at', created_at) ORDER BY id)
       FROM deposits WHERE account_id = a.id)),
     'cards', json((SELECT json_group_array(json_object(
