@@ -88,6 +88,7 @@ func (f *fixture) apply(config object) acctest.Diagnostics {
 	f.card = now
 	if config != nil {
 		f.refresh()
+		f.same("what a refresh shows after apply", now.Values, f.card.Values)
 		f.unchanged(config)
 	}
 	return warnings

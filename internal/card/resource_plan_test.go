@@ -220,7 +220,13 @@ func TestOneErrorForOneMistake(t *testing.T) {
 
 func TestFreezing(t *testing.T) {
 	t.Parallel()
-	f := issued(t, object{"amount": 100, "auto_freeze_at": 30, "frozen": true})
+	f := newFixture(t)
+	first, diags := f.plan(object{"amount": 100, "auto_freeze_at": 30, "frozen": true})
+	f.same("the first plan", object{"status": "frozen"}, first.Planned)
+	if said := diags.Warnings() + diags.Errors(); said != "" {
+		t.Errorf("the first plan says %s", said)
+	}
+	f.apply(object{"amount": 100, "auto_freeze_at": 30, "frozen": true})
 	f.holds("frozen", 10000, 1000000-10100)
 	f.apply(object{"amount": 100, "auto_freeze_at": 30}) // taken out: stays as it is
 	f.holds("frozen", 10000, 1000000-10100)

@@ -224,6 +224,12 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		"one settlement, and two holds that it may have ended": {
 			before: happenings{authorize(20), authorize(33)}, since: happenings{settle(25, 25), give(3)}, delta: 30, left: 3, unknown: send, honours: stop,
 		},
+		"one settlement, and three holds, and money nearer to the smaller of two": {
+			before: happenings{authorize(10), authorize(24), authorize(40)}, since: happenings{settle(5, 5), give(11)}, delta: 40, left: 6, unknown: send, honours: stop,
+		},
+		"the same, and money in the middle": {
+			before: happenings{authorize(10), authorize(24), authorize(40)}, since: happenings{settle(5, 5), give(12)}, delta: 40, left: 7, unknown: send, honours: stop,
+		},
 		"a hold released, and a settlement of less elsewhere": {
 			before: happenings{authorize(20)}, since: happenings{settle(20, 15), elsewhere(reconcile.Authorization, 12, -12), give(12)},
 			delta: -40, without: released, left: 12, unknown: send, honours: send,

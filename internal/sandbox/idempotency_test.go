@@ -23,6 +23,9 @@ func TestIdempotencyKey(t *testing.T) {
 	if again.Raw != first.Raw || again.Header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("the second response is %s with %v", again.Raw, again.Header)
 	}
+	if log := s.Get("/_sandbox/requests").Data(); log[0]["replayed"] != false || log[1]["replayed"] != true {
+		t.Errorf("the request log has %v", log)
+	}
 	s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":101}`, sandboxtest.IdempotencyKey, "k1").Refused(400, "idempotency_key_reused", "")
 	if got := s.Wallet().String(); got != "9899.00" {
 		t.Errorf("the wallet holds %s: one card was to be issued", got)

@@ -369,6 +369,9 @@ func TestLedgerNoticesOneCent(t *testing.T) {
 			UPDATE ledger_postings SET amount = amount + CASE amount WHEN 3000 THEN -1 WHEN -3000 THEN 1 ELSE 0 END`,
 		"of an entry":          `UPDATE ledger_postings SET amount = amount - 1 WHERE amount = 4000`,
 		"a settlement unbound": `UPDATE transactions SET parent_id = NULL WHERE type = 'settlement'`,
+		"in no authorization":  `UPDATE transactions SET type = 'decline' WHERE type = 'authorization' AND amount = 3000`,
+		"behind an index": `PRAGMA writable_schema = ON; PRAGMA schema_version = 1000;
+			UPDATE sqlite_schema SET sql = 'CREATE INDEX cards_by_status ON cards (account_id, last4, id)' WHERE name = 'cards_by_status'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
