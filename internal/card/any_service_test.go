@@ -26,31 +26,23 @@ func TestLifeOfACardInAnyNotation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := acctest.Start(t, contract.RequestsOnly())
-			s.AddQuirks(quirks)
-			w := acctest.NewWorkspace(t)
-			through(w, s, "")
-			step := func(body string, balance, wallet usd.Amount) {
+			f := &fixture{t: t, s: acctest.Start(t, contract.RequestsOnly()), card: acctest.Instance{Type: "vcard_card"}}
+			f.s.AddQuirks(quirks)
+			step := func(config object, balance, wallet usd.Amount) {
 				t.Helper()
-				w.Write("main.tf", required+"resource \"vcard_card\" \"test\" {\n  bin_id = \""+bin+"\"\n"+body+"\n}\n")
-				output := w.Must("apply", "-no-color", "-auto-approve")
-				for _, doubt := range []string{"Warning:", "lost", "not known"} {
-					if strings.Contains(strings.ReplaceAll(output, "Warning: Provider development overrides", ""), doubt) {
-						t.Errorf("%s says %q:\n%s", body, doubt, output)
-					}
+				if told := f.apply(config).Warnings(); told != "" {
+					t.Errorf("%v says %s", config, told)
 				}
-				plansNothing(t, w)
-				serviceHolds(t, s, "active", balance, wallet)
+				serviceHolds(t, f.s, "active", balance, wallet)
 			}
-			step("amount = 100.10", 10010, 9898_90)
-			card := liveCards(s)[0].ID
-			s.Settle(s.Authorize(card, "20.20", "7311", `"fee":0.30`).Transaction(), "")
-			w.Must("refresh", "-no-color")
-			step("amount = 150.10", 150_10-20_50, 9848_90)
-			step("amount = 130.10", 130_10-20_50, 9868_90)
-			step("amount = 130.10\n  top_up = { below = 120, to = 140 }", 140_00, 9868_90-30_40)
-			w.Must("destroy", "-no-color", "-auto-approve")
-			if got := s.Wallet(); got != 9868_90-30_40+140_00 {
+			step(object{"amount": "100.10"}, 10010, 9898_90)
+			f.s.Settle(f.s.Authorize(f.id(), "20.20", "7311", `"fee":0.30`).Transaction(), "")
+			f.refresh()
+			step(object{"amount": "150.10"}, 150_10-20_50, 9848_90)
+			step(object{"amount": "130.10"}, 130_10-20_50, 9868_90)
+			step(object{"amount": "130.10", "top_up": object{"below": 120, "to": 140}}, 140_00, 9868_90-30_40)
+			f.apply(nil)
+			if got := f.s.Wallet(); got != 9868_90-30_40+140_00 {
 				t.Errorf("the wallet holds %s in the end", got)
 			}
 		})

@@ -69,7 +69,8 @@ func complete(config object) object {
 }
 
 // apply plans, plans again in another process as Terraform does, checks that
-// both plans agree, applies, and checks that nothing is left to do.
+// both plans agree, applies, and checks that nothing is left to do. It returns what
+// plan and apply said.
 func (f *fixture) apply(config object) acctest.Diagnostics {
 	f.t.Helper()
 	first, warnings := f.plan(config)
@@ -91,7 +92,7 @@ func (f *fixture) apply(config object) acctest.Diagnostics {
 		f.same("what a refresh shows after apply", now.Values, f.card.Values)
 		f.unchanged(config)
 	}
-	return warnings
+	return append(warnings, diags...)
 }
 
 func (f *fixture) refresh() acctest.Diagnostics {

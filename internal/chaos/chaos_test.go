@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	calls = flag.Int("chaos.calls", 1500, "mutating requests at the least")
+	calls = flag.Int("chaos.calls", 1000, "mutating requests at the least")
 	seed  = flag.Uint64("chaos.seed", 1, "the first scenario's seed")
 )
 
@@ -78,7 +78,7 @@ func newScenarioOf(t *testing.T, n uint64) *scenario {
 // TestSeedsRepeat runs one scenario twice.
 func TestSeedsRepeat(t *testing.T) {
 	t.Parallel()
-	for n := range uint64(3) {
+	for n := range uint64(2) {
 		var traces []uint64
 		for range 2 {
 			w := newScenarioOf(t, 4*n)

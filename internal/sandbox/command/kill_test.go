@@ -28,7 +28,7 @@ func TestKill(t *testing.T) {
 		clients = 4
 		initial = 10_000_000 * usd.Dollar
 	)
-	rounds := 50
+	rounds := 30
 	if testing.Short() {
 		rounds = 5
 	}

@@ -29,7 +29,7 @@ func (s *coverage) observe(r sandboxtest.Response) {
 	}
 }
 
-// complete fails unless everything was seen that 10,000 moves cannot miss.
+// complete fails unless everything was seen that enoughMoves cannot miss.
 func (s *coverage) complete(t *testing.T) {
 	t.Helper()
 	for _, what := range []string{

@@ -17,10 +17,10 @@ const (
 	movesPerRound = 20 // of each client
 	roundsPerPart = 4  // between which the clock moves and everything is compared
 	movesPerTrial = 2 * roundsPerPart * clients * movesPerRound
-	enoughMoves   = 10_000 // to see everything
+	enoughMoves   = 6_000 // to see everything
 )
 
-// TestSandboxAgainstModel has eight clients make 10,000 random moves: all calls
+// TestSandboxAgainstModel has eight clients make thousands of random moves: all calls
 // of the API and of the control surface, with faults, repetitions, quirks and
 // moves of the clock. After each, the client compares the response with the
 // model, and sees that the ledger adds up to what the model says. Between rounds

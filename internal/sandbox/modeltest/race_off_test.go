@@ -2,4 +2,4 @@
 
 package modeltest_test
 
-const usualMoves = 10_000
+const usualMoves = enoughMoves
