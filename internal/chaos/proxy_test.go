@@ -40,7 +40,7 @@ type proxy struct {
 	quiet    bool // no more faults
 	runs     map[string]*run
 	late     []lateRequest
-	orphans  []string       // responses to creates of killed runs, which the next plan may not see
+	orphans  []string       // responses to creates that came when the run that asked was killed
 	counts   map[string]int // by kind of call and fault
 	mutating int
 	trace    hash.Hash64
@@ -167,10 +167,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, body []byte, f fau
 	switch f {
 	case lostBefore, late, killBefore, killLate:
 	case lostAfter, killAfter:
-		response := p.forward(r)
-		if f == killAfter && kind(r) == "create" && p.profile.lag > 0 { // the next plan's lists may not show it yet
-			p.noteOrphan(response)
-		}
+		p.forward(r)
 	case none, interrupted:
 		p.respond(w, p.forward(r))
 		return
@@ -308,19 +305,14 @@ func (p *proxy) deliverLate(now time.Time) {
 		response := p.forward(one.request)
 		isNew := response.Code == http.StatusCreated && response.Header().Get("Idempotent-Replayed") == ""
 		if isNew && kind(one.request) == "create" && one.caller.killed.Load() {
-			p.noteOrphan(response)
+			p.mu.Lock()
+			p.orphans = append(p.orphans, response.Body.String())
+			p.mu.Unlock()
 		}
 	}
 }
 
-func (p *proxy) noteOrphan(issued *httptest.ResponseRecorder) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.orphans = append(p.orphans, issued.Body.String())
-}
-
-// isOrphan reports whether a card was issued for a run that was killed, and perhaps
-// shown after the next plan.
+// isOrphan reports whether a card was issued when the run that asked for it was killed.
 func (p *proxy) isOrphan(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
