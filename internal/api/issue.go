@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -89,7 +90,11 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			},
 		}
 		key := uuid.NewString()
-		how, err := c.mutate(ctx, &mutation{kind: MutationIssue, call: issue, key: key, verify: reconciliation.verify})
+		m := &mutation{kind: MutationIssue, call: issue, key: key, verify: reconciliation.verify}
+		if request.GeneratedLabel {
+			m.alreadyApplied = reconciliation.isThere
+		}
+		how, err := c.mutate(ctx, m)
 		if err == nil && !how.verified && !c.recent.claim(card.CardListItem, c.clock.Now()) {
 			// The response is another call's, and this call's card may be there all the same.
 			switch o := reconciliation.verify(detached); {
@@ -109,6 +114,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		if how.verified {
 			issuance = c.recoveredIssuance(detached, reconciliation.found)
 			issuance.Adopted = !request.GeneratedLabel
+			how.delay = cmp.Or(how.delay, &Delay{Attempts: how.attempts, LostResponse: true})
 		}
 		issuance.Delay = how.delay
 		if how.verified || how.uncertain && !c.config.KeysHonoured {

@@ -166,6 +166,16 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 	return outcome{undecided, errors.New(reason)}
 }
 
+// isThere claims the card where the label alone tells it.
+func (r *issueReconciliation) isThere(ctx context.Context) outcome {
+	cards, err := r.unclaimed(ctx)
+	if err != nil || len(cards) != 1 || !r.client.recent.claim(cards[0], r.client.clock.Now()) {
+		return outcome{}
+	}
+	r.found = cards[0]
+	return outcome{state: applied}
+}
+
 // readCreated adds when each card was created, which lists do not show, where the
 // label alone does not tell.
 func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListItem) ([]reconcile.Listed, error) {

@@ -187,6 +187,20 @@ func TestIssueCardAndEarlierResponse(t *testing.T) {
 	}
 }
 
+// A refusal, as a gateway may make it up, hides no card that nobody else can have.
+func TestIssueCardThatIsRefusedAndIssued(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"400", "403"} {
+		service := newFakeService(fault{response: status, code: "forbidden"})
+		req := request("tf-1")
+		req.GeneratedLabel = true
+		issuance, err := service.client(t).IssueCard(t.Context(), req)
+		if err != nil || !issuance.Recovered || issuance.Card.ID != "card_1" || len(service.keys()) != 1 || service.clock.total() > 0 {
+			t.Errorf("%s: %+v, %v", status, issuance, err)
+		}
+	}
+}
+
 // A response about another card of this run hides one that is there, or none.
 func TestIssueCardAndAnothersResponse(t *testing.T) {
 	t.Parallel()

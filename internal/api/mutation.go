@@ -18,7 +18,7 @@ type mutation struct {
 	// verify finds out whether the call took effect; nil when nothing shows it.
 	verify func(context.Context) outcome
 	// alreadyApplied verifies at once after a refusal that may mean that the
-	// wanted state was there before the call; nil when there is no such state.
+	// wanted state is there all the same; nil when nothing shows that for certain.
 	alreadyApplied func(context.Context) outcome
 	// uncertain says that an earlier run may have made the call under the same key.
 	uncertain bool
@@ -107,7 +107,7 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 	if f.status == http.StatusConflict {
 		r.conflict++
 	}
-	if r.mutation.alreadyApplied != nil && mayBeApplied(f.status) {
+	if r.mutation.alreadyApplied != nil && f.mayBeApplied() {
 		if o := r.mutation.alreadyApplied(r.detached); o.state == applied || o.state == rejected {
 			return false, r.end(o, f)
 		}
@@ -253,9 +253,9 @@ func (r *mutationRun) undecided(err error) error {
 }
 
 // mayBeApplied reports whether a service may answer so when it is asked to do again
-// what is done.
-func mayBeApplied(status int) bool {
-	return status >= 400 && status < 500 && status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusTooManyRequests
+// what is done, or a gateway when it was done.
+func (f *failure) mayBeApplied() bool {
+	return f.status >= 400 && f.status < 500 && f.status != http.StatusUnauthorized && f.status != http.StatusTooManyRequests && NotReadyCode(f.err) == ""
 }
 
 // withGrace returns a context that lives on for a while after ctx has ended.
