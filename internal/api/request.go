@@ -53,10 +53,8 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 		return a.lost(err)
 	}
 	if date, err := http.ParseTime(header.Get("Date")); err == nil {
-		ahead := int64(date.Sub(c.clock.Now().Truncate(time.Second)))
-		if !c.tellsTime.Swap(true) || ahead > c.ahead.Load() { // else a cache tells the time
-			c.ahead.Store(ahead)
-		}
+		c.tellsTime.Store(true)
+		c.ahead.Store(int64(date.Sub(c.clock.Now().Truncate(time.Second))))
 	}
 	f = c.judge(a, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())

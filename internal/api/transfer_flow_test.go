@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -366,30 +365,6 @@ func TestMoveThatIsRefusedAndMade(t *testing.T) {
 	card = poor.add(api.CardListItem{Balance: start})
 	if refused, err = poor.client(t, keysHonoured).Move(t.Context(), move(card.ID, step, poor.remembered(t, card))); kindOf(err) != "refused" || !refused.Record.HasKey {
 		t.Errorf("%+v, %v", refused, err)
-	}
-}
-
-// A key that the service has forgotten is not believed to be kept for an old Date, as
-// a cache has it.
-func TestMoveByTheNewestTime(t *testing.T) {
-	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	record := service.remembered(t, card)
-	service.give(card, step) // by a run that was killed
-	later(t, service, 26*time.Hour)
-	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := httptest.NewRecorder()
-		service.ServeHTTP(answer, r)
-		if r.URL.Path == "/api/v1/cards/"+card.ID {
-			answer.Header().Set("Date", service.clock.Now().Add(-25*time.Hour).UTC().Format(http.TimeFormat))
-		}
-		w.Header().Set("Date", answer.Header().Get("Date"))
-		respond(answer.Code, answer.Body.String())(w, r)
-	}), on(service.clock), keysHonoured)
-	moved, err := client.Move(t.Context(), move(card.ID, step, record))
-	if err != nil || !moved.MadeBefore || card.Balance != start+step || len(service.keys()) != 0 {
-		t.Errorf("%+v, %v, and the card holds %s", moved, err, card.Balance)
 	}
 }
 
