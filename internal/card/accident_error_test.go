@@ -49,7 +49,7 @@ func TestRefusalIsSaidAtOnce(t *testing.T) {
 			output := applyFails(t, w, oneCard(c.config))
 			prints(t, output, c.words...)
 			printsNot(t, output, "it is not known whether")
-			if waited := clock.Now().Sub(time.Now()); tries.Load() != 1 || waited > time.Second {
+			if waited := time.Until(clock.Now()); tries.Load() != 1 || waited > time.Second {
 				t.Errorf("it waited for %s and took %d tries", waited, tries.Load())
 			}
 			serviceHolds(t, s, "active", 60*usd.Dollar, 9939*usd.Dollar)
