@@ -125,7 +125,10 @@ func newExample(t *testing.T, config, folder string) example {
 	if strings.Contains(config, "data_json_wo") {
 		t.Skip("needs a Vault, whose provider is not here; the search for secrets applies the same blocks")
 	}
-	e := example{s: acctest.Start(t), w: acctest.NewWorkspace(t).Built(), folder: folder}
+	e := example{s: acctest.Start(t), w: acctest.NewWorkspace(t), folder: folder}
+	if strings.Contains(config, "sandbox") || strings.Contains(config, "alias") { // a file of its folder, a process for each account
+		e.w = e.w.Built()
+	}
 	e.w.Env = append(e.w.Env, "VCARD_BASE_URL="+e.s.URL, "VCARD_API_KEY="+e.s.Key,
 		"TF_VAR_webhook_secret=example-of-a-secret", "TF_VAR_signing_secret=example-of-a-secret")
 	if strings.Contains(config, `variable "card_id"`) {

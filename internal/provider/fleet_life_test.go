@@ -169,6 +169,7 @@ moved {
 
 // accounts adds accounts beside the first: an alias, and a workspace.
 func (f *adFleet) accounts() {
+	f.w = f.w.Built() // a process for each account
 	agency := f.account()
 	f.w.Write("agency.tf", fmt.Sprintf(`
 provider "vcard" {

@@ -31,7 +31,7 @@ type adFleet struct {
 
 func newFleet(t *testing.T) *adFleet {
 	t.Helper()
-	f := &adFleet{t: t, s: acctest.Start(t), w: acctest.NewWorkspace(t).Built()}
+	f := &adFleet{t: t, s: acctest.Start(t), w: acctest.NewWorkspace(t)}
 	f.s.Unlimited()
 	f.as(f.s.Key)
 	copyExample(t, f.w, filepath.Join(examples, "ad-campaigns"), ".")
