@@ -22,6 +22,7 @@ func TestWrongShapesAreNamed(t *testing.T) {
 	bins := func(c *api.Client) error { _, err := c.Bins(t.Context()); return err }
 	details := func(c *api.Client) error { _, err := c.CardDetails(t.Context(), "card_1"); return err }
 	challenges := func(c *api.Client) error { _, err := c.Challenges(t.Context(), "pending"); return err }
+	addresses := func(c *api.Client) error { _, err := c.DepositAddresses(t.Context(), ""); return err }
 	wallet := func(c *api.Client) error { _, err := c.WalletBalance(t.Context()); return err }
 	transactions := func(c *api.Client) error {
 		for _, err := range c.Transactions(t.Context(), api.TransactionFilter{}) {
@@ -48,6 +49,7 @@ func TestWrongShapesAreNamed(t *testing.T) {
 		"no list":                 {cards, `{"data":{"card_1":` + entry + `}}`, "data is a JSON object"},
 		"a flag":                  {bins, `{"data":[{"id":"bin_1","3ds":"yes"}]}`, "data[0].3ds is a JSON string"},
 		"a wallet":                {wallet, `{"balance":"much","currency":"USDT"}`, `balance is "much": not a decimal number`},
+		"an address":              {addresses, `{"data":[{"currency":"btc"}]}`, "data[0].address missing"},
 		"secret details":          {details, `{"id":"card_1","pan":"0000123412341234","cvv":957123,"exp_month":1,"exp_year":2029}`, "the documented shape: cvv"},
 		"a secret code":           {challenges, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":271828}]}`, "the documented shape: data[0].otp"},
 		"no code":                 {challenges, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":null}]}`, "the documented shape: data[0].otp"},

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/url"
 )
 
 const keyHeader = "X-Idempotency-Key"
@@ -25,7 +24,7 @@ func transportFor(given http.RoundTripper) http.RoundTripper {
 
 func newTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:               proxyOf,
+		Proxy:               http.ProxyFromEnvironment, // but for this machine, in lower case as the base URL is
 		DialContext:         (&net.Dialer{Timeout: connectTime, KeepAlive: keepAlive}).DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: connectTime,
@@ -34,15 +33,6 @@ func newTransport() *http.Transport {
 		MaxIdleConnsPerHost: 32,
 		IdleConnTimeout:     idleTime,
 	}
-}
-
-// proxyOf is the proxy that the environment names, but for this machine, in whatever
-// way its name is spelt: a key over plain http would not stay here.
-func proxyOf(r *http.Request) (*url.URL, error) {
-	if IsLoopback(r.URL.Hostname()) {
-		return nil, nil
-	}
-	return http.ProxyFromEnvironment(r)
 }
 
 // oneTry hides the idempotency key from net/http by the case of its name, which
