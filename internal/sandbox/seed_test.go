@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -145,10 +146,15 @@ func TestSeedOfThePresent(t *testing.T) {
 		if next := again.Send(t.Context(), http.MethodGet, seedPath, nil).Raw; next != written {
 			t.Errorf("%s: another world came of\n%s\nnamely\n%s", name, written, next)
 		}
-		for _, path := range []string{"/wallet/balance", "/_sandbox/ledger"} {
-			if a, b := s.Get(path).Raw, again.Get(path).Raw; path != "/_sandbox/ledger" && a != b {
-				t.Errorf("%s: %s shows %s and %s", name, path, a, b)
+		shown := func(s *service) string {
+			all := s.Get("/wallet/balance").Raw
+			for _, card := range s.Get("/cards?per_page=100").Data() {
+				all += fmt.Sprint("\n", card["label"], card["status"], card["balance"], card["spending_limit"])
 			}
+			return all
+		}
+		if a, b := shown(s), shown(again); a != b {
+			t.Errorf("%s: shows %s and %s", name, a, b)
 		}
 		again.Balanced()
 	}
