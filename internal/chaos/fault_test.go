@@ -92,7 +92,7 @@ func profiles() []profile {
 		{name: "honoured, wild", idempotency: "honoured", told: "honoured", repeats: true, longest: long, hands: true},
 		{name: "honoured, restored states", idempotency: "honoured", told: "honoured", repeats: true, longest: long, restores: true, strict: true},
 		{name: "ignored, restored states", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, restores: true, strict: true},
-		{name: "honoured, lags", idempotency: "honoured", told: "honoured", longest: long, lag: lag, strict: true},
+		{name: "honoured, lags", idempotency: "honoured", told: "honoured", longest: long, afterKill: lag, lag: lag, strict: true},
 		{name: "ignored, lags", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, lag: lag, strict: true},
 		{name: "honoured, clock ahead", idempotency: "honoured", told: "honoured", longest: long, ahead: skew, strict: true},
 		{name: "ignored, clock ahead", idempotency: "ignored", told: "unknown", longest: withinTheWait, afterKill: time.Minute, ahead: skew, strict: true},

@@ -38,6 +38,9 @@ type card struct {
 	// something happened then which no promise covers: what is not as the state says
 	// has to be named.
 	unsure, loose bool
+	// foreign says that an action moved money which no record has taken in: it may
+	// hide a killed movement.
+	foreign bool
 
 	mu      sync.Mutex
 	said    []string   // errors and warnings since the last audit
@@ -116,6 +119,9 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 			if !this.killed.Load() {
 				c.note(said)
 				results[i] = func() {
+					if c.foreign && after.Values["money_record"] != c.state.Values["money_record"] {
+						c.foreign, c.loose = false, true
+					}
 					c.state, c.open = after, said.Errors() != ""
 					if text := said.Errors(); strings.Contains(text, "it may have been made already") || strings.Contains(text, "the card does not show it") {
 						p.heed(c)
@@ -177,6 +183,7 @@ func (p *pipeline) act(c *card, process *acctest.Protocol, of *run, change accte
 		p.scenario.t.Errorf("%s: an action funds %s: %s", p.scenario, c.id(), said.Errors())
 	}
 	c.outside += amount
+	c.foreign = true
 }
 
 // restore brings back the states of some steps ago, as far as their cards live.

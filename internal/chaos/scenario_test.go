@@ -295,9 +295,9 @@ func (p *pipeline) takesBack() (advised bool) {
 			continue
 		}
 		switch last := c.said[len(c.said)-1]; {
-		case p.isLoose() && (strings.Contains(last, "undecided") || strings.Contains(last, "holds less than that")):
+		case (p.isLoose() || p.scenario.profile.lag > 0) && (strings.Contains(last, "undecided") || strings.Contains(last, "holds less than that")):
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], c.state.Values["top_up"]
-			advised = true
+			c.loose, advised = true, true
 		case strings.Contains(last, "into the top-up range"):
 			c.config["top_up"] = nil
 			advised = true
