@@ -288,6 +288,7 @@ func TestUndecidedMovementIsAskedForAgain(t *testing.T) {
 	f.refresh()
 	f.account["idempotency_keys"] = "honoured"
 	f.failsToPlan(object{"amount": 101}, "An earlier movement of money is undecided", f.id())
+	f.failsToPlan(object{"amount": 60, "top_up": acctest.Unknown}, "An earlier movement of money is undecided", f.id())
 	f.succeed(f.tryApply(object{"amount": 100}))
 	f.holds("active", 10000, 1000000-10100)
 }
