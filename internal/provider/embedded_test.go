@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
@@ -41,5 +43,25 @@ func TestEmbeddedFaults(t *testing.T) {
 	impatient := acctest.Configure(t, acctest.Object{"sandbox": acctest.Object{"path": file}, "request_timeout": "1s", "max_retries": 0})
 	if _, diags := impatient.ReadDataSource("vcard_wallet_balance", nil); !strings.Contains(diags.Errors(), "request_timeout") {
 		t.Errorf("a service that does not answer: %s", fmt.Sprint(diags.Errors()))
+	}
+}
+
+// The embedded sandbox is known to honour keys, unless the configuration says that
+// nobody knows.
+func TestEmbeddedKeys(t *testing.T) {
+	t.Parallel()
+	for told, looks := range map[any]bool{nil: false, "honoured": false, "unknown": true} {
+		file := filepath.Join(t.TempDir(), "sandbox.db")
+		s := sandboxtest.Start(t, func(o *sandboxtest.Options) { o.Path = file })
+		p := acctest.Configure(t, acctest.Object{"sandbox": acctest.Object{"path": file}, "idempotency_keys": told}, provider.WithClock(&instantClock{began: time.Now()}))
+		s.Fault(map[string]any{"method": http.MethodPost, "path": "/cards", "when": "after", "then": "drop"})
+		change, diags := p.Plan(acctest.Instance{Type: "vcard_card"}, acctest.Object{"bin_id": "bin_ads_visa_us", "amount": 50, "label": "ads"})
+		if text := diags.Errors(); text != "" {
+			t.Fatal(text)
+		}
+		_, diags = p.Apply(change, nil)
+		if looked := strings.Contains(diags.Warnings(), "A card was recognized by its label"); looked != looks || diags.Errors() != "" {
+			t.Errorf("%v: %s%s", told, diags.Errors(), diags.Warnings())
+		}
 	}
 }
