@@ -266,6 +266,10 @@ func TestResolveWhatCameLate(t *testing.T) {
 		if err != nil || !resolved.MadeBefore || resolved.CardBalance != start+delta || after.Anchor.Balance != start+delta || after.Pending != nil || after.Token == before.Token {
 			t.Errorf("%s resolved as %+v, %v", delta, resolved, err)
 		}
+		moved, err := client.Move(t.Context(), move(card.ID, delta, before))
+		if err != nil || !moved.MadeBefore || moved.Record.Anchor.Last != delta || len(service.keys()) != 5 {
+			t.Errorf("%s made before as %+v, %v after %d requests", delta, moved, err, len(service.keys()))
+		}
 		checkUnlocked(t, client, card.ID)
 	}
 }
