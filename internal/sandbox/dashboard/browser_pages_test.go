@@ -201,7 +201,9 @@ func TestBrowserKeyboardAlone(t *testing.T) {
 	card := s.Issue("100")
 	b := openTab(t, s)
 	b.open("/login")
-	b.run(chromedp.KeyEvent(s.Key), chromedp.KeyEvent(kb.Enter)) // the field has the focus
+	b.await("document.activeElement.id === 'key'")
+	b.fill("#key", s.Key)
+	b.run(chromedp.KeyEvent(kb.Enter))
 	b.await("location.pathname === '/'")
 	b.tabTo("document.activeElement.matches('.skip') && document.activeElement.getBoundingClientRect().top >= 0")
 	b.run(chromedp.KeyEvent(kb.Enter))
