@@ -19,12 +19,12 @@ func Of(plan *Plan) (*Statement, error) {
 	r := reader{prior: priorOf(plan.Prior.Values), statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Cards: []Card{}, Others: []string{}}}
 	for _, change := range plan.ResourceChanges {
 		if err := r.change(change); err != nil {
-			return nil, fmt.Errorf("%s: %w", change.Address, err)
+			return nil, fmt.Errorf("%s: %w", inline(change.Address), err)
 		}
 	}
 	for _, action := range plan.ActionInvocations {
 		if err := r.action(action); err != nil {
-			return nil, fmt.Errorf("%s: %w", action.Address, err)
+			return nil, fmt.Errorf("%s: %w", inline(action.Address), err)
 		}
 	}
 	r.incomplete(plan)
@@ -56,6 +56,13 @@ func (r *reader) change(change *tfjson.ResourceChange) error {
 		return nil
 	}
 	c := change.Change
+	for _, action := range c.Actions {
+		switch action {
+		case tfjson.ActionNoop, tfjson.ActionCreate, tfjson.ActionRead, tfjson.ActionUpdate, tfjson.ActionDelete, tfjson.ActionForget:
+		default:
+			return fmt.Errorf("this version of the provider does not know what %q does", action)
+		}
+	}
 	does := func(action tfjson.Action) bool { return slices.Contains(c.Actions, action) }
 	creates, deletes, forgets := does(tfjson.ActionCreate), does(tfjson.ActionDelete), does(tfjson.ActionForget)
 	before, after := valuesOf(c.Before, nil, c.BeforeSensitive), valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
@@ -108,28 +115,35 @@ func (r *reader) add(card *Card) {
 	r.statement.Cards = append(r.statement.Cards, *card)
 }
 
-func (r *reader) note(address, reason string, mayTake bool) {
-	r.statement.Unknown = append(r.statement.Unknown, Unknown{address, reason, mayTake})
+func (r *reader) note(address, reason string) {
+	r.statement.Unknown = append(r.statement.Unknown, Unknown{Address: address, Reason: reason})
+}
+
+// missing notes what another plan does.
+func (r *reader) missing(address, reason string) {
+	r.statement.Unknown = append(r.statement.Unknown, Unknown{address, reason, true})
 }
 
 // unknown notes a value that the plan does not have, and what it may mean.
 func (r *reader) unknown(card *Card, name string, may ...Action) {
-	mayTake := card.isNew || slices.Contains(may, Fund) || slices.Contains(may, TopUp)
-	r.note(card.Address, name+" is known only during apply", mayTake)
+	r.note(card.Address, name+" is known only during apply")
 	card.Actions = append(card.Actions, may...)
-	card.mayTake = card.mayTake || mayTake
+	card.mayTake = card.mayTake || card.isNew || slices.Contains(may, Fund) || slices.Contains(may, TopUp)
 }
 
 func (r *reader) issue(card *Card) error {
-	for name, sum := range map[string]*usd.Amount{"amount": &card.Sums.Loads, "issuance_fee": &card.Sums.Fees} {
-		amount, err := card.after.amount(name)
+	for _, part := range []struct {
+		name string
+		sum  *usd.Amount
+	}{{"amount", &card.Sums.Loads}, {"issuance_fee", &card.Sums.Fees}} {
+		amount, err := card.after.amount(part.name)
 		switch {
 		case err != nil:
 			return err
 		case amount == nil:
-			r.unknown(card, name)
+			r.unknown(card, part.name)
 		default:
-			*sum = *amount
+			*part.sum = *amount
 		}
 	}
 	if card.after.flag("frozen") {
@@ -144,7 +158,7 @@ func (r *reader) terminate(card *Card, before values) error {
 	case err != nil:
 		return err
 	case balance == nil:
-		r.note(card.Address, "the balance that returns is not in the plan", false)
+		r.note(card.Address, "the balance that returns is not in the plan")
 	default:
 		card.Sums.Returns = *balance
 	}
@@ -159,14 +173,15 @@ func (r *reader) update(card *Card, before values, imports bool) error {
 	if err != nil {
 		return err
 	}
+	had := cmp.Or(from, new(usd.Amount))
 	to, err := card.after.amount("topped_up")
 	switch {
 	case err != nil:
 		return err
 	case card.after.isUnknown("topped_up"):
 		r.unknown(card, "topped_up", TopUp)
-	case from != nil && to != nil && *to > *from:
-		card.Sums.TopUps = *to - *from
+	case to != nil && *to > *had:
+		card.Sums.TopUps = *to - *had
 		card.Actions = append(card.Actions, TopUp)
 	}
 	frozen, freezes := before.flag("frozen"), card.after.flag("frozen")
@@ -239,12 +254,13 @@ func (r *reader) action(a *tfjson.ActionInvocation) error {
 		"vcard_card_fund": Fund, "vcard_card_withdraw": Withdraw, "vcard_card_freeze": Freeze, "vcard_card_unfreeze": Unfreeze,
 	}[a.Type]
 	if !isOurs {
+		r.statement.Others = append(r.statement.Others, a.Address)
 		return nil
 	}
 	config := valuesOf(a.ConfigValues, a.ConfigUnknown, a.ConfigSensitive)
 	module, _, _ := strings.Cut(a.Address, "action."+a.Type+".")
-	card := &Card{Address: a.Address, Actions: []Action{word}, ID: config.text("card_id"), module: strings.TrimSuffix(module, ".")}
-	card.after = valuesOf(r.prior.byID[card.ID], nil, nil)
+	card := &Card{Address: a.Address, isAction: true, Actions: []Action{word}, ID: config.text("card_id"), module: strings.TrimSuffix(module, ".")}
+	card.after = r.prior.card(card.ID)
 	card.Label, card.Last4 = card.after.text("label"), card.after.text("last4")
 	amount, err := config.amount("amount")
 	switch {
@@ -252,10 +268,10 @@ func (r *reader) action(a *tfjson.ActionInvocation) error {
 		return err
 	case word == Freeze || word == Unfreeze:
 	case amount == nil && word == Withdraw && !config.isUnknown("amount"):
-		r.note(a.Address, "withdraws all that the card holds at that moment", false)
+		r.note(a.Address, "withdraws all that the card holds at that moment")
 	case amount == nil:
-		r.unknown(card, "amount", word)
-		card.Actions = card.Actions[:1]
+		r.unknown(card, "amount")
+		card.mayTake = word == Fund
 	case word == Fund:
 		card.Sums.Funds = *amount
 	default:
@@ -267,15 +283,19 @@ func (r *reader) action(a *tfjson.ActionInvocation) error {
 
 // incomplete notes why the plan may not be all that there is to do.
 func (r *reader) incomplete(plan *Plan) {
+	told := len(r.statement.Unknown)
 	if plan.Errored {
-		r.note("", "the plan failed, and shows only a part", true)
+		r.missing("", "the plan failed, and shows only a part")
 	}
 	for _, deferred := range plan.DeferredChanges {
 		if deferred != nil && deferred.ResourceChange != nil {
-			r.note(deferred.ResourceChange.Address, "is left to a later plan", true)
+			r.missing(deferred.ResourceChange.Address, "is left to a later plan")
 		}
 	}
-	if plan.Complete != nil && !*plan.Complete && !plan.Errored && len(plan.DeferredChanges) == 0 {
-		r.note("", "the plan is of a part only, as with -target", true)
+	for _, deferred := range plan.DeferredActions {
+		r.missing(deferred.ActionInvocation.Address, "is left to a later plan")
+	}
+	if plan.Complete != nil && !*plan.Complete && len(r.statement.Unknown) == told {
+		r.missing("", "the plan is of a part only, as with -target")
 	}
 }

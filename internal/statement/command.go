@@ -53,7 +53,7 @@ type settings struct {
 // follows the name of the sub-command.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	complain := func(format string, args ...any) {
-		_, _ = fmt.Fprint(stderr, printable("statement: "+fmt.Sprintf(format, args...)+"\n"))
+		_, _ = fmt.Fprintln(stderr, inline("statement: "+fmt.Sprintf(format, args...)))
 	}
 	s, err := parse(args)
 	switch {
@@ -70,18 +70,16 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	statement, err := Of(plan)
-	if err == nil {
-		err = s.rules.Apply(statement, plan)
-	}
-	if err == nil && s.by != "" {
-		err = statement.GroupBy(s.by)
-	}
-	if err == nil {
-		err = statement.write(stdout, s.format)
-	}
 	if err != nil {
 		complain("%s: %v", s.file, err)
 		return exitFailed
+	}
+	code := exitOK
+	if err := s.state(statement, plan, stdout); err != nil {
+		complain("%s: %v", s.file, err)
+		code = exitFailed
+	} else if len(statement.Violations) > 0 {
+		code = exitRefused
 	}
 	for i, violation := range statement.Violations {
 		if i == mostBullets {
@@ -90,13 +88,23 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		complain("refused: %s", violation)
 	}
-	if statement.Imports != "" {
-		complain("where this state should have the live cards, add this to the configuration and plan again; nothing is issued for them then:\n%s", statement.Imports)
+	if statement.Remedy != "" {
+		_, _ = fmt.Fprint(stderr, "statement: ", printable(statement.Remedy))
 	}
-	if len(statement.Violations) > 0 {
-		return exitRefused
+	return code
+}
+
+// state applies the rules, and writes.
+func (s *settings) state(statement *Statement, plan *Plan, stdout io.Writer) error {
+	if err := s.rules.Apply(statement, plan); err != nil {
+		return err
 	}
-	return exitOK
+	if s.by != "" {
+		if err := statement.GroupBy(s.by); err != nil {
+			return err
+		}
+	}
+	return statement.write(stdout, s.format)
 }
 
 func parse(args []string) (s settings, err error) {

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -41,6 +43,8 @@ func TestWhatIsNoPlan(t *testing.T) {
 		"changes of no kind":     {strings.Replace(plan, "[]", `"x"`, 1), "is no JSON of a plan (resource_changes: "},
 		"amounts of no kind":     {planWith(update(held, with("amount", `"1"`), "")), "vcard_card.a: amount is no number"},
 		"amounts beyond measure": {planWith(update(held, with("amount", "1e30"), "")), "vcard_card.a: amount: "},
+		"amounts below zero":     {planWith(update(held, with("amount", "-1"), "")), "vcard_card.a: amount is below zero"},
+		"a change of its own":    {planWith(change("vcard_card.a", `"update","renew"`, held, held, "", "")), `vcard_card.a: this version of the provider does not know what "renew" does`},
 		"amounts beyond a cent":  {planWith(update(held, with("topped_up", "0.001"), "")), "vcard_card.a: topped_up: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,6 +121,9 @@ func TestRules(t *testing.T) {
 	everything := invoke("vcard_card_withdraw", `"card_id":"card_1"`, "")
 	issue := change("vcard_card.new", `"create"`, "", created, "", "")
 	issues := planWith(issue)
+	acts := func(changes, config, unknown string) string { // and gives 50 to a card by an action
+		return strings.Replace(invoke("vcard_card_fund", `"amount":50`+config, unknown), `"resource_changes":[`, `"resource_changes":[`+changes, 1)
+	}
 	for _, test := range []struct {
 		plan  string
 		flags string
@@ -125,13 +132,18 @@ func TestRules(t *testing.T) {
 		{spends, "", ""},
 		{spends, "-max-net 70", ""},
 		{spends, "-max-net 69.99", "-max-net 69.99: the wallet pays 70.00"},
-		{unknown, "-max-net 1000", "-max-net 1000.00: the wallet may pay more: vcard_card.a: amount is known only during apply"},
+		{unknown, "-max-net 1000", "-max-net 1000.00: the wallet may pay more: for vcard_card.a, which is known only during apply"},
 		{everything, "-max-net 0", ""},
-		{planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")), "-max-net 1000", "may pay more: vcard_card.new"},
+		{planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")), "-max-net 1000", "may pay more: for vcard_card.new"},
 		{planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")), "-max-card 1000", "vcard_card.new may get more"},
-		{planWith(update(held, held, `"topped_up":true`)), "-max-net 1000", "may pay more: vcard_card.a: topped_up"},
-		{planWith("", `,"complete":false`), "-max-net 0", "the wallet may pay more: the plan is of a part"},
-		{planWith("", `,"deferred_changes":[{"resource_change":`+issue+"}]"), "-max-net 0", "may pay more: vcard_card.new: is left to a later plan"},
+		{planWith(update(held, held, `"topped_up":true`)), "-max-net 1000", "may pay more: for vcard_card.a"},
+		{planWith("", `,"complete":false`), "", ""},
+		{planWith("", `,"complete":false`), "-max-net 0", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"complete":false`), "-max-card 0", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"complete":false`), "-only top_up", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"complete":false`), "-no-duplicates", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"deferred_changes":[{"resource_change":`+issue+"}]"), "-max-net 0", "a rule needs the whole plan: vcard_card.new: is left to a later plan"},
+		{planWith("", `,"errored":true`), "-no-unknown", "a rule needs the whole plan: the plan failed"},
 		{planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "-max-net 0", ""},
 		{spends, "-max-card 70", ""},
 		{spends, "-max-card 69.99", "-max-card 69.99: vcard_card.a gets 70.00"},
@@ -149,7 +161,15 @@ func TestRules(t *testing.T) {
 		{spends, "-no-unknown", ""},
 		{unknown, "-no-unknown", "-no-unknown: vcard_card.a: amount is known only during apply"},
 		{everything, "-no-unknown", "withdraws all that the card holds"},
-		{planWith("", `,"errored":true`), "-no-unknown", "the plan failed"},
+		{acts(update(held, with("amount", "120"), ""), `,"card_id":"card_1"`, ""), "-max-card 70", ""},
+		{acts(update(held, with("amount", "120"), ""), `,"card_id":"card_1"`, ""), "-max-card 69.99", "vcard_card_fund.x gets 70.00"},
+		{acts(update(held, with("amount", "120"), ""), `,"card_id":"card_2"`, ""), "-max-card 50", ""},
+		{acts(issue, "", `"card_id":true`), "-max-card 200.50", ""},
+		{acts(issue, "", `"card_id":true`), "-max-card 200.49", "vcard_card.new gets 150.50, and may get 50.00 by actions on cards that are known only during apply"},
+		{acts("", "", `"card_id":true`), "-max-card 49.99", "vcard_card_fund.x gets 50.00"},
+		{invoke("x_y", "", ""), "-only top_up", "the plan would change module.m.action.x_y.x"},
+		{planWith(strings.Replace(update(held, held, ""), `"after_unknown":{}`, `"after_unknown":true`, 1)), "-max-net 1000", "may pay more: for vcard_card.a"},
+		{unknown, "-max-net 500 -max-card 500 -only fund,withdraw", "vcard_card.a may get more"},
 	} {
 		code, _, stderr := state(t, test.plan, strings.Fields(test.flags)...)
 		switch {
@@ -197,7 +217,9 @@ func TestDuplicates(t *testing.T) {
 		"no state":                    {planWith(issues), 1, noList},
 		"a filtered list":             {planWith(issues, read(list(all, `,"label_prefix":"x"`), mine)), 1, noList},
 		"a list that is read later":   {planWith(issues+`,{"address":"data.vcard_cards.all","mode":"data","type":"vcard_cards","change":{"actions":["read"]}}`, read(list(all, ""), mine)), 1, noList},
-		"a part of a plan":            {planWith(issues, read(list(all, ""), mine), `,"complete":false`), 1, noList},
+		"a part of a plan":            {planWith(issues, read(list(all, ""), mine), `,"complete":false`), 3, "a rule needs the whole plan"},
+		"a list that was not read":    {planWith(issues, read(strings.Replace(list(all, ""), `"cards":[]`, `"ids":[]`, 1), mine)), 1, noList},
+		"two lists of a provider":     {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", ""))), 3, refused},
 		"no list and nothing new":     {planWith(update(held, with("amount", "150"), "")), 0, ""},
 		"no list and a generated one": {planWith(change("vcard_card.new", `"create"`, "", `"amount":50,"issuance_fee":1`, `"label":true`, "")), 0, ""},
 		"the list of its account":     {planWith(issues, read(list(all, "", "card_9", "new")), accounts), 3, refused},
@@ -261,7 +283,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### Cards: The wallet pays 303000.00 USD.\n", "**Refused (2000):**", "- and 1980 more", "| loads of new cards | -301000.00 |",
-		"| <code>us</code> | 2000 | -303000.00 |", "&#124;@everyone &lt;b&gt;", ": `-format text` lists them.",
+		"| <code>us</code> | 2000 | -303000.00 |", "&#124;&#64;everyone &#60;b&#62;", ": `-format text` lists them.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q:\n%.2000s", want, got)
@@ -269,6 +291,36 @@ func TestMarkdown(t *testing.T) {
 	}
 	if len(got) > 60_000 || strings.Contains(got, "<b>") {
 		t.Errorf("is %d bytes long, or holds markup", len(got))
+	}
+}
+
+// Nobody writes lines, links or markup of their own by a label or a key.
+func TestForeignText(t *testing.T) {
+	t.Parallel()
+	const evil = "a\n\n::error::**b** [c](https://d.e) ![f](//g) `h` <i> @j | _k_ ~~l~~ $m$ www.n.o \u001b[2J\u202e"
+	written, _ := json.Marshal(evil)
+	text := strings.ReplaceAll(planWith(strings.Join([]string{
+		change("vcard_card.EVIL", `"create"`, "", `"label":"EVIL","issuance_fee":1,"metadata":{"team":"EVIL"}`, `"amount":true`, ""),
+		strings.Replace(change("x.EVIL", `"create"`, "", created, "", ""), `"vcard_card"`, `"x"`, 1),
+	}, ",")), `EVIL`, strings.Trim(string(written), `"`))
+	flags := []string{"-by", "metadata.team", "-max-card", "1", "-only", "fund", "-no-unknown"}
+	_, plain, stderr := state(t, text, flags...)
+	code, markdown, _ := state(t, text, append(flags, "-format", "markdown")...)
+	if code != 3 || strings.Count(stderr, "\n") != 4 {
+		t.Errorf("ended with %d and said %q", code, stderr)
+	}
+	for name, output := range map[string]string{"text": plain, "standard error": stderr, "markdown": markdown} {
+		for _, forbidden := range []string{"\n::", "\u001b", "\u202e"} {
+			if strings.Contains(output, forbidden) {
+				t.Errorf("%s has %q:\n%s", name, forbidden, output)
+			}
+		}
+	}
+	markup := regexp.MustCompile("[][*`<>@|_~$!\\\\:]|www\\.")
+	for _, found := range regexp.MustCompile("<code>(.*?)</code>").FindAllStringSubmatch(markdown, -1) {
+		if left := markup.FindString(found[1]); left != "" || html.UnescapeString(found[1]) == found[1] {
+			t.Errorf("markdown has %q of %s", left, found[0])
+		}
 	}
 }
 

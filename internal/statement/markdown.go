@@ -2,9 +2,9 @@ package statement
 
 import (
 	"fmt"
-	"html"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -79,7 +79,16 @@ func bullets(b *strings.Builder, title string, items []string) {
 	}
 }
 
-// code shows foreign text as it is: no markup, no mention of a person, no end of a table's cell.
+// code shows foreign text as it is: no markup, no link, no mention of a person, no
+// end of a table's cell. All that may be any of these becomes a reference.
 func code(text string) string {
-	return "<code>" + strings.NewReplacer("|", "&#124;", "\n", " ").Replace(html.EscapeString(printable(text))) + "</code>"
+	var b strings.Builder
+	for _, r := range inline(text) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" .,;()/-+=", r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "&#%d;", r)
+		}
+	}
+	return "<code>" + strings.ReplaceAll(b.String(), "www.", "www&#46;") + "</code>"
 }

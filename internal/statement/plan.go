@@ -15,8 +15,11 @@ import (
 // Plan is what a statement needs of a plan's JSON. Its numbers are json.Number.
 type Plan struct {
 	tfjson.Plan
-	Errored bool
-	Prior   struct { // in place of PriorState
+	Errored         bool
+	DeferredActions []struct {
+		ActionInvocation tfjson.ActionInvocation `json:"action_invocation"`
+	}
+	Prior struct { // in place of PriorState
 		Values *tfjson.StateValues `json:"values"`
 	}
 }
@@ -61,14 +64,15 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 // prior state as float64.
 func (p *Plan) decode(decoder *json.Decoder) (has map[string]bool, err error) {
 	members := map[string]any{
-		"format_version":     &p.FormatVersion,
-		"resource_changes":   &p.ResourceChanges,
-		"deferred_changes":   &p.DeferredChanges,
-		"action_invocations": &p.ActionInvocations,
-		"complete":           &p.Complete,
-		"errored":            &p.Errored,
-		"configuration":      &p.Config,
-		"prior_state":        &p.Prior,
+		"format_version":              &p.FormatVersion,
+		"resource_changes":            &p.ResourceChanges,
+		"deferred_changes":            &p.DeferredChanges,
+		"action_invocations":          &p.ActionInvocations,
+		"deferred_action_invocations": &p.DeferredActions,
+		"complete":                    &p.Complete,
+		"errored":                     &p.Errored,
+		"configuration":               &p.Config,
+		"prior_state":                 &p.Prior,
 	}
 	decoder.UseNumber()
 	start, err := decoder.Token()
@@ -115,7 +119,7 @@ func unexpected(err error) error {
 // Terraform 1.11 has the refreshed balance nowhere else.
 type prior struct {
 	cards map[object]map[string]any
-	byID  map[string]map[string]any
+	byID  map[string]*tfjson.StateResource
 	lists []*tfjson.StateResource // the data sources vcard_cards
 }
 
@@ -123,11 +127,22 @@ type prior struct {
 type object struct{ address, deposed string }
 
 func priorOf(values *tfjson.StateValues) prior {
-	p := prior{cards: map[object]map[string]any{}, byID: map[string]map[string]any{}}
+	p := prior{cards: map[object]map[string]any{}, byID: map[string]*tfjson.StateResource{}}
 	if values != nil {
 		p.add(values.RootModule)
 	}
 	return p
+}
+
+// card has the values of the card with this id, if any.
+func (p *prior) card(id string) values {
+	r := p.byID[id]
+	if r == nil {
+		return values{}
+	}
+	var sensitive any
+	_ = json.Unmarshal(r.SensitiveValues, &sensitive) // is absent, or valid
+	return valuesOf(r.AttributeValues, nil, sensitive)
 }
 
 func (p *prior) add(module *tfjson.StateModule) {
@@ -140,7 +155,7 @@ func (p *prior) add(module *tfjson.StateModule) {
 		case r.Mode == tfjson.ManagedResourceMode && r.Type == cardType:
 			p.cards[object{r.Address, r.DeposedKey}] = r.AttributeValues
 			if id, ok := r.AttributeValues["id"].(string); ok {
-				p.byID[id] = r.AttributeValues
+				p.byID[id] = r
 			}
 		case r.Mode == tfjson.DataResourceMode && r.Type == "vcard_cards":
 			p.lists = append(p.lists, r)

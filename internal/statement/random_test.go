@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/statement"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -24,14 +23,15 @@ var (
 
 // TestRandomPlans edits configurations at random, and cards outside Terraform,
 // before a plan and between plan and apply. The wallet changes by what the
-// statement says to the cent, less what was spent meanwhile from cards whose
-// balance returns.
+// statement says to the cent, less what has a name: purchases that the plan cannot
+// have seen on cards whose balance returns, loads that it calls unknown, and what
+// apply says that it has not done.
 func TestRandomPlans(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.7.0", "1.7.0")
 	s := acctest.Start(t)
 	s.Unlimited()
-	w := &world{folder: newFolder(t, s), r: rand.New(rand.NewPCG(*randomSeed, 5)), cards: map[string]config{}, did: map[statement.Action]int{}}
+	w := &world{folder: newFolder(t, s), r: rand.New(rand.NewPCG(*randomSeed, 5)), cards: map[string]config{}, late: map[string]json.Number{}, did: map[string]int{}}
 	for n := range *randomPlans {
 		w.step(n)
 		if t.Failed() {
@@ -39,8 +39,13 @@ func TestRandomPlans(t *testing.T) {
 		}
 	}
 	s.Balanced()
-	t.Logf("%d plans applied, %d refused, %d with spending between, %d cards stopped; %v", w.applied, w.refused, w.between, w.stopped, w.did)
-	if w.refused > *randomPlans/2 {
+	t.Logf("%d plans: %v", *randomPlans, w.did)
+	for _, kind := range w.kinds() {
+		if *randomPlans >= 500 && w.did[kind] == 0 {
+			t.Errorf("no plan had %q", kind)
+		}
+	}
+	if w.did["refused"] > *randomPlans/2 {
 		t.Error("the steps did not reach what they should test")
 	}
 }
@@ -51,13 +56,13 @@ type config = map[string]any
 type world struct {
 	*folder
 	r       *rand.Rand
-	cards   map[string]config // by resource name, as applied
+	cards   map[string]config      // by resource name, as applied
+	late    map[string]json.Number // loads that are known only during apply, by the card's amount
 	next    int
 	what    []string // since the last plan
 	written string
-
-	applied, refused, inARow, between, stopped int
-	did                                        map[statement.Action]int
+	inARow  int            // refused plans
+	did     map[string]int // how often
 }
 
 func (w *world) note(format string, args ...any) {
@@ -68,9 +73,13 @@ func (w *world) usd(from, to int) json.Number {
 	return json.Number(usd.Cents(int64(from + w.r.IntN(to-from))).String())
 }
 
-func (w *world) name() string {
-	w.next++
-	return fmt.Sprint("c", w.next)
+func (w *world) parse(amount json.Number) usd.Amount {
+	w.t.Helper()
+	parsed, err := usd.Parse(string(amount))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return parsed
 }
 
 // step makes one plan, and applies it unless it is refused.
@@ -85,17 +94,10 @@ func (w *world) step(n int) {
 	for name, card := range w.cards {
 		e.cards[name] = maps.Clone(card)
 	}
-	for range 1 + w.r.IntN(4) {
-		w.edit(&e)
-	}
+	mode := w.mode(&e)
 	w.write(e)
-	var flags []string
-	if names := slices.Sorted(maps.Keys(e.cards)); len(names) > 0 && w.r.IntN(8) == 0 {
-		flags = append(flags, "-replace=vcard_card."+names[w.r.IntN(len(names))])
-		w.note("%s", flags[0])
-	}
-	if code, output := w.Run(append([]string{"plan", "-no-color", "-input=false", "-out=plan"}, flags...)...); code != 0 {
-		w.refused++
+	if code, output := w.Run(append([]string{"plan", "-no-color", "-input=false", "-out=plan"}, mode...)...); code != 0 {
+		w.did["refused"]++
 		w.note("refused: %s", output)
 		if w.inARow++; w.inARow > 2 {
 			w.mend()
@@ -103,39 +105,69 @@ func (w *world) step(n int) {
 		return
 	}
 	w.inARow = 0
-	text := w.show()
-	_, stated := read(w.t, text)
-	for _, card := range stated.Cards {
-		for _, action := range card.Actions {
-			w.did[action]++
-		}
-	}
+	plan, stated := read(w.t, w.show())
+	w.count(plan, stated)
 	w.note("plan %d: %s", n, summary(stated))
 	spent := w.spendBetween(stated)
+	if slices.Contains(mode, "-refresh=false") {
+		spent = w.unseen(stated)
+	}
+	w.refuse()
 	before := w.s.Wallet()
 	code, output := w.Run("apply", "-no-color", "-input=false", "plan")
-	w.applied++
-	undone := w.undone(stated, output)
-	if gained := w.s.Wallet() - before; gained != stated.Wallet.Net-spent-undone {
-		w.t.Errorf("the wallet gained %s; stated is %s, of which %s was spent meanwhile and %s is in errors:\n%s", gained, stated.Wallet.Net, spent, undone, output)
+	w.s.Delete("/_sandbox/faults").Must()
+	undone, stops := w.undone(stated, spent, output)
+	named := w.unknown(stated, e, mode)
+	for _, amount := range spent {
+		named += amount
 	}
-	if code != 0 && undone == 0 {
+	w.did["applied"]++
+	w.did["stopped"] += stops
+	if gained := w.s.Wallet() - before; gained != stated.Wallet.Net-named-undone {
+		w.t.Errorf("the wallet gained %s; stated is %s, of which %s has a name and %s is in errors:\n%s", gained, stated.Wallet.Net, named, undone, output)
+	}
+	if code != 0 && stops == 0 {
 		w.t.Errorf("the apply ended with %d:\n%s", code, output)
-	}
-	if !stated.Complete {
-		w.t.Errorf("not known: %v", stated.Unknown)
 	}
 	w.cards = e.cards
 }
 
+// unknown is what new cards get and the plan does not know. Nothing else is unknown
+// to a whole plan.
+func (w *world) unknown(stated *statement.Statement, e edit, mode []string) (sum usd.Amount) {
+	for _, unknown := range stated.Unknown {
+		amount, isLate := e.cards[strings.TrimPrefix(unknown.Address, "vcard_card.")]["amount"].(string)
+		switch {
+		case isLate:
+			sum += w.parse(w.late[amount])
+		case unknown.Address != "" || len(mode) == 0 || !strings.HasPrefix(mode[0], "-target"):
+			w.t.Errorf("not known: %s", unknown)
+		}
+	}
+	return sum
+}
+
+// unseen is what was spent before a plan that did not look.
+func (w *world) unseen(stated *statement.Statement) map[string]usd.Amount {
+	spent := map[string]usd.Amount{}
+	for _, card := range stated.Cards {
+		if card.Sums.Returns > 0 {
+			spent[card.ID] = card.Sums.Returns - w.balance(card.ID)
+		}
+	}
+	return spent
+}
+
 // mend takes out what keeps every plan from being made: top-ups, where an apply has
-// stopped before a withdrawal that they forbid now, and loads with which a card that
-// was terminated outside cannot be issued again.
+// stopped before a withdrawal that they forbid now, protection, and loads with which
+// a card that was terminated outside cannot be issued again.
 func (w *world) mend() {
 	for _, card := range w.cards {
 		delete(card, "top_up")
-		load, _ := card["amount"].(json.Number)
-		if amount, err := usd.Parse(string(load)); err != nil || amount < 50*usd.Dollar {
+		delete(card, "max_top_up_per_month")
+		delete(card, "deletion_protection")
+		load, isNumber := card["amount"].(json.Number)
+		if _, isLate := card["amount"].(string); !isLate && (!isNumber || w.parse(load) < 50*usd.Dollar) {
 			card["amount"] = w.usd(5000, 30000)
 		}
 	}
@@ -144,181 +176,96 @@ func (w *world) mend() {
 var failed = regexp.MustCompile(`(?m)^Error: .*(card_\w+)`)
 
 // undone is what apply did not do, and names in an error, as where it cannot tell
-// a purchase from a withdrawal of its own.
-func (w *world) undone(stated *statement.Statement, output string) (sum usd.Amount) {
+// a purchase from a withdrawal of its own, or where a termination is refused. What
+// was spent of that does not count any more.
+func (w *world) undone(stated *statement.Statement, spent map[string]usd.Amount, output string) (sum usd.Amount, stops int) {
 	for _, found := range failed.FindAllStringSubmatch(output, -1) {
+		isDeposed := strings.Contains(w.deposed(), found[1]) // the new card is there
 		for _, card := range stated.Cards {
-			if card.ID == found[1] {
+			switch {
+			case card.ID != found[1]:
+				continue
+			case isDeposed:
+				sum += card.Sums.Returns
+			default:
 				sum += card.Wallet
-				w.stopped++
+			}
+			stops++
+			delete(spent, card.ID)
+		}
+	}
+	return sum, stops
+}
+
+// deposed are the deposed objects of the state.
+func (w *world) deposed() string {
+	w.t.Helper()
+	_, text, _ := strings.Cut(w.Must("state", "pull"), "{")
+	var state struct {
+		Resources []struct {
+			Instances []struct {
+				Deposed    string          `json:"deposed"`
+				Attributes json.RawMessage `json:"attributes"`
+			} `json:"instances"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal([]byte("{"+text), &state); err != nil {
+		w.t.Fatal(err)
+	}
+	var all string
+	for _, resource := range state.Resources {
+		for _, instance := range resource.Instances {
+			if instance.Deposed != "" {
+				all += string(instance.Attributes)
 			}
 		}
 	}
-	return sum
+	return all
 }
 
-// deposit fills the wallet up before it runs dry.
-func (w *world) deposit() {
-	if w.s.Wallet() >= 5000*usd.Dollar {
-		return
-	}
-	var deposit struct {
-		ID string `json:"id"`
-	}
-	w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).Into(&deposit)
-	w.s.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil).Must()
-}
-
-// spend buys something on a card, which may be declined.
-func (w *world) spend(id string) usd.Amount {
-	var card struct {
-		Balance usd.Amount `json:"balance"`
-	}
-	w.s.Get("/cards/" + id).Into(&card)
-	amount := w.usd(1, int(card.Balance)+1000)
-	var answer struct {
-		DeclineReason *string `json:"decline_reason"`
-	}
-	w.s.Authorize(id, string(amount), "7311").Into(&answer)
-	w.note("spend %s on %s: %v", amount, id, answer.DeclineReason != nil)
-	if answer.DeclineReason != nil {
-		return 0
-	}
-	spent, err := usd.Parse(string(amount))
-	if err != nil {
-		w.t.Error(err)
-	}
-	return spent
-}
-
-// spendBetween spends on cards that the plan terminates, and returns how much.
-func (w *world) spendBetween(stated *statement.Statement) (spent usd.Amount) {
+// count counts what the generator is to reach.
+func (w *world) count(plan *statement.Plan, stated *statement.Statement) {
 	for _, card := range stated.Cards {
-		if card.Sums.Returns > 0 && w.r.IntN(4) == 0 {
-			spent += w.spend(card.ID)
+		for _, action := range card.Actions {
+			w.did[string(action)]++
+		}
+		if card.Baseline != nil {
+			w.did["baseline"]++
+		}
+		if card.Deposed != "" {
+			w.did["deposed"]++
+		}
+		if kind, isAction := strings.CutPrefix(card.Address, "action.vcard_card_"); isAction {
+			w.did["action "+strings.TrimSuffix(kind, ".x")]++
 		}
 	}
-	if spent > 0 {
-		w.between++
-	}
-	return spent
-}
-
-func (w *world) outside() {
-	live := w.s.LiveCards()
-	if len(live) == 0 {
-		return
-	}
-	id, _ := live[w.r.IntN(len(live))]["id"].(string)
-	switch w.r.IntN(8) {
-	default:
-		w.spend(id)
-	case 0:
-		w.s.Freeze(id)
-		w.note("freeze %s", id)
-	case 1:
-		w.s.Terminate(id)
-		w.note("terminate %s", id)
-	}
-}
-
-// edit is the configuration of the next plan.
-type edit struct {
-	cards  map[string]config
-	blocks map[string][]any // moved, removed, import
-}
-
-func (w *world) edit(e *edit) {
-	names := slices.Sorted(maps.Keys(e.cards))
-	if len(names) < 3 || len(names) < 7 && w.r.IntN(6) == 0 {
-		name := w.name()
-		e.cards[name] = config{"bin_id": sandboxtest.BIN, "amount": w.usd(5000, 30000)}
-		w.note("new %s", name)
-		return
-	}
-	name := names[w.r.IntN(len(names))]
-	card := e.cards[name]
-	w.note("edit %s", name)
-	switch w.r.IntN(14) {
-	case 0, 1, 2:
-		card["amount"] = w.usd(0, 40000)
-		if w.cards[name] == nil {
-			card["amount"] = w.usd(5000, 40000)
+	for _, change := range plan.ResourceChanges {
+		if change.Type == "vcard_card" && len(change.Change.Actions) > 1 {
+			w.did[fmt.Sprint(change.Change.Actions)]++
 		}
-	case 3:
-		card["frozen"] = []any{true, false, nil}[w.r.IntN(3)]
-	case 4, 5:
-		below := 100 + w.r.IntN(9900)
-		card["top_up"] = map[string]any{"below": json.Number(usd.Cents(int64(below)).String()), "to": w.usd(below, below+10000)}
-	case 6:
-		delete(card, "top_up")
-	case 7:
-		card["label"] = fmt.Sprint("label-", w.r.IntN(1000))
-	case 8:
-		card["auto_freeze_at"] = w.usd(100, 5000)
-	case 9:
-		card["lifecycle"] = []any{map[string]any{"create_before_destroy": w.r.IntN(2) == 0}}
-	case 10:
-		delete(e.cards, name)
-	case 11:
-		w.move(e, name)
-	case 12:
-		w.forget(e, name)
-	case 13:
-		w.adopt(e)
-	}
-}
-
-// move gives a card of the state another address.
-func (w *world) move(e *edit, name string) {
-	if w.cards[name] == nil {
-		return
-	}
-	to := w.name()
-	e.cards[to] = e.cards[name]
-	delete(e.cards, name)
-	e.blocks["moved"] = append(e.blocks["moved"], map[string]string{"from": "vcard_card." + name, "to": "vcard_card." + to})
-}
-
-func (w *world) forget(e *edit, name string) {
-	if w.cards[name] == nil {
-		return
-	}
-	delete(e.cards, name)
-	e.blocks["removed"] = append(e.blocks["removed"], map[string]any{"from": "vcard_card." + name, "lifecycle": map[string]bool{"destroy": false}})
-}
-
-// adopt imports a card that no state has.
-func (w *world) adopt(e *edit) {
-	state := w.Must("state", "pull")
-	for _, card := range w.s.LiveCards() {
-		id, _ := card["id"].(string)
-		written, _ := json.Marshal(e.blocks)
-		if strings.Contains(state, id) || strings.Contains(string(written), id) {
-			continue
+		if change.PreviousAddress != "" {
+			w.did["moved"]++
 		}
-		name := w.name()
-		e.cards[name] = config{"bin_id": sandboxtest.BIN}
-		if w.r.IntN(2) == 0 {
-			e.cards[name]["amount"] = w.usd(5000, 30000)
-		}
-		e.blocks["import"] = append(e.blocks["import"], map[string]string{"to": "vcard_card." + name, "id": id})
-		return
+	}
+	if len(stated.Unknown) > 0 {
+		w.did["unknown"]++
 	}
 }
 
-func (w *world) write(e edit) {
-	document := map[string]any{}
-	if len(e.cards) > 0 {
-		document["resource"] = map[string]any{"vcard_card": e.cards}
+// kinds are what thousands of plans have to have had.
+func (w *world) kinds() []string {
+	kinds := []string{
+		"issue", "replace", "terminate", "fund", "withdraw", "top_up", "freeze", "unfreeze", "import", "forget", "configure",
+		"baseline", "deposed", "moved", "unknown", "stopped", "spent between", "capped", "[create delete]", "[delete create]",
 	}
-	for kind, blocks := range e.blocks {
-		document[kind] = blocks
+	if acctest.Has("1.14.0", "") {
+		kinds = append(kinds, "action fund", "action withdraw", "action freeze", "action unfreeze")
 	}
-	text, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		w.t.Fatal(err)
+	switch {
+	case acctest.OpenTofu() && acctest.Has("", "1.12.0"):
+		kinds = append(kinds, "[forget create]")
+	case acctest.Has("1.17.0", ""):
+		kinds = append(kinds, "[create forget]")
 	}
-	w.written = string(text)
-	w.Write("main.tf.json", w.written)
+	return kinds
 }

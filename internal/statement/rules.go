@@ -23,37 +23,40 @@ type Rules struct {
 }
 
 // ErrNoList says that nothing in a plan tells which cards there are.
-var ErrNoList = errors.New(`-no-duplicates needs to know all live cards of the account, which this plan has not read. Add to the configuration, where its provider is the one of the new cards:
+var ErrNoList = errors.New("-no-duplicates needs to know all live cards of the account, which this plan has not read")
+
+const (
+	readAll = `add this to the configuration, where its provider is the one of the new cards:
 
 data "vcard_cards" "all" {
-}`)
+}
+`
+	importAll = `where this state should have the live cards, add this to the configuration and plan again; nothing is issued for them then:
+`
+)
 
-// Apply fills in Violations. ErrNoList is its error.
+// Apply fills in Violations and Remedy. ErrNoList is its error.
 func (r Rules) Apply(s *Statement, plan *Plan) error {
-	s.Violations, s.Imports = nil, ""
-	violated := func(format string, args ...any) { s.Violations = append(s.Violations, fmt.Sprintf(format, args...)) }
+	s.Violations, s.Remedy = nil, ""
+	violated := func(format string, args ...any) {
+		s.Violations = append(s.Violations, inline(fmt.Sprintf(format, args...)))
+	}
+	for _, unknown := range s.Unknown {
+		switch {
+		case unknown.isMissing && r.isAny():
+			violated("a rule needs the whole plan: %s", unknown)
+		case r.NoUnknown:
+			violated("-no-unknown: %s", unknown)
+		}
+	}
 	if r.MaxNet != nil {
 		r.checkNet(s, violated)
 	}
-	for _, card := range s.Cards {
-		if r.MaxCard != nil {
-			r.checkCard(card, violated)
-		}
-		for _, action := range card.Actions {
-			if r.Only != nil && !slices.Contains(r.Only, action) {
-				violated("-only %s: the plan would %s %s", join(r.Only), action, card.Address)
-			}
-		}
+	if r.MaxCard != nil {
+		r.checkCards(s, violated)
 	}
-	for _, address := range s.Others {
-		if r.Only != nil {
-			violated("-only %s: the plan would change %s", join(r.Only), address)
-		}
-	}
-	for _, unknown := range s.Unknown {
-		if r.NoUnknown {
-			violated("-no-unknown: %s", unknown)
-		}
+	if r.Only != nil {
+		r.checkOnly(s, violated)
 	}
 	if r.NoDuplicates {
 		return checkDuplicates(s, plan, violated)
@@ -61,25 +64,57 @@ func (r Rules) Apply(s *Statement, plan *Plan) error {
 	return nil
 }
 
+func (r Rules) isAny() bool {
+	return r.MaxNet != nil || r.MaxCard != nil || r.Only != nil || r.NoUnknown || r.NoDuplicates
+}
+
 func (r Rules) checkNet(s *Statement, violated func(string, ...any)) {
 	if -s.Wallet.Net > *r.MaxNet {
 		violated("-max-net %s: the wallet pays %s", *r.MaxNet, -s.Wallet.Net)
 		return
 	}
-	for _, unknown := range s.Unknown {
-		if unknown.mayTake {
-			violated("-max-net %s: the wallet may pay more: %s", *r.MaxNet, unknown)
+	for _, card := range s.Cards {
+		if card.mayTake {
+			violated("-max-net %s: the wallet may pay more: for %s, which is known only during apply", *r.MaxNet, card.Address)
 			return
 		}
 	}
 }
 
-func (r Rules) checkCard(card Card, violated func(string, ...any)) {
-	switch {
-	case card.paid() > *r.MaxCard:
-		violated("-max-card %s: %s gets %s", *r.MaxCard, card.Address, card.paid())
-	case card.mayTake:
-		violated("-max-card %s: %s may get more, which is known only during apply", *r.MaxCard, card.Address)
+// checkCards adds up what actions give to a card with what the plan of its resource
+// does. An action whose card is known only during apply may give to any.
+func (r Rules) checkCards(s *Statement, violated func(string, ...any)) {
+	sums := map[string]usd.Amount{}
+	for _, card := range s.Cards {
+		sums[card.key()] += card.paid()
+	}
+	toAny := sums[""]
+	for _, card := range s.Cards {
+		key := card.key()
+		sum, isNext := sums[key]
+		delete(sums, key)
+		switch {
+		case card.mayTake:
+			violated("-max-card %s: %s may get more, which is known only during apply", *r.MaxCard, card.Address)
+		case isNext && sum > *r.MaxCard:
+			violated("-max-card %s: %s gets %s", *r.MaxCard, card.Address, sum)
+		case isNext && key != "" && sum > 0 && sum+toAny > *r.MaxCard:
+			violated("-max-card %s: %s gets %s, and may get %s by actions on cards that are known only during apply", *r.MaxCard, card.Address, sum, toAny)
+		}
+	}
+}
+
+func (r Rules) checkOnly(s *Statement, violated func(string, ...any)) {
+	only := join(r.Only)
+	for _, card := range s.Cards {
+		for _, action := range card.Actions {
+			if !slices.Contains(r.Only, action) {
+				violated("-only %s: the plan would %s %s", only, action, card.Address)
+			}
+		}
+	}
+	for _, address := range s.Others {
+		violated("-only %s: the plan would change %s", only, address)
 	}
 }
 
@@ -99,8 +134,9 @@ func checkDuplicates(s *Statement, plan *Plan, violated func(string, ...any)) er
 	live := map[string]map[string][]string{} // ids by label, by provider configuration
 	var twins []twin
 	for _, list := range before.lists {
-		if provider := config.resource(list.Address).ProviderConfigKey; isWhole(list) && !isReadLater(list, plan) {
-			live[provider] = strangers(list, before)
+		if cards, isRead := list.AttributeValues["cards"].([]any); isRead && isWhole(list) && !isReadLater(list, plan) {
+			provider := config.resource(list.Address).ProviderConfigKey
+			live[provider] = strangers(live[provider], cards, before)
 		}
 	}
 	for _, card := range s.Cards {
@@ -109,7 +145,8 @@ func checkDuplicates(s *Statement, plan *Plan, violated func(string, ...any)) er
 			continue
 		}
 		ids, isRead := live[config.resource(card.Address).ProviderConfigKey]
-		if !isRead || plan.Complete != nil && !*plan.Complete {
+		if !isRead {
+			s.Remedy = readAll
 			return ErrNoList
 		}
 		same := ids[canonical(label)]
@@ -120,7 +157,9 @@ func checkDuplicates(s *Statement, plan *Plan, violated func(string, ...any)) er
 			violated("-no-duplicates: %s: the live card %s has its label, %q, and is not in this state", card.Address, strings.Join(same, ", "), card.Label)
 		}
 	}
-	s.Imports = importBlocks(twins)
+	if len(twins) > 0 {
+		s.Remedy = importAll + importBlocks(twins)
+	}
 	return nil
 }
 
@@ -178,14 +217,16 @@ func isReadLater(list *tfjson.StateResource, plan *Plan) bool {
 	})
 }
 
-// strangers are the ids of live cards, by their labels, that the state does not have.
-func strangers(list *tfjson.StateResource, before prior) map[string][]string {
-	byLabel := map[string][]string{}
-	cards, _ := list.AttributeValues["cards"].([]any)
+// strangers adds the ids of cards that the state does not have, by their labels. One
+// provider configuration may have several lists, and for_each even several accounts.
+func strangers(byLabel map[string][]string, cards []any, before prior) map[string][]string {
+	if byLabel == nil {
+		byLabel = map[string][]string{}
+	}
 	for _, card := range cards {
 		v := valuesOf(card, nil, nil)
-		if id := v.text("id"); before.byID[id] == nil {
-			label := canonical(v.text("label"))
+		label, id := canonical(v.text("label")), v.text("id")
+		if before.byID[id] == nil && !slices.Contains(byLabel[label], id) {
 			byLabel[label] = append(byLabel[label], id)
 		}
 	}

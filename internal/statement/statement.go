@@ -40,13 +40,14 @@ type Statement struct {
 	Wallet   Sums      `json:"wallet"`
 	Unknown  []Unknown `json:"unknown"`
 	Cards    []Card    `json:"cards"`
-	// Others are the addresses of resources of other types that the plan changes.
+	// Others are the addresses of resources of other types that the plan changes, and
+	// of actions on them.
 	Others     []string `json:"others"`
 	Groups     []Group  `json:"groups,omitempty"`
 	Violations []string `json:"violations,omitempty"`
-	// Imports is the configuration that takes live cards over in place of new ones
-	// with their labels.
-	Imports string `json:"-"`
+	// Remedy says what to add to the configuration: what imports live cards in place
+	// of new ones with their labels, or reads which cards there are.
+	Remedy string `json:"-"`
 }
 
 // Sums are in USD. What they count is above zero; Net is what the wallet gains,
@@ -66,7 +67,7 @@ type Unknown struct {
 	Address string `json:"address"` // "" for the plan as a whole
 	Reason  string `json:"reason"`
 
-	mayTake bool // from the wallet, more than the sums say
+	isMissing bool // left to another plan, as a whole
 }
 
 // Card is what a plan does with one card, which a replacement does with two.
@@ -82,10 +83,11 @@ type Card struct {
 	Baseline *usd.Amount `json:"baseline,omitempty"` // amount that moves nothing, in USD
 	Sums     Sums        `json:"sums"`
 
-	module  string
-	after   values // of a card that goes: before
-	isNew   bool
-	mayTake bool // from the wallet, more than Sums says
+	module   string
+	after    values // of a card that goes: before
+	isNew    bool
+	isAction bool
+	mayTake  bool // from the wallet, more than Sums says
 }
 
 // Group are the cards that have something in common.
@@ -96,6 +98,15 @@ type Group struct {
 }
 
 func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
+
+// key is the same for all that happens to one card, and "" for an action whose card
+// is known only during apply.
+func (c Card) key() string {
+	if c.ID != "" || c.isAction {
+		return c.ID
+	}
+	return c.Address
+}
 
 // paid is what the card gets from the wallet, in USD.
 func (c Card) paid() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }

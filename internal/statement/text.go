@@ -3,6 +3,7 @@ package statement
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -164,35 +165,48 @@ func printable(text string) string {
 	}, text)
 }
 
+// inline keeps it in its line, too.
+func inline(text string) string {
+	return strings.ReplaceAll(printable(text), "\n", string(unicode.ReplacementChar))
+}
+
 // WriteText writes the statement for a terminal.
 func (s *Statement) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", s.headline())
-	for _, l := range s.Wallet.lines() {
-		fmt.Fprintf(&b, "  %-20s %14s\n", l.name, signed(l.sum))
+	line := func(format string, args ...any) { b.WriteString(inline(fmt.Sprintf(format, args...)) + "\n") }
+	list := func(title string, items []string) {
+		if len(items) > 0 {
+			b.WriteString("\n")
+			line("%s (%d):", title, len(items))
+			b.WriteString("\n")
+		}
+		for _, item := range items {
+			line("  %s", item)
+		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", s.counts())
+	line("%s", s.headline())
+	b.WriteString("\n")
+	for _, l := range s.Wallet.lines() {
+		line("  %-20s %14s", l.name, signed(l.sum))
+	}
+	b.WriteString("\n")
+	line("%s", s.counts())
 	if len(s.Cards) > 0 {
 		b.WriteString("\n")
 	}
 	for _, card := range s.Cards {
-		fmt.Fprintf(&b, "%14s  %-10s %s", signed(card.Wallet), join(card.Actions), card.Address)
-		for _, text := range []string{card.name(), card.details()} {
-			if text != "" {
-				fmt.Fprintf(&b, "; %s", text)
-			}
-		}
-		b.WriteString("\n")
+		texts := slices.DeleteFunc([]string{card.Address, card.name(), card.details()}, func(text string) bool { return text == "" })
+		line("%14s  %-10s %s", signed(card.Wallet), join(card.Actions), strings.Join(texts, "; "))
 	}
 	if len(s.Groups) > 0 {
 		b.WriteString("\nBy group:\n\n")
 	}
 	for _, group := range s.Groups {
-		fmt.Fprintf(&b, "%14s  %s (cards: %d)\n", signed(group.Wallet.Net), group.Name, group.Cards)
+		line("%14s  %s (cards: %d)", signed(group.Wallet.Net), group.Name, group.Cards)
 	}
-	writeList(&b, "Not known yet", unknownTexts(s.Unknown))
-	writeList(&b, "Changes besides cards", s.Others)
-	_, err := io.WriteString(w, printable(b.String()))
+	list("Not known yet", unknownTexts(s.Unknown))
+	list("Changes besides cards", s.Others)
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
@@ -202,14 +216,4 @@ func unknownTexts(all []Unknown) []string {
 		texts = append(texts, one.String())
 	}
 	return texts
-}
-
-func writeList(b *strings.Builder, title string, items []string) {
-	if len(items) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s (%d):\n\n", title, len(items))
-	for _, item := range items {
-		fmt.Fprintf(b, "  %s\n", item)
-	}
 }

@@ -12,20 +12,24 @@ const none, unknown, hidden = "(none)", "(unknown)", "(sensitive)"
 
 // values are the attributes of a card on one side of a change, or of an action.
 type values struct {
-	known     map[string]any
-	unknown   map[string]any // true for what is known only during apply
-	sensitive map[string]any // true for what is not to be shown
+	known              map[string]any
+	unknown, sensitive any // what is known only during apply, and not to be shown: true, or an object with true
 }
 
 func valuesOf(known, unknown, sensitive any) values {
-	var v values
-	v.known, _ = known.(map[string]any)
-	v.unknown, _ = unknown.(map[string]any)
-	v.sensitive, _ = sensitive.(map[string]any)
-	return v
+	members, _ := known.(map[string]any)
+	return values{members, unknown, sensitive}
 }
 
-func (v values) isUnknown(name string) bool { return v.unknown[name] == true }
+// mark is that of an attribute.
+func mark(marks any, name string) any {
+	if members, ok := marks.(map[string]any); ok {
+		return members[name]
+	}
+	return marks
+}
+
+func (v values) isUnknown(name string) bool { return mark(v.unknown, name) == true }
 
 // amount returns nil for what is null or unknown.
 func (v values) amount(name string) (*usd.Amount, error) {
@@ -40,12 +44,15 @@ func (v values) amount(name string) (*usd.Amount, error) {
 	if err := amount.UnmarshalJSON([]byte(number)); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if amount < 0 {
+		return nil, fmt.Errorf("%s is below zero", name)
+	}
 	return &amount, nil
 }
 
 func (v values) text(name string) string {
 	text, _ := v.known[name].(string)
-	if text != "" && v.sensitive[name] == true {
+	if text != "" && mark(v.sensitive, name) == true {
 		return hidden
 	}
 	return text
@@ -55,12 +62,8 @@ func (v values) flag(name string) bool { return v.known[name] == true }
 
 // member is a text to group by: of the attribute, or of a key of the map that it is.
 func (v values) member(name, key string) string {
-	if key != "" && !v.isUnknown(name) {
-		known, unknown, sensitive := v.known[name], v.unknown[name], v.sensitive[name]
-		if sensitive == true {
-			return hidden
-		}
-		v, name = valuesOf(known, unknown, sensitive), key
+	if key != "" {
+		v, name = valuesOf(v.known[name], mark(v.unknown, name), mark(v.sensitive, name)), key
 	}
 	switch text := v.text(name); {
 	case v.isUnknown(name):
