@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -80,10 +81,14 @@ func IsID(text string) bool {
 		!strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// isMadeOf reports whether a text is short and has but letters, digits and these signs.
+// secretName matches a name that is a key, a webhook secret or a card number.
+var secretName = regexp.MustCompile(`(?i)sk_live_|whsec_|^\PL*` + number + `\PL*$`)
+
+// isMadeOf reports whether a text is short, no secret, and has but letters, digits and
+// these signs.
 func isMadeOf(text, signs string) bool {
 	const longest = 256
-	return len(text) <= longest && !strings.ContainsFunc(text, func(r rune) bool {
+	return len(text) <= longest && !secretName.MatchString(text) && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(signs, r)
 	})
 }
@@ -98,6 +103,8 @@ func checkNames(fields map[string]json.RawMessage) error {
 		case len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil:
 		case is("id") && !IsID(text), is("card_id") && text != "" && !IsID(text):
 			return &ShapeError{Field: strings.ToLower(field), Problem: "is not an id"}
+		case is("last4") && len(text) > len("4242"):
+			return &ShapeError{Field: "last4", Problem: "is more than the last four digits"}
 		case slices.ContainsFunc([]string{"bin_id", "status", "network", "last4", "currency", "type", "category"}, is) && !isMadeOf(text, " _-.~:=+/()"):
 			return &ShapeError{Field: strings.ToLower(field), Problem: "is not a word"}
 		}

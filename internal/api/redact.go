@@ -1,38 +1,63 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
 	"unicode/utf8"
 )
 
-// scrubber takes out of foreign text what may be a secret.
-type scrubber struct{ secrets, digits *regexp.Regexp } // pointers, which show nothing when printed
+// scrubber takes out of text what may be a secret. It holds pointers, which show
+// nothing when printed.
+type scrubber struct{ known, foreign, digits *regexp.Regexp }
+
+// number matches digits that are enough for a card number, however they are grouped,
+// but for the colons of a time.
+const number = `\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`
 
 func newScrubber(key string) scrubber {
 	const shortest = 8 // less is a word of its own
-	own := regexp.QuoteMeta(key)
+	keys := `(?:sk_live_|whsec_)[\w.~+/=-]*\w`
 	for _, prefix := range []string{keyPrefix, SandboxKeyPrefix} {
 		if rest, ok := strings.CutPrefix(key, prefix); ok && len(rest) >= shortest {
-			own = "(?:" + prefix + ")?" + regexp.QuoteMeta(rest)
+			keys = "(?:" + prefix + ")?" + regexp.QuoteMeta(rest) + "|" + keys
 		}
 	}
+	if key != "" {
+		keys = regexp.QuoteMeta(key) + "|" + keys
+	}
 	return scrubber{
-		// Keys, webhook secrets, and digits that are enough for a card number, however
-		// they are grouped, but for the colons of a time; and what is called a secret.
-		secrets: regexp.MustCompile(`(?i)` + own + `|(?:sk_live_|whsec_)[\w.~+/=-]*\w|\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}` +
+		known: regexp.MustCompile(`(?i)` + keys + `|(^|[^\w-])` + number), // not the digits of an id
+		// What is called a secret as well.
+		foreign: regexp.MustCompile(`(?i)` + keys + `|` + number +
 			`|\b(?:pan|cvv2?|cvc2?|otp)\b\W{0,8}\p{Nd}+|\bsecret\b\\?["']?\s*[:=]\s*\\?["']?[^\s"'\\,}]+`),
 		digits: regexp.MustCompile(`\p{Nd}{3,}`),
 	}
+}
+
+// Redact takes keys, webhook secrets and card numbers out of a text of this program,
+// in which people and the service may have their say. A nil client does not know its key.
+func (c *Client) Redact(text string) string {
+	var s scrubber
+	if c == nil {
+		s = newScrubber("")
+	} else {
+		s = c.scrub
+	}
+	return s.known.ReplaceAllString(text, "${1}"+redacted)
 }
 
 // quote returns the beginning of foreign text in one printable line, as an error of
@@ -44,14 +69,29 @@ func (s scrubber) quote(x *call, text string) string {
 	for _, hidden := range x.hidden {
 		text = strings.ReplaceAll(text, hidden, redacted)
 	}
+	text = unescaped(text)
+	for _, hidden := range x.hidden {
+		text = strings.ReplaceAll(text, unescaped(hidden), redacted)
+	}
 	text = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
+		switch {
+		case r == 0, unicode.Is(unicode.Cf, r): // of UTF-16, and what takes no room
+			return -1
+		case r == utf8.RuneError, !unicode.IsPrint(r):
 			return ' '
 		}
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	text = s.secrets.ReplaceAllString(text, redacted)
+	text = encoded.ReplaceAllStringFunc(text, func(run string) string {
+		for _, decode := range []func(string) ([]byte, error){hex.DecodeString, base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString} {
+			if plain, err := decode(strings.TrimRight(run, "=")); err == nil && (s.foreign.Match(plain) || x.hides(plain)) {
+				return redacted
+			}
+		}
+		return run
+	})
+	text = s.foreign.ReplaceAllString(text, redacted)
 	if x.secret {
 		text = s.digits.ReplaceAllString(text, redacted)
 	}
@@ -63,6 +103,40 @@ func (s scrubber) quote(x *call, text string) string {
 	}
 	return text[:limit] + "…"
 }
+
+var (
+	// encoded matches what may be a card number, or more, in base64 or as hexadecimal digits.
+	encoded = regexp.MustCompile(`[\w+/-]{18,}=*`)
+	// escaped matches what JSON, Go and URLs may have in place of a character.
+	escaped = regexp.MustCompile(`(?i)(?:\\+u00|\\+x|%)([0-9a-f]{2})`)
+)
+
+// unescaped undoes what hides the characters of a text, and that twice over.
+func unescaped(text string) string {
+	for range 2 {
+		text = escaped.ReplaceAllStringFunc(html.UnescapeString(text), func(code string) string {
+			b, _ := hex.DecodeString(code[len(code)-2:])
+			return string(b)
+		})
+	}
+	return text
+}
+
+func (x *call) hides(text []byte) bool {
+	return slices.ContainsFunc(x.hidden, func(hidden string) bool { return bytes.Contains(text, []byte(hidden)) })
+}
+
+// code is the service's stable code as an error of the call may show it: one of a
+// call for secrets is a word.
+func (s scrubber) code(x *call, code string) string {
+	if code = s.quote(x, code); x.secret && code != "" && !word.MatchString(code) {
+		return redacted
+	}
+	return code
+}
+
+// word matches a stable code, as in 3ds_not_ready.
+var word = regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]{0,60}$`)
 
 // quotedError is an error that quotes foreign text, in words that may be shown.
 type quotedError struct {

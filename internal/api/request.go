@@ -45,7 +45,7 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	c.limits.Release(a.budget)
 	if c.config.Observe != nil {
 		c.config.Observe(ctx, Exchange{
-			Method: a.method, Path: a.path, Status: status, Attempt: a.number,
+			Method: a.method, Path: c.Redact(a.path), Status: status, Attempt: a.number,
 			Waited: sent.Sub(began), Took: c.clock.Now().Sub(sent),
 		})
 	}
@@ -152,9 +152,9 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 }
 
 func (c *Client) statusError(a attempt, status int, body []byte) *Error {
-	e := &Error{Operation: a.operation, Method: a.method, Path: a.path, Status: status, Attempts: a.number}
+	e := &Error{Operation: a.operation, Method: a.method, Path: c.Redact(a.path), Status: status, Attempts: a.number}
 	fields := decodeErrorBody(body)
-	e.Code, e.Message = c.scrub.quote(a.call, fields.Code), c.scrub.quote(a.call, fields.Message)
+	e.Code, e.Message = c.scrub.code(a.call, fields.Code), c.scrub.quote(a.call, fields.Message)
 	switch {
 	case a.secret:
 		e.Message = ""

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -140,6 +141,66 @@ func TestGroupedNumbersAreHidden(t *testing.T) {
 	for _, text := range []string{"2026-03-01 12:00:00.123", "card_000012341234", "limits 50.00 to 50000.00", "keys begin with sk_live_"} {
 		if got := said(text); !strings.HasSuffix(got, "lost: "+text+" !") {
 			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+// However foreign text is written, what is secret in it can be seen through, and is
+// not repeated. What is none is.
+func TestEncodedSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	const own = "correct/horse?battery"
+	every := func(format string) func(string) string {
+		return func(text string) (all string) {
+			for _, b := range []byte(text) {
+				all += fmt.Sprintf(format, b)
+			}
+			return all
+		}
+	}
+	said := func(body string) string {
+		_, err := newClient(t, respond(502, body), func(c *api.Config) { c.MaxRetries = 0 }).GetCard(t.Context(), "card_1")
+		return err.Error()
+	}
+	for name, encode := range map[string]func(string) string{
+		"JSON": every(`\u%04x`), "JSON twice": every(`\\u%04X`), "Go": every(`\x%02x`), "a URL": every("%%%02x"), "a URL twice": every("%%25%02X"),
+		"HTML": every("&#%d;"), "HTML in hexadecimal digits": every("&#x%X;"), "UTF-16": every("%c\x00"), "spread": every("%c\u200b"),
+		"hexadecimal digits": every("%02x"), "capitals": every("%02X"),
+		"base64": func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) },
+		"base64 of URLs": func(text string) string {
+			return base64.RawURLEncoding.EncodeToString([]byte("{\"x\":\"" + text + "\"}"))
+		},
+	} {
+		for _, secret := range []string{planted, "4111 1111 1111 1111", testKey, "whsec_" + plantedOTP + "tail9"} {
+			if text := said("lost: " + encode(secret) + " !"); !strings.HasSuffix(text, "lost: [redacted] !") {
+				t.Errorf("%s in %s: %s", secret, name, text)
+			}
+		}
+		_, err := newClient(t, respond(400, `{"error":`+strconv.Quote(encode(own))+`}`), func(c *api.Config) { c.MaxRetries = 0 }).
+			RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}, Secret: own})
+		if strings.Contains(err.Error(), encode(own)) || strings.Contains(err.Error(), own) {
+			t.Errorf("the request's secret in %s: %v", name, err)
+		}
+	}
+	for _, text := range []string{
+		"request 4bf92f3577b34da6a3ce929d0e0e4736", "request 01HV5ZQ8E3J7K6M2N4P9R1S0TX", "550e8400-e29b-41d4-a716-4466c5440000", "100% of /var/lib/api/v1/gateway", "5 & 6 < 7",
+	} {
+		if got := said(text); !strings.HasSuffix(got, ": "+text) {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+// A code of a call for secrets is shown where it is a word.
+func TestCodesOfSecretCalls(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		"invalid_request": "answered 400 invalid_request", "3ds_not_ready": "answered 400 3ds_not_ready", "Zk9qT2mVx": "answered 400 [redacted]",
+		"zk9qt2mvx": "answered 400 [redacted]", "otp MzQ1Njc4": "answered 400 [redacted]", "": "answered 400 Bad Request",
+	} {
+		_, err := newClient(t, respond(400, `{"error":"`+code+`","message":"no"}`), func(c *api.Config) { c.MaxRetries = 0 }).CardDetails(t.Context(), "card_1")
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: %v", code, err)
 		}
 	}
 }

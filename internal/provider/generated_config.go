@@ -10,7 +10,7 @@ import (
 // GenerateResourceConfig leaves out what is false. A card stays as it is without
 // frozen = false, and with it the next plan undoes what somebody froze in an emergency.
 func (s server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
-	return handle(ctx, req, func(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
+	return handle(ctx, s, req, func(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
 		response, err := s.framework.GenerateResourceConfig(ctx, req)
 		if err != nil || response.Config == nil {
 			return response, err

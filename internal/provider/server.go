@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"reflect"
 	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
@@ -34,23 +36,43 @@ type server struct {
 var _ framework = server{}
 
 // handle has the framework handle a call that is over when it returns.
-func handle[Request, Response any](ctx context.Context, req Request, method func(context.Context, Request) (Response, error)) (response Response, err error) {
+func handle[Request, Response any](ctx context.Context, s server, req Request, method func(context.Context, Request) (Response, error)) (response Response, err error) {
 	defer crash.Catch(&err)
 	ctx, end := newCallContext(ctx)
 	defer end()
-	return method(ctx, req)
+	response, err = method(ctx, req)
+	if field := reflect.Indirect(reflect.ValueOf(response)).FieldByName("Diagnostics"); field.IsValid() {
+		diagnostics, _ := reflect.TypeAssert[[]*tfprotov6.Diagnostic](field)
+		s.redact(diagnostics)
+	}
+	return response, err
+}
+
+// redact takes what is secret out of what people read, whoever has put it there.
+func (s server) redact(diagnostics []*tfprotov6.Diagnostic) {
+	for _, d := range diagnostics {
+		d.Summary, d.Detail = s.redacted(d.Summary), s.redacted(d.Detail)
+	}
+}
+
+func (s server) redacted(text string) string {
+	var client *api.Client // which knows its key, once there is one
+	if configured := s.session.Load(); configured != nil {
+		client = configured.Client
+	}
+	return client.Redact(text)
 }
 
 // stream ends a call when its results have been read, or are wanted no more. Of a
 // panic the last result tells.
-func stream[Result any](results iter.Seq[Result], end func(), failed func(*tfprotov6.Diagnostic) Result) iter.Seq[Result] {
+func stream[Result any](results iter.Seq[Result], end func(), redacted func(Result) Result, failed func(*tfprotov6.Diagnostic) Result) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		defer end()
 		wanted := true
 		err := func() (err error) {
 			defer crash.Catch(&err)
 			results(func(result Result) bool {
-				wanted = yield(result)
+				wanted = yield(redacted(result))
 				return wanted
 			})
 			return nil
@@ -70,7 +92,12 @@ func (s server) ListResource(ctx context.Context, req *tfprotov6.ListResourceReq
 		end()
 		return nil, err
 	}
-	results.Results = stream(results.Results, end, func(why *tfprotov6.Diagnostic) tfprotov6.ListResourceResult {
+	redacted := func(result tfprotov6.ListResourceResult) tfprotov6.ListResourceResult {
+		s.redact(result.Diagnostics)
+		result.DisplayName = s.redacted(result.DisplayName)
+		return result
+	}
+	results.Results = stream(results.Results, end, redacted, func(why *tfprotov6.Diagnostic) tfprotov6.ListResourceResult {
 		return tfprotov6.ListResourceResult{Diagnostics: []*tfprotov6.Diagnostic{why}}
 	})
 	return results, nil
@@ -85,7 +112,17 @@ func (s server) InvokeAction(ctx context.Context, req *tfprotov6.InvokeActionReq
 		end()
 		return nil, err
 	}
-	events.Events = stream(events.Events, end, func(why *tfprotov6.Diagnostic) tfprotov6.InvokeActionEvent {
+	redacted := func(event tfprotov6.InvokeActionEvent) tfprotov6.InvokeActionEvent {
+		switch e := event.Type.(type) {
+		case tfprotov6.ProgressInvokeActionEventType:
+			e.Message = s.redacted(e.Message)
+			event.Type = e
+		case tfprotov6.CompletedInvokeActionEventType:
+			s.redact(e.Diagnostics)
+		}
+		return event
+	}
+	events.Events = stream(events.Events, end, redacted, func(why *tfprotov6.Diagnostic) tfprotov6.InvokeActionEvent {
 		return tfprotov6.InvokeActionEvent{Type: tfprotov6.CompletedInvokeActionEventType{Diagnostics: []*tfprotov6.Diagnostic{why}}}
 	})
 	return events, nil
@@ -126,13 +163,13 @@ func (s server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderReq
 }
 
 func (s server) GetMetadata(ctx context.Context, req *tfprotov6.GetMetadataRequest) (*tfprotov6.GetMetadataResponse, error) {
-	return handle(ctx, req, s.framework.GetMetadata)
+	return handle(ctx, s, req, s.framework.GetMetadata)
 }
 
 // GetProviderSchema says that configuration is generated here, which the framework
 // does and does not say.
 func (s server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
-	response, err := handle(ctx, req, s.framework.GetProviderSchema)
+	response, err := handle(ctx, s, req, s.framework.GetProviderSchema)
 	if err == nil && response.ServerCapabilities != nil {
 		response.ServerCapabilities.GenerateResourceConfig = true
 	}
@@ -140,96 +177,102 @@ func (s server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProvide
 }
 
 func (s server) GetResourceIdentitySchemas(ctx context.Context, req *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
-	return handle(ctx, req, s.framework.GetResourceIdentitySchemas)
+	return handle(ctx, s, req, s.framework.GetResourceIdentitySchemas)
 }
 
 func (s server) ValidateProviderConfig(ctx context.Context, req *tfprotov6.ValidateProviderConfigRequest) (*tfprotov6.ValidateProviderConfigResponse, error) {
-	return handle(ctx, req, s.framework.ValidateProviderConfig)
+	return handle(ctx, s, req, s.framework.ValidateProviderConfig)
 }
 
 func (s server) ConfigureProvider(ctx context.Context, req *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
-	return handle(ctx, req, s.framework.ConfigureProvider)
+	return handle(ctx, s, req, s.framework.ConfigureProvider)
 }
 
 func (s server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
-	if configured := s.session.Load(); configured != nil {
-		configured.Validated()
-	}
-	return handle(ctx, req, s.framework.ValidateResourceConfig)
+	return handle(ctx, s, req, func(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+		if configured := s.session.Load(); configured != nil {
+			configured.Validated()
+		}
+		return s.framework.ValidateResourceConfig(ctx, req)
+	})
 }
 
 func (s server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	s.track(req)
-	return handle(ctx, req, s.framework.UpgradeResourceState)
+	return handle(ctx, s, req, func(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
+		s.track(req)
+		return s.framework.UpgradeResourceState(ctx, req)
+	})
 }
 
 func (s server) UpgradeResourceIdentity(ctx context.Context, req *tfprotov6.UpgradeResourceIdentityRequest) (*tfprotov6.UpgradeResourceIdentityResponse, error) {
-	return handle(ctx, req, s.framework.UpgradeResourceIdentity)
+	return handle(ctx, s, req, s.framework.UpgradeResourceIdentity)
 }
 
 func (s server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
-	return handle(ctx, req, s.framework.ReadResource)
+	return handle(ctx, s, req, s.framework.ReadResource)
 }
 
 func (s server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
-	if configured := s.session.Load(); configured != nil && followsValidation(req) {
-		configured.Planned()
-	}
-	return handle(ctx, req, s.framework.PlanResourceChange)
+	return handle(ctx, s, req, func(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
+		if configured := s.session.Load(); configured != nil && followsValidation(req) {
+			configured.Planned()
+		}
+		return s.framework.PlanResourceChange(ctx, req)
+	})
 }
 
 func (s server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	return handle(ctx, req, s.framework.ApplyResourceChange)
+	return handle(ctx, s, req, s.framework.ApplyResourceChange)
 }
 
 func (s server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
-	return handle(ctx, req, s.framework.ImportResourceState)
+	return handle(ctx, s, req, s.framework.ImportResourceState)
 }
 
 func (s server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
-	return handle(ctx, req, s.framework.MoveResourceState)
+	return handle(ctx, s, req, s.framework.MoveResourceState)
 }
 
 func (s server) ValidateDataResourceConfig(ctx context.Context, req *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
-	return handle(ctx, req, s.framework.ValidateDataResourceConfig)
+	return handle(ctx, s, req, s.framework.ValidateDataResourceConfig)
 }
 
 func (s server) ReadDataSource(ctx context.Context, req *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
-	return handle(ctx, req, s.framework.ReadDataSource)
+	return handle(ctx, s, req, s.framework.ReadDataSource)
 }
 
 func (s server) CallFunction(ctx context.Context, req *tfprotov6.CallFunctionRequest) (*tfprotov6.CallFunctionResponse, error) {
-	return handle(ctx, req, s.framework.CallFunction)
+	return handle(ctx, s, req, s.framework.CallFunction)
 }
 
 func (s server) GetFunctions(ctx context.Context, req *tfprotov6.GetFunctionsRequest) (*tfprotov6.GetFunctionsResponse, error) {
-	return handle(ctx, req, s.framework.GetFunctions)
+	return handle(ctx, s, req, s.framework.GetFunctions)
 }
 
 func (s server) ValidateEphemeralResourceConfig(ctx context.Context, req *tfprotov6.ValidateEphemeralResourceConfigRequest) (*tfprotov6.ValidateEphemeralResourceConfigResponse, error) {
-	return handle(ctx, req, s.framework.ValidateEphemeralResourceConfig)
+	return handle(ctx, s, req, s.framework.ValidateEphemeralResourceConfig)
 }
 
 func (s server) OpenEphemeralResource(ctx context.Context, req *tfprotov6.OpenEphemeralResourceRequest) (*tfprotov6.OpenEphemeralResourceResponse, error) {
-	return handle(ctx, req, s.framework.OpenEphemeralResource)
+	return handle(ctx, s, req, s.framework.OpenEphemeralResource)
 }
 
 func (s server) RenewEphemeralResource(ctx context.Context, req *tfprotov6.RenewEphemeralResourceRequest) (*tfprotov6.RenewEphemeralResourceResponse, error) {
-	return handle(ctx, req, s.framework.RenewEphemeralResource)
+	return handle(ctx, s, req, s.framework.RenewEphemeralResource)
 }
 
 func (s server) CloseEphemeralResource(ctx context.Context, req *tfprotov6.CloseEphemeralResourceRequest) (*tfprotov6.CloseEphemeralResourceResponse, error) {
-	return handle(ctx, req, s.framework.CloseEphemeralResource)
+	return handle(ctx, s, req, s.framework.CloseEphemeralResource)
 }
 
 func (s server) ValidateListResourceConfig(ctx context.Context, req *tfprotov6.ValidateListResourceConfigRequest) (*tfprotov6.ValidateListResourceConfigResponse, error) {
-	return handle(ctx, req, s.framework.ValidateListResourceConfig)
+	return handle(ctx, s, req, s.framework.ValidateListResourceConfig)
 }
 
 func (s server) ValidateActionConfig(ctx context.Context, req *tfprotov6.ValidateActionConfigRequest) (*tfprotov6.ValidateActionConfigResponse, error) {
-	return handle(ctx, req, s.framework.ValidateActionConfig)
+	return handle(ctx, s, req, s.framework.ValidateActionConfig)
 }
 
 func (s server) PlanAction(ctx context.Context, req *tfprotov6.PlanActionRequest) (*tfprotov6.PlanActionResponse, error) {
-	return handle(ctx, req, s.framework.PlanAction)
+	return handle(ctx, s, req, s.framework.PlanAction)
 }

@@ -65,7 +65,7 @@ func CreatedAt(at api.Timestamp, name string, diags *diag.Diagnostics) timetypes
 	created, problems := timetypes.NewRFC3339Value(string(at))
 	if problems.HasError() {
 		diags.AddWarning("Unreadable creation time",
-			fmt.Sprintf("The service says that %s was created at %q, which is not an RFC 3339 time. created_at stays empty.", name, at))
+			"What the service says of when "+name+" was created is not an RFC 3339 time. created_at stays empty.")
 		return timetypes.NewRFC3339Null()
 	}
 	return created

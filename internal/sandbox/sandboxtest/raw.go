@@ -2,7 +2,9 @@ package sandboxtest
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
@@ -104,5 +106,39 @@ func BrokenResponses(body string) []BrokenResponse {
 		{"an error's code", whole("400 Bad Request", `{"error":`+strconv.Quote(body)+`,"message":"no"}`), true},
 		{"an error with more", whole("422 Unprocessable Content", `{"error":"invalid_request","message":`+body+`}`), true},
 		{"a page", whole("502 Bad Gateway", "<html>"+body+"</html>"), true},
+		{"a page in UTF-16", whole("502 Bad Gateway", "\xff\xfe"+strings.Join(strings.Split(body, ""), "\x00")+"\x00"), true},
+		{"a page with escapes", whole("502 Bad Gateway", everyByte(body, `\u00%02x`)+everyByte(body, "%%%02X")+everyByte(body, "&#%d;")), true},
+		{"a page in base64", whole("502 Bad Gateway", base64.StdEncoding.EncodeToString([]byte(body))), true},
+		{"a page of hexadecimal digits", whole("502 Bad Gateway", everyByte(body, "%02x")), true},
+		{"a mark ahead", whole("200 OK", "\ufeff"+body), true},
+		{"as a name", whole("200 OK", `{`+strconv.Quote(body)+`:1,"id":[]}`), true},
+		{"names twice", whole("200 OK", `{"id":`+body+`,"data":`+body+","+body[1:]), true},
+		{"as an id", whole("200 OK", `{"id":`+strconv.Quote(header)+`,"data":[{"id":`+strconv.Quote(header)+`,"status":"pending"}]}`), true},
+		{"an error with a list", whole("400 Bad Request", `{"error":["x",`+body+`],"message":[`+body+`,`+strconv.Quote(body)+`]}`), true},
+		{"an error's error", whole("400 Bad Request", `{"error":{"code":`+strconv.Quote(header)+`,"message":`+body+`}}`), true},
+		{"headers", whole("503 Service Unavailable\r\nSet-Cookie: s="+header+"\r\nRetry-After: "+header+"\r\nDate: "+header+"\r\nWWW-Authenticate: "+header, ""), true},
+		{"wrong information", "HTTP/1.1 103 Early Hints\r\n" + header + "\r\n\r\n" + whole("200 OK", body), false},
+		{"a chunk's extension", chunked + "Trailer: " + header + "\r\n\r\n5;" + header + "\r\n{\"id\"\r\nx" + header + "\r\n", false},
+		{"a greeting of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + body, false},
+		{"packed and cut off", packed(body, header)[:40+len(header)], false},
+		{"packed and much", packed(strings.Repeat(body, 9<<20/len(body)), header), true},
 	}
+}
+
+func everyByte(text, format string) string {
+	var all strings.Builder
+	for _, b := range []byte(text) {
+		_, _ = fmt.Fprintf(&all, format, b)
+	}
+	return all.String()
+}
+
+// packed is a response whose body is compressed, under a name.
+func packed(body, name string) string {
+	var bytes strings.Builder
+	w := gzip.NewWriter(&bytes)
+	w.Name = name
+	_, _ = io.WriteString(w, body)
+	_ = w.Close()
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", bytes.Len(), bytes.String())
 }
