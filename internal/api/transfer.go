@@ -262,7 +262,7 @@ func (t *transferRun) moved(seen sight) {
 	switch {
 	case t.Movement.Record == nil:
 	case isNew:
-		t.Transfer.Record = t.Movement.Record.Moved(t.Movement.Movement, t.before.snapshot, t.before.explanation)
+		t.Transfer.Record = t.Movement.Record.Moved(t.Movement.Movement, t.before.snapshot, t.before.explanation, now.At)
 	case t.Excess != 0:
 		gain := max(0, t.Excess) + t.before.explanation.Gain()
 		t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, now, gain)

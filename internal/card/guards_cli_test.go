@@ -9,10 +9,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// A month's cap, as the plans of that month and of the next show it.
+// A month's cap, as the plans of that month and of the next show it, by the service's
+// clock: this machine's is months ahead. What a killed run topped up counts.
 func TestMonthsCap(t *testing.T) {
 	t.Parallel()
-	m := newMoney(t, "honoured", honoured)
+	m := newMoney(t, "honoured", honoured+"\n  wallet_check = \"off\"")
 	const card = "amount = 60\n  max_top_up_per_month = 25\n  top_up = {\n    below = 50\n    to    = 60\n  }"
 	plans := func(words ...string) {
 		t.Helper()
@@ -22,22 +23,32 @@ func TestMonthsCap(t *testing.T) {
 		}
 		prints(t, output, words...)
 	}
+	spends := func(amount string) {
+		t.Helper()
+		m.passes(time.Minute)
+		m.spends(amount)
+	}
 	m.apply(card)
-	m.spends("20")
+	spends("11")
 	printsNot(t, m.apply(card), "A top-up")
 	m.holds(60 * usd.Dollar)
 
-	m.spends("20")
-	plans("A top-up is cut to 5.00 USD by the month's cap", "In March 2026 it has had 20.00 USD, of at most 25.00 USD", "begins anew on 2026-04-01", "topped_up = 20 -> 25")
+	spends("12")
+	m.killed(card, 1)
+	m.holds(60 * usd.Dollar)
+	spends("13")
+	const had = "in March 2026 it has had 24.00 USD, of at most 25.00 USD (max_top_up_per_month); the cap begins anew on 2026-04-01"
+	m.stops(card, 47*usd.Dollar, "with 13.00 USD: it would pass max_top_up_per_month", "and no transaction explains counts: "+had)
+	plans("A top-up is cut to 1.00 USD by the month's cap", had, "topped_up = 11 -> 12")
 	m.apply(card)
-	m.holds(45 * usd.Dollar)
+	m.holds(48 * usd.Dollar)
 	plans("A top-up is due, and the month's cap is reached", "No changes.")
 
-	m.spends("20")
+	spends("20")
 	m.passes(17 * 24 * time.Hour) // to the first of April
-	plans("A top-up is cut to 25.00 USD by the month's cap", "In April 2026 it has had nothing, of at most 25.00 USD", "topped_up = 25 -> 50")
+	plans("A top-up is cut to 25.00 USD by the month's cap", "in April 2026 it has had nothing, of at most 25.00 USD", "topped_up = 12 -> 37")
 	m.apply(card)
-	m.holds(50 * usd.Dollar)
+	m.holds(53 * usd.Dollar)
 	plansNothing(t, m.w)
 }
 

@@ -80,7 +80,9 @@ func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d recon
 	return diags
 }
 
-func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month reconcile.Month) diag.Diagnostic {
+// hadInMonth completes a sentence on what top-ups have added in a month, or in that of
+// the record where it is later.
+func hadInMonth(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
 	sum := had.Sum.String() + " USD"
 	switch {
 	case month > had.Month:
@@ -89,13 +91,17 @@ func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month
 		sum = "an unknown sum, since its money_record was lost"
 	}
 	month = max(month, had.Month)
+	return fmt.Sprintf("in %s it has had %s, of at most %s USD (max_top_up_per_month); the cap begins anew on %s.",
+		month.First().Format("January 2006"), sum, limit, (month + 1).First().Format(time.DateOnly))
+}
+
+func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month reconcile.Month) diag.Diagnostic {
 	title := fmt.Sprintf("A top-up is cut to %s USD by the month's cap", left)
 	if left == 0 {
 		title = "A top-up is due, and the month's cap is reached"
 	}
 	return diag.NewAttributeWarningDiagnostic(path.Root("max_top_up_per_month"), title,
-		fmt.Sprintf("%s would be topped up with %s USD. In %s it has had %s, of at most %s USD (max_top_up_per_month); the cap begins anew on %s.",
-			capitalized(card.name()), due, month.First().Format("January 2006"), sum, limit, (month+1).First().Format(time.DateOnly)))
+		fmt.Sprintf("%s would be topped up with %s USD; ", capitalized(card.name()), due)+hadInMonth(had, month, limit))
 }
 
 func madeBefore(card model, operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostic {
@@ -127,7 +133,7 @@ func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {
 
 // stopped says why nothing was moved, and how the money moves after all. A stop is
 // never repeated for the same facts.
-func stopped(card model, operation string, halted *api.StoppedError) diag.Diagnostic {
+func stopped(card model, operation string, halted *api.StoppedError, had reconcile.TopUps) diag.Diagnostic {
 	name, m := capitalized(card.name()), halted.Movement
 	again := fmt.Sprintf("If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.", abs(m.Delta))
 	if m.Purpose == reconcile.ForTopUp {
@@ -152,7 +158,7 @@ func stopped(card model, operation string, halted *api.StoppedError) diag.Diagno
 		text = "Nothing was sent. " + withdrawsIntoTopUp(card, halted.Balance+m.Delta, m.Range.Below)
 	case reconcile.OverCap:
 		title = "Could not " + operation + ": it would pass max_top_up_per_month"
-		text = fmt.Sprintf("Nothing was sent. Top-ups, and what has come to %s that no transaction explains, leave %s USD for this month. %s", card.name(), *m.Range.Left, again)
+		text = "Nothing was sent. What came to " + card.name() + " and no transaction explains counts: " + hadInMonth(had, 0, *m.Range.Limit) + " " + again
 	case reconcile.Unreadable:
 		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, and %s, which may be this movement, made by a run that was cut off. %s", name, halted.Balance, halted.Unread, again)
 	case reconcile.NotShown:

@@ -36,10 +36,8 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 	for _, m := range movements {
 		renewed := record.Token
 		record.Token = token
-		if m.Purpose == reconcile.ForTopUp && m.Range != nil && u.plan.MaxTopUpPerMonth.IsKnown() {
-			now, _ := u.client.ServiceTime()
-			left := record.TopUps.Left(u.plan.MaxTopUpPerMonth.Amount(), reconcile.MonthOf(now))
-			m.Range.Left = &left
+		if m.Purpose == reconcile.ForTopUp && m.Range != nil {
+			m.Range.Limit, m.Range.Had = u.plan.MaxTopUpPerMonth.Pointer(), record.TopUps
 		}
 		operation := operationOf(u.before, m.Delta)
 		transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
@@ -115,7 +113,7 @@ func (u *update) moved(operation string, m reconcile.Movement, transfer api.Tran
 func (u *update) notMoved(operation string, err error) diag.Diagnostics {
 	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
 		u.now.Balance = usdtype.Of(halted.Balance)
-		return diag.Diagnostics{stopped(u.before, operation, halted)}
+		return diag.Diagnostics{stopped(u.before, operation, halted, u.now.record().TopUps)}
 	}
 	return diag.Diagnostics{session.ErrorDiagnostic(operation, err)}
 }

@@ -57,7 +57,7 @@ func TestStale(t *testing.T) {
 			a.authorize(test.hold * dollar)
 		}
 		before := a.snapshot()
-		record := reconcile.Record{}.Moved(reconcile.Movement{Delta: test.last * dollar}, before, reconcile.Explanation{})
+		record := reconcile.Record{}.Moved(reconcile.Movement{Delta: test.last * dollar}, before, reconcile.Explanation{}, before.At)
 		a.later(test.after)
 		now := a.snapshot()
 		now.Balance = test.shown * dollar

@@ -33,8 +33,9 @@ type Movement struct {
 // Range is what top-ups keep a card in.
 type Range struct {
 	Below, To usd.Amount
-	// Left is what top-ups may still add this month; nil without a cap.
-	Left *usd.Amount
+	// Limit is what top-ups may add in a month; nil without a cap.
+	Limit *usd.Amount
+	Had   TopUps
 }
 
 // permits reports whether a top-up may be sent though it may have been made.
@@ -45,7 +46,7 @@ func (r *Range) permits(e Explanation, delta usd.Amount) bool {
 // isUnderCap reports whether a top-up stays within the month's cap, with what may
 // have been made.
 func (r *Range) isUnderCap(e Explanation, delta usd.Amount) bool {
-	return r == nil || r.Left == nil || e.Gain()+delta <= *r.Left
+	return r == nil || r.Limit == nil || e.Gain()+delta <= r.Had.Left(*r.Limit, e.Month)
 }
 
 // Policy is what else a decision depends on.
@@ -78,6 +79,7 @@ const (
 	JustMoved   // what is shown may be from before the last movement
 	NotDue      // the card is not under the top-up's range
 	InRange     // a top-up that does no harm twice
+	OverCap     // a top-up that passes the month's cap, with what may have come
 	Unreadable  // what could not be read may be the movement
 	KeyDecides  // it may have been made under the same key
 	LooksMade   // made, and nothing else explains the balance
@@ -85,7 +87,6 @@ const (
 	LooksHeld   // made, if a hold was released
 	Explained   // the balance is explained without it
 	IntoRange   // a withdrawal that the next top-up would load again
-	OverCap     // a top-up that passes the month's cap, with what may have come
 	LeftOver    // unexplained money that may be the movement
 	OtherMoney  // unexplained money that is not
 	NotShown    // the service says that it was made, and the card does not show it
@@ -106,7 +107,6 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled)
 	held := e.With == HoldReleased && e.Without == Unexplained
 	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
-	isUnderCap := m.Range.isUnderCap(e, m.Delta)
 	sameWay := e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
 
 	switch moment {
@@ -144,6 +144,8 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return Decision{Stop, NotDue}
 	case m.Purpose == ForTopUp && m.Range.permits(e, m.Delta):
 		return Decision{Send, InRange}
+	case !m.Range.isUnderCap(e, m.Delta):
+		return again(p, Stop, OverCap)
 	case e.Hidden != "" && keyDecides:
 		return Decision{SendKey, Unreadable}
 	case e.Hidden != "":
@@ -152,7 +154,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return Decision{SendKey, KeyDecides}
 	case made:
 		return again(p, Made, LooksMade)
-	case both && p.KeysHonoured && !p.OtherKey && e.With <= e.Without && !intoRange && isUnderCap:
+	case both && p.KeysHonoured && !p.OtherKey && e.With <= e.Without && !intoRange:
 		return again(p, Send, LooksBoth)
 	case both:
 		return again(p, Stop, LooksBoth)
@@ -160,8 +162,6 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return Decision{Stop, LooksHeld}
 	case e.Without != Unexplained && intoRange:
 		return Decision{Stop, IntoRange}
-	case !isUnderCap:
-		return again(p, Stop, OverCap)
 	case e.Without == HoldReleased: // or something that is not listed yet
 		return again(p, Send, Explained)
 	case e.Without != Unexplained:

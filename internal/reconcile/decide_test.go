@@ -25,7 +25,7 @@ func everyQuestion(yield func(question) bool) {
 	const delta = 40 * dollar
 	bools := []bool{false, true}
 	ranks := []reconcile.Rank{none, released, settled, holds}
-	left := func(a usd.Amount) *usd.Amount { return &a }
+	limit := func(a usd.Amount) *usd.Amount { return &a }
 	// The card holds 100 USD.
 	ranges := []*reconcile.Range{
 		nil,
@@ -35,10 +35,10 @@ func everyQuestion(yield func(question) bool) {
 		{Below: 101 * dollar, To: 139 * dollar},
 		{Below: 141 * dollar, To: 150 * dollar},
 		{Below: 101 * dollar, To: 140 * dollar},
-		{Below: 101 * dollar, To: 140 * dollar, Left: left(delta - 1)},
-		{Below: 101 * dollar, To: 140 * dollar, Left: left(delta)},
-		{Below: 101 * dollar, To: 140 * dollar, Left: left(2*delta - 1)},
-		{Below: 101 * dollar, To: 140 * dollar, Left: left(2 * delta)},
+		{Below: 101 * dollar, To: 140 * dollar, Limit: limit(delta - 1)},
+		{Below: 101 * dollar, To: 140 * dollar, Limit: limit(delta)},
+		{Below: 101 * dollar, To: 140 * dollar, Limit: limit(2*delta - 1)},
+		{Below: 101 * dollar, To: 140 * dollar, Limit: limit(2 * delta)},
 	}
 	explanations := func(yield func(reconcile.Explanation) bool) {
 		for _, with := range ranks {
@@ -47,7 +47,7 @@ func everyQuestion(yield func(question) bool) {
 					for bits := range 1 << 5 {
 						e := reconcile.Explanation{
 							Anchored: bits&1 != 0, Stale: bits&2 != 0, Recent: bits&4 != 0, Echoed: bits&8 != 0,
-							Balance: 100 * dollar, With: with, Without: without, Left: rest,
+							Balance: 100 * dollar, With: with, Without: without, Left: rest, Came: max(0, rest),
 						}
 						if bits&16 != 0 {
 							e.Hidden = "an unknown type"
@@ -67,7 +67,7 @@ func everyQuestion(yield func(question) bool) {
 					purpose reconcile.Purpose
 					delta   usd.Amount
 				}{{reconcile.ForAmount, delta}, {reconcile.ForAmount, 1}, {reconcile.ForAmount, -delta}, {reconcile.ForTopUp, delta}} {
-					if r != nil && r.Left != nil && way.purpose != reconcile.ForTopUp {
+					if r != nil && r.Limit != nil && way.purpose != reconcile.ForTopUp {
 						continue
 					}
 					for _, honoured := range bools {
@@ -110,13 +110,13 @@ func (q question) facts() (f facts) {
 	} else if r != nil && q.m.Purpose == reconcile.ForTopUp {
 		f.notDue = e.Balance >= r.Below
 		may := usd.Amount(0)
-		if e.Without == none && e.Left > 0 {
-			may = e.Left
+		if e.Without == none || e.Without == released {
+			may = e.Came
 		}
 		if e.With != none && may < delta {
 			may = delta
 		}
-		f.pastCap = r.Left != nil && may+delta > *r.Left
+		f.pastCap = r.Limit != nil && may+delta > *r.Limit
 		f.safeInRange = e.Balance+delta <= r.To && !f.pastCap
 	}
 	return f
@@ -163,6 +163,8 @@ func TestDecideNever(t *testing.T) {
 				wrong("sent under the key after it was sent")
 			case before && !q.e.Anchored:
 				wrong("sent without an anchor")
+			case before && f.pastCap:
+				wrong("sent past the cap, though it may not have been made")
 			}
 		case reconcile.Made:
 			isExplained := q.e.With != none
@@ -250,8 +252,8 @@ var words = map[string]func(question, facts) bool{
 	"both":                                     func(_ question, f facts) bool { return f.both },
 	"held":                                     func(_ question, f facts) bool { return f.held },
 	"made, both or held":                       func(_ question, f facts) bool { return f.made || f.both || f.held },
-	"both, *with* not higher, not into the range, under the cap": func(q question, f facts) bool {
-		return f.both && q.e.With <= q.e.Without && !f.intoRange && !f.pastCap
+	"both, *with* not higher, not into the range": func(q question, f facts) bool {
+		return f.both && q.e.With <= q.e.Without && !f.intoRange
 	},
 	"explained without it":                         func(q question, _ facts) bool { return q.e.Without != none },
 	"explained without it, if a hold was released": func(q question, _ facts) bool { return q.e.Without == released },

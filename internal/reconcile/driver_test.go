@@ -80,7 +80,7 @@ func (l *life) move(m reconcile.Movement, record reconcile.Record) (reconcile.Re
 	for _, c := range l.open() {
 		in, out = in+max(0, c.m.Delta), out+min(0, c.m.Delta)
 	}
-	l.blurred = l.blurred || in != 0 && (out != 0 || e.Without != reconcile.Unexplained || e.Left != in || e.With != reconcile.Unexplained && m.Delta != in)
+	l.blurred = l.blurred || in != 0 && (out != 0 || e.Without > reconcile.HoldReleased || l.unexplainedSince(-1))
 	t.since = t.fresh
 	switch d.Verdict {
 	case reconcile.SendKey:
@@ -224,7 +224,7 @@ func (t *transfer) moved(seen sight, recovered bool) (reconcile.Record, error) {
 		if t.since != t.fresh && t.before.e.Without == reconcile.Unexplained {
 			t.warn("%s was there before", t.before.e.Left)
 		}
-		return t.made(t.record.Moved(t.m, t.before.s, t.before.e))
+		return t.made(t.record.Moved(t.m, t.before.s, t.before.e, seen.s.At))
 	}
 	if seen.decision.Reason == reconcile.LooksMade && !recovered {
 		t.warn("made before")

@@ -23,9 +23,11 @@ const (
 type Explanation struct {
 	Anchored bool // without it nothing else is known
 	Balance  usd.Amount
+	Month    Month      // of the snapshot
 	With     Rank       // when the movement was made
 	Without  Rank       // when it was not
 	Left     usd.Amount // what Without does not explain; above zero when it came to the card
+	Came     usd.Amount // the most that may have come besides what the events tell
 	// Hidden says what could not be read and may have gone in the movement's
 	// direction; Ignored, in the other.
 	Hidden, Ignored string
@@ -39,17 +41,16 @@ type Explanation struct {
 	Delta  usd.Amount // of the movement
 }
 
-// Gain is what may have come to the card that no transaction explains: what is
-// left over, or the movement.
-func (e Explanation) Gain() usd.Amount {
-	var gain usd.Amount
-	if e.Without == Unexplained {
-		gain = e.Left
+// Gain is what may have come to the card that no transaction explains: the movement, or
+// the most that is left over, which a released hold explains no better than a top-up.
+func (e Explanation) Gain() (gain usd.Amount) {
+	if e.Without <= HoldReleased {
+		gain = e.Came
 	}
 	if e.With != Unexplained {
 		gain = max(gain, e.Delta)
 	}
-	return max(0, gain)
+	return gain
 }
 
 const (
@@ -62,7 +63,7 @@ const (
 // Explain compares a snapshot with an anchor, nil for none, and a movement of
 // delta: funded above zero, withdrawn below.
 func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
-	e := Explanation{Balance: s.Balance, Delta: delta, Echoed: s.Answered != nil && *s.Answered == s.Balance}
+	e := Explanation{Balance: s.Balance, Month: MonthOf(s.At), Delta: delta, Echoed: s.Answered != nil && *s.Answered == s.Balance}
 	if a == nil {
 		return e
 	}
@@ -76,7 +77,8 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	c := comparison{s.Balance, a.Balance + s.Own, interpret(unpaired(events))}
 	since := s.At.Sub(a.At)
 	e.Anchored, e.Recent = true, -atTolerance <= since && since < keysKept
-	e.With, e.Without, e.Left = c.rank(delta), c.rank(0), c.left(delta)
+	e.With, e.Without = c.rank(delta), c.rank(0)
+	e.Left, e.Came = c.left(delta)
 	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without
 	if e.Without <= HoldReleased { // all has to be thought of
 		released := c.released
@@ -131,14 +133,15 @@ func (c comparison) rank(delta usd.Amount) Rank {
 	return Unexplained
 }
 
-// left is the least that no interpretation explains. Where money came by each of
-// them, a fund is looked for in the most that may have come.
-func (c comparison) left(delta usd.Amount) usd.Amount {
+// left is the least that no interpretation explains, and the most that came by any.
+// Where money came by each of them, a fund is looked for in that.
+func (c comparison) left(delta usd.Amount) (left, came usd.Amount) {
 	rests := append(c.rests(c.lessHolds, 0), c.rests(c.asSettled, 0)...)
+	came = max(0, slices.Max(rests))
 	if delta > 0 && slices.Min(rests) > 0 {
-		return slices.Max(rests)
+		return came, came
 	}
-	return slices.MinFunc(rests, func(a, b usd.Amount) int { return cmp.Compare(abs(a), abs(b)) })
+	return slices.MinFunc(rests, func(a, b usd.Amount) int { return cmp.Compare(abs(a), abs(b)) }), came
 }
 
 // rests returns by how much the balance is off the nearest, the least and the most

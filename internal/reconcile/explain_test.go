@@ -66,10 +66,12 @@ func TestGain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		with, without reconcile.Rank
-		left, want    usd.Amount
+		came, want    usd.Amount
 	}{
 		{none, none, 25, 25},
-		{none, none, -25, 0},
+		{none, none, 0, 0},
+		{none, released, 25, 25},
+		{none, settled, 25, 0},
 		{holds, none, 40, 40},
 		{released, none, 55, 55},
 		{released, none, 3, 40},
@@ -77,11 +79,11 @@ func TestGain(t *testing.T) {
 		{holds, holds, 0, 40},
 		{settled, holds, 0, 40},
 	} {
-		e := reconcile.Explanation{Anchored: true, With: test.with, Without: test.without, Left: test.left, Delta: 40}
+		e := reconcile.Explanation{Anchored: true, With: test.with, Without: test.without, Came: test.came, Delta: 40}
 		if got := e.Gain(); got != test.want {
 			t.Errorf("%+v: gain %s", test, got)
 		}
-		e.Delta, e.Left = -40, min(e.Left, 0)
+		e.Delta, e.Came = -40, 0
 		if got := e.Gain(); got != 0 {
 			t.Errorf("a withdrawal, %+v: gain %s", test, got)
 		}
@@ -307,7 +309,7 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 }
 
 // Where money came by every reading, a fund is looked for in the most that may have
-// come, and anything else is told by the least.
+// come, and anything else is told by the least. For the month's cap the most counts.
 func TestLeftOver(t *testing.T) {
 	t.Parallel()
 	a := newAccount(100 * dollar)
@@ -323,7 +325,7 @@ func TestLeftOver(t *testing.T) {
 	}
 	record := reconcile.Record{Anchor: anchor, Pending: &reconcile.Pending{}}
 	for _, r := range []reconcile.Record{record.NotShown(a.snapshot()), record.GivenUp(a.snapshot())} {
-		if r.TopUps.Sum != 1 {
+		if r.TopUps.Sum != 50*dollar+1 {
 			t.Errorf("counts %s as topped up", r.TopUps.Sum)
 		}
 	}

@@ -120,10 +120,10 @@ func (r Record) NotMade() Record {
 	return r
 }
 
-// Moved is the record after a movement was made on a card that held a snapshot.
-// What had come unexplained before it counts as topped up.
-func (r Record) Moved(m Movement, before Snapshot, e Explanation) Record {
-	return r.made(r.Fresh(before).plus(m.Delta), m, MonthOf(before.At), e.Gain())
+// Moved is the record after a movement was made, by a moment, on a card that held a
+// snapshot. What had come unexplained before it counts as topped up.
+func (r Record) Moved(m Movement, before Snapshot, e Explanation, by time.Time) Record {
+	return r.made(r.Fresh(before).plus(m.Delta), m, MonthOf(by), e.Gain())
 }
 
 // MovedBefore is the record after a movement turned out to be made before a
@@ -135,7 +135,7 @@ func (r Record) MovedBefore(m Movement, now Snapshot, excess usd.Amount) Record 
 // PendingMade is the record after the pending movement turned out to be made.
 func (r Record) PendingMade() Record {
 	m := r.Pending.Movement()
-	return r.made(r.Anchor.plus(m.Delta), m, MonthOf(r.Pending.SentAt), 0)
+	return r.made(r.Anchor.plus(m.Delta), m, MonthOf(r.Pending.SentAt.Add(StaleFor)), 0)
 }
 
 func (r Record) made(anchor *Anchor, m Movement, month Month, gain usd.Amount) Record {

@@ -136,15 +136,17 @@ func TestTransitions(t *testing.T) {
 		"undecided":             {got: was.Undecided(fund, s.Anchor(), foreign, at), balance: 150, keepsToken: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"undecided, by the key": {got: was.Undecided(fund, was.Anchor, foreign, at), balance: 100, last: 100, keepsToken: true, pending: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"not made":              {got: pending.NotMade(), balance: 100, last: 100, keepsToken: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"funded":                {got: was.Moved(fund, s, quiet), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"funded next month":     {got: was.Moved(fund, next, quiet), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
-		"topped up":             {got: was.Moved(topUp, s, quiet), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
-		"topped up beside":      {got: was.Moved(topUp, s, foreign), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 110}},
-		"topped up next month":  {got: was.Moved(topUp, next, quiet), balance: 190, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"funded":                {got: was.Moved(fund, s, quiet, at), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"funded next month":     {got: was.Moved(fund, next, quiet, next.At), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 20}},
+		"topped up":             {got: was.Moved(topUp, s, quiet, at), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 60}},
+		"topped up beside":      {got: was.Moved(topUp, s, foreign, at), balance: 190, last: 40, topUps: reconcile.TopUps{Month: march, Sum: 110}},
+		"topped up next month":  {got: was.Moved(topUp, next, quiet, next.At), balance: 190, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"topped up at midnight": {got: was.Moved(topUp, s, quiet, next.At), balance: 190, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
 		"made before":           {got: was.MovedBefore(topUp, s, 0), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 60}},
 		"made before and more":  {got: was.MovedBefore(topUp, s, 5*dollar), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 65}},
 		"made before and less":  {got: was.MovedBefore(topUp, s, -5*dollar), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 60}},
 		"pending made":          {got: pending.PendingMade(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"pending, at midnight":  {got: was.Undecided(topUp, was.Anchor, quiet, at.Add(31*time.Second)).PendingMade(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
 		"given up":              {got: pending.GivenUp(s), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"a fund given up":       {got: was.Undecided(fund, was.Anchor, quiet, at).GivenUp(reconcile.Snapshot{Balance: 90 * dollar, At: at}), balance: 90, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"given up, spent since": {got: pending.GivenUp(reconcile.Snapshot{Balance: 90 * dollar, At: at}), balance: 90, topUps: reconcile.TopUps{Month: march, Sum: 60}},
@@ -171,10 +173,10 @@ func TestTransitions(t *testing.T) {
 	}
 	unread := reconcile.Snapshot{Unclear: "x"}
 	stopped := was.Stopped(unread, quiet)
-	if !stopped.Anchor.Unclear || was.Moved(fund, unread, quiet).Anchor.Unclear {
+	if !stopped.Anchor.Unclear || was.Moved(fund, unread, quiet, at).Anchor.Unclear {
 		t.Error("only a stop says that the events cannot be read")
 	}
-	if !stopped.Moved(fund, unread, quiet).Anchor.Unclear || stopped.Moved(fund, s, quiet).Anchor.Unclear {
+	if !stopped.Moved(fund, unread, quiet, at).Anchor.Unclear || stopped.Moved(fund, s, quiet, at).Anchor.Unclear {
 		t.Error("it is not said as long as they cannot be")
 	}
 }
@@ -202,7 +204,7 @@ func TestKeys(t *testing.T) {
 		if read := reconcile.ParseRecord("card_1", record.Text("card_1")); read.Key("card_1", m) != record.Key("card_1", m) {
 			t.Error("the next run has another key")
 		}
-		record = record.Moved(m, reconcile.Snapshot{Balance: amount * dollar, At: at}, reconcile.Explanation{})
+		record = record.Moved(m, reconcile.Snapshot{Balance: amount * dollar, At: at}, reconcile.Explanation{}, at)
 		amount += delta
 	}
 	m := reconcile.Movement{Delta: 40 * dollar, Before: 100 * dollar}

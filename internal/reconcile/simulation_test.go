@@ -317,8 +317,7 @@ func (l *life) run(record reconcile.Record) (reconcile.Record, error) {
 	for _, m := range movements {
 		record.Token = token
 		if m.Purpose == reconcile.ForTopUp && l.limit > 0 {
-			left := record.TopUps.Left(l.limit, month)
-			m.Range.Left = &left
+			m.Range.Limit, m.Range.Had = &l.limit, record.TopUps
 		}
 		anchor := record.Anchor
 		var err error
