@@ -110,7 +110,7 @@ func (q question) facts() (f facts) {
 	} else if r != nil && q.m.Purpose == reconcile.ForTopUp {
 		f.notDue = e.Balance >= r.Below
 		may := usd.Amount(0)
-		if e.Without == none || e.Without == released {
+		if e.With != none || e.Without == none || e.Without == released {
 			may = e.Came
 		}
 		if e.With != none && may < delta {

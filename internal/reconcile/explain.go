@@ -43,14 +43,14 @@ type Explanation struct {
 
 // Gain is what may have come to the card that no transaction explains: the movement, or
 // the most that is left over, which a released hold explains no better than a top-up.
-func (e Explanation) Gain() (gain usd.Amount) {
-	if e.Without <= HoldReleased {
-		gain = e.Came
+func (e Explanation) Gain() usd.Amount {
+	switch {
+	case e.With != Unexplained:
+		return max(0, e.Delta, e.Came)
+	case e.Without <= HoldReleased:
+		return e.Came
 	}
-	if e.With != Unexplained {
-		gain = max(gain, e.Delta)
-	}
-	return gain
+	return 0
 }
 
 const (

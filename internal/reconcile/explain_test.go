@@ -77,6 +77,7 @@ func TestGain(t *testing.T) {
 		{released, none, 3, 40},
 		{none, holds, 25, 0},
 		{holds, holds, 0, 40},
+		{holds, settled, 55, 55},
 		{settled, holds, 0, 40},
 	} {
 		e := reconcile.Explanation{Anchored: true, With: test.with, Without: test.without, Came: test.came, Delta: 40}
