@@ -1,51 +1,37 @@
 package modeltest_test
 
 import (
+	"net/http"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 )
 
-// model is what all accounts of a file share. It changes only while no client
-// is at work.
-type model struct {
+// world is what all accounts of a file share.
+type world struct {
 	now    time.Time
-	quirks quirks
-}
-
-// quirks are those that the model knows, by their names on the wire.
-type quirks struct {
-	Idempotency         string `json:"idempotency,omitempty"`
-	CardsPerPage        int    `json:"cards_per_page,omitempty"`
-	CardsTotal          string `json:"cards_total,omitempty"`
-	WithdrawAmount      string `json:"withdraw_amount,omitempty"`
-	TransactionsPerPage string `json:"transactions_per_page,omitempty"`
-	RepeatedState       string `json:"repeated_state,omitempty"`
-	TerminatedStatus    int    `json:"terminated_status,omitempty"`
-	FrozenMoney         string `json:"frozen_money,omitempty"`
-	Amounts             string `json:"amounts,omitempty"`
-}
-
-// notation is that of the amounts in a response. The control calls' is always
-// the same.
-func (m *model) notation(path string) string {
-	if strings.HasPrefix(path, control) {
-		return "decimals"
-	}
-	return m.quirks.Amounts
+	quirks object
+	see    func(what string) // counts what has come about
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// account is a customer as it should be. In a shared account the lock guards
-// everything but the cards, which belong to one client each.
-type account struct {
-	key    string
-	shared bool
-	seen   *coverage
+// usualQuirks are how the service behaves unless told otherwise.
+func usualQuirks() object {
+	return object{
+		"idempotency": "honoured", "cards_per_page": 100, "cards_total": "present", "withdraw_amount": "honoured",
+		"transactions_per_page": "honoured", "repeated_state": "ok", "terminated_status": 400, "frozen_money": "allowed", "amounts": "decimals",
+		// The model leaves these alone.
+		"error_body": "json", "retry_after": "seconds", "wallet_fields": list{"wallet_a_pay", "wallet_b_pay"},
+		"balance": "less_holds", "card_values": "as_asked", "cards_hidden_seconds": 0,
+		"transaction_period": "days", "transaction_signs": "unsigned", "challenge_status": "honoured",
+		"wallet_decimals": 2, "timestamps": "utc", "empty_metadata": "object", "exp_year_digits": 4,
+	}
+}
 
-	mu                                              sync.Mutex
+// account is a customer as it should be.
+type account struct {
+	*world
+
 	wallet, holds, merchants, fees, deposited, loss cents
 	cards                                           []*card        // in the order of issue
 	transactions                                    []*transaction // in the order of recording
@@ -56,117 +42,104 @@ type account struct {
 	addresses                                       list     // as first seen
 }
 
-// nobody owns what all clients of a shared account use.
-const nobody = -1
-
 type card struct {
-	owner                 int
-	id, bin, last4, label string
-	status                string
-	balance, limit        cents
-	categories            list
-	freezeAt              any // cents or nil
-	metadata              object
-	created, expires      string
-	details               object // as first seen
-	authorizations        []*transaction
-	settlements           []*transaction
-	challenges            []*challenge
+	id, last4      *chosen
+	bin, label     string
+	status         string
+	balance, limit cents
+	categories     list
+	freezeAt       any // cents or nil
+	metadata       object
+	created        string
+	expires        time.Time
+	pan, cvv       *chosen
+	spentOn        map[string]cents // by month, what its authorizations come to
 }
 
 // transaction is any of the four types.
 type transaction struct {
 	card        *card
-	id, kind    string
+	id          *chosen
+	kind        string
 	amount, fee cents
 	merchant    object
 	created     string
-	settlement  *transaction // of an authorization
-	refunded    cents        // of a settlement
+	settled     bool  // of an authorization
+	refunded    cents // of a settlement
 }
 
 type challenge struct {
 	card    *card
-	id, otp string
+	id, otp *chosen
 	amount  cents
 	status  string
 	expires time.Time
 }
 
 type deposit struct {
-	owner              int
-	id, currency       string
-	amount             cents
-	status, created    string
-	network, addressed any
+	id               *chosen
+	currency         string
+	amount           cents
+	status, created  string
+	network, address any
 }
 
 type hook struct {
-	id, secret, path string
-	events           list
-	expected         []event // what it should be told, in order
+	id, secret *chosen
+	path       string
+	events     list
+	expected   []event // what it should be told, in order
 }
 
 type event struct {
-	owner         int
 	kind, created string
 	data          object
-	notation      string
+	notation      any
 }
 
-// outcome is how a call should end.
-type outcome struct {
+// response is how a call should end.
+type response struct {
 	status int
-	code   string // of a refusal
-	body   any    // of a success
-	// commit is what a success does to the model. It is called once, with the
-	// response, which tells the values that only the service can choose.
-	commit func(got object)
+	body   any
 }
 
-func refused(code string) outcome { return outcome{status: 400, code: code} }
+func refused(status int, code string) response {
+	return response{status, object{"error": code, "message": &chosen{}}}
+}
 
-func found(body any) outcome { return outcome{status: 200, body: body} }
+func invalid() response           { return refused(http.StatusBadRequest, "invalid_request") }
+func unknown() response           { return refused(http.StatusNotFound, "not_found") }
+func found(body any) response     { return response{http.StatusOK, body} }
+func created(body any) response   { return response{http.StatusCreated, body} }
+func (r response) succeeds() bool { return r.status < http.StatusBadRequest }
 
 // emit tells an event to the endpoints that want it.
-func (a *account) emit(m *model, owner int, kind string, data object) {
+func (a *account) emit(kind string, data object) {
+	a.see(kind)
 	for _, h := range a.hooks {
 		if slices.Contains(h.events, any("*")) || slices.Contains(h.events, any(kind)) {
-			h.expected = append(h.expected, event{owner, kind, stamp(m.now), data, m.quirks.Amounts})
+			h.expected = append(h.expected, event{kind, stamp(a.now), data, a.quirks["amounts"]})
 		}
 	}
 }
 
-// held is what a card holds, unless everybody may be changing it.
-func (c *card) held() any {
-	if c.owner == nobody {
-		return anything{}
-	}
-	return c.balance
-}
-
 func (c *card) item() object {
 	return object{
-		"id": c.id, "bin_id": c.bin, "network": networkOf(c.bin), "last4": c.last4, "status": c.status,
-		"balance": c.held(), "spending_limit": c.limit, "label": c.label,
+		"id": c.id, "bin_id": c.bin, "network": catalogue()[c.bin].network, "last4": c.last4, "status": c.status,
+		"balance": c.balance, "spending_limit": c.limit, "label": c.label,
 	}
 }
 
-func (c *card) summary() object {
-	o := c.item()
-	o["created_at"] = c.created
-	return o
-}
+func (c *card) summary() object { return with(c.item(), "created_at", c.created) }
 
 func (c *card) full() object {
 	o := c.summary()
-	o["allowed_categories"], o["auto_freeze_at"], o["metadata"], o["expires_at"] = c.categories, c.freezeAt, c.metadata, c.expires
+	o["allowed_categories"], o["auto_freeze_at"], o["metadata"] = c.categories, c.freezeAt, c.metadata
+	o["expires_at"] = c.expires.Format(time.DateOnly)
 	return o
 }
 
-func (c *card) state() object {
-	return object{"id": c.id, "status": c.status, "balance": c.held()}
-}
+func (c *card) state() object { return object{"id": c.id, "status": c.status, "balance": c.balance} }
 
 func (t *transaction) view() object {
 	return object{
@@ -183,16 +156,85 @@ func (ch *challenge) statusAt(now time.Time) string {
 	return ch.status
 }
 
-func (ch *challenge) view(now time.Time) object {
+func (a *account) showChallenge(ch *challenge) object {
 	return object{
 		"id": ch.id, "card_id": ch.card.id, "merchant": "Big Ads", "amount": ch.amount, "otp": ch.otp,
-		"status": ch.statusAt(now), "expires_at": stamp(ch.expires),
+		"status": ch.statusAt(a.now), "expires_at": stamp(ch.expires),
 	}
 }
 
 func (d *deposit) view() object {
 	return object{
-		"id": d.id, "currency": d.currency, "network": d.network, "address": d.addressed,
+		"id": d.id, "currency": d.currency, "network": d.network, "address": d.address,
 		"amount": d.amount, "status": d.status, "created_at": d.created,
 	}
+}
+
+// filter is a query of a list; what is empty is left out. from and to are
+// timestamps of one width, or dates.
+type filter struct {
+	status, bin          string // of cards
+	card, kind, from, to string // of transactions
+	number, size         int
+}
+
+func (a *account) listCards(f filter) response {
+	all := backward(a.cards, func(c *card) bool {
+		return (f.status == "" || c.status == f.status) && (f.bin == "" || c.bin == f.bin)
+	})
+	size := min(f.size, a.quirks["cards_per_page"].(int))
+	o := object{"data": page(all, f.number, size, (*card).item), "page": f.number, "per_page": size}
+	if a.quirks["cards_total"] == "present" {
+		o["total"] = len(all)
+	}
+	return found(o)
+}
+
+func (a *account) listTransactions(f filter) response {
+	if len(f.to) == len(time.DateOnly) {
+		f.to += "T23:59:59.999Z"
+	}
+	all := backward(a.transactions, func(t *transaction) bool {
+		return (f.card == "" || t.card.id.text == f.card) && (f.kind == "" || t.kind == f.kind) &&
+			t.created >= f.from && (f.to == "" || t.created <= f.to)
+	})
+	if a.quirks["transactions_per_page"] == "ignored" {
+		f.size = 25
+	}
+	return found(object{"data": page(all, f.number, f.size, (*transaction).view), "page": f.number})
+}
+
+func (a *account) listChallenges(status string) response {
+	all := backward(a.challenges, func(ch *challenge) bool { return ch.statusAt(a.now) == status })
+	return found(object{"data": page(all, 1, len(all), a.showChallenge)})
+}
+
+func (a *account) balance() response {
+	var pending, onCards cents
+	active := 0
+	for _, d := range a.deposits {
+		if d.status == "pending" {
+			pending += d.amount
+		}
+	}
+	for _, c := range a.cards {
+		onCards += c.balance
+		if c.status == "active" {
+			active++
+		}
+	}
+	return found(object{
+		"balance": a.wallet, "currency": "USDT", "pending_deposits": pending, "cards_active": active, "cards_total_balance": onCards,
+	})
+}
+
+// ledger returns every ledger account by its name.
+func (a *account) ledger() object {
+	ledger := object{
+		"wallet": a.wallet, "holds": a.holds, "fees": a.fees, "merchants": a.merchants, "deposits": a.deposited, "loss": a.loss,
+	}
+	for _, c := range a.cards {
+		ledger[c.id.text] = c.balance
+	}
+	return ledger
 }

@@ -1,82 +1,68 @@
 package modeltest_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
 
-// pick draws a random move; not every one is possible at any time.
-func (p *client) pick() (step, bool) {
-	type move struct {
+// move makes a random move; not every one is possible at any time.
+func (p *player) move() {
+	type kind struct {
 		weight int
-		make   func() (step, bool)
+		make   func() bool
 	}
-	moves := []move{
-		{6, p.issue},
-		{12, p.fund},
-		{10, p.withdraw},
-		{4, p.freeze},
-		{7, p.unfreeze},
-		{2, p.terminate},
-		{4, p.summary},
-		{2, p.details},
-		{24, p.authorize},
-		{14, p.settle},
-		{9, p.refund},
-		{4, p.challenge},
-		{4, p.complete},
-		{3, p.detect},
-		{3, p.confirm},
-		{3, p.listCards},
-		{5, p.listTransactions},
-		{3, p.listChallenges},
-		{2, p.readWallet},
-		{1, p.readAddress},
-		{1, p.readBINs},
+	kinds := []kind{
+		{8, p.repeat},
+		{6, p.orderCard},
+		{22, p.moveMoney},
+		{19, p.changeCard},
+		{2, p.readDetails},
+		{24, p.buy},
+		{14, p.settleSome},
+		{9, p.refundSome},
+		{8, p.challengeCard},
+		{6, p.depositMoney},
+		{11, p.readList},
+		{5, p.readRest},
 		{2, p.subscribe},
-		{1, p.readClock},
-		{1, p.readConditions},
-		{1, p.readRequests},
+		{1, p.redeliver},
 		{1, p.forgetRequests},
+		{1, p.faultNobody},
 		{1, p.openAccount},
-		{1, p.unknown},
+		{1, p.askForNothing},
 	}
-	total := 0
-	for _, m := range moves {
-		total += m.weight
-	}
-	n := p.rng.IntN(total)
-	for _, m := range moves {
-		if n -= m.weight; n < 0 {
-			return m.make()
+	for {
+		n := p.rng.IntN(141)
+		for _, k := range kinds {
+			if n -= k.weight; n < 0 {
+				if k.make() {
+					return
+				}
+				break
+			}
 		}
 	}
-	panic("unreachable")
 }
 
-// oneOf draws an element.
-func oneOf[T any](p *client, all ...T) T { return all[p.rng.IntN(len(all))] }
-
-// onCard draws one of the client's cards, sometimes everybody's.
-func (p *client) onCard(commonToo bool) (*card, bool) {
-	if commonToo && p.common != nil && p.rng.IntN(4) == 0 {
-		return p.common, true
-	}
+// anyCard draws a card.
+func (p *player) anyCard() (*card, bool) {
 	if len(p.cards) == 0 {
 		return nil, false
 	}
-	c := oneOf(p, p.cards...)
+	c := oneOf(p.fixture, p.cards...)
 	if c.status != "active" && p.rng.IntN(2) == 0 {
-		c = oneOf(p, p.cards...) // on most cards, more can be done
+		c = oneOf(p.fixture, p.cards...) // on most cards, more can be done
 	}
 	return c, true
 }
 
 // amount draws an amount near to what would be too much.
-func (p *client) amount(limit cents) cents {
+func (p *player) amount(limit cents) cents {
 	switch p.rng.IntN(8) {
 	case 0:
 		return max(1, limit)
@@ -88,201 +74,349 @@ func (p *client) amount(limit cents) cents {
 	return cents(1 + p.rng.Int64N(60_00))
 }
 
-// wrong draws an amount that is refused whatever the state.
-func (p *client) wrong() (text string, drawn bool) {
-	if p.rng.IntN(15) > 0 {
-		return "", false
-	}
-	return oneOf(p, "0", "-1", "0.001", `"5"`, "1e400", "null", "[]", "{}"), true
+// aboveThreshold is how much a card may lose before it freezes.
+func (c *card) aboveThreshold() cents {
+	threshold, _ := c.freezeAt.(cents)
+	return c.balance - threshold
 }
 
-func (p *client) issue() (step, bool) {
-	o := p.randomOrder()
-	if p.rng.IntN(8) == 0 {
-		o = p.spoil(o)
+func (p *player) orderCard() bool {
+	if len(p.cards) > 40 {
+		return false
 	}
-	return p.place(o), len(p.cards) < 12
-}
-
-func (p *client) place(o order) step {
-	return step{
-		method: http.MethodPost, path: api + "/cards", body: o.json(),
-		want: func() outcome {
-			made := p.account.issue(p.model, p.id, o)
-			commit := made.commit
-			if commit != nil {
-				made.commit = func(got object) {
-					commit(got)
-					p.cards = append(p.cards, p.account.cards[len(p.account.cards)-1])
-				}
-			}
-			return made
-		},
+	c := &card{
+		bin:     oneOf(p.fixture, "bin_ads_visa_us", "bin_ads_mastercard_eu", "bin_software_mastercard_us", "bin_general_visa_eu"),
+		balance: cents(50_00 + p.rng.Int64N(150_00)), categories: list{}, metadata: object{},
 	}
-}
-
-func (p *client) randomOrder() order {
-	o := order{
-		bin:  oneOf(p, "bin_ads_visa_us", "bin_ads_mastercard_eu", "bin_software_mastercard_us", "bin_general_visa_eu"),
-		load: cents(50_00 + p.rng.Int64N(150_00)), categories: list{}, metadata: object{},
+	body := object{"bin_id": c.bin, "amount": c.balance}
+	if p.rng.IntN(2) == 0 {
+		c.label = fmt.Sprintf("Käufe %d", p.calls)
+		body["label"] = c.label
+	}
+	if p.rng.IntN(3) == 0 {
+		c.limit = cents(1 + p.rng.Int64N(200_00))
+		body["spending_limit"] = c.limit
+	}
+	if p.rng.IntN(3) == 0 {
+		c.categories = list{"advertising", "software", "food"}[:1+p.rng.IntN(3)]
+		body["allowed_categories"] = append(slices.Clip(c.categories), c.categories[0])
 	}
 	if p.rng.IntN(2) == 0 {
-		o.label = fmt.Sprintf("Käufe %d-%d", p.id, p.calls)
+		c.freezeAt = cents(p.rng.Int64N(80_00))
+		body["auto_freeze_at"] = c.freezeAt
 	}
 	if p.rng.IntN(3) == 0 {
-		o.limit = cents(1 + p.rng.Int64N(200_00))
+		c.metadata = object{"team": "ads", "n": json.Number("7.50"), "on": true}
+		body["metadata"] = c.metadata
 	}
-	if p.rng.IntN(3) == 0 {
-		o.categories = list{"advertising", "software", "food"}[:1+p.rng.IntN(3)]
-	}
-	if p.rng.IntN(2) == 0 {
-		o.freezeAt = cents(p.rng.Int64N(80_00))
-	}
-	if p.rng.IntN(3) == 0 {
-		o.metadata = object{"team": "ads", "n": json.Number("7.50"), "on": true}
-	}
-	return o
-}
-
-// spoil makes an order one that is refused.
-func (p *client) spoil(o order) order {
-	o.flaw = "invalid_request"
-	switch p.rng.IntN(4) {
+	refusal := invalid()
+	switch p.rng.IntN(32) {
 	case 0:
-		o.load = 49_99
+		body["amount"] = cents(49_99)
 	case 1:
-		o.bin, o.flaw = "bin_x", "bin_not_found"
+		body["bin_id"], refusal = "bin_x", refused(http.StatusBadRequest, "bin_not_found")
 	case 2:
-		o.limit = 50_000_01
+		body["spending_limit"] = catalogue()[c.bin].maximum + 1
 	case 3:
-		o.label = strings.Repeat("ü", 65)
+		body["label"] = strings.Repeat("ü", 65)
+	default:
+		refusal = p.issue(c)
 	}
-	return o
+	p.call(http.MethodPost, api+"/cards", body, refusal)
+	return true
 }
 
-func (o order) json() string {
-	fields := object{"bin_id": o.bin, "amount": json.Number(o.load.String())}
-	if o.label != "" {
-		fields["label"] = o.label
+// moveMoney funds a card or withdraws from it.
+func (p *player) moveMoney() bool {
+	c, drawn := p.anyCard()
+	if !drawn {
+		return false
 	}
-	if o.limit != 0 {
-		fields["spending_limit"] = json.Number(o.limit.String())
+	call, amount, want := "fund", p.amount(oneOf(p.fixture, 30_00, 30_00, 30_00, p.wallet)), p.fund
+	if p.rng.IntN(2) == 0 {
+		call, amount, want = "withdraw", p.amount(oneOf(p.fixture, c.balance, c.aboveThreshold())), p.withdraw
 	}
-	if len(o.categories) > 0 {
-		fields["allowed_categories"] = append(slices.Clip(o.categories), o.categories[0])
-	}
-	if threshold, set := o.freezeAt.(cents); set {
-		fields["auto_freeze_at"] = json.Number(threshold.String())
-	}
-	if len(o.metadata) > 0 {
-		fields["metadata"] = o.metadata
-	}
-	return mustJSON(fields)
-}
-
-// money makes a fund or a withdrawal.
-func money(c *card, call string, amount cents, want func() outcome) step {
-	return step{
-		method: http.MethodPost, path: api + "/cards/" + c.id + "/" + call, body: `{"amount":` + amount.String() + `}`,
-		want: want, faults: c.faults(),
-	}
-}
-
-// faults are not set for a card that everybody uses.
-func (c *card) faults() odds {
-	if c.owner == nobody {
-		return never
-	}
-	return sometimes
-}
-
-// wrongMoney makes one of what is no amount.
-func wrongMoney(c *card, call, text string) step {
-	s := money(c, call, 0, func() outcome { return refused("invalid_request") })
-	s.body, s.faults = `{"amount":`+text+`}`, never
-	return s
-}
-
-func (p *client) fund() (step, bool) {
-	c, found := p.onCard(true)
-	if !found {
-		return step{}, false
-	}
-	if text, drawn := p.wrong(); drawn {
-		return wrongMoney(c, "fund", text), true
-	}
-	amount := p.amount(30_00)
-	if p.rng.IntN(15) == 0 {
+	path, everything := api+"/cards/"+c.id.text+"/"+call, call == "withdraw" && p.rng.IntN(5) == 0
+	switch {
+	case p.rng.IntN(15) == 0 && p.quirks["withdraw_amount"] != "ignored":
+		wrong := oneOf(p.fixture, "0", "-1", "0.001", `"5"`, "1e400", "null", "[]", "{}")
+		p.call(http.MethodPost, path, `{"amount":`+wrong+`}`, invalid())
+		return true
+	case everything:
+		p.call(http.MethodPost, path, nil, want(c, 0))
+		return true
+	case call == "fund" && p.rng.IntN(15) == 0:
 		amount = 999_999_999_999_99
 	}
-	return money(c, "fund", amount, func() outcome { return p.account.fund(p.model, c, amount) }), true
+	p.call(http.MethodPost, path, object{"amount": amount}, want(c, amount))
+	return true
 }
 
-func (p *client) withdraw() (step, bool) {
-	all := p.model.quirks.WithdrawAmount == "ignored"
-	c, found := p.onCard(!all)
-	if !found {
-		return step{}, false
+// changeCard changes a card's state, or looks at it.
+func (p *player) changeCard() bool {
+	c, drawn := p.anyCard()
+	if !drawn {
+		return false
 	}
-	if text, drawn := p.wrong(); drawn && !all {
-		return wrongMoney(c, "withdraw", text), true
+	path := api + "/cards/" + c.id.text
+	switch n := p.rng.IntN(19); {
+	case n < 4:
+		p.call(http.MethodPost, path+"/freeze", nil, p.switchTo(c, "frozen"))
+	case n < 12:
+		p.call(http.MethodPost, path+"/unfreeze", nil, p.switchTo(c, "active"))
+	case n < 14:
+		p.call(http.MethodDelete, path, nil, p.terminate(c))
+	default:
+		p.call(http.MethodGet, path, nil, found(c.summary()))
 	}
-	if c.owner != nobody && p.rng.IntN(5) == 0 {
-		s := money(c, "withdraw", 0, func() outcome { return p.account.withdraw(p.model, c, 0, true) })
-		s.body = ""
-		return s, true
+	return true
+}
+
+// readDetails reads what is the same each time, and agrees with the card.
+func (p *player) readDetails() bool {
+	c, drawn := p.anyCard()
+	if !drawn {
+		return false
 	}
-	amount := cents(1 + p.rng.Int64N(9))
-	if c.owner != nobody {
-		amount = p.amount(oneOf(p, c.balance, c.aboveThreshold()))
+	want, unusable := p.unusable(c)
+	if !unusable {
+		want = found(object{"id": c.id, "pan": c.pan, "cvv": c.cvv, "exp_month": int(c.expires.Month()), "exp_year": c.expires.Year()})
 	}
-	return money(c, "withdraw", amount, func() outcome { return p.account.withdraw(p.model, c, amount, false) }), true
-}
-
-// change makes a call without a body on one of the client's cards.
-func (p *client) change(method, call string, want func(*card) outcome) (step, bool) {
-	c, found := p.onCard(false)
-	if !found {
-		return step{}, false
+	p.call(http.MethodGet, api+"/cards/"+c.id.text+"/details", nil, want)
+	if !unusable && !strings.HasSuffix(c.pan.text, c.last4.text) {
+		p.fail("the number of a card does not end in %s", c.last4)
 	}
-	return step{method: method, path: api + "/cards/" + c.id + call, want: func() outcome { return want(c) }, faults: sometimes}, true
+	return true
 }
 
-func (p *client) freeze() (step, bool) {
-	return p.change(http.MethodPost, "/freeze", func(c *card) outcome { return p.account.switchTo(p.model, c, "frozen") })
+// outside makes a control call.
+func (p *player) outside(call string, body object, want response) bool {
+	p.call(http.MethodPost, control+"/"+call, body, want)
+	return true
 }
 
-func (p *client) unfreeze() (step, bool) {
-	return p.change(http.MethodPost, "/unfreeze", func(c *card) outcome { return p.account.switchTo(p.model, c, "active") })
+// withFee draws a fee, mostly none.
+func (p *player) withFee(body object) cents {
+	if p.rng.IntN(6) > 0 {
+		return 0
+	}
+	fee := cents(1 + p.rng.Int64N(3_00))
+	body["fee"] = fee
+	return fee
 }
 
-func (p *client) terminate() (step, bool) {
-	return p.change(http.MethodDelete, "", func(c *card) outcome { return p.account.terminate(p.model, c) })
+func (p *player) buy() bool {
+	c, drawn := p.anyCard()
+	if !drawn {
+		return false
+	}
+	mcc := oneOf(p.fixture, "7311", "7311", "7311", "5734", "3001", "5311", "5812", "0742")
+	amount := p.amount(oneOf(p.fixture, c.balance, c.limit-c.spentOn[p.month()], c.aboveThreshold()))
+	body := object{"card_id": c.id, "amount": amount, "merchant": object{"name": "Big Ads", "mcc": mcc}}
+	fee := p.withFee(body)
+	return p.outside("authorizations", body, p.authorize(c, amount, fee, mcc))
 }
 
-func (p *client) summary() (step, bool) {
-	return p.change(http.MethodGet, "", func(c *card) outcome { return found(c.summary()) })
+// earlier draws a transaction, mostly of the type that is asked for.
+func (p *player) earlier(kind string) (*transaction, bool) {
+	fitting := backward(p.transactions, func(t *transaction) bool { return t.kind == kind && !t.settled && t.refunded < t.amount })
+	if len(fitting) == 0 || p.rng.IntN(8) == 0 {
+		fitting = p.transactions
+	}
+	if len(fitting) == 0 {
+		return nil, false
+	}
+	return oneOf(p.fixture, fitting...), true
 }
 
-// details are the same each time.
-func (p *client) details() (step, bool) {
-	return p.change(http.MethodGet, "/details", func(c *card) outcome {
-		if o, unusable := c.unusable(p.model); unusable {
-			return o
+func (p *player) settleSome() bool {
+	of, drawn := p.earlier("authorization")
+	if !drawn {
+		return false
+	}
+	amount := oneOf(p.fixture, 0, of.amount, 1+cents(p.rng.Int64N(int64(of.amount))), of.amount+cents(p.rng.Int64N(2_00)))
+	switch p.rng.IntN(20) {
+	case 0, 1:
+		amount = of.amount + p.amount(of.card.balance)
+	case 2, 3:
+		if p.wallet < firstWallet/2 {
+			amount = of.amount + of.card.balance + p.wallet + cents(p.rng.Int64N(50_00)) // mostly a loss
 		}
-		if c.details != nil {
-			return found(c.details)
+	}
+	return p.followUpOf(of, "settlements", amount, p.settle)
+}
+
+func (p *player) refundSome() bool {
+	of, drawn := p.earlier("settlement")
+	if !drawn {
+		return false
+	}
+	left := of.amount - of.refunded
+	amount := oneOf(p.fixture, 0, max(1, left), left+1, 1+cents(p.rng.Int64N(max(1, int64(left)))))
+	return p.followUpOf(of, "refunds", amount, p.refund)
+}
+
+func (p *player) followUpOf(of *transaction, call string, amount cents, want func(*transaction, cents, cents) response) bool {
+	body := object{"transaction_id": of.id}
+	if amount != 0 {
+		body["amount"] = amount
+	}
+	fee := p.withFee(body)
+	return p.outside(call, body, want(of, amount, fee))
+}
+
+// challengeCard begins a challenge or ends one.
+func (p *player) challengeCard() bool {
+	if len(p.challenges) > 0 && p.rng.IntN(2) == 0 {
+		ch, result := oneOf(p.fixture, p.challenges...), oneOf(p.fixture, "approved", "failed")
+		return p.outside("3ds-challenges/"+ch.id.text+"/complete", object{"outcome": result}, p.complete(ch, result))
+	}
+	c, drawn := p.anyCard()
+	if !drawn {
+		return false
+	}
+	amount := p.amount(10_00)
+	return p.outside("3ds-challenges", object{"card_id": c.id, "merchant": "Big Ads", "amount": amount}, p.challenge(c, amount))
+}
+
+// depositMoney sends money to the wallet, or confirms that it has arrived.
+func (p *player) depositMoney() bool {
+	if len(p.deposits) > 0 && p.rng.IntN(2) == 0 {
+		d := oneOf(p.fixture, p.deposits...)
+		p.call(http.MethodPost, control+"/deposits/"+d.id.text+"/confirm", nil, p.confirm(d))
+		return true
+	}
+	currency, amount := oneOf(p.fixture, "btc", "eth", "sol", "usdt", "bnb", "trx", "pol", "ltc", "avax", "arb"), p.amount(200_00)
+	return p.outside("deposits", object{"currency": currency, "amount": amount}, p.detect(currency, amount))
+}
+
+// readList reads a page of a list, filtered or not.
+func (p *player) readList() bool {
+	f, query := filter{number: 1, size: 25}, url.Values{}
+	set := func(name, value string) string {
+		if value != "" {
+			query.Set(name, value)
 		}
-		o := found(object{"id": c.id, "pan": like("0"), "cvv": anything{}, "exp_month": anything{}, "exp_year": anything{}})
-		o.commit = func(got object) {
-			c.details = got
-			year, month, _ := strings.Cut(c.expires[:len("2006-01")], "-")
-			expiry := list{json.Number(year), json.Number(strings.TrimPrefix(month, "0"))}
-			pan, _ := got["pan"].(string)
-			if !strings.HasSuffix(pan, c.last4) || !slices.Equal(expiry, list{got["exp_year"], got["exp_month"]}) {
-				p.fail("the details do not agree with the card")
-			}
-		}
-		return o
-	})
+		return value
+	}
+	if p.rng.IntN(3) == 0 {
+		status := cmp.Or(set("status", oneOf(p.fixture, "", "pending", "approved", "failed", "expired")), "pending")
+		p.call(http.MethodGet, api+"/3ds?"+query.Encode(), nil, p.listChallenges(status))
+		return true
+	}
+	if p.rng.IntN(2) == 0 {
+		f.size = 1 + p.rng.IntN(100)
+		set("per_page", fmt.Sprint(f.size))
+	}
+	if p.rng.IntN(2) == 0 {
+		f.number = 1 + p.rng.IntN(max(len(p.cards), len(p.transactions))/f.size+2)
+		set("page", fmt.Sprint(f.number))
+	}
+	if p.rng.IntN(2) == 0 {
+		f.status = set("status", oneOf(p.fixture, "", "", "active", "frozen", "terminated"))
+		f.bin = set("bin_id", oneOf(p.fixture, "", "", "bin_ads_visa_us", "bin_x"))
+		p.call(http.MethodGet, api+"/cards?"+query.Encode(), nil, p.listCards(f))
+		return true
+	}
+	f.kind = set("type", oneOf(p.fixture, "", "", "authorization", "settlement", "refund", "decline"))
+	if c, drawn := p.anyCard(); drawn && p.rng.IntN(2) == 0 {
+		f.card = set("card_id", c.id.text)
+	}
+	if all := p.transactions; len(all) > 0 && p.rng.IntN(3) == 0 {
+		first, last, width := p.rng.IntN(len(all)), p.rng.IntN(len(all)), oneOf(p.fixture, len("2006-01-02"), len(all[0].created))
+		f.from = set("from", all[min(first, last)].created[:width])
+		f.to = set("to", all[max(first, last)].created[:width])
+	}
+	p.call(http.MethodGet, api+"/transactions?"+query.Encode(), nil, p.listTransactions(f))
+	return true
+}
+
+// readRest reads what hardly changes.
+func (p *player) readRest() bool {
+	switch p.rng.IntN(5) {
+	case 0:
+		p.call(http.MethodGet, api+"/wallet/balance", nil, p.balance())
+	case 1:
+		address, _ := oneOf(p.fixture, p.addresses...).(object)
+		currency, _ := address["currency"].(string)
+		p.call(http.MethodGet, api+"/wallet/deposit-address?currency="+currency, nil, found(object{"data": list{address}}))
+	case 2:
+		p.call(http.MethodGet, control+"/clock", nil, found(object{"now": stamp(p.now)}))
+	case 3:
+		p.call(http.MethodGet, control+"/quirks", nil, found(p.quirks))
+	case 4:
+		p.call(http.MethodGet, control+"/limits", nil, found(noLimits()))
+	}
+	return true
+}
+
+func (p *player) subscribe() bool {
+	if len(p.hooks) > 3 {
+		return false
+	}
+	h := &hook{id: &chosen{prefix: "wh_"}, secret: &chosen{prefix: "whsec_"}, path: fmt.Sprint("/", p.calls)}
+	h.events = oneOf(p.fixture, list{"*"}, list{"*"}, list{"transaction.authorized", "transaction.declined", "card.frozen"},
+		list{"card.created", "deposit.confirmed", "3ds.challenge"})
+	body := object{"url": p.receiver.URL + h.path, "events": h.events}
+	p.call(http.MethodPost, api+"/webhooks", body, created(with(with(with(body, "id", h.id), "secret", h.secret), "created_at", stamp(p.now))))
+	p.hooks = append(p.hooks, h)
+	return true
+}
+
+// redeliver asks for an event once more, whether it has arrived or not.
+func (p *player) redeliver() bool {
+	all := p.deliveries()
+	if len(all) == 0 {
+		return false
+	}
+	d := oneOf(p.fixture, all...)
+	want := with(with(with(d, "state", "pending"), "next_try_at", stamp(p.now)), "tries", anything{})
+	p.call(http.MethodPost, fmt.Sprintf("%s/deliveries/%s/redeliver", control, d["id"]), nil, found(want))
+	return true
+}
+
+func (p *player) forgetRequests() bool {
+	p.call(http.MethodDelete, control+"/requests", nil, found(object{"data": list{}}))
+	p.requests = nil
+	return true
+}
+
+// faultNobody sets a fault for nobody, and takes it back.
+func (p *player) faultNobody() bool {
+	order := object{"method": "GET", "path": "/cards/nobody", "times": 0, "when": "before", "delay_ms": 5, "then": "pass"}
+	shown := with(order, "id", anything{})
+	p.call(http.MethodPost, control+"/faults", order, created(shown))
+	p.call(http.MethodGet, control+"/faults", nil, found(object{"data": list{shown}}))
+	p.call(http.MethodDelete, control+"/faults", nil, found(object{"data": list{}}))
+	return true
+}
+
+// openAccount adds an account that nobody will use again.
+func (p *player) openAccount() bool {
+	state, key := oneOf(p.fixture, "ready", "email_unconfirmed", "no_deposit", "api_not_enabled"), &chosen{prefix: "sk_live_sandbox_"}
+	p.outside("accounts", object{"state": state, "initial_balance": 5}, created(object{"account_id": &chosen{prefix: "acct_"}, "api_key": key}))
+	want := found(object{"data": list{}, "page": 1})
+	switch state {
+	case "email_unconfirmed", "no_deposit":
+		want = refused(http.StatusForbidden, "onboarding_incomplete")
+	case "api_not_enabled":
+		want = refused(http.StatusForbidden, state)
+	}
+	p.judge(p.caller.As(key.text).Send(p.t.Context(), http.MethodGet, api+"/transactions", nil), api, want)
+	return true
+}
+
+// askForNothing asks for something that this account does not have.
+func (p *player) askForNothing() bool {
+	switch p.rng.IntN(4) {
+	case 0:
+		p.call(http.MethodGet, api+"/cards/card_x", nil, unknown())
+	case 1:
+		p.outside("settlements", object{"transaction_id": "txn_x"}, unknown())
+	case 2:
+		p.outside("deliveries/dlv_x/redeliver", object{}, unknown())
+	case 3:
+		p.outside("authorizations", object{"card_id": "card_x", "amount": 1, "merchant": object{"name": "Big Ads", "mcc": "7311"}}, unknown())
+	}
+	return true
 }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // cents is the model's own idea of money.
@@ -21,8 +19,10 @@ func (c cents) String() string {
 	return fmt.Sprintf("%s%d.%02d", sign, n/100, n%100)
 }
 
+func (c cents) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }
+
 // in returns the amount as a JSON decoder finds it in a notation.
-func (c cents) in(notation string) any {
+func (c cents) in(notation any) any {
 	switch notation {
 	case "strings":
 		return c.String()
@@ -33,103 +33,97 @@ func (c cents) in(notation string) any {
 }
 
 // object and list are JSON that a response is expected to be. Beside decoded
-// values they hold cents, ints, and the wildcards below.
+// values they hold cents, ints, and the two types below.
 type (
 	object = map[string]any
 	list   = []any
 )
 
 type (
-	// anything is a value that the model cannot know.
+	// anything is a value that the model does not care for.
 	anything struct{}
-	// like is a text of which only the beginning is known.
-	like string
+	// chosen is a text that the service chooses, of which only the beginning is
+	// known. It is remembered when it is first seen, and stays.
+	chosen struct{ prefix, text string }
 )
 
-// compare returns what is different between an expectation and a decoded value.
-func compare(path string, want, got any, notation string) []string {
-	differs := func() []string { return []string{fmt.Sprintf("%s is %v, want %v", path, got, want)} }
+func (c *chosen) String() string               { return c.text }
+func (c *chosen) MarshalText() ([]byte, error) { return []byte(c.text), nil }
+
+func (c *chosen) is(got any) bool {
+	text, _ := got.(string)
+	if c.text == "" && strings.HasPrefix(text, c.prefix) && len(text) > len(c.prefix) {
+		c.text = text
+	}
+	return text != "" && text == c.text
+}
+
+// difference tells what differs first between an expectation and a decoded value.
+func difference(at string, want, got any, notation any) string {
+	same := false
 	switch want := want.(type) {
 	case anything:
-		return nil
-	case like:
-		if text, ok := got.(string); ok && strings.HasPrefix(text, string(want)) && len(text) > len(want) {
-			return nil
-		}
-		return differs()
+		same = true
+	case *chosen:
+		same = want.is(got)
 	case cents:
-		if got == want.in(notation) {
-			return nil
-		}
-		return differs()
+		same = got == want.in(notation)
 	case int:
-		if got == json.Number(fmt.Sprint(want)) {
-			return nil
-		}
-		return differs()
+		same = got == json.Number(fmt.Sprint(want))
 	case list:
-		return compareLists(path, want, got, notation)
+		have, isList := got.(list)
+		if !isList || len(have) != len(want) {
+			break
+		}
+		for i := range want {
+			if d := difference(fmt.Sprintf("%s[%d]", at, i), want[i], have[i], notation); d != "" {
+				return d
+			}
+		}
+		return ""
 	case object:
-		return compareObjects(path, want, got, notation)
+		have, _ := got.(object)
+		names := slices.Sorted(maps.Keys(want))
+		if !slices.Equal(names, slices.Sorted(maps.Keys(have))) {
+			break
+		}
+		for _, name := range names {
+			if d := difference(at+"."+name, want[name], have[name], notation); d != "" {
+				return d
+			}
+		}
+		return ""
+	default:
+		same = got == want
 	}
-	if got == want {
-		return nil
+	if same {
+		return ""
 	}
-	return differs()
+	return fmt.Sprintf("%s is %v, want %v", at, got, want)
 }
 
-func compareLists(path string, want list, got any, notation string) (differences []string) {
-	have, ok := got.(list)
-	if !ok || len(have) != len(want) {
-		return []string{fmt.Sprintf("%s has %d elements, want %d: %v, want %v", path, len(have), len(want), got, want)}
-	}
-	for i := range want {
-		differences = append(differences, compare(fmt.Sprintf("%s[%d]", path, i), want[i], have[i], notation)...)
-	}
-	return differences
-}
-
-func compareObjects(path string, want object, got any, notation string) (differences []string) {
-	have, ok := got.(object)
-	if !ok {
-		return []string{fmt.Sprintf("%s is %v, want an object", path, got)}
-	}
-	names := slices.Sorted(maps.Keys(want))
-	if fields := slices.Sorted(maps.Keys(have)); !slices.Equal(names, fields) {
-		return []string{fmt.Sprintf("%s has the fields %v, want %v", path, fields, names)}
-	}
-	for _, name := range names {
-		differences = append(differences, compare(path+"."+name, want[name], have[name], notation)...)
-	}
-	return differences
-}
-
-// judge returns what is different between a response and an outcome.
-func judge(r sandboxtest.Response, o outcome, notation string) []string {
-	switch {
-	case r.Err != nil:
-		return []string{r.Err.Error()}
-	case r.Body == nil:
-		return []string{fmt.Sprintf("answered %d with something that is not a JSON object: %q", r.Status, r.Raw)}
-	case r.Status != o.status:
-		return []string{fmt.Sprintf("answered %d %s, want %d %s", r.Status, r.Raw, o.status, o.code)}
-	case o.code != "":
-		return compare("body", object{"error": o.code, "message": like("")}, r.Body, notation)
-	}
-	return compare("body", o.body, r.Body, notation)
-}
-
-// objects makes a list of what is expected of each element.
-func objects[T any](all []T, view func(T) object) list {
-	views := make(list, len(all))
-	for i, one := range all {
-		views[i] = view(one)
+// page cuts a page out of a list, each element as it is shown.
+func page[T any](all []T, number, size int, view func(T) object) list {
+	begin := min((number-1)*size, len(all))
+	views := list{}
+	for _, one := range all[begin:min(begin+size, len(all))] {
+		views = append(views, view(one))
 	}
 	return views
 }
 
-// page cuts a page out of a list.
-func page[T any](all []T, number, size int) []T {
-	begin := min((number-1)*size, len(all))
-	return all[begin:min(begin+size, len(all))]
+// backward returns those that pass, the last first.
+func backward[T any](all []T, passes func(T) bool) (some []T) {
+	for _, one := range slices.Backward(all) {
+		if passes(one) {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+func with(o object, name string, value any) object {
+	more := maps.Clone(o)
+	more[name] = value
+	return more
 }
