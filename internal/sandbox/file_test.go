@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"database/sql"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -165,8 +166,16 @@ func TestAProcessWithoutItsFileEnds(t *testing.T) {
 // changes are told after three seconds to come again.
 func TestAForeignLock(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	arrived, answer := make(chan bool), make(chan bool)
+	inbox := sandboxtest.NewReceiver(t, func(http.ResponseWriter, *http.Request) {
+		arrived <- true
+		<-answer
+	})
+	s := open(t, inbox.Trusted)
 	card := s.Issue("50")
+	hook := s.subscribe(inbox.URL, `"card.frozen","card.unfrozen"`).Text("id")
+	s.Freeze(card)
+	<-arrived
 	db, err := sql.Open("sqlite", s.path)
 	if err != nil {
 		t.Fatal(err)
@@ -176,6 +185,7 @@ func TestAForeignLock(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
+	close(answer) // which cannot be recorded yet
 	begun := time.Now()
 	for range 100 {
 		s.Get("/api/v1/cards/" + card).OK(200)
@@ -204,8 +214,15 @@ func TestAForeignLock(t *testing.T) {
 	if got := s.Get("/api/v1/cards/" + card).Text("balance"); got != "50.00" {
 		t.Errorf("the card holds %s", got)
 	}
-	if n := len(s.Get("/_sandbox/requests").Data()); n != 107 {
-		t.Errorf("%d requests, want 107", n)
+	if n := len(s.Get("/_sandbox/requests").Data()); n != 109 {
+		t.Errorf("%d requests, want 109", n)
+	}
+	s.Post("/cards/"+card+"/unfreeze", "").OK(200)
+	<-arrived
+	for _, d := range s.tried(hook, 1) {
+		if len(tries(d)) != 1 || d["state"] != "delivered" {
+			t.Errorf("a delivery is %v", d)
+		}
 	}
 }
 

@@ -184,6 +184,7 @@ func TestSeedRefuses(t *testing.T) {
 		"a fraction of a cent":         {"accounts: [{wallet: 0.001}]", "two decimals"},
 		"no integer":                   {"random_seed: -1", "random_seed must be an integer"},
 		"no time":                      {card + "at: yesterday}", "at must be a time"},
+		"the year 9001":                {"clock: 9001-01-01T00:00:00Z", "clock must be a time"},
 		"the future":                   {"clock: 2026-01-01T00:00:00Z\n" + card + "at: 2026-01-02T00:00:00Z}", "later than the world's clock"},
 		"bought before it was issued":  {card + "at: 2026-01-02T00:00:00Z, purchases: [{merchant: {name: A, mcc: \"7311\"}, amount: 4, at: 2026-01-01T00:00:00Z}]}", "before that of what it belongs to"},
 		"more than the wallet":         {"accounts:\n- wallet: 50\n  cards: [{bin_id: bin_ads_visa_us, amount: 50}]", "line 3: accounts[0].cards[0]: the wallet holds 50.00 USD"},
@@ -209,6 +210,8 @@ func TestSeedRefuses(t *testing.T) {
 	s.Post(seedPath, world).Refused(http.StatusBadRequest, "invalid_request", "in use already")
 	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
 	s.Post(seedPath, world).OK(http.StatusCreated)
+	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
+	s.Post(seedPath, "clock: 9000-12-31T00:00:00Z").OK(http.StatusCreated)
 }
 
 // A process begins a new file with a world, and says how the keys of its accounts are.

@@ -255,6 +255,13 @@ func TestSimulate(t *testing.T) {
 		s.Post("/_sandbox/simulate", `{"days":366,"purchases_per_day":500}`).Refused(400, "invalid_request", "5000")
 		other := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key")
 		s.As(other).Post("/_sandbox/simulate", `{"days":1}`).Refused(403, "first_account_only", "")
+		of := func(kind string) int { return strings.Count(b.get("/transactions?format=csv").text, ","+kind+",") }
+		settled, declined := of("settled"), of("declined")
+		more := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":12,"declines":20,"seed":3}`).OK(http.StatusCreated)
+		want := fmt.Sprint("24 ", of("settled")-settled, " ", of("declined")-declined)
+		if got := fmt.Sprint(more.Text("purchases"), " ", more.Text("settled"), " ", more.Text("declined")); got != want {
+			t.Errorf("made %s purchases, settled and declined ones; listed are %s", got, want)
+		}
 		s.Balanced()
 	}
 	if made[0] != made[1] {

@@ -1,0 +1,133 @@
+package sandbox_test
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// chosenText is what differs from one run to the next: numbers, and what the service makes up.
+var chosenText = regexp.MustCompile(`[0-9][0-9.]*|_[a-z0-9]{20,}|sandbox-[a-z]+-[0-9a-f]+`)
+
+// Whatever the file has lost, a call is answered as ever or with a 500, and an error
+// on the way is never passed over: each column is taken away in turn.
+func TestLostColumns(t *testing.T) {
+	t.Parallel()
+	s := start(t, stopped)
+	s.subscribe("https://127.0.0.1:1", `"*"`)
+	s.Post("/_sandbox/faults", `{"method":"GET","path":"/cards/nobody","then":"pass"}`).OK(http.StatusCreated)
+	funded, frozen, ended, other := s.Issue("100", `"auto_freeze_at":20,"metadata":{"a":"b"},"allowed_categories":["advertising"]`), s.Issue("60"), s.Issue("70"), s.Issue("80")
+	s.Freeze(frozen)
+	open, settled := s.authorized(funded, "5", `"fee":1`), s.settled(s.authorized(funded, "6"), "")
+	s.authorize(funded, "1000").OK(http.StatusCreated)
+	fill := strings.NewReplacer("FUNDED", funded, "FROZEN", frozen, "ENDED", ended, "OTHER", other, "OPEN", open, "SETTLED", settled,
+		"CHALLENGE", s.challenge(funded).Text("id"), "DEPOSIT", s.deposit("btc", "1").Text("id")).Replace
+	s.close()
+	sound, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	calls := strings.Split(fill(`GET /bins
+GET /cards?status=active
+GET /cards/FUNDED
+GET /cards/FUNDED/details
+GET /transactions?card_id=FUNDED&type=authorization
+GET /wallet/balance
+GET /wallet/deposit-address
+GET /3ds
+GET /_sandbox/clock
+GET /_sandbox/limits
+GET /_sandbox/quirks
+GET /_sandbox/faults
+GET /_sandbox/accounts
+GET /_sandbox/seed
+POST /cards {"bin_id":"bin_ads_visa_us","amount":50}
+POST /cards/FUNDED/fund {"amount":1}
+POST /cards/FUNDED/withdraw {"amount":1}
+POST /cards/FUNDED/freeze
+POST /cards/FROZEN/unfreeze
+POST /_sandbox/authorizations {"card_id":"OTHER","amount":1,"merchant":{"name":"Big Ads","mcc":"7311"}}
+POST /_sandbox/settlements {"transaction_id":"OPEN"}
+POST /_sandbox/refunds {"transaction_id":"SETTLED"}
+POST /_sandbox/3ds-challenges {"card_id":"FUNDED","merchant":"Big Ads","amount":5}
+POST /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"approved"}
+POST /_sandbox/deposits {"currency":"eth","amount":5}
+POST /_sandbox/deposits/DEPOSIT/confirm
+POST /_sandbox/accounts {"state":"ready"}
+POST /webhooks {"url":"https://127.0.0.1:1","events":["*"]}
+POST /_sandbox/simulate {"days":1,"purchases_per_day":2,"seed":1}
+DELETE /cards/ENDED
+POST /_sandbox/faults {"method":"GET","path":"/bins","then":"pass"}
+PUT /_sandbox/quirks {}
+PUT /_sandbox/limits {}
+POST /_sandbox/clock {"advance":"1h"}`), "\n")
+	try := func(table, column string) (answers []string) {
+		path := filepath.Join(t.TempDir(), "s.db")
+		if err := os.WriteFile(path, sound, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		box := sandboxtest.Start(t, stopped, on(path), func(o *sandboxtest.Options) { o.Direct = true })
+		if column != "" {
+			execSQL(t, path, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO taken_away", table, column))
+		}
+		for i, call := range calls {
+			method, rest, _ := strings.Cut(call, " ")
+			target, body, _ := strings.Cut(rest, " ")
+			a := box.Send(t.Context(), method, target, body, sandboxtest.IdempotencyKey, fmt.Sprint(i))
+			answers = append(answers, fmt.Sprint(a.Status, chosenText.ReplaceAllString(a.Raw, "#")))
+		}
+		if column != "" {
+			execSQL(t, path, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN taken_away TO %s", table, column))
+		}
+		box.Balanced()
+		box.Close()
+		return answers
+	}
+	want := try("", "")
+	for _, answer := range want {
+		if answer[0] != '2' {
+			t.Fatalf("of a sound file: %s", answer)
+		}
+	}
+	for _, column := range columns(t, s.path) {
+		for i, answer := range try(column[0], column[1]) {
+			if answer != want[i] && !strings.HasPrefix(answer, "500{\"error\":\"internal_error\"") {
+				t.Errorf("without %s: %s answered %s, want %s", column, calls[i], answer, want[i])
+			}
+		}
+	}
+}
+
+// columns are those of all tables, each with its table.
+func columns(t *testing.T, path string) (all [][2]string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), `SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var column [2]string
+		if err := rows.Scan(&column[0], &column[1]); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, column)
+	}
+	if rows.Err() != nil {
+		t.Fatal(rows.Err())
+	}
+	return all
+}
