@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"database/sql"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -98,39 +97,6 @@ func fields(t testing.TB, object map[string]any, names ...string) {
 	}
 }
 
-// accountBalance is that of a ledger account.
-func (s *service) accountBalance(name string) string {
-	s.T.Helper()
-	for _, line := range s.Get("/_sandbox/ledger").OK(200).Body["accounts"].([]any) {
-		if entry, _ := line.(map[string]any); entry["name"] == name {
-			return entry["balance"].(json.Number).String()
-		}
-	}
-	return "no account " + name
-}
-
-// expectBalances fails the test unless the ledger is in order and its accounts
-// hold what is wanted. "card" stands for the one card.
-func (s *service) expectBalances(want map[string]string) {
-	s.T.Helper()
-	s.Balanced()
-	for name, balance := range want {
-		if name == "card" {
-			name = s.Get("/api/v1/cards").OK(200).Data()[0]["id"].(string)
-		}
-		if got := s.accountBalance(name); got != balance {
-			s.T.Errorf("%s holds %s, want %s", name, got, balance)
-		}
-	}
-}
-
-func (s *service) expectStatus(card, want string) {
-	s.T.Helper()
-	if got := s.Get("/api/v1/cards/" + card).OK(200).Text("status"); got != want {
-		s.T.Errorf("the card is %s, want %s", got, want)
-	}
-}
-
 // authorize uses a card at a merchant of advertising.
 func (s *service) authorize(card, amount string, more ...string) sandboxtest.Response {
 	s.T.Helper()
@@ -156,31 +122,6 @@ func (s *service) settled(authorization, amount string, more ...string) string {
 func (s *service) refunded(settlement, amount string, more ...string) string {
 	s.T.Helper()
 	return s.Refund(settlement, amount, more...).Transaction()
-}
-
-// scenario is a named case of a rule of money, on one card of 100 USD in a
-// wallet of 1,000 USD.
-type scenario struct {
-	name string
-	card string // further members of the card's body
-	run  func(s *service, card string)
-	want map[string]string // the ledger's balances at the end
-}
-
-func runScenarios(t *testing.T, scenarios []scenario) {
-	t.Helper()
-	for _, c := range scenarios {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			s := startWithContract(t, stopped, wallet(1101*dollar))
-			var more []string
-			if c.card != "" {
-				more = []string{c.card}
-			}
-			c.run(s, s.Issue("100", more...))
-			s.expectBalances(c.want)
-		})
-	}
 }
 
 // subscribe registers an endpoint and returns the response.

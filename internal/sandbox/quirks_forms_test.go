@@ -11,7 +11,9 @@ import (
 
 func TestQuirkTransactionsPerPageRefused(t *testing.T) {
 	t.Parallel()
-	s := withQuirks(t, `{"transactions_per_page":"refused"}`)
+	s := withQuirks(t, `{"transactions_per_page":"ignored"}`)
+	s.Get("/api/v1/transactions?per_page=x").OK(200)
+	s.Quirks(map[string]any{"transactions_per_page": "refused"})
 	s.Get("/api/v1/transactions?per_page=100").Refused(400, "invalid_request", "per_page")
 	s.Get("/api/v1/transactions?page=2").OK(200)
 }

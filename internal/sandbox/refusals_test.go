@@ -1,0 +1,260 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// TestRefusals makes calls that are invalid, each with a text that its message must
+// have; none of them moves money. Words in capitals stand for what there is.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := startWithContract(t, stopped, wallet(1_000*usd.Dollar))
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).Text("api_key"))
+	card, ended, frozen := s.Issue("100"), s.Issue("50"), s.Issue("50")
+	open, decline := s.authorized(card, "40"), s.authorize(card, "1000").Transaction()
+	settled := s.settled(s.authorized(card, "10"), "")
+	refund := s.refunded(settled, "4")
+	challenge := s.challenge(card).Text("id")
+	done := s.challenge(card).Text("id")
+	s.complete(done, "approved").OK(200)
+	deposit := s.deposit("btc", "1").Text("id")
+	s.Freeze(frozen)
+	s.challenge(frozen).OK(201) // a merchant may ask; the authorization will fail
+	s.Terminate(ended)
+	fill := strings.NewReplacer("CARD", card, "ENDED", ended, "OPEN", open, "DECLINE", decline, "SETTLED", settled, "REFUND", refund,
+		"CHALLENGE", challenge, "DONE", done, "DEPOSIT", deposit, "BIN", `"bin_id":"`+sandboxtest.BIN+`"`,
+		"MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`).Replace
+	before := s.Get("/_sandbox/ledger").Raw
+
+	for call, rows := range invalidBodies() {
+		for body, text := range rows {
+			method, path, _ := strings.Cut(fill(call), " ")
+			s.T = &named{t, call + " " + body[:min(len(body), 200)]}
+			s.Call(method, path, fill(body), "Content-Type", "application/json").Refused(400, "invalid_request", text)
+		}
+	}
+	s.T = t
+	for path, queries := range map[string]map[string]string{
+		"/cards": {
+			"page=0": "page", "page=-1": "page", "page=x": "page", "page=1.5": "page", "page=": "page", "page=9223372036854775808": "page",
+			"per_page=0": "per_page", "per_page=101": "1 to 100", "status=gone": "status must be one of active, frozen, terminated", "status=": "status",
+			"page=1&page=2": "page", "status=%zz": "query", "a;b": "query",
+		},
+		"/transactions": {
+			"type=gift": "type must be one of authorization, settlement, refund, decline", "from=2026-02-30": "from must be a date",
+			"to=2026-02-30": "to must be a date", "to=yesterday": "to", "from=2026-01-01T00:00:00": "zone",
+			"from=2026-02-02&to=2026-02-01": "from is after to", "page=0": "page", "per_page=101": "per_page", "card_id=": "card_id",
+		},
+		"/3ds":                    {"status=maybe": "status"},
+		"/wallet/deposit-address": {"currency=doge": "currency", "currency=BTC": "currency", "currency=": "currency"},
+	} {
+		for query, text := range queries {
+			s.Get(path+"?"+query).Refused(400, "invalid_request", text)
+		}
+	}
+	for call, c := range map[string]struct {
+		status     int
+		code, text string
+	}{
+		`POST /cards {"bin_id":"bin_x","amount":50}`:                                             {400, "bin_not_found", "bin_x"},
+		`POST /cards {BIN,"amount":10000}`:                                                       {400, "insufficient_funds", "847.00"},
+		`POST /cards/CARD/fund {"amount":847.01}`:                                                {400, "insufficient_funds", "847.00"},
+		`POST /cards/CARD/withdraw {"amount":54.01}`:                                             {400, "insufficient_card_balance", "54.00"},
+		`POST /cards/ENDED/fund {"amount":1}`:                                                    {400, "card_terminated", ended},
+		`POST /cards/card_x/fund {"amount":1}`:                                                   {404, "not_found", "card_x"},
+		`POST /cards/card_x/withdraw {"amount":1}`:                                               {404, "not_found", "card_x"},
+		`POST /_sandbox/authorizations {"card_id":"card_x","amount":1,MERCHANT}`:                 {404, "not_found", "card_x"},
+		`POST /_sandbox/settlements {"transaction_id":"txn_x"}`:                                  {404, "not_found", "txn_x"},
+		`POST /_sandbox/refunds {"transaction_id":"txn_x"}`:                                      {404, "not_found", "txn_x"},
+		`POST /_sandbox/3ds-challenges {"card_id":"card_x","merchant":"m","amount":1}`:           {404, "not_found", "card_x"},
+		`POST /_sandbox/3ds-challenges {"card_id":"ENDED","merchant":"m","amount":1}`:            {400, "card_terminated", ended},
+		`POST /_sandbox/3ds-challenges/3ds_x/complete {"outcome":"failed"}`:                      {404, "not_found", "3ds_x"},
+		`POST /_sandbox/deposits/dep_x/confirm `:                                                 {404, "not_found", "dep_x"},
+		`FOREIGN /_sandbox/authorizations {"card_id":"CARD","amount":1,MERCHANT}`:                {404, "not_found", card},
+		`FOREIGN /_sandbox/settlements {"transaction_id":"OPEN"}`:                                {404, "not_found", open},
+		`FOREIGN /_sandbox/refunds {"transaction_id":"SETTLED"}`:                                 {404, "not_found", settled},
+		`FOREIGN /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"failed"}`:               {404, "not_found", challenge},
+		`FOREIGN /_sandbox/deposits/DEPOSIT/confirm `:                                            {404, "not_found", deposit},
+		`FOREIGN /_sandbox/3ds-challenges {"card_id":"CARD","merchant":"of another","amount":1}`: {404, "not_found", card},
+	} {
+		parts := strings.SplitN(fill(call), " ", 3)
+		by := s
+		if parts[0] == "FOREIGN" {
+			by, parts[0] = other, "POST"
+		}
+		by.Call(parts[0], parts[1], parts[2]).Refused(c.status, c.code, c.text)
+	}
+	if after := s.Get("/_sandbox/ledger").Raw; after != before {
+		t.Errorf("refused calls moved money:\n%s%s", before, after)
+	}
+	s.Issue("846") // what is left, and not a cent
+	if got := s.Wallet(); got != 0 {
+		t.Errorf("the wallet holds %s", got)
+	}
+}
+
+// named is a test whose failures say what they are about.
+type named struct {
+	testing.TB
+
+	about string
+}
+
+func (n *named) Errorf(format string, values ...any) {
+	n.Helper()
+	n.TB.Errorf("%s: "+format, append([]any{n.about}, values...)...)
+}
+
+// invalidBodies are those of each call, with what is said of them.
+func invalidBodies() map[string]map[string]string {
+	long, keys := strings.Repeat("é", 513), ""
+	for i := range 21 {
+		keys += fmt.Sprintf(`,"k%d":"v"`, i)
+	}
+	return map[string]map[string]string{
+		"POST /cards": {
+			``:                                      "bin_id is required",
+			`{"amount":50}`:                         "bin_id is required",
+			`{"bin_id":7,"amount":50}`:              "bin_id must be a string",
+			`{BIN}`:                                 "amount is required",
+			`{BIN,"amount":null}`:                   "amount is required",
+			`{BIN,"amount":49.99}`:                  "at least 50.00",
+			`{BIN,"amount":-50}`:                    "at least 50.00",
+			`{BIN,"amount":-0}`:                     "at least 50.00",
+			`{BIN,"amount":50.001}`:                 "amount must have at most two decimals",
+			`{BIN,"amount":1e-400}`:                 "amount",
+			`{BIN,"amount":"50"}`:                   "amount must be a number",
+			`{BIN,"amount":{"a":1}}`:                "amount must be a number",
+			`{BIN,"amount":NaN}`:                    "not valid JSON",
+			`{BIN,"amount":1e400}`:                  "amount is out of range",
+			`{BIN,"amount":1e999999999}`:            "amount is out of range",
+			`{BIN,"amount":50,"label":7}`:           "label must be a string",
+			`{BIN,"amount":50,"spending_limit":0}`:  "spending_limit",
+			`{BIN,"amount":50,"auto_freeze_at":-1}`: "auto_freeze_at",
+			`{BIN,"amount":50,"metadata":[]}`:       "metadata must be an object",
+			`{BIN,"amount":50,"colour":"red"}`:      `"colour"`,
+			`{BIN,"AMOUNT":50,"amount":50}`:         `"AMOUNT"`,
+			`{BIN,"amount":50,"amount":60}`:         `"amount" is there twice`,
+			`[]`:                                    "JSON object",
+			`null`:                                  "JSON object",
+			`{BIN,"amount":50}{}`:                   "not valid JSON",
+
+			`{BIN,"amount":50,"auto_freeze_at":"5"}`:                              "auto_freeze_at must be a number",
+			`{BIN,"amount":50,"spending_limit":50000.01}`:                         "spending_limit",
+			`{BIN,"amount":50,"allowed_categories":["gold"]}`:                     "allowed_categories",
+			`{BIN,"amount":50,"allowed_categories":[null]}`:                       "array of strings",
+			`{BIN,"amount":50,"allowed_categories":[1]}`:                          "array of strings",
+			`{BIN,"amount":50,"metadata":{"a":{"b":1}}}`:                          "metadata.a",
+			`{BIN,"amount":50,"metadata":{"a":"1","\u0061":"2"}}`:                 "twice",
+			`{BIN,"amount":50,"metadata":{` + keys[1:] + `}}`:                     "metadata has 21 keys",
+			`{BIN,"amount":50,"metadata":{"a":"` + long + `"}}`:                   "metadata.a has 513 characters",
+			`{BIN,"amount":50,"metadata":{"` + strings.Repeat("a", 513) + `":1}}`: "has 513 characters",
+			`{BIN,"amount":50,"label":"` + strings.Repeat("ü", 65) + `"}`:         "label has 65 characters",
+			`{BIN,"amount":50,"label":"` + "\xff" + `"}`:                          "UTF-8",
+			`{BIN,"amount":50,"label":"` + strings.Repeat("x", 2<<20) + `"}`:      "1 MiB",
+		},
+		"POST /cards/CARD/fund": {
+			``: "amount is required", `{}`: "amount is required", `{"amount":0}`: "above 0", `{"amount":-0}`: "above 0", `{"amount":-5}`: "above 0",
+			`{"amount":0.001}`: "two decimals", `{"amount":"1"}`: "amount must be a number", `{"amount":99999999999999999999}`: "range",
+		},
+		"POST /cards/CARD/withdraw": {
+			`{"amount":0}`: "above 0", `{"amount":null}`: "amount is required", `{"all":true}`: `"all"`,
+		},
+		"POST /cards/CARD/freeze":   {`{"hard":true}`: `"hard"`},
+		"POST /cards/CARD/unfreeze": {`{"id":"x"}`: `"id"`},
+		"POST /webhooks": {
+			`{"events":["*"]}`: "url is required",
+			`{"url":"http://example.com","events":["*"]}`:      "https",
+			`{"url":"https://","events":["*"]}`:                "https",
+			`{"url":"example.com","events":["*"]}`:             "https",
+			`{"url":"https://u:p@example.com","events":["*"]}`: "user name",
+			`{URL}`:                               "events is required",
+			`{URL,"events":[]}`:                   "at least one",
+			`{URL,"events":["card.lost"]}`:        "card.lost",
+			`{URL,"events":["*","card.created"]}`: "stands alone",
+			`{URL,"events":"*"}`:                  "array of strings",
+			`{URL,"events":["*"],"secret":""}`:    "secret",
+			`{URL,"events":["*"],"secret":1}`:     "secret must be a string",
+			`{URL,"events":["*"],"active":true}`:  `"active"`,
+			`{"url":"https://example.com/` + strings.Repeat("x", 2048) + `","events":["*"]}`: "2048",
+		},
+		"POST /_sandbox/authorizations": {
+			``:                                       "card_id is required",
+			`{"card_id":"CARD",MERCHANT}`:            "amount is required",
+			`{"card_id":"CARD","amount":0,MERCHANT}`: "above 0",
+			`{"card_id":"CARD","amount":-1,MERCHANT}`:                                       "above 0",
+			`{"card_id":"CARD","amount":1.001,MERCHANT}`:                                    "two decimals",
+			`{"card_id":"CARD","amount":1e15,MERCHANT}`:                                     "out of range",
+			`{"card_id":"CARD","amount":1,MERCHANT,"fee":-0.01}`:                            "fee must not be negative",
+			`{"card_id":"CARD","amount":1,MERCHANT,"currency":"EUR"}`:                       `unknown field "currency"`,
+			`{"card_id":"CARD","amount":1}`:                                                 "merchant is required",
+			`{"card_id":"CARD","amount":1,"merchant":"Big Ads"}`:                            "merchant must be an object",
+			`{"card_id":"CARD","amount":1,"merchant":{"mcc":"7311"}}`:                       "merchant: name is required",
+			`{"card_id":"CARD","amount":1,"merchant":{"name":"","mcc":"7311"}}`:             "merchant: name must not be empty",
+			`{"card_id":"CARD","amount":1,"merchant":{"name":"Big Ads"}}`:                   "merchant: mcc is required",
+			`{"card_id":"CARD","amount":1,"merchant":{"name":"Big Ads","mcc":7311}}`:        "merchant: mcc must be a string",
+			`{"card_id":"CARD","amount":1,"merchant":{"name":"Big Ads","mcc":"731"}}`:       "merchant: mcc must be four digits",
+			`{"card_id":"CARD","amount":1,"merchant":{"name":"Big Ads","mcc":"73x1"}}`:      "merchant: mcc must be four digits",
+			`{"card_id":"CARD","amount":1,"merchant":{"name":"A","mcc":"7311","city":"X"}}`: `merchant: unknown field "city"`,
+		},
+		"POST /_sandbox/settlements": {
+			``:                                         "transaction_id is required",
+			`{"transaction_id":"SETTLED"}`:             "of type settlement",
+			`{"transaction_id":"DECLINE"}`:             "of type decline",
+			`{"transaction_id":"OPEN","amount":0}`:     "amount",
+			`{"transaction_id":"OPEN","amount":-1}`:    "amount",
+			`{"transaction_id":"OPEN","amount":0.001}`: "amount",
+			`{"transaction_id":"OPEN","amount":"5"}`:   "amount",
+			`{"transaction_id":"OPEN","amount":null}`:  "amount",
+		},
+		"POST /_sandbox/refunds": {
+			`{"transaction_id":"REFUND"}`:                "of type refund",
+			`{"transaction_id":"OPEN"}`:                  "of type authorization",
+			`{"transaction_id":"DECLINE"}`:               "of type decline",
+			`{"transaction_id":"SETTLED","amount":0}`:    "amount",
+			`{"transaction_id":"SETTLED","amount":6.01}`: "6.00 USD can still be refunded",
+		},
+		"POST /_sandbox/3ds-challenges": {
+			``:                               "card_id is required",
+			`{"card_id":"x","amount":1}`:     "merchant is required",
+			`{"card_id":"x","merchant":"m"}`: "amount is required",
+			`{"card_id":"x","merchant":"m","amount":0}`:                                "above 0",
+			`{"card_id":"x","merchant":{"name":"m"},"amount":1}`:                       "merchant must be a string",
+			`{"card_id":"x","merchant":"` + strings.Repeat("m", 129) + `","amount":1}`: "129 characters",
+			`{"card_id":"CARD","merchant":"m","amount":1,"expires_at":"tomorrow"}`:     `"expires_at"`,
+		},
+		"POST /_sandbox/3ds-challenges/CHALLENGE/complete": {
+			``: "outcome is required", `{"outcome":"expired"}`: "approved, failed", `{"outcome":true}`: "must be a string",
+			`{"outcome":"approved","otp":"123456"}`: `unknown field "otp"`,
+		},
+		"POST /_sandbox/3ds-challenges/DONE/complete": {`{"outcome":"failed"}`: "is approved"},
+		"POST /_sandbox/deposits": {
+			``:                                "currency is required",
+			`{"currency":"btc"}`:              "amount is required",
+			`{"currency":"doge","amount":1}`:  "currency must be one of btc",
+			`{"currency":"BTC","amount":1}`:   "currency must be one of btc",
+			`{"currency":"btc","amount":0}`:   "above 0",
+			`{"currency":"btc","amount":-1}`:  "above 0",
+			`{"currency":"btc","amount":"1"}`: "must be a number",
+
+			`{"currency":"btc","amount":1,"status":"confirmed"}`: `"status"`,
+		},
+		"POST /_sandbox/deposits/DEPOSIT/confirm": {`{"amount":2}`: `"amount"`},
+	}
+}
+
+// challenge begins a 3DS challenge on a card.
+func (s *service) challenge(card string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Post("/_sandbox/3ds-challenges", fmt.Sprintf(`{"card_id":%q,"merchant":"Big Ads","amount":12.5}`, card))
+}
+
+func (s *service) complete(challenge, outcome string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Post("/_sandbox/3ds-challenges/"+challenge+"/complete", fmt.Sprintf(`{"outcome":%q}`, outcome))
+}
