@@ -163,6 +163,9 @@ func (s *settings) read(stdin io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("cannot be opened: %w", errors.Unwrap(err))
 	}
 	defer func() { _ = file.Close() }() // it was only read
+	if info, err := file.Stat(); err == nil && info.Size() > maxSize {
+		return nil, errLarge
+	}
 	return ReadPlan(file)
 }
 

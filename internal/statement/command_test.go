@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"os"
@@ -65,8 +66,12 @@ func TestFiles(t *testing.T) {
 		code := statement.Main([]string{name}, nil, &stdout, &stderr)
 		return code, stdout.String(), stderr.String()
 	}
+	large := filepath.Join(folder, "large") // and empty: nothing of it is read
+	if err := errors.Join(os.WriteFile(large, nil, 0o600), os.Truncate(large, 1<<30+1)); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{
-		filepath.Join(folder, "missing"): "cannot be opened: ", folder: "cannot be read: ",
+		filepath.Join(folder, "missing"): "cannot be opened: ", folder: "cannot be read: ", large: "is larger than 1 GB\n",
 	} {
 		if code, _, stderr := run(name); code != 1 || !strings.HasPrefix(stderr, "statement: "+name+" "+want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s ended with %d and said %q", name, code, stderr)

@@ -27,6 +27,8 @@ type Plan struct {
 // maxSize bounds what is read, in bytes.
 const maxSize = 1 << 30
 
+var errLarge = errors.New("is larger than 1 GB")
+
 const want = `want what "terraform show -json PLANFILE" or "tofu show -json PLANFILE" prints`
 
 // ReadPlan reads the JSON of a plan, in UTF-8 or, with a byte-order mark, in
@@ -41,7 +43,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	case isUnreadable:
 		return nil, fmt.Errorf("cannot be read: %w", unreadable.Err)
 	case limited.N == 0:
-		return nil, errors.New("is larger than 1 GB")
+		return nil, errLarge
 	case errors.Is(err, io.EOF):
 		what = "is empty"
 	case err != nil:

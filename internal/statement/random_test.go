@@ -32,21 +32,18 @@ func TestRandomPlans(t *testing.T) {
 	s := acctest.Start(t)
 	s.Unlimited()
 	w := &world{folder: newFolder(t, s), r: rand.New(rand.NewPCG(*randomSeed, 5)), cards: map[string]config{}, late: map[string]json.Number{}, did: map[string]int{}}
-	for n := range *randomPlans {
+	for n := 0; w.did["applied"] < *randomPlans; n++ {
 		w.step(n)
-		if t.Failed() {
+		if t.Failed() || w.did["refused"] > *randomPlans {
 			t.Fatalf("plan %d of seed %d: %s\n%s", n, *randomSeed, w.what, w.written)
 		}
 	}
 	s.Balanced()
-	t.Logf("%d plans: %v", *randomPlans, w.did)
+	t.Logf("%v", w.did)
 	for _, kind := range w.kinds() {
-		if *randomPlans >= 500 && w.did[kind] == 0 {
+		if *randomPlans >= 2000 && w.did[kind] == 0 {
 			t.Errorf("no plan had %q", kind)
 		}
-	}
-	if w.did["refused"] > *randomPlans/2 {
-		t.Error("the steps did not reach what they should test")
 	}
 }
 

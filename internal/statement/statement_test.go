@@ -160,6 +160,7 @@ func TestOf(t *testing.T) {
 			"vcard_card.a issue 0.00\n? vcard_card.a: amount is known only during apply\n? vcard_card.a: issuance_fee is known only during apply",
 		},
 		"another notation":   {planWith(update(held, with("amount", "1.5e2"), "")), "vcard_card.a fund -50.00"},
+		"a second top-up":    {planWith(update(with("topped_up", "30"), with("topped_up", "45"), "")), "vcard_card.a top_up -15.00"},
 		"a first top-up":     {planWith(update(with("topped_up", "null"), with("topped_up", "20"), "")), "vcard_card.a top_up -20.00"},
 		"a part of the rule": {planWith(update(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`)), "vcard_card.a top_up+configure 0.00\n? vcard_card.a: topped_up is known only during apply"},
 		"maybe freezes":      {planWith(update(held, held, `"frozen":true`)), "vcard_card.a freeze+unfreeze 0.00\n? vcard_card.a: frozen is known only during apply"},
