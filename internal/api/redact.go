@@ -22,7 +22,7 @@ import (
 
 // scrubber takes out of text what may be a secret. It holds pointers, which show
 // nothing when printed.
-type scrubber struct{ known, foreign, digits *regexp.Regexp }
+type scrubber struct{ keys, foreign, digits *regexp.Regexp }
 
 // number matches digits that are enough for a card number, however they are grouped,
 // but for the colons of a time.
@@ -40,7 +40,7 @@ func newScrubber(key string) scrubber {
 		keys = regexp.QuoteMeta(key) + "|" + keys
 	}
 	return scrubber{
-		known: regexp.MustCompile(`(?i)` + keys + `|(^|[^\w-])` + number), // not the digits of an id
+		keys: regexp.MustCompile(`(?i)` + keys),
 		// What is called a secret as well.
 		foreign: regexp.MustCompile(`(?i)` + keys + `|` + number +
 			`|\b(?:pan|cvv2?|cvc2?|otp)\b\W{0,8}\p{Nd}+|\bsecret\b\\?["']?\s*[:=]\s*\\?["']?[^\s"'\\,}]+`),
@@ -57,7 +57,46 @@ func (c *Client) Redact(text string) string {
 	} else {
 		s = c.scrub
 	}
-	return s.known.ReplaceAllString(text, "${1}"+redacted)
+	text = s.keys.ReplaceAllString(text, redacted)
+	return digitRun.ReplaceAllStringFunc(text, func(run string) string {
+		if isCardNumber(run) {
+			return redacted
+		}
+		return run
+	})
+}
+
+// digitRun matches digits that may be a card number, with the word that they end.
+var digitRun = regexp.MustCompile(`[\w-]*\d(?:[^\pL\d:,;]{0,3}\d){12,}`)
+
+// isCardNumber tells a card number, by its check digit, from ids and from the numbers
+// that people give to campaigns.
+func isCardNumber(run string) bool {
+	if run[0] < '0' || run[0] > '9' {
+		return false
+	}
+	groups := strings.FieldsFunc(run, func(r rune) bool { return r < '0' || r > '9' })
+	for first := range groups {
+		digits := ""
+		for _, group := range groups[first:] {
+			if digits += group; len(digits) >= 13 && len(digits) <= 19 && passesLuhn(digits) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func passesLuhn(digits string) bool {
+	sum := 0
+	for i := range len(digits) {
+		d := int(digits[len(digits)-1-i] - '0')
+		if i%2 == 1 {
+			d = 2*d/10 + 2*d%10
+		}
+		sum += d
+	}
+	return sum%10 == 0
 }
 
 // quote returns the beginning of foreign text in one printable line, as an error of

@@ -436,3 +436,21 @@ func TestDetailsOfAnotherCard(t *testing.T) {
 		t.Errorf("%+v, %v", details, err)
 	}
 }
+
+// People name cards after accounts and campaigns, of which the numbers are as long as a card's.
+func TestRedactTellsCardNumbers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`labelled "4111111111111111"`:           `labelled "[redacted]"`,
+		"4111 1111-1111.1111 is a card":         "[redacted] is a card",
+		"4111111111111111 123 12/29":            "[redacted]",
+		"labelled 120210987654322":              "labelled 120210987654322",
+		"card_4111111111111111":                 "card_4111111111111111",
+		"from 2026-03-15, to 2026-04-15, 00:00": "from 2026-03-15, to 2026-04-15, 00:00",
+		"411111111111 is too short":             "411111111111 is too short",
+	} {
+		if got := (*api.Client)(nil).Redact(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
