@@ -133,7 +133,11 @@ func checkBaseURL(text, key string) (string, error) {
 	if !strings.HasSuffix(u.Path, versionPrefix) {
 		return breaks("end in %s, as in %s://%s%s", versionPrefix, u.Scheme, u.Host, versionPrefix)
 	}
-	return u.String(), nil
+	base := u.String()
+	if _, err := url.Parse(base); err != nil { // of a zone that is no text
+		return breaks("be an address such as https://cards.example.com%s", versionPrefix)
+	}
+	return base, nil
 }
 
 // IsLoopback reports whether a host name or address is this machine's own.

@@ -102,8 +102,12 @@ func passesLuhn(digits string) bool {
 // quote returns the beginning of foreign text in one printable line, as an error of
 // the call may show it.
 func (s scrubber) quote(x *call, text string) string {
-	const bound = 64 << 10 // more than any excerpt, less than any trouble
+	const (
+		bound    = 8 << 10 // more than any excerpt, less than any trouble
+		doubtful = 1 << 10 // of what is cut there, of which a secret's half may be the end
+	)
 	limit := 500
+	whole := len(text) <= bound
 	text = text[:min(len(text), bound)]
 	for _, hidden := range x.hidden {
 		text = strings.ReplaceAll(text, hidden, redacted)
@@ -133,6 +137,9 @@ func (s scrubber) quote(x *call, text string) string {
 	text = s.foreign.ReplaceAllString(text, redacted)
 	if x.secret {
 		text = s.digits.ReplaceAllString(text, redacted)
+	}
+	if !whole {
+		limit = min(limit, max(0, len(text)-doubtful))
 	}
 	if len(text) <= limit {
 		return text

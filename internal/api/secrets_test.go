@@ -191,6 +191,28 @@ func TestEncodedSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// What is cut off does not end with a part of a secret, wherever the secret is and
+// whatever fills up what is ahead of it.
+func TestCutTextEndsBeforeASecret(t *testing.T) {
+	t.Parallel()
+	token := strings.TrimPrefix(testKey, "sk_live_")
+	for _, fill := range []string{" ", "\u200b", "9"} {
+		for _, secret := range []string{planted, token, `"cvv": ` + plantedOTP} {
+			for _, size := range []int{500, 8 << 10, 64 << 10} {
+				for cut := 2; cut < 24; cut += 5 {
+					body := strings.Repeat(fill, (size-cut)/len(fill)) + secret + strings.Repeat(" and so on", 1000)
+					_, err := newClient(t, respond(502, body), func(c *api.Config) { c.MaxRetries = 0 }).GetCard(t.Context(), "card_1")
+					for _, part := range []string{planted[:12], token[:10], plantedOTP[:4]} {
+						if strings.Contains(err.Error(), part) {
+							t.Fatalf("%q ahead, cut at %d of %q in %d: %v", fill, cut, secret, size, err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // A code of a call for secrets is shown where it is a word.
 func TestCodesOfSecretCalls(t *testing.T) {
 	t.Parallel()

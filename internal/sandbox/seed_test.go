@@ -180,7 +180,7 @@ func TestSeedRefuses(t *testing.T) {
 		"a text for a list":            {"accounts: none", "accounts is a list"},
 		"a text for a card":            {"accounts: [{cards: [one]}]", "cards[0] is a mapping"},
 		"an unknown state":             {"accounts: [{state: rich}]", "line 1: accounts[0]: state must be one of ready"},
-		"no number":                    {"accounts: [{wallet: 0x10}]", `accounts[0].wallet: "0x10"`},
+		"no number":                    {"accounts: [{wallet: 0x10}]", "accounts[0].wallet: it is neither a text in quotes, a plain number"},
 		"a fraction of a cent":         {"accounts: [{wallet: 0.001}]", "two decimals"},
 		"no integer":                   {"random_seed: -1", "random_seed must be an integer"},
 		"no time":                      {card + "at: yesterday}", "at must be a time"},
@@ -212,6 +212,20 @@ func TestSeedRefuses(t *testing.T) {
 	s.Post(seedPath, world).OK(http.StatusCreated)
 	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
 	s.Post(seedPath, "clock: 9000-12-31T00:00:00Z").OK(http.StatusCreated)
+}
+
+// A signing secret that YAML takes for something else is not repeated.
+func TestSeedRepeatsNoSecret(t *testing.T) {
+	t.Parallel()
+	s := open(t, stopped)
+	for _, secret := range []string{"08150815", "0x8150815", "1_08150815", "!8150815 08150815", "*a08150815", "&a08150815", "%08150815", "{08150815", "'08150815", "!!binary 08150815", "!!int a08150815", "@08150815", "[08150815]", "{a08150815: b}"} {
+		a := s.Post(seedPath, "accounts:\n- webhooks:\n  - {url: \"https://127.0.0.1:1/\", events: [\"*\"], secret: "+secret+"}")
+		if a.Status == http.StatusCreated { // what is a text
+			s.Post("/_sandbox/reset", "").OK(http.StatusOK)
+		} else if strings.Contains(a.Raw, "8150815") {
+			t.Errorf("%s: %s", secret, a.Raw)
+		}
+	}
 }
 
 // A process begins a new file with a world, and says how the keys of its accounts are.

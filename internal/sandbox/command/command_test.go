@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"bytes"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -115,9 +116,18 @@ func TestMainLooksAtHealth(t *testing.T) {
 	defer other.Close()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	for address, text := range map[string]string{other.URL: "404 Not Found is no sandbox", gone.URL: "no sandbox answers", "%": "want a URL"} {
+	for address, text := range map[string]string{other.URL: "is no sandbox", gone.URL: "no sandbox answers", "%": "want a URL"} {
 		if said := runRefused(t, "--health", address); !strings.Contains(said, text) {
 			t.Errorf("%s: %s", address, said)
+		}
+	}
+	for _, response := range sandboxtest.BrokenResponses(`{"key":"sk_live_planted","pan":"0000123412341234"}`) {
+		stranger := sandboxtest.RawService(t, func(to net.Conn, _ *http.Request) {
+			_, _ = to.Write([]byte(response.Bytes))
+			_ = to.Close()
+		})
+		if said := runRefused(t, "--health", stranger); strings.Contains(said, "planted") || strings.Contains(said, "1234") {
+			t.Errorf("%s: %s", response.Name, said)
 		}
 	}
 }

@@ -2,8 +2,10 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -25,15 +27,19 @@ func look(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("--health %s: want a URL, such as http://127.0.0.1:8420", address)
 	}
-	client := http.Client{Transport: &http.Transport{Proxy: nil}} // of nobody's business but the sandbox's
-	response, err := client.Do(request)
+	// Of nobody's business but the sandbox's: no proxy is asked, nor where a redirect leads.
+	response, err := new(http.Transport).RoundTrip(request)
+	if network, ok := errors.AsType[net.Error](err); ok { // which quotes nothing that came
+		return fmt.Errorf("no sandbox answers at %s: %w", root, network)
+	}
+	stranger := fmt.Errorf("what answers at %s is no sandbox", root)
 	if err != nil {
-		return fmt.Errorf("no sandbox answers at %s: %w", root, err)
+		return stranger
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, wire.MaxBody))
 	if err != nil || response.StatusCode != http.StatusUnauthorized || !strings.Contains(string(body), wire.CodeUnauthorized) {
-		return fmt.Errorf("what answers at %s with %s is no sandbox", root, response.Status)
+		return stranger
 	}
 	return nil
 }

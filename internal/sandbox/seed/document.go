@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -53,13 +54,17 @@ func (m *mapping) explained(err error) error {
 	return err
 }
 
+// quoted matches what the decoder repeats of a document, which may be a secret.
+var quoted = regexp.MustCompile(`(?s)'.*'`)
+
 // read reads a document, which is one mapping in YAML. JSON is YAML, too.
 func read(text []byte) (*mapping, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var root, more yaml.Node
 	err := decoder.Decode(&root)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, wire.Invalid("it is not YAML: %s", strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
+		what := quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "…")
+		return nil, wire.Invalid("it is not YAML: %s", strings.Join(strings.Fields(what), " "))
 	}
 	if err == nil && !errors.Is(decoder.Decode(&more), io.EOF) {
 		return nil, wire.Invalid("line %d: a world is one document", max(more.Line, 1))
@@ -104,7 +109,7 @@ func convert(node *yaml.Node, in *mapping) any {
 		case (tag == "!!int" || tag == "!!float") && json.Valid([]byte(node.Value)):
 			return json.Number(node.Value)
 		case tag != "!!null":
-			m.refuse("%.64q is neither a text, a plain number nor true or false", node.Value)
+			m.refuse("it is neither a text in quotes, a plain number nor true or false") // and may be a secret
 		}
 	case yaml.AliasNode:
 		m.refuse("anchors and aliases have no place in a world")
