@@ -7,7 +7,7 @@ import (
 )
 
 // longestWait is what a wait takes at most on a Clock.
-const longestWait = 50 * time.Millisecond
+const longestWait = 10 * time.Millisecond
 
 // Clock is a real clock that jumps over all but the beginning of each wait.
 type Clock struct {

@@ -36,7 +36,9 @@ func TestRefusalIsSaidAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, clock := acctest.Start(t), new(acctest.Clock)
-			w := applied(t, s, "", oneCard("amount = 60")).On(clock)
+			w := newCLI(t, clock)
+			through(w, s, "")
+			apply(w, oneCard("amount = 60"))
 			var tries atomic.Int64
 			through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 				if !isCall(r, http.MethodPost, c.call) {
@@ -61,7 +63,7 @@ func TestTaintedCardThatIsProtectedAndReplacedFirst(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	config := oneCard("amount = 60\n  deletion_protection = true\n  lifecycle {\n    create_before_destroy = true\n  }")
-	w := applied(t, s, "", config)
+	w := appliedByCLI(t, s, "", config)
 	old := onlyCard(s).ID
 	w.Must("taint", "vcard_card.test")
 	prints(t, applyFails(t, w, config), "Deletion protection keeps card "+old, "create_before_destroy", "deposed object", "terminate it in the dashboard; the next plan sees that and removes it from the state")

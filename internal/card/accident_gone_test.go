@@ -167,23 +167,29 @@ func TestRotatedDepositAddressesMakeNoOtherAccount(t *testing.T) {
 	}
 }
 
-// Under another account's key every card is missing.
+// Under another account's key every card is missing, and one that was taken out of
+// the configuration is not gone.
 func TestAnotherAccountsKeyDropsNoCard(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	config := oneCard("count = 2\n  amount = 60")
-	w := applied(t, s, "", config)
-	s.Advance("1h")
-	other := *s
-	other.Client = s.As(s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).OK(http.StatusCreated).Text("api_key"))
-	through(w, &other, "")
-	output := applyFails(t, w, config)
-	prints(t, output, "another account")
-	printsNot(t, output, "Apply complete")
-	through(w, s, "")
-	plansNothing(t, w)
-	if live := liveCards(s); len(live) != 2 {
-		t.Errorf("%d cards are live, want 2", len(live))
+	for _, age := range []string{"1s", "1h"} {
+		s := acctest.Start(t)
+		config := oneCard("count = 2\n  amount = 60")
+		w := applied(t, s, "", config)
+		s.Advance(age)
+		other := *s
+		other.Client = s.As(s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).OK(http.StatusCreated).Text("api_key"))
+		through(w, &other, "")
+		for _, written := range []string{config, required} {
+			output := applyFails(t, w, written)
+			prints(t, output, "The API key belongs to another account")
+			printsNot(t, output, "Apply complete")
+		}
+		through(w, s, "")
+		w.Write("main.tf", config)
+		plansNothing(t, w)
+		if live := liveCards(s); len(live) != 2 {
+			t.Errorf("%d cards are live, want 2", len(live))
+		}
 	}
 }
 

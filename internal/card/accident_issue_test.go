@@ -43,7 +43,7 @@ func TestOrphansThatCouldNotBeLookedFor(t *testing.T) {
 	s := acctest.Start(t)
 	first := issue(s, map[string]any{"amount": 60, "label": "${shared}"})
 	issue(s, map[string]any{"amount": 60, "label": "${shared}"})
-	w := acctest.NewWorkspace(t)
+	w := newCLI(t, nil)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if isCall(r, http.MethodGet, "/cards") {
 			answer(w, http.StatusNotFound, notFound)
@@ -61,12 +61,14 @@ func TestOrphansThatCouldNotBeLookedFor(t *testing.T) {
 func TestKilledWhileIssuingACardWithAGeneratedLabel(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t)
+	w := newCLI(t, nil)
 	slow, due := stalled(s, 1, "/cards", all)
 	through(w, slow, "")
 	killed(w, due, oneCard("amount = 60"))
-	w.Write("main.tf", required+"data \"vcard_cards\" \"all\" {}\noutput \"left\" {\n  value = [for c in data.vcard_cards.all.cards : c.id if substr(c.label, 0, 3) == \"tf-\"]\n}\n")
-	prints(t, w.Must("apply", "-no-color", "-auto-approve"), onlyCard(s).ID)
+	left, diags := s.Protocol(nil).ReadDataSource("vcard_cards", object{"label_prefix": "tf-"})
+	if plain(left["ids"]) != "["+onlyCard(s).ID+"]" {
+		t.Errorf("of the cards that Terraform labelled, %v are found, %s", left["ids"], diags.Errors())
+	}
 }
 
 // otherPipeline makes the first creation through it get lost before the service,
@@ -98,7 +100,7 @@ func TestTwoPipelinesIssueWithOneLabel(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
 			other := ""
-			w := acctest.NewWorkspace(t)
+			w := newCLI(t, nil)
 			through(w, otherPipeline(s, func() { other = issue(s, map[string]any{"amount": 60, "label": "shared"}).ID }), c.settings)
 			output := apply(w, oneCard(lines))
 			prints(t, output, c.words)
@@ -124,7 +126,7 @@ func TestCardWithAnotherLimitIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	other := ""
-	w := acctest.NewWorkspace(t)
+	w := newCLI(t, nil)
 	through(w, otherPipeline(s, func() {
 		other = issue(s, map[string]any{"amount": 60, "label": "shared", "spending_limit": 100}).ID
 	}), "")
@@ -145,7 +147,7 @@ func TestOldCardThatAListShowsLateIsNotAdopted(t *testing.T) {
 	s.Advance("1h")
 	var sent atomic.Bool
 	late := otherPipeline(s, func() { sent.Store(true) })
-	w := acctest.NewWorkspace(t)
+	w := newCLI(t, nil)
 	through(w, late.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if !isCall(r, http.MethodGet, "/cards") || sent.Load() {
 			return false
@@ -166,7 +168,7 @@ func TestListWithoutDataIsNotEmpty(t *testing.T) {
 	s := acctest.Start(t)
 	issue(s, map[string]any{"amount": 60, "label": "shared"})
 	s.Advance("1h")
-	w := acctest.NewWorkspace(t)
+	w := newCLI(t, nil)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if !isCall(r, http.MethodGet, "/cards") {
 			return false
@@ -210,7 +212,7 @@ func TestKilledWhileReplacingACard(t *testing.T) {
 	config := func(limit int) string {
 		return oneCard(fmt.Sprintf("amount = 60\n  label = \"search\"\n  spending_limit = %d\n  lifecycle {\n    create_before_destroy = true\n  }", limit))
 	}
-	w := applied(t, s, "", config(100))
+	w := appliedByCLI(t, s, "", config(100))
 	old := onlyCard(s)
 	slow, due := stalled(s, 1, "/cards", all)
 	through(w, slow, "")

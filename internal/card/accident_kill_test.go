@@ -13,7 +13,7 @@ import (
 )
 
 // killed applies a configuration and kills the CLI and the provider when it is due.
-func killed(w *acctest.Workspace, due <-chan struct{}, config string) {
+func killed(w cli, due <-chan struct{}, config string) {
 	w.Write("main.tf", config)
 	w.RunUntil(due, syscall.SIGKILL, "apply", "-no-color", "-auto-approve")
 }

@@ -2,8 +2,6 @@ package card_test
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -71,16 +69,12 @@ func TestMovementOfACutOffRunWhereBalancesFallAtSettlement(t *testing.T) {
 			s := acctest.Start(t)
 			s.AddQuirks(object{"balance": "settled", "idempotency": "ignored"})
 			w := applied(t, s, "", oneCard("amount = 200"))
-			state := filepath.Join(w.Dir, "terraform.tfstate")
-			before, err := os.ReadFile(state)
-			if err != nil {
-				t.Fatal(err)
-			}
+			killed := stateOf(t, w)
 			if authorization := bought(s, onlyCard(s).ID, "27"); test.settles {
 				s.Settle(authorization, "").OK(http.StatusCreated)
 			}
 			printsNot(t, apply(w, oneCard("amount = "+test.amount)), alarms...)
-			w.Write("terraform.tfstate", string(before)) // as a run leaves it that is killed
+			killed()
 			prints(t, apply(w, oneCard("amount = "+test.amount)), "made before")
 			plansNothing(t, w)
 			if now := onlyCard(s).Balance; now != test.balance {

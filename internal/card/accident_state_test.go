@@ -2,6 +2,8 @@ package card_test
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,38 +14,40 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// stateFile is Terraform's state, as far as a test changes it.
-type stateFile map[string]any
-
-func readState(t *testing.T, path string) stateFile {
+// changeState changes each instance in the state file of the real CLI.
+func changeState(t *testing.T, w cli, change func(instance map[string]any)) {
 	t.Helper()
+	path := filepath.Join(w.(*acctest.Workspace).Dir, "terraform.tfstate")
 	text, err := os.ReadFile(path)
-	if err != nil {
+	var state map[string]any
+	if err = errors.Join(err, json.Unmarshal(text, &state)); err != nil {
 		t.Fatal(err)
 	}
-	var state stateFile
-	if err := json.Unmarshal(text, &state); err != nil {
-		t.Fatal(err)
+	for _, r := range state["resources"].([]any) {
+		for _, instance := range r.(map[string]any)["instances"].([]any) {
+			change(instance.(map[string]any))
+		}
 	}
-	return state
-}
-
-func (s stateFile) write(t *testing.T, w *acctest.Workspace) {
-	t.Helper()
-	text, err := json.Marshal(s)
+	text, err = json.Marshal(state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Write("terraform.tfstate", string(text))
 }
 
-// cards calls change with each card's attributes.
-func (s stateFile) cards(t *testing.T, change func(attributes map[string]any)) {
+// stateOf returns what brings the present state back, as a backup does or a run that
+// was killed before it wrote any.
+func stateOf(t *testing.T, w cli) (restore func()) {
 	t.Helper()
-	for _, r := range s["resources"].([]any) {
-		instance := r.(map[string]any)["instances"].([]any)[0].(map[string]any)
-		change(instance["attributes"].(map[string]any))
+	if c, ok := w.(*core); ok {
+		state := maps.Clone(c.state)
+		return func() { c.state = state }
 	}
+	text, err := os.ReadFile(filepath.Join(w.(*acctest.Workspace).Dir, "terraform.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { w.Write("terraform.tfstate", string(text)) }
 }
 
 // A money_record that is lost, damaged or another card's stops the next movement
@@ -54,18 +58,14 @@ func TestLostMoneyRecordStopsOnce(t *testing.T) {
 	for name, record := range map[string]any{"lost": nil, "damaged": "a_not-a-record", "another card's": other, "of a later version": "z" + other[1:]} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := acctest.Start(t)
-			w := applied(t, s, "", oneCard("amount = 60"))
-			state := readState(t, filepath.Join(w.Dir, "terraform.tfstate"))
-			state.cards(t, func(attributes map[string]any) { attributes["money_record"] = record })
-			state.write(t, w)
-			plansNothing(t, w)
-			output := applyFails(t, w, oneCard("amount = 100"))
-			prints(t, output, "Apply stops once before a fund of 40.00 USD", "nothing tells what was moved before", "Nothing was sent", "apply again")
-			serviceHolds(t, s, "active", 60*usd.Dollar, 9939*usd.Dollar)
-			apply(w, oneCard("amount = 100"))
-			serviceHolds(t, s, "active", 100*usd.Dollar, 9899*usd.Dollar)
-			plansNothing(t, w)
+			f := issued(t, object{"amount": 60})
+			f.card.Values["money_record"] = record
+			f.refresh()
+			f.unchanged(object{"amount": 60})
+			f.says("the error", f.tryApply(object{"amount": 100}).Errors(), "nothing tells what was moved before", "Nothing was sent", "apply again")
+			f.holds("active", 60*usd.Dollar, 9939*usd.Dollar)
+			f.apply(object{"amount": 100})
+			f.holds("active", 100*usd.Dollar, 9899*usd.Dollar)
 		})
 	}
 }
@@ -83,15 +83,4 @@ func TestCardWithoutPrivateState(t *testing.T) {
 	f.failsToPlan(nil, "Deletion protection keeps card")
 	f.unchanged(config)
 	f.holds("active", 100*d, acctest.InitialBalance-101*d)
-}
-
-func TestIdempotencyKeysOfAnotherWord(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t)
-	through(w, s, `idempotency_keys = "ignored"`)
-	prints(t, applyFails(t, w, oneCard("amount = 60")), `idempotency_keys must be "unknown" or "honoured", got "ignored"`)
-	if live := liveCards(s); len(live) != 0 {
-		t.Errorf("%v were issued", live)
-	}
 }

@@ -28,12 +28,21 @@ const honoured = `idempotency_keys = "honoured"`
 
 // through makes the commands that follow reach the service in this way, with
 // these settings of the provider.
-func through(w *acctest.Workspace, s *acctest.Service, settings string) {
+func through(w cli, s *acctest.Service, settings string) {
 	w.Write("provider.tf", fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key = %q\n  %s\n}\n", s.URL, s.Key, settings))
 }
 
-// applied is a workspace in which this configuration was applied.
-func applied(t *testing.T, s *acctest.Service, settings, config string) *acctest.Workspace {
+// applied is a folder in which this configuration was applied.
+func applied(t *testing.T, s *acctest.Service, settings, config string) cli {
+	t.Helper()
+	w := newCLI(t, nil)
+	through(w, s, settings)
+	apply(w, config)
+	return w
+}
+
+// appliedByCLI is applied with the real CLI, for what core lacks.
+func appliedByCLI(t *testing.T, s *acctest.Service, settings, config string) *acctest.Workspace {
 	t.Helper()
 	w := acctest.NewWorkspace(t)
 	through(w, s, settings)
@@ -42,13 +51,13 @@ func applied(t *testing.T, s *acctest.Service, settings, config string) *acctest
 }
 
 // apply applies another configuration and returns what was printed.
-func apply(w *acctest.Workspace, config string) string {
+func apply(w cli, config string) string {
 	w.Write("main.tf", config)
 	return w.Must("apply", "-no-color", "-auto-approve")
 }
 
 // applyFails is apply of what has to fail.
-func applyFails(t *testing.T, w *acctest.Workspace, config string) string {
+func applyFails(t *testing.T, w cli, config string) string {
 	t.Helper()
 	w.Write("main.tf", config)
 	code, output := w.Run("apply", "-no-color", "-auto-approve")
@@ -60,7 +69,7 @@ func applyFails(t *testing.T, w *acctest.Workspace, config string) string {
 
 // plansNothing checks that the configuration is what there is, and returns what
 // was printed.
-func plansNothing(t *testing.T, w *acctest.Workspace) string {
+func plansNothing(t *testing.T, w cli) string {
 	t.Helper()
 	code, output := w.Run("plan", "-no-color", "-detailed-exitcode")
 	if code != 0 {

@@ -52,7 +52,7 @@ func TestPurchaseDuringAWithdrawalOfUnreadableTransactions(t *testing.T) {
 func TestInterruptedDuringAWithdrawal(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 100"))
+	w := appliedByCLI(t, s, "", oneCard("amount = 100"))
 	due := make(chan struct{})
 	through(w, buysDuringWithdrawal(s, func() { close(due) }), "max_retries = 0")
 	w.Write("main.tf", oneCard("amount = 90"))

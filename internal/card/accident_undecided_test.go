@@ -60,7 +60,7 @@ func TestIssuedBeforeAnOutage(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	var issued atomic.Bool
-	w := acctest.NewWorkspace(t)
+	w := newCLI(t, nil)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case isCall(r, http.MethodPost, "/cards"):
@@ -101,7 +101,7 @@ func TestUndecidedMovementIsGivenUp(t *testing.T) {
 func TestInterruptedBeforeTheFundIsAccepted(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 100"))
+	w := appliedByCLI(t, s, "", oneCard("amount = 100"))
 	var funds atomic.Int64
 	due := make(chan struct{})
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {

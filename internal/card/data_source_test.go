@@ -9,13 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/config"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
-	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
-	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
-
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
@@ -29,30 +22,21 @@ func example(t *testing.T, path string) string {
 	return string(text)
 }
 
-// ofData checks an attribute of a data source or of an output.
-func ofData(address, attribute string, want knownvalue.Check) statecheck.StateCheck {
-	return statecheck.ExpectKnownValue(address, tfjsonpath.New(attribute), want)
-}
-
 func TestCardDataSource(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	issued := issue(s, map[string]any{"amount": 120.5, "label": "search", "spending_limit": 900})
-	s.Test(t, resource.TestStep{
-		Config:          s.Provider() + example(t, "data-sources/vcard_card/data-source.tf"),
-		ConfigVariables: config.Variables{"card_id": config.StringVariable(issued.ID)},
-		ConfigStateChecks: []statecheck.StateCheck{
-			ofData("data.vcard_card.shared", "id", knownvalue.StringExact(issued.ID)),
-			ofData("data.vcard_card.shared", "bin_id", knownvalue.StringExact(bin)),
-			ofData("data.vcard_card.shared", "network", knownvalue.StringExact("visa")),
-			ofData("data.vcard_card.shared", "last4", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}$`))),
-			ofData("data.vcard_card.shared", "status", knownvalue.StringExact("active")),
-			ofData("data.vcard_card.shared", "balance", number("120.50")),
-			ofData("data.vcard_card.shared", "spending_limit", number("900")),
-			ofData("data.vcard_card.shared", "label", knownvalue.StringExact("search")),
-			ofData("data.vcard_card.shared", "created_at", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}-\d\d-\d\dT.*Z$`))),
-		},
-	})
+	f := newFixture(t)
+	issued := issue(f.s, map[string]any{"amount": 120.5, "label": "search", "spending_limit": 900})
+	read, diags := f.protocol().ReadDataSource("vcard_card", object{"id": issued.ID})
+	f.succeed(diags)
+	f.same("the card", object{
+		"id": issued.ID, "bin_id": bin, "network": "visa", "status": "active", "label": "search",
+		"balance": acctest.Number("120.5"), "spending_limit": acctest.Number("900"),
+	}, read)
+	for name, form := range map[string]string{"last4": `^\d{4}$`, "created_at": `^\d{4}-\d\d-\d\dT.*Z$`} {
+		if got := plain(read[name]); !regexp.MustCompile(form).MatchString(got) {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
 }
 
 func TestCardDataSourceStatesAndErrors(t *testing.T) {
@@ -90,29 +74,29 @@ func TestCardDataSourceByLabel(t *testing.T) {
 	ids := issueFleet(s)
 	twin := issue(s, map[string]any{"amount": 61, "label": "newest"})
 	again := issue(s, map[string]any{"amount": 62, "label": "terminated"})
-	byLabel := func(label string) string {
-		return s.Provider() + fmt.Sprintf("data \"vcard_card\" \"c\" {\n  label = %q\n}\n", label)
+	for name, c := range map[string]struct {
+		config object
+		want   object // nil when it is refused
+		words  []string
+	}{
+		"frozen":     {object{"label": "frozen"}, object{"id": ids["frozen"], "status": "frozen"}, nil},
+		"a live one": {object{"label": "terminated"}, object{"id": again.ID, "balance": acctest.Number("62")}, nil},
+		"oldest":     {object{"label": "oldest"}, object{"id": ids["oldest"]}, nil},
+		"two":        {object{"label": "newest"}, nil, []string{"2 live cards are labelled", twin.ID, "61.00", ids["newest"], "54.00"}},
+		"none":       {object{"label": "Frozen"}, nil, []string{"No live card is labelled"}},
+		"neither":    {object{}, nil, []string{"id", "label"}},
+		"both":       {object{"id": "card_1", "label": "x"}, nil, []string{"id", "label"}},
+	} {
+		read, diags := s.Protocol(nil).ReadDataSource("vcard_card", c.config)
+		if sayAll(t, name, diags.Errors(), c.words...); (diags.Errors() != "") != (c.want == nil) {
+			t.Errorf("%s: %s", name, diags.Errors())
+		}
+		for attribute, want := range c.want {
+			if got := plain(read[attribute]); got != plain(want) {
+				t.Errorf("%s: %s is %s, want %s", name, attribute, got, plain(want))
+			}
+		}
 	}
-	// The CLI wraps words at any place, so that a test sees them one by one.
-	words := func(all ...string) *regexp.Regexp {
-		return regexp.MustCompile(`(?s)` + strings.Join(all, `.*`))
-	}
-	s.Test(t,
-		resource.TestStep{Config: byLabel("frozen"), ConfigStateChecks: []statecheck.StateCheck{
-			ofData("data.vcard_card.c", "id", knownvalue.StringExact(ids["frozen"])),
-			ofData("data.vcard_card.c", "status", knownvalue.StringExact("frozen")),
-			ofData("data.vcard_card.c", "created_at", knownvalue.NotNull()),
-		}},
-		resource.TestStep{Config: byLabel("terminated"), ConfigStateChecks: []statecheck.StateCheck{
-			ofData("data.vcard_card.c", "id", knownvalue.StringExact(again.ID)),
-			ofData("data.vcard_card.c", "balance", number("62")),
-		}},
-		resource.TestStep{Config: byLabel("newest"), ExpectError: words("2 live cards are labelled", twin.ID, "61.00", ids["newest"], "54.00")},
-		resource.TestStep{Config: byLabel("Frozen"), ExpectError: words("No live card is labelled")},
-		resource.TestStep{Config: s.Provider() + "data \"vcard_card\" \"c\" {}\n", ExpectError: words("id", "label")},
-		resource.TestStep{Config: s.Provider() + "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"x\"\n}\n", ExpectError: words("id", "label")},
-		resource.TestStep{Config: byLabel("oldest")},
-	)
 }
 
 func TestCardDataSourcesNeedAKnownProvider(t *testing.T) {
@@ -126,28 +110,18 @@ func TestCardDataSourcesNeedAKnownProvider(t *testing.T) {
 
 func TestCardsDataSource(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	fleet := issueFleet(s)
-	frozen := fleet["frozen"]
-	s.Test(t,
-		resource.TestStep{
-			Config: s.Provider() + example(t, "data-sources/vcard_cards/data-source.tf"),
-			ConfigStateChecks: []statecheck.StateCheck{
-				ofData("data.vcard_cards.frozen", "ids", knownvalue.ListExact([]knownvalue.Check{knownvalue.StringExact(frozen)})),
-				statecheck.ExpectKnownValue("data.vcard_cards.frozen", tfjsonpath.New("cards").AtSliceIndex(0), knownvalue.ObjectExact(map[string]knownvalue.Check{
-					"id": knownvalue.StringExact(frozen), "bin_id": knownvalue.StringExact(bin), "network": knownvalue.StringExact("visa"),
-					"last4": knownvalue.NotNull(), "status": knownvalue.StringExact("frozen"), "balance": number("51"),
-					"spending_limit": knownvalue.NotNull(), "label": knownvalue.StringExact("frozen"),
-				})),
-			},
-			Check: func(state *terraform.State) error {
-				if sum := state.RootModule().Outputs["money_on_frozen_cards"].Value; fmt.Sprint(sum) != "51" {
-					return fmt.Errorf("the example sums up to %v", sum)
-				}
-				return nil
-			},
-		},
-	)
+	f := newFixture(t)
+	frozen := issueFleet(f.s)["frozen"]
+	read, diags := f.protocol().ReadDataSource("vcard_cards", object{"status": "frozen"})
+	f.succeed(diags)
+	card := read["cards"].([]any)[0].(object)
+	f.same("the card", object{
+		"id": frozen, "bin_id": bin, "network": "visa", "last4": f.s.Get("/cards/" + frozen).Text("last4"), "status": "frozen",
+		"balance": acctest.Number("51"), "spending_limit": acctest.Number("50000"), "label": "frozen",
+	}, card)
+	if len(card) != 8 || plain(read["ids"]) != "["+frozen+"]" {
+		t.Errorf("%v is listed, with %v", read["ids"], sortedKeys(card))
+	}
 }
 
 // issueFleet issues cards in all states and returns their ids by label. The

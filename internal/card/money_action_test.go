@@ -21,7 +21,7 @@ func TestActionBeforeAMovement(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.14.0", "")
 	withMoneyInEachKeyMode(t, func(m *money) {
-		m.apply("amount = 100")
+		m.onCLI().apply("amount = 100")
 		id := onlyCard(m.s).ID
 		for i, amount := range []int{150, 140, 200} {
 			printsNot(m.t, apply(m.w, funding("before_update", id, amount)), alarms...)
@@ -43,7 +43,7 @@ func TestActionAfterAMovement(t *testing.T) {
 		t.Run(fmt.Sprint(raise), func(t *testing.T) {
 			t.Parallel()
 			withMoneyInEachKeyMode(t, func(m *money) {
-				m.apply("amount = 100")
+				m.onCLI().apply("amount = 100")
 				apply(m.w, funding("after_update", onlyCard(m.s).ID, 150))
 				m.holds(210 * usd.Dollar)
 				var says string

@@ -1,14 +1,9 @@
 package card_test
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -18,40 +13,39 @@ import (
 // when it is cancelled for good. What had moved by then moves no second time.
 func TestDeathWhileMoneyMoves(t *testing.T) {
 	t.Parallel()
-	for how := range deaths {
+	for how, mode := range map[string]string{"the provider dies": "honoured, and said so", "cancelled for good": "ignored"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			withMoneyInEachKeyMode(t, func(m *money) {
-				config := func(funded, withdrawn int) string {
-					card := func(name, lines string) string {
-						return strings.Replace(strings.TrimPrefix(oneCard("label = \""+name+"\"\n  "+lines), required), `"test"`, `"`+name+`"`, 1)
-					}
-					return required + card("funded", fmt.Sprintf("count = 4\n  amount = %d", funded)) +
-						card("withdrawn", fmt.Sprintf("count = 4\n  amount = %d", withdrawn)) +
-						card("topped_up", "count = 2\n  amount = 100\n  top_up = { below = 40, to = 100 }")
+			m := newMoney(t, keyModes[mode].quirk, keyModes[mode].settings).onCLI()
+			config := func(funded, withdrawn int) string {
+				card := func(name, lines string) string {
+					return strings.Replace(strings.TrimPrefix(oneCard("label = \""+name+"\"\n  "+lines), required), `"test"`, `"`+name+`"`, 1)
 				}
-				apply(m.w, config(100, 100))
-				for _, card := range liveCards(m.s) {
-					if card.Label == "topped_up" {
-						bought(m.s, card.ID, "70")
-					}
+				return required + card("funded", fmt.Sprintf("count = 4\n  amount = %d", funded)) +
+					card("withdrawn", fmt.Sprintf("count = 4\n  amount = %d", withdrawn)) +
+					card("topped_up", "count = 2\n  amount = 100\n  top_up = { below = 40, to = 100 }")
+			}
+			apply(m.w, config(100, 100))
+			for _, card := range liveCards(m.s) {
+				if card.Label == "topped_up" {
+					bought(m.s, card.ID, "70")
 				}
-				slow, due := stalled(m.s, 10, "", func(i int64) bool { return i%3 != 0 })
-				m.through(slow)
-				m.dies(how, due, config(150, 70))
-				m.through(m.s)
-				apply(m.w, config(150, 70))
-				want := map[string]usd.Amount{"funded": 150 * usd.Dollar, "withdrawn": 70 * usd.Dollar, "topped_up": 100 * usd.Dollar}
-				for _, card := range liveCards(m.s) {
-					if card.Balance != want[card.Label] {
-						m.t.Errorf("a card that was %s holds %s USD, want %s", card.Label, card.Balance, want[card.Label])
-					}
+			}
+			slow, due := stalled(m.s, 10, "", func(i int64) bool { return i%3 != 0 })
+			m.through(slow)
+			m.dies(how, due, config(150, 70))
+			m.through(m.s)
+			apply(m.w, config(150, 70))
+			want := map[string]usd.Amount{"funded": 150 * usd.Dollar, "withdrawn": 70 * usd.Dollar, "topped_up": 100 * usd.Dollar}
+			for _, card := range liveCards(m.s) {
+				if card.Balance != want[card.Label] {
+					m.t.Errorf("a card that was %s holds %s USD, want %s", card.Label, card.Balance, want[card.Label])
 				}
-				if now := m.s.Wallet(); now != (10000-10*101-4*50+4*30-2*70)*usd.Dollar {
-					m.t.Errorf("the wallet holds %s USD", now)
-				}
-				plansNothing(m.t, m.w)
-			})
+			}
+			if now := m.s.Wallet(); now != (10000-10*101-4*50+4*30-2*70)*usd.Dollar {
+				m.t.Errorf("the wallet holds %s USD", now)
+			}
+			plansNothing(m.t, m.w)
 		})
 	}
 }
@@ -134,42 +128,27 @@ func TestDeathReplacesNoCard(t *testing.T) {
 // values, where it survives, and stays as it is until money moves.
 func TestPrivateStateGuardsNoMoney(t *testing.T) {
 	t.Parallel()
-	m := newMoney(t, "ignored", "")
-	const topUp = "\n  top_up = { below = 40, to = 60 }"
-	m.apply("amount = 100" + topUp)
-	m.apply("amount = 120" + topUp)
-	card := func() map[string]any {
-		resources := readState(t, filepath.Join(m.w.Dir, "terraform.tfstate"))["resources"].([]any)
-		return resources[0].(map[string]any)["instances"].([]any)[0].(map[string]any)
-	}
-	record := func() string {
-		text, _ := card()["attributes"].(map[string]any)["money_record"].(string)
-		return text
-	}
-	before := record()
-	if before == "" || len(before) > 240 {
+	topUp := object{"below": 40, "to": 60}
+	config := object{"amount": 120, "top_up": topUp}
+	f := issued(t, object{"amount": 100, "top_up": topUp})
+	f.apply(config)
+	before := plain(f.card.Values["money_record"])
+	if before == "null" || len(before) > 240 {
 		t.Errorf("money_record is %q", before)
 	}
 	for what, quiet := range map[string]func(){
-		"a plan":              func() { plansNothing(t, m.w) },
-		"a refresh":           func() { m.w.Must("refresh", "-no-color") },
-		"a purchase":          func() { m.spends("30"); m.passes(time.Hour); m.w.Must("refresh", "-no-color") },
-		"an apply":            func() { m.apply("amount = 120" + topUp) },
-		"an apply of a guard": func() { m.apply("amount = 120\n  deletion_protection = true" + topUp) },
+		"a refresh":           func() { f.refresh() },
+		"a purchase":          func() { f.buy(30 * usd.Dollar); f.s.Advance("1h"); f.refresh() },
+		"an apply":            func() { f.apply(config) },
+		"an apply of a guard": func() { f.apply(object{"amount": 120, "top_up": topUp, "deletion_protection": true}) },
 	} {
-		if quiet(); record() != before {
-			t.Errorf("%s makes money_record %q of %q", what, record(), before)
+		if quiet(); plain(f.card.Values["money_record"]) != before {
+			t.Errorf("%s makes money_record %q of %q", what, f.card.Values["money_record"], before)
 		}
 	}
-	text, _ := card()["private"].(string)
-	var keys map[string][]byte
-	var private map[string]any
-	kept, err := base64.StdEncoding.DecodeString(text)
-	if err = errors.Join(err, json.Unmarshal(kept, &keys)); err == nil {
-		err = json.Unmarshal(keys["card"], &private)
-	}
-	if err != nil || len(private) > 9 {
-		t.Errorf("private state has %d fields, want 9 at most: %v %v", len(private), private, err)
+	private := f.private()
+	if len(private) > 9 {
+		t.Errorf("private state has %d fields, want 9 at most: %v", len(private), private)
 	}
 	for _, guard := range []string{"anchor", "token", "unanswered", "pending", "imported", "history_lost"} {
 		if private[guard] != nil {

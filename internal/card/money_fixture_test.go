@@ -26,7 +26,7 @@ import (
 type money struct {
 	t        *testing.T
 	s        *acctest.Service
-	w        *acctest.Workspace
+	w        cli
 	clock    *acctest.Clock
 	settings string
 }
@@ -34,8 +34,16 @@ type money struct {
 func newMoney(t *testing.T, idempotency, settings string, options ...contract.Option) *money {
 	t.Helper()
 	clock := new(acctest.Clock)
-	m := &money{t: t, s: acctest.StartOn(t, clock, options...), w: acctest.NewWorkspace(t).On(clock), clock: clock, settings: settings}
+	m := &money{t: t, s: acctest.StartOn(t, clock, options...), w: newCLI(t, clock), clock: clock, settings: settings}
 	m.s.AddQuirks(object{"idempotency": idempotency})
+	m.through(m.s)
+	return m
+}
+
+// onCLI takes the real CLI, for what core lacks.
+func (m *money) onCLI() *money {
+	m.t.Helper()
+	m.w = acctest.NewWorkspace(m.t).On(m.clock)
 	m.through(m.s)
 	return m
 }
@@ -129,10 +137,11 @@ var deaths = map[string]func(*acctest.Workspace, <-chan struct{}, ...string) (in
 // leaves none or a part of it, and its user goes back to the one before.
 func (m *money) dies(how string, due <-chan struct{}, config string) {
 	m.t.Helper()
-	path := filepath.Join(m.w.Dir, "terraform.tfstate")
+	w := m.w.(*acctest.Workspace)
+	path := filepath.Join(w.Dir, "terraform.tfstate")
 	before, _ := os.ReadFile(path)
 	m.w.Write("main.tf", config)
-	deaths[how](m.w, due, "apply", "-no-color", "-auto-approve")
+	deaths[how](w, due, "apply", "-no-color", "-auto-approve")
 	if after, err := os.ReadFile(path); err == nil && !json.Valid(after) {
 		m.w.Write("terraform.tfstate", string(before))
 		m.losePrivate()
@@ -170,17 +179,18 @@ func (m *money) killedAt(lines string, balance usd.Amount) {
 	m.through(m.s)
 }
 
-// losePrivate takes from the state file what the provider keeps beside the state,
-// as core does when a provider dies.
+// losePrivate takes away what the provider keeps beside the state, as Terraform does
+// when a provider dies.
 func (m *money) losePrivate() {
 	m.t.Helper()
-	state := readState(m.t, filepath.Join(m.w.Dir, "terraform.tfstate"))
-	for _, r := range state["resources"].([]any) {
-		for _, instance := range r.(map[string]any)["instances"].([]any) {
-			delete(instance.(map[string]any), "private")
+	if c, ok := m.w.(*core); ok {
+		for address, card := range c.state {
+			card.Private = nil
+			c.state[address] = card
 		}
+		return
 	}
-	state.write(m.t, m.w)
+	changeState(m.t, m.w, func(instance map[string]any) { delete(instance, "private") })
 }
 
 // relay answers with the service's response, in another form.

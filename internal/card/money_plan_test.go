@@ -90,27 +90,22 @@ func TestPlanRefusesToLowerAmountIntoTheTopUpRange(t *testing.T) {
 // sees it by its label.
 func TestKilledReplacementIsNamed(t *testing.T) {
 	t.Parallel()
-	for _, settings := range []string{"", honoured} {
-		t.Run(settings, func(t *testing.T) {
-			t.Parallel()
-			m := newMoney(t, "honoured", settings)
-			m.s.Quirks(nil) // lists say how many cards there are
-			lines := "for_each = toset([\"search\", \"social\", \"video\"])\n  label = each.key\n  amount = 60\n  lifecycle {\n    create_before_destroy = true\n  }"
-			m.apply(lines)
-			known := map[string]bool{}
-			for _, card := range liveCards(m.s) {
-				known[card.ID] = true
-			}
-			slow, due := stalled(m.s, 1, "/cards", all)
-			m.through(slow)
-			m.w.RunUntil(due, syscall.SIGKILL, "apply", "-no-color", "-auto-approve", "-replace=vcard_card.test[\"social\"]")
-			m.through(m.s)
-			output := plansNothing(t, m.w)
-			for _, card := range liveCards(m.s) {
-				if !known[card.ID] && !strings.Contains(output, card.ID) {
-					t.Errorf("the plan does not name card %s (%s), which the killed run left:\n%s", card.ID, card.Label, output)
-				}
-			}
-		})
+	m := newMoney(t, "honoured", "").onCLI()
+	m.s.Quirks(nil) // lists say how many cards there are
+	lines := "for_each = toset([\"search\", \"social\", \"video\"])\n  label = each.key\n  amount = 60\n  lifecycle {\n    create_before_destroy = true\n  }"
+	m.apply(lines)
+	known := map[string]bool{}
+	for _, card := range liveCards(m.s) {
+		known[card.ID] = true
+	}
+	slow, due := stalled(m.s, 1, "/cards", all)
+	m.through(slow)
+	m.w.RunUntil(due, syscall.SIGKILL, "apply", "-no-color", "-auto-approve", "-replace=vcard_card.test[\"social\"]")
+	m.through(m.s)
+	output := plansNothing(t, m.w)
+	for _, card := range liveCards(m.s) {
+		if !known[card.ID] && !strings.Contains(output, card.ID) {
+			t.Errorf("the plan does not name card %s (%s), which the killed run left:\n%s", card.ID, card.Label, output)
+		}
 	}
 }

@@ -1,8 +1,6 @@
 package card_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -18,14 +16,10 @@ func TestReplayedAnswerIsNotBelieved(t *testing.T) {
 			m.byHand("/withdraw", 50)
 		},
 		"restored": func(m *money) {
-			path := filepath.Join(m.w.Dir, "terraform.tfstate")
-			state, err := os.ReadFile(path)
-			if err != nil {
-				m.t.Fatal(err)
-			}
+			restore := stateOf(m.t, m.w)
 			m.apply("amount = 150")
 			m.apply("amount = 100")
-			m.w.Write("terraform.tfstate", string(state))
+			restore()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,17 +33,21 @@ func TestPausedCardIsNotToppedUp(t *testing.T) {
 // Whether a card is paused may be known only during apply.
 func TestPauseThatIsNotKnownYet(t *testing.T) {
 	t.Parallel()
-	acctest.Needs(t, "1.4.0", "1.6.0")
-	for paused, balance := range map[string]usd.Amount{"true": 10 * usd.Dollar, "false": 80 * usd.Dollar} {
-		s := acctest.Start(t)
-		w := applied(t, s, "", oneCard(keptLoaded+"false"))
-		s.Authorize(onlyCard(s).ID, "90", advertising).OK(201)
-		output := apply(w, oneCard(keptLoaded+"terraform_data.paused.output")+fmt.Sprintf("resource \"terraform_data\" \"paused\" {\n  input = %s\n}\n", paused))
-		prints(t, output, "is topped up is decided during apply")
-		if got := onlyCard(s).Balance; got != balance {
-			t.Errorf("paused %s: the card holds %s USD, want %s", paused, got, balance)
+	for paused, balance := range map[bool]usd.Amount{true: 10 * usd.Dollar, false: 80 * usd.Dollar} {
+		config := func(paused any) object {
+			return object{"amount": 100, "top_up": object{"below": 40, "to": 80}, "frozen": paused}
 		}
-		plansNothing(t, w)
+		f := issued(t, config(false))
+		f.buy(90 * usd.Dollar)
+		f.refresh()
+		_, diags := f.plan(config(acctest.Unknown))
+		f.succeed(diags)
+		f.says("the warning", diags.Warnings(), "is topped up is decided during apply")
+		f.turnsOut(config(acctest.Unknown), config(paused))
+		f.apply(config(paused))
+		if got := f.service().Balance; got != balance {
+			t.Errorf("paused %t: the card holds %s USD, want %s", paused, got, balance)
+		}
 	}
 }
 
@@ -63,7 +67,7 @@ func TestExpiry(t *testing.T) {
 	prints(t, w.Must("plan", "-no-color"), "expires on 2029-03-31") // good on its last day
 	advance(1)
 	prints(t, w.Must("plan", "-no-color"), "expired on 2029-03-31", "This plan loads 20.00 USD onto it, which nobody can spend")
-	output := w.Must("apply", "-no-color", "-auto-approve", "-replace=vcard_card.test")
-	prints(t, output, "1 added, 0 changed, 1 destroyed")
+	w.Must("destroy", "-no-color", "-auto-approve")
+	apply(w, oneCard("amount = 120"))
 	printsNot(t, plansNothing(t, w), "expire")
 }

@@ -2,74 +2,54 @@ package card_test
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
-var changedLine = regexp.MustCompile(`(?m)^\s*[~+-] ([a-z0-9_]+)\s+=`)
-
-// changed returns the attributes that a plan shows as changing.
-func changed(plan string) []string {
-	var names []string
-	for _, line := range changedLine.FindAllStringSubmatch(plan, -1) {
-		names = append(names, line[1])
-	}
-	slices.Sort(names)
-	return names
-}
-
 // In an update the plan shows what changes, and nothing that cannot.
 func TestUpdateShowsOnlyWhatChanges(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t)
-	through(w, s, "")
-	w.Write("main.tf", oneCard("label = \"by hand\""))
-	w.Must("import", "-no-color", "vcard_card.test", issue(s, map[string]any{"amount": 100, "label": "by hand"}).ID)
+	f := imported(t, map[string]any{"amount": 100, "label": "by hand"})
 	for _, step := range []struct {
-		config string
+		config object
 		want   []string
 	}{
-		{"amount = 100", []string{"amount"}},
-		{"amount = 120", []string{"amount", "balance", "money_record"}},
-		{"amount = 110", []string{"amount", "balance", "frozen", "money_record", "status"}}, // it may have an auto_freeze_at
-		{"amount = 110\n  frozen = true", []string{"frozen", "status"}},
-		{"amount = 110\n  frozen = false\n  deletion_protection = true", []string{"deletion_protection", "frozen", "status"}},
-		{"amount = 110\n  metadata = { a = \"b\" }", []string{"deletion_protection", "metadata"}},
-		{"amount = 110\n  metadata = { a = \"b\" }\n  top_up = {\n    below = 120\n    to = 130\n  }", []string{"balance", "below", "money_record", "to", "top_up", "topped_up"}},
+		{object{"amount": 100}, []string{"amount"}},
+		{object{"amount": 120}, []string{"amount", "balance", "money_record"}},
+		{object{"amount": 110}, []string{"amount", "balance", "frozen", "money_record", "status"}}, // it may have an auto_freeze_at
+		{object{"amount": 110, "frozen": true}, []string{"frozen", "status"}},
+		{object{"amount": 110, "frozen": false, "deletion_protection": true}, []string{"deletion_protection", "frozen", "status"}},
+		{object{"amount": 110, "metadata": object{"a": "b"}}, []string{"deletion_protection", "metadata"}},
+		{object{"amount": 110, "metadata": object{"a": "b"}, "top_up": object{"below": 120, "to": 130}}, []string{"balance", "money_record", "top_up", "topped_up"}},
 	} {
-		w.Write("main.tf", oneCard(step.config))
-		plan := w.Must("plan", "-no-color")
-		if got := changed(plan); !slices.Equal(got, step.want) {
-			t.Errorf("%s changes %v, want %v:\n%s", step.config, got, step.want, plan)
+		change, diags := f.plan(step.config)
+		f.succeed(diags)
+		got := slices.DeleteFunc(sortedKeys(change.Planned), func(name string) bool {
+			return plain(change.Planned[name]) == plain(f.card.Values[name])
+		})
+		if !slices.Equal(got, step.want) {
+			t.Errorf("%v changes %v, want %v", step.config, got, step.want)
 		}
-		w.Must("apply", "-no-color", "-auto-approve")
-		plansNothing(t, w)
+		f.apply(step.config)
 	}
 }
 
-// The fee of a new card is a value of the plan, in its text and in its JSON, as
-// is that of one that replaces another.
+// The fee of a new card is a value of the plan, as is that of one that replaces another.
 func TestFeeIsInThePlan(t *testing.T) {
 	t.Parallel()
-	for _, lifecycle := range []string{"", createFirst} {
-		s := acctest.Start(t)
-		w := acctest.NewWorkspace(t)
-		through(w, s, "")
-		for _, amount := range []string{"50", "60"} {
-			w.Write("main.tf", oneCard("amount = "+amount+"\n  metadata = { load = "+amount+" }"+lifecycle))
-			text := w.Must("plan", "-no-color", "-out=plan")
-			if amount == "50" {
-				prints(t, text, "+ issuance_fee = 1 ")
-			}
-			prints(t, w.Must("show", "-json", "plan"), `"issuance_fee":1,`)
-			w.Must("apply", "-no-color", "plan")
-		}
-		printsNot(t, plansNothing(t, w), "issuance_fee")
-	}
+	f := newFixture(t)
+	fee := object{"issuance_fee": acctest.Number("1")}
+	created, diags := f.plan(object{"amount": 50})
+	f.succeed(diags)
+	f.same("the plan", fee, created.Planned)
+	f.apply(object{"amount": 50})
+	replaced, diags := f.plan(object{"amount": 60, "metadata": object{"load": "60"}})
+	f.succeed(diags)
+	again, diags := f.protocol().Plan(replaced.After(), complete(object{"amount": 60, "metadata": object{"load": "60"}}))
+	f.succeed(diags)
+	f.same("the plan of a replacement", fee, again.Planned)
 }
 
 // Data that depends on cards is read while planning, unless Terraform changes a card.
@@ -101,7 +81,7 @@ output "wallet" {
   value = data.vcard_wallet_balance.now.balance
 }
 `, bin)
-	w := applied(t, s, "", config)
+	w := appliedByCLI(t, s, "", config)
 	printsNot(t, plansNothing(t, w), "will be read during apply")
 	s.Authorize(liveCards(s)[0].ID, "10", advertising).OK(201) // a balance that changes is no change of a card
 	output := w.Must("apply", "-no-color", "-auto-approve")

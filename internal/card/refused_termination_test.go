@@ -14,7 +14,7 @@ func TestDestroyAfterARefusedReplacement(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	guarded := oneCard("amount = 9000\n  deletion_protection = true")
-	w := applied(t, s, "", guarded)
+	w := appliedByCLI(t, s, "", guarded)
 	s.Authorize(onlyCard(s).ID, "8900", advertising).OK(201)
 	w.Must("taint", "vcard_card.test")
 	prints(t, applyFails(t, w, guarded), "Deletion protection keeps card")
@@ -79,14 +79,13 @@ func TestTaintedCardThatStaysKeepsItsPendingFund(t *testing.T) {
 		refusal string
 		more    string
 	}{
-		"made, protected":     {true, "Deletion protection keeps card", "\n  deletion_protection = true"},
 		"made, poor":          {true, "The wallet cannot pay for the card that replaces card", ""},
 		"not made, protected": {false, "Deletion protection keeps card", "\n  deletion_protection = true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
-			w := applied(t, s, "", oneCard(lines+"9000"+c.more))
+			w := appliedByCLI(t, s, "", oneCard(lines+"9000"+c.more))
 			s.Authorize(onlyCard(s).ID, "8500", advertising).OK(201)
 			through(w, losesFund(s, c.made), "")
 			asked := oneCard(lines + "9100" + c.more)

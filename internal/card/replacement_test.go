@@ -21,7 +21,7 @@ func TestReplacementThatTheWalletCannotPayFor(t *testing.T) {
 	poor := func(t *testing.T) (*acctest.Service, *acctest.Workspace) {
 		t.Helper()
 		s := acctest.Start(t)
-		w := applied(t, s, "", oneCard("amount = 9000\n  label = \"old\""))
+		w := appliedByCLI(t, s, "", oneCard("amount = 9000\n  label = \"old\""))
 		s.Authorize(onlyCard(s).ID, "8500", advertising).OK(201)
 		return s, w // the wallet holds 999.00, the card 500.00
 	}
@@ -90,7 +90,7 @@ func TestReplacementsThatTheWalletCannotPayForTogether(t *testing.T) {
 	fleet := func(label string) string {
 		return required + fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  count = 4\n  bin_id = %q\n  amount = 2000\n  label = \"%s-${count.index}\"\n}\n", bin, label)
 	}
-	w := applied(t, s, "", fleet("old"))
+	w := appliedByCLI(t, s, "", fleet("old"))
 	for _, card := range liveCards(s) {
 		s.Authorize(card.ID, "1000", advertising).OK(201)
 	}
@@ -129,7 +129,7 @@ func TestRefusedReplacementKeepsTheCard(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
 			s.AddQuirks(object{"card_values": "as_asked"}) // else the service clamps the limit
-			w := applied(t, s, "", oneCard("amount = 100"+createFirst))
+			w := appliedByCLI(t, s, "", oneCard("amount = 100"+createFirst))
 			w.Write("main.tf", oneCard("amount = 100\n  "+changed+createFirst))
 			output := w.Must("plan", "-no-color")
 			prints(t, output, words...)
@@ -163,7 +163,7 @@ resource "vcard_card" "test" {
 `, key, bin, protect, lifecycle)
 			}
 			moved := "moved {\n  from = vcard_card.test[\"search\"]\n  to = vcard_card.test[\"brand\"]\n}\n"
-			w := applied(t, s, "", fleet("search", ""))
+			w := appliedByCLI(t, s, "", fleet("search", ""))
 			w.Write("main.tf", fleet("brand", "")+moved)
 			code, output := w.Run("plan", "-no-color")
 			if protect != (code != 0) {
@@ -191,7 +191,7 @@ func TestReplacementNamesWhatIsNotCarriedOver(t *testing.T) {
 	printsNot(t, never.Must("plan", "-no-color"), "Not in the configuration")
 
 	id := issue(s, map[string]any{"amount": 100, "allowed_categories": []string{"travel"}}).ID
-	imported := acctest.NewWorkspace(t)
+	imported := newCLI(t, nil)
 	through(imported, s, "")
 	imported.Write("main.tf", oneCard("label = \"x\""))
 	imported.Must("import", "-no-color", "vcard_card.test", id)
@@ -203,7 +203,7 @@ func TestReplacementNamesWhatIsNotCarriedOver(t *testing.T) {
 func TestReplacementWhileTheWalletCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 100\n  label = \"old\""))
+	w := appliedByCLI(t, s, "", oneCard("amount = 100\n  label = \"old\""))
 	blind := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if !isCall(r, http.MethodGet, "/wallet/balance") {
 			return false
@@ -230,7 +230,7 @@ func TestForcedReplacementWithASmallerLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t)
-			w := applied(t, s, "", oneCard(c.before))
+			w := appliedByCLI(t, s, "", oneCard(c.before))
 			s.Authorize(onlyCard(s).ID, c.spent, advertising).OK(201)
 			w.Write("main.tf", oneCard(c.after))
 			code, output := w.Run("plan", "-no-color", "-replace=vcard_card.test")
@@ -256,7 +256,7 @@ func TestPartlyUnknownCollectionMayTurnOutTheSame(t *testing.T) {
 		return oneCard("amount = 100\n  allowed_categories = [\"travel\", terraform_data.category.output]\n  metadata = { team = terraform_data.category.output }") +
 			fmt.Sprintf("resource \"terraform_data\" \"category\" {\n  input = %q\n}\n", input)
 	}
-	w := applied(t, s, "", config("software"))
+	w := appliedByCLI(t, s, "", config("software"))
 	w.Write("main.tf", config("advertising"))
 	prints(t, w.Must("plan", "-no-color"), "allowed_categories, metadata is known only after apply and may turn out the same; the card is replaced even then")
 }

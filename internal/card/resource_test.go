@@ -134,27 +134,27 @@ func TestCardLifecycle(t *testing.T) {
 
 func TestGeneratedLabel(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	s.Test(t,
-		resource.TestStep{
-			Config:           card(s, `amount = 50`),
-			ConfigPlanChecks: does(plancheck.ResourceActionCreate, plannedUnknown("label")),
-			ConfigStateChecks: []statecheck.StateCheck{
-				value("label", knownvalue.StringRegexp(regexp.MustCompile(`^tf-\d{8}-[0-9a-f-]{36}$`))),
-			},
-		},
-		resource.TestStep{Config: card(s, `amount = 60`), ConfigPlanChecks: does(plancheck.ResourceActionUpdate)},
-	)
+	f := newFixture(t)
+	created, diags := f.plan(object{"amount": 50})
+	f.succeed(diags)
+	f.same("the plan", object{"label": acctest.Unknown}, created.Planned)
+	f.apply(object{"amount": 50})
+	if label := plain(f.card.Values["label"]); !regexp.MustCompile(`^tf-\d{8}-[0-9a-f-]{36}$`).MatchString(label) {
+		t.Errorf("the card is labelled %q", label)
+	}
+	f.apply(object{"amount": 60})
 }
 
 func TestComputedAmounts(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	s.Test(t,
-		resource.TestStep{Config: card(s, `amount = 123.5 * 0.6`), ConfigPlanChecks: does(plancheck.ResourceActionCreate), Check: serviceCheck(s, "active", 7410, 1000000-7510)},
-		resource.TestStep{Config: card(s, `amount = 74.10`), ConfigPlanChecks: does(plancheck.ResourceActionNoop)},
-		resource.TestStep{Config: card(s, `amount = 12.35 * 0.6`), ConfigPlanChecks: does(plancheck.ResourceActionUpdate), Check: serviceCheck(s, "active", 741, 1000000-841)},
-	)
+	w := applied(t, s, "", oneCard("amount = 123.5 * 0.6"))
+	serviceHolds(t, s, "active", 7410, 1000000-7510)
+	w.Write("main.tf", oneCard("amount = 74.10"))
+	plansNothing(t, w)
+	apply(w, oneCard("amount = 12.35 * 0.6"))
+	serviceHolds(t, s, "active", 741, 1000000-841)
+	plansNothing(t, w)
 }
 
 // wrapped matches a text that the CLI has broken into lines.
@@ -165,36 +165,32 @@ func wrapped(text string) *regexp.Regexp {
 func TestRefusedBeforeMoneyMoves(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	long, many := "", ""
-	for i := range 65 {
-		long += "x"
-		if i < 21 {
-			many += fmt.Sprintf("k%d = \"v\"\n", i)
+	w := newCLI(t, nil)
+	through(w, s, "")
+	many := ""
+	for i := range 21 {
+		many += fmt.Sprintf("k%d = \"v\"\n", i)
+	}
+	for lines, want := range map[string]string{
+		`amount = 49.99`:    "amount must be at least 50.00 USD to issue a card, got 49.99",
+		`amount = 50.001`:   "amount must be an amount in USD with at most two decimals, got 50.001",
+		`amount = 1000 / 3`: "amount must be an amount in USD with at most two decimals, got 333.333",
+		`amount = -1`:       "amount must not be below zero, and must be at least 50.00 USD to issue a card, got -1",
+		``:                  "amount must be set to issue a card",
+		"amount = 50\nlabel = \"" + strings.Repeat("x", 65) + `"`: "label",
+		"amount = 50\nlabel = \"\"":                               "label",
+		"amount = 50\nmetadata = {\n" + many + "}":                "metadata must have at most 20 keys, got 21",
+		"amount = 50\nallowed_categories = []":                    "allowed_categories",
+		"amount = 50\ntop_up = { below = 60, to = 100 }":          "must be at least top_up.below (60.00 USD)",
+		"amount = 50\ntop_up = { below = 60, to = 50 }":           "top_up.to must be at least top_up.below (60.00 USD), got 50.00 USD",
+		"amount = 50\nspending_limit = 0":                         "spending_limit must be at least 0.01 USD",
+	} {
+		w.Write("main.tf", oneCard(lines))
+		code, output := w.Run("plan", "-no-color")
+		if prints(t, output, want); code == 0 {
+			t.Errorf("%s is planned", lines)
 		}
 	}
-	var steps []resource.TestStep
-	for lines, want := range map[string]string{
-		`amount = 49.99`:                       "amount must be at least 50.00 USD to issue a card, got 49.99",
-		`amount = 50.001`:                      "amount must be an amount in USD with at most two decimals, got 50.001",
-		`amount = 1000 / 3`:                    "amount must be an amount in USD with at most two decimals, got 333.333",
-		`amount = -1`:                          "amount must not be below zero, and must be at least 50.00 USD to issue a card, got -1",
-		`amount = "abc"`:                       `Inappropriate value for attribute "amount"`,
-		``:                                     "amount must be set to issue a card",
-		"amount = 50\nlabel = \"" + long + `"`: "label",
-		"amount = 50\nlabel = \"\"":            "label",
-		"amount = 50\nmetadata = {\n" + many + "}":       "metadata must have at most 20 keys, got 21",
-		"amount = 50\nallowed_categories = []":           "allowed_categories",
-		"amount = 50\ntop_up = { below = 60, to = 100 }": "must be at least top_up.below (60.00 USD)",
-		"amount = 50\ntop_up = { below = 60, to = 50 }":  "top_up.to must be at least top_up.below (60.00 USD), got 50.00 USD",
-		"amount = 50\nspending_limit = 0":                "spending_limit must be at least 0.01 USD",
-	} {
-		steps = append(steps, resource.TestStep{Config: card(s, lines), PlanOnly: true, ExpectError: wrapped(want)})
-	}
-	steps = append(steps, resource.TestStep{
-		Config:   s.Provider() + `resource "vcard_card" "test" {` + "\n bin_id = \"bin_x\"\n amount = 50\n}",
-		PlanOnly: true, ExpectError: wrapped(`bin_id must be one of the BINs that this account can issue on, got "bin_x"`),
-	})
-	s.Test(t, steps...)
 	if got := s.Wallet(); got != acctest.InitialBalance {
 		t.Errorf("the wallet holds %s USD: money moved", got)
 	}
@@ -202,21 +198,13 @@ func TestRefusedBeforeMoneyMoves(t *testing.T) {
 
 func TestWithdrawingMoreThanTheCardHolds(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	s.Test(t,
-		resource.TestStep{Config: card(s, `amount = 100`)},
-		resource.TestStep{
-			Config:      card(s, `amount = -1`),
-			ExpectError: wrapped("amount must not be below zero"),
-		},
-		resource.TestStep{
-			PreConfig: func() { s.Post("/cards/"+onlyCard(s).ID+"/withdraw", map[string]usd.Amount{"amount": 3000}).Must() },
-			Config:    card(s, `amount = 20`),
-			ExpectError: wrapped("Lowering amount from 100.00 to 20.00 USD withdraws 80.00 USD, but card " +
-				"card_"),
-		},
-		resource.TestStep{Config: card(s, `amount = 60`), Check: serviceCheck(s, "active", 3000, 1000000-3100)},
-	)
+	f := issued(t, object{"amount": 100})
+	f.failsToPlan(object{"amount": -1}, "amount must not be below zero")
+	f.spend(3000)
+	f.refresh()
+	f.failsToPlan(object{"amount": 20}, "Lowering amount from 100.00 to 20.00 USD withdraws 80.00 USD, but card "+f.id())
+	f.apply(object{"amount": 60})
+	f.holds("active", 3000, 1000000-6100+3000)
 }
 
 // onlyCard returns the one card that is not terminated.
@@ -236,50 +224,22 @@ func onlyCard(s *acctest.Service) service {
 
 func TestWalletShortByOneCent(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	s.Test(t,
-		resource.TestStep{
-			Config:      card(s, `amount = 9999.01`),
-			ExpectError: wrapped(`The service answered 400 (insufficient_funds)`),
-		},
-		resource.TestStep{Config: card(s, `amount = 9999`), Check: serviceCheck(s, "active", 999900, 0)},
-	)
+	f := newFixture(t)
+	f.says("the error", f.tryApply(object{"amount": "9999.01"}).Errors(), "The service answered 400 (insufficient_funds)")
+	f.apply(object{"amount": 9999})
+	f.holds("active", 999900, 0)
 }
 
 func TestTerminatedElsewhere(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	var first string
-	s.Test(t,
-		resource.TestStep{Config: card(s, `amount = 50`), Check: func(*terraform.State) error { first = onlyCard(s).ID; return nil }},
-		resource.TestStep{
-			PreConfig:        func() { s.Terminate(first) },
-			Config:           card(s, `amount = 50`),
-			ConfigPlanChecks: does(plancheck.ResourceActionCreate),
-			Check: func(*terraform.State) error {
-				if now := onlyCard(s).ID; now == first || now == "" {
-					return fmt.Errorf("the card is %q after %q", now, first)
-				}
-				return nil
-			},
-		},
-	)
-}
-
-func TestForeignKeyRemovesNothing(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	var other struct {
-		Key string `json:"api_key"`
+	w := applied(t, s, "", oneCard("amount = 50"))
+	first := onlyCard(s).ID
+	s.Terminate(first)
+	prints(t, apply(w, oneCard("amount = 50")), "1 added, 0 changed, 0 destroyed")
+	if now := onlyCard(s).ID; now == first || now == "" {
+		t.Errorf("the card is %q after %q", now, first)
 	}
-	s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).Into(&other)
-	own, lines := card(s, `amount = 50`), fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  amount = 50\n}\n", bin)
-	s.Test(t,
-		resource.TestStep{Config: own},
-		resource.TestStep{Config: s.ProviderWithKey(other.Key) + lines, ExpectError: wrapped("The API key belongs to another account")},
-		resource.TestStep{Config: s.ProviderWithKey(other.Key), ExpectError: wrapped("The API key belongs to another account")},
-		resource.TestStep{Config: own, ConfigPlanChecks: does(plancheck.ResourceActionNoop)},
-	)
 }
 
 // issue issues a card as another user of the account would.

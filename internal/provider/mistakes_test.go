@@ -132,6 +132,7 @@ func connections() []mistake {
 		{`initial_balance = -1`, block(`sandbox = { path = "s.db", initial_balance = -1 }`), "sandbox.initial_balance must be at least 0.00 USD, got -1.00"},
 		{"sandbox beside api_key", block("sandbox = { path = \"s.db\" }\napi_key = \"sk_live_abc\""), "sandbox excludes api_key and base_url"},
 		{`request_timeout = "soon"`, block("sandbox = { path = \"s.db\" }\nrequest_timeout = \"soon\""), "request_timeout must be a duration of at least 1s, written like 30s or 2m, got \"soon\""},
+		{`idempotency_keys = "ignored"`, block("sandbox = { path = \"s.db\" }\nidempotency_keys = \"ignored\""), `idempotency_keys must be "unknown" or "honoured", got "ignored".`},
 		{`wallet_check = "warning"`, block("sandbox = { path = \"s.db\" }\nwallet_check = \"warning\""), `Error: Not one of the words wallet_check must be "warn", "error" or "off", got "warning".`},
 		{`sandbox = { path = "" }`, block(`sandbox = { path = "" }`), "Error: Empty text sandbox.path must not be empty."},
 		{`max_retries = 100`, block("sandbox = { path = \"s.db\" }\nmax_retries = 100"), "max_retries must be a whole number between 0 and 20, got 100"},

@@ -1,0 +1,501 @@
+package card_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// cli is a folder and who runs commands in it: the real CLI, or core.
+type cli interface {
+	Write(name, content string)
+	Run(args ...string) (int, string)
+	Must(args ...string) string
+	RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string)
+}
+
+// newCLI runs commands in this process, in a fraction of the real CLI's time, which
+// make race takes. Without a clock, each command has its own.
+func newCLI(t *testing.T, clock *acctest.Clock) cli {
+	t.Helper()
+	if os.Getenv("TF_ACC_CORE") == "cli" {
+		return acctest.NewWorkspace(t).On(clock)
+	}
+	return &core{t: t, clock: clock, files: map[string]string{}, state: map[string]acctest.Instance{}, plans: map[string]*corePlan{}}
+}
+
+// core is as much of Terraform's core as one kind of resource needs: it refreshes,
+// plans twice, applies, and checks what Terraform does, for ten cards at a time. It
+// prints what the diagnostics say and what changes. What needs more needs the CLI.
+type core struct {
+	t     *testing.T
+	clock *acctest.Clock
+	files map[string]string
+	state map[string]acctest.Instance // by address
+	plans map[string]*corePlan        // saved ones
+
+	mu     sync.Mutex // of output
+	output strings.Builder
+	failed atomic.Bool
+}
+
+// coreConfig is what a block says of a card, and of what it ignores changes.
+type coreConfig struct {
+	values  object
+	ignored []string
+}
+
+// without is the configuration that is planned, of a card that is there.
+func (one coreConfig) without(card acctest.Instance) object {
+	if card.Values == nil || one.ignored == nil {
+		return one.values
+	}
+	values := maps.Clone(one.values)
+	for _, name := range one.ignored {
+		values[name] = card.Values[name]
+	}
+	return values
+}
+
+// corePlan is what the cards are to become.
+type corePlan struct {
+	provider             object
+	state                map[string]acctest.Instance // refreshed
+	configs              map[string]coreConfig
+	changes              map[string]acctest.Change
+	add, change, destroy int
+}
+
+func (c *core) Write(name, content string) { c.files[name] = content }
+
+func (c *core) Must(args ...string) string {
+	c.t.Helper()
+	code, output := c.Run(args...)
+	if code != 0 {
+		c.t.Fatalf("terraform %v ended with %d:\n%s", args, code, output)
+	}
+	return output
+}
+
+func (c *core) Run(args ...string) (int, string) {
+	c.t.Helper()
+	return c.run(nil, args)
+}
+
+// RunUntil ends provider and core at once when it is due, as SIGKILL does.
+func (c *core) RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string) {
+	c.t.Helper()
+	if signal != syscall.SIGKILL || args[0] != "apply" {
+		c.t.Fatalf("terraform %v and %s need the CLI", args, signal)
+	}
+	return c.run(due, args)
+}
+
+func (c *core) run(due <-chan struct{}, args []string) (int, string) {
+	c.t.Helper()
+	c.output.Reset()
+	c.failed.Store(false)
+	switch args[0] {
+	case "plan", "apply", "destroy", "refresh":
+	case "import":
+		settings, _ := c.configuration()
+		card, diags := c.start(settings).Import("vcard_card", args[len(args)-1], nil)
+		if c.say(diags) {
+			return 1, c.output.String()
+		}
+		c.state[args[len(args)-2]] = card
+		return 0, c.output.String()
+	case "show":
+		for _, card := range c.state {
+			for name, value := range card.Values {
+				c.print("%s = %s\n", name, coreValue(value))
+			}
+		}
+		return 0, c.output.String()
+	}
+	refresh, refreshOnly, detailed, save, plan := true, false, false, "", (*corePlan)(nil)
+	for _, arg := range args[1:] {
+		switch name, value, _ := strings.Cut(arg, "="); {
+		case name == "-no-color", name == "-auto-approve", name == "-parallelism":
+		case arg == "-refresh=false":
+			refresh = false
+		case name == "-refresh-only":
+			refreshOnly = true
+		case name == "-detailed-exitcode":
+			detailed = true
+		case name == "-out":
+			save = value
+		case args[0] == "apply" && c.plans[arg] != nil:
+			plan = c.plans[arg]
+		default:
+			c.t.Fatalf("terraform %v needs the CLI", args)
+		}
+	}
+	if plan == nil {
+		plan = c.plan(args[0] == "destroy", refresh, refreshOnly || args[0] == "refresh")
+		c.plans[save] = plan
+	}
+	changes := plan.add+plan.change+plan.destroy > 0
+	switch {
+	case c.failed.Load():
+		return 1, c.output.String()
+	case args[0] == "plan" && detailed && changes:
+		return 2, c.output.String()
+	case args[0] == "plan":
+		return 0, c.output.String()
+	}
+	if due == nil {
+		c.state = plan.state
+	}
+	c.apply(plan, due)
+	if c.failed.Load() || due != nil {
+		return 1, c.output.String()
+	}
+	return 0, c.output.String()
+}
+
+// plan refreshes and plans what the files configure.
+func (c *core) plan(destroy, refresh, refreshOnly bool) *corePlan {
+	c.t.Helper()
+	plan := &corePlan{state: maps.Clone(c.state), changes: map[string]acctest.Change{}}
+	plan.provider, plan.configs = c.configuration()
+	if destroy {
+		plan.configs = nil
+	}
+	p := c.start(plan.provider)
+	addresses := slices.Sorted(maps.Keys(plan.configs))
+	for address := range c.state {
+		if plan.configs[address].values == nil {
+			addresses = append(addresses, address)
+		}
+	}
+	var mu sync.Mutex
+	c.each(addresses, func(address string) {
+		card, there := c.state[address]
+		if !there {
+			card.Type = "vcard_card"
+		}
+		if there && refresh {
+			now, diags := p.Refresh(card)
+			if c.say(diags) {
+				return
+			}
+			card = now
+		}
+		mu.Lock()
+		if delete(plan.state, address); card.Values != nil {
+			plan.state[address] = card
+		}
+		mu.Unlock()
+		config := plan.configs[address].without(card)
+		if refreshOnly {
+			mu.Lock()
+			defer mu.Unlock()
+			c.shows(plan, address, acctest.Change{Prior: c.state[address], Planned: card.Values})
+			return
+		}
+		if config == nil && card.Values == nil {
+			return
+		}
+		change, diags := p.Plan(card, config)
+		if c.say(diags) {
+			return
+		}
+		if len(change.Replaces) > 0 {
+			_, diags = p.Plan(change.After(), config)
+			if c.say(diags) {
+				return
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		plan.changes[address] = change
+		c.shows(plan, address, change)
+	})
+	if plan.add+plan.change+plan.destroy == 0 {
+		c.print("No changes.\n")
+	} else if !refreshOnly {
+		c.print("Plan: %d to add, %d to change, %d to destroy.\n", plan.add, plan.change, plan.destroy)
+	}
+	return plan
+}
+
+// shows counts and prints a change.
+func (c *core) shows(plan *corePlan, address string, change acctest.Change) {
+	switch {
+	case change.Prior.Values == nil:
+		plan.add++
+	case change.Planned == nil:
+		plan.destroy++
+	case len(change.Replaces) > 0:
+		plan.add, plan.destroy = plan.add+1, plan.destroy+1
+		c.print("%s must be replaced\n", address)
+	case plain(change.Prior.Values) != plain(change.Planned):
+		plan.change++
+	default:
+		return
+	}
+	for _, name := range sortedKeys(change.Planned) {
+		was, is := coreValue(change.Prior.Values[name]), coreValue(change.Planned[name])
+		switch forces := slices.Contains(change.Replaces, name); {
+		case was == is:
+		case forces:
+			c.print("  ~ %s = %s -> %s # forces replacement\n", name, was, is)
+		default:
+			c.print("  ~ %s = %s -> %s\n", name, was, is)
+		}
+	}
+}
+
+func coreValue(value any) string {
+	if text, ok := value.(string); ok {
+		return fmt.Sprintf("%q", text)
+	}
+	if value == acctest.Unknown {
+		return "(known after apply)"
+	}
+	return plain(value)
+}
+
+// apply makes the changes of a plan, until it is due.
+func (c *core) apply(plan *corePlan, due <-chan struct{}) {
+	c.t.Helper()
+	alive, kill := context.WithCancel(c.t.Context())
+	defer kill()
+	settings := maps.Clone(plan.provider)
+	if due != nil { // then nothing reaches the service any more
+		service := &acctest.Service{Client: sandboxtest.NewClient(c.t, process.Address{URL: plain(settings["base_url"]), Key: plain(settings["api_key"])})}
+		settings["base_url"] = service.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
+			if alive.Err() != nil {
+				panic(http.ErrAbortHandler)
+			}
+			ctx, cancel := context.WithCancel(r.Context())
+			context.AfterFunc(alive, cancel)
+			*r = *r.WithContext(ctx)
+			return false
+		}).URL
+	}
+	p, hangUp := c.start(settings).Caller()
+	defer hangUp()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-due:
+			kill()
+			hangUp()
+		case <-ended:
+		}
+	}()
+	var mu sync.Mutex
+	c.each(slices.Sorted(maps.Keys(plan.changes)), func(address string) {
+		change := plan.changes[address]
+		if plain(change.Prior.Values) == plain(change.Planned) {
+			return
+		}
+		if len(change.Replaces) > 0 {
+			c.t.Errorf("a replacement needs the CLI")
+			return
+		}
+		again, diags := p.Plan(change.Prior, change.Config)
+		if c.say(diags) || alive.Err() != nil {
+			return
+		}
+		c.agree(address, "The provider produced an inconsistent final plan", change.Planned, again.Planned)
+		again.Config = plan.configs[address].values // with what was ignored in the plan
+		now, diags := p.Apply(again, nil)
+		if alive.Err() != nil {
+			return
+		}
+		if !c.say(diags) {
+			c.agree(address, "The provider produced an inconsistent result", again.Planned, now.Values)
+		} else if change.Prior.Values == nil && now.Values != nil {
+			c.t.Errorf("a tainted card needs the CLI")
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if delete(c.state, address); now.Values != nil {
+			c.state[address] = now
+		}
+	})
+	if !c.failed.Load() {
+		c.print("Apply complete! Resources: %d added, %d changed, %d destroyed.\n", plan.add, plan.change, plan.destroy)
+	}
+}
+
+// agree checks that what was planned is what comes.
+func (c *core) agree(address, what string, planned, comes object) {
+	for name, value := range planned {
+		if value != acctest.Unknown && plain(value) != plain(comes[name]) {
+			c.t.Errorf("%s: %s: %s was planned as %s and is %s", address, what, name, plain(value), plain(comes[name]))
+		}
+	}
+}
+
+// each does something for each address, ten at a time.
+func (c *core) each(addresses []string, do func(address string)) {
+	slots, running := make(chan struct{}, 10), sync.WaitGroup{}
+	for _, address := range addresses {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			do(address)
+		})
+	}
+	running.Wait()
+}
+
+// start is a provider process of its own.
+func (c *core) start(settings object) *acctest.Protocol {
+	c.t.Helper()
+	return acctest.Configure(c.t, settings, provider.WithClock(cmp.Or(c.clock, new(acctest.Clock))))
+}
+
+func (c *core) print(format string, values ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintf(&c.output, format, values...)
+}
+
+// say prints diagnostics and reports whether there is an error.
+func (c *core) say(diags acctest.Diagnostics) (failed bool) {
+	for _, one := range diags {
+		kind := "Warning"
+		if one.Severity == tfprotov6.DiagnosticSeverityError {
+			kind, failed = "Error", true
+			c.failed.Store(true)
+		}
+		c.print("%s: %s\n\n%s\n", kind, one.Summary, one.Detail)
+	}
+	return failed
+}
+
+// configuration is the provider block and the cards that the files configure.
+func (c *core) configuration() (settings object, cards map[string]coreConfig) {
+	c.t.Helper()
+	cards = map[string]coreConfig{}
+	for name, content := range c.files {
+		file, diags := hclsyntax.ParseConfig([]byte(content), name, hcl.InitialPos)
+		if diags.HasErrors() {
+			c.t.Fatal(diags)
+		}
+		for _, block := range file.Body.(*hclsyntax.Body).Blocks {
+			switch {
+			case block.Type == "terraform":
+			case block.Type == "provider":
+				settings = c.evaluate(block.Body, nil)
+			case block.Type == "resource" && block.Labels[0] == "vcard_card":
+				c.expand(cards, "vcard_card."+block.Labels[1], block.Body)
+			default:
+				c.t.Fatalf("a %s block needs the CLI", block.Type)
+			}
+		}
+	}
+	return settings, cards
+}
+
+// expand adds the cards of a block with count or for_each, or the one of another.
+func (c *core) expand(cards map[string]coreConfig, address string, body *hclsyntax.Body) {
+	c.t.Helper()
+	var ignored []string
+	for _, block := range body.Blocks {
+		if block.Type != "lifecycle" || len(block.Body.Blocks) > 0 {
+			c.t.Fatalf("this %s block needs the CLI", block.Type)
+		}
+		if attribute := block.Body.Attributes["ignore_changes"]; attribute != nil {
+			names, _ := hcl.ExprList(attribute.Expr)
+			for _, name := range names {
+				ignored = append(ignored, hcl.ExprAsKeyword(name))
+			}
+		}
+	}
+	meta := object{}
+	for _, name := range []string{"count", "for_each"} {
+		if attribute := body.Attributes[name]; attribute != nil {
+			delete(body.Attributes, name)
+			meta[name] = c.value(attribute.Expr, nil)
+		}
+	}
+	keys, _ := meta["for_each"].([]any)
+	for _, key := range keys {
+		variable := cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key.(string))})
+		cards[fmt.Sprintf("%s[%q]", address, key)] = coreConfig{c.evaluate(body, map[string]cty.Value{"each": variable}), ignored}
+	}
+	if count, counted := meta["count"]; counted {
+		for i := range usdNumber(plain(count)) / 100 {
+			variable := cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(int64(i))})
+			cards[fmt.Sprintf("%s[%d]", address, i)] = coreConfig{c.evaluate(body, map[string]cty.Value{"count": variable}), ignored}
+		}
+	} else if keys == nil {
+		cards[address] = coreConfig{c.evaluate(body, nil), ignored}
+	}
+}
+
+func (c *core) evaluate(body *hclsyntax.Body, variables map[string]cty.Value) object {
+	c.t.Helper()
+	values := object{}
+	for name, attribute := range body.Attributes {
+		values[name] = c.value(attribute.Expr, variables)
+	}
+	return values
+}
+
+var toSet = function.New(&function.Spec{
+	Params: []function.Parameter{{Type: cty.DynamicPseudoType}},
+	Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+	Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return args[0], nil },
+})
+
+func (c *core) value(expression hcl.Expression, variables map[string]cty.Value) any {
+	c.t.Helper()
+	value, diags := expression.Value(&hcl.EvalContext{Variables: variables, Functions: map[string]function.Function{"toset": toSet}})
+	if diags.HasErrors() {
+		c.t.Fatal(diags)
+	}
+	return fromCty(value)
+}
+
+func fromCty(value cty.Value) any {
+	switch kind := value.Type(); {
+	case value.IsNull():
+		return nil
+	case kind == cty.Bool:
+		return value.True()
+	case kind == cty.String:
+		return value.AsString()
+	case kind == cty.Number:
+		return acctest.Number(value.AsBigFloat().Text('f', -1))
+	case kind.IsObjectType(), kind.IsMapType():
+		members := object{}
+		for name, member := range value.AsValueMap() {
+			members[name] = fromCty(member)
+		}
+		return members
+	default:
+		elements := []any{}
+		for _, element := range value.AsValueSlice() {
+			elements = append(elements, fromCty(element))
+		}
+		return elements
+	}
+}
