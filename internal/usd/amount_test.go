@@ -14,7 +14,7 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]usd.Amount{
-		"0": 0, "-0": 0, "0.00": 0, "0e300": 0,
+		"0": 0, "-0": 0, "0.00": 0, "0e300": 0, "0e400": 0, "0e-400": 0,
 		"50": 5000, "50.0": 5000, "50.00": 5000, "50.000": 5000, "5e1": 5000, "5E+1": 5000,
 		"0.01": 1, "-0.05": -5, "1e-2": 1, "12.34": 1234, "999999999999.99": usd.Max, "-999999999999.99": -usd.Max,
 	} {
@@ -33,7 +33,7 @@ func TestParseRefuses(t *testing.T) {
 		"0.001": usd.ErrFraction, "50.001": usd.ErrFraction, "1e-3": usd.ErrFraction, "1e-999999": usd.ErrFraction,
 		"1e400": usd.ErrRange, "1e2000000000": usd.ErrRange, "1000000000000": usd.ErrRange, "-1000000000000": usd.ErrRange,
 	} {
-		if got, err := usd.Parse(text); !errors.Is(err, want) {
+		if got, err := usd.Parse(text); got != 0 || !errors.Is(err, want) {
 			t.Errorf("Parse(%.30q) = %d, %v; want %v", text, got, err, want)
 		}
 	}
