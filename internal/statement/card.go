@@ -18,13 +18,13 @@ const cardType = "vcard_card"
 func Of(plan *Plan) (*Statement, error) {
 	r := reader{prior: priorOf(plan.Prior.Values), statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Cards: []Card{}, Others: []string{}}}
 	for _, change := range plan.ResourceChanges {
-		if err := r.change(change); err != nil {
-			return nil, fmt.Errorf("%s: %w", inline(change.Address), err)
+		if r.change(change); r.err != nil {
+			return nil, fmt.Errorf("%s: %w", inline(change.Address), r.err)
 		}
 	}
 	for _, action := range plan.ActionInvocations {
-		if err := r.action(action); err != nil {
-			return nil, fmt.Errorf("%s: %w", inline(action.Address), err)
+		if r.action(action); r.err != nil {
+			return nil, fmt.Errorf("%s: %w", inline(action.Address), r.err)
 		}
 	}
 	r.incomplete(plan)
@@ -43,24 +43,31 @@ func Of(plan *Plan) (*Statement, error) {
 type reader struct {
 	prior     prior
 	statement *Statement
+	err       error // of an amount that is none
 }
 
-func (r *reader) change(change *tfjson.ResourceChange) error {
+func (r *reader) amount(v values, name string) *usd.Amount {
+	amount, err := v.amount(name)
+	r.err = cmp.Or(r.err, err)
+	return amount
+}
+
+func (r *reader) change(change *tfjson.ResourceChange) {
 	switch {
 	case change == nil || change.Change == nil || change.Mode != tfjson.ManagedResourceMode:
-		return nil
+		return
 	case change.Type != cardType:
 		if !change.Change.Actions.NoOp() || change.Change.Importing != nil {
 			r.statement.Others = append(r.statement.Others, change.Address)
 		}
-		return nil
+		return
 	}
 	c := change.Change
 	for _, action := range c.Actions {
 		switch action {
 		case tfjson.ActionNoop, tfjson.ActionCreate, tfjson.ActionRead, tfjson.ActionUpdate, tfjson.ActionDelete, tfjson.ActionForget:
 		default:
-			return fmt.Errorf("this version of the provider does not know what %q does", action)
+			r.err = fmt.Errorf("this version of the provider does not know what %q does", action)
 		}
 	}
 	does := func(action tfjson.Action) bool { return slices.Contains(c.Actions, action) }
@@ -77,7 +84,6 @@ func (r *reader) change(change *tfjson.ResourceChange) error {
 		card.after = before
 	}
 	card.Label = card.after.text("label")
-	var err error
 	switch {
 	case creates && (deletes || forgets):
 		card.Actions = []Action{Replace}
@@ -87,13 +93,13 @@ func (r *reader) change(change *tfjson.ResourceChange) error {
 		card.Actions = []Action{Terminate}
 	}
 	if creates {
-		err = r.issue(card)
+		r.issue(card)
 	}
-	if deletes && err == nil {
-		err = r.terminate(card, before)
+	if deletes {
+		r.terminate(card, before)
 	}
 	if does(tfjson.ActionUpdate) {
-		err = r.update(card, before, c.Importing != nil)
+		r.update(card, before, c.Importing != nil)
 	}
 	if c.Importing != nil {
 		card.Actions = append(card.Actions, Import)
@@ -101,16 +107,15 @@ func (r *reader) change(change *tfjson.ResourceChange) error {
 	if forgets {
 		card.Actions = append(card.Actions, Forget)
 	}
-	if err == nil && len(card.Actions) > 0 {
+	if len(card.Actions) > 0 {
 		r.add(card)
 	}
-	return err
 }
 
 func (r *reader) add(card *Card) {
 	order := actions()
 	slices.SortFunc(card.Actions, func(a, b Action) int { return slices.Index(order, a) - slices.Index(order, b) })
-	card.Sums.net()
+	card.Sums.Net = card.Sums.net()
 	card.Wallet = card.Sums.Net
 	r.statement.Cards = append(r.statement.Cards, *card)
 }
@@ -131,57 +136,38 @@ func (r *reader) unknown(card *Card, name string, may ...Action) {
 	card.mayTake = card.mayTake || card.isNew || slices.Contains(may, Fund) || slices.Contains(may, TopUp)
 }
 
-func (r *reader) issue(card *Card) error {
-	for _, part := range []struct {
-		name string
-		sum  *usd.Amount
-	}{{"amount", &card.Sums.Loads}, {"issuance_fee", &card.Sums.Fees}} {
-		amount, err := card.after.amount(part.name)
-		switch {
-		case err != nil:
-			return err
-		case amount == nil:
-			r.unknown(card, part.name)
-		default:
-			*part.sum = *amount
-		}
+func (r *reader) issue(card *Card) {
+	load, fee := r.amount(card.after, "amount"), r.amount(card.after, "issuance_fee")
+	if load == nil {
+		r.unknown(card, "amount")
 	}
+	if fee == nil {
+		r.unknown(card, "issuance_fee")
+	}
+	card.Sums.Loads, card.Sums.Fees = orZero(load), orZero(fee)
 	if card.after.flag("frozen") {
 		card.Actions = append(card.Actions, Freeze)
 	}
-	return nil
 }
 
-func (r *reader) terminate(card *Card, before values) error {
-	balance, err := before.amount("balance")
-	switch {
-	case err != nil:
-		return err
-	case balance == nil:
+func orZero(amount *usd.Amount) usd.Amount { return *cmp.Or(amount, new(usd.Amount)) }
+
+func (r *reader) terminate(card *Card, before values) {
+	balance := r.amount(before, "balance")
+	if balance == nil {
 		r.note(card.Address, "the balance that returns is not in the plan")
-	default:
-		card.Sums.Returns = *balance
 	}
-	return nil
+	card.Sums.Returns = orZero(balance)
 }
 
-func (r *reader) update(card *Card, before values, imports bool) error {
-	if err := r.load(card, before); err != nil {
-		return err
-	}
-	from, err := before.amount("topped_up")
-	if err != nil {
-		return err
-	}
-	had := cmp.Or(from, new(usd.Amount))
-	to, err := card.after.amount("topped_up")
+func (r *reader) update(card *Card, before values, imports bool) {
+	r.load(card, before)
+	had, has := orZero(r.amount(before, "topped_up")), orZero(r.amount(card.after, "topped_up"))
 	switch {
-	case err != nil:
-		return err
 	case card.after.isUnknown("topped_up"):
 		r.unknown(card, "topped_up", TopUp)
-	case to != nil && *to > *had:
-		card.Sums.TopUps = *to - *had
+	case has > had:
+		card.Sums.TopUps = has - had
 		card.Actions = append(card.Actions, TopUp)
 	}
 	frozen, freezes := before.flag("frozen"), card.after.flag("frozen")
@@ -199,20 +185,13 @@ func (r *reader) update(card *Card, before values, imports bool) error {
 	if !imports && (card.Baseline != nil || configures(before, card.after)) {
 		card.Actions = append(card.Actions, Configure)
 	}
-	return nil
 }
 
 // load reads what a change of amount moves. The first amount of an imported card
 // moves nothing.
-func (r *reader) load(card *Card, before values) error {
-	from, err := before.amount("amount")
-	if err != nil {
-		return err
-	}
-	to, err := card.after.amount("amount")
+func (r *reader) load(card *Card, before values) {
+	from, to := r.amount(before, "amount"), r.amount(card.after, "amount")
 	switch {
-	case err != nil:
-		return err
 	case card.after.isUnknown("amount") && from != nil:
 		r.unknown(card, "amount", Fund, Withdraw)
 	case from == nil:
@@ -224,7 +203,6 @@ func (r *reader) load(card *Card, before values) error {
 		card.Sums.Withdrawals = *from - *to
 		card.Actions = append(card.Actions, Withdraw)
 	}
-	return nil
 }
 
 // configures reports whether an update changes what is neither money nor freezing.
@@ -246,26 +224,24 @@ func configures(before, after values) bool {
 
 // action reads an action that the plan invokes. Its amount is not part of the
 // card's resource.
-func (r *reader) action(a *tfjson.ActionInvocation) error {
+func (r *reader) action(a *tfjson.ActionInvocation) {
 	if a == nil {
-		return nil
+		return
 	}
 	word, isOurs := map[string]Action{
 		"vcard_card_fund": Fund, "vcard_card_withdraw": Withdraw, "vcard_card_freeze": Freeze, "vcard_card_unfreeze": Unfreeze,
 	}[a.Type]
 	if !isOurs {
 		r.statement.Others = append(r.statement.Others, a.Address)
-		return nil
+		return
 	}
 	config := valuesOf(a.ConfigValues, a.ConfigUnknown, a.ConfigSensitive)
 	module, _, _ := strings.Cut(a.Address, "action."+a.Type+".")
 	card := &Card{Address: a.Address, isAction: true, Actions: []Action{word}, ID: config.text("card_id"), module: strings.TrimSuffix(module, ".")}
 	card.after = r.prior.card(card.ID)
 	card.Label, card.Last4 = card.after.text("label"), card.after.text("last4")
-	amount, err := config.amount("amount")
+	amount := r.amount(config, "amount")
 	switch {
-	case err != nil:
-		return err
 	case word == Freeze || word == Unfreeze:
 	case amount == nil && word == Withdraw && !config.isUnknown("amount"):
 		r.note(a.Address, "withdraws all that the card holds at that moment")
@@ -278,7 +254,6 @@ func (r *reader) action(a *tfjson.ActionInvocation) error {
 		card.Sums.Withdrawals = *amount
 	}
 	r.add(card)
-	return nil
 }
 
 // incomplete notes why the plan may not be all that there is to do.

@@ -19,8 +19,8 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, "### Cards: %s\n", s.headline())
 	bullets(&b, "Refused", s.Violations)
 	b.WriteString("\n| | USD |\n|---|---:|\n")
-	for _, l := range s.Wallet.lines() {
-		fmt.Fprintf(&b, "| %s | %s |\n", l.name, signed(l.sum))
+	for _, part := range s.Wallet.parts() {
+		b.WriteString(part.line("| %s | %s |\n"))
 	}
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	bullets(&b, "Not known yet", unknownTexts(s.Unknown))

@@ -111,23 +111,41 @@ func (c Card) key() string {
 // paid is what the card gets from the wallet, in USD.
 func (c Card) paid() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
 
-func (s *Sums) net() { s.Net = s.Withdrawals + s.Returns - s.Loads - s.Fees - s.Funds - s.TopUps }
+// part is one of the sums.
+type part struct {
+	sum          *usd.Amount
+	sign         usd.Amount // -1 where the wallet pays
+	name, ofCard string     // as a line of the sums, and among the details of a card
+}
 
-func (s *Sums) add(more Sums) error {
-	var failed error
-	for _, pair := range [][2]*usd.Amount{
-		{&s.Loads, &more.Loads},
-		{&s.Fees, &more.Fees},
-		{&s.Funds, &more.Funds},
-		{&s.TopUps, &more.TopUps},
-		{&s.Withdrawals, &more.Withdrawals},
-		{&s.Returns, &more.Returns},
-		{&s.Net, &more.Net},
-	} {
-		sum, err := usd.Sum(*pair[0], *pair[1])
-		*pair[0], failed = sum, errors.Join(failed, err)
+// parts end with the net.
+func (s *Sums) parts() []part {
+	return []part{
+		{&s.Loads, -1, "loads of new cards", "load %s"},
+		{&s.Fees, -1, "issuance fees", "fee %s"},
+		{&s.Funds, -1, "funds", "fund %s"},
+		{&s.TopUps, -1, "top-ups", "top-up %s"},
+		{&s.Withdrawals, 1, "withdrawals", "withdrawal %s"},
+		{&s.Returns, 1, "terminations, about", "about %s returns"},
+		{&s.Net, 1, "net", ""},
 	}
-	return failed
+}
+
+// net is right for one card, whose amounts are far from the end of their range.
+func (s *Sums) net() (net usd.Amount) {
+	for _, part := range s.parts()[:6] {
+		net += part.sign * *part.sum
+	}
+	return net
+}
+
+func (s *Sums) add(more Sums) (err error) {
+	added := more.parts()
+	for i, part := range s.parts() {
+		sum, failed := usd.Sum(*part.sum, *added[i].sum)
+		*part.sum, err = sum, errors.Join(err, failed)
+	}
+	return err
 }
 
 // GroupBy fills in Groups: by module, by label-prefix, or by metadata.KEY.

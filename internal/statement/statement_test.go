@@ -155,6 +155,10 @@ func TestOf(t *testing.T) {
 			planWith(strings.Replace(update(held, held, ""), `"after_unknown":{}`, `"after_unknown":true`, 1)),
 			"vcard_card.a fund+withdraw+top_up+configure 0.00\n? vcard_card.a: amount is known only during apply\n? vcard_card.a: topped_up is known only during apply",
 		},
+		"known and unknown": {
+			planWith(change("vcard_card.a", `"create"`, "", created, `"amount":true`, "")),
+			"vcard_card.a issue -1.00\n? vcard_card.a: amount is known only during apply",
+		},
 		"neither price nor load is known": {
 			planWith(change("vcard_card.a", `"create"`, "", `"label":"a"`, "", "")),
 			"vcard_card.a issue 0.00\n? vcard_card.a: amount is known only during apply\n? vcard_card.a: issuance_fee is known only during apply",
@@ -210,6 +214,10 @@ func TestOf(t *testing.T) {
 		"fund by an action that is not known": {
 			invoke("vcard_card_fund", "", `"card_id":true,"amount":true`),
 			"module.m.action.vcard_card_fund.x fund 0.00\n? module.m.action.vcard_card_fund.x: amount is known only during apply",
+		},
+		"withdraw what is not known": {
+			invoke("vcard_card_withdraw", `"card_id":"card_1"`, `"amount":true`),
+			"module.m.action.vcard_card_withdraw.x withdraw 0.00\n? module.m.action.vcard_card_withdraw.x: amount is known only during apply",
 		},
 		"freeze by an action":                 {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""), "module.m.action.vcard_card_freeze.x freeze 0.00"},
 		"unfreeze by an action":               {invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""), "module.m.action.vcard_card_unfreeze.x unfreeze 0.00"},

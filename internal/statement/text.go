@@ -10,28 +10,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// line is a sum with its name.
-type line struct {
-	name string
-	sum  usd.Amount // with its sign: below zero when the wallet pays
-}
-
-// lines leave out what is zero, but not the net.
-func (s Sums) lines() []line {
-	var lines []line
-	for _, l := range []line{
-		{"loads of new cards", -s.Loads},
-		{"issuance fees", -s.Fees},
-		{"funds", -s.Funds},
-		{"top-ups", -s.TopUps},
-		{"withdrawals", s.Withdrawals},
-		{"terminations, about", s.Returns},
-	} {
-		if l.sum != 0 {
-			lines = append(lines, l)
-		}
+// line is one of the lines of the sums, which leave out what is zero, but not the net.
+func (p part) line(format string) string {
+	if *p.sum == 0 && p.ofCard != "" {
+		return ""
 	}
-	return append(lines, line{"net", s.Net})
+	return fmt.Sprintf(format, p.name, signed(p.sign**p.sum))
 }
 
 // headline is what a person has to know first.
@@ -107,19 +91,9 @@ func (c Card) name() string {
 // details say what makes up the card's share, and what it does besides.
 func (c Card) details() string {
 	var parts []string
-	for _, part := range []struct {
-		format string
-		sum    usd.Amount
-	}{
-		{"load %s", c.Sums.Loads},
-		{"fee %s", c.Sums.Fees},
-		{"fund %s", c.Sums.Funds},
-		{"top-up %s", c.Sums.TopUps},
-		{"withdrawal %s", c.Sums.Withdrawals},
-		{"about %s returns", c.Sums.Returns},
-	} {
-		if part.sum != 0 {
-			parts = append(parts, fmt.Sprintf(part.format, part.sum))
+	for _, part := range c.Sums.parts() {
+		if *part.sum != 0 && part.ofCard != "" {
+			parts = append(parts, fmt.Sprintf(part.ofCard, part.sum))
 		}
 	}
 	switch {
@@ -186,8 +160,8 @@ func (s *Statement) WriteText(w io.Writer) error {
 	}
 	line("%s", s.headline())
 	b.WriteString("\n")
-	for _, l := range s.Wallet.lines() {
-		line("  %-20s %14s", l.name, signed(l.sum))
+	for _, part := range s.Wallet.parts() {
+		b.WriteString(part.line("  %-20s %14s\n"))
 	}
 	b.WriteString("\n")
 	line("%s", s.counts())
