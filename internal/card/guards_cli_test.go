@@ -1,6 +1,7 @@
 package card_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -40,16 +41,30 @@ func TestMonthsCap(t *testing.T) {
 	const had = "in March 2026 it has had 24.00 USD, of at most 25.00 USD (max_top_up_per_month); the cap begins anew on 2026-04-01"
 	m.stops(card, 47*usd.Dollar, "with 13.00 USD: it would pass max_top_up_per_month", "and no transaction explains counts: "+had)
 	plans("A top-up is cut to 1.00 USD by the month's cap", had, "topped_up = 11 -> 12")
+	var service struct{ Now time.Time }
+	m.s.Get("/_sandbox/clock").Into(&service)
+	april := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+	m.passes(april.Add(-time.Minute).Sub(service.Now))
+	m.through(m.s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost { // it arrives in April
+			m.passes(time.Minute)
+		}
+		return false
+	}))
 	m.apply(card)
+	m.through(m.s)
 	m.holds(48 * usd.Dollar)
-	plans("A top-up is due, and the month's cap is reached", "No changes.")
 
 	spends("20")
-	m.passes(17 * 24 * time.Hour) // to the first of April
-	plans("A top-up is cut to 25.00 USD by the month's cap", "in April 2026 it has had nothing, of at most 25.00 USD", "topped_up = 12 -> 37")
+	plans("A top-up is cut to 24.00 USD by the month's cap", "in April 2026 it has had 1.00 USD, of at most 25.00 USD", "topped_up = 12 -> 36")
 	m.apply(card)
-	m.holds(53 * usd.Dollar)
-	plansNothing(t, m.w)
+	m.holds(52 * usd.Dollar)
+	spends("20")
+	plans("A top-up is due, and the month's cap is reached", "the cap begins anew on 2026-05-01", "No changes.")
+	m.passes(30 * 24 * time.Hour)
+	plans("topped_up = 36 -> 61", "in May 2026 it has had nothing")
+	m.apply(card)
+	m.holds(57 * usd.Dollar)
 }
 
 // An amount that was typed in cents, wherever one card is given money.

@@ -25,6 +25,7 @@ func TestWithdrawAsMuchAsWasBought(t *testing.T) {
 	f.refresh()
 	change, diags := f.plan(object{"amount": 60})
 	f.succeed(diags)
+	f.says("the warning", diags.Warnings())
 	now, diags := f.protocol().Apply(change, nil)
 	f.succeed(diags)
 	f.card = now
