@@ -167,12 +167,17 @@ action "vcard_card_fund" "boost" {
   }
 }
 `)
-	_, stated := read(t, f.plan())
-	if got, want := summary(stated), "action.vcard_card_fund.boost fund -12.34\nvcard_card.b fund -10.00"; got != want {
-		t.Errorf("stated is\n%s", got)
-	}
-	if gained := f.apply(); gained != stated.Wallet.Net {
-		t.Errorf("the wallet gained %s", gained)
+	for flag, want := range map[string]string{
+		"-input=false":                         "action.vcard_card_fund.boost fund -12.34\nvcard_card.b fund -10.00",
+		"-invoke=action.vcard_card_fund.boost": "action.vcard_card_fund.boost fund -12.34",
+	} {
+		_, stated := read(t, f.plan(flag))
+		if got := summary(stated); got != want {
+			t.Errorf("%s: stated is\n%s", flag, got)
+		}
+		if gained := f.apply(); gained != stated.Wallet.Net {
+			t.Errorf("%s: the wallet gained %s", flag, gained)
+		}
 	}
 }
 

@@ -206,6 +206,10 @@ func TestDuplicates(t *testing.T) {
 		"resources":[{"address":"data.vcard_cards.all","mode":"data","provider_config_key":"vcard"},{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard"}],
 		"module_calls":{"m":{"module":{"resources":[
 			{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard.other"},{"address":"data.vcard_cards.other","mode":"data","provider_config_key":"vcard.other"}]}}}}}`
+	late := change("vcard_card.new", `"create"`, "", `"amount":50,"issuance_fee":1`, `"label":true`, "")
+	ofLabel := func(references ...string) string {
+		return fmt.Sprintf(`,"configuration":{"root_module":{"resources":[{"address":"vcard_card.new","mode":"managed","expressions":{"label":{"references":["%s"]}}}]}}`, strings.Join(references, `","`))
+	}
 	inModule := strings.Replace(issues, "vcard_card.new", `module.m[\"a.b\"].vcard_card.new`, 1)
 	for name, test := range map[string]struct {
 		plan string
@@ -226,7 +230,9 @@ func TestDuplicates(t *testing.T) {
 		"a list that was not read":    {planWith(issues, read(strings.Replace(list(all, ""), `"cards":[]`, `"ids":[]`, 1), mine)), 1, noList},
 		"two lists of a provider":     {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", ""))), 3, refused},
 		"no list and nothing new":     {planWith(update(held, with("amount", "150"), "")), 0, ""},
-		"no list and a generated one": {planWith(change("vcard_card.new", `"create"`, "", `"amount":50,"issuance_fee":1`, `"label":true`, "")), 0, ""},
+		"a label of another resource": {planWith(late, ofLabel("terraform_data.a.output", "terraform_data.a")), 3, "vcard_card.new: its label is known only during apply"},
+		"a label of a variable":       {planWith(late, ofLabel("var.label")), 0, ""},
+		"no list and a generated one": {planWith(late), 0, ""},
 		"the list of its account":     {planWith(issues, read(list(all, "", "card_9", "new")), accounts), 3, refused},
 		"the list of another account": {planWith(inModule, read(list(all, "", "card_9", "new")), accounts), 1, noList},
 		"each account has its list":   {planWith(inModule, read(list(all, ""), list(`module.m["c"].data.vcard_cards.other`, "", "card_9", "new")), accounts), 3, refused},

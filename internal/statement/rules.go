@@ -140,11 +140,18 @@ func checkDuplicates(s *Statement, plan *Plan, violated func(string, ...any)) er
 		}
 	}
 	for _, card := range s.Cards {
-		label, isKnown := card.after.known["label"].(string)
-		if !card.isNew || !isKnown { // a generated one is like no other
+		if !card.isNew {
 			continue
 		}
-		ids, isRead := live[config.resource(card.Address).ProviderConfigKey]
+		resource := config.resource(card.Address)
+		label, isKnown := card.after.known["label"].(string)
+		if !isKnown { // a generated one is like no other
+			if isOfObjects(resource.Expressions["label"]) {
+				violated("-no-duplicates: %s: its label is known only during apply", card.Address)
+			}
+			continue
+		}
+		ids, isRead := live[resource.ProviderConfigKey]
 		if !isRead {
 			s.Remedy = readAll
 			return ErrNoList
@@ -198,6 +205,15 @@ func importBlocks(twins []twin) string {
 		fmt.Fprintf(&text, "  }\n  to = %s[each.value.key]\n  id = each.value.id\n}\n", resource)
 	}
 	return text.String()
+}
+
+// isOfObjects reports whether an attribute has what another resource, data source or
+// module says. A variable may as well be null.
+func isOfObjects(e *tfjson.Expression) bool {
+	return e != nil && e.ExpressionData != nil && slices.ContainsFunc(e.References, func(reference string) bool {
+		kind, _, _ := strings.Cut(reference, ".")
+		return !slices.Contains([]string{"var", "local", "each", "count", "path", "terraform"}, kind)
+	})
 }
 
 // isWhole reports whether a data source vcard_cards has no filter.
