@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -107,8 +108,12 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 			if written, err := os.ReadDir(filepath.Join(w.Dir, "data")); err != nil || len(written) > 0 {
 				t.Errorf("the SDK has written %v, %v", written, err)
 			}
-			if trace, err := os.ReadFile(filepath.Join(w.Dir, "trace.log")); err != nil || !strings.Contains(string(trace), `service call`) {
+			trace, err := os.ReadFile(filepath.Join(w.Dir, "trace.log"))
+			if err != nil || !strings.Contains(string(trace), `service call`) {
 				t.Errorf("the log of %d bytes does not tell of the calls: %v", len(trace), err)
+			}
+			if foreign := regexp.MustCompile(`.*terraform-provider-vcard.*(Unsolicited|\[core\]|\[transport\]).*`).Find(trace); foreign != nil {
+				t.Errorf("a library of the provider logs %s", foreign)
 			}
 		})
 	}

@@ -33,7 +33,9 @@ func TestWhatIsNoPlan(t *testing.T) {
 		"blank":                  {" \n", "is empty"},
 		"truncated":              {plan[:len(plan)-3], "is no JSON of a plan (resource_changes: unexpected EOF)"},
 		"text":                   {"Terraform will perform", "is no JSON of a plan"},
-		"null":                   {"null", "is no JSON of a plan (it begins with <nil>)"},
+		"null":                   {"null", "is no JSON of a plan (it is no object)"},
+		"an output that is one":  {`"whsec_planted"`, "is no JSON of a plan (it is no object)"},
+		"a number":               {`4111111111111111`, "is no JSON of a plan (it is no object)"},
 		"a list":                 {"[]", "is no JSON of a plan"},
 		"two documents":          {plan + plan, "something follows it"},
 		"a shown state":          {`{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}}}`, "is a state, and no plan"},
@@ -51,7 +53,7 @@ func TestWhatIsNoPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, stdout, stderr := state(t, test.text, "-max-net", "0")
-			if code != 1 || stdout != "" || !strings.Contains(stderr, test.want) || strings.Count(stderr, "\n") != 1 {
+			if code != 1 || stdout != "" || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "planted") || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("ended with %d, printed %q and said %q, want %q", code, stdout, stderr, test.want)
 			}
 		})

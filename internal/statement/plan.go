@@ -82,7 +82,7 @@ func (p *Plan) decode(decoder *json.Decoder) (has map[string]bool, err error) {
 		return nil, err
 	}
 	if start != json.Delim('{') {
-		return nil, fmt.Errorf("it begins with %v", start)
+		return nil, errors.New("it is no object") // what it is, may be a secret
 	}
 	has = map[string]bool{}
 	for decoder.More() {
