@@ -54,6 +54,7 @@ func TestOthersChangeNothingForAll(t *testing.T) {
 		{http.MethodDelete, "/faults", ""},
 		{http.MethodDelete, "/faults/1", ""},
 		{http.MethodPost, "/seed", `{}`},
+		{http.MethodPost, "/simulate", `{"days":1}`},
 		{http.MethodPost, "/reset", ""},
 	} {
 		other.Call(call[0], "/_sandbox"+call[1], call[2]).Refused(403, "first_account_only", "first account")

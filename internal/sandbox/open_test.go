@@ -42,6 +42,7 @@ func TestOpenRefuses(t *testing.T) {
 		"negative balance":   {sandbox.Options{Path: ":memory:", InitialBalance: -1}, "negative"},
 		"a real key":         {sandbox.Options{Path: ":memory:", APIKey: "sk_live_real"}, "sk_live_sandbox_"},
 		"a bare prefix":      {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_"}, "letters, digits"},
+		"a short key":        {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_other_012345678"}, "16 to 200"},
 		"a key of two lines": {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_a\n_other"}, "letters, digits"},
 		"a key with a quote": {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_';_other"}, "letters, digits"},
 		"another key":        {sandbox.Options{Path: keyed, APIKey: "sk_live_sandbox_other_0123456789abcdef"}, "another API key"},
