@@ -60,8 +60,8 @@ func noLongerManaged(card model) diag.Diagnostic {
 }
 
 func topUpNotKnown(card model) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("top_up"), "Whether "+card.name()+" is topped up is decided during apply",
-		fmt.Sprintf("What %s is to hold depends on values that are known only after apply. It held %s USD at the last refresh; if that turns out to be under top_up.below, apply funds it up to top_up.to.",
+	return diag.NewAttributeWarningDiagnostic(path.Root("top_up"), "Whether a card is topped up is decided during apply",
+		fmt.Sprintf("What %s is to hold depends on values that are known only after apply. It held %s USD at the last refresh; if that turns out to be under top_up.below, apply funds it up to top_up.to, or as far as max_top_up_per_month allows.",
 			card.name(), card.Balance.Amount()))
 }
 

@@ -64,7 +64,7 @@ func TestTopUpUnknown(t *testing.T) {
 	unknown := object{"amount": 100, "top_up": object{"below": acctest.Unknown, "to": 50}}
 	change, diags := f.plan(unknown)
 	f.succeed(diags)
-	f.says("the warning", diags.Warnings(), "Whether card "+f.id(), "is topped up is decided during apply", "10.00 USD")
+	f.says("the warning", diags.Warnings(), "Whether a card is topped up is decided during apply", f.id(), "10.00 USD")
 	f.same("the plan", object{"topped_up": acctest.Unknown, "balance": acctest.Unknown}, change.Planned)
 	config := object{"amount": 100, "top_up": object{"below": 20, "to": 50}}
 	f.apply(config)
@@ -100,7 +100,7 @@ func TestUnknownAmountWithATopUp(t *testing.T) {
 	change, diags := f.plan(unknown)
 	f.succeed(diags)
 	f.same("the plan", object{"topped_up": acctest.Unknown, "balance": acctest.Unknown}, change.Planned)
-	f.says("the warning", diags.Warnings(), "Whether card "+f.id(), "is topped up is decided during apply")
+	f.says("the warning", diags.Warnings(), "Whether a card is topped up is decided during apply", f.id())
 	f.apply(object{"amount": 130, "top_up": topUp}) // leaves 35.00: no top-up
 	f.holds("active", 3500, 1000000-10100+9500-3000)
 }
