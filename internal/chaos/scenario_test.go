@@ -361,13 +361,16 @@ func (w *scenario) compareCards(owner map[string]*card) {
 		// A generated label is the card's own, so naming it is as good.
 		named := strings.Contains(everything, id) || strings.HasPrefix(label, "tf-") && strings.Contains(everything, label)
 		// By its label, when its run was killed or it came after the last look.
-		findable := strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.proxy.isOrphan(id) || w.cameUnseen()
-		if !named && !findable && !w.abandoned[label] {
+		findable := func() bool {
+			return strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.proxy.isOrphan(id) || w.cameUnseen()
+		}
+		if !named && !w.abandoned[label] && !findable() {
 			w.t.Errorf("%s: card %s (%s) is in no state and was never named", w, id, label)
 		}
 		w.named++
 		w.service.Terminate(id)
 	}
+	w.unsavedCreates.Store(0)
 }
 
 func (w *scenario) abandon(label string) {
