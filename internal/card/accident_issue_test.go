@@ -224,7 +224,7 @@ func TestKilledWhileReplacingACard(t *testing.T) {
 
 	s.Terminate(orphan.ID) // what the warning leaves to do
 	printsNot(t, w.Must("plan", "-no-color", "-out=saved"), "Live cards")
-	prints(t, w.Must("apply", "-no-color", "saved"), "in an apply with create_before_destroy the old card, which is terminated next")
+	prints(t, w.Must("apply", "-no-color", "saved"), "In an apply with create_before_destroy they are the old cards, which are terminated next")
 	serviceHolds(t, s, "active", 60*usd.Dollar, 9937*usd.Dollar)
 
 	w.Must("taint", "vcard_card.test") // which is planned as a new card, and without a refresh
