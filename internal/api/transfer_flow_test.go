@@ -154,6 +154,8 @@ func TestMoveByWhatWasRead(t *testing.T) {
 					t.Errorf("%+v, %v", transfer, err)
 				case after.Token == record.Token || after.Anchor.Balance != card.Balance || after.Pending != nil:
 					t.Errorf("remembered %+v of %+v", after, record)
+				case after.TopUps != record.TopUps && after.TopUps.Sum != max(0, test.unexplained):
+					t.Errorf("counts %+v among what top-ups may have added", after.TopUps)
 				}
 				delete(service.hooks, "/cards/"+card.ID)
 				checkUnlocked(t, client, card.ID)

@@ -42,7 +42,7 @@ func TestOrphansThatCouldNotBeLookedFor(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	first := issue(s, map[string]any{"amount": 60, "label": "${shared}"})
-	issue(s, map[string]any{"amount": 60, "label": "${shared}"})
+	newest := issue(s, map[string]any{"amount": 60, "label": "${shared}"})
 	w := newCLI(t, nil)
 	through(w, s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
 		if isCall(r, http.MethodGet, "/cards") {
@@ -54,7 +54,7 @@ func TestOrphansThatCouldNotBeLookedFor(t *testing.T) {
 	w.Write("main.tf", oneCard("amount = 60\n  label = \"$${shared}\""))
 	prints(t, w.Must("plan", "-no-color"), "Could not look for cards that an earlier run left behind", "plan again before you apply", "404 (not_found)")
 	through(w, s, "")
-	prints(t, w.Must("plan", "-no-color"), "Live cards have labels of cards that this plan issues", `"${shared}": card_`,
+	prints(t, w.Must("plan", "-no-color"), "Live cards have labels of cards that this plan issues: "+newest.ID+" and 1 more", `"${shared}": card_`,
 		`"$${shared}" = "card_`, fmt.Sprintf(`"$${shared} %s" = %[1]q`, first.ID))
 }
 

@@ -70,23 +70,6 @@ func TestKilledWhileFundingTenCards(t *testing.T) {
 	})
 }
 
-// A withdrawal of more than half leaves less than it takes, which a plan that
-// does not look at the anchor cannot make any more.
-func TestKilledWhileWithdrawingMoreThanHalf(t *testing.T) {
-	t.Parallel()
-	inEachKeyMode(t, func(t *testing.T, s *acctest.Service, settings string) {
-		t.Helper()
-		w := applied(t, s, settings, oneCard("amount = 100"))
-		slow, due := stalled(s, 1, "/withdraw", all)
-		through(w, slow, settings)
-		killed(w, due, oneCard("amount = 30"))
-		prints(t, w.Must("plan", "-no-color"), "The withdrawal of 70.00 USD may have been made already", "holds 30.00 USD")
-		prints(t, apply(w, oneCard("amount = 30")), "It was made before: withdraw 70.00 USD")
-		serviceHolds(t, s, "active", 30*usd.Dollar, 9969*usd.Dollar)
-		plansNothing(t, w)
-	})
-}
-
 func TestConfigurationChangedAfterAKilledFund(t *testing.T) {
 	t.Parallel()
 	inEachKeyMode(t, func(t *testing.T, s *acctest.Service, settings string) {

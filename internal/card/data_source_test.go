@@ -82,6 +82,7 @@ func TestCardDataSourceByLabel(t *testing.T) {
 		"frozen":     {object{"label": "frozen"}, object{"id": ids["frozen"], "status": "frozen"}, nil},
 		"a live one": {object{"label": "terminated"}, object{"id": again.ID, "balance": acctest.Number("62")}, nil},
 		"oldest":     {object{"label": "oldest"}, object{"id": ids["oldest"]}, nil},
+		"or so":      {object{"id": ids["oldest"], "label": acctest.Unknown}, object{"id": ids["oldest"]}, nil},
 		"two":        {object{"label": "newest"}, nil, []string{"2 live cards are labelled", twin.ID, "61.00", ids["newest"], "54.00"}},
 		"none":       {object{"label": "Frozen"}, nil, []string{"No live card is labelled"}},
 		"neither":    {object{}, nil, []string{"id", "label"}},

@@ -232,8 +232,9 @@ func TestLostResponseOfACreation(t *testing.T) {
 	}
 }
 
-func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
-	t.Parallel()
+// undecided is a card of which a fund from 60 to 100 USD was made, and nothing tells.
+func undecided(t *testing.T) *fixture {
+	t.Helper()
 	f := newFixture(t)
 	f.s = acctest.Start(t, contract.RequestsOnly())
 	f.s.Quirks(nil) // each page is asked for once
@@ -244,6 +245,12 @@ func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
 	fault(f.s, "GET", "/transactions", "before", 0, down)
 	fault(f.s, "POST", "/cards/*/fund", "after", 1, "drop")
 	f.says("the error", f.tryApply(object{"amount": 100}).Errors(), "Could not fund card "+f.id(), "Money may or may not have moved", "terraform plan")
+	return f
+}
+
+func TestUndecidedTransferIsSettledByARefresh(t *testing.T) {
+	t.Parallel()
+	f := undecided(t)
 	f.same("the state", object{"amount": acctest.Number("60")}, f.card.Values)
 
 	f.says("the warning", f.refresh().Warnings(), "still undecided", "40.00", f.id())

@@ -74,6 +74,20 @@ func TestListCards(t *testing.T) {
 	}
 }
 
+// A card is found by its label however the spaces around it are written.
+func TestListByALabelWithSpaces(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.AddQuirks(object{"card_values": "as_asked"})
+	id := issue(s, map[string]any{"amount": 50, "label": " ads "}).ID
+	for _, label := range []string{" ads ", "ads"} {
+		listed, diags := s.Protocol(nil).List("vcard_card", object{"label": label}, 100, false)
+		if diags.Errors() != "" || len(listed) != 1 || listed[0].Identity["id"] != id {
+			t.Errorf("%q finds %v, %s", label, listed, diags.Errors())
+		}
+	}
+}
+
 func TestListedCardIsWhatImportGives(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
@@ -119,6 +133,14 @@ func TestListAsksNoMoreThanItNeeds(t *testing.T) {
 	}
 	if calls := requests(s); len(calls) != 1 {
 		t.Errorf("two cards on a page of two took %v", calls)
+	}
+	s.AddQuirks(object{"cards_total": "present", "cards_per_page": 100})
+	s.Delete("/_sandbox/requests").Must()
+	if _, diags := s.Protocol(nil).ReadDataSource("vcard_cards", object{}); diags.Errors() != "" {
+		t.Error(diags.Errors())
+	}
+	if calls := requests(s); len(calls) != 3 { // active, frozen, and how many are active now
+		t.Errorf("cards that stay as they are took %v", calls)
 	}
 }
 

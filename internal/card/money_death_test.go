@@ -50,22 +50,26 @@ func TestDeathWhileMoneyMoves(t *testing.T) {
 	}
 }
 
-// A withdrawal that was made may be more than what is left.
-func TestDeathAfterAWithdrawalOfMoreThanHalf(t *testing.T) {
+// A withdrawal of more than half leaves less than it takes, which a plan that does
+// not look at the anchor cannot make any more.
+func TestKilledWhileWithdrawingMoreThanHalf(t *testing.T) {
 	t.Parallel()
-	withMoneyInEachKeyMode(t, func(m *money) {
-		m.apply("amount = 100")
-		m.killed("amount = 30", 1)
-		m.losePrivate()
-		code, output := m.plan("amount = 30")
-		if code != 0 {
-			m.t.Fatalf("the plan failed:\n%s", output)
-		}
-		prints(m.t, output, "may have been made")
-		m.apply("amount = 30")
-		serviceHolds(m.t, m.s, "active", 30*usd.Dollar, 9969*usd.Dollar)
-		plansNothing(m.t, m.w)
-	})
+	for _, losesPrivate := range []bool{false, true} {
+		t.Run(fmt.Sprintf("loses private state %t", losesPrivate), func(t *testing.T) {
+			t.Parallel()
+			withMoneyInEachKeyMode(t, func(m *money) {
+				m.apply("amount = 100")
+				m.killed("amount = 30", 1)
+				if losesPrivate {
+					m.losePrivate()
+				}
+				prints(m.t, m.w.Must("plan", "-no-color"), "The withdrawal of 70.00 USD may have been made already", "holds 30.00 USD")
+				prints(m.t, m.apply("amount = 30"), "It was made before: withdraw 70.00 USD")
+				serviceHolds(m.t, m.s, "active", 30*usd.Dollar, 9969*usd.Dollar)
+				plansNothing(m.t, m.w)
+			})
+		})
+	}
 }
 
 // A run whose state is lost as well as what is kept beside it: the card is as an

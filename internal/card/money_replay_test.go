@@ -37,29 +37,31 @@ func TestReplayedAnswerIsNotBelieved(t *testing.T) {
 	}
 }
 
-// The same of a withdrawal: what the state says must have gone back to the wallet.
-func TestReplayedWithdrawalIsNotBelieved(t *testing.T) {
+// The same of a withdrawal, and of a top-up, which is due again.
+func TestReplayedMovementIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	withMoneyInEachKeyMode(t, func(m *money) {
-		m.apply("amount = 100")
-		m.killed("amount = 70", 1)
-		m.byHand("/fund", 30)
-		m.applyTwice("amount = 70", 70*usd.Dollar)
-		serviceHolds(m.t, m.s, "active", 70*usd.Dollar, 9929*usd.Dollar)
-	})
-}
-
-// A person takes back what a killed run topped up. The top-up is due again.
-func TestReplayedTopUpIsNotBelieved(t *testing.T) {
-	t.Parallel()
-	withMoneyInEachKeyMode(t, func(m *money) {
-		const lines = "amount = 100\n  top_up = { below = 40, to = 80 }"
-		m.apply(lines)
-		bought(m.s, onlyCard(m.s).ID, "70")
-		m.killed(lines, 1)
-		m.holds(80 * usd.Dollar)
-		m.byHand("/withdraw", 50)
-		m.applyTwice(lines, 80*usd.Dollar)
-		serviceHolds(m.t, m.s, "active", 80*usd.Dollar, 9849*usd.Dollar)
-	})
+	const topUp = "amount = 100\n  top_up = { below = 40, to = 80 }"
+	for name, c := range map[string]struct {
+		before, then, buys, by string
+		amount                 int
+		balance, wallet        usd.Amount
+	}{
+		"withdrawal": {"amount = 100", "amount = 70", "", "/fund", 30, 70, 9929},
+		"top-up":     {topUp, topUp, "70", "/withdraw", 50, 80, 9849},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			withMoneyInEachKeyMode(t, func(m *money) {
+				m.apply(c.before)
+				if c.buys != "" {
+					bought(m.s, onlyCard(m.s).ID, c.buys)
+				}
+				m.killed(c.then, 1)
+				m.holds(c.balance * usd.Dollar)
+				m.byHand(c.by, c.amount)
+				m.applyTwice(c.then, c.balance*usd.Dollar)
+				serviceHolds(m.t, m.s, "active", c.balance*usd.Dollar, c.wallet*usd.Dollar)
+			})
+		})
+	}
 }

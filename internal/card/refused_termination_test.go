@@ -2,6 +2,7 @@ package card_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -41,6 +42,28 @@ func TestPlanForgetsASuccessorThatWasNeverIssued(t *testing.T) {
 				t.Errorf("what is kept of the card: %v", f.private())
 			}
 		})
+	}
+}
+
+// Terminating a card finds there what is configured of its successor, and known.
+func TestPlanKeepsWhatIsKnownOfANewCard(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config object
+		known  []string
+	}{
+		"all of it": {object{"amount": 60}, []string{"allowed_categories", "amount", "auto_freeze_at", "bin_id", "label", "metadata", "spending_limit"}},
+		"a part":    {object{"amount": 60, "label": acctest.Unknown, "metadata": object{"a": acctest.Unknown}}, []string{"allowed_categories", "amount", "auto_freeze_at", "bin_id", "spending_limit"}},
+	} {
+		f := newFixture(t)
+		change, diags := f.plan(c.config)
+		f.succeed(diags)
+		f.card = change.After()
+		successor, _ := f.private()["replacement"].(object)
+		known, _ := successor["config"].(object)
+		if got := sortedKeys(known); !slices.Equal(got, c.known) || known["amount"] != "60" {
+			t.Errorf("%s: known are %v of %v", name, got, successor)
+		}
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -263,29 +262,11 @@ func TestPlansOfWhatMayHaveBeenMoved(t *testing.T) {
 	f.says("the warning", diags.Warnings(), "may have been made already")
 }
 
-func TestWithdrawingAllThatTheCardHolds(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 60})
-	f.spend(1000)
-	f.refresh()
-	f.failsToPlan(object{"amount": 9.99}, "The card holds less than that")
-	f.apply(object{"amount": 10})
-	f.holds("active", 0, 1000000-100)
-}
-
 // A movement that was left undecided is asked for again under its key, once the
 // service is known to honour it.
 func TestUndecidedMovementIsAskedForAgain(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	f.s = acctest.Start(t, contract.RequestsOnly())
-	f.s.Quirks(nil) // each page is asked for once
-	f.apply(object{"amount": 60})
-	f.account = object{"max_retries": 0}
-	fault(f.s, "GET", "/transactions", "before", 1, "pass")
-	fault(f.s, "GET", "/transactions", "before", 0, down)
-	fault(f.s, "POST", "/cards/*/fund", "after", 1, "drop")
-	f.says("the error", f.tryApply(object{"amount": 100}).Errors(), "Money may or may not have moved")
+	f := undecided(t)
 	f.refresh()
 	f.account["idempotency_keys"] = "honoured"
 	f.failsToPlan(object{"amount": 101}, "An earlier movement of money is undecided", f.id())

@@ -325,6 +325,15 @@ func TestWalletCheckOfAForcedReplacement(t *testing.T) {
 	f.says("the warning", diags.Warnings())
 	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 50}))
 	f.says("the warning", diags.Warnings(), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
+
+	p = f.protocol()
+	config := complete(object{"amount": 1000}) // takes 1001.00 less 9000.00
+	change, diags = p.Plan(f.card, config)
+	f.succeed(diags)
+	_, diags = p.Plan(change.After(), config)
+	f.succeed(diags)
+	_, diags = p.Plan(newCard, complete(object{"amount": 8997})) // 999.00 in sum
+	f.says("the warning", diags.Warnings())
 }
 
 func TestWalletThatCannotBeReadIsAskedOnce(t *testing.T) {

@@ -30,6 +30,15 @@ func TestUnknownAmountWithoutATopUp(t *testing.T) {
 	f.same("the plan", object{"balance": acctest.Unknown, "topped_up": acctest.Number("0")}, change.Planned)
 }
 
+// One cent is the least threshold, under which a withdrawal of all leaves a card.
+func TestUnknownAmountAboveTheLeastThreshold(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 60, "auto_freeze_at": "0.01"})
+	change, diags := f.plan(object{"amount": acctest.Unknown, "auto_freeze_at": "0.01"})
+	f.succeed(diags)
+	f.same("the plan", object{"frozen": acctest.Unknown, "status": acctest.Unknown}, change.Planned)
+}
+
 func TestUnknownAmountTurnsOut(t *testing.T) {
 	t.Parallel()
 	type pair struct{ unknown, known any }

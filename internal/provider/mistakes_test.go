@@ -130,6 +130,7 @@ func connections() []mistake {
 		{`sandbox = { path = "$HOME/s.db" }`, block(`sandbox = { path = "$HOME/s.db" }`), `The sandbox file is "$HOME/s.db"`},
 		{`initial_balance = "lots"`, block(`sandbox = { path = "s.db", initial_balance = "lots" }`), `sandbox.initial_balance must be a number, got "lots"`},
 		{`initial_balance = -1`, block(`sandbox = { path = "s.db", initial_balance = -1 }`), "sandbox.initial_balance must be at least 0.00 USD, got -1.00"},
+		{"sandbox beside base_url", block("sandbox = { path = \"s.db\" }\nbase_url = \"https://host/api/v1\""), "sandbox excludes api_key and base_url"},
 		{"sandbox beside api_key", block("sandbox = { path = \"s.db\" }\napi_key = \"sk_live_abc\""), "sandbox excludes api_key and base_url"},
 		{`request_timeout = "soon"`, block("sandbox = { path = \"s.db\" }\nrequest_timeout = \"soon\""), "request_timeout must be a duration of at least 1s, written like 30s or 2m, got \"soon\""},
 		{`idempotency_keys = "ignored"`, block("sandbox = { path = \"s.db\" }\nidempotency_keys = \"ignored\""), `idempotency_keys must be "unknown" or "honoured", got "ignored".`},

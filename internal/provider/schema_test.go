@@ -21,6 +21,9 @@ func TestSurface(t *testing.T) {
 	if err != nil || len(schemas.Diagnostics) > 0 {
 		t.Fatal(err, schemas.Diagnostics)
 	}
+	if !schemas.ServerCapabilities.GenerateResourceConfig {
+		t.Error("the provider is not asked to generate configuration, and core does it")
+	}
 	identities, err := server.GetResourceIdentitySchemas(context.Background(), &tfprotov6.GetResourceIdentitySchemasRequest{})
 	if err != nil || len(identities.Diagnostics) > 0 {
 		t.Fatal(err, identities.Diagnostics)
