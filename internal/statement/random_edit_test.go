@@ -197,7 +197,7 @@ func (w *world) issue(e *edit) {
 		card["for_each"] = `${toset(["a\"b\n[0].c"])}`
 	case 1:
 		amount := fmt.Sprintf("${terraform_data.%s.output}", name)
-		card["amount"], w.late[amount] = amount, w.usd(5000, 30000)
+		card["amount"], w.late[amount] = amount, w.usd(10000, 30000) // in no top-up's range
 	}
 	e.cards[name] = card
 	w.note("new %s", name)
