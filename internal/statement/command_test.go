@@ -139,11 +139,11 @@ func TestRules(t *testing.T) {
 		{spends, "", ""},
 		{spends, "-max-net 70", ""},
 		{spends, "-max-net 69.99", "-max-net 69.99: the wallet pays 70.00"},
-		{unknown, "-max-net 1000", "-max-net 1000.00: the wallet may pay more: for vcard_card.a, which is known only during apply"},
+		{unknown, "-max-net 1000", "-max-net 1000.00: the wallet may pay more for vcard_card.a, which is known only during apply"},
 		{everything, "-max-net 0", ""},
-		{planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")), "-max-net 1000", "may pay more: for vcard_card.new"},
+		{planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")), "-max-net 1000", "may pay more for vcard_card.new"},
 		{planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")), "-max-card 1000", "vcard_card.new may get more"},
-		{planWith(update(held, held, `"topped_up":true`)), "-max-net 1000", "may pay more: for vcard_card.a"},
+		{planWith(update(held, held, `"topped_up":true`)), "-max-net 1000", "may pay more for vcard_card.a"},
 		{planWith("", `,"complete":false`), "", ""},
 		{planWith("", `,"complete":false`), "-max-net 0", "a rule needs the whole plan: the plan is of a part"},
 		{planWith("", `,"complete":false`), "-max-card 0", "a rule needs the whole plan: the plan is of a part"},
@@ -175,7 +175,7 @@ func TestRules(t *testing.T) {
 		{acts(issue, "", `"card_id":true`), "-max-card 200.49", "vcard_card.new gets 150.50, and may get 50.00 by actions on cards that are known only during apply"},
 		{acts("", "", `"card_id":true`), "-max-card 49.99", "vcard_card_fund.x gets 50.00"},
 		{invoke("x_y", "", ""), "-only top_up", "the plan would change module.m.action.x_y.x"},
-		{planWith(strings.Replace(update(held, held, ""), `"after_unknown":{}`, `"after_unknown":true`, 1)), "-max-net 1000", "may pay more: for vcard_card.a"},
+		{planWith(strings.Replace(update(held, held, ""), `"after_unknown":{}`, `"after_unknown":true`, 1)), "-max-net 1000", "may pay more for vcard_card.a"},
 		{unknown, "-max-net 500 -max-card 500 -only fund,withdraw", "vcard_card.a may get more"},
 	} {
 		code, _, stderr := state(t, test.plan, strings.Fields(test.flags)...)

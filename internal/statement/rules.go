@@ -75,7 +75,7 @@ func (r Rules) checkNet(s *Statement, violated func(string, ...any)) {
 	}
 	for _, card := range s.Cards {
 		if card.mayTake {
-			violated("-max-net %s: the wallet may pay more: for %s, which is known only during apply", *r.MaxNet, card.Address)
+			violated("-max-net %s: the wallet may pay more for %s, which is known only during apply", *r.MaxNet, card.Address)
 			return
 		}
 	}
