@@ -174,27 +174,6 @@ func TestBrowserForeignSites(t *testing.T) {
 	b.await("document.body.innerText.includes('not served under this name')")
 }
 
-func TestBrowserRunsNoForeignText(t *testing.T) {
-	t.Parallel()
-	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
-	const script = `<img src=x onerror=document.title='owned'><script>document.title='owned'</script>`
-	card := s.Post("/cards", map[string]any{
-		"bin_id": sandboxtest.BIN, "amount": 100, "label": script[:64], "metadata": map[string]string{script: script},
-	}).OK(201).Text("id")
-	s.Post("/_sandbox/authorizations", map[string]any{"card_id": card, "amount": 5, "merchant": map[string]string{"name": script, "mcc": "7311"}}).OK(201)
-	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "amount": 5, "merchant": `"><script>document.title='owned'</script>`}).OK(201)
-	b := openTab(t, s).logIn()
-	for _, path := range []string{"/", "/cards", "/cards/" + card, "/cards?q=%22%3E%3Cscript%3Edocument.title='owned'%3C/script%3E"} {
-		b.open(path)
-		version := evaluate[string](b, "version")
-		s.Authorize(card, "0.01", "7311").OK(201)
-		b.await(fmt.Sprintf("version !== %q", version)) // the live update has run
-		if evaluate[bool](b, `document.title === 'owned' || document.querySelector('main img, main script') !== null`) {
-			t.Errorf("%s has run what a caller wrote", path)
-		}
-	}
-}
-
 func TestBrowserKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard)

@@ -63,13 +63,13 @@ func TestBrowserRunsNothingThatIsListed(t *testing.T) {
 		"bin_id": sandboxtest.BIN, "amount": 100, "label": script[:64], "metadata": map[string]string{script: script},
 	}, sandboxtest.IdempotencyKey, script).OK(201).Text("id")
 	s.Post("/_sandbox/authorizations", map[string]any{"card_id": card, "amount": 5, "merchant": map[string]string{"name": script, "mcc": "7311"}}).OK(201)
-	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "amount": 5, "merchant": script}).OK(201)
+	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "amount": 5, "merchant": `">` + script}).OK(201)
 	s.Fault(map[string]any{"method": "GET", "path": "/bins", "then": map[string]any{"status": 503, "body": script}})
 	inbox.Wait(3)
 	delivery := s.Get("/_sandbox/deliveries").Data()[0]["id"]
 	b := openTab(t, s).logIn()
 	for _, path := range []string{
-		"/transactions", "/3ds", "/webhooks", fmt.Sprint("/webhooks/", delivery), "/requests", "/ledger", "/world",
+		"/", "/cards", "/cards/" + card, "/cards?q=%22%3E%3Cscript%3Edocument.title='owned'%3C/script%3E", "/transactions", "/3ds", "/webhooks", fmt.Sprint("/webhooks/", delivery), "/requests", "/ledger", "/world",
 		"/transactions?q=%22%3E%3Cscript%3Edocument.title='owned'%3C/script%3E", fmt.Sprintf("/webhooks/%s?signature=%%22%%3E%%3Cscript%%3E", delivery),
 	} {
 		b.open(path)

@@ -58,17 +58,20 @@ func TestTransactionsInPages(t *testing.T) {
 	for i := range all {
 		s.Authorize(card, fmt.Sprintf("1.%02d", i%100), "7311").OK(201)
 	}
-	rows := 0
-	for path := "/transactions?state=authorized"; path != ""; {
-		page := b.get(path)
-		n := strings.Count(page.text, `<tr id="txn_`)
-		if rows += n; n == 0 || n > 50 {
-			t.Errorf("%s has %d rows", path, n)
+	for first, below := range map[string]string{"/transactions?state=authorized": "/transactions", "/cards/" + card: "/cards/" + card} {
+		rows, full := 0, 0
+		for path := first; path != ""; {
+			page := b.get(path)
+			n := strings.Count(page.text, `<tr id="txn_`)
+			if n == 50 {
+				full++
+			}
+			rows += n
+			path = next(page, below)
 		}
-		path = next(page, "/transactions")
-	}
-	if rows != all {
-		t.Errorf("the pages have %d transactions", rows)
+		if rows != all || full != 2 {
+			t.Errorf("the pages of %s have %d transactions, %d are full", first, rows, full)
+		}
 	}
 	for number, part := range map[string]string{
 		"999999": "No transactions match", "9223372036854775807": "No transactions match",
@@ -110,6 +113,7 @@ func TestChallenges(t *testing.T) {
 	b.get("/3ds").has(t, third.Text("otp"))
 	s.Advance("5m")
 	b.get("/3ds").has(t, "No challenge is pending", `class="badge expired"`).lacks(t, third.Text("otp"))
+	b.get("/cards/"+card).has(t, "3D Secure approved", "3D Secure failed", "3D Secure expired")
 }
 
 // day is noon of a day of March 2026.

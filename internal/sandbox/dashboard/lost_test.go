@@ -1,0 +1,63 @@
+package dashboard_test
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// A page of a file that has lost a table is as it was, or says that it failed.
+func TestLostTables(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.db")
+	s, b := start(t, sandboxtest.Stopped(day(1)), func(o *sandboxtest.Options) { o.Path = path })
+	card := s.Issue("100")
+	settled := s.Settle(s.Authorize(card, "10", "7311").Transaction(), "").Transaction()
+	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Ads", "amount": 5}).OK(201)
+	s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201)
+	pages := []string{"/", "/cards", "/cards/" + card, "/transactions", "/transactions?format=csv", "/transactions/" + settled, "/3ds", "/deposits", "/webhooks", "/ledger", "/world"}
+	rows := func() (counts []string) {
+		for _, page := range pages {
+			seen := b.get(page)
+			counts = append(counts, fmt.Sprint(seen.StatusCode, " with ", strings.Count(seen.text, "<tr"), " rows"))
+		}
+		return counts
+	}
+	sound := rows()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
+	run := func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("PRAGMA busy_timeout = 10000; PRAGMA legacy_alter_table = ON")
+	for _, table := range []string{
+		"cards", "challenges", "deliveries", "deposits", "faults", "ledger_accounts", "ledger_entries", "ledger_postings", "settings", "status_changes", "transactions", "webhooks",
+	} {
+		run("ALTER TABLE " + table + " RENAME TO lost")
+		failed := 0
+		for i, got := range rows() {
+			if strings.HasPrefix(got, fmt.Sprint(http.StatusInternalServerError)) {
+				failed++
+			} else if got != sound[i] {
+				t.Errorf("without %s: %s answered %s, was %s", table, pages[i], got, sound[i])
+			}
+		}
+		if failed == 0 {
+			t.Errorf("no page needs %s", table)
+		}
+		run("ALTER TABLE lost RENAME TO " + table)
+	}
+	s.Balanced()
+}
