@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // target is a sandbox without a server before it: the fuzzer wants speed. It
@@ -23,7 +24,7 @@ type target struct {
 
 func newTarget(f *testing.F) *target {
 	f.Helper()
-	s := sandboxtest.Start(f, on(":memory:"), wallet(1_000*dollar), func(o *sandboxtest.Options) { o.Direct = true })
+	s := sandboxtest.Start(f, on(":memory:"), wallet(1_000*usd.Dollar), func(o *sandboxtest.Options) { o.Direct = true })
 	return &target{Client: s.Client}
 }
 

@@ -82,7 +82,7 @@ func rules() []string {
 		"card.created", "card.frozen", "card.unfrozen", "card.terminated", "card.funded", "transaction.authorized", "transaction.settled",
 		"transaction.declined", "transaction.refunded", "3ds.challenge", "deposit.pending", "deposit.confirmed",
 		"decline card_frozen", "decline card_terminated", "decline insufficient_funds", "decline category_not_allowed",
-		"decline spending_limit_exceeded", "error invalid_request", "error not_found", "error bin_not_found", "error insufficient_funds",
+		"decline spending_limit_exceeded", "error invalid_request", "error not_found", "error insufficient_funds",
 		"error insufficient_card_balance", "error card_frozen", "error card_terminated", "error card_active",
 		"auto-freeze", "loss", "given to the wallet", "repeated",
 		`fault before "drop"`, `fault before "truncate"`, `fault after "drop"`, `fault after "truncate"`,
