@@ -3,6 +3,8 @@ package sandbox_test
 import (
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -41,6 +43,31 @@ func TestOneFaultIsRemoved(t *testing.T) {
 		s.Call(http.MethodDelete, faults+id, "").Refused(404, "not_found", "")
 	}
 	s.Call(http.MethodDelete, faults+fmt.Sprint(left[0]["id"]), `{"x":1}`).Refused(400, "invalid_request", "")
+}
+
+// However many calls find a fault at once, it is applied as often as it says.
+func TestAFaultIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for range 10 {
+		s.Fault(`{"method":"GET","path":"/bins","times":1,"then":{"status":503}}`)
+		var group sync.WaitGroup
+		var faulty, others atomic.Int64
+		for range 12 {
+			group.Go(func() {
+				switch a := s.Get("/bins"); a.Status {
+				case http.StatusServiceUnavailable:
+					faulty.Add(1)
+				case http.StatusOK:
+					others.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		if faulty.Load() != 1 || others.Load() != 11 {
+			t.Errorf("%d calls met the fault, %d did not", faulty.Load(), others.Load())
+		}
+	}
 }
 
 // What every account meets is changed by the first one's key alone.

@@ -29,6 +29,7 @@ func TestLostColumns(t *testing.T) {
 	s.authorize(funded, "1000").OK(http.StatusCreated)
 	fill := strings.NewReplacer("FUNDED", funded, "FROZEN", frozen, "ENDED", ended, "OTHER", other, "OPEN", open, "SETTLED", settled,
 		"CHALLENGE", s.challenge(funded).Text("id"), "DEPOSIT", s.deposit("btc", "1").Text("id")).Replace
+	s.Put("/_sandbox/quirks", `{"balance":"settled"}`).OK(http.StatusOK)
 	s.close()
 	sound, err := os.ReadFile(s.path)
 	if err != nil {

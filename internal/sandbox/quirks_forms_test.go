@@ -98,6 +98,14 @@ func TestQuirkForms(t *testing.T) {
 	if year := s.Get("/api/v1/cards/" + card.Text("id") + "/details").Text("exp_year"); len(year) != 2 {
 		t.Errorf("the year is %s", year)
 	}
+	for quirk, form := range map[string]string{`"empty_metadata":"array"`: `"metadata":[]`, `"timestamps":"bare"`: `"metadata":{}`} {
+		s.Put("/_sandbox/quirks", "{"+quirk+"}").OK(200)
+		alone := s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`).OK(201)
+		if !strings.Contains(alone.Raw, form) || strings.HasSuffix(alone.Text("created_at"), "Z") != (form == `"metadata":[]`) {
+			t.Errorf("with %s alone, issued as %s", quirk, alone.Raw)
+		}
+	}
+	s.Put("/_sandbox/quirks", `{"error_body":"nested"}`).OK(200)
 	nested, _ := s.Get("/api/v1/cards/card_x").OK(404).Body["error"].(map[string]any)
 	fields(t, nested, "code", "message")
 }

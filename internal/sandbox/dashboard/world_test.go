@@ -249,6 +249,9 @@ func TestSimulate(t *testing.T) {
 				t.Errorf("the purchases lack %q", what)
 			}
 		}
+		if regexp.MustCompile(`category.not.allowed`).MatchString(file) {
+			t.Errorf("something is bought that a card is not for: %s", file)
+		}
 		if days := len(regexp.MustCompile(`id="day-2026-03-`).FindAllString(b.get("/").text, -1)); days < 10 {
 			t.Errorf("%d days have purchases", days)
 		}
