@@ -87,32 +87,33 @@ func TestIllFormedBlocksAreNamed(t *testing.T) {
 	}
 }
 
-// inEachShell gives a check what runs pages in each shell that this machine has.
-func inEachShell(t *testing.T, check func(t *testing.T, runner doctest.Runner)) {
-	t.Helper()
+// runners run pages in each shell that this machine has.
+func runners() map[string]doctest.Runner {
+	each := map[string]doctest.Runner{}
 	for _, shell := range shells() {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			check(t, doctest.Runner{Shell: shell, Env: os.Environ(), Has: has})
-		})
+		each[shell] = doctest.Runner{Shell: shell, Env: os.Environ(), Has: has}
 	}
+	return each
 }
 
 func TestBlocksRunInOneShellAndFolder(t *testing.T) {
 	t.Parallel()
-	inEachShell(t, func(t *testing.T, runner doctest.Runner) {
-		page := doctest.Parse("x.md",
-			fenced("sh", "[ -z \"$(ls)\" ]\nname=ads")+
-				fenced("python", "# deep/a.py\n1")+
-				fenced("sh", "grep -qx 1 deep/a.py && cd deep")+
-				fenced("python", "# a.py\n2")+
-				fenced("sh", "grep -qx 2 a.py && [ \"$name\" = ads ]")+
-				"<!-- not run: fails -->\n"+fenced("sh", "false")+
-				"<!-- needs nosuchprogram -->\n"+fenced("sh", "nosuchprogram"))
-		if err := runner.Run(t.Context(), page); err != nil {
-			t.Error(err)
-		}
-	})
+	for shell, runner := range runners() {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			page := doctest.Parse("x.md",
+				fenced("sh", "[ -z \"$(ls)\" ]\nname=ads")+
+					fenced("python", "# deep/a.py\n1")+
+					fenced("sh", "grep -qx 1 deep/a.py && cd deep")+
+					fenced("python", "# a.py\n2")+
+					fenced("sh", "grep -qx 2 a.py && [ \"$name\" = ads ]")+
+					"<!-- not run: fails -->\n"+fenced("sh", "false")+
+					"<!-- needs nosuchprogram -->\n"+fenced("sh", "nosuchprogram"))
+			if err := runner.Run(t.Context(), page); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 func TestMissingProgramsAreNamed(t *testing.T) {
@@ -134,17 +135,20 @@ func TestFailingBlockIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inEachShell(t, func(t *testing.T, runner doctest.Runner) {
-				page := doctest.Parse("x.md", fenced("sh", "echo before")+fenced("sh", text)+fenced("sh", "echo after"))
-				err := runner.Run(t.Context(), page)
-				if err == nil {
-					t.Fatal("passes")
-				}
-				said := err.Error()
-				if !strings.HasPrefix(said, "x.md:5: in "+runner.Shell) || !strings.Contains(said, "said so") || strings.Contains(said, "before") || strings.Contains(said, "after") {
-					t.Errorf("says %s", said)
-				}
-			})
+			for shell, runner := range runners() {
+				t.Run(shell, func(t *testing.T) {
+					t.Parallel()
+					page := doctest.Parse("x.md", fenced("sh", "echo before")+fenced("sh", text)+fenced("sh", "echo after"))
+					err := runner.Run(t.Context(), page)
+					if err == nil {
+						t.Fatal("passes")
+					}
+					said := err.Error()
+					if !strings.HasPrefix(said, "x.md:5: in "+runner.Shell) || !strings.Contains(said, "said so") || strings.Contains(said, "before") || strings.Contains(said, "after") {
+						t.Errorf("says %s", said)
+					}
+				})
+			}
 		})
 	}
 }
@@ -179,26 +183,29 @@ data "vcard_wallet_balance" "now" {}`) + fenced("sh", "terraform init")
 
 func TestBackgroundEndsWithThePage(t *testing.T) {
 	t.Parallel()
-	inEachShell(t, func(t *testing.T, runner doctest.Runner) {
-		file := filepath.Join(t.TempDir(), "pid")
-		page := doctest.Parse("x.md", fenced("sh", "sleep 600 &\necho $! > '"+file+"'"))
-		if err := runner.Run(t.Context(), page); err != nil {
-			t.Fatal(err)
-		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for end := time.Now().Add(time.Minute); running(pid); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("it still runs")
+	for shell, runner := range runners() {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "pid")
+			page := doctest.Parse("x.md", fenced("sh", "sleep 600 &\necho $! > '"+file+"'"))
+			if err := runner.Run(t.Context(), page); err != nil {
+				t.Fatal(err)
 			}
-		}
-	})
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(time.Minute); running(pid); time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("it still runs")
+				}
+			}
+		})
+	}
 }
 
 // running reports whether a process runs; one that nobody waits for has ended too.
@@ -212,19 +219,22 @@ func running(pid int) bool {
 
 func TestPagesHavePortsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	inEachShell(t, func(t *testing.T, runner doctest.Runner) {
-		file := filepath.Join(t.TempDir(), "said")
-		page := doctest.Parse("x.md", fenced("sh", "{ echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+file+"'"))
-		if err := runner.Run(t.Context(), page); err != nil {
-			t.Fatal(err)
-		}
-		said, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		words := strings.Fields(string(said))
-		if len(words) != 7 || words[2] != "--listen" || words[3] != words[4] || words[4] == "127.0.0.1:8420" || words[5] == "8443" || words[6] != "84201" {
-			t.Errorf("it runs with %s", said)
-		}
-	})
+	for shell, runner := range runners() {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "said")
+			page := doctest.Parse("x.md", fenced("sh", "{ echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+file+"'"))
+			if err := runner.Run(t.Context(), page); err != nil {
+				t.Fatal(err)
+			}
+			said, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := strings.Fields(string(said))
+			if len(words) != 7 || words[2] != "--listen" || words[3] != words[4] || words[4] == "127.0.0.1:8420" || words[5] == "8443" || words[6] != "84201" {
+				t.Errorf("it runs with %s", said)
+			}
+		})
+	}
 }
