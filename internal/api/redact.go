@@ -22,7 +22,7 @@ import (
 
 // scrubber takes out of text what may be a secret. It holds pointers, which show
 // nothing when printed.
-type scrubber struct{ keys, foreign, digits *regexp.Regexp }
+type scrubber struct{ keys, foreign *regexp.Regexp }
 
 // number matches digits that are enough for a card number, however they are grouped,
 // but for the colons of a time.
@@ -44,7 +44,6 @@ func newScrubber(key string) scrubber {
 		// What is called a secret as well.
 		foreign: regexp.MustCompile(`(?i)` + keys + `|` + number +
 			`|\b(?:pan|cvv2?|cvc2?|otp)\b\W{0,8}\p{Nd}+|\bsecret\b\\?["']?\s*[:=]\s*\\?["']?[^\s"'\\,}]+`),
-		digits: regexp.MustCompile(`\p{Nd}{3,}`),
 	}
 }
 
@@ -135,9 +134,6 @@ func (s scrubber) quote(x *call, text string) string {
 		return run
 	})
 	text = s.foreign.ReplaceAllString(text, redacted)
-	if x.secret {
-		text = s.digits.ReplaceAllString(text, redacted)
-	}
 	if !whole {
 		limit = min(limit, max(0, len(text)-doubtful))
 	}
