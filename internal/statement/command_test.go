@@ -230,6 +230,7 @@ func TestDuplicates(t *testing.T) {
 		"a list that is read later":   {planWith(issues+`,{"address":"data.vcard_cards.all","mode":"data","type":"vcard_cards","change":{"actions":["read"]}}`, read(list(all, ""), mine)), 1, noList},
 		"a part of a plan":            {planWith(issues, read(list(all, ""), mine), `,"complete":false`), 3, "a rule needs the whole plan"},
 		"a list that was not read":    {planWith(issues, read(strings.Replace(list(all, ""), `"cards":[]`, `"ids":[]`, 1), mine)), 1, noList},
+		"one card in two lists":       {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", "", "card_9", "new"))), 3, "id = \"card_9\""},
 		"two lists of a provider":     {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", ""))), 3, refused},
 		"no list and nothing new":     {planWith(update(held, with("amount", "150"), "")), 0, ""},
 		"a label of another resource": {planWith(late, ofLabel("terraform_data.a.output", "terraform_data.a")), 3, "vcard_card.new: its label is known only during apply"},
