@@ -306,6 +306,9 @@ func TestMarkdown(t *testing.T) {
 	if len(got) > 60_000 || strings.Contains(got, "<b>") {
 		t.Errorf("is %d bytes long, or holds markup", len(got))
 	}
+	if _, got, _ = state(t, planWith(changes[0]), "-format", "markdown"); !strings.Contains(got, "\n| USD | | card | |\n") {
+		t.Errorf("one card has no table:\n%s", got)
+	}
 }
 
 // Nobody writes lines, links or markup of their own by a label or a key.
