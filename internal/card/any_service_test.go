@@ -94,14 +94,3 @@ func TestWrongShapeIsNotTheNetwork(t *testing.T) {
 		t.Errorf("after %d calls: %s", calls, diags.Errors())
 	}
 }
-
-func TestDetailsWithAYearOfTwoDigits(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t, contract.RequestsOnly())
-	s.AddQuirks(object{"exp_year_digits": 2})
-	card := issue(s, map[string]any{"amount": 50})
-	opened, diags := s.Protocol(nil).OpenEphemeral("vcard_card_details", object{"card_id": card.ID})
-	if year := fmt.Sprint(opened["exp_year"]); diags.Errors() != "" || !strings.HasPrefix(year, "20") || len(year) != 4 {
-		t.Errorf("the year is %s, %s", year, diags.Errors())
-	}
-}

@@ -219,19 +219,6 @@ func TestLostResponses(t *testing.T) {
 	}
 }
 
-func TestLostResponseOfACreation(t *testing.T) {
-	t.Parallel()
-	for _, config := range []object{{"amount": 60}, {"amount": 60, "label": "mine"}} {
-		f := newFixture(t)
-		fault(f.s, "POST", "/cards", "after", 1, "drop")
-		t.Run("", func(t *testing.T) {
-			t.Parallel()
-			f.apply(config)
-			f.holds("active", 6000, 1000000-6100)
-		})
-	}
-}
-
 // undecided is a card of which a fund from 60 to 100 USD was made, and nothing tells.
 func undecided(t *testing.T) *fixture {
 	t.Helper()
