@@ -166,7 +166,7 @@ func TestAProcessWithoutItsFileEnds(t *testing.T) {
 // changes are told after three seconds to come again.
 func TestAForeignLock(t *testing.T) {
 	t.Parallel()
-	arrived, answer := make(chan bool), make(chan bool)
+	arrived, answer := make(chan bool, 10), make(chan bool)
 	inbox := sandboxtest.NewReceiver(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- true
 		<-answer

@@ -83,7 +83,10 @@ POST /_sandbox/clock {"advance":"1h"}`), "\n")
 			method, rest, _ := strings.Cut(call, " ")
 			target, body, _ := strings.Cut(rest, " ")
 			a := box.Send(t.Context(), method, target, body, sandboxtest.IdempotencyKey, fmt.Sprint(i))
-			answers = append(answers, fmt.Sprint(a.Status, chosenText.ReplaceAllString(a.Raw, "#")))
+			if method != http.MethodGet { // what is read is always the same
+				a.Raw = chosenText.ReplaceAllString(a.Raw, "#")
+			}
+			answers = append(answers, fmt.Sprint(a.Status, a.Raw))
 		}
 		if column != "" {
 			execSQL(t, path, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN taken_away TO %s", table, column))

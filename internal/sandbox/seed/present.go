@@ -49,7 +49,7 @@ SELECT json_object(
         'settled', json((SELECT ` + money + ` FROM transactions f WHERE f.parent_id = t.id)),
         'refunds', json((SELECT json_group_array(` + money + ` ORDER BY f.id) FROM transactions s JOIN transactions f ON f.parent_id = s.id WHERE s.parent_id = t.id))) ORDER BY id)
         FROM transactions t WHERE card_id = c.id AND type IN ('authorization', 'decline'))),
-      'challenges', json((SELECT json_group_array(json_object('merchant', merchant, 'amount', amount, 'status', NULLIF(challenges.status, 'pending'), 'at', expires_at - ?) ORDER BY id)
+      'challenges', json((SELECT json_group_array(json_object('merchant', merchant, 'amount', amount, 'status', NULLIF(challenges.status, 'pending'), 'at', challenges.expires_at - ?) ORDER BY id)
         FROM challenges WHERE card_id = c.id))) ORDER BY id)
       FROM cards c WHERE account_id = a.id)),
     'webhooks', json((SELECT json_group_array(json_object('url', public_id || ' ' || hex(url_sealed), 'events', json(events), 'at', created_at) ORDER BY id)

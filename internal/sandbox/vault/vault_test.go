@@ -98,3 +98,17 @@ func TestDepositAddresses(t *testing.T) {
 		}
 	}
 }
+
+// What a seed made has the same codes under every master key, and nothing else has.
+func TestCodesOfSeededIDs(t *testing.T) {
+	t.Parallel()
+	other, err := vault.New(vault.NewMasterKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{vault.Token("card_"), vault.SeededToken("card_", bytes.NewReader(make([]byte, 24)))} {
+		if same := keyring(t).PAN(id) == other.PAN(id); same != strings.HasPrefix(id, "card_0") {
+			t.Errorf("%s has the same number under two master keys: %v", id, same)
+		}
+	}
+}
