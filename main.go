@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
 	"github.com/vcard/terraform-provider-vcard/internal/statement"
@@ -51,6 +52,7 @@ const (
 )
 
 func main() {
+	defer crash.End()
 	// net/http quotes what it could not make sense of, be it a card number.
 	log.SetOutput(io.Discard)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))

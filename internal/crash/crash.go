@@ -4,6 +4,7 @@ package crash
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 )
@@ -24,6 +25,15 @@ func (e *Error) Error() string {
 func Catch(err *error) {
 	if reason := recover(); reason != nil {
 		*err = New(reason)
+	}
+}
+
+// End is deferred where nobody could be told of an error, and ends the program as a
+// panic does.
+func End() {
+	if reason := recover(); reason != nil {
+		_, _ = fmt.Fprintln(os.Stderr, New(reason))
+		os.Exit(1) //nolint:revive // to panic again would print the value
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 const (
@@ -45,6 +47,7 @@ func (w *logWriter) Write(line []byte) (int, error) {
 }
 
 func (w *logWriter) run() {
+	defer crash.End()
 	defer close(w.stopped)
 	for {
 		select {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
@@ -81,6 +82,7 @@ func (r *Recorder) schedule() {
 		return
 	}
 	r.timer = time.AfterFunc(flushDelay, func() {
+		defer crash.End()
 		if err := r.Flush(context.Background()); err != nil {
 			r.logger.Warn("the request log could not be written, and will be later", "error", err)
 		}

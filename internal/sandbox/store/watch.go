@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
 const (
@@ -18,6 +20,7 @@ const (
 // watch keeps the named file whole: people copy that one file. What is in the
 // log beside it is brought in as soon as nobody writes.
 func (db *DB) watch() {
+	defer crash.End()
 	defer close(db.stopped)
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
@@ -79,6 +80,7 @@ func (w *Worker) Close() {
 }
 
 func (w *Worker) run(ctx context.Context) {
+	defer crash.End()
 	defer close(w.stopped)
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

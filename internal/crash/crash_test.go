@@ -1,0 +1,31 @@
+package crash_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
+)
+
+// A goroutine that panics ends the program, which says where and nothing of the value.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	const planted = "4111111111111111"
+	if os.Getenv("CRASH_TEST") != "" {
+		go func() {
+			defer crash.End()
+			panic(errors.New(planted))
+		}()
+		select {}
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEnd$")
+	command.Env = append(os.Environ(), "CRASH_TEST=1")
+	output, err := command.CombinedOutput()
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	if text := string(output); !failed || exit.ExitCode() != 1 || !strings.Contains(text, "crash_test.TestEnd") || strings.Contains(text, planted) {
+		t.Errorf("ended with %v and wrote %s", err, text)
+	}
+}
