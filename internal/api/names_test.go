@@ -14,7 +14,8 @@ import (
 // somebody may paste.
 func TestNamesOfTheServiceAreChecked(t *testing.T) {
 	t.Parallel()
-	hostile := []string{"card_1; rm -rf ~", "card_$(id)", "card_`id`", "card_${file(\"x\")}", "card_%{if true}", "card_1\"\n}", "card_1\n", "card_1|sh", "card_\u202e1", strings.Repeat("x", 300), planted, "0000-1234 1234-1234", "id_" + testKey, "whsec_1"}
+	hostile := []string{"card_1; rm -rf ~", "card_$(id)", "card_`id`", "card_${file(\"x\")}", "card_%{if true}", "card_1\"\n}", "card_1\n", "card_1|sh", "card_\u202e1", strings.Repeat("x", 300), "id_" + testKey, "whsec_1"}
+	words := append([]string{planted, "0000-1234 1234-1234"}, hostile...)
 	ids := append([]string{"", ".", "..", "card 1", "../card_1", "kärte"}, hostile...)
 	get := func(c *api.Client) error { _, err := c.GetCard(t.Context(), "card_1"); return err }
 	list := func(c *api.Client) error { return lastError(c.Cards(t.Context(), api.CardFilter{})) }
@@ -27,9 +28,9 @@ func TestNamesOfTheServiceAreChecked(t *testing.T) {
 		"a card's id":              {`{"data":[{%s,"status":"active","balance":1,"bin_id":"b","spending_limit":1}],"total":1}`, "id", ids, list},
 		"a card's id, twice":       {`{"data":[{"id":"card_1",%s,"status":"active","balance":1,"bin_id":"b","spending_limit":1}],"total":1}`, "ID", ids, list},
 		"a card's BIN":             {`{"id":"card_1","status":"active","balance":1,"spending_limit":1,%s}`, "bin_id", hostile, get},
-		"a card's status":          {`{"id":"card_1","bin_id":"b","balance":1,"spending_limit":1,%s}`, "status", hostile, get},
+		"a card's status":          {`{"id":"card_1","bin_id":"b","balance":1,"spending_limit":1,%s}`, "status", words, get},
 		"a status in odd letters":  {`{"id":"card_1","status":"active","bin_id":"b","balance":1,"spending_limit":1,%s}`, "ſtatus", hostile, get},
-		"a card's digits":          {`{"id":"card_1","status":"active","bin_id":"b","balance":1,"spending_limit":1,%s}`, "last4", append([]string{"12345", "4242 4242"}, hostile...), get},
+		"a card's digits":          {`{"id":"card_1","status":"active","bin_id":"b","balance":1,"spending_limit":1,%s}`, "last4", words, get},
 		"a BIN's id":               {`{"data":[{%s}]}`, "id", ids, func(c *api.Client) error { return readBins(t, c) }},
 		"a transaction's id":       {`{"data":[{%s,"type":"refund","amount":1}]}`, "id", ids, func(c *api.Client) error { return lastError(c.Transactions(t.Context(), api.TransactionFilter{})) }},
 		"a transaction's card":     {`{"data":[{"id":"txn_1","type":"refund","amount":1,%s}]}`, "card_id", hostile, func(c *api.Client) error { return lastError(c.Transactions(t.Context(), api.TransactionFilter{})) }},
@@ -54,5 +55,16 @@ func TestNamesOfTheServiceAreChecked(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Some services count, or make ids of the time: a number of any length is an id.
+func TestNumbersAreIDs(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"7", "4111111111111111", "1765432109876543210"} {
+		body := strings.NewReplacer("card_1", id, "bin_1", id).Replace(cardBody)
+		if card, err := newClient(t, respond(200, body)).GetCard(t.Context(), id); err != nil || card.ID != id || card.BinID != id {
+			t.Errorf("%s is read as %+v, %v", id, card, err)
+		}
 	}
 }
