@@ -64,7 +64,7 @@ func TestMainRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out, log bytes.Buffer
-			code := command.Main(t.Context(), c.args, &out, &log)
+			code := command.Main(t.Context(), append([]string{"--listen", "127.0.0.1:0"}, c.args...), &out, &log)
 			if code != c.code || !strings.Contains(log.String(), c.text) || strings.Contains(log.String(), "planted") {
 				t.Errorf("ended with %d: %s", code, log.String())
 			}
