@@ -30,8 +30,8 @@ type cli interface {
 	RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string)
 }
 
-// newCLI runs commands in this process, in a fraction of the real CLI's time, which
-// make race takes. Without a clock, each command has its own.
+// newCLI runs commands in this process, in a fraction of the time of the real CLI, which
+// make test-quirks and make race take. Without a clock, each command has its own.
 func newCLI(t *testing.T, clock *acctest.Clock) cli {
 	t.Helper()
 	if os.Getenv("TF_ACC_CORE") == "cli" {

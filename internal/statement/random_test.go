@@ -156,9 +156,13 @@ func (w *world) unseen(stated *statement.Statement) map[string]usd.Amount {
 }
 
 // mend takes out what keeps every plan from being made: top-ups, where an apply has
-// stopped before a withdrawal that they forbid now, protection, and loads with which
-// a card that was terminated outside cannot be issued again.
+// stopped before a withdrawal that they forbid now, protection, which of a deposed
+// object no configuration can, and loads with which a card that was terminated outside
+// cannot be issued again.
 func (w *world) mend() {
+	for _, id := range regexp.MustCompile(`card_\w{24}`).FindAllString(w.deposed(), -1) {
+		w.s.Delete("/cards/" + id) // unless it is done
+	}
 	for _, card := range w.cards {
 		delete(card, "top_up")
 		delete(card, "max_top_up_per_month")
