@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -53,6 +54,24 @@ func TestIssueCardDefaults(t *testing.T) {
 		if !strings.Contains(card.Raw, part) {
 			t.Errorf("%s is missing in %s", part, card.Raw)
 		}
+	}
+}
+
+// One more of anything is refused.
+func TestIssueCardWithTheMost(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	label, metadata := strings.Repeat("ü", 64), map[string]string{}
+	for i := range 20 {
+		metadata[fmt.Sprintf("%0512d", i)] = strings.Repeat("ü", 512)
+	}
+	body, err := json.Marshal(map[string]any{"bin_id": "bin_general_visa_eu", "amount": json.Number("50"), "label": label, "metadata": metadata})
+	if err != nil {
+		t.Fatal(err)
+	}
+	card := s.Post("/api/v1/cards", string(body)).OK(201)
+	if kept, _ := card.Body["metadata"].(map[string]any); card.Text("label") != label || len(kept) != len(metadata) {
+		t.Errorf("kept %s", card.Raw)
 	}
 }
 
