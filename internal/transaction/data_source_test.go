@@ -214,7 +214,7 @@ func TestSumsByCard(t *testing.T) {
 func TestListIsBoundedUnlessToldOtherwise(t *testing.T) {
 	t.Parallel()
 	const count = 1500
-	p := acctest.Configure(t, object{"base_url": history(t, count), "api_key": "sk_live_test"})
+	p := acctest.Configure(t, object{"base_url": history(t, count, func() {}), "api_key": "sk_live_test"})
 	for _, c := range []struct {
 		config    object
 		listed    int
