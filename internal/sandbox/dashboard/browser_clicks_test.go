@@ -54,6 +54,7 @@ func TestBrowserThreeClicks(t *testing.T) {
 	}
 
 	find("", page("/transactions"))
+	b.await("document.querySelector('#from') !== null")
 	evaluate[chromedp.Void](b, "document.querySelector('#from').value = '2026-11-01'")
 	b.press(".filter button")
 	b.await("location.search.includes('from=2026-11-01')")
