@@ -41,11 +41,14 @@ func handle[Request, Response any](ctx context.Context, s server, req Request, m
 	ctx, end := newCallContext(ctx)
 	defer end()
 	response, err = method(ctx, req)
+	if err != nil { // then there may be no response
+		return response, err
+	}
 	if field := reflect.Indirect(reflect.ValueOf(response)).FieldByName("Diagnostics"); field.IsValid() {
 		diagnostics, _ := reflect.TypeAssert[[]*tfprotov6.Diagnostic](field)
 		s.redact(diagnostics)
 	}
-	return response, err
+	return response, nil
 }
 
 // redact takes what is secret out of what people read, whoever has put it there.
