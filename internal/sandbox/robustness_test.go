@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -222,11 +224,15 @@ func TestRequestIDs(t *testing.T) {
 }
 
 // What fails inside is a 500 in the usual form that says where to look, and
-// nothing else.
+// nothing else. So is it told why nothing is delivered.
 func TestInternalError(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := open(t, logTo(slog.NewTextHandler(&log, nil)))
+	path := filepath.Join(t.TempDir(), "s.db")
+	if err := os.Mkdir(path+".lock", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, on(path), logTo(slog.NewTextHandler(&log, nil)))
 	execSQL(t, s.path, `ALTER TABLE challenges RENAME TO lost`)
 	a := s.Get("/api/v1/3ds")
 	id := a.Header.Get("X-Request-Id")
@@ -235,8 +241,10 @@ func TestInternalError(t *testing.T) {
 		t.Errorf("the response shows its cause: %s", a.Raw)
 	}
 	s.close()
-	if !strings.Contains(log.String(), "no such table") || !strings.Contains(log.String(), id) {
-		t.Errorf("the log does not say why:\n%s", log.String())
+	for _, why := range []string{"no such table", id, "the outbox could not be worked on"} {
+		if !strings.Contains(log.String(), why) {
+			t.Errorf("the log does not say %q:\n%s", why, log.String())
+		}
 	}
 }
 

@@ -92,6 +92,10 @@ func TestSeed(t *testing.T) {
 			t.Errorf("%s is not in %s", want, seen)
 		}
 	}
+	const early = `SELECT COUNT(*) FROM ledger_entries WHERE created_at < (SELECT MAX(created_at) FROM ledger_entries WHERE kind = 'opening balance')`
+	if n := queryInt(t, one.path, early); n != 0 {
+		t.Errorf("%d entries are older than what the accounts began with", n)
+	}
 	two.Post(seedPath, world).OK(http.StatusCreated)
 	if again := lookAround(t, two); again != seen {
 		t.Errorf("the same file began two worlds:\n%s\n%s", seen, again)

@@ -11,7 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// A page of a file that has lost a table is as it was, or says that it failed.
+// A page of a file that has lost a table is as it was, or says that it failed; so do forms.
 func TestLostTables(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.db")
@@ -49,22 +49,42 @@ func TestLostTables(t *testing.T) {
 		}
 	}
 	run("PRAGMA busy_timeout = 10000; PRAGMA legacy_alter_table = ON")
+	type harm struct{ what, do, undo string }
+	harms := []harm{{"the facts of declines", "UPDATE transactions SET decline_facts = 'x'", "UPDATE transactions SET decline_facts = ''"}}
 	for _, table := range []string{
-		"cards", "challenges", "deliveries", "delivery_tries", "deposits", "events", "faults", "ledger_accounts", "ledger_entries", "ledger_postings", "settings", "status_changes", "transactions", "webhooks",
+		"accounts", "cards", "challenges", "deliveries", "delivery_tries", "deposits", "events",
+		"faults", "ledger_accounts", "ledger_entries", "ledger_postings", "settings", "status_changes", "transactions", "webhooks",
 	} {
-		run("ALTER TABLE " + table + " RENAME TO lost")
+		harms = append(harms, harm{table, "ALTER TABLE " + table + " RENAME TO lost", "ALTER TABLE lost RENAME TO " + table})
+	}
+	for _, h := range harms {
+		run(h.do)
 		failed := 0
 		for i, got := range rows() {
 			if strings.HasPrefix(got, fmt.Sprint(http.StatusInternalServerError)) {
 				failed++
 			} else if got != sound[i] {
-				t.Errorf("without %s: %s answered %s, was %s", table, pages[i], got, sound[i])
+				t.Errorf("without %s: %s answered %s, was %s", h.what, pages[i], got, sound[i])
 			}
 		}
 		if failed == 0 {
-			t.Errorf("no page needs %s", table)
+			t.Errorf("no page needs %s", h.what)
 		}
-		run("ALTER TABLE lost RENAME TO " + table)
+		run(h.undo)
+	}
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for page, h := range map[string]harm{
+		"/cards/" + card: {"details", "INSERT INTO settings VALUES ('limits', 'x')", "DELETE FROM settings"},
+		"/requests":      {"forget", "ALTER TABLE request_log RENAME path TO gone", "ALTER TABLE request_log RENAME gone TO path"},
+	} {
+		form := b.form(page, "action", h.what)
+		run(h.do)
+		s.Get("/bins") // to be recorded
+		b.send(http.MethodPost, page, form)
+		run(h.undo)
+		if told := b.get(page); told.StatusCode != http.StatusInternalServerError {
+			t.Errorf("%s: shows %d", h.what, told.StatusCode)
+		}
 	}
 	s.Balanced()
 }
