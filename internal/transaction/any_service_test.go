@@ -2,55 +2,13 @@ package transaction_test
 
 import (
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
-	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/contract"
 )
-
-// The sums are the same whatever the service's way to write amounts.
-func TestSumsOfAnyNotation(t *testing.T) {
-	t.Parallel()
-	for name, quirks := range map[string]object{
-		"refunds negative":  {"transaction_signs": "refunds"},
-		"spending negative": {"transaction_signs": "spending"},
-		"binary floats":     {"amounts": "floats"},
-		"strings, signed":   {"amounts": "strings", "transaction_signs": "refunds"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, _, _ := spent(t, contract.RequestsOnly())
-			s.AddQuirks(quirks)
-			exactly := func(text string) knownvalue.Check {
-				f, _, err := big.ParseFloat(text, 10, 512, big.ToNearestEven)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return knownvalue.NumberExact(f)
-			}
-			s.Test(t, resource.TestStep{
-				Config: s.Provider() + `
-data "vcard_transactions" "all" {}
-output "usd" { value = data.vcard_transactions.all.summary["USD"] }
-output "amounts" { value = data.vcard_transactions.all.transactions[*].amount }`,
-				ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownOutputValue("usd", knownvalue.ObjectPartial(map[string]knownvalue.Check{
-					"authorized": exactly("60.10"), "settled": exactly("35.05"), "refunded": exactly("10.01"),
-					"declined": exactly("30.01"), "fees": exactly("0"), "net_spend": exactly("25.04"),
-				})), statecheck.ExpectKnownOutputValue("amounts", knownvalue.TupleExact([]knownvalue.Check{
-					exactly("30.01"), exactly("20"), exactly("10.01"), exactly("35.05"), exactly("40.10"),
-				}))},
-			})
-		})
-	}
-}
 
 // A day is that whole day, whatever the service takes a date for.
 func TestDaysOfAnyService(t *testing.T) {
@@ -85,9 +43,9 @@ func TestPerPageThatIsRefused(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	s.AddQuirks(object{"transactions_per_page": "refused"})
-	card := newCard(s, 100_00)
+	card := s.Issue("100")
 	for range 60 {
-		authorize(s, card, 1_00)
+		s.Authorize(card, "1", "7311")
 	}
 	p := s.Protocol(nil)
 	for run, calls := range []int{7, 13} { // of which the first is refused, and each batch looks at the front

@@ -10,10 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
-
-	"github.com/vcard/terraform-provider-vcard/internal/provider"
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
 // history serves this many transactions in pages of a thousand, in two
@@ -42,77 +39,25 @@ func history(t testing.TB, count int, asked func()) string {
 	return service.URL + "/api/v1"
 }
 
-// client speaks to a provider's server as Terraform does.
-type client struct {
-	server tfprotov6.ProviderServer
-	shape  tftypes.Type
-}
-
-func connect(t testing.TB, server tfprotov6.ProviderServer, address string) client {
-	t.Helper()
-	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	configured, err := server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{
-		Config: block(t, schemas.Provider.ValueType(), map[string]any{"base_url": address, "api_key": "sk_live_test"}),
-	})
-	if err != nil || len(configured.Diagnostics) > 0 {
-		t.Fatal(err, configured.Diagnostics)
-	}
-	return client{server, schemas.DataSourceSchemas[typeName].ValueType()}
-}
-
-// block is an object with these attributes, the others null.
-func block(t testing.TB, shape tftypes.Type, attributes map[string]any) *tfprotov6.DynamicValue {
-	t.Helper()
-	values := map[string]tftypes.Value{}
-	for name, inner := range shape.(tftypes.Object).AttributeTypes {
-		values[name] = tftypes.NewValue(inner, attributes[name])
-	}
-	encoded, err := tfprotov6.NewDynamicValue(shape, tftypes.NewValue(shape, values))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &encoded
-}
-
-func (c client) read(t testing.TB, attributes map[string]any) *tfprotov6.DynamicValue {
-	t.Helper()
-	resp, err := c.server.ReadDataSource(t.Context(), &tfprotov6.ReadDataSourceRequest{TypeName: typeName, Config: block(t, c.shape, attributes)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range resp.Diagnostics {
-		t.Fatal(d.Summary, d.Detail)
-	}
-	return resp.State
-}
-
 // TestMemory sums up a hundred thousand transactions, of which a thousand are listed.
 func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	const transactions, limit = 100_000, 25
-	peak := peakOf(t, transactions)
-	t.Logf("%d MB", peak)
-	if peak > limit {
-		t.Errorf("summing %d transactions took %d MB, want at most %d", transactions, peak, limit)
-	}
-}
-
-// peakOf returns the most MB that the heap grows by, less its garbage, while this many
-// transactions are read.
-func peakOf(t testing.TB, count int) uint64 {
-	t.Helper()
 	var mu sync.Mutex // pages are read side by side
-	var peak uint64
-	c := connect(t, provider.NewServer("test")(), history(t, count, func() {
+	var peak uint64   // of the heap, less its garbage
+	p := acctest.Configure(t, object{"api_key": "sk_live_test", "base_url": history(t, transactions, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		peak = max(peak, heap())
-	}))
+	})})
 	before := heap()
-	c.read(t, nil)
-	return (max(peak, before) - before) >> 20
+	if _, diags := p.ReadDataSource(typeName, object{}); diags.Errors() != "" {
+		t.Fatal(diags.Errors())
+	}
+	took := (max(peak, before) - before) >> 20
+	t.Logf("%d MB", took)
+	if took > limit {
+		t.Errorf("summing %d transactions took %d MB, want at most %d", transactions, took, limit)
+	}
 }
 
 func heap() uint64 {

@@ -62,7 +62,7 @@ func TestDecimal(t *testing.T) {
 // A service may compute in binary.
 func TestAmountsComeWithNoise(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]usd.Amount{"60.300000000000004": 6030, `"60.299999999999997"`: 6030, "-0.0000000001": 0, "60.3000000011": -1, "60.305": -1} {
+	for text, want := range map[string]usd.Amount{"60.300000000000004": 60_30, `"60.299999999999997"`: 60_30, "-0.0000000001": 0, "60.3000000011": -1, "60.305": -1} {
 		var got usd.Amount
 		if err := json.Unmarshal([]byte(text), &got); (err != nil) != (want < 0) || want >= 0 && got != want {
 			t.Errorf("%s is read as %s, %v", text, got, err)

@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,19 @@ func mustSucceed(t *testing.T, diags acctest.Diagnostics) {
 	}
 }
 
+// holds checks that a text that is said has these words, and no token.
+func holds(t *testing.T, what, text string, words ...string) {
+	t.Helper()
+	for _, want := range words {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: lacks %q: %s", what, want, text)
+		}
+	}
+	if strings.Contains(text, "hush") {
+		t.Errorf("%s: tells a secret: %s", what, text)
+	}
+}
+
 // registered is an endpoint that was applied with this configuration.
 func registered(t *testing.T, p *acctest.Protocol, config object) acctest.Instance {
 	t.Helper()
@@ -41,6 +55,9 @@ func registered(t *testing.T, p *acctest.Protocol, config object) acctest.Instan
 	}
 	instance, diags := p.Apply(plan, nil)
 	mustSucceed(t, diags)
+	if created := fmt.Sprint(instance.Values["created_at"]); !regexp.MustCompile(`^\d{4}-\d\d-\d\dT.*Z$`).MatchString(created) {
+		t.Errorf("it was created at %s", created)
+	}
 	return instance
 }
 
@@ -55,6 +72,7 @@ func TestBadInput(t *testing.T) {
 		"no scheme":             {endpoint(object{"url": "hooks.example.com/t/hush"}), []string{"url", "https://", "without a scheme"}},
 		"no host":               {endpoint(object{"url": "https:///hush"}), []string{"url", "without a host"}},
 		"no address":            {endpoint(object{"url": "https://%zz hush"}), []string{"url", "no address"}},
+		"no port":               {endpoint(object{"url": "https://hooks.example.com:65536/hush"}), []string{"url", "port over 65535"}},
 		"empty url":             {endpoint(object{"url": ""}), []string{"url", "https://"}},
 		"no events":             {endpoint(object{"events": []any{}}), []string{"events", "at least one event"}},
 		"unknown event":         {endpoint(object{"events": []any{"card.created", "card.eaten"}}), []string{"events", `"card.eaten"`, "3ds.challenge"}},
@@ -69,14 +87,8 @@ func TestBadInput(t *testing.T) {
 		"both without version":  {endpoint(object{"secret": "hush", "secret_wo": "hush"}), []string{"secret and secret_wo exclude each other"}},
 	} {
 		_, diags := p.Plan(acctest.Instance{Type: typeName}, c.config)
-		text := diags.Errors()
-		if len(diags) != 1 || strings.Contains(text, "hush") {
-			t.Errorf("%s: %d diagnostics, want one error without the token: %s", name, len(diags), text)
-		}
-		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: the error lacks %q: %s", name, want, text)
-			}
+		if holds(t, name, diags.Errors(), c.want...); len(diags) != 1 {
+			t.Errorf("%s: %d diagnostics, want one error", name, len(diags))
 		}
 	}
 }
@@ -129,8 +141,8 @@ func TestReplacement(t *testing.T) {
 	t.Parallel()
 	p := acctest.Start(t).Protocol(nil)
 	generated := registered(t, p, endpoint(nil))
-	custom := registered(t, p, endpoint(object{"secret": "mine"}))
-	writeOnly := registered(t, p, endpoint(object{"secret_wo": "mine", "secret_wo_version": 1}))
+	custom := registered(t, p, endpoint(object{"secret": "hush"}))
+	writeOnly := registered(t, p, endpoint(object{"secret_wo": "hush", "secret_wo_version": 1}))
 	for name, c := range map[string]struct {
 		from     acctest.Instance
 		to       object
@@ -142,16 +154,16 @@ func TestReplacement(t *testing.T) {
 		"url unknown":        {generated, endpoint(object{"url": acctest.Unknown}), []string{"url"}, []string{"url is known only after apply"}},
 		"events":             {generated, endpoint(object{"events": []any{"*"}}), []string{"events"}, nil},
 		"an event unknown":   {generated, endpoint(object{"events": []any{acctest.Unknown}}), []string{"events"}, nil},
-		"secret":             {generated, endpoint(object{"secret": "mine"}), []string{"secret"}, nil},
+		"secret":             {generated, endpoint(object{"secret": "hush"}), []string{"secret"}, nil},
 		"secret unknown":     {custom, endpoint(object{"secret": acctest.Unknown}), []string{"secret"}, []string{"secret is known only after apply"}},
-		"secret kept":        {custom, endpoint(object{"secret": "mine"}), nil, nil},
+		"secret kept":        {custom, endpoint(object{"secret": "hush"}), nil, nil},
 		"secret taken out":   {custom, endpoint(nil), nil, nil},
-		"to write-only":      {custom, endpoint(object{"secret_wo": "other", "secret_wo_version": 1}), []string{"secret_wo_version"}, nil},
-		"from write-only":    {writeOnly, endpoint(object{"secret": "mine"}), []string{"secret", "secret_wo_version"}, nil},
+		"to write-only":      {custom, endpoint(object{"secret_wo": "hush-2", "secret_wo_version": 1}), []string{"secret_wo_version"}, nil},
+		"from write-only":    {writeOnly, endpoint(object{"secret": "hush"}), []string{"secret", "secret_wo_version"}, nil},
 		"write-only out":     {writeOnly, endpoint(nil), []string{"secret_wo_version"}, []string{"newly generated secret"}},
-		"version":            {writeOnly, endpoint(object{"secret_wo": "mine", "secret_wo_version": 2}), []string{"secret_wo_version"}, nil},
-		"version unknown":    {writeOnly, endpoint(object{"secret_wo": "mine", "secret_wo_version": acctest.Unknown}), []string{"secret_wo_version"}, nil},
-		"same version":       {writeOnly, endpoint(object{"secret_wo": "other", "secret_wo_version": 1}), nil, nil},
+		"version":            {writeOnly, endpoint(object{"secret_wo": "hush", "secret_wo_version": 2}), []string{"secret_wo_version"}, nil},
+		"version unknown":    {writeOnly, endpoint(object{"secret_wo": "hush", "secret_wo_version": acctest.Unknown}), []string{"secret_wo_version"}, nil},
+		"same version":       {writeOnly, endpoint(object{"secret_wo": "hush-2", "secret_wo_version": 1}), nil, nil},
 		"write-only unknown": {writeOnly, endpoint(object{"secret_wo": acctest.Unknown, "secret_wo_version": 1}), nil, nil},
 	} {
 		plan, diags := p.Plan(c.from, c.to)
@@ -172,14 +184,7 @@ func TestReplacement(t *testing.T) {
 			continue
 		}
 		id, _ := c.from.Values["id"].(string)
-		for _, want := range append(c.warns, append(c.replaces, id, "stays registered", host, "dashboard")...) {
-			if !strings.Contains(warnings, want) {
-				t.Errorf("%s: the warning lacks %q: %s", name, want, warnings)
-			}
-		}
-		if strings.Contains(warnings, "hush") || strings.Contains(warnings, "mine") {
-			t.Errorf("%s: the warning tells a secret: %s", name, warnings)
-		}
+		holds(t, name, warnings, slices.Concat(c.warns, c.replaces, []string{id, "stays registered", host, "dashboard"})...)
 		if _, diags := p.Plan(plan.After(), c.to); len(diags) > 0 {
 			t.Errorf("%s: the second plan says %s%s", name, diags.Errors(), diags.Warnings())
 		}
@@ -204,46 +209,8 @@ func TestDestroy(t *testing.T) {
 	tainted := acctest.Change{Prior: registered(t, p, endpoint(nil))}
 	_, unplanned := p.Apply(tainted, nil)
 	mustSucceed(t, unplanned)
-	for when, said := range map[string]struct{ id, warnings string }{
-		"planned": {fmt.Sprint(hook.Values["id"]), planned.Warnings()}, "tainted": {fmt.Sprint(tainted.Prior.Values["id"]), unplanned.Warnings()},
-	} {
-		for _, want := range []string{said.id, "stays registered", host, "dashboard"} {
-			if !strings.Contains(said.warnings, want) {
-				t.Errorf("%s: the warning lacks %q: %s", when, want, said.warnings)
-			}
-		}
-		if strings.Contains(said.warnings, "hush") {
-			t.Errorf("%s: the warning tells the token: %s", when, said.warnings)
-		}
-	}
-}
-
-// Each endpoint that is left behind is told of once, through the CLI.
-func TestEndpointLeftBehindIsToldOnce(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t)
-	write := func(path string) {
-		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider()+
-			fmt.Sprintf("resource \"vcard_webhook\" \"w\" {\n  url = \"https://example.com/%s\"\n  events = [\"card.created\"]\n}\n", path))
-	}
-	told := func(output string) int {
-		return strings.Count(strings.Join(strings.Fields(output), " "), "stays registered")
-	}
-	write("a")
-	w.Must("apply", "-auto-approve", "-no-color")
-	write("b")
-	if output := w.Must("apply", "-auto-approve", "-no-color"); told(output) != 1 {
-		t.Errorf("a replacement tells it %d times:\n%s", told(output), output)
-	}
-	if output := w.Must("destroy", "-auto-approve", "-no-color"); told(output) != 1 {
-		t.Errorf("a destruction tells it %d times:\n%s", told(output), output)
-	}
-	w.Must("apply", "-auto-approve", "-no-color")
-	w.Must("taint", "vcard_webhook.w")
-	if output := w.Must("apply", "-auto-approve", "-no-color"); told(output) != 1 {
-		t.Errorf("the replacement of a tainted one tells it %d times:\n%s", told(output), output)
-	}
+	holds(t, "planned", planned.Warnings(), fmt.Sprint(hook.Values["id"]), "stays registered", host, "dashboard")
+	holds(t, "tainted", unplanned.Warnings(), fmt.Sprint(tainted.Prior.Values["id"]), "stays registered", host, "dashboard")
 }
 
 func TestSharedURL(t *testing.T) {
@@ -301,23 +268,5 @@ func TestUnknownProvider(t *testing.T) {
 	mustSucceed(t, diags)
 	if _, diags := p.Apply(plan, nil); !strings.Contains(diags.Errors(), "register a webhook endpoint") {
 		t.Errorf("applying without a service says %q", diags.Errors())
-	}
-}
-
-func TestRefusedRegistration(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	p := acctest.Configure(t, object{"base_url": s.URL, "api_key": "sk_live_unknown"})
-	plan, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(nil))
-	mustSucceed(t, diags)
-	hook, diags := p.Apply(plan, nil)
-	text := diags.Errors()
-	for _, want := range []string{"Could not register a webhook endpoint at " + host, "401", "VCARD_API_KEY"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the error lacks %q: %s", want, text)
-		}
-	}
-	if hook.Values != nil || strings.Contains(text, "hush") {
-		t.Errorf("a refused registration leaves %v in the state and says %s", hook.Values, text)
 	}
 }
