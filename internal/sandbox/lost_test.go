@@ -23,12 +23,7 @@ func TestLostColumns(t *testing.T) {
 	s := start(t, stopped)
 	s.subscribe("https://127.0.0.1:1", `"*"`)
 	s.Post("/_sandbox/faults", `{"method":"GET","path":"/cards/nobody","then":"pass"}`).OK(http.StatusCreated)
-	funded, frozen, ended, other := s.Issue("100", `"auto_freeze_at":20,"metadata":{"a":"b"},"allowed_categories":["advertising"]`), s.Issue("60"), s.Issue("70"), s.Issue("80")
-	s.Freeze(frozen)
-	open, settled := s.authorized(funded, "5", `"fee":1`), s.settled(s.authorized(funded, "6"), "")
-	s.authorize(funded, "1000").OK(http.StatusCreated)
-	fill := strings.NewReplacer("FUNDED", funded, "FROZEN", frozen, "ENDED", ended, "OTHER", other, "OPEN", open, "SETTLED", settled,
-		"CHALLENGE", s.challenge(funded).Text("id"), "DEPOSIT", s.deposit("btc", "1").Text("id")).Replace
+	fill := s.populate()
 	s.Put("/_sandbox/quirks", `{"balance":"settled"}`).OK(http.StatusOK)
 	s.close()
 	sound, err := os.ReadFile(s.path)
@@ -38,9 +33,9 @@ func TestLostColumns(t *testing.T) {
 
 	calls := strings.Split(fill(`GET /bins
 GET /cards?status=active
-GET /cards/FUNDED
-GET /cards/FUNDED/details
-GET /transactions?card_id=FUNDED&type=authorization
+GET /cards/CARD
+GET /cards/CARD/details
+GET /transactions?card_id=CARD&type=authorization
 GET /wallet/balance
 GET /wallet/deposit-address
 GET /3ds
@@ -50,22 +45,22 @@ GET /_sandbox/quirks
 GET /_sandbox/faults
 GET /_sandbox/accounts
 GET /_sandbox/seed
-POST /cards {"bin_id":"bin_ads_visa_us","amount":50}
-POST /cards/FUNDED/fund {"amount":1}
-POST /cards/FUNDED/withdraw {"amount":1}
-POST /cards/FUNDED/freeze
+POST /cards {BIN,"amount":50}
+POST /cards/CARD/fund {"amount":1}
+POST /cards/CARD/withdraw {"amount":1}
+POST /_sandbox/authorizations {"card_id":"CARD","amount":1,MERCHANT}
+POST /cards/CARD/freeze
 POST /cards/FROZEN/unfreeze
-POST /_sandbox/authorizations {"card_id":"OTHER","amount":1,"merchant":{"name":"Big Ads","mcc":"7311"}}
 POST /_sandbox/settlements {"transaction_id":"OPEN"}
 POST /_sandbox/refunds {"transaction_id":"SETTLED"}
-POST /_sandbox/3ds-challenges {"card_id":"FUNDED","merchant":"Big Ads","amount":5}
+POST /_sandbox/3ds-challenges {"card_id":"CARD","merchant":"Big Ads","amount":5}
 POST /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"approved"}
 POST /_sandbox/deposits {"currency":"eth","amount":5}
 POST /_sandbox/deposits/DEPOSIT/confirm
 POST /_sandbox/accounts {"state":"ready"}
 POST /webhooks {"url":"https://127.0.0.1:1","events":["*"]}
 POST /_sandbox/simulate {"days":1,"purchases_per_day":2,"seed":1}
-DELETE /cards/ENDED
+DELETE /cards/FROZEN
 POST /_sandbox/faults {"method":"GET","path":"/bins","then":"pass"}
 PUT /_sandbox/quirks {}
 PUT /_sandbox/limits {}

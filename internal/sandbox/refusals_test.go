@@ -9,26 +9,32 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// populate uses a new sandbox a little, and returns what puts the ids of what there is
+// in the place of words in capitals.
+func (s *service) populate() func(string) string {
+	s.T.Helper()
+	card := s.Issue("100", `"auto_freeze_at":20,"metadata":{"a":"b"},"allowed_categories":["advertising"]`)
+	ended, frozen := s.Issue("50"), s.Issue("50")
+	open, decline := s.authorized(card, "40", `"fee":1`), s.authorize(card, "1000").Transaction()
+	settled := s.settled(s.authorized(card, "10"), "")
+	refund := s.refunded(settled, "4")
+	challenge, done := s.challenge(card).Text("id"), s.challenge(card).Text("id")
+	s.Post("/_sandbox/3ds-challenges/"+done+"/complete", `{"outcome":"approved"}`).OK(200)
+	s.Freeze(frozen)
+	s.challenge(frozen).OK(201) // a merchant may ask; the authorization will fail
+	s.Terminate(ended)
+	return strings.NewReplacer("CARD", card, "ENDED", ended, "FROZEN", frozen, "OPEN", open, "DECLINE", decline, "SETTLED", settled,
+		"REFUND", refund, "CHALLENGE", challenge, "DONE", done, "DEPOSIT", s.deposit("btc", "1").Text("id"),
+		"BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`).Replace
+}
+
 // TestRefusals makes calls that are invalid, each with a text that its message must
-// have; none of them moves money. Words in capitals stand for what there is.
+// have; none of them moves money.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := startWithContract(t, stopped, wallet(1_000*usd.Dollar))
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).Text("api_key"))
-	card, ended, frozen := s.Issue("100"), s.Issue("50"), s.Issue("50")
-	open, decline := s.authorized(card, "40"), s.authorize(card, "1000").Transaction()
-	settled := s.settled(s.authorized(card, "10"), "")
-	refund := s.refunded(settled, "4")
-	challenge := s.challenge(card).Text("id")
-	done := s.challenge(card).Text("id")
-	s.complete(done, "approved").OK(200)
-	deposit := s.deposit("btc", "1").Text("id")
-	s.Freeze(frozen)
-	s.challenge(frozen).OK(201) // a merchant may ask; the authorization will fail
-	s.Terminate(ended)
-	fill := strings.NewReplacer("CARD", card, "ENDED", ended, "OPEN", open, "DECLINE", decline, "SETTLED", settled, "REFUND", refund,
-		"CHALLENGE", challenge, "DONE", done, "DEPOSIT", deposit, "BIN", `"bin_id":"`+sandboxtest.BIN+`"`,
-		"MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`).Replace
+	fill := s.populate()
 	before := s.Get("/_sandbox/ledger").Raw
 
 	for call, rows := range invalidBodies() {
@@ -64,30 +70,30 @@ func TestRefusals(t *testing.T) {
 		`POST /cards {"bin_id":"bin_x","amount":50}`:                                             {400, "bin_not_found", "bin_x"},
 		`POST /cards {BIN,"amount":10000}`:                                                       {400, "insufficient_funds", "847.00"},
 		`POST /cards/CARD/fund {"amount":847.01}`:                                                {400, "insufficient_funds", "847.00"},
-		`POST /cards/CARD/withdraw {"amount":54.01}`:                                             {400, "insufficient_card_balance", "54.00"},
-		`POST /cards/ENDED/fund {"amount":1}`:                                                    {400, "card_terminated", ended},
+		`POST /cards/CARD/withdraw {"amount":53.01}`:                                             {400, "insufficient_card_balance", "53.00"},
+		`POST /cards/ENDED/fund {"amount":1}`:                                                    {400, "card_terminated", "ENDED"},
 		`POST /cards/card_x/fund {"amount":1}`:                                                   {404, "not_found", "card_x"},
 		`POST /cards/card_x/withdraw {"amount":1}`:                                               {404, "not_found", "card_x"},
 		`POST /_sandbox/authorizations {"card_id":"card_x","amount":1,MERCHANT}`:                 {404, "not_found", "card_x"},
 		`POST /_sandbox/settlements {"transaction_id":"txn_x"}`:                                  {404, "not_found", "txn_x"},
 		`POST /_sandbox/refunds {"transaction_id":"txn_x"}`:                                      {404, "not_found", "txn_x"},
 		`POST /_sandbox/3ds-challenges {"card_id":"card_x","merchant":"m","amount":1}`:           {404, "not_found", "card_x"},
-		`POST /_sandbox/3ds-challenges {"card_id":"ENDED","merchant":"m","amount":1}`:            {400, "card_terminated", ended},
+		`POST /_sandbox/3ds-challenges {"card_id":"ENDED","merchant":"m","amount":1}`:            {400, "card_terminated", "ENDED"},
 		`POST /_sandbox/3ds-challenges/3ds_x/complete {"outcome":"failed"}`:                      {404, "not_found", "3ds_x"},
 		`POST /_sandbox/deposits/dep_x/confirm `:                                                 {404, "not_found", "dep_x"},
-		`FOREIGN /_sandbox/authorizations {"card_id":"CARD","amount":1,MERCHANT}`:                {404, "not_found", card},
-		`FOREIGN /_sandbox/settlements {"transaction_id":"OPEN"}`:                                {404, "not_found", open},
-		`FOREIGN /_sandbox/refunds {"transaction_id":"SETTLED"}`:                                 {404, "not_found", settled},
-		`FOREIGN /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"failed"}`:               {404, "not_found", challenge},
-		`FOREIGN /_sandbox/deposits/DEPOSIT/confirm `:                                            {404, "not_found", deposit},
-		`FOREIGN /_sandbox/3ds-challenges {"card_id":"CARD","merchant":"of another","amount":1}`: {404, "not_found", card},
+		`FOREIGN /_sandbox/authorizations {"card_id":"CARD","amount":1,MERCHANT}`:                {404, "not_found", "CARD"},
+		`FOREIGN /_sandbox/settlements {"transaction_id":"OPEN"}`:                                {404, "not_found", "OPEN"},
+		`FOREIGN /_sandbox/refunds {"transaction_id":"SETTLED"}`:                                 {404, "not_found", "SETTLED"},
+		`FOREIGN /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"failed"}`:               {404, "not_found", "CHALLENGE"},
+		`FOREIGN /_sandbox/deposits/DEPOSIT/confirm `:                                            {404, "not_found", "DEPOSIT"},
+		`FOREIGN /_sandbox/3ds-challenges {"card_id":"CARD","merchant":"of another","amount":1}`: {404, "not_found", "CARD"},
 	} {
 		parts := strings.SplitN(fill(call), " ", 3)
 		by := s
 		if parts[0] == "FOREIGN" {
 			by, parts[0] = other, "POST"
 		}
-		by.Call(parts[0], parts[1], parts[2]).Refused(c.status, c.code, c.text)
+		by.Call(parts[0], parts[1], parts[2]).Refused(c.status, c.code, fill(c.text))
 	}
 	if after := s.Get("/_sandbox/ledger").Raw; after != before {
 		t.Errorf("refused calls moved money:\n%s%s", before, after)
@@ -252,9 +258,4 @@ func invalidBodies() map[string]map[string]string {
 func (s *service) challenge(card string) sandboxtest.Response {
 	s.T.Helper()
 	return s.Post("/_sandbox/3ds-challenges", fmt.Sprintf(`{"card_id":%q,"merchant":"Big Ads","amount":12.5}`, card))
-}
-
-func (s *service) complete(challenge, outcome string) sandboxtest.Response {
-	s.T.Helper()
-	return s.Post("/_sandbox/3ds-challenges/"+challenge+"/complete", fmt.Sprintf(`{"outcome":%q}`, outcome))
 }
