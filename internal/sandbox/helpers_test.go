@@ -2,8 +2,10 @@ package sandbox_test
 
 import (
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +96,36 @@ func fields(t testing.TB, object map[string]any, names ...string) {
 	}
 	if len(object) != len(names) {
 		t.Errorf("got %d fields, want just %v: %v", len(object), names, object)
+	}
+}
+
+// play makes the calls of a script, a line each, and holds each response to what is
+// behind the arrow: its status, and texts that it has, or with a ! lacks. Words stand
+// for ids as fill has them, LAST for what was made last. An idempotency key is behind #.
+func (s *service) play(fill func(string) string, script string) {
+	s.T.Helper()
+	last := ""
+	for line := range strings.SplitSeq(strings.TrimSpace(script), "\n") {
+		line = strings.ReplaceAll(fill(strings.TrimSpace(line)), "LAST", last)
+		call, want, _ := strings.Cut(line, " → ")
+		order, key, _ := strings.Cut(call, " # ")
+		parts := append(strings.SplitN(order, " ", 3), "")
+		a := s.Send(s.T.Context(), parts[0], parts[1], parts[2], "Content-Type", "application/json", sandboxtest.IdempotencyKey, key)
+		status, texts, _ := strings.Cut(want, " ")
+		if fmt.Sprint(a.Status) != status {
+			s.T.Errorf("%s answered %d %s, want %s", call, a.Status, a.Raw, want)
+		}
+		for text := range strings.SplitSeq(texts, " & ") {
+			if rest, lacks := strings.CutPrefix(text, "!"); strings.Contains(a.Raw, rest) == lacks {
+				s.T.Errorf("%s answered %s, want %s", call, a.Raw, text)
+			}
+		}
+		if made, _ := a.Body["transaction"].(map[string]any); made != nil {
+			a.Body = made
+		}
+		if id, _ := a.Body["id"].(string); a.Status == http.StatusCreated {
+			last = id
+		}
 	}
 }
 

@@ -73,35 +73,6 @@ func TestLimitsCount(t *testing.T) {
 	other.Get("/api/v1/bins").OK(200)
 }
 
-func TestLimitsAreSettings(t *testing.T) {
-	t.Parallel()
-	s := withLimits(t, `{}`)
-	const documented = `{"requests_per_minute":1000,"creates_per_minute":50,"requests_per_hour":10000,"details_per_minute":30}`
-	if got := s.Get("/_sandbox/limits").OK(200).Raw; got != documented+"\n" {
-		t.Errorf("the limits are %s", got)
-	}
-	s.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":0,"details_per_minute":7}`).OK(200)
-	if got := s.Get("/_sandbox/limits").Text("details_per_minute"); got != "7" {
-		t.Errorf("details_per_minute is %s", got)
-	}
-	for body, text := range map[string]string{
-		`{"requests_per_minute":-1}`: "from 0", `{"requests_per_minute":1.5}`: "integer", `{"requests_per_minute":"5"}`: "integer",
-		`{"requests_per_day":5}`: `"requests_per_day"`, `[]`: "object",
-	} {
-		s.Call(http.MethodPut, "/_sandbox/limits", body).Refused(400, "invalid_request", text)
-	}
-	if got := s.Get("/_sandbox/limits").Text("details_per_minute"); got != "7" {
-		t.Errorf("a refused change left details_per_minute at %s", got)
-	}
-	for range 1100 {
-		s.Get("/api/v1/bins").OK(200) // 0 is no limit
-	}
-	s.Post("/_sandbox/reset", "").OK(200)
-	if got := s.Get("/_sandbox/limits").Raw; got != documented+"\n" {
-		t.Errorf("after a reset the limits are %s", got)
-	}
-}
-
 // A clock that was set back does not hold calls up until it has caught up.
 func TestLimitsWhenTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
