@@ -7,10 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/config"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
-
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -262,40 +258,5 @@ func TestActionsAreCheckedInThePlan(t *testing.T) {
 		if !strings.Contains(errors, test.words) || test.words == "" && errors != "" {
 			t.Errorf("%s: the plan says %q, want %q", name, errors, test.words)
 		}
-	}
-}
-
-func TestActionsThroughTheCLI(t *testing.T) {
-	t.Parallel()
-	acctest.Needs(t, "1.14.0", "")
-	trigger := func(action string) string {
-		return fmt.Sprintf("\nresource \"terraform_data\" \"now\" {\n  lifecycle {\n    action_trigger {\n      events = [after_create]\n      actions = [%s]\n    }\n  }\n}\n", action)
-	}
-	for name, test := range map[string]struct {
-		config  string
-		status  string
-		balance usd.Amount
-	}{
-		"fund":     {example(t, "actions/vcard_card_fund/action.tf"), "frozen", 7500},
-		"withdraw": {example(t, "actions/vcard_card_withdraw/action.tf") + trigger("action.vcard_card_withdraw.rest"), "frozen", 0},
-		"freeze":   {example(t, "actions/vcard_card_freeze/action.tf") + trigger("action.vcard_card_freeze.now"), "frozen", 5000},
-		"unfreeze": {example(t, "actions/vcard_card_unfreeze/action.tf"), "active", 25000},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := acctest.Start(t)
-			card := issue(s, map[string]any{"amount": 50})
-			s.Freeze(card.ID)
-			s.Test(t, resource.TestStep{
-				Config:          s.Provider() + test.config,
-				ConfigVariables: config.Variables{"card_id": config.StringVariable(card.ID)},
-				Check: func(*terraform.State) error {
-					if now := read(s, card.ID); now.Status != test.status || now.Balance != test.balance {
-						return fmt.Errorf("the card is %s with %s USD, want %s with %s", now.Status, now.Balance, test.status, test.balance)
-					}
-					return nil
-				},
-			})
-		})
 	}
 }

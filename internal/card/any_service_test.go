@@ -49,20 +49,6 @@ func TestLifeOfACardInAnyNotation(t *testing.T) {
 	}
 }
 
-// The wallet check counts whole cents.
-func TestWalletCheckInSixDecimals(t *testing.T) {
-	t.Parallel()
-	f := &fixture{t: t, s: acctest.Start(t, contract.RequestsOnly())}
-	f.s.AddQuirks(object{"wallet_decimals": 6}) // 10000.001234
-	for amount, words := range map[string][]string{
-		"9999": nil, "9999.01": {"The plan takes at least 10000.01 USD from a wallet that holds 10000.00 USD"},
-	} {
-		_, diags := f.protocol().Plan(newCard, complete(object{"amount": amount}))
-		f.succeed(diags)
-		f.says("the warning", diags.Warnings(), words...)
-	}
-}
-
 // A fund whose answer shows the wallet in six decimals is no lost answer.
 func TestFundActionInSixDecimals(t *testing.T) {
 	t.Parallel()

@@ -63,27 +63,6 @@ func TestGeneratedConfigurationAppliesWithoutChange(t *testing.T) {
 	}
 }
 
-func TestTwoPlansOfOneState(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := workspace(t, s)
-	write := func(amount string) {
-		w.Write("main.tf", required+fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  amount = %s\n}\n", bin, amount))
-	}
-	write("60")
-	w.Must("apply", "-auto-approve", "-no-color")
-	write("100")
-	w.Must("plan", "-out=first", "-no-color")
-	w.Must("plan", "-out=second", "-no-color")
-	w.Must("apply", "-no-color", "first")
-	if code, output := w.Run("apply", "-no-color", "second"); code == 0 || !strings.Contains(output, "stale") {
-		t.Errorf("the second plan ended with %d:\n%s", code, output)
-	}
-	if got := onlyCard(s).Balance; got != 10000 {
-		t.Errorf("the card holds %s USD: it was funded twice", got)
-	}
-}
-
 // Terraform plans a forced replacement without telling the provider at first.
 func TestForcedReplacement(t *testing.T) {
 	t.Parallel()

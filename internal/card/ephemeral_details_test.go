@@ -1,23 +1,12 @@
 package card_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
 
 // secrets are what only the service and who asks it may know of a card.
@@ -115,142 +104,4 @@ func TestCardDetailsRefusals(t *testing.T) {
 	}
 	_, diags := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"}).OpenEphemeral("vcard_card_details", object{"card_id": active})
 	sayAll(t, "an unknown provider", diags.Errors(), "not known yet", "details of a card")
-}
-
-// heldClock stands still until it is advanced.
-type heldClock struct {
-	mu      sync.Mutex
-	now     time.Time
-	waiters map[chan struct{}]time.Time
-}
-
-func (c *heldClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *heldClock) Wait(ctx context.Context, d time.Duration) error {
-	over := make(chan struct{})
-	c.mu.Lock()
-	c.waiters[over] = c.now.Add(d)
-	c.mu.Unlock()
-	select {
-	case <-over:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (c *heldClock) waiting() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.waiters)
-}
-
-func (c *heldClock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-	for over, until := range c.waiters {
-		if !until.After(c.now) {
-			close(over)
-			delete(c.waiters, over)
-		}
-	}
-}
-
-func TestCardDetailsKeepToTheLimit(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		limits  any
-		readers int
-		minutes []int // how many are granted in each
-	}{
-		"the service's limit": {nil, 70, []int{30, 30, 10}},
-		"a share of it":       {object{"details_per_minute": 3}, 7, []int{3, 3, 1}},
-		"a raised one":        {object{"details_per_minute": 40}, 70, []int{40, 30}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := acctest.Start(t)
-			if test.limits != nil {
-				s.Put("/_sandbox/limits", test.limits).OK(200)
-			}
-			card := issue(s, map[string]any{"amount": 50})
-			clock := &heldClock{now: time.Now(), waiters: map[chan struct{}]time.Time{}}
-			p := acctest.Configure(t, object{"base_url": s.URL, "api_key": s.Key, "rate_limits": test.limits}, provider.WithClock(clock))
-			var opened atomic.Int64
-			var readers sync.WaitGroup
-			for range test.readers {
-				readers.Go(func() {
-					details, diags := p.OpenEphemeral("vcard_card_details", object{"card_id": card.ID})
-					if details == nil {
-						t.Error(diags.Errors())
-					}
-					opened.Add(1)
-				})
-			}
-			granted := 0
-			for _, more := range test.minutes {
-				granted += more
-				for int(opened.Load())+clock.waiting() < test.readers {
-					time.Sleep(time.Millisecond)
-				}
-				clock.advance(time.Minute - time.Nanosecond)
-				if asked := detailsAsked(s); asked != granted || int(opened.Load()) != granted {
-					t.Errorf("%d reads were sent and %d answered at the end of the minute, want %d", asked, opened.Load(), granted)
-				}
-				s.Advance("61s")
-				clock.advance(time.Second + time.Nanosecond)
-			}
-			readers.Wait()
-		})
-	}
-}
-
-// detailsAsked is how often the service was asked for details.
-func detailsAsked(s *acctest.Service) int {
-	var asked int
-	for _, call := range requests(s) {
-		if strings.HasSuffix(call.Path, "/details") {
-			asked++
-		}
-	}
-	return asked
-}
-
-func TestCardDetailsReachOnlyAWriteOnlyAttribute(t *testing.T) {
-	t.Parallel()
-	acctest.Needs(t, "1.11.0", "1.11.0")
-	s := acctest.Start(t)
-	s.AddQuirks(object{"exp_year_digits": 4})
-	vault := &vaultProvider{}
-	factories := acctest.Factories()
-	factories["vault"] = func() (tfprotov6.ProviderServer, error) { return providerserver.NewProtocol6(vault)(), nil }
-	config := s.Provider() + example(t, "ephemeral-resources/vcard_card_details/ephemeral-resource.tf")
-	resource.Test(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories,
-		Steps: []resource.TestStep{{
-			Config:             config,
-			ExpectNonEmptyPlan: acctest.CountsEphemeral(),
-			Check: func(state *terraform.State) error {
-				id := state.RootModule().Resources["vcard_card.search"].Primary.ID
-				known := secretsOf(s, id)
-				want := fmt.Sprintf(`{"cvv":%q,"expiry":"%02d/%d","number":%q}`, known.CVV, known.ExpMonth, known.ExpYear, known.PAN)
-				if vault.stored() != want {
-					return fmt.Errorf("the vault has not got the card's details")
-				}
-				text, err := json.Marshal(state)
-				if err != nil {
-					return err
-				}
-				if strings.Contains(string(text), known.PAN) {
-					return fmt.Errorf("the state has the card's number")
-				}
-				return nil
-			},
-		}},
-	})
 }

@@ -36,22 +36,6 @@ func TestUpdateShowsOnlyWhatChanges(t *testing.T) {
 	}
 }
 
-// The fee of a new card is a value of the plan, as is that of one that replaces another.
-func TestFeeIsInThePlan(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	fee := object{"issuance_fee": acctest.Number("1")}
-	created, diags := f.plan(object{"amount": 50})
-	f.succeed(diags)
-	f.same("the plan", fee, created.Planned)
-	f.apply(object{"amount": 50})
-	replaced, diags := f.plan(object{"amount": 60, "metadata": object{"load": "60"}})
-	f.succeed(diags)
-	again, diags := f.protocol().Plan(replaced.After(), complete(object{"amount": 60, "metadata": object{"load": "60"}}))
-	f.succeed(diags)
-	f.same("the plan of a replacement", fee, again.Planned)
-}
-
 // Data that depends on cards is read while planning, unless Terraform changes a card.
 func TestDataThatDependsOnCards(t *testing.T) {
 	t.Parallel()

@@ -73,37 +73,6 @@ func TestAutoFreezeStaysUnknown(t *testing.T) {
 	}
 }
 
-// Two accounts in one configuration, and a card is given the wrong provider by mistake.
-func TestWrongAliasDropsALiveCard(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 100})
-	f.s.Advance("1h")
-	f.refresh()
-	var other struct {
-		APIKey string `json:"api_key"`
-	}
-	f.s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).Into(&other)
-	deposit := struct{ ID string }{}
-	them := f.s.As(other.APIKey)
-	them.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 1000}).Into(&deposit)
-	them.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil).Must()
-	p := f.s.Protocol(object{"api_key": other.APIKey})
-	theirs := acctest.Instance{Type: "vcard_card"}
-	change, diags := p.Plan(theirs, complete(object{"amount": 60}))
-	f.succeed(diags)
-	theirs, diags = p.Apply(change, nil)
-	f.succeed(diags)
-	f.s.Advance("1h")
-	p = f.s.Protocol(object{"api_key": other.APIKey})
-	if _, diags = p.Refresh(theirs); diags.Errors() != "" {
-		t.Fatal(diags.Errors())
-	}
-	gone, diags := p.Refresh(f.card)
-	if gone.Values == nil {
-		t.Errorf("the live card (%s, %s USD) left the state: %s", f.service().Status, f.service().Balance, diags.Warnings())
-	}
-}
-
 func keysOf(f *fixture) (keys []string) {
 	var all struct {
 		Data []map[string]any `json:"data"`
@@ -296,39 +265,4 @@ func TestWithdrawalAfterWhichTheCardCannotBeRead(t *testing.T) {
 	f.refresh()
 	f.same("the refreshed state", object{"amount": acctest.Number("50"), "balance": acctest.Number("50"), "frozen": true, "status": "frozen"}, f.card.Values)
 	f.holds("frozen", 5000, 1000000-5100)
-}
-
-// A second card with the label of one that is in the state, planned before that is read.
-func TestOwnCardIsNoOrphan(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 100, "label": "ads"})
-	p := f.protocol()
-	if _, diags := p.Plan(f.card, complete(object{"amount": 100, "label": "ads"})); diags.Errors() != "" {
-		t.Fatal(diags.Errors())
-	}
-	_, diags := p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 60, "label": "ads"}))
-	f.says("the warning", diags.Warnings())
-}
-
-// Two cards that are gone for good.
-func TestTwoCardsThatAreGone(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 100})
-	p := f.protocol()
-	change, diags := p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 60}))
-	f.succeed(diags)
-	second, diags := p.Apply(change, nil)
-	f.succeed(diags)
-	f.s.Terminate(f.id())
-	f.s.Terminate(second.Values["id"].(string))
-	f.s.Advance("1h")
-	fault(f.s, "GET", "/cards/*", "before", 0, refusal(404, "not_found", "no such card"))
-	fault(f.s, "GET", "/cards", "before", 0, map[string]any{"status": 200, "body": map[string]any{"data": []any{}, "page": 1, "per_page": 100, "total": 0}})
-	p = f.protocol()
-	for i, card := range []acctest.Instance{f.card, second} {
-		now, diags := p.Refresh(card)
-		if now.Values != nil {
-			t.Errorf("card %d stays: %s", i+1, diags.Errors())
-		}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/contract"
 )
 
 func sortedKeys(o object) []string { return slices.Sorted(maps.Keys(o)) }
@@ -280,91 +279,6 @@ func TestImportedCardMayHaveAThreshold(t *testing.T) {
 	f.apply(object{"amount": 60})
 	f.holds("frozen", 6000, 1000000-6100)
 	f.same("the state", object{"frozen": true, "status": "frozen"}, f.card.Values)
-}
-
-func TestWalletCheck(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t) // the wallet holds 10,000.00
-	p := f.protocol()
-	plan := func(prior acctest.Instance, config object) string {
-		t.Helper()
-		_, diags := p.Plan(prior, complete(config))
-		f.succeed(diags)
-		return diags.Warnings()
-	}
-	f.says("the first plan", plan(f.card, object{"amount": 5000}))
-	f.says("the second plan", plan(f.card, object{"amount": 4998})) // 10,000.00 in sum: exactly enough
-	f.says("the third plan", plan(f.card, object{"amount": acctest.Unknown}),
-		"The plan takes at least 10051.00 USD from a wallet that holds 10000.00 USD", "51.00 USD", "Deposit first")
-	f.says("the fourth plan", plan(f.card, object{"amount": 5000}))
-
-	// What the plan gives back counts, and a replacement counts once.
-	f.apply(object{"amount": 9000})
-	p = f.protocol()
-	change, diags := p.Plan(f.card, complete(object{"amount": 9900, "label": "other"}))
-	f.succeed(diags)
-	f.says("the warning", diags.Warnings(), "A card is replaced for ")
-	if strings.Contains(diags.Warnings(), "The plan takes") {
-		t.Errorf("9901 less 9000 is under the wallet's 999: %s", diags.Warnings())
-	}
-	f.says("the second plan", plan(change.After(), object{"amount": 9900, "label": "other"}))
-	f.says("98 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 97}))
-	f.says("51 more", plan(acctest.Instance{Type: "vcard_card"}, object{"amount": 50}), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
-}
-
-// A replacement that Terraform forces is planned as an update first.
-func TestWalletCheckOfAForcedReplacement(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 9000}) // the wallet holds 999.00
-	p := f.protocol()
-	change, diags := p.Plan(f.card, complete(object{"amount": 9500}))
-	f.succeed(diags)
-	_, diags = p.Plan(change.After(), complete(object{"amount": 9500})) // takes 9501 less 9000
-	f.succeed(diags)
-	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 497})) // 999.00 in sum
-	f.says("the warning", diags.Warnings())
-	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 50}))
-	f.says("the warning", diags.Warnings(), "The plan takes at least 1050.00 USD from a wallet that holds 999.00 USD")
-
-	p = f.protocol()
-	config := complete(object{"amount": 1000}) // takes 1001.00 less 9000.00
-	change, diags = p.Plan(f.card, config)
-	f.succeed(diags)
-	_, diags = p.Plan(change.After(), config)
-	f.succeed(diags)
-	_, diags = p.Plan(newCard, complete(object{"amount": 8997})) // 999.00 in sum
-	f.says("the warning", diags.Warnings())
-}
-
-func TestWalletThatCannotBeReadIsAskedOnce(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	f.s = acctest.Start(t, contract.RequestsOnly())
-	fault(f.s, "GET", "/wallet/balance", "before", 0, down)
-	f.account = object{"max_retries": 0}
-	p := f.protocol()
-	for range 3 {
-		_, diags := p.Plan(f.card, complete(object{"amount": 9000}))
-		f.succeed(diags)
-		f.says("the warning", diags.Warnings())
-	}
-	asked := slices.DeleteFunc(requests(f.s), func(r request) bool { return !strings.HasSuffix(r.Path, "/wallet/balance") })
-	if len(asked) != 1 {
-		t.Errorf("the wallet was asked for %d times", len(asked))
-	}
-}
-
-func TestSharedLabels(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	p := f.protocol()
-	for i, want := range []string{"", `Several new cards are labelled "same"`} {
-		_, diags := p.Plan(f.card, complete(object{"amount": 50, "label": "same"}))
-		f.succeed(diags)
-		if got := diags.Warnings(); !strings.Contains(got, want) || (want == "" && got != "") {
-			t.Errorf("card %d: %q", i, got)
-		}
-	}
 }
 
 func TestUnknownProvider(t *testing.T) {

@@ -162,35 +162,6 @@ func wrapped(text string) *regexp.Regexp {
 	return regexp.MustCompile(regexp.MustCompile(`\s+`).ReplaceAllString(regexp.QuoteMeta(text), `[\s│]+`))
 }
 
-func TestRefusedBeforeMoneyMoves(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := newCLI(t, nil)
-	through(w, s, "")
-	many := ""
-	for i := range 21 {
-		many += fmt.Sprintf("k%d = \"v\"\n", i)
-	}
-	for lines, want := range map[string]string{
-		`amount = 1000 / 3`: "amount must be an amount in USD with at most two decimals, got 333.333",
-		`amount = -1`:       "amount must not be below zero, and must be at least 50.00 USD to issue a card, got -1",
-		"amount = 50\nlabel = \"" + strings.Repeat("x", 65) + `"`: "label",
-		"amount = 50\nlabel = \"\"":                               "label",
-		"amount = 50\nmetadata = {\n" + many + "}":                "metadata must have at most 20 keys, got 21",
-		"amount = 50\nallowed_categories = []":                    "allowed_categories",
-		"amount = 50\nspending_limit = 0":                         "spending_limit must be at least 0.01 USD",
-	} {
-		w.Write("main.tf", oneCard(lines))
-		code, output := w.Run("plan", "-no-color")
-		if prints(t, output, want); code == 0 {
-			t.Errorf("%s is planned", lines)
-		}
-	}
-	if got := s.Wallet(); got != acctest.InitialBalance {
-		t.Errorf("the wallet holds %s USD: money moved", got)
-	}
-}
-
 func TestWithdrawingMoreThanTheCardHolds(t *testing.T) {
 	t.Parallel()
 	f := issued(t, object{"amount": 100})
