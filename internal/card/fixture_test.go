@@ -1,6 +1,7 @@
 package card_test
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -63,9 +64,16 @@ func complete(config object) object {
 	if config == nil {
 		return nil
 	}
-	full := object{"bin_id": bin}
-	maps.Copy(full, config)
-	return full
+	return merged(object{"bin_id": bin}, config)
+}
+
+// merged is what these say together, the last one where several do.
+func merged(all ...object) object {
+	whole := object{}
+	for _, one := range all {
+		maps.Copy(whole, one)
+	}
+	return whole
 }
 
 // apply plans, plans again in another process as Terraform does, checks that
@@ -140,20 +148,11 @@ func plain(value any) string {
 		return "[" + strings.Join(lines, " ") + "]"
 	case nil:
 		return "null"
-	case acctest.Number:
-		return string(v)
-	case string:
-		return v
-	case bool:
-		if v {
-			return "true"
-		}
-		return "false"
 	}
 	if value == acctest.Unknown {
 		return "unknown"
 	}
-	return "?"
+	return fmt.Sprint(value)
 }
 
 // failsToPlan checks that the plan is refused in words that hold all of these.

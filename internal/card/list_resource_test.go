@@ -3,16 +3,12 @@ package card_test
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
-	"github.com/hashicorp/terraform-plugin-testing/querycheck"
-	"github.com/hashicorp/terraform-plugin-testing/querycheck/queryfilter"
-	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
@@ -208,24 +204,18 @@ func TestListThroughTheCLI(t *testing.T) {
 	acctest.Needs(t, "1.14.0", "")
 	s := acctest.Start(t)
 	ids := issueFleet(s)
-	s.Test(t,
-		resource.TestStep{Config: s.Provider()},
-		resource.TestStep{
-			Query:  true,
-			Config: example(t, "list-resources/vcard_card/list-resource.tfquery.hcl"),
-			QueryResultChecks: []querycheck.QueryResultCheck{
-				querycheck.ExpectLength("vcard_card.ads", 2),
-				querycheck.ExpectIdentity("vcard_card.ads", map[string]knownvalue.Check{"id": knownvalue.StringExact(ids["newest"])}),
-				querycheck.ExpectResourceKnownValues("vcard_card.ads",
-					queryfilter.ByResourceIdentity(map[string]knownvalue.Check{"id": knownvalue.StringExact(ids["oldest"])}),
-					[]querycheck.KnownValueCheck{
-						{Path: tfjsonpath.New("balance"), KnownValue: number("50")},
-						{Path: tfjsonpath.New("amount"), KnownValue: knownvalue.Null()},
-						{Path: tfjsonpath.New("created_at"), KnownValue: knownvalue.NotNull()},
-					}),
-			},
-		},
-	)
+	w := acctest.NewWorkspace(t)
+	through(w, s, "")
+	w.Write("main.tf", required)
+	w.Write("cards.tfquery.hcl", example(t, "list-resources/vcard_card/list-resource.tfquery.hcl"))
+	output := w.Must("query", "-no-color", "-generate-config-out=found.tf")
+	for _, label := range []string{"newest", "oldest"} {
+		prints(t, output, "id="+ids[label], label+" (visa ending in ")
+	}
+	found, err := os.ReadFile(filepath.Join(w.Dir, "found.tf"))
+	if err != nil || strings.Count(string(found), "import {") != 2 {
+		t.Errorf("what is found is %v:\n%s", err, found)
+	}
 }
 
 // A card that is unfrozen after the active ones were listed, and before the

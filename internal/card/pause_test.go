@@ -10,26 +10,6 @@ import (
 
 const keptLoaded = "amount = 100\n  top_up = {\n    below = 40\n    to = 80\n  }\n  frozen = "
 
-func TestPausedCardIsNotToppedUp(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard(keptLoaded+"false"))
-	s.Authorize(onlyCard(s).ID, "90", advertising).OK(201)
-	output := apply(w, oneCard(keptLoaded+"true"))
-	prints(t, output, "frozen = false -> true", "0 added, 1 changed, 0 destroyed")
-	printsNot(t, output, "topped_up")
-	serviceHolds(t, s, "frozen", 10*usd.Dollar, (10000-101)*usd.Dollar)
-	plansNothing(t, w)
-
-	w.Write("main.tf", oneCard("amount = 95\n  top_up = {\n    below = 40\n    to = 80\n  }\n  frozen = true"))
-	w.Must("apply", "-no-color", "-auto-approve") // a withdrawal from a paused card needs no top-up
-	serviceHolds(t, s, "frozen", 5*usd.Dollar, (10000-101+5)*usd.Dollar)
-
-	prints(t, apply(w, oneCard("amount = 95\n  top_up = {\n    below = 40\n    to = 80\n  }\n  frozen = false")), "topped_up = 0 -> 75")
-	serviceHolds(t, s, "active", 80*usd.Dollar, (10000-101+5-75)*usd.Dollar)
-	plansNothing(t, w)
-}
-
 // Whether a card is paused may be known only during apply.
 func TestPauseThatIsNotKnownYet(t *testing.T) {
 	t.Parallel()

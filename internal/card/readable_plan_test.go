@@ -2,39 +2,10 @@ package card_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
-
-// In an update the plan shows what changes, and nothing that cannot.
-func TestUpdateShowsOnlyWhatChanges(t *testing.T) {
-	t.Parallel()
-	f := imported(t, map[string]any{"amount": 100, "label": "by hand"})
-	for _, step := range []struct {
-		config object
-		want   []string
-	}{
-		{object{"amount": 100}, []string{"amount"}},
-		{object{"amount": 120}, []string{"amount", "balance", "money_record"}},
-		{object{"amount": 110}, []string{"amount", "balance", "frozen", "money_record", "status"}}, // it may have an auto_freeze_at
-		{object{"amount": 110, "frozen": true}, []string{"frozen", "status"}},
-		{object{"amount": 110, "frozen": false, "deletion_protection": true}, []string{"deletion_protection", "frozen", "status"}},
-		{object{"amount": 110, "metadata": object{"a": "b"}}, []string{"deletion_protection", "metadata"}},
-		{object{"amount": 110, "metadata": object{"a": "b"}, "top_up": object{"below": 120, "to": 130}}, []string{"balance", "money_record", "top_up", "topped_up"}},
-	} {
-		change, diags := f.plan(step.config)
-		f.succeed(diags)
-		got := slices.DeleteFunc(sortedKeys(change.Planned), func(name string) bool {
-			return plain(change.Planned[name]) == plain(f.card.Values[name])
-		})
-		if !slices.Equal(got, step.want) {
-			t.Errorf("%v changes %v, want %v", step.config, got, step.want)
-		}
-		f.apply(step.config)
-	}
-}
 
 // Data that depends on cards is read while planning, unless Terraform changes a card.
 func TestDataThatDependsOnCards(t *testing.T) {

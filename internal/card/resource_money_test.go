@@ -53,26 +53,6 @@ func TestFundAsMuchAsSettled(t *testing.T) {
 	}
 }
 
-// A withdrawal that will cross auto_freeze_at, after ordinary spending.
-func TestAutoFreezeStaysUnknown(t *testing.T) {
-	t.Parallel()
-	config := object{"amount": 100, "auto_freeze_at": 45}
-	f := issued(t, config)
-	f.buy(50 * d)
-	f.refresh()
-	config["amount"] = 90
-	change, diags := f.plan(config)
-	f.succeed(diags)
-	if change.Planned["frozen"] != acctest.Unknown {
-		t.Errorf("plans frozen %v, status %v", change.Planned["frozen"], change.Planned["status"])
-	}
-	now, diags := f.protocol().Apply(change, nil)
-	t.Log(diags.Errors(), diags.Warnings())
-	if now.Values["status"] != f.service().Status {
-		t.Errorf("the state says %v, and the card is %s", now.Values["status"], f.service().Status)
-	}
-}
-
 func keysOf(f *fixture) (keys []string) {
 	var all struct {
 		Data []map[string]any `json:"data"`

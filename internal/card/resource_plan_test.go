@@ -81,63 +81,6 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 	}
 }
 
-func TestImportedAttributesAreAdopted(t *testing.T) {
-	t.Parallel()
-	f := imported(t, map[string]any{"amount": 80, "label": "by hand", "auto_freeze_at": 7})
-	f.unchanged(object{"label": "by hand"})
-	f.unchanged(object{})
-	config := object{
-		"label": "by hand", "amount": 100, "auto_freeze_at": 7, "metadata": object{"a": "b"}, "allowed_categories": []any{"travel"},
-	}
-	warnings := f.apply(config).Warnings()
-	f.says("the warnings", warnings, f.id(), "allowed_categories, metadata, auto_freeze_at", "-replace",
-		"no money moves", "amount = 100.00", "80.00 USD")
-	f.holds("active", 8000, 1000000-8100)
-	config["amount"] = "100.01"
-	f.apply(config)
-	f.holds("active", 8001, 1000000-8101)
-	config["auto_freeze_at"] = 8
-	if change, _ := f.plan(config); !slices.Equal(change.Replaces, []string{"auto_freeze_at"}) {
-		t.Errorf("once adopted, a change replaces for %v", change.Replaces)
-	}
-}
-
-func TestAmountTakenOutAndSetAgain(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 90})
-	f.says("the warning", f.apply(object{}).Warnings(), "no longer managed", f.id(), "90.00 USD")
-	f.says("the warning", f.apply(object{"amount": 50}).Warnings(), "baseline", "no money moves", "amount = 50.00")
-	f.holds("active", 9000, 1000000-9100)
-	f.apply(object{"amount": 40})
-	f.holds("active", 8000, 1000000-8100)
-}
-
-func TestTopUp(t *testing.T) {
-	t.Parallel()
-	config := object{"amount": 100, "top_up": object{"below": 40, "to": 80}}
-	f := issued(t, config)
-	f.spend(6000)
-	f.refresh()
-	f.unchanged(config) // 40.00 is not under 40
-	f.spend(1)
-	f.refresh()
-	change, diags := f.plan(config)
-	f.succeed(diags)
-	f.same("the plan", object{"topped_up": acctest.Number("40.01"), "balance": acctest.Unknown, "amount": acctest.Number("100")}, change.Planned)
-	f.apply(config)
-	f.holds("active", 8000, 1000000-10100+6001-4001)
-
-	f.spend(7000)
-	f.refresh()
-	config["amount"] = 110 // the plan's own change of amount counts first
-	f.apply(config)
-	f.same("the state", object{"topped_up": acctest.Number("100.01"), "balance": acctest.Number("80")}, f.card.Values)
-	f.holds("active", 8000, 1000000-10100+6001-4001+7000-7000)
-
-	config["amount"] = 60
-	f.failsToPlan(config, "amount", "with 30.00 USD", "top_up.below (40.00 USD)", f.id())
-}
-
 func TestReplacementIsSpelledOut(t *testing.T) {
 	t.Parallel()
 	f := issued(t, object{"amount": 120, "label": "search"})
@@ -220,65 +163,6 @@ func TestOneErrorForOneMistake(t *testing.T) {
 			t.Errorf("%v says %s", c, errors)
 		}
 	}
-}
-
-func TestFreezing(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	first, diags := f.plan(object{"amount": 100, "auto_freeze_at": 30, "frozen": true})
-	f.same("the first plan", object{"status": "frozen"}, first.Planned)
-	if said := diags.Warnings() + diags.Errors(); said != "" {
-		t.Errorf("the first plan says %s", said)
-	}
-	f.apply(object{"amount": 100, "auto_freeze_at": 30, "frozen": true})
-	f.holds("frozen", 10000, 1000000-10100)
-	f.apply(object{"amount": 100, "auto_freeze_at": 30}) // taken out: stays as it is
-	f.holds("frozen", 10000, 1000000-10100)
-	f.apply(object{"amount": 100, "auto_freeze_at": 30, "frozen": false})
-	f.holds("active", 10000, 1000000-10100)
-
-	// A withdrawal under the threshold, frozen not set: the service decides.
-	change, diags := f.plan(object{"amount": 25, "auto_freeze_at": 30})
-	f.succeed(diags)
-	f.same("the plan", object{"frozen": acctest.Unknown, "status": acctest.Unknown}, change.Planned)
-	f.apply(object{"amount": 25, "auto_freeze_at": 30})
-	f.holds("frozen", 2500, 1000000-2600)
-
-	// Unfreezing under the threshold warns.
-	warnings := f.apply(object{"amount": 25, "auto_freeze_at": 30, "frozen": false}).Warnings()
-	f.says("the warning", warnings, f.id(), "25.00 USD", "auto_freeze_at (30.00 USD)")
-	f.holds("active", 2500, 1000000-2600)
-
-	// With frozen = false set, what the service froze is unfrozen again.
-	f.apply(object{"amount": 20, "auto_freeze_at": 30, "frozen": false})
-	f.holds("active", 2000, 1000000-2100)
-}
-
-// The service freezes below the threshold, not at it.
-func TestWithdrawalToTheAutoFreezeThreshold(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 100, "auto_freeze_at": 30})
-	config := object{"amount": 30, "auto_freeze_at": 30}
-	change, diags := f.plan(config)
-	f.succeed(diags)
-	f.same("the plan", object{"frozen": false, "status": "active"}, change.Planned)
-	f.apply(config)
-	f.holds("active", 3000, 1000000-3100)
-
-	config["frozen"] = true
-	f.apply(config)
-	config["frozen"] = false
-	f.says("the warning", f.apply(config).Warnings())
-	f.holds("active", 3000, 1000000-3100)
-}
-
-func TestImportedCardMayHaveAThreshold(t *testing.T) {
-	t.Parallel()
-	f := imported(t, map[string]any{"amount": 100, "auto_freeze_at": 70})
-	f.apply(object{"amount": 100})
-	f.apply(object{"amount": 60})
-	f.holds("frozen", 6000, 1000000-6100)
-	f.same("the state", object{"frozen": true, "status": "frozen"}, f.card.Values)
 }
 
 func TestUnknownProvider(t *testing.T) {

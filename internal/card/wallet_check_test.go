@@ -34,7 +34,6 @@ var ofTheWallet = regexp.MustCompile("The plan (takes|may not be payable)|before
 // together and in whole cents.
 func TestWalletCheck(t *testing.T) {
 	t.Parallel()
-	load := func(amount any) object { return object{"amount": amount} }
 	other := func(amount any) object { return object{"amount": amount, "label": "other"} }
 	mode := func(mode string) object { return object{"wallet_check": mode} }
 	takes := func(amount, wallet string, more ...string) []string {
@@ -98,9 +97,11 @@ func TestWalletCheck(t *testing.T) {
 		"error, more than there is in all": {card: rich, account: mode("error"), refuses: true, plans: []cardPlan{
 			{aNew, load(9999), takes("10000.00", "999.00")},
 		}},
-		"by default":              {card: rich, plans: twoMore(takes("1002.00", "999.00")...)},
-		"warn":                    {card: rich, account: mode("warn"), plans: twoMore(takes("1002.00", "999.00")...)},
-		"error":                   {card: rich, account: mode("error"), refuses: true, plans: twoMore(takes("1002.00", "999.00", "wallet_check = ")...)},
+		"by default": {card: rich, plans: twoMore(takes("1002.00", "999.00")...)},
+		"warn":       {card: rich, account: mode("warn"), plans: twoMore(takes("1002.00", "999.00")...)},
+		"error": {
+			card: rich, account: mode("error"), refuses: true, plans: twoMore(takes("1002.00", "999.00", `wallet_check = "warn"`)...),
+		},
 		"off":                     {card: rich, account: mode("off"), plans: twoMore()},
 		"create first":            {card: rich, plans: createFirst(1000, takesFirst)},
 		"create first, payable":   {card: rich, plans: createFirst(998)},

@@ -1,0 +1,230 @@
+package card_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// step is a configuration that is planned and applied. In words, ID is the card's.
+type step struct {
+	spent    usd.Amount // in a purchase, before
+	config   object
+	plans    object   // values of the plan
+	changes  []string // all that the plan changes, unless nil
+	says     []string // warnings, none when nil
+	refused  []string // by the plan in these words; nothing is applied
+	replaces []string // in the plan; nothing is applied
+	status   string   // afterwards; active when ""
+	balance  usd.Amount
+}
+
+// goes goes a step, and checks that only the wallet and the card have paid for it.
+func (f *fixture) goes(s step) {
+	f.t.Helper()
+	if s.spent > 0 {
+		f.buy(s.spent)
+		f.refresh()
+	}
+	total := f.s.Wallet() - usd.Dollar // the fee
+	if f.id() != "" {
+		total = f.s.Wallet() + f.service().Balance
+	}
+	words := func(words []string) []string {
+		named := slices.Clone(words)
+		for i := range named {
+			named[i] = strings.ReplaceAll(named[i], "ID", f.id())
+		}
+		return named
+	}
+	if s.refused != nil {
+		f.failsToPlan(s.config, words(s.refused)...)
+		return
+	}
+	change, diags := f.plan(s.config)
+	f.succeed(diags)
+	f.same("the plan", s.plans, change.Planned)
+	changes := slices.DeleteFunc(sortedKeys(change.Planned), func(name string) bool {
+		return plain(change.Planned[name]) == plain(f.card.Values[name])
+	})
+	if s.changes != nil && !slices.Equal(changes, s.changes) {
+		f.t.Errorf("%s: the plan changes %q, want %q", plain(s.config), changes, s.changes)
+	}
+	if !slices.Equal(change.Replaces, s.replaces) {
+		f.t.Errorf("%s: the plan replaces for %q, want %q", plain(s.config), change.Replaces, s.replaces)
+	}
+	if len(change.Replaces) > 0 {
+		return
+	}
+	f.says(plain(s.config)+": the warning", f.apply(s.config).Warnings(), words(s.says)...)
+	if s.status == "" {
+		s.status = "active"
+	}
+	f.holds(s.status, s.balance, total-s.balance)
+}
+
+func load(amount any) object { return object{"amount": amount} }
+
+// Lives of cards, step by step, and to their end.
+func TestLivesOfACard(t *testing.T) {
+	t.Parallel()
+	kept := object{"top_up": object{"below": 40, "to": 80}}
+	at30, at45 := object{"auto_freeze_at": 30}, object{"auto_freeze_at": 45}
+	active, frozen := object{"frozen": false}, object{"frozen": true}
+	noMetadata, team := object{"metadata": object{}}, object{"metadata": object{"team": "ads"}}
+	undecided := object{"frozen": acctest.Unknown, "status": acctest.Unknown}
+	byHand := object{"label": "by hand", "auto_freeze_at": 7, "metadata": object{"a": "b"}, "allowed_categories": []any{"travel"}}
+	for name, c := range map[string]struct {
+		imported map[string]any
+		steps    []step
+	}{
+		"everything": {nil, []step{
+			{config: everything(), plans: object{"balance": acctest.Unknown, "topped_up": 0, "issuance_fee": 1}, balance: 12050},
+			{
+				config: merged(everything(), load("200.75"), frozen), status: "frozen", balance: 20075,
+				plans: object{"balance": acctest.Unknown, "status": "frozen", "label": "search"},
+			},
+			{config: merged(everything(), load(20)), plans: object{"status": "active"}, balance: 20 * d},
+			{config: merged(everything(), load(20), object{"frozen": nil}), changes: []string{}, balance: 20 * d},
+		}},
+		"a computed amount": {nil, []step{
+			{config: load("74.0999999999999999999999"), balance: 7410},
+			{config: load("74.10"), changes: []string{}, balance: 7410},
+			{config: load("7.41000000000000000000001"), balance: 741},
+		}},
+		"amount": {nil, []step{
+			{config: load(90), balance: 90 * d},
+			{config: object{}, says: []string{"no longer managed", "ID", "90.00 USD"}, balance: 90 * d},
+			{config: load(50), says: []string{"baseline", "no money moves", "amount = 50.00"}, balance: 90 * d},
+			{config: load(40), balance: 80 * d},
+			{config: load(-1), refused: []string{"amount must not be below zero"}},
+			{spent: 70 * d, config: load(20), refused: []string{"Lowering amount from 40.00 to 20.00 USD withdraws 20.00 USD, but card ID"}},
+			{config: load("29.99"), refused: []string{"The card holds less than that"}},
+			{config: load(30)}, // all that there is
+		}},
+		"top-up": {nil, []step{
+			{config: merged(kept, load(100)), balance: 100 * d},
+			{spent: 60 * d, config: merged(kept, load(100)), changes: []string{}, balance: 40 * d},
+			{
+				spent: usd.Cent, config: merged(kept, load(100)), balance: 80 * d,
+				plans: object{"topped_up": "40.01", "balance": acctest.Unknown, "amount": "100"},
+			},
+			// The plan's own change of amount counts first.
+			{spent: 70 * d, config: merged(kept, load(110)), plans: object{"topped_up": "100.01"}, balance: 80 * d},
+			{config: merged(kept, load(60)), refused: []string{"amount", "with 30.00 USD", "top_up.below (40.00 USD)", "ID"}},
+		}},
+		"a pause": {nil, []step{
+			{config: merged(kept, load(100)), balance: 100 * d},
+			{spent: 90 * d, config: merged(kept, load(100), frozen), changes: []string{"frozen", "status"}, status: "frozen", balance: 10 * d},
+			{config: merged(kept, load(95), frozen), status: "frozen", balance: 5 * d}, // needs no top-up
+			{config: merged(kept, load(95), active), plans: object{"topped_up": "75"}, balance: 80 * d},
+		}},
+		"freezing": {nil, []step{
+			{config: merged(at30, load(100), frozen), plans: object{"status": "frozen"}, status: "frozen", balance: 100 * d},
+			{config: merged(at30, load(100)), status: "frozen", balance: 100 * d},
+			{config: merged(at30, load(100), active), balance: 100 * d},
+			{config: merged(at30, load(25)), plans: undecided, status: "frozen", balance: 25 * d}, // by the service
+			{config: merged(at30, load(25), active), says: []string{"ID", "25.00 USD", "auto_freeze_at (30.00 USD)"}, balance: 25 * d},
+			{config: merged(at30, load(20), active), balance: 20 * d}, // unfrozen again
+		}},
+		"to the threshold": {nil, []step{
+			{config: merged(at30, load(100)), balance: 100 * d},
+			{config: merged(at30, load(30)), plans: object{"frozen": false, "status": "active"}, balance: 30 * d},
+			{config: merged(at30, load(30), frozen), status: "frozen", balance: 30 * d},
+			{config: merged(at30, load(30), active), balance: 30 * d},
+		}},
+		"below the threshold, after spending": {nil, []step{
+			{config: merged(at45, load(100)), balance: 100 * d},
+			{spent: 50 * d, config: merged(at45, load(90)), plans: undecided, status: "frozen", balance: 40 * d},
+		}},
+		"imported, and may have a threshold": {map[string]any{"amount": 100, "auto_freeze_at": 70}, []step{
+			{config: load(100), says: []string{"baseline"}, balance: 100 * d},
+			{config: load(60), plans: undecided, status: "frozen", balance: 60 * d},
+		}},
+		"imported, and taken over": {map[string]any{"amount": 80, "label": "by hand", "auto_freeze_at": 7}, []step{
+			{config: object{"label": "by hand"}, changes: []string{}, balance: 80 * d},
+			{config: object{}, changes: []string{}, balance: 80 * d},
+			{
+				config: merged(byHand, load(100)), balance: 80 * d,
+				says: []string{"ID", "allowed_categories, metadata, auto_freeze_at", "-replace", "no money moves", "amount = 100.00", "80.00 USD"},
+			},
+			{config: merged(byHand, load("100.01")), balance: 8001},
+			{config: merged(byHand, load("100.01"), object{"auto_freeze_at": 8}), replaces: []string{"auto_freeze_at"}},
+		}},
+		// Only of an imported card may the service know a value that the state lacks.
+		"set where an issued card has nothing": {nil, []step{
+			{config: load(60), balance: 60 * d},
+			{config: merged(load(60), object{"auto_freeze_at": 5}), replaces: []string{"auto_freeze_at"}},
+			{config: merged(load(60), object{"auto_freeze_at": acctest.Unknown}), replaces: []string{"auto_freeze_at"}},
+			{config: merged(load(60), object{"allowed_categories": []any{"travel"}}), replaces: []string{"allowed_categories"}},
+			{config: merged(load(60), object{"allowed_categories": acctest.Unknown}), replaces: []string{"allowed_categories"}},
+			{config: merged(load(60), team), replaces: []string{"metadata"}},
+			{config: merged(load(60), object{"metadata": object{"team": acctest.Unknown}}), replaces: []string{"metadata"}},
+			{config: merged(load(60), object{"metadata": acctest.Unknown}), replaces: []string{"metadata"}},
+		}},
+		"empty metadata is none": {nil, []step{
+			{config: merged(load(60), noMetadata), balance: 60 * d},
+			{config: load(60), balance: 60 * d},
+			{config: merged(load(60), noMetadata), balance: 60 * d},
+		}},
+		"empty metadata is none, imported": {map[string]any{"amount": 60}, []step{
+			{config: noMetadata, balance: 60 * d},
+			{config: object{}, balance: 60 * d},
+			{config: noMetadata, balance: 60 * d},
+		}},
+		"shows what changes, and no more": {map[string]any{"amount": 100}, []step{
+			{config: load(100), changes: []string{"amount"}, says: []string{"baseline"}, balance: 100 * d},
+			{config: load(120), changes: []string{"amount", "balance", "money_record"}, balance: 120 * d},
+			// It may have a threshold.
+			{config: load(110), changes: []string{"amount", "balance", "frozen", "money_record", "status"}, balance: 110 * d},
+			{config: merged(load(110), frozen), changes: []string{"frozen", "status"}, status: "frozen", balance: 110 * d},
+			{
+				config:  merged(load(110), active, object{"deletion_protection": true}),
+				changes: []string{"deletion_protection", "frozen", "status"}, balance: 110 * d,
+			},
+			{
+				config:  merged(load(110), team),
+				changes: []string{"deletion_protection", "metadata"}, says: []string{"metadata"}, balance: 110 * d,
+			},
+			{
+				config:  merged(load(110), team, object{"top_up": object{"below": 120, "to": 130}}),
+				changes: []string{"balance", "money_record", "top_up", "topped_up"}, balance: 130 * d,
+			},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			if c.imported != nil {
+				f = imported(t, c.imported)
+			}
+			for _, s := range c.steps {
+				f.goes(s)
+			}
+			total := f.s.Wallet() + f.service().Balance
+			f.apply(nil)
+			if now := f.s.Wallet(); now != total || len(liveCards(f.s)) > 0 {
+				t.Errorf("the wallet holds %s in the end, want %s", now, total)
+			}
+		})
+	}
+}
+
+// What the service says of a card, and the provider where nothing is configured.
+func TestValuesOfANewCard(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.goes(step{config: load(50), plans: object{"label": acctest.Unknown}, balance: 50 * d})
+	for name, form := range map[string]string{
+		"label": `tf-\d{8}-[0-9a-f-]{36}`, "last4": `\d{4}`, "network": "visa", "expires_at": `\d{4}-\d\d-\d\d`,
+		"created_at": `\d{4}-\d\d-\d\dT.*Z`, "spending_limit": "50000", "deletion_protection": "false", "frozen": "false",
+	} {
+		if value := plain(f.card.Values[name]); !regexp.MustCompile("^" + form + "$").MatchString(value) {
+			t.Errorf("%s is %q", name, value)
+		}
+	}
+}
