@@ -1,8 +1,11 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -26,78 +29,111 @@ func TestAuthentication(t *testing.T) {
 	s.Call(http.MethodGet, "/api/v1/bins", "", "Authorization", "bearer "+s.Key).OK(200)
 }
 
+// An account that is not ready uses the control calls alone; its first deposit ends its
+// onboarding.
 func TestReadiness(t *testing.T) {
 	t.Parallel()
-	s := start(t)
-	for state, code := range map[string]string{
-		"email_unconfirmed": "onboarding_incomplete", "no_deposit": "onboarding_incomplete", "api_not_enabled": "api_not_enabled",
+	s := startWithContract(t)
+	for state, codes := range map[string][2]string{
+		"email_unconfirmed": {"onboarding_incomplete", "onboarding_incomplete"}, "no_deposit": {"onboarding_incomplete", "api_not_enabled"},
+		"api_not_enabled": {"api_not_enabled", "api_not_enabled"}, "ready": {"", ""},
 	} {
-		created := s.Post("/_sandbox/accounts", `{"state":"`+state+`"}`).OK(201)
-		fields(t, created.Body, "account_id", "api_key")
-		waiting := s.as(created.Text("api_key"))
-		waiting.Get("/api/v1/bins").Refused(403, code, "")
-		waiting.Post("/api/v1/cards", `{}`).Refused(403, code, "")
-		waiting.Get("/_sandbox/clock").OK(200)
+		newcomer := s.as(s.Post("/_sandbox/accounts", `{"state":"`+state+`"}`).OK(201).Text("api_key"))
+		deposit := newcomer.deposit("usdt", "100").OK(201).Text("id")
+		for i, code := range codes {
+			if got := newcomer.Get("/bins"); code == "" {
+				got.OK(200)
+			} else {
+				got.Refused(403, code, "")
+				newcomer.Post("/cards", `{}`).Refused(403, code, "")
+			}
+			newcomer.Get("/_sandbox/clock").OK(200)
+			if i == 0 {
+				newcomer.Post("/_sandbox/deposits/"+deposit+"/confirm", "").OK(200)
+			}
+		}
+		newcomer.Balanced()
 	}
-	s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key")).Get("/api/v1/bins").OK(200)
-	s.Post("/_sandbox/accounts", `{"state":"rich"}`).Refused(400, "invalid_request", "state must be one of")
-	s.Post("/_sandbox/accounts", ``).Refused(400, "invalid_request", "state is required")
 }
 
-func TestAccountsAreApart(t *testing.T) {
+// Only the first account's key lists the accounts of the file, and changes what all meet.
+func TestAccountsAreListed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.Issue("100")
-	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).OK(201).Text("api_key"))
-	if got := other.Wallet().String(); got != "500.00" {
-		t.Errorf("the other wallet holds %s", got)
+	other := s.Post("/_sandbox/accounts", `{"state":"no_deposit"}`).OK(201)
+	list := s.Get("/_sandbox/accounts").OK(200)
+	want := fmt.Sprintf("[map[account_id:acct_first state:ready] map[account_id:%s state:no_deposit]]", other.Text("account_id"))
+	if got := fmt.Sprint(list.Data()); list.Text("total") != "2" || got != want {
+		t.Errorf("the accounts are %s", list.Raw)
 	}
-	for _, c := range [][3]string{
-		{"GET", "", ""},
-		{"GET", "/details", ""},
-		{"POST", "/freeze", ""},
-		{"POST", "/unfreeze", ""},
-		{"DELETE", "", ""},
-		{"POST", "/fund", `{"amount":1}`},
-		{"POST", "/withdraw", ""},
-	} {
-		other.Call(c[0], "/api/v1/cards/"+id+c[1], c[2]).Refused(404, "not_found", id)
+	if second := s.Get("/_sandbox/accounts?page=2&per_page=1").OK(200).Data(); len(second) != 1 || second[0]["account_id"] != other.Text("account_id") {
+		t.Errorf("the second page is %v", second)
 	}
-	if got := other.Get("/api/v1/cards").Text("total"); got != "0" {
-		t.Errorf("the other account sees %s cards", got)
+	ready := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key"))
+	const refused = ` → 403 "first_account_only" & first account`
+	ready.play(s.populate(), strings.ReplaceAll(`
+		GET /_sandbox/accounts ONLY
+		GET /_sandbox/seed ONLY
+		POST /_sandbox/clock {"advance":"1h"} ONLY
+		PUT /_sandbox/limits {} ONLY
+		PUT /_sandbox/quirks {} ONLY
+		POST /_sandbox/faults {"method":"GET","path":"/bins","then":{"status":503}} ONLY
+		DELETE /_sandbox/faults ONLY
+		DELETE /_sandbox/faults/1 ONLY
+		POST /_sandbox/seed {} ONLY
+		POST /_sandbox/simulate {"days":1} ONLY
+		POST /_sandbox/reset ONLY
+		GET /_sandbox/clock → 200
+		GET /_sandbox/limits → 200
+		GET /_sandbox/quirks → 200
+		GET /_sandbox/faults → 200`, " ONLY", refused))
+}
+
+func TestAccountsAreCapped(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for range 99 {
+		s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
 	}
-	if s.Get("/api/v1/wallet/deposit-address").Raw == other.Get("/api/v1/wallet/deposit-address").Raw {
-		t.Error("both accounts have the same deposit addresses")
-	}
-	other.Issue("100")
-	other.Balanced()
-	s.Balanced()
-	if got := s.Wallet().String(); got != "9899.00" {
-		t.Errorf("the first wallet holds %s", got)
+	s.Post("/_sandbox/accounts", `{"state":"ready"}`).Refused(400, "invalid_request", "100 accounts")
+	s.Post("/_sandbox/reset", "").OK(200)
+	s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
+}
+
+// However many calls find a fault at once, it is applied as often as it says.
+func TestAFaultIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for range 10 {
+		s.Fault(`{"method":"GET","path":"/bins","times":1,"then":{"status":503}}`)
+		var group sync.WaitGroup
+		var faulty, others atomic.Int64
+		for range 12 {
+			group.Go(func() {
+				if a := s.Get("/bins"); a.Body["error"] == "injected_fault" {
+					faulty.Add(1)
+				} else if a.Status == http.StatusOK {
+					others.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		if faulty.Load() != 1 || others.Load() != 11 {
+			t.Errorf("%d calls met the fault, %d did not", faulty.Load(), others.Load())
+		}
 	}
 }
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, c := range [][2]string{
-		{"GET", "/"},
-		{"GET", "/api/v1"},
-		{"GET", "/api/v1/"},
-		{"GET", "/api/v2/cards"},
-		{"GET", "/api/v1/cards/"},
-		{"GET", "/api/v1//cards"},
-		{"GET", "/api/v1/../v1/cards"},
-		{"PUT", "/api/v1/cards"},
-		{"DELETE", "/api/v1/cards"},
-		{"PATCH", "/api/v1/cards/card_x"},
-		{"POST", "/api/v1/bins"},
-		{"GET", "/api/v1/webhooks"},
-		{"GET", "/_sandbox/nothing"},
-		{"GET", "/api/v1/cards/card_x/freeze"},
-		{"OPTIONS", "/api/v1/cards"},
+	for _, call := range []string{
+		"GET /", "GET /api/v1", "GET /api/v1/", "GET /api/v2/cards", "GET /api/v1/cards/", "GET /api/v1//cards", "GET /api/v1/../v1/cards",
+		"PUT /api/v1/cards", "DELETE /api/v1/cards", "PATCH /api/v1/cards/card_x", "POST /api/v1/bins", "GET /api/v1/webhooks",
+		"GET /_sandbox/nothing", "GET /api/v1/cards/card_x/freeze", "OPTIONS /api/v1/cards",
 	} {
-		s.Call(c[0], c[1], "").Refused(404, "not_found", "")
+		method, path, _ := strings.Cut(call, " ")
+		s.Call(method, path, "").Refused(404, "not_found", "")
 	}
 	for _, id := range []string{"card_x", strings.Repeat("x", 10<<10), "%00", "%2F", "card_%ff", "'%20OR%201=1--"} {
 		s.Get("/api/v1/cards/"+id).Refused(404, "not_found", "")
@@ -107,8 +143,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 func TestContentType(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.Issue("50")
-	path := "/api/v1/cards/" + id + "/fund"
+	path := "/cards/" + s.Issue("50") + "/fund"
 	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"} {
 		s.Post(path, `{"amount":1}`, "Content-Type", kind).Refused(400, "invalid_request", "Content-Type")
 	}

@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -11,78 +10,31 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func TestIdempotencyKey(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
-	first := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k1").OK(201)
-	if first.Header.Get("Idempotent-Replayed") != "" {
-		t.Error("the first response says that it is a replay")
-	}
-	again := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k1").OK(201)
-	if again.Raw != first.Raw || again.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("the second response is %s with %v", again.Raw, again.Header)
-	}
-	if log := s.Get("/_sandbox/requests").Data(); log[0]["replayed"] != false || log[1]["replayed"] != true {
-		t.Errorf("the request log has %v", log)
-	}
-	s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":101}`, sandboxtest.IdempotencyKey, "k1").Refused(400, "idempotency_key_reused", "")
-	if got := s.Wallet().String(); got != "9899.00" {
-		t.Errorf("the wallet holds %s: one card was to be issued", got)
-	}
-
-	// An API key in its place would be kept as it is.
-	s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "a-"+s.Key).Refused(400, "invalid_request", "API key")
-
-	id := first.Text("id")
-	s.Post("/api/v1/cards/"+id+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "k1").OK(200) // another path
-	s.Post("/api/v1/cards/"+id+"/fund", `{"amount":5}`, sandboxtest.IdempotencyKey, "k2").OK(200) // another key
-	if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "110.00" {
-		t.Errorf("the card holds %s", got)
-	}
-	ended := s.Call(http.MethodDelete, "/api/v1/cards/"+id, "", sandboxtest.IdempotencyKey, "k3").OK(200)
-	if s.Call(http.MethodDelete, "/api/v1/cards/"+id, "", sandboxtest.IdempotencyKey, "k3").OK(200).Raw != ended.Raw {
-		t.Error("the termination was not replayed")
-	}
-	s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, strings.Repeat("k", 256)).Refused(400, "invalid_request", sandboxtest.IdempotencyKey)
-	s.Balanced()
-}
-
-func TestIdempotencyKeyForgetsRefusals(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	id := s.Issue("50")
-	path := "/api/v1/cards/" + id + "/withdraw"
-	s.Post(path, `{"amount":60}`, sandboxtest.IdempotencyKey, "k").Refused(400, "insufficient_card_balance", "")
-	s.Post("/api/v1/cards/"+id+"/fund", `{"amount":10}`).OK(200)
-	if a := s.Post(path, `{"amount":60}`, sandboxtest.IdempotencyKey, "k").OK(200); a.Header.Get("Idempotent-Replayed") != "" {
-		t.Error("a refusal was stored")
-	}
-}
-
-func TestIdempotencyKeyOfAnotherAccount(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).Text("api_key"))
-	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
-	mine := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
-	if theirs := other.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201); theirs.Text("id") == mine.Text("id") {
-		t.Error("another account's response was replayed")
-	}
-}
-
-func TestIdempotencyKeyExpires(t *testing.T) {
+// A key is one call's for a day: of its account, method and path. What was refused is
+// forgotten. That responses are the same is for modeltest.
+func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
+	s.play(s.populate(), `
+		POST /cards/CARD/withdraw {"amount":60} # k → 400 "insufficient_card_balance"
+		POST /cards/CARD/fund {"amount":10} # k → 200 "card_balance":63.00
+		POST /cards/CARD/withdraw {"amount":60} # k → 200 "card_balance":3.00
+		POST /cards/CARD/withdraw {"amount":60} # k → 200 "card_balance":3.00
+		POST /cards/CARD/withdraw {"amount":61} # k → 400 "idempotency_key_reused"
+		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":13.00
+		DELETE /cards/FROZEN # k → 200 "returned_to_wallet":50.00
+		DELETE /cards/FROZEN # k → 200 "returned_to_wallet":50.00
+		POST /cards/CARD/fund {"amount":1} # a-`+s.Key+` → 400 "invalid_request" & API key
+		POST /cards/CARD/fund {"amount":1} # `+strings.Repeat("k", 256)+` → 400 "invalid_request" & X-Idempotency-Key
+		POST /_sandbox/clock {"advance":"23h59m59s"} → 200
+		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":13.00
+		POST /_sandbox/clock {"advance":"1s"} → 200
+		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":23.00`)
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).Text("api_key"))
 	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
-	first := s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
-	s.Post("/_sandbox/clock", `{"advance":"23h59m59s"}`).OK(200)
-	if s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201).Text("id") != first.Text("id") {
-		t.Error("forgotten within 24 hours")
-	}
-	s.Post("/_sandbox/clock", `{"advance":"1s"}`).OK(200)
-	if s.Post("/api/v1/cards", body, sandboxtest.IdempotencyKey, "k").OK(201).Text("id") == first.Text("id") {
-		t.Error("replayed after 24 hours")
+	mine := s.Post("/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
+	if theirs := other.Post("/cards", body, sandboxtest.IdempotencyKey, "k").OK(201); theirs.Text("id") == mine.Text("id") {
+		t.Error("another account's response was replayed")
 	}
 }
 

@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,72 +9,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
-
-func TestDepositAddresses(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	all := s.Get("/api/v1/wallet/deposit-address").OK(200)
-	currencies := []string{"btc", "eth", "sol", "usdt", "bnb", "trx", "pol", "ltc", "avax", "arb"}
-	seen := map[any]bool{}
-	for _, address := range all.Data() {
-		fields(t, address, "currency", "network", "address")
-		currency, text := address["currency"].(string), address["address"].(string)
-		if !slices.Contains(currencies, currency) || !strings.HasPrefix(text, "sandbox-"+currency+"-") {
-			t.Errorf("%s: address of the wrong form: %s", currency, text)
-		}
-		if seen[text] {
-			t.Errorf("%s: an address of another currency", currency)
-		}
-		seen[text] = true
-		one := s.Get("/api/v1/wallet/deposit-address?currency=" + currency).OK(200).Data()
-		if len(one) != 1 || one[0]["address"] != text {
-			t.Errorf("%s: asked alone, the response is %v", currency, one)
-		}
-	}
-	if len(seen) != len(currencies) {
-		t.Errorf("%d currencies, want %d", len(seen), len(currencies))
-	}
-}
-
-func TestBINs(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	catalogue := s.Get("/api/v1/bins").OK(200)
-	fields(t, catalogue.Body, "data", "total")
-	if len(catalogue.Data()) != 9 || catalogue.Text("total") != "9" {
-		t.Errorf("%d BINs, total %s", len(catalogue.Data()), catalogue.Text("total"))
-	}
-	ids, categories := map[any]bool{}, map[any]bool{}
-	for _, b := range catalogue.Data() {
-		fields(t, b, "id", "network", "category", "3ds", "wallet_a_pay", "wallet_b_pay")
-		ids[b["id"]], categories[b["category"]] = true, true
-		if b["network"] != strings.ToLower(b["network"].(string)) {
-			t.Errorf("network %s is not in lower case", b["network"])
-		}
-		s.Post("/cards", map[string]any{"bin_id": b["id"], "amount": 50}).OK(201)
-	}
-	if len(ids) != 9 || len(categories) != 3 || !categories["ads"] {
-		t.Errorf("ids %v, categories %v", ids, categories)
-	}
-}
-
-func TestRegisterWebhook(t *testing.T) {
-	t.Parallel()
-	s := start(t, stopped)
-	generated := s.Post("/api/v1/webhooks", `{"url":"https://example.com/a?b=1&c=2","events":["card.created","deposit.confirmed"]}`).OK(201)
-	fields(t, generated.Body, "id", "url", "events", "secret", "created_at")
-	if !strings.HasPrefix(generated.Text("id"), "wh_") || !strings.HasPrefix(generated.Text("secret"), "whsec_") ||
-		generated.Text("url") != "https://example.com/a?b=1&c=2" || generated.Text("created_at") != "2026-03-15T12:00:00.000Z" {
-		t.Errorf("answered %s", generated.Raw)
-	}
-	own := s.Post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"],"secret":"my own"}`).OK(201)
-	if own.Text("secret") != "my own" {
-		t.Error("the caller's secret was not taken")
-	}
-	if again := s.Post("/api/v1/webhooks", `{"url":"https://example.com","events":["*"]}`).OK(201); again.Text("secret") == generated.Text("secret") {
-		t.Error("two endpoints have one secret")
-	}
-}
 
 // Lists of control calls have large pages.
 func TestControlListsHavePages(t *testing.T) {

@@ -63,38 +63,36 @@ func TestRefusals(t *testing.T) {
 			s.Get(path+"?"+query).Refused(400, "invalid_request", text)
 		}
 	}
-	for call, c := range map[string]struct {
-		status     int
-		code, text string
-	}{
-		`POST /cards {"bin_id":"bin_x","amount":50}`:                                             {400, "bin_not_found", "bin_x"},
-		`POST /cards {BIN,"amount":10000}`:                                                       {400, "insufficient_funds", "847.00"},
-		`POST /cards/CARD/fund {"amount":847.01}`:                                                {400, "insufficient_funds", "847.00"},
-		`POST /cards/CARD/withdraw {"amount":53.01}`:                                             {400, "insufficient_card_balance", "53.00"},
-		`POST /cards/ENDED/fund {"amount":1}`:                                                    {400, "card_terminated", "ENDED"},
-		`POST /cards/card_x/fund {"amount":1}`:                                                   {404, "not_found", "card_x"},
-		`POST /cards/card_x/withdraw {"amount":1}`:                                               {404, "not_found", "card_x"},
-		`POST /_sandbox/authorizations {"card_id":"card_x","amount":1,MERCHANT}`:                 {404, "not_found", "card_x"},
-		`POST /_sandbox/settlements {"transaction_id":"txn_x"}`:                                  {404, "not_found", "txn_x"},
-		`POST /_sandbox/refunds {"transaction_id":"txn_x"}`:                                      {404, "not_found", "txn_x"},
-		`POST /_sandbox/3ds-challenges {"card_id":"card_x","merchant":"m","amount":1}`:           {404, "not_found", "card_x"},
-		`POST /_sandbox/3ds-challenges {"card_id":"ENDED","merchant":"m","amount":1}`:            {400, "card_terminated", "ENDED"},
-		`POST /_sandbox/3ds-challenges/3ds_x/complete {"outcome":"failed"}`:                      {404, "not_found", "3ds_x"},
-		`POST /_sandbox/deposits/dep_x/confirm `:                                                 {404, "not_found", "dep_x"},
-		`FOREIGN /_sandbox/authorizations {"card_id":"CARD","amount":1,MERCHANT}`:                {404, "not_found", "CARD"},
-		`FOREIGN /_sandbox/settlements {"transaction_id":"OPEN"}`:                                {404, "not_found", "OPEN"},
-		`FOREIGN /_sandbox/refunds {"transaction_id":"SETTLED"}`:                                 {404, "not_found", "SETTLED"},
-		`FOREIGN /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"failed"}`:               {404, "not_found", "CHALLENGE"},
-		`FOREIGN /_sandbox/deposits/DEPOSIT/confirm `:                                            {404, "not_found", "DEPOSIT"},
-		`FOREIGN /_sandbox/3ds-challenges {"card_id":"CARD","merchant":"of another","amount":1}`: {404, "not_found", "CARD"},
-	} {
-		parts := strings.SplitN(fill(call), " ", 3)
-		by := s
-		if parts[0] == "FOREIGN" {
-			by, parts[0] = other, "POST"
-		}
-		by.Call(parts[0], parts[1], parts[2]).Refused(c.status, c.code, fill(c.text))
-	}
+	s.play(fill, `
+		POST /cards {"bin_id":"bin_x","amount":50} → 400 "bin_not_found" & bin_x
+		POST /cards {BIN,"amount":10000} → 400 "insufficient_funds" & 847.00
+		POST /cards/CARD/fund {"amount":847.01} → 400 "insufficient_funds" & 847.00
+		POST /cards/CARD/withdraw {"amount":53.01} → 400 "insufficient_card_balance" & 53.00
+		POST /cards/ENDED/fund {"amount":1} → 400 "card_terminated" & ENDED
+		POST /cards/card_x/fund {"amount":1} → 404 "not_found" & card_x
+		POST /cards/card_x/withdraw {"amount":1} → 404 "not_found" & card_x
+		POST /_sandbox/authorizations {"card_id":"card_x","amount":1,MERCHANT} → 404 "not_found" & card_x
+		POST /_sandbox/settlements {"transaction_id":"txn_x"} → 404 "not_found" & txn_x
+		POST /_sandbox/refunds {"transaction_id":"txn_x"} → 404 "not_found" & txn_x
+		POST /_sandbox/3ds-challenges {"card_id":"card_x","merchant":"m","amount":1} → 404 "not_found" & card_x
+		POST /_sandbox/3ds-challenges {"card_id":"ENDED","merchant":"m","amount":1} → 400 "card_terminated" & ENDED
+		POST /_sandbox/3ds-challenges/3ds_x/complete {"outcome":"failed"} → 404 "not_found" & 3ds_x
+		POST /_sandbox/deposits/dep_x/confirm → 404 "not_found" & dep_x`)
+	other.play(fill, `
+		GET /cards → 200 "total":0
+		GET /cards/CARD → 404 "not_found" & CARD
+		GET /cards/CARD/details → 404 "not_found" & CARD
+		DELETE /cards/CARD → 404 "not_found" & CARD
+		POST /cards/CARD/freeze → 404 "not_found" & CARD
+		POST /cards/CARD/unfreeze → 404 "not_found" & CARD
+		POST /cards/CARD/fund {"amount":1} → 404 "not_found" & CARD
+		POST /cards/CARD/withdraw → 404 "not_found" & CARD
+		POST /_sandbox/authorizations {"card_id":"CARD","amount":1,MERCHANT} → 404 "not_found" & CARD
+		POST /_sandbox/settlements {"transaction_id":"OPEN"} → 404 "not_found" & OPEN
+		POST /_sandbox/refunds {"transaction_id":"SETTLED"} → 404 "not_found" & SETTLED
+		POST /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"failed"} → 404 "not_found" & CHALLENGE
+		POST /_sandbox/deposits/DEPOSIT/confirm → 404 "not_found" & DEPOSIT
+		POST /_sandbox/3ds-challenges {"card_id":"CARD","merchant":"of another","amount":1} → 404 "not_found" & CARD`)
 	if after := s.Get("/_sandbox/ledger").Raw; after != before {
 		t.Errorf("refused calls moved money:\n%s%s", before, after)
 	}
@@ -251,6 +249,7 @@ func invalidBodies() map[string]map[string]string {
 			`{"currency":"btc","amount":1,"status":"confirmed"}`: `"status"`,
 		},
 		"POST /_sandbox/deposits/DEPOSIT/confirm": {`{"amount":2}`: `"amount"`},
+		"POST /_sandbox/accounts":                 {`{"state":"rich"}`: "state must be one of", ``: "state is required"},
 	}
 }
 
@@ -258,4 +257,9 @@ func invalidBodies() map[string]map[string]string {
 func (s *service) challenge(card string) sandboxtest.Response {
 	s.T.Helper()
 	return s.Post("/_sandbox/3ds-challenges", fmt.Sprintf(`{"card_id":%q,"merchant":"Big Ads","amount":12.5}`, card))
+}
+
+func (s *service) deposit(currency, amount string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Post("/_sandbox/deposits", fmt.Sprintf(`{"currency":%q,"amount":%s}`, currency, amount))
 }
