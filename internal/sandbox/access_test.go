@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -87,41 +85,6 @@ func TestAccountsAreListed(t *testing.T) {
 		GET /_sandbox/limits → 200
 		GET /_sandbox/quirks → 200
 		GET /_sandbox/faults → 200`, " ONLY", refused))
-}
-
-func TestAccountsAreCapped(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	for range 99 {
-		s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
-	}
-	s.Post("/_sandbox/accounts", `{"state":"ready"}`).Refused(400, "invalid_request", "100 accounts")
-	s.Post("/_sandbox/reset", "").OK(200)
-	s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
-}
-
-// However many calls find a fault at once, it is applied as often as it says.
-func TestAFaultIsTakenOnce(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	for range 10 {
-		s.Fault(`{"method":"GET","path":"/bins","times":1,"then":{"status":503}}`)
-		var group sync.WaitGroup
-		var faulty, others atomic.Int64
-		for range 12 {
-			group.Go(func() {
-				if a := s.Get("/bins"); a.Body["error"] == "injected_fault" {
-					faulty.Add(1)
-				} else if a.Status == http.StatusOK {
-					others.Add(1)
-				}
-			})
-		}
-		group.Wait()
-		if faulty.Load() != 1 || others.Load() != 11 {
-			t.Errorf("%d calls met the fault, %d did not", faulty.Load(), others.Load())
-		}
-	}
 }
 
 func TestUnknownPathsAndMethods(t *testing.T) {

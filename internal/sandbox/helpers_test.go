@@ -123,8 +123,8 @@ func (s *service) play(fill func(string) string, script string) {
 		if made, _ := a.Body["transaction"].(map[string]any); made != nil {
 			a.Body = made
 		}
-		if id, _ := a.Body["id"].(string); a.Status == http.StatusCreated {
-			last = id
+		if a.Status == http.StatusCreated {
+			last = fmt.Sprint(a.Body["id"])
 		}
 	}
 }

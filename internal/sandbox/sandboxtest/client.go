@@ -41,7 +41,9 @@ func (c *Client) As(key string) *Client {
 // that was used before, net/http repeats by itself what got no response.
 func (c *Client) Unrepeated() *Client {
 	other := *c
-	other.Transport = &http.Transport{DisableKeepAlives: true}
+	if _, network := c.Transport.(*http.Transport); network {
+		other.Transport = &http.Transport{DisableKeepAlives: true}
+	}
 	return &other
 }
 

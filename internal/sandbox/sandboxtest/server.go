@@ -4,12 +4,14 @@
 package sandboxtest
 
 import (
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
@@ -110,8 +112,20 @@ func Direct(handler http.Handler) http.RoundTripper { return direct{handler} }
 
 type direct struct{ handler http.Handler }
 
-func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {
+// RoundTrip ends as a server would where the handler cuts its response off.
+func (d direct) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	recorder := httptest.NewRecorder()
+	defer func() {
+		switch cut := recover(); {
+		case cut == http.ErrAbortHandler && recorder.Body.Len() == 0:
+			response, err = nil, io.EOF
+		case cut == http.ErrAbortHandler:
+			response = recorder.Result()
+			response.Body = io.NopCloser(io.MultiReader(response.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
+		case cut != nil:
+			panic(cut)
+		}
+	}()
 	d.handler.ServeHTTP(recorder, request)
 	return recorder.Result(), nil
 }
