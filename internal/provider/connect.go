@@ -34,7 +34,7 @@ The environment variable VCARD_SANDBOX names a sandbox file as well.`
 // connect completes the settings with what a known configuration says, or the
 // environment of a sandbox, and makes the client. The embedded service is nil where an
 // account is used.
-func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *sandbox.Sandbox, diag.Diagnostics) {
+func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *embeddedSandbox, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	c.tune(ctx, &settings, &diags)
 
@@ -46,7 +46,7 @@ func (c config) connect(ctx context.Context, sandboxPath string, settings api.Co
 	if diags.HasError() {
 		return nil, nil, diags
 	}
-	var service *sandbox.Sandbox
+	var service *embeddedSandbox
 	if sandboxPath != "" {
 		service = c.openSandbox(ctx, sandboxPath, embedded.InitialBalance, &settings, &diags)
 	} else {
@@ -141,7 +141,7 @@ func misconfigured(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The provider cannot be configured like this", sentence(err))
 }
 
-func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *sandbox.Sandbox {
+func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *embeddedSandbox {
 	if !c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
 		diags.AddAttributeError(path.Root("sandbox"), "Either the sandbox or an account",
 			"sandbox excludes api_key and base_url: the embedded service has its own. Take out the one or the other.")
@@ -173,7 +173,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 		options.InitialBalance = amount
 	}
 	// The file stays open until the provider's process ends, longer than this call.
-	service, err := sandbox.Open(context.WithoutCancel(ctx), options)
+	opened, err := sandbox.Open(context.WithoutCancel(ctx), options)
 	if err != nil {
 		where := file
 		if absolute, absErr := filepath.Abs(file); absErr == nil {
@@ -183,8 +183,9 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 			fmt.Sprintf("The sandbox file %s cannot be used: %s", where, sentence(err)))
 		return nil
 	}
+	service := embed(opened)
 	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", api.Secret(service.APIKey())
-	settings.Transport = handlerTransport{service.Handler()}
+	settings.Transport = service.transport()
 	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
 	return service
 }

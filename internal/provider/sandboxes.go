@@ -3,19 +3,17 @@ package provider
 import (
 	"errors"
 	"sync"
-
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 )
 
 // sandboxes are the embedded services that configurations have opened. They stay
 // open until the provider ends: resources are served long after Configure.
 type sandboxes struct {
 	mu   sync.Mutex
-	open []*sandbox.Sandbox
+	open []*embeddedSandbox
 }
 
 // keep takes charge of a service; nil is none.
-func (s *sandboxes) keep(service *sandbox.Sandbox) {
+func (s *sandboxes) keep(service *embeddedSandbox) {
 	if service == nil {
 		return
 	}

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxBody is how many bytes a body may have.
@@ -64,46 +66,16 @@ func checkStrict(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return Invalid("the body is not valid UTF-8")
 	}
-	if !json.Valid(raw) {
-		return Invalid("the body is not valid JSON")
+	decoder := jsontext.NewDecoder(bytes.NewReader(raw))
+	_, err := decoder.ReadValue()
+	if err == nil {
+		_, err = decoder.ReadToken()
 	}
-	type level struct {
-		object bool
-		name   bool // the next token of an object is a name
-		seen   map[string]bool
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
-	var open []*level
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return Invalid("the body is not valid JSON")
-		}
-		if token == json.Delim('}') || token == json.Delim(']') {
-			open = open[:len(open)-1]
-			continue
-		}
-		if n := len(open); n > 0 && open[n-1].object {
-			in := open[n-1]
-			if in.name {
-				name, _ := token.(string)
-				if in.seen[name] {
-					return Invalid("%.64q is there twice", name)
-				}
-				in.seen[name], in.name = true, false
-				continue
-			}
-			in.name = true
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, &level{object: true, name: true, seen: map[string]bool{}})
-		case json.Delim('['):
-			open = append(open, &level{})
-		}
+	if broken, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
+		return Invalid("%.64q is there twice", broken.JSONPointer.LastToken())
 	}
+	return Invalid("the body is not valid JSON")
 }
