@@ -304,6 +304,7 @@ func (p *pipeline) edit() {
 	c.open = true
 	if c.config == nil {
 		if c.state.Values == nil {
+			w.remember(c)
 			p.cards[i] = newCard(p.newConfig())
 		}
 		return

@@ -238,8 +238,7 @@ func (w *scenario) audit() {
 	w.compareCards(owner)
 	for _, p := range w.pipelines {
 		for _, c := range p.cards {
-			w.history = append(w.history, c.said...)
-			c.said = nil
+			w.remember(c)
 		}
 	}
 }
@@ -371,6 +370,14 @@ func (w *scenario) compareCards(owner map[string]*card) {
 		w.service.Terminate(id)
 	}
 	w.unsavedCreates.Store(0)
+}
+
+// remember keeps what was said of a card, which begins anew or makes room for another.
+func (w *scenario) remember(c *card) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.history = append(w.history, c.said...)
+	c.said = nil
 }
 
 func (w *scenario) abandon(label string) {
