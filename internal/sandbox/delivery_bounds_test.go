@@ -1,61 +1,28 @@
 package sandbox_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// A receiver that never answers, with many endpoints, takes a bounded number of
-// connections, and no other endpoint waits for it.
-func TestManyEndpointsOfASilentReceiver(t *testing.T) {
+// Receivers that never answer, with many endpoints, take a bounded number of connections
+// each, and together. No other endpoint waits for them.
+func TestSilentReceivers(t *testing.T) {
 	t.Parallel()
-	const endpoints = 150
-	var (
-		mu        sync.Mutex
-		now, most int
-	)
-	silent := sandboxtest.NewReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		now++
-		most = max(most, now)
-		mu.Unlock()
-		<-r.Context().Done()
-		mu.Lock()
-		now--
-		mu.Unlock()
-	})
+	const receivers, endpoints = 12, 40
 	good := sandboxtest.NewReceiver(t, nil)
-	s := start(t, silent.Trusted)
-	for i := range endpoints {
-		s.subscribe(fmt.Sprintf("%s/%d", silent.URL, i), `"*"`)
-	}
-	s.subscribe(good.URL, `"*"`)
-	s.Issue("50")
-	good.Wait(1)
-	silent.Wait(20)
-	s.Issue("50")
-	good.Wait(2)
-	mu.Lock()
-	defer mu.Unlock()
-	if most > 32 {
-		t.Errorf("%d connections to one receiver", most)
-	}
-}
-
-// Silent receivers take a bounded number of connections together, too.
-func TestManySilentReceivers(t *testing.T) {
-	t.Parallel()
-	const receivers, endpoints = 12, 32
-	var connected atomic.Int32
-	s := start(t)
-	for range receivers {
+	s := start(t, good.Trusted)
+	var connected [receivers]atomic.Int32
+	for i := range connected {
 		silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -68,18 +35,33 @@ func TestManySilentReceivers(t *testing.T) {
 					return
 				}
 				t.Cleanup(func() { _ = connection.Close() })
-				connected.Add(1)
+				connected[i].Add(1)
 			}
 		}()
 		for range endpoints {
 			s.subscribe("https://"+silent.Addr().String(), `"*"`)
 		}
+		if i == 0 {
+			s.subscribe(good.URL, `"*"`)
+		}
+	}
+	all := func() (n int32) {
+		for i := range connected {
+			n += connected[i].Load()
+		}
+		return n
 	}
 	s.Issue("50")
-	sandboxtest.Eventually(t, func() bool { return connected.Load() >= 250 })
+	good.Wait(1)
+	sandboxtest.Eventually(t, func() bool { return all() >= 250 })
 	s.Issue("50")
-	if n := connected.Load(); n > 256 {
+	if n := all(); n > 256 {
 		t.Errorf("%d connections", n)
+	}
+	for i := range connected {
+		if n := connected[i].Load(); n > 32 {
+			t.Errorf("%d connections to one receiver", n)
+		}
 	}
 }
 
@@ -136,5 +118,110 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 		if n := queryInt(t, s.path, "SELECT COUNT(*) FROM "+table); n != want {
 			t.Errorf("%d %s are left, want %d", n, table, want)
 		}
+	}
+}
+
+// distinct counts the different events that arrived.
+func distinct(r *sandboxtest.Receiver) int {
+	ids := map[string]bool{}
+	for _, e := range r.Events() {
+		ids[e.ID()] = true
+	}
+	return len(ids)
+}
+
+// Whatever an endpoint does, calls are answered at once, other endpoints get
+// their events at once, and the endpoint itself gets them later.
+func TestBadReceivers(t *testing.T) {
+	t.Parallel()
+	elsewhere := sandboxtest.NewReceiver(t, nil)
+	for name, c := range map[string]struct {
+		respond http.HandlerFunc
+		text    string
+		status  any
+	}{
+		"fails":      {respondWith(500), "answered 500 Internal Server Error", json.Number("500")},
+		"is gone":    {respondWith(410), "answered 410 Gone", json.Number("410")},
+		"redirects":  {http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, "redirects are not followed", json.Number("307")},
+		"never ends": {hang, "no response within 1s", nil},
+		"is slow": {func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-time.After(3 * time.Second):
+			case <-r.Context().Done():
+			}
+		}, "no response within 1s", nil},
+		"echoes": {func(w http.ResponseWriter, r *http.Request) {
+			connection, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			_, _ = connection.Write([]byte("HTTP/1.1 200 OK\r\n" + r.Header.Get("X-Webhook-Id") + "\r\n\r\n"))
+			_ = connection.Close()
+		}, "not an HTTP response", nil},
+		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad, good := sandboxtest.NewReceiver(t, c.respond), sandboxtest.NewReceiver(t, nil)
+			s := start(t, stopped, bad.Trusted, func(o *sandboxtest.Options) {
+				if strings.Contains(c.text, "within") {
+					o.WebhookTimeout = time.Second
+				}
+			})
+			hook := s.subscribe(bad.URL, `"*"`).Text("id")
+			s.subscribe(good.URL, `"*"`)
+			const events = 16
+			id := s.Issue("50")
+			begun := time.Now()
+			for range events - 1 {
+				s.Post("/api/v1/cards/"+id+"/fund", `{"amount":1}`).OK(200)
+			}
+			// One after the other, the bad endpoint's timeouts alone would take 16 s.
+			if took := time.Since(begun); took > 14*time.Second {
+				t.Errorf("%d calls took %v", events, took)
+			}
+			good.Wait(events)
+
+			for _, d := range s.tried(hook, 1) {
+				try := tries(d)[0].(map[string]any)
+				if text, _ := try["error"].(string); !strings.Contains(text, c.text) || try["status"] != c.status {
+					t.Fatalf("the try is shown as %v, want %q", try, c.text)
+				}
+				if shown := fmt.Sprint(try["error"]); strings.Contains(shown, bad.URL) || strings.Contains(shown, "evt_") {
+					t.Errorf("the error shows the URL, or the event: %v", try)
+				}
+			}
+			bad.Respond(nil)
+			sandboxtest.Eventually(t, func() bool { // a busy machine may need a third try
+				s.Post("/_sandbox/clock", `{"advance":"5s"}`).OK(200)
+				return !slices.ContainsFunc(s.deliveries(hook), func(d map[string]any) bool { return d["state"] != "delivered" })
+			})
+			if b, g := distinct(bad), distinct(good); b != events || g != events {
+				t.Errorf("the bad endpoint got %d events, the good one %d, want %d", b, g, events)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if n := len(elsewhere.Events()); n != 0 {
+			t.Errorf("a redirect was followed %d times", n)
+		}
+	})
+}
+
+func TestUnreachableReceivers(t *testing.T) {
+	t.Parallel()
+	stranger := sandboxtest.NewReceiver(t, nil)
+	s := start(t)
+	closed := s.subscribe("https://127.0.0.1:1/?token=t0k3n", `"*"`).Text("id")
+	unknown := s.subscribe(stranger.URL, `"*"`).Text("id")
+	s.Issue("50")
+	for hook, text := range map[string]string{closed: "connection refused", unknown: "--webhook-ca"} {
+		try := tries(s.tried(hook, 1)[0])[0].(map[string]any)
+		if failure, _ := try["error"].(string); !strings.Contains(failure, text) || strings.Contains(failure, "t0k3n") || try["status"] != nil {
+			t.Errorf("the try is shown as %v, want %q", try, text)
+		}
+	}
+	if len(stranger.Events()) != 0 {
+		t.Error("an endpoint that is not trusted got an event")
 	}
 }

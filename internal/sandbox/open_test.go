@@ -36,6 +36,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"another master key": {sandbox.Options{Path: rekeyed}, "does not fit its accounts"},
 		"no path":            {sandbox.Options{}, "give a path"},
+		"no certificate":     {sandbox.Options{Path: ":memory:", WebhookCA: []byte("no certificate")}, "PEM"},
 		"a folder":           {sandbox.Options{Path: folder}, "not a regular file"},
 		"no such folder":     {sandbox.Options{Path: filepath.Join(folder, "none", "x.db")}, "create it first"},
 		"folder is a file":   {sandbox.Options{Path: filepath.Join(text, "x.db")}, "there is no folder"},
