@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -121,6 +122,13 @@ func (b *tab) listen(event any) {
 	}
 }
 
+// startTab serves a sandbox, and opens a tab that is logged in to its first account.
+func startTab(t testing.TB, options ...func(*sandboxtest.Options)) (*sandboxtest.Server, *tab) {
+	t.Helper()
+	s := sandboxtest.Start(t, append(options, sandboxtest.WithDashboard)...)
+	return s, openTab(t, s).logIn()
+}
+
 // leave lets the tab show pages of other hosts, and ends the watch over it.
 func (b *tab) leave() {
 	b.mu.Lock()
@@ -179,8 +187,7 @@ func (b *tab) logIn() *tab {
 	b.t.Helper()
 	b.open("/login")
 	b.fill("#key", b.s.Key)
-	b.press("main button")
-	b.await("location.pathname === '/' && document.querySelector('h1').textContent === 'Overview'")
+	b.press("main button").await("location.pathname === '/' && document.querySelector('h1').textContent === 'Overview'")
 	return b
 }
 
@@ -195,6 +202,9 @@ func evaluate[T any](b *tab, expression string) T {
 	}
 	return value
 }
+
+// do runs a script.
+func (b *tab) do(script string) { b.t.Helper(); evaluate[chromedp.Void](b, script) }
 
 // await returns when an expression is true, also on a page that is yet to come.
 func (b *tab) await(expression string) {
@@ -214,10 +224,18 @@ func (b *tab) await(expression string) {
 	}
 }
 
-// awaitText returns when the page shows a text.
-func (b *tab) awaitText(text string) {
+// shows returns when the page shows a text.
+func (b *tab) shows(text string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", text))
+}
+
+// holds fails the test unless an expression is true at once.
+func (b *tab) holds(what, expression string) {
+	b.t.Helper()
+	if !evaluate[bool](b, expression) {
+		b.t.Errorf("it is not so that %s: %s", what, expression)
+	}
 }
 
 // fill types a text over what a field has. A browser that is short of time loses
@@ -226,7 +244,7 @@ func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	const tries = 3
 	for range tries {
-		evaluate[chromedp.Void](b, fmt.Sprintf("document.querySelector(%q).value = ''", selector))
+		b.do(fmt.Sprintf("document.querySelector(%q).value = ''", selector))
 		b.run(chromedp.SendKeys(chromedp.CSS(selector), text))
 		if evaluate[string](b, fmt.Sprintf("document.querySelector(%q).value", selector)) == text {
 			return
@@ -236,7 +254,31 @@ func (b *tab) fill(selector, text string) {
 }
 
 // press clicks on what a selector finds, as a person does.
-func (b *tab) press(selector string) {
+func (b *tab) press(selector string) *tab {
 	b.t.Helper()
 	b.run(chromedp.Click(chromedp.CSS(selector)))
+	return b
+}
+
+// key presses a key on what has the focus.
+func (b *tab) key(keys string) *tab {
+	b.t.Helper()
+	b.run(chromedp.KeyEvent(keys))
+	return b
+}
+
+// mouse does something at a place of the page.
+func (b *tab) mouse(kind input.DispatchMouseEventType, place []float64, clicks int64) {
+	b.t.Helper()
+	event := input.DispatchMouseEventParams{Type: kind, X: place[0], Y: place[1], ClickCount: clicks}
+	if clicks > 0 {
+		event.Button = input.MouseButtonLeft
+	}
+	call(b, input.DispatchMouseEvent, event)
+}
+
+// middle is where the middle of an element is.
+func (b *tab) middle(selector string) []float64 {
+	b.t.Helper()
+	return evaluate[[]float64](b, fmt.Sprintf("(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector(%q).getBoundingClientRect())", selector))
 }

@@ -9,105 +9,135 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// labels are those of the cards that a page lists, in its order.
-func (p seen) labels() (labels []string) {
-	for _, found := range regexp.MustCompile(`<tr id="card_.*?<bdi>(\w+)</bdi>`).FindAllStringSubmatch(p.text, -1) {
-		labels = append(labels, found[1])
-	}
-	return labels
-}
+const script = `<script>alert(1)</script>`
 
-// The heads of columns sort, one way and then the other, and keep the filter.
-func TestSortedLists(t *testing.T) {
+// Lists say what is in them, sorted by the heads of columns one way and then the other,
+// and what a filter picks.
+func TestLists(t *testing.T) {
 	t.Parallel()
-	s, b := start(t)
-	for label, amount := range map[string]string{"beta": "300", "Alpha": "1200", "gamma": "50"} {
-		card := s.Issue(amount, fmt.Sprintf(`"label":%q`, label))
-		if label == "gamma" {
-			s.Authorize(card, "9.99", "7311").OK(201)
-			s.Authorize(card, "1.01", "7311").OK(201)
-		}
+	s, b := start(t, sandboxtest.Stopped(day(1)))
+	b.get("/transactions").has("There is no transaction yet", "buy something")
+	b.get("/3ds").has("No challenge is pending", "start 3D Secure")
+	b.get("/ledger").has("opening balance", "10,000.00", "-10,000.00", "No money has moved yet")
+	alpha := s.Issue("1200", `"label":"Alpha"`)
+	s.Issue("300", `"label":"beta"`)
+	gamma := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 500, "label": script + "gamma"}).OK(201).Text("id")
+	s.Settle(s.Authorize(alpha, "40", "7311").Transaction(), "38.50").OK(201)
+	s.Advance("1s")
+	s.Authorize(alpha, "9000", "7311").OK(201)
+	s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201)
+	s.Post("/_sandbox/3ds-challenges/"+challenge(s, alpha, "first shop").Text("id")+"/complete", `{"outcome":"approved"}`).OK(200)
+	challenge(s, alpha, "second shop")
+	s.Advance("48h")
+	challenge(s, alpha, "third shop")
+	s.Post("/_sandbox/authorizations", map[string]any{"card_id": gamma, "amount": 12.34, "merchant": map[string]string{"name": script, "mcc": "5812"}}).OK(201)
+
+	listed := map[string]string{
+		"cards": `<tr id="card_.*?<bdi>(?:&lt;.*&gt;)?(\w+)</bdi>`, "transactions": `number fig"><span class="\w+">-?([\d,.]+)</span>`, "3ds": `(first|second|third) shop`,
+		"deposits": `<tr id="(dep)_`, "ledger": `<tbody id=.*?<b>([\w ]+)</b>`,
 	}
-	for query, want := range map[string]string{
-		"sort=label": "Alpha beta gamma", "sort=-label": "gamma beta Alpha", "sort=-balance": "Alpha beta gamma", "sort=balance": "gamma beta Alpha",
-		"sort=-spent&status=active": "gamma", "sort=label&q=a": "Alpha beta gamma", "sort=label&q=ph": "Alpha",
+	for path, want := range map[string]string{
+		"/cards?sort=label":   "gamma Alpha beta", // as &lt; comes before letters
+		"/cards?sort=-label":  "beta Alpha gamma",
+		"/cards?sort=balance": "beta gamma Alpha", "/cards?sort=-balance": "Alpha gamma beta", "/cards?sort=nothing": "gamma beta Alpha",
+		"/cards?sort=-spent&status=active": "Alpha gamma beta", "/cards?sort=-label&q=a": "beta Alpha gamma", "/cards?q=ph": "Alpha",
+		"/transactions": "12.34 9,000.00 38.50", "/transactions?sort=": "12.34 9,000.00 38.50", "/transactions?sort=time": "38.50 9,000.00 12.34",
+		"/transactions?sort=amount": "12.34 38.50 9,000.00", "/transactions?sort=-amount": "9,000.00 38.50 12.34",
+		"/transactions?q=GAM": "12.34", "/transactions?q=" + alpha: "9,000.00 38.50", "/transactions?state=settled": "38.50",
+		"/transactions?from=&to=2026-03-01": "9,000.00 38.50", "/transactions?from=2026-03-03&to=2026-03-03&q=&type=": "12.34", "/transactions?from=2026-04-01": "",
+		"/3ds?status=approved": "first", "/3ds?status=expired": "second", "/3ds?status=pending": "third", "/3ds?q=lph": "third second first", "/3ds?q=none": "",
+		"/deposits?status=pending": "dep", "/deposits?status=confirmed": "", "/ledger?kind=card+issued": "card issued card issued card issued", "/ledger?kind=fee": "",
 	} {
-		if got := strings.Join(b.get("/cards?"+query).labels(), " "); !strings.HasPrefix(got, want) {
-			t.Errorf("%s lists %s", query, got)
+		page, kind := b.get(path).is(200), strings.Trim(regexp.MustCompile(`^/\w+`).FindString(path), "/")
+		var got []string
+		for _, found := range regexp.MustCompile("(?s)"+listed[kind]).FindAllStringSubmatch(page.text, -1) {
+			got = append(got, found[1])
+		}
+		equal(t, path, strings.Join(got, " "), want)
+		if want == "" {
+			page.has(" match")
 		}
 	}
-	b.get("/cards?sort=-balance&q=a&page=1").has(t, `aria-sort="descending"><a href="?q=a&amp;sort=balance">`, `<a href="?q=a&amp;sort=-spent">`, `1,200.00`)
-	b.get("/cards?sort=nothing").has(t, "Alpha")
-	for query, want := range map[string]string{"sort=amount": "1.01", "sort=-amount": "9.99", "sort=time": "9.99", "sort=": "1.01"} {
-		if got := regexp.MustCompile(`-(\d+\.\d\d)</span>`).FindStringSubmatch(b.get("/transactions?" + query).text); got == nil || got[1] != want {
-			t.Errorf("%s begins with %v", query, got)
-		}
-	}
+	b.get("/transactions").has("Alpha", "38.50", "12.34", "insufficient funds", "&lt;script&gt;", "5812",
+		"authorization</span> × 2</dt><dd>52.34 <small>USD</small>", "1–3 of 3", "38.50 <small>USD</small>", "7311 advertising", "40.00 authorized",
+		`<span class="authorization">-38.50</span>`).lacks(script)
+	b.get("/transactions?q=GAM&state=authorized").has("1–1 of 1", `value="GAM"`, `value="authorized" selected`)
+	b.get("/cards?sort=-balance&q=a&page=1").has(`aria-sort="descending"><a href="?q=a&amp;sort=balance">`, `<a href="?q=a&amp;sort=-spent">`, `1,161.50`)
+	b.get("/ledger?kind=fee").lacks("format=csv")
 }
 
-// A file has all that the filter picks, and nothing that a spreadsheet would run.
-func TestListsAsCSV(t *testing.T) {
+// A file has all that the filter picks, and nothing that a spreadsheet would run. Pages
+// are bounded, and reach every row.
+func TestLongLists(t *testing.T) {
 	t.Parallel()
-	s, b := start(t)
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s, b := start(t, inbox.Trusted)
 	s.Unlimited()
 	card := s.Issue("500", `"label":"=1+2"`)
-	for range 60 {
+	for range 119 {
 		s.Authorize(card, "1.25", "7311").OK(201)
+		s.Get("/cards/card_%3Cscript%3E").Refused(404, "not_found", "")
 	}
 	s.Authorize(card, "9000", "7311").OK(201)
+	for range 59 {
+		s.Post("/_sandbox/accounts", `{"state":"no_deposit"}`).OK(201)
+		s.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["card.frozen"]}`).OK(201)
+	}
+	s.Freeze(card)
+	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
 	rows := func(path string) [][]string {
 		t.Helper()
 		file := b.get(path)
 		if got := file.Header.Get("Content-Type") + file.Header.Get("Content-Disposition"); !strings.Contains(got, "text/csv") || !strings.Contains(got, "attachment") {
 			t.Errorf("%s is %s", path, got)
 		}
-		rows, err := csv.NewReader(strings.NewReader(file.text)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rows
+		return must(csv.NewReader(strings.NewReader(file.text)).ReadAll())
+	}
+	for path, want := range map[string]int{"": 121, "&state=declined": 2, "&to=2020-01-01": 1} {
+		equal(t, "lines of a file "+path, len(rows("/transactions?format=csv"+path)), want)
 	}
 	all := rows("/transactions?format=csv")
-	if len(all) != 62 || len(rows("/transactions?format=csv&state=declined")) != 2 || len(rows("/transactions?format=csv&to=2020-01-01")) != 1 {
-		t.Errorf("%d rows", len(all))
-	}
-	if amount := slices.Index(all[0], "amount"); all[1][amount] != "9000.00" || all[2][amount] != "1.25" || all[1][slices.Index(all[0], "label")] != "'=1+2" {
-		t.Errorf("they begin with %q", all[:3])
+	for i, want := range [][2]string{{"9000.00", "'=1+2"}, {"1.25", "'=1+2"}} {
+		equal(t, "an amount", all[i+1][slices.Index(all[0], "amount")], want[0])
+		equal(t, "a label", all[i+1][slices.Index(all[0], "label")], want[1])
 	}
 	if cards := rows("/cards?format=csv&q=1%2B2"); len(cards) != 2 || cards[1][0] != card || cards[1][2] != s.Get("/cards/"+card).Text("last4") {
 		t.Errorf("the cards are %q", cards)
 	}
-	b.get("/transactions?state=declined").has(t, `href="?format=csv&amp;state=declined" download`)
-}
+	b.get("/transactions?state=declined").has(`href="?format=csv&amp;state=declined" download`)
 
-func TestFiltersOfSmallLists(t *testing.T) {
-	t.Parallel()
-	const file = "format=csv"
-	s, b := start(t, sandboxtest.Stopped(day(1)))
-	card := s.Issue("100", `"label":"summer"`)
-	ask := func(merchant string) string {
-		return s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": merchant, "amount": 25}).OK(201).Text("id")
+	for path, c := range map[string]struct {
+		row   string
+		parts []int
+	}{
+		"/transactions?state=authorized": {`<tr id="txn_`, []int{50, 50, 19}}, "/cards/" + card: {`<tr id="txn_`, []int{49, 50, 21}},
+		"/requests?outcome=refused&method=GET": {"<tbody", []int{50, 50, 19}}, "/world": {"<tr><td><code>acct_", []int{50, 10}},
+	} {
+		var parts []int
+		below, _, _ := strings.Cut(path, "?")
+		for next := path; next != "" && len(parts) < 9; {
+			page := b.get(next).lacks("<script>")
+			parts = append(parts, strings.Count(page.text, c.row))
+			if next = page.find(`rel="next" href="(\?[^"]*page=[^"]+)"`); next != "" {
+				next = below + next
+			}
+		}
+		if !slices.Equal(parts, c.parts) {
+			t.Errorf("the pages of %s have %v rows, want %v", path, parts, c.parts)
+		}
 	}
-	s.Post("/_sandbox/3ds-challenges/"+ask("Shop of the first")+"/complete", `{"outcome":"approved"}`).OK(200)
-	ask("Shop of the second")
-	s.Advance("6m")
-	ask("Shop of the third")
-	for query, want := range map[string]string{"status=approved": "first", "status=expired": "second", "status=pending": "third", "q=umm": "first", "q=none": "No challenges match"} {
-		b.get("/3ds?"+query).has(t, want)
+	b.get("/webhooks").counts(`<tr id="wh_`, 50).counts(`<tr id="dlv_`, 50)
+	b.get("/webhooks?endpoints=2").counts(`<tr id="wh_`, 9).counts(`<tr id="dlv_`, 50)
+	b.get("/webhooks?endpoints=2&page=2").counts(`<tr id="dlv_`, 9).has("endpoints=1&amp;page=2", "endpoints=2&amp;page=1")
+	for number, part := range map[string]string{
+		"999999": "No transactions match", "9223372036854775807": "No transactions match",
+		"99999999999999999999": "1–50 of 120", "0": "1–50 of 120", "-1": "1–50 of 120", "x": "1–50 of 120",
+	} {
+		b.get("/transactions?page=" + number).is(200).has(part)
 	}
-	b.get("/3ds?status=expired").lacks(t, "the first<", "the third<")
-	s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201)
-	b.get("/deposits?status=pending").has(t, "<tr id=\"dep_")
-	b.get("/deposits?status=confirmed").has(t, "No deposits match").lacks(t, "<tr id=\"dep_")
-	b.get("/ledger?kind=card+issued").has(t, "<b>card issued</b>").lacks(t, "<b>opening balance</b>")
-	b.get("/ledger?kind=fee").has(t, "No entries match").lacks(t, file)
-	s.Get("/_sandbox/requests").OK(200)
-	b.get("/requests").has(t, file)
 }
 
 // A page says in its title what it is of, and one that is not there has the navigation.
@@ -115,37 +145,124 @@ func TestTitlesAndErrorPages(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
 	card := s.Issue("1000", `"label":"search-ads"`)
-	b.get("/cards/"+card).has(t, "<title>search-ads ••"+s.Get("/cards/"+card).Text("last4")+" · ", "1,000.00")
-	for path, status := range map[string]int{"/cards/none": http.StatusNotFound, "/nowhere": http.StatusNotFound, "/transactions?from=x": http.StatusBadRequest} {
-		page := b.get(path).has(t, `aria-label="Pages"`, "Log out", `href="/cards"`)
-		if page.StatusCode != status {
-			t.Errorf("%s was answered %d", path, page.StatusCode)
-		}
+	b.get("/cards/"+card).has("<title>search-ads ••"+s.Get("/cards/"+card).Text("last4")+" · ", "1,000.00")
+	for path, status := range map[string]int{
+		"/cards/none": 404, "/nowhere": 404, "/transactions?from=soon": 400, "/transactions?to=%00": 400, "/transactions?from=2026-03-03&to=2026-03-01": 400,
+	} {
+		b.get(path).is(status).has(`aria-label="Pages"`, "Log out", `href="/cards"`)
 	}
-	newBrowser(t, s).get("/nowhere").lacks(t, `aria-label="Pages"`)
+	newBrowser(t, s).get("/nowhere").lacks(`aria-label="Pages"`)
 }
 
-// Times are told from now, by the service's clock, with the time itself behind them.
-func TestRelativeTimes(t *testing.T) {
+func challenge(s *sandboxtest.Server, card, merchant string) sandboxtest.Response {
+	s.T.Helper()
+	return s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": merchant, "amount": 25}).OK(201)
+}
+
+func TestChallenges(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)))
-	card := s.Issue("100")
-	b.get("/cards/"+card).has(t, `<time datetime="2026-03-01T12:00:00Z" title="2026-03-01 12:00:00 UTC">now</time>`)
-	for _, step := range [][2]string{{"42s", "42 s ago"}, {"9m18s", "10 min ago"}, {"24h", "1 d ago"}, {"960h", "2026-03-01"}} {
-		s.Advance(step[0])
-		b.get("/cards/"+card).has(t, `title="2026-03-01 12:00:00 UTC">`+step[1]+`</time>`)
-	}
+	card := s.Issue("100", `"label":"summer"`)
+	first := challenge(s, card, script)
+	s.Advance("30s")
+	b.get("/3ds").has(first.Text("otp"), "4m30s", "summer", "25.00", "&lt;script&gt;").lacks(script)
+	b.post("/3ds", "approved", "id", first.Text("id")).has("The challenge is approved.", `class="badge approved"`).lacks(first.Text("otp"))
+	equal(t, "the approved one", s.Get("/3ds?status=approved").Data()[0]["id"], any(first.Text("id")))
+	b.post("/3ds", "failed", "id", first.Text("id")).is(400).has("only a pending one can be completed")
+	second, third := challenge(s, card, "Example Ads"), challenge(s, card, "Example Ads")
+	b.post("/3ds", "failed", "id", second.Text("id")).has("The challenge has failed.", `class="badge failed"`, third.Text("otp"))
+	s.Advance("5m")
+	b.get("/3ds").has("No challenge is pending", `class="badge expired"`).lacks(third.Text("otp"))
+	b.get("/cards/"+card).has("3D Secure approved", "3D Secure failed", "3D Secure expired")
 }
 
-// The slash goes to the search, and typing one there writes it.
-func TestBrowserSlash(t *testing.T) {
+func TestDeposits(t *testing.T) {
 	t.Parallel()
-	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
-	s.Issue("100")
-	b := openTab(t, s).logIn()
-	b.open("/cards")
-	b.run(chromedp.KeyEvent("/"))
-	b.await("document.activeElement.id === 'q'")
-	b.run(chromedp.KeyEvent("a/b"))
-	b.await("document.activeElement.value.endsWith('/b')")
+	s, b := start(t)
+	b.get("/deposits").has("There is no deposit yet", "sandbox-btc-", "Avalanche C-Chain", "nobody can send real coins")
+	for _, address := range s.Get("/wallet/deposit-address").OK(200).Data() {
+		b.get("/deposits").has(address["address"].(string))
+	}
+	b.post("/deposits", "announce", "currency", "eth", "amount", "250").has("on their way", "250.00", `class="badge pending"`)
+	equal(t, "pending deposits", s.Get("/wallet/balance").Text("pending_deposits"), "250.00")
+	id := b.get("/deposits").find(`(dep_\w+)`)
+	b.post("/deposits", "confirm", "id", id).has("in the wallet", `class="badge confirmed"`).lacks(`value="confirm"`)
+	equal(t, "the wallet", s.Get("/wallet/balance").Text("balance"), "10250.00")
+	b.post("/deposits", "confirm", "id", id).has("is confirmed already")
+	b.post("/deposits", "announce", "currency", "eth", "amount", script).has("Amount must be a number", "&lt;script&gt;", `value="eth" selected`).lacks(script)
+	s.Balanced()
+}
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 100, "label": script}).OK(201).Text("id")
+	s.Settle(s.Authorize(card, "40", "7311").Transaction(), "").OK(201)
+	b.get("/ledger").has("card issued", "-101.00", "&lt;script&gt;", `<td class="number">9,899.00</td>`, `<td class="number">60.00</td>`,
+		`<td class="number">40.00</td>`, `<th scope="row">Sum</th><td></td><td class="number">0.00</td>`).
+		lacks(script, "Balanced at", "No money has moved yet").counts("<tbody id=", 4)
+	b.post("/ledger", "audit").has("Balanced at")
+	execute(t, s)("UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'fees'")
+	b.post("/ledger", "audit").has("Not balanced at", "fees holds 1.01 USD").lacks("Balanced at")
+}
+
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	b.get("/requests").has("No client has asked for anything", "terraform plan")
+	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":50}`
+	s.Post("/cards", body, sandboxtest.IdempotencyKey, "once").OK(201)
+	s.Get("/cards?status=active").OK(200)
+	s.Post("/cards", body, sandboxtest.IdempotencyKey, "once").OK(201)
+	s.Post("/cards/card_none/freeze", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
+	for _, method := range []string{http.MethodGet, http.MethodDelete} { // one path and one key, and still two calls
+		s.Call(method, "/cards/card_none", nil, sandboxtest.IdempotencyKey, "once").Refused(404, "not_found", "")
+	}
+	s.Get("/cards?status=" + s.Key)
+	s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`)
+	s.Unrepeated().Send(t.Context(), http.MethodGet, "/bins", nil)
+	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
+
+	list := b.get("/requests").has("<b>POST</b> /cards", "?status=active", "once", "format=csv", `<span class="badge failed">404</span>`, `<span class="badge failed">none</span>`).
+		lacks(s.Key).counts("<tbody", 7).counts(`class="badge replayed"`, 1)
+	together := 0
+	for _, call := range regexp.MustCompile(`(?s)<tbody[^>]*>\s*<tr[^>]*>.*?</tbody>`).FindAllString(list.text, -1) {
+		if strings.Count(call, "<b>POST</b> /cards<") == 2 && strings.Index(call, "replayed") < strings.LastIndex(call, "<tr") {
+			together++
+		}
+	}
+	equal(t, "calls with both their tries", together, 1)
+	b.post("/requests", "forget").has("The requests are forgotten.", "No client has asked for anything")
+	equal(t, "requests left", len(s.Get("/_sandbox/requests").OK(200).Data()), 0)
+}
+
+// The requests of a process stand under one heading that says what it did.
+func TestRequestsByRun(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	plan := []string{"User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/00c0ffee"}
+	apply := []string{"User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/decade00"}
+	s.Call(http.MethodGet, "/cards", nil, plan...).OK(200)
+	card := s.Post("/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`, apply...).OK(201).Text("id")
+	s.Fault(`{"method":"POST","path":"/cards/*/fund","when":"after","then":"drop"}`)
+	s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards/"+card+"/fund", `{"amount":5}`, append(apply, sandboxtest.IdempotencyKey, "k")...)
+	s.Get("/_sandbox/requests").OK(200)
+	b.get("/requests?run=decade00&outcome=lost").has(`class="badge lost"`) // until it is made sure of
+	s.Call(http.MethodGet, "/cards/"+card, nil, apply...).OK(200)
+	s.Post("/cards/"+card+"/fund", `{"amount":500000}`, apply...).Refused(400, "insufficient_funds", "")
+	s.Get("/_sandbox/requests").OK(200)
+
+	b.get("/requests").has("1 issued, 1 funded, 1 lost and recovered, 1 refused, 4 requests,", `<a href="/cards/`+card+`">card</a>`,
+		"fault 1: no answer, once the call is committed", "insufficient funds", " ms</td>", `class="badge recovered"`).
+		matches("(?s)Run <code>decade00</code>.*Run <code>00c0ffee</code>").counts(`class="run panel"`, 2)
+	b.get("/requests?run=00c0ffee").has(`<tr id="request-`).lacks("<b>POST</b>")
+	b.get("/requests?outcome=refused").has("insufficient funds").lacks("<b>GET</b>")
+	b.get("/requests?outcome=fault").has("fault 1: ").lacks("<b>GET</b>", "insufficient funds")
+	b.get("/requests?method=DELETE").has("No requests match")
+	b.get("/requests?format=csv&method=POST").has("decade00,POST,/cards,,201,").lacks(",GET,")
+	lost := s.Get("/_sandbox/requests").OK(200).Data()[2]
+	equal(t, "the run of the lost call", lost["run"], any("decade00"))
+	if fault := fmt.Sprint(lost["fault"]); !strings.HasPrefix(fault, "fault 1: ") {
+		t.Errorf("the fault of the lost call is %q", fault)
+	}
 }

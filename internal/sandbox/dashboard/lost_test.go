@@ -1,10 +1,8 @@
 package dashboard_test
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,8 +12,7 @@ import (
 // A page of a file that has lost a table is as it was, or says that it failed; so do forms.
 func TestLostTables(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "s.db")
-	s, b := start(t, sandboxtest.Stopped(day(1)), func(o *sandboxtest.Options) { o.Path = path })
+	s, b := start(t, sandboxtest.Stopped(day(1)))
 	s.Post("/webhooks", `{"url":"https://127.0.0.1:1","events":["card.created"]}`).OK(http.StatusCreated)
 	card := s.Issue("100")
 	settled := s.Settle(s.Authorize(card, "10", "7311").Transaction(), "").Transaction()
@@ -36,19 +33,8 @@ func TestLostTables(t *testing.T) {
 		return counts
 	}
 	sound := rows()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1)
-	run := func(statement string) {
-		t.Helper()
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run("PRAGMA busy_timeout = 10000; PRAGMA legacy_alter_table = ON")
+	run := execute(t, s)
+	run("PRAGMA legacy_alter_table = ON")
 	type harm struct{ what, do, undo string }
 	harms := []harm{{"the facts of declines", "UPDATE transactions SET decline_facts = 'x'", "UPDATE transactions SET decline_facts = ''"}}
 	for _, table := range []string{
@@ -82,9 +68,7 @@ func TestLostTables(t *testing.T) {
 		s.Get("/bins") // to be recorded
 		b.send(http.MethodPost, page, form)
 		run(h.undo)
-		if told := b.get(page); told.StatusCode != http.StatusInternalServerError {
-			t.Errorf("%s: shows %d", h.what, told.StatusCode)
-		}
+		b.get(page).is(http.StatusInternalServerError)
 	}
 	s.Balanced()
 }

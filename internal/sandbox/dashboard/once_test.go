@@ -2,10 +2,8 @@ package dashboard_test
 
 import (
 	"context"
-	"database/sql"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,96 +13,92 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// A form that is sent again does nothing again, whatever sends it: a second click, a
-// reload, or the way back to its page.
-func TestAFormIsDoneOnce(t *testing.T) {
-	t.Parallel()
-	s, b := start(t)
-	path := "/cards/" + s.Issue("500")
-	buy := b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
-	b.send(http.MethodPost, path, buy).has(t, "Authorized: 40.00 USD")
-	b.send(http.MethodPost, path, buy).has(t, "It was not done again.").lacks(t, "Authorized: 40.00 USD")
-	if got := len(s.Get("/transactions").Data()); got != 1 {
-		t.Errorf("%d transactions", got)
-	}
-	buy.Set("amount", "41") // other forms of the same page are theirs
-	b.send(http.MethodPost, path, buy).has(t, "Authorized: 41.00 USD")
-	b.post(path, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has(t, "Authorized: 40.00 USD")
-	b.send(http.MethodPost, "/cards/"+s.Issue("500"), buy).has(t, "Authorized: 41.00 USD") // and so are those of other pages
-	buy.Set("amount", "40")
-	b.send(http.MethodPost, path, buy).has(t, "It was not done again.") // whatever was sent since
-	if got := len(s.Get("/transactions").Data()); got != 4 {
-		t.Errorf("%d transactions", got)
-	}
-
-	refused := b.form(path, "action", "buy", "amount", "1000", "merchant", "", "mcc", "7311")
-	for range 2 {
-		if got := b.send(http.MethodPost, path, refused); got.StatusCode != http.StatusBadRequest {
-			t.Errorf("answered %d", got.StatusCode)
-		}
-	}
+// purchase is a form that buys for 40.00 of the 500.00 on a card.
+func purchase(t testing.TB) (s *sandboxtest.Server, b *browser, path string, buy url.Values) {
+	t.Helper()
+	s, b = start(t)
+	path = "/cards/" + s.Issue("500")
+	return s, b, path, b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
 }
 
-// A page that a form has shown, and that is loaded again, makes no second account.
-func TestAReloadCreatesNoSecondAccount(t *testing.T) {
+// bought fails the test unless there are so many purchases.
+func bought(s *sandboxtest.Server, want int) {
+	s.T.Helper()
+	equal(s.T, "transactions", len(s.Get("/transactions").Data()), want)
+}
+
+// A form that is sent again does nothing again, whatever sends it: a second click, a
+// reload, or the way back to its page. What is remembered of forms is bounded.
+func TestAFormIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	s, b := start(t)
+	s, b, path, buy := purchase(t)
+	const done, again = "Authorized: 40.00 USD", "It was not done again."
+	b.send(http.MethodPost, path, buy).has(done)
+	b.send(http.MethodPost, path, buy).has(again).lacks(done)
+	bought(s, 1)
+	buy.Set("amount", "41") // other forms of the same page are theirs
+	b.send(http.MethodPost, path, buy).has("Authorized: 41.00 USD")
+	b.post(path, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has(done)
+	b.send(http.MethodPost, "/cards/"+s.Issue("500"), buy).has("Authorized: 41.00 USD") // and so are those of other pages
+	buy.Set("amount", "40")
+	b.send(http.MethodPost, path, buy).has(again) // whatever was sent since
+	bought(s, 4)
+	others := b.form("/requests", "action", "forget")
+	for i := range 32 {
+		others.Set("other", strconv.Itoa(i))
+		b.send(http.MethodPost, "/requests", others).has("The requests are forgotten.")
+	}
+	b.send(http.MethodPost, path, buy).has(done)
+
+	refused := b.form(path, "action", "buy", "amount", "1000", "merchant", "", "mcc", "7311")
+	b.send(http.MethodPost, path, refused).is(400)
+	b.send(http.MethodPost, path, refused).is(400)
+
 	create := b.form("/world", "action", "create-account", "state", "ready", "initial_balance", "7")
-	key := regexp.MustCompile(`sk_live_\w+`)
-	first := key.FindString(b.send(http.MethodPost, "/world", create).text)
-	if again := key.FindString(b.send(http.MethodPost, "/world", create).text); again == "" || again != first {
-		t.Errorf("the reload shows %q", again)
-	}
-	if got := s.Get("/_sandbox/accounts").OK(200).Text("total"); got != "2" {
-		t.Errorf("%s accounts", got)
-	}
+	key := b.send(http.MethodPost, "/world", create).find(`sk_live_\w+`)
+	equal(t, "the key that a reload shows", b.send(http.MethodPost, "/world", create).find(`sk_live_\w+`), key)
+	equal(t, "accounts", s.Get("/_sandbox/accounts").OK(200).Text("total"), "2")
+}
+
+// What was done is said on the page that follows, once, and not to one that only looks
+// for news; to who only sees the response to a second press, too, on the very part of
+// the page.
+func TestNoticeIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	_, b, path, buy := purchase(t)
+	path += "?page=1"
+	const done = "Authorized: 40.00 USD"
+	follow := b.client.CheckRedirect
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	led := b.send(http.MethodPost, path, buy).is(303)
+	equal(t, "the page that follows", led.Header.Get("Location"), path)
+	b.client.CheckRedirect = follow
+	b.header = http.Header{"X-Dashboard-Live": {"1"}}
+	b.get(path).lacks(done)
+	b.header = http.Header{}
+	second := b.send(http.MethodPost, path, buy).has(done).lacks("not done again")
+	equal(t, "the page of the second press", second.Request.URL.RequestURI(), path)
+	b.get(path).lacks(done)
 }
 
 func TestASecondClickJoinsTheFirst(t *testing.T) {
 	t.Parallel()
-	s, b := start(t)
-	path := "/cards/" + s.Issue("500")
-	buy := b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
+	s, b, path, buy := purchase(t)
 	var clicks sync.WaitGroup
 	for range 8 {
-		clicks.Go(func() {
-			if got := b.send(http.MethodPost, path, buy); got.StatusCode != http.StatusOK {
-				t.Errorf("answered %d: %s", got.StatusCode, got.text)
-			}
-		})
+		clicks.Go(func() { b.send(http.MethodPost, path, buy).is(200) })
 	}
 	clicks.Wait()
-	if got := len(s.Get("/transactions").Data()); got != 1 {
-		t.Errorf("%d transactions", got)
-	}
-}
-
-// What is remembered of forms is bounded.
-func TestFormsAreForgotten(t *testing.T) {
-	t.Parallel()
-	s, b := start(t)
-	path := "/cards/" + s.Issue("500")
-	buy := b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
-	b.send(http.MethodPost, path, buy)
-	others := b.form("/requests", "action", "forget")
-	for i := range 32 {
-		others.Set("other", strconv.Itoa(i))
-		b.send(http.MethodPost, "/requests", others).has(t, "The requests are forgotten.")
-	}
-	b.send(http.MethodPost, path, buy).has(t, "Authorized: 40.00 USD")
+	bought(s, 1)
 }
 
 // A press that is given up by a second one is done all the same, once, and the second
 // one waits for it.
 func TestAPressThatWasGivenUp(t *testing.T) {
 	t.Parallel()
-	s, b := start(t)
-	path := "/cards/" + s.Issue("500")
-	buy := b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
-	file := must(sql.Open("sqlite", s.Path))
-	defer func() { _ = file.Close() }()
-	file.SetMaxOpenConns(1)
-	must(file.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE")) // nothing is written meanwhile
+	s, b, path, buy := purchase(t)
+	run := execute(t, s)
+	run("BEGIN IMMEDIATE") // nothing is written meanwhile
 	ctx, giveUp := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer giveUp()
 	first := must(http.NewRequestWithContext(ctx, http.MethodPost, b.root+path, strings.NewReader(buy.Encode())))
@@ -120,68 +114,7 @@ func TestAPressThatWasGivenUp(t *testing.T) {
 		t.Fatalf("answered %d while nothing can be written", got.StatusCode)
 	case <-time.After(200 * time.Millisecond):
 	}
-	must(file.ExecContext(t.Context(), "ROLLBACK"))
-	if got := (<-second).has(t, "460.00"); got.StatusCode != http.StatusOK {
-		t.Errorf("answered %d", got.StatusCode)
-	}
-	if got := len(s.Get("/transactions").Data()); got != 1 {
-		t.Errorf("%d transactions", got)
-	}
-}
-
-// What the first press has done is said to who only sees the response to the second,
-// on the very part of the page.
-func TestTheFirstNoticeStays(t *testing.T) {
-	t.Parallel()
-	s, b := start(t)
-	path := "/cards/" + s.Issue("500") + "?page=1"
-	buy := b.form(path, "action", "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311")
-	follow := b.client.CheckRedirect
-	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	b.send(http.MethodPost, path, buy)
-	b.client.CheckRedirect = follow
-	if got := b.send(http.MethodPost, path, buy).has(t, "Authorized: 40.00 USD").lacks(t, "not done again"); got.Request.URL.RequestURI() != path {
-		t.Errorf("it led to %s", got.Request.URL)
-	}
-}
-
-// An account that is made after a reset is another one than those before it.
-func TestASessionIsOfOneAccountOnly(t *testing.T) {
-	t.Parallel()
-	s := sandboxtest.Start(t, sandboxtest.WithDashboard, sandboxtest.Stopped(day(1)))
-	account := func() string {
-		return s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":7}`).OK(201).Text("api_key")
-	}
-	b, posting := newBrowser(t, s).logIn(account()), newBrowser(t, s).logIn(account())
-	advance := posting.form("/world", "action", "advance", "advance", "720h")
-	before := s.Post("/_sandbox/reset", nil).OK(200).Text("now")
-	account()
-	b.get("/").has(t, "<h1>Log in</h1>").lacks(t, "7.00")
-	posting.send(http.MethodPost, "/world", advance).has(t, "<h1>Log in</h1>")
-	if now := s.Get("/_sandbox/clock").Text("now"); now != before {
-		t.Errorf("it was %s, and is %s", before, now)
-	}
-}
-
-// Somebody who logs in again and again logs only the own account out.
-func TestAccountsHaveTheirOwnSessions(t *testing.T) {
-	t.Parallel()
-	s, first := start(t)
-	key := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key")
-	other := newBrowser(t, s).logIn(key)
-	for range 100 {
-		newBrowser(t, s).logIn(key)
-	}
-	other.get("/").has(t, "<h1>Log in</h1>")
-	first.get("/").has(t, "<h1>Overview</h1>")
-}
-
-// form is a form of a page, which can be sent more than once.
-func (b *browser) form(path string, fields ...string) url.Values {
-	b.t.Helper()
-	form := url.Values{"token": {tokenField.FindStringSubmatch(b.get(path).text)[1]}}
-	for i := 0; i < len(fields); i += 2 {
-		form.Set(fields[i], fields[i+1])
-	}
-	return form
+	run("ROLLBACK")
+	(<-second).is(200).has("460.00")
+	bought(s, 1)
 }

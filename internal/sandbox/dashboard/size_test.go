@@ -15,31 +15,15 @@ import (
 func TestSize(t *testing.T) {
 	t.Parallel()
 	const most = 409_600 // 400 KiB
-	sources, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	replaced := map[string]string{}
-	for _, source := range sources {
-		if path, err := filepath.Abs(source); err != nil {
-			t.Fatal(err)
-		} else if !strings.HasSuffix(source, "_test.go") {
-			replaced[path] = "" // as if it were not there
+	folder, replaced := must(os.Getwd()), map[string]string{}
+	for _, source := range must(filepath.Glob("*.go")) {
+		if !strings.HasSuffix(source, "_test.go") {
+			replaced[filepath.Join(folder, source)] = "" // as if it were not there
 		}
 	}
-	folder, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
 	replaced[filepath.Join(folder, "dashboard.go")] = filepath.Join(folder, "testdata", "without.go")
-	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err != nil {
-		t.Fatal(err)
-	}
 	without := filepath.Join(t.TempDir(), "without.json")
-	if err := os.WriteFile(without, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(0, os.WriteFile(without, must(json.Marshal(map[string]any{"Replace": replaced})), 0o600))
 	added := size(t) - size(t, "-overlay="+without)
 	t.Logf("the page adds %d bytes", added)
 	if added <= 0 || added > most {
@@ -57,9 +41,5 @@ func size(t *testing.T, flags ...string) int64 {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	built, err := os.Stat(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return built.Size()
+	return must(os.Stat(program)).Size()
 }

@@ -1,0 +1,350 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// A card is found, used and looked at, by the buttons of its page.
+func TestBrowserCard(t *testing.T) {
+	t.Parallel()
+	s, b := startTab(t)
+	card := s.Issue("200", `"label":"summer"`)
+	b.press(`nav a[href="/cards"]`).await("document.querySelector('h1').textContent === 'Cards'")
+	b.key("/").await("document.activeElement.id === 'q'")
+	b.key("a/b").await("document.activeElement.value.endsWith('/b')") // there, a slash is text
+	b.fill("#q", "summ")
+	b.press(".filter button").await("location.search.includes('q=summ')")
+	b.press("tbody a").await("location.pathname.startsWith('/cards/card_')")
+	b.fill("#buy-amount", "25")
+	b.press(`#buy button[value="buy"]`).shows("Authorized: 25.00 USD") // which takes its place on the page
+
+	// What comes after the first click is there before the second one, with the same
+	// button at the same place.
+	place := b.middle(`button[value="buy"]`)
+	b.do("window.before = true")
+	for click := range int64(2) {
+		b.mouse(input.DispatchMouseEventTypeMousePressed, place, click+1)
+		b.mouse(input.DispatchMouseEventTypeMouseReleased, place, click+1)
+		b.await("!window.before")
+	}
+	b.press(`button[value="freeze"]`).shows("The card is frozen.") // nothing else is on its way
+	b.press(`button[value="unfreeze"]`).shows("The card is active again.")
+	equal(t, "transactions of a click and a double click", len(s.Get("/transactions").Data()), 2)
+	b.press(".follow-up summary")
+	b.press(`.follow-up button[value="settle"]`).shows("The authorization is settled.")
+	b.press(".follow-up summary")
+	b.fill(`.follow-up input[name="amount"]`, "5")
+	b.press(`.follow-up button[value="refund"]`).shows("The refund is on the card.")
+	equal(t, "the card's balance", s.Get("/cards/"+card).Text("balance"), "140.00")
+
+	// What was refused stays in its form while the page is brought up to date.
+	b.fill("#buy-amount", "4,50")
+	b.fill("#buy-merchant", "Corner Shop")
+	b.press(`button[value="buy"]`).shows("Amount must be a number.")
+	b.excuse("400")
+	s.Freeze(card)
+	b.await(`document.querySelector('h1 .badge').textContent === 'frozen'`) // by itself
+	b.shows("Amount must be a number.")
+	b.holds("the form has what was typed", `['amount', 'merchant'].map((f) => document.querySelector('#buy-' + f).value).join('|') === '4,50|Corner Shop'`)
+
+	// Back from what a form has shown is a page that was opened, not a form to be sent
+	// again. The number stays while it is looked at, and goes with the card.
+	b.press(`button[value="details"]`).await(`document.querySelector('#details code')?.textContent.replaceAll(' ', '').length === 16`)
+	b.open("/3ds")
+	b.do("history.back()")
+	b.await(fmt.Sprintf("location.pathname === '/cards/%s' && document.querySelector('h1')", card))
+	b.open("/cards/" + card)
+	b.press(`button[value="details"]`).await(`document.querySelector('#details code')`)
+	b.press("#details a").await("!document.querySelector('#details code')")
+	b.press(`button[value="details"]`).await(`document.querySelector('#details code')`)
+	s.Post("/cards/"+card+"/unfreeze", nil).OK(200)
+	b.await(`document.querySelector('h1 .badge').textContent === 'active'`)
+	b.holds("the number is still there, and not offered twice", `document.querySelector('#details code') && !document.querySelector('button[value="details"]')`)
+	b.holds("a single press terminates no card", `!document.querySelector('button[value="terminate"]').checkVisibility()`)
+	s.Terminate(card)
+	b.await(`document.querySelector('h1 .badge').textContent === 'terminated'`)
+	b.holds("the number went with the card", `!document.querySelector('#details code')`)
+	s.Balanced()
+}
+
+// What another process does to the file shows by itself, soon, without a reload, and
+// takes away neither what is being typed nor the focus. Then the sandbox ends.
+func TestBrowserShowsOtherProcesses(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "shared.db")
+	s, b := startTab(t, func(o *sandboxtest.Options) { o.Path = path })
+	other := sandboxtest.StartProcess(t, nil, "--data", path)
+	b.do("window.marked = true")
+	card := other.Issue("100", `"label":"<img src=x> one"`)
+	b.shows("9,899.00")
+	b.shows("<img src=x> one")
+	b.holds("the page is still the same, and runs nothing", "window.marked && !document.querySelector('main img')")
+	b.open("/cards")
+	b.do("window.marked = true")
+	other.Terminate(other.Issue("50"))
+	b.await("document.querySelectorAll('.badge.terminated').length === 1 && window.marked")
+
+	authorization := other.Authorize(card, "40", "7311").Transaction()
+	b.open("/cards/" + card)
+	b.press("#" + authorization + " summary")
+	b.fill("#settle-"+authorization, "12.34")
+	b.do(`window.marked = document.activeElement; document.querySelector('#buy-merchant').value = 'Half a na'`)
+	other.Freeze(card)
+	b.await(`document.querySelector('h1 .badge').textContent === 'frozen'`)
+	other.Post("/cards/"+card+"/unfreeze", nil).OK(200)
+	other.Authorize(card, "1", "7311").OK(201)
+	b.await(`document.querySelector('h1 .badge').textContent === 'active' && document.querySelector('#held').textContent === '3 new'`)
+	b.do(`document.querySelector('#held').click()`) // which takes no focus without a pointer
+	b.await(`document.querySelectorAll('.follow-up summary').length === 2`)
+	b.holds("the update left what was typed, and the focus", fmt.Sprintf(`window.marked.isConnected && document.activeElement === window.marked
+		&& window.marked.value === '12.34' && window.marked.id === 'settle-%s' && document.querySelector('#buy-merchant').value === 'Half a na'
+		&& document.querySelector('#%[1]s details').open`, authorization))
+	b.press("#" + authorization + ` button[value="settle"]`).shows("The authorization is settled.")
+	other.Balanced()
+
+	b.leave() // the console tells of each attempt
+	s.Close()
+	b.await("document.querySelector('#connection').textContent === 'The sandbox does not answer'")
+}
+
+// Rows come and go without moving what is under the pointer, or taking the focus from
+// a button, whose press is not lost. Labels from right to left leave digits as they are.
+func TestBrowserRows(t *testing.T) {
+	t.Parallel()
+	s, b := startTab(t)
+	card := s.Issue("100", `"label":"بطاقة الإعلانات"`)
+	deposit := func() { s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201) }
+	b.open("/deposits")
+	b.fill("#amount", "250")
+	b.press(`button[value="announce"]`).shows("The coins are on their way.")
+	place, first := b.middle("tbody button"), evaluate[string](b, "document.querySelector('tbody tr').id")
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, place, 0)
+	deposit()
+	deposit()
+	b.await("document.querySelector('#held').checkVisibility() && document.querySelector('#held').textContent === '2 new'")
+	b.holds("the row is still under the pointer", fmt.Sprintf("document.elementFromPoint(%v, %v).closest('tr').id === %q", place[0], place[1], first))
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, []float64{5, 5}, 0)
+	b.await("document.querySelectorAll('td.follow-up').length === 3 && document.querySelector('#held').hidden")
+
+	for _, c := range []struct {
+		path, says string
+		add        func()
+	}{
+		{"/3ds", "The challenge is approved.", func() {
+			s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "متجر", "amount": 5}).OK(201)
+		}},
+		{"/deposits", "The deposit is confirmed", deposit},
+		{"/world", "The fault is removed.", func() { s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`) }},
+	} {
+		c.add()
+		b.open(c.path)
+		b.await("document.querySelector('td.follow-up')")
+		b.do("window.rows = document.querySelectorAll('td.follow-up').length; window.marked = document.querySelector('td.follow-up button'); window.marked.focus()")
+		c.add()
+		b.await("document.querySelector('#held').textContent === '1 new'") // by itself
+		b.do("window.marked.closest('tr').querySelector('td').click(); document.querySelector('#held').click()")
+		b.await("document.querySelectorAll('td.follow-up').length === window.rows + 1")
+		b.holds("the update left the focus on "+c.path, "window.marked.isConnected && document.activeElement === window.marked")
+		b.key(kb.Enter).shows(c.says)
+	}
+	for _, path := range []string{"/cards", "/cards/" + card, "/3ds"} {
+		b.open(path)
+		b.run(chromedp.EmulateViewport(760, 900))
+		b.holds(path+" mixes no directions, and breaks no code", `[...document.querySelectorAll('.last4')].every((e) => {
+			const [dots, digits] = [[0, 2], [2, 6]].map(([from, to]) => {
+				const range = document.createRange();
+				range.setStart(e.firstChild, from);
+				range.setEnd(e.firstChild, to);
+				return range.getBoundingClientRect();
+			});
+			return dots.left < digits.left && getComputedStyle(e).unicodeBidi === 'isolate';
+		}) && [...document.querySelectorAll('.code, td[data-label="Time left"]')].every((e) => e.getClientRects().length === 1 && e.clientHeight < 50)`)
+	}
+}
+
+// A delivery that failed is sent again, and its endpoint is removed.
+func TestBrowserWebhooks(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	s, b := startTab(t, inbox.Trusted)
+	s.Post("/webhooks", `{"url":"`+inbox.URL+`/in","events":["card.created"]}`).OK(201)
+	b.open("/webhooks")
+	s.Issue("50")
+	b.shows("418") // by itself
+	inbox.Respond(nil)
+	b.press(`button[value="redeliver"]`).shows("The event is sent again.")
+	inbox.Wait(2)
+	b.await("document.querySelector('.badge.delivered') !== null") // by itself
+	b.holds("a single press removes no endpoint", `!document.querySelector('button[value="remove"]').checkVisibility()`)
+	b.press(".confirm summary")
+	b.press(`button[value="remove"]`).shows("The endpoint is removed.")
+	b.shows("There is no endpoint.")
+}
+
+// What is typed into a form of settings stays while others change the world; a new
+// account's key is shown once; and everything goes back to the start.
+func TestBrowserWorld(t *testing.T) {
+	t.Parallel()
+	s, b := startTab(t)
+	s.Issue("100")
+	b.open("/world")
+	b.fill("#advance", "720h")
+	b.run(chromedp.SetValue(chromedp.CSS("#idempotency"), "ignored"))
+	b.fill("#path", "/bins")
+	s.Put("/_sandbox/limits", `{"requests_per_minute":60}`).OK(200)
+	s.Fault(`{"method":"GET","path":"/cards","then":"drop"}`)
+	b.shows("usually 1000")
+	b.shows("no answer, nothing is done")
+	b.holds("the fields have what was typed", "['advance', 'idempotency', 'path'].map((id) => document.getElementById(id).value).join() === '720h,ignored,/bins'")
+	before := s.Get("/_sandbox/clock").Text("now")
+	b.press(`button[value="advance"]`).shows("Time has passed.")
+	if after := s.Get("/_sandbox/clock").Text("now"); after[:10] <= before[:10] {
+		t.Errorf("it was %s, and is %s", before, after)
+	}
+	b.press(`button[value="create-account"]`).await(`document.querySelector('#created code')`)
+	key := evaluate[string](b, `document.querySelectorAll('#created code')[1].textContent`)
+	s.As(key).Get("/wallet/balance").OK(200)
+	s.Put("/_sandbox/limits", `{}`).OK(200)
+	b.await(`!document.querySelector('#limits .changed') && document.querySelector('#created code')`) // an update keeps the key
+	b.press("#created a").await("!document.querySelector('#created code')")
+	b.holds("the key is not shown again", fmt.Sprintf("!document.documentElement.outerHTML.includes(%q)", key))
+	b.press("#reset summary")
+	b.press(`button[value="reset"]`).shows("Everything is as it was at the start.")
+	equal(t, "cards that are left", len(s.Get("/cards").OK(200).Data()), 0)
+}
+
+// The link logs in, time logs out, and a wrong key is said to be. A page of another
+// site, on the same machine, and a name that an attacker has resolve to it, get nowhere
+// with a browser that is logged in.
+func TestBrowserSessions(t *testing.T) {
+	t.Parallel()
+	clock := &wall{at: time.Now()}
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard, func(o *sandboxtest.Options) { o.Clock = clock.now })
+	card := s.Issue("100")
+	b := openTab(t, s)
+	b.run(chromedp.Navigate(s.Link))
+	b.await("location.pathname === '/' && document.querySelector('h1').textContent === 'Overview'")
+	b.open("/cards")
+	clock.advance(13 * time.Hour)
+	b.await("location.pathname === '/login'") // by itself
+	b.fill("#key", "sk_live_sandbox_wrong")
+	b.press("main button").shows("No account has this API key")
+	b.excuse("403")
+	b.fill("#key", s.Key)
+	b.press("main button").await("location.pathname === '/cards'")
+
+	attacker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `<!doctype html><link rel="icon" href="data:,"><form method="post" action="%s/cards/%s"><button name="action" value="freeze">Win</button></form>
+			<iframe src="%[1]s/"></iframe>`, s.Root(), card)
+	}))
+	defer attacker.Close()
+	b.leave()
+	b.run(chromedp.Navigate(attacker.URL))
+	b.do("document.querySelector('button').click()")
+	b.await("document.body.innerText.includes('sent from another site')")
+	b.open("/cards/" + card)
+	b.do(`document.querySelector('#freeze input[name="token"]').value = '0'.repeat(64)`)
+	b.press(`button[value="freeze"]`).shows("nothing was done")
+	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "active")
+	b.run(chromedp.Navigate("http://rebound.test:" + s.Root()[strings.LastIndex(s.Root(), ":")+1:] + "/"))
+	b.await("document.body.innerText.includes('not served under this name')")
+}
+
+func TestBrowserKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	card := s.Issue("100")
+	b := openTab(t, s)
+	b.open("/login")
+	b.await("document.activeElement.id === 'key'")
+	b.fill("#key", s.Key)
+	b.key(kb.Enter).await("location.pathname === '/'")
+	b.tabTo("document.activeElement.matches('.skip') && document.activeElement.getBoundingClientRect().top >= 0")
+	b.key(kb.Enter).await("document.activeElement.id === 'main'")
+	b.open("/cards")
+	b.tabTo("document.activeElement.matches('tbody a')")
+	b.key(kb.Enter).await("location.pathname.startsWith('/cards/card_')")
+	b.tabTo("document.activeElement.matches('#terminate summary')")
+	b.holds("the focus can be seen", "getComputedStyle(document.activeElement).outlineStyle !== 'none'")
+	b.key(kb.Enter).tabTo(`document.activeElement.matches('button[value="terminate"]')`)
+	b.key(kb.Enter).shows("100.00 USD returned to the wallet")
+	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "terminated")
+}
+
+// tabTo presses the tabulator until the focus is where it should be.
+func (b *tab) tabTo(there string) {
+	b.t.Helper()
+	for range 60 {
+		if evaluate[bool](b.key(kb.Tab), there) {
+			return
+		}
+	}
+	b.t.Fatalf("the focus never came to %s", there)
+}
+
+// What one looks for is at most three clicks from the overview, in the world of the
+// pictures; and what is there to be copied is copied as it is needed.
+func TestBrowserThreeClicks(t *testing.T) {
+	t.Parallel()
+	world := must(os.ReadFile("../../../examples/world.yaml"))
+	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	s := sandboxtest.Start(t, inbox.Trusted, sandboxtest.WithDashboard, sandboxtest.StartingAt(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+	s.Post("/_sandbox/seed", string(world)).OK(http.StatusCreated)
+	card := s.Get("/cards?status=frozen").Data()[0]["id"].(string)
+	s.Post("/webhooks", `{"url":"`+inbox.URL+`/in","events":["card.funded"]}`).OK(http.StatusCreated)
+	s.Post("/cards/"+card+"/fund", `{"amount":5}`, "User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/decade00").OK(http.StatusOK)
+	inbox.Wait(1)
+	b := openTab(t, s).logIn()
+	// find clicks from the overview until the page shows it.
+	find := func(shown string, clicks ...string) {
+		t.Helper()
+		b.open("/")
+		for _, selector := range clicks {
+			b.await(fmt.Sprintf("document.querySelector(%q) !== null", selector))
+			b.press(selector)
+		}
+		if len(clicks) > 3 {
+			t.Errorf("%s takes %d clicks", shown, len(clicks))
+		}
+		b.shows(shown)
+	}
+	page := func(path string) string { return `nav.pages a[href="` + path + `"]` }
+
+	find("120.00 asked; 68.45", `tr:has(.badge.declined) a[href^="/transactions/"]`)
+	b.await("location.pathname.startsWith('/transactions/')")
+	find("1 funded, 1 request", page("/requests"))
+	find("418", page("/webhooks"), `a[href^="/webhooks/dlv_"]`)
+	find("766.10 USD", `.spans a[href*="days=90"]`, "#time summary")
+	equal(t, "days of spending", evaluate[int](b, "document.querySelectorAll('#time tbody tr').length"), 24)
+
+	find("", page("/transactions"))
+	b.await("document.querySelector('#from') !== null")
+	b.do("document.querySelector('#from').value = '2026-11-01'")
+	b.press(".filter button").await("location.search.includes('from=2026-11-01')")
+	b.do("fetch(document.querySelector('a[download]').href).then(r => r.text()).then(t => { window.csv = t })")
+	b.await("window.csv !== undefined")
+	b.holds("the file is of November", "csv.includes('2026-11-18') && !csv.includes('2026-10-') && csv.split('\\n').length > 20")
+
+	find("import {", `tr[id] a[href="/cards/`+card+`"]`)
+	b.press(`button[value="details"]`).await("document.querySelector('#details code') !== null")
+	b.do("navigator.clipboard.writeText = async (text) => { window.copied = text }") // tabs have one clipboard
+	details := s.Get("/cards/" + card + "/details").OK(http.StatusOK)
+	for what, text := range map[string]string{
+		"the id": card, "the number": details.Text("pan"), "the code": details.Text("cvv"), "the resource": `= "display-ads"`, "the import block": `id = "` + card + `"`,
+	} {
+		b.press(`button[aria-label="Copy ` + what + `"]`).await(fmt.Sprintf("window.copied?.includes(%q)", text)) // without the spaces that the number shows
+	}
+}

@@ -1,0 +1,229 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// The life of a card, by forms alone.
+func TestStoryOfACard(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	b.get("/cards").has("There is no card yet")
+	card := s.Issue("100", `"label":"summer"`)
+	page := "/cards/" + card
+	b.get("/cards?q=umm").has("summer", "100.00")
+	b.get("/cards?q=winter").has("No cards match")
+	b.post(page, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has("Authorized: 40.00 USD", "60.00", `href="/cards" aria-current="page"`)
+	authorization := s.Get("/transactions").Data()[0]["id"].(string)
+	b.post(page, "settle", "transaction_id", authorization, "amount", "38.50").has("is settled", "61.50")
+	settlement := s.Get("/transactions").Data()[0]["id"].(string)
+	b.post(page, "refund", "transaction_id", settlement, "amount", "10").has("71.50")
+	b.post(page, "buy", "amount", "1000", "merchant", "Example Ads", "mcc", "7311").has(`<p class="notice problem" role="status">Declined: insufficient funds.`)
+	b.post(page, "challenge", "amount", "5", "merchant", "Example Ads").has("3D Secure pending")
+	b.post(page, "freeze").has(`class="badge frozen"`, "unfreeze")
+	b.post(page, "unfreeze").has(`class="badge unfrozen"`)
+
+	// A settlement and a refund without an amount are of all that is left.
+	authorization = s.Authorize(card, "40", "7311").Transaction()
+	b.post(page, "settle", "transaction_id", authorization, "amount", " ").has("is settled", "31.50")
+	settlement = s.Get("/transactions").Data()[0]["id"].(string)
+	b.post(page, "refund", "transaction_id", settlement, "amount", "1")
+	b.post(page, "refund", "transaction_id", settlement).has("is on the card", "40.00 settled, 40.00 refunded", `<span class="authorization">0.00</span>`)
+
+	// The end of a card gives its balance back; what merchants were promised stays theirs.
+	s.Authorize(card, "20", "7311").OK(201)
+	b.post(page, "terminate").has("51.50 USD returned", `class="badge terminated"`).lacks(`value="buy"`)
+	equal(t, "the card", s.Get(page).Text("status"), "terminated")
+	const held = `<dt>Held by authorizations</dt><dd>20.00 `
+	b.get(page).has(held, "Settle…")
+	b.get("/").has("9,950.50", "38.50", "summer", held)
+	s.Balanced()
+}
+
+// A page acts on what its path names, whatever a form says.
+func TestFormsNameNoOtherCard(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card, other := s.Issue("100"), s.Issue("100")
+	for _, action := range []string{"freeze", "unfreeze", "buy", "challenge", "terminate"} {
+		b.post("/cards/"+card, action, "card_id", other, "amount", "5", "merchant", "Example Ads", "mcc", "7311")
+	}
+	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "terminated")
+	b.get("/cards/"+other).has(`class="badge active"`, "Issued").lacks("Example Ads <small>", `class="badge frozen"`)
+}
+
+// A refused form says why, and keeps what was typed.
+func TestRefusedForm(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("100")
+	page := "/cards/" + card
+	b.post(page, "buy", "amount", "4,50", "merchant", "Corner Shop", "mcc", "73").is(400).
+		has("Amount must be a number.", `value="Corner Shop"`).counts(`value="4,50"`, 1)
+	b.post(page, "buy", "amount", "-1", "merchant", "Corner Shop", "mcc", "7311").has("Amount must be above 0.")
+	equal(t, "transactions", len(s.Get("/transactions").Data()), 0)
+	first, _ := s.Authorize(card, "10", "7311").Transaction(), s.Authorize(card, "20", "7311").OK(201)
+	b.post(page, "settle", "transaction_id", first, "amount", "1,5").has("Amount must be a number.", `value="1,5"`, `value="20.00"`).
+		matches(`id="`+first+`".*?<details class="confirm" open>`).counts(`"confirm" open`, 1)
+}
+
+// The number and the code are in no page but the response to the press for them,
+// which counts against the limit of details, and is in no request log. Other reads of
+// pages count for nothing.
+func TestDetailsOnlyWhenPressed(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	s.Put("/_sandbox/limits", `{"details_per_minute":4}`).OK(200)
+	card := s.Issue("100")
+	used := func(limit, want string) {
+		t.Helper()
+		equal(t, limit, s.Get("/_sandbox/limits/used").OK(200).Text(limit), want)
+	}
+	details := s.Get("/cards/" + card + "/details").OK(200)
+	pan, page := details.Text("pan"), "/cards/"+card
+	grouped := fmt.Sprint(pan[:4], " ", pan[4:8], " ", pan[8:12], " ", pan[12:])
+	const goes = `<meta http-equiv="refresh" content="60">` // the number, with a page that is left alone
+	b.get(page).lacks(pan, grouped, goes)
+	shown := b.post(page, "details").has(grouped, details.Text("cvv"), goes)
+	equal(t, "Cache-Control", shown.Header.Get("Cache-Control"), "no-store")
+	b.get(page).lacks(grouped)
+	again := b.form(page, "action", "details")
+	for range 2 { // no session keeps it: it is read anew when its page is loaded again
+		b.send(http.MethodPost, page, again).has("<dt>Number</dt>")
+	}
+	b.post(page, "details").is(429).lacks(grouped)
+	for range 5 {
+		b.get("/").has("<h1>Overview</h1>")
+	}
+	used("details_per_minute", "4")
+	used("requests_per_minute", "5")
+	equal(t, "logged requests", len(s.Get("/_sandbox/requests").OK(200).Data()), 2)
+}
+
+// A bar is a part of its whole, seen as soon as there is any of it, and never more.
+func TestBars(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	card := s.Issue("100")
+	for range 3 {
+		s.Get("/cards/" + card + "/details").OK(200)
+	}
+	for limit, bar := range map[string][3]string{
+		"1000": {"3 of 1,000", "bar", "1"}, "4": {"3 of 4", "bar", "75"}, "3": {"3 of 3", "bar full", "100"}, "2": {"3 of 2", "bar full", "100"}, "0": {"no limit", "bar", "0"},
+	} {
+		s.Put("/_sandbox/limits", `{"details_per_minute":`+limit+`}`).OK(200)
+		b.get("/").matches(fmt.Sprintf(`Details read, last minute</th><td class="number">%s</td><td class="share"><svg class="%s" [^>]*><rect [^>]*><rect class="part" width="%s"`, bar[0], bar[1], bar[2]))
+	}
+	b.get("/cards/" + card).has(`<rect class="part" width="0"`)
+}
+
+// Whatever happens on an account is said in words, on its overview and by the card.
+func TestActivityInWords(t *testing.T) {
+	t.Parallel()
+	s, b := start(t)
+	deposit := s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201).Text("id")
+	s.Post("/_sandbox/deposits/"+deposit+"/confirm", nil).OK(200)
+	b.get("/").has(">deposit pending</span>", "BTC on their way", ">deposit confirmed</span>", "Into the wallet", ">opened</span>", "The account&#39;s opening balance")
+	card := s.Issue("100", `"auto_freeze_at":50`)
+	s.Post("/cards/"+card+"/fund", `{"amount":20}`).OK(200)
+	s.Post("/cards/"+card+"/withdraw", `{"amount":10}`).OK(200)
+	s.Authorize(card, "1000", "7311").OK(201)
+	s.Authorize(card, "70", "7311").OK(201)
+	s.Post("/cards/"+card+"/unfreeze", nil).OK(200)
+	s.Freeze(card)
+	s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "Corner Shop", "amount": 5}).OK(201)
+	s.Terminate(card)
+	for _, path := range []string{"/", "/cards/" + card} {
+		b.get(path).has("Loaded from the wallet", "Funded from the wallet", "Withdrawn to the wallet", "Returned to the wallet", "insufficient funds",
+			">auto frozen</span>", "The balance fell below the threshold", "Transactions are enabled again", "Transactions are suspended", "Closed permanently",
+			`Corner Shop</bdi> <span class="reason">3D Secure pending</span>`)
+	}
+}
+
+// A decline says what decided it, as it stood then.
+func TestDeclinesAreExplained(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, sandboxtest.StartingAt(day(1)))
+	card := s.Issue("500", `"label":"ads"`, `"spending_limit":300`, `"allowed_categories":["advertising"]`)
+	s.Settle(s.Authorize(card, "296.10", "7311").Transaction(), "").OK(201)
+	limit := s.Authorize(card, "4.78", "7311").Transaction()
+	category := s.Authorize(card, "4.78", "7011").Transaction()
+	funds := s.Authorize(card, "9000", "7311", `"fee":0.5`).Transaction()
+	s.Post("/cards/"+card+"/fund", `{"amount":5}`).OK(200)
+	s.Advance("744h")
+	for id, why := range map[string]string{
+		limit: "4.78 asked; 296.10 of 300.00 spent in March", category: "MCC 7011 is travel; allowed: advertising", funds: "9,000.50 asked; 203.90 on the card",
+	} {
+		for _, path := range []string{"/transactions", "/cards/" + card, "/"} {
+			b.get(path).has(why, `href="/transactions/`+id+`"`)
+		}
+		b.get("/transactions/" + id).has(why)
+	}
+	s.Freeze(card)
+	frozen := s.Authorize(card, "1", "7311").Transaction()
+	b.get("/transactions/" + frozen).has("card frozen").lacks("asked;")
+}
+
+// The page of a purchase has all that came of it, by the id of any of its transactions.
+func TestPurchase(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s, b := start(t, inbox.Trusted)
+	s.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["*"]}`).OK(201)
+	card := s.Issue("100", `"label":"summer"`)
+	other := s.Authorize(card, "1", "7311").Transaction()
+	authorization := s.Authorize(card, "40", "7311", `"fee":0.25`).Transaction()
+	settlement := s.Settle(authorization, "38.50").Transaction()
+	refund := s.Refund(settlement, "10").Transaction()
+	inbox.Wait(4)
+	for _, id := range []string{authorization, settlement, refund} {
+		b.get("/transactions/"+id).has(authorization, settlement, refund, "<title>Big Ads 40.00 · ", "7311 advertising", "38.50 settled, 10.00 refunded",
+			">-40.00<", ">-38.50<", ">&#43;10.00<", "<b>authorized</b>", "<b>settled</b>", "<b>refunded</b>", "<b>fee</b>",
+			">transaction.authorized</a>", ">transaction.settled</a>", ">transaction.refunded</a>", `value="28.50"`).
+			lacks(other, "card.created", "<b>card issued</b>").counts(`<tr id="txn_`, 3)
+	}
+	b.get("/transactions").counts(`<tr id="txn_`, 2)
+	b.post("/transactions/"+authorization, "refund", "transaction_id", settlement, "amount", "5").has("is on the card", "15.00 refunded")
+	b.post("/transactions/"+other, "settle", "transaction_id", other, "amount", "1").has("is settled")
+	for _, path := range []string{"/transactions/txn_none", "/transactions/" + card} {
+		b.get(path).is(404)
+	}
+	s.Balanced()
+}
+
+// The overview and the card have each day's settled money, declines and, of the card,
+// the balance, as a picture and as a table.
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, sandboxtest.StartingAt(day(1)))
+	card, other := s.Issue("500", `"label":"ads"`), s.Issue("500")
+	s.Settle(s.Authorize(card, "100", "7311").Transaction(), "").OK(201)
+	s.Advance("48h")
+	s.Settle(s.Authorize(card, "50", "7311").Transaction(), "").OK(201)
+	s.Settle(s.Authorize(other, "25", "7311").Transaction(), "").OK(201)
+	s.Authorize(card, "9000", "7311").OK(201)
+	b.get("/cards/"+card).has("150.00 USD, 1 declined", `id="day-2026-03-01"><td>2026-03-01</td><td class="number">100.00</td><td class="number">0</td><td class="number">400.00</td>`,
+		`id="day-2026-03-03"><td>2026-03-03</td><td class="number">50.00</td><td class="number">1</td><td class="number">350.00</td>`,
+		`height="96"><title>2026-03-01: 100.00 USD`, `height="48"><title>2026-03-03: 50.00 USD`, `class="balance" points="275,4 285,4 295,16"`)
+	b.get("/?days=7").has("175.00 USD, 1 declined", `id="day-2026-03-03"><td>2026-03-03</td><td class="number">75.00</td><td class="number">1</td></tr>`, `viewBox="0 0 70 100"`,
+		`href="?days=90"`, `href="?days=7" aria-current="true"`).lacks(`class="balance"`)
+	s.Advance("192h")
+	b.get("/?days=7").has("0.00 USD").lacks(`id="day-2026`)
+	b.get("/?days=90").has("175.00 USD, 1 declined")
+}
+
+// Times are told from now, by the service's clock, with the time itself behind them.
+func TestRelativeTimes(t *testing.T) {
+	t.Parallel()
+	s, b := start(t, sandboxtest.Stopped(day(1)))
+	card := s.Issue("100")
+	b.get("/cards/" + card).has(`<time datetime="2026-03-01T12:00:00Z" title="2026-03-01 12:00:00 UTC">now</time>`)
+	for _, step := range [][2]string{{"42s", "42 s ago"}, {"9m18s", "10 min ago"}, {"24h", "1 d ago"}, {"960h", "2026-03-01"}} {
+		s.Advance(step[0])
+		b.get("/cards/" + card).has(`title="2026-03-01 12:00:00 UTC">` + step[1] + `</time>`)
+	}
+}
