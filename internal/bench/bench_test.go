@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
@@ -62,7 +61,7 @@ func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
 func TestHighestPeakIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "peaks")
-	for _, size := range []measured.Megabytes{20_000, 50_000, 30_000} {
+	for _, size := range []megabytes{20_000, 50_000, 30_000} {
 		if err := addPeak(path, size); err != nil {
 			t.Fatal(err)
 		}

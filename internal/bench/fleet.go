@@ -97,11 +97,11 @@ func (s *service) issue(ctx context.Context, count, frozen int) ([]card, error) 
 	for i := range cards {
 		group.Go(func() error {
 			body := fmt.Sprintf(`{"bin_id": "bin_ads_visa_us", "amount": 60, "label": "campaign %d", "allowed_categories": ["advertising"], "metadata": {"team": "ads"}}`, 1+i)
-			if err := s.Call(ctx, http.MethodPost, "/cards", body, &cards[i]); err != nil {
+			if err := s.call(ctx, http.MethodPost, "/cards", body, &cards[i]); err != nil {
 				return err
 			}
 			if cards[i].frozen = i >= count-frozen; cards[i].frozen {
-				return s.Call(ctx, http.MethodPost, "/cards/"+cards[i].ID+"/freeze", "", nil)
+				return s.call(ctx, http.MethodPost, "/cards/"+cards[i].ID+"/freeze", "", nil)
 			}
 			return nil
 		})
@@ -118,7 +118,7 @@ func (s *service) pages(ctx context.Context) (pages int, err error) {
 		var list struct {
 			Total int `json:"total"`
 		}
-		if err := s.Call(ctx, http.MethodGet, "/cards?per_page=1&status="+status, "", &list); err != nil {
+		if err := s.call(ctx, http.MethodGet, "/cards?per_page=1&status="+status, "", &list); err != nil {
 			return 0, err
 		}
 		pages += (list.Total + perPage - 1) / perPage

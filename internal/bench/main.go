@@ -21,8 +21,6 @@ import (
 	"runtime"
 	"syscall"
 	"time"
-
-	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 func main() {
@@ -99,7 +97,7 @@ type bench struct {
 }
 
 // measureIdle returns the peak of memory of a provider that has no card to care for.
-func (b *bench) measureIdle(ctx context.Context) (measured.Megabytes, error) {
+func (b *bench) measureIdle(ctx context.Context) (megabytes, error) {
 	w, err := b.workspace("idle", fleetConfig)
 	if err != nil {
 		return 0, err

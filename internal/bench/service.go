@@ -4,28 +4,60 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 )
 
 // service is a sandbox process without limits.
-type service struct{ *measured.Sandbox }
+type service struct {
+	*process.Process
+
+	client http.Client
+}
 
 // startSandbox returns when the service can be called.
 func startSandbox(ctx context.Context, program string) (*service, error) {
-	sandbox, err := measured.Start(ctx, program, "--data=:memory:", "--initial-balance=10000000")
+	running, err := process.Start(ctx, program, nil, "--data=:memory:", "--initial-balance=10000000")
 	if err != nil {
 		return nil, err
 	}
-	if err := sandbox.LimitRequests(ctx, 0); err != nil {
-		sandbox.Kill()
+	s := &service{running, http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: issuers}}}
+	unlimited := `{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}`
+	if err := s.call(ctx, http.MethodPut, "/_sandbox/limits", unlimited, nil); err != nil {
+		s.Kill()
 		return nil, err
 	}
-	return &service{sandbox}, nil
+	return s, nil
+}
+
+// call calls the API or, below /_sandbox, the control calls. What is not a 2xx
+// is an error.
+func (s *service) call(ctx context.Context, method, path, body string, into any) error {
+	request, err := s.NewRequest(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	raw, err := io.ReadAll(response.Body)
+	switch {
+	case err != nil:
+		return err
+	case response.StatusCode >= http.StatusMultipleChoices:
+		return fmt.Errorf("%s %s was answered %d: %s", method, path, response.StatusCode, raw)
+	case into == nil:
+		return nil
+	}
+	return json.Unmarshal(raw, into)
 }
 
 // delay holds every response of the API back from now on.
@@ -35,7 +67,7 @@ func (s *service) delay(ctx context.Context, latency time.Duration) error {
 	}
 	for _, path := range []string{"/*", "/*/*", "/*/*/*"} { // no path of the API is longer
 		fault := fmt.Sprintf(`{"method": "*", "path": %q, "times": 0, "when": "before", "delay_ms": %d, "then": "pass"}`, path, latency.Milliseconds())
-		if err := s.Call(ctx, http.MethodPost, "/_sandbox/faults", fault, nil); err != nil {
+		if err := s.call(ctx, http.MethodPost, "/_sandbox/faults", fault, nil); err != nil {
 			return err
 		}
 	}
@@ -52,7 +84,7 @@ func (s *service) takeRequests(ctx context.Context) (callCounts, error) {
 				Path   string `json:"path"`
 			} `json:"data"`
 		}
-		if err := s.Call(ctx, http.MethodGet, fmt.Sprintf("/_sandbox/requests?page=%d", page), "", &log); err != nil {
+		if err := s.call(ctx, http.MethodGet, fmt.Sprintf("/_sandbox/requests?page=%d", page), "", &log); err != nil {
 			return nil, err
 		}
 		if len(log.Data) == 0 {
@@ -62,7 +94,7 @@ func (s *service) takeRequests(ctx context.Context) (callCounts, error) {
 			calls[call.Method+" "+endpoint(call.Path)]++
 		}
 	}
-	return calls, s.Call(ctx, http.MethodDelete, "/_sandbox/requests", "", nil)
+	return calls, s.call(ctx, http.MethodDelete, "/_sandbox/requests", "", nil)
 }
 
 // endpoint is a path without the id of a card.

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 const legend = `Each apply changes %d cards of a fleet, one in ten of which is frozen at first; %d processors.
@@ -37,8 +35,8 @@ type row struct {
 	leastCalls int
 	wall       time.Duration
 	leastWall  time.Duration
-	randomWall time.Duration      // of as many random_id; 0 when not measured
-	peak       measured.Megabytes // of the provider's processes
+	randomWall time.Duration // of as many random_id; 0 when not measured
+	peak       megabytes     // of the provider's processes
 }
 
 func (r row) print(to io.Writer) {

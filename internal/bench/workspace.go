@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
 )
 
 // workspace is a folder in which the CLI runs.
@@ -49,7 +47,7 @@ func (b *bench) workspace(name, config string) (*workspace, error) {
 // outcome is what a run of the CLI took.
 type outcome struct {
 	wall time.Duration
-	peak measured.Megabytes // of the provider's processes; 0 when there was none
+	peak megabytes // of the provider's processes; 0 when there was none
 }
 
 // or is the outcome of the better run, with the higher peak.

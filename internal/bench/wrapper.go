@@ -9,9 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
-
-	"github.com/vcard/terraform-provider-vcard/internal/bench/measured"
+	"syscall"
 )
 
 // In the environment of the wrapper, that is, of this program started by the
@@ -32,14 +32,14 @@ func wrapProvider(program, peaks string) int {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1
 	}
-	if err := addPeak(peaks, measured.PeakMemory(provider.ProcessState)); err != nil {
+	if err := addPeak(peaks, peakMemory(provider.ProcessState)); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1
 	}
 	return provider.ProcessState.ExitCode()
 }
 
-func addPeak(path string, size measured.Megabytes) error {
+func addPeak(path string, size megabytes) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // named by the bench itself
 	if err != nil {
 		return err
@@ -49,18 +49,34 @@ func addPeak(path string, size measured.Megabytes) error {
 }
 
 // takePeak returns the highest peak that wrappers have recorded, and forgets them.
-func takePeak(path string) (measured.Megabytes, error) {
+func takePeak(path string) (megabytes, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // named by the bench itself
 	if err != nil {
 		return 0, fmt.Errorf("no provider has ended: %w", err)
 	}
-	var highest measured.Megabytes
+	var highest megabytes
 	for line := range strings.Lines(string(content)) {
-		var size measured.Megabytes
+		var size megabytes
 		if _, err := fmt.Sscan(line, &size); err != nil {
 			return 0, fmt.Errorf("reading a peak of memory: %w", err)
 		}
 		highest = max(highest, size)
 	}
 	return highest, os.Remove(path)
+}
+
+// megabytes are a million bytes each.
+type megabytes int64
+
+// peakMemory returns what a process that has ended held at most.
+func peakMemory(ended *os.ProcessState) megabytes {
+	usage, ok := ended.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	peak := usage.Maxrss
+	if runtime.GOOS != "darwin" {
+		peak *= 1024 // others count in KiB
+	}
+	return megabytes(peak / 1_000_000)
 }
