@@ -3,16 +3,13 @@ package provider_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
@@ -25,94 +22,6 @@ resource "vcard_card" "test" {
 }
 `
 
-func wrapped(text string) *regexp.Regexp {
-	return regexp.MustCompile(regexp.MustCompile(`\s+`).ReplaceAllString(regexp.QuoteMeta(text), `[\s│]+`))
-}
-
-func TestBadConfigurations(t *testing.T) {
-	t.Parallel()
-	notSQLite := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(notSQLite, []byte("Dear diary, this is no database, but it is long enough to look at. "), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var steps []resource.TestStep
-	for _, c := range []struct{ lines, want string }{
-		{``, `sandbox = { path = "vcard-sandbox.db" }`},
-		{`base_url = "https://cards.example.com/api/v1"`, "base_url is set, but neither api_key nor VCARD_API_KEY"},
-		{`api_key = "sk_live_x"`, "api_key is set, but neither base_url nor VCARD_BASE_URL"},
-		{`api_key = "pk_test_1"
-		base_url = "https://cards.example.com/api/v1"`, "api_key must begin with sk_live_"},
-		{`api_key = "sk_live_x y"
-		base_url = "https://cards.example.com/api/v1"`, "api_key must hold no space"},
-		{`api_key = "sk_live_x"
-		base_url = "http://cards.example.com/api/v1"`, "base_url must begin with https://: plain http would show the API key to the network, and is accepted for a loopback address or with a sandbox's key only; cards.example.com is not this machine"},
-		{`api_key = "sk_live_x"
-		base_url = "cards.example.com"`, "base_url must be an address such as https://cards.example.com/api/v1"},
-		{`api_key = "sk_live_x"
-		base_url = "https://cards.example.com"`, `must end in /api/v1`},
-		{`api_key = "sk_live_sandbox_x"
-		base_url = "https://cards.example.com/api/v1"`, `api_key was made by a sandbox, but base_url points to "cards.example.com"`},
-		{`api_key = "sk_live_x"
-		sandbox = { path = "x.db" }`, "sandbox excludes api_key and base_url"},
-		{`sandbox = { path = "" }`, "sandbox.path"},
-		{`sandbox = { path = "C:\temp\new.db" }`, `In a Windows path, write / or \\ where there is a \`},
-		{fmt.Sprintf(`sandbox = { path = %q }`, notSQLite), notSQLite},
-		{`sandbox = { path = "/proc/vcard/sandbox.db" }`, "The sandbox file /proc/vcard/sandbox.db cannot be used"},
-		{`sandbox = { path = "/nowhere/sandbox.db" }`, "The sandbox file /nowhere/sandbox.db cannot be used"},
-		{`sandbox = { path = "x.db", initial_balance = 0.001 }`, "sandbox.initial_balance must be an amount in USD with at most two decimals"},
-		{`sandbox = { path = "x.db" }
-		request_timeout = "soon"`, "request_timeout must be a duration of at least 1s"},
-		{`sandbox = { path = "x.db" }
-		rate_limits = { creates_per_minute = 1000001 }`, "rate_limits.creates_per_minute must be a whole number between 1 and 1000000, got 1000001"},
-	} {
-		steps = append(steps, resource.TestStep{
-			Config: "provider \"vcard\" {\n" + c.lines + "\n}\n" + card, PlanOnly: true, ExpectError: wrapped(c.want),
-		})
-	}
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(), Steps: steps})
-}
-
-func TestAccountsThatAreNotReady(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	steps := []resource.TestStep{{
-		Config: s.ProviderWithKey("sk_live_sandbox_wrong") + card, ExpectError: wrapped("The service does not accept the API key"),
-	}}
-	for state, want := range map[string]string{
-		"email_unconfirmed": "The first step is next: confirm the e-mail address", "no_deposit": "The second step is next: make a first deposit",
-		"api_not_enabled": "The third step is still to be done: ask the service's support",
-	} {
-		var account struct {
-			Key string `json:"api_key"`
-		}
-		s.Post("/_sandbox/accounts", map[string]string{"state": state}).Into(&account)
-		steps = append(steps, resource.TestStep{Config: s.ProviderWithKey(account.Key) + card, ExpectError: wrapped(want)})
-	}
-	s.Test(t, steps...)
-}
-
-func TestEmbeddedSandbox(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "sandbox.db")
-	provider := func(balance string) string {
-		return fmt.Sprintf("provider \"vcard\" {\n  sandbox = {\n    path = %q\n    initial_balance = %s\n  }\n}\n", file, balance)
-	}
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(), Steps: []resource.TestStep{
-		{
-			Config:      provider("60.99") + card + "resource \"vcard_card\" \"more\" {\n  bin_id = \"bin_ads_visa_us\"\n  amount = 50\n  depends_on = [vcard_card.test]\n}\n",
-			ExpectError: wrapped("insufficient_funds"),
-		},
-		{ // the same file, and its balance stays
-			Config:           provider("5000") + card,
-			ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
-		},
-		{
-			Config:      provider("5000") + card + "resource \"vcard_card\" \"more\" {\n  bin_id = \"bin_ads_visa_us\"\n  amount = 50\n}\n",
-			ExpectError: wrapped("insufficient_funds"),
-		},
-	}})
-}
-
 func TestUnknownConfigurationDefers(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
@@ -124,33 +33,28 @@ func TestUnknownConfigurationDefers(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	s := acctest.Start(t)
-	t.Setenv("VCARD_BASE_URL", s.URL)
-	t.Setenv("VCARD_API_KEY", s.Key)
-	s.Test(t, resource.TestStep{Config: card})
-	t.Setenv("VCARD_SANDBOX", filepath.Join(t.TempDir(), "sandbox.db"))
-	s.Test(t, resource.TestStep{Config: card, PlanOnly: true, ExpectError: wrapped("VCARD_SANDBOX is set beside VCARD_API_KEY or VCARD_BASE_URL")})
-	t.Setenv("VCARD_BASE_URL", "")
-	t.Setenv("VCARD_API_KEY", "")
-	s.Test(t, resource.TestStep{Config: card})
-	if got := s.Wallet(); got != acctest.InitialBalance-100 {
-		t.Errorf("the wallet holds %s USD, want all but one fee: the sandbox file is another service", got)
-	}
-}
-
-func TestAddressesThatHoldSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
-	for address, key := range map[string]string{
-		"https://me:planted@cards.example.com/api/v1": "sk_live_x", "https://sk_live_planted/api/v1": "sk_live_sandbox_x", "sk_live_planted": "sk_live_x",
-		"https://cards.example.com/api/v1": "sk_live_sandbox_planted", "https://cards.example.com/api/v1/": "planted",
+	s := acctest.Start(t)
+	address, file := []string{"VCARD_BASE_URL=" + s.URL, "VCARD_API_KEY=" + s.Key}, []string{"VCARD_SANDBOX=sandbox.db"}
+	for _, test := range []struct {
+		environment []string
+		refused     string
+	}{
+		{address, ""},
+		{slices.Concat(address, file), "VCARD_SANDBOX is set beside VCARD_API_KEY or VCARD_BASE_URL"},
+		{file, ""},
+		{[]string{"VCARD_SANDBOX=:memory:"}, "keeps nothing from one run of the provider to the next"},
 	} {
 		w := acctest.NewWorkspace(t)
-		w.Write("main.tf", fmt.Sprintf("terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+
-			"provider \"vcard\" {\n  api_key  = %q\n  base_url = %q\n}\ndata \"vcard_bins\" \"all\" {}\n", key, address))
-		code, output := w.Run("plan", "-no-color")
-		if code == 0 || !strings.Contains(output, "Error: ") || strings.Contains(output, "planted") {
-			t.Errorf("ended with %d: %s", code, output)
+		w.Env = append(w.Env, test.environment...)
+		w.Write("main.tf", strings.Replace(sandboxConfig, `sandbox = { path = "sandbox.db" }`, "", 1))
+		code, output := w.Run("apply", "-auto-approve", "-no-color")
+		if (code == 0) != (test.refused == "") || !strings.Contains(unwrapped(output), test.refused) {
+			t.Errorf("%v: ended with %d, want %q:\n%s", test.environment, code, test.refused, output)
 		}
+	}
+	if got := s.Wallet(); got != acctest.InitialBalance-51_00 {
+		t.Errorf("the wallet holds %s USD, want all but one card: the sandbox file is another service", got)
 	}
 }
 

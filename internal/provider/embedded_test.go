@@ -14,6 +14,21 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
+// The file keeps its balance, whatever is said of the initial one later.
+func TestEmbeddedBalance(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "sandbox.db")
+	for _, test := range []struct{ balance, amount, want string }{
+		{"60.99", "50", ""}, {"60.99", "50.01", "insufficient_funds"}, {"5000", "50", "insufficient_funds"},
+	} {
+		p := acctest.Configure(t, acctest.Object{"sandbox": acctest.Object{"path": file, "initial_balance": test.balance}})
+		change, _ := p.Plan(acctest.Instance{Type: "vcard_card"}, acctest.Object{"bin_id": "bin_ads_visa_us", "amount": test.amount})
+		if _, diags := p.Apply(change, nil); (diags.Errors() == "") != (test.want == "") || !strings.Contains(diags.Errors(), test.want) {
+			t.Errorf("%v: %s", test, diags.Errors())
+		}
+	}
+}
+
 // TestEmbeddedFaults makes the embedded service break connections, by way of a
 // second process that shares its file.
 func TestEmbeddedFaults(t *testing.T) {

@@ -190,65 +190,47 @@ func (e example) lives(t *testing.T) {
 	e.must("destroy", "-auto-approve")
 }
 
-// Each example that is a configuration shows how it is tested.
-func TestExamplesHaveTests(t *testing.T) {
+// TestTexts holds what people read and copy to a few rules: the registry lists pages by
+// subcategory, and those without one come in a heap; a card comes before the one that it
+// replaces goes; a copied example brings a version along, and shows how it is tested.
+func TestTexts(t *testing.T) {
 	t.Parallel()
-	mains, err := fs.Glob(os.DirFS(examples), "*/main.tf")
-	if err != nil || len(mains) == 0 {
-		t.Fatalf("no examples: %v", err)
-	}
-	for _, main := range mains {
-		tests, _ := fs.Glob(os.DirFS(filepath.Join(examples, filepath.Dir(main))), "*.tftest.hcl")
-		more, _ := fs.Glob(os.DirFS(filepath.Join(examples, filepath.Dir(main))), "tests/*.tftest.hcl")
-		if len(tests)+len(more) == 0 {
-			t.Errorf("%s has no .tftest.hcl", filepath.Dir(main))
-		}
-	}
-}
-
-// Every card of an example or a page comes before the one that it replaces goes.
-func TestExamplesIssueBeforeTheyTerminate(t *testing.T) {
-	t.Parallel()
-	blocks := regexp.MustCompile(`(?ms)^resource "vcard_card" "(\w+)" \{.*?^\}`)
-	for folder, extension := range map[string]string{"examples": ".tf", "docs": ".md"} {
-		err := fs.WalkDir(os.DirFS(filepath.Join("../..", folder)), ".", func(path string, _ fs.DirEntry, err error) error {
-			if filepath.Ext(path) != extension {
+	cards := regexp.MustCompile(`(?ms)^resource "vcard_card" "(\w+)" \{.*?^\}`)
+	sources := regexp.MustCompile(`source\s*=\s*"vcard/vcard"(,?\s*version\s*=)?`)
+	front := regexp.MustCompile(`(?s)^---\n.*page_title: "[^"].*subcategory: "[^"].*?\n---\n`)
+	check := func(folder string) func(string, fs.DirEntry, error) error {
+		return func(path string, _ fs.DirEntry, err error) error {
+			if extension := filepath.Ext(path); extension != ".tf" && extension != ".md" {
 				return err
 			}
-			for _, block := range blocks.FindAllStringSubmatch(read(t, folder, path), -1) {
-				if !strings.Contains(block[0], "create_before_destroy = true") {
-					t.Errorf("%s/%s: vcard_card.%s lacks create_before_destroy", folder, path, block[1])
+			text := read(t, folder, path)
+			for _, card := range cards.FindAllStringSubmatch(text, -1) {
+				if !strings.Contains(card[0], "create_before_destroy = true") {
+					t.Errorf("%s/%s: vcard_card.%s lacks create_before_destroy", folder, path, card[1])
 				}
 			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// Whoever copies an example gets a version with it.
-func TestRequiredProvidersHaveAVersion(t *testing.T) {
-	t.Parallel()
-	source := regexp.MustCompile(`source\s*=\s*"vcard/vcard"(,?\s*version\s*=)?`)
-	for folder, extension := range map[string]string{"examples": ".tf", "docs": ".md", ".": "README.md"} {
-		err := fs.WalkDir(os.DirFS(filepath.Join("../..", folder)), ".", func(path string, entry fs.DirEntry, err error) error {
-			if folder == "." && entry.IsDir() && path != "." {
-				return fs.SkipDir
-			}
-			if !strings.HasSuffix(path, extension) {
-				return err
-			}
-			for _, found := range source.FindAllStringSubmatch(read(t, folder, path), -1) {
-				if found[1] == "" {
+			for _, source := range sources.FindAllStringSubmatch(text, -1) {
+				if source[1] == "" {
 					t.Errorf("%s/%s: required_providers lacks a version", folder, path)
 				}
 			}
+			if folder == "docs" && path != "index.md" && !front.MatchString(text) { // which may have none
+				t.Errorf("docs/%s has no title or no subcategory", path)
+			}
+			if isExample, _ := filepath.Match("*/main.tf", path); isExample && folder == "examples" {
+				tests, _ := filepath.Glob(filepath.Join(examples, filepath.Dir(path), "*.tftest.hcl"))
+				more, _ := filepath.Glob(filepath.Join(examples, filepath.Dir(path), "tests/*.tftest.hcl"))
+				if len(tests)+len(more) == 0 {
+					t.Errorf("%s has no .tftest.hcl", filepath.Dir(path))
+				}
+			}
 			return err
-		})
-		if err != nil {
+		}
+	}
+	for _, folder := range []string{"examples", "docs"} {
+		if err := fs.WalkDir(os.DirFS("../../"+folder), ".", check(folder)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	_ = check("")("README.md", nil, nil)
 }

@@ -3,9 +3,7 @@
 package provider_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	tfjson "github.com/hashicorp/terraform-json"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -25,17 +21,6 @@ type adFleet struct {
 	t *testing.T
 	s *acctest.Service
 	w *acctest.Workspace
-	// story is every plan, as far as it says what happens to cards.
-	story strings.Builder
-}
-
-func newFleet(t *testing.T) *adFleet {
-	t.Helper()
-	f := &adFleet{t: t, s: acctest.Start(t), w: acctest.NewWorkspace(t)}
-	f.s.Unlimited()
-	f.as(f.s.Key)
-	copyExample(t, f.w, filepath.Join(examples, "ad-campaigns"), ".")
-	return f
 }
 
 // as makes the commands that follow use this key.
@@ -63,137 +48,63 @@ func (f *adFleet) applies(what, want string, args ...string) {
 	}
 }
 
-// refuses checks that a plan ends with an error of these words.
-func (f *adFleet) refuses(what, words string) {
-	f.t.Helper()
-	code, output := f.w.Run("plan", "-no-color")
-	if code == 0 || !strings.Contains(output, words) {
-		f.t.Fatalf("%s: the plan ended with %d:\n%s", what, code, output)
-	}
-	fmt.Fprintf(&f.story, "%s\n  error: %s …\n\n", what, words)
-}
-
 // plans is applies without the apply.
 func (f *adFleet) plans(what, want string, args ...string) {
 	f.t.Helper()
-	_, output := f.w.Run(append([]string{"plan", "-json", "-out=plan"}, args...)...)
-	said := diagnosed(f.t, output)
-	var plan tfjson.Plan
-	if strings.Contains(output, `"planned_change"`) || strings.Contains(output, `"resource_drift"`) {
-		shown := f.w.Must("show", "-json", "plan")
-		at := max(0, strings.Index(shown, "{")) // after what the CLI warns of
-		if err := json.Unmarshal([]byte(shown[at:]), &plan); err != nil {
-			f.t.Fatal(err)
-		}
-	}
-	lines := append(told(&plan, slices.Contains(args, "-refresh-only")), said...)
-	if len(lines) == 0 {
-		lines = []string{nothing}
-	}
-	got := strings.Join(lines, "\n")
-	fmt.Fprintf(&f.story, "%s\n  %s\n\n", what, strings.ReplaceAll(got, "\n", "\n  "))
-	if want = strings.ReplaceAll(strings.TrimSpace(want), "\t", ""); got != want {
-		f.t.Fatalf("%s: the plan is\n%s\nwant\n%s", what, got, want)
+	_, output := f.w.Run(append([]string{"plan", "-no-color", "-out=plan"}, args...)...)
+	want = strings.ReplaceAll(strings.TrimSpace(want), "\t", "")
+	if got := told(output); got != want {
+		f.t.Fatalf("%s: the plan is\n%s\nwant\n%s\nof\n%s", what, got, want, output)
 	}
 }
 
 // nothing is a plan without changes.
-const nothing = "nothing"
+const nothing = ""
 
 var (
-	cardIDs   = regexp.MustCompile(`card_\w{20,}`)
-	lastFours = regexp.MustCompile(`ending in \d{4}`)
-	addresses = regexp.MustCompile(`(?:module\.(\w+)\.)?vcard_card\.(\w+)`)
+	headlines  = regexp.MustCompile(`^  # (\S+) (will be \w+(?: in-place)?|must be replaced|has moved to (\S+)|has changed|has been deleted)$`)
+	attributes = regexp.MustCompile(`^      [~+-] (\w+) += (.*)$`)
+	said       = regexp.MustCompile(`^[│ ]*(Warning|Error): (.*)`)
+	shortened  = strings.NewReplacer("module.", "", ".vcard_card.campaign", "", "vcard_card.", "")
+	ids        = regexp.MustCompile(`card_\w{20,}|ending in \d{4}`)
 )
 
-// diagnosed returns the titles of what a plan says beside its changes, each once.
-func diagnosed(t *testing.T, output string) []string {
-	t.Helper()
-	said := map[string]bool{}
-	for line := range strings.Lines(output) {
-		var message struct {
-			Type       string `json:"type"`
-			Diagnostic struct {
-				Severity string `json:"severity"`
-				Summary  string `json:"summary"`
-			} `json:"diagnostic"`
-		}
-		if json.Unmarshal([]byte(line), &message) != nil || message.Type != "diagnostic" ||
-			strings.Contains(message.Diagnostic.Summary, "development overrides") {
-			continue
-		}
-		summary := lastFours.ReplaceAllString(cardIDs.ReplaceAllString(message.Diagnostic.Summary, "card_…"), "ending in …")
-		said[message.Diagnostic.Severity+": "+summary] = true
+// told is what a plan does, a line for each card and what becomes of it, and the titles
+// of what it says beside that, each once.
+func told(output string) string {
+	verbs := map[string]string{
+		"will be created": "issue", "will be destroyed": "terminate", "has been deleted": "terminate", "must be replaced": "replace",
+		"will be updated in-place": "change", "has changed": "change",
 	}
-	return slices.Sorted(maps.Keys(said))
-}
-
-// told is what a plan does, a line for each card and what becomes of it.
-func told(plan *tfjson.Plan, refreshOnly bool) []string {
+	if _, actions, found := strings.Cut(output, " will perform the following actions:"); found { // what has changed outside comes before
+		output = actions
+	}
 	var lines []string
-	changes := plan.ResourceChanges
-	if refreshOnly {
-		changes = plan.ResourceDrift
-	}
-	for _, rc := range changes {
-		if rc.Mode != tfjson.ManagedResourceMode {
-			continue
-		}
-		name, before := shortened(rc.Address), ""
-		if rc.PreviousAddress != "" && !refreshOnly {
-			before = " (was " + shortened(rc.PreviousAddress) + ")"
-		}
-		switch actions := rc.Change.Actions; {
-		case rc.Change.Importing != nil:
-			lines = append(lines, "import "+name+changed(rc.Change))
-		case actions.Create():
-			lines = append(lines, "issue "+name)
-		case actions.Delete():
-			lines = append(lines, "terminate "+name)
-		case actions.Replace():
-			lines = append(lines, "replace "+name)
-		case actions.Update():
-			lines = append(lines, "change "+name+before+changed(rc.Change))
-		case before != "":
-			lines = append(lines, "move "+name+before)
+	var card *string // whose attributes follow
+	for line := range strings.SplitSeq(output, "\n") {
+		if found := headlines.FindStringSubmatch(line); found != nil {
+			name := shortened.Replace(found[1])
+			if found[3] != "" {
+				lines = append(lines, fmt.Sprintf("move %s (was %s)", shortened.Replace(found[3]), name))
+				continue
+			}
+			lines = append(lines, verbs[found[2]]+" "+name)
+			if card = nil; verbs[found[2]] == "change" {
+				card = &lines[len(lines)-1]
+			}
+		} else if found := attributes.FindStringSubmatch(line); found != nil && card != nil && found[1] != "money_record" {
+			value := strings.NewReplacer(" -> ", " to ", "(known after apply)", "?").Replace(found[2])
+			*card += map[bool]string{true: ": ", false: ", "}[!strings.Contains(*card, ": ")] + found[1] + " " + value
+		} else if line == "    }" {
+			card = nil
+		} else if card != nil && strings.HasPrefix(line, "  # (imported from ") {
+			*card = strings.Replace(*card, "change", "import", 1)
+		} else if found := said.FindStringSubmatch(line); found != nil && !strings.Contains(line, "development overrides") {
+			lines = append(lines, strings.ToLower(found[1])+": "+ids.ReplaceAllString(found[2], "…"))
 		}
 	}
 	slices.Sort(lines)
-	return lines
-}
-
-// shortened is an address as people speak of it: campaigns["search"].
-func shortened(address string) string {
-	return addresses.ReplaceAllStringFunc(address, func(found string) string {
-		parts := addresses.FindStringSubmatch(found)
-		if parts[1] != "" {
-			return parts[1]
-		}
-		return parts[2]
-	})
-}
-
-// changed names the attributes that differ, but for the opaque one.
-func changed(change *tfjson.Change) string {
-	before, _ := change.Before.(map[string]any)
-	after, _ := change.After.(map[string]any)
-	unknown, _ := change.AfterUnknown.(map[string]any)
-	text := ""
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		is, was := plainly(after[name]), plainly(before[name])
-		if unknown[name] == true {
-			is = "?"
-		}
-		if is != was && name != "money_record" {
-			text += fmt.Sprintf(", %s %s to %s", name, was, is)
-		}
-	}
-	return strings.Replace(text, ",", ":", 1)
-}
-
-func plainly(value any) string {
-	encoded, _ := json.Marshal(value)
-	return string(encoded)
+	return strings.Join(slices.Compact(lines), "\n")
 }
 
 // card returns the id of the newest live card with a label, of those that are
@@ -215,12 +126,6 @@ func (f *adFleet) spend(label, amount string) {
 	f.t.Helper()
 	bought := f.s.Authorize(f.card(label), amount, "7311").OK(http.StatusCreated)
 	f.s.Settle(bought.Transaction(), "").OK(http.StatusCreated)
-}
-
-// account opens another account and returns its key.
-func (f *adFleet) account() string {
-	f.t.Helper()
-	return f.s.Post("/_sandbox/accounts", map[string]any{"state": "ready", "initial_balance": 10000}).OK(http.StatusCreated).Text("api_key")
 }
 
 // wallet checks what the account's wallet holds.

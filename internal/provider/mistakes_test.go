@@ -2,6 +2,8 @@ package provider_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,17 +30,6 @@ func cardWith(lines string) string {
 	return config + lines + "\n}\n"
 }
 
-func hookWith(lines string) string {
-	config := "resource \"vcard_webhook\" \"w\" {\n"
-	if !strings.Contains(lines, "url") {
-		config += "url = \"https://example.com/hook\"\n"
-	}
-	if !strings.Contains(lines, "events") {
-		config += "events = [\"*\"]\n"
-	}
-	return config + lines + "\n}\n"
-}
-
 // amounts are mistakes in numbers.
 func amounts() []mistake {
 	return []mistake{
@@ -57,6 +48,8 @@ func amounts() []mistake {
 
 // words are mistakes in texts and lists.
 func words() []mistake {
+	const hook = "resource \"vcard_webhook\" \"w\" {\n  events = [\"*\"]\n"
+	const version = hook + "url = \"https://example.com/hook\"\nsecret_wo = \"abc\"\nsecret_wo_version = 1.1\n}\n"
 	twice := strings.NewReplacer(`"c" {`, `"d" {`).Replace(cardWith(`label = "ads"`))
 	return []mistake{
 		{`label = "ads\n"`, cardWith(`label = "ads\n"`), `label must be one line, without control characters, got "ads\n"`},
@@ -69,23 +62,14 @@ func words() []mistake {
 		{`bin_id = "visa"`, cardWith(`bin_id = "visa"`), `got "visa". There are: bin_ads_mastercard_eu (mastercard, ads)`},
 		{"metadata of 21 keys", cardWith(`metadata = { for n in range(21) : "k${n}" => "v" }`), "Error: Too many metadata keys metadata must have at most 20 keys, got 21."},
 		{`network = "Amex"`, `data "vcard_bins" "b" { network = "Amex" }`, warns + "No BIN passes the filters ids and bins are empty. The catalogue has 9 BINs, of the networks mastercard, visa"},
-		{`card_id = "wh_1"`, "data \"vcard_transactions\" \"t\" {\n  card_id = \"wh_1\"\n}\n", `card_id must be a card id, of the form card_…, got "wh_1"`},
-		{`from = "2026-03-02", to = "2026-03-01"`, "data \"vcard_transactions\" \"t\" {\n  from = \"2026-03-02\"\n  to = \"2026-03-01\"\n}\n", "from must not be after to"},
-		{`from = "yesterday"`, "data \"vcard_transactions\" \"t\" {\n  from = \"yesterday\"\n}\n", `"yesterday", which is neither`},
 		{`max_results = 2.5`, "data \"vcard_transactions\" \"t\" {\n  max_results = 2.5\n}\n", "max_results must be a whole number between 1 and 10000, got 2.5"},
-		{`secret_wo_version = 1.1`, hookWith("secret_wo = \"abc\"\nsecret_wo_version = 1.1"), "secret_wo_version must be a whole number, got 1.1"},
+		{`secret_wo_version = 1.1`, version, "secret_wo_version must be a whole number, got 1.1"},
 		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n", `Error: Not one of the words status must be "active", "frozen" or "terminated", got "lost".`},
 		{`data vcard_card id = "crd_123"`, "data \"vcard_card\" \"c\" {\n  id = \"crd_123\"\n}\n", "Error: Not a card id " + `id must be a card id, of the form card_…, got "crd_123". The dashboard and the data source vcard_cards show them.`},
-		{`card_id = "crd_123"`, "data \"vcard_transactions\" \"t\" {\n  card_id = \"crd_123\"\n}\n", `card_id must be a card id, of the form card_…, got "crd_123"`},
 		{"data vcard_card without id and label", "data \"vcard_card\" \"c\" {\n}\n", "Error: Either id or label Set one of the two: id for a card"},
 		{"data vcard_card with id and label", "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"ads\"\n}\n", "Error: Either id or label"},
 		{`data vcard_card label = "nobody"`, "data \"vcard_card\" \"c\" {\n  label = \"nobody\"\n}\n", `No live card is labelled "nobody"`},
-		{`url = "https://example.com:65536"`, hookWith(`url = "https://example.com:65536"`), "begins with https://, as in https://example.com/events, got one with a port over 65535"},
-		{`url = "http://example.com"`, hookWith(`url = "http://example.com"`), "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
-		{`events = ["card.create"]`, hookWith(`events = ["card.create"]`), `there is no event "card.create". There are card.created`},
-		{`events = ["*", "card.created"]`, hookWith(`events = ["*", "card.created"]`), `"*" subscribes to all events and stands alone`},
-		{"two webhooks with one URL", hookWith(`count = 2`), warns + "Two webhook endpoints receive the same events at one URL"},
-		{`secret_wo = "…" alone`, hookWith(`secret_wo = "abc"`), "secret_wo needs secret_wo_version"},
+		{`url = "http://example.com"`, hook + "url = \"http://example.com\"\n}\n", "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
 		{`import { id = "ads" }`, "import {\n  to = vcard_card.c\n  id = \"ads\"\n}\n" + cardWith(""), `A card is imported by its id, which has the form card_…, got "ads"`},
 	}
 }
@@ -107,23 +91,50 @@ func terraforms() []mistake {
 }
 
 // connections are mistakes in the provider block, which they bring along.
-func connections() []mistake {
+func connections(t *testing.T, s *acctest.Service) []mistake {
+	t.Helper()
+	notSQLite := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(notSQLite, []byte("Dear diary, this is no database, but it is long enough to look at. "), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	block := func(lines string) string {
 		return "provider \"vcard\" {\n" + lines + "\n}\ndata \"vcard_bins\" \"b\" {}\n"
 	}
+	at := func(address, key string) string {
+		return block(fmt.Sprintf("base_url = %q\napi_key = %q", address, key))
+	}
 	account := func(key string) string {
-		return block(fmt.Sprintf("base_url = \"https://cards.example.com/api/v1\"\napi_key = %q", key))
+		return at("https://cards.example.com/api/v1", key)
 	}
 	const not = "Error: Not an API key of this service api_key must "
 	return []mistake{
+		{"a wrong key", at(s.URL, "sk_live_sandbox_wrong"), "The service does not accept the API key"},
+		{"no e-mail address", at(s.URL, accountKey(s, "email_unconfirmed")), "The first step is next: confirm the e-mail address"},
+		{"no deposit", at(s.URL, accountKey(s, "no_deposit")), "The second step is next: make a first deposit"},
+		{"no API", at(s.URL, accountKey(s, "api_not_enabled")), "The third step is still to be done: ask the service's support"},
+		{`api_key = " sk_live_…\n"`, at(s.URL, " "+s.Key+"\n"), warns + "Spaces around the API key"},
+		{`api_key = "pk_test_…"`, account("pk_test_1"), not + "begin with sk_live_. Keys"},
+		{"a password", at("https://me:planted@cards.example.com/api/v1", "sk_live_x"), "Error: "},
+		{"a key for an address", at("sk_live_planted", "sk_live_x"), "Error: "},
+		{"a key in an address", at("https://sk_live_planted/api/v1", "sk_live_sandbox_x"), "Error: "},
+		{"a sandbox's key elsewhere", account("sk_live_sandbox_planted"), "Error: "},
+		{"no key", at("https://cards.example.com/api/v1/", "planted"), "Error: "},
+		{"no address", at("cards.example.com", "sk_live_x"), "base_url must be an address such as https://cards.example.com/api/v1"},
+		{`base_url` + " not set", block(`api_key = "sk_live_x"`), "api_key is set, but neither base_url nor VCARD_BASE_URL"},
+		{`sandbox = { path = ":memory:" }`, block(`sandbox = { path = ":memory:" }`), "keeps nothing from one run of the provider to the next"},
+		{`sandbox = { path = "C:\temp" }`, block(`sandbox = { path = "C:\temp\new.db" }`), `In a Windows path, write / or \\ where there is a \`},
+		{"no database", block(fmt.Sprintf(`sandbox = { path = %q }`, notSQLite)), notSQLite},
+		{`sandbox = { path = "/proc/…" }`, block(`sandbox = { path = "/proc/vcard/s.db" }`), "The sandbox file /proc/vcard/s.db cannot be used"},
+		{`sandbox = { path = "/nowhere/…" }`, block(`sandbox = { path = "/nowhere/s.db" }`), "The sandbox file /nowhere/s.db cannot be used"},
+		{`initial_balance = 0.001`, block(`sandbox = { path = "s.db", initial_balance = 0.001 }`), "sandbox.initial_balance must be an amount in USD with at most two decimals"},
 		{`api_key = "Bearer sk_live_…"`, account("Bearer sk_live_abc"), not + "begin with sk_live_, without the word Bearer, which the provider adds itself"},
 		{`api_key = "\"sk_live_…\""`, account(`"sk_live_abc"`), not + "begin with sk_live_, without the quotes that stand around it"},
 		{`api_key = "'sk_live_…'"`, account(`'sk_live_abc'`), not + "begin with sk_live_, without the quotes"},
 		{`api_key = "sk_test_…"`, account("sk_test_abc"), not + "begin with sk_live_. Keys are made in the dashboard"},
 		{`api_key = "sk_live_… …"`, account("sk_live_a bc"), not + "hold no space, no line break"},
 		{"sandbox key for another host", account("sk_live_sandbox_abc"), `api_key was made by a sandbox, but base_url points to "cards.example.com"`},
-		{`base_url = "http://cards.example.com/api/v1"`, block("base_url = \"http://cards.example.com/api/v1\"\napi_key = \"sk_live_abc\""), "plain http would show the API key to the network"},
-		{`base_url = "https://cards.example.com"`, block("base_url = \"https://cards.example.com\"\napi_key = \"sk_live_abc\""), "base_url must end in /api/v1, as in https://cards.example.com/api/v1"},
+		{`base_url = "http://cards.example.com/api/v1"`, at("http://cards.example.com/api/v1", "sk_live_abc"), "plain http would show the API key to the network, and"},
+		{`base_url = "https://cards.example.com"`, at("https://cards.example.com", "sk_live_abc"), "base_url must end in /api/v1, as in https://cards.example.com/api/v1"},
 		{`base_url` + " without a key", block(`base_url = "https://cards.example.com/api/v1"`), "base_url is set, but neither api_key nor VCARD_API_KEY"},
 		{"nothing configured", block(""), "The vcard provider is not configured Configure one of the two"},
 		{`sandbox = { path = "~/s.db" }`, block(`sandbox = { path = "~/s.db" }`), `The sandbox file is "~/s.db". Only a shell knows what ~ and variables stand for; write path = pathexpand("~/…")`},
@@ -154,8 +165,7 @@ func TestMistakes(t *testing.T) {
 		m.lines = account + m.lines
 		all = append(all, m)
 	}
-	all = append(all, mistake{`api_key = " sk_live_…\n"`, s.ProviderWithKey(" "+s.Key+"\n") + "data \"vcard_bins\" \"b\" {}\n", warns + "Spaces around the API key"})
-	all = append(all, connections()...)
+	all = append(all, connections(t, s)...)
 	w := acctest.NewWorkspace(t)
 	for _, m := range all {
 		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+m.lines)
@@ -163,6 +173,9 @@ func TestMistakes(t *testing.T) {
 		text := firstTold(output)
 		if !strings.Contains(text, m.says) {
 			t.Errorf("%s: %q is missing in:\n%s", m.input, m.says, output)
+		}
+		if strings.Contains(output, "planted") {
+			t.Errorf("%s: a secret is shown:\n%s", m.input, output)
 		}
 		if isWarning := strings.HasPrefix(m.says, warns); isWarning != (code == 0) {
 			t.Errorf("%s: the plan ended with %d:\n%s", m.input, code, output)

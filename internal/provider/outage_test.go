@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -32,64 +32,19 @@ data "vcard_bins" "all" {}
 data "vcard_wallet_balance" "now" {}
 `
 
-// calls counts the requests that reach a service.
-type calls struct {
-	mu   sync.Mutex
-	seen []string
-}
-
-func (c *calls) add(r *http.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen = append(c.seen, r.Method+" "+r.URL.Path)
-}
-
-// taken returns the requests since the last time.
-func (c *calls) taken() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	seen := c.seen
-	c.seen = nil
-	return seen
-}
-
 // unwrapped is what a person reads, without the frame and the line breaks of the CLI.
 func unwrapped(output string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(output)), " ")
 }
 
-// checkOneCause checks that a cause is told in full once and in a line for the
-// rest, each card by its name.
-func checkOneCause(t *testing.T, name, output, title string, names []string, others int) {
-	t.Helper()
-	text := unwrapped(output)
-	if n := strings.Count(text, "Error: "+title+" "); n != 1 {
-		t.Errorf("%s: told in full %d times:\n%s", name, n, output)
-	}
-	if n := strings.Count(text, ": "+strings.ToLower(title[:1])+title[1:]+" with "); n != others {
-		t.Errorf("%s: %d errors are a line, want %d:\n%s", name, n, others, output)
-	}
-	if n := strings.Count(text, "Error: "); n != others+1 {
-		t.Errorf("%s: %d errors, want %d:\n%s", name, n, others+1, output)
-	}
-	for _, name := range names {
-		if !strings.Contains(text, name) {
-			t.Errorf("nothing is said of %s:\n%s", name, output)
-		}
-	}
-}
-
+// A cause is told in full once and in a line for the rest, each card by its name.
 func TestOneCauseIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	var names []string
-	for n := range campaigns {
-		names = append(names, fmt.Sprintf("ads-%02d", n))
-	}
-	var seen calls
+	var seen atomic.Int32
 	var answer http.HandlerFunc // in the service's place
 	front := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		seen.add(r)
+		seen.Add(1)
 		if answer != nil {
 			answer(w, r)
 			return true
@@ -109,13 +64,14 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 			_, _ = fmt.Fprint(w, body)
 		}
 	}
-	causes := []struct {
+	type cause struct {
 		name, url, key string
 		answer         http.HandlerFunc
 		title          string
 		calls          int // of one that goes ahead, and of another that confirms it
 		tries          int // of a page of cards, which goes ahead too
-	}{
+	}
+	causes := []cause{
 		{"wrong key", front.URL, "sk_live_sandbox_wrong", nil, "The service does not accept the API key", 1, 1},
 		{"not ready", front.URL, accountKey(s, "api_not_enabled"), nil, "The account is not ready for the API", 1, 1},
 		{"down", refused.URL + "/api/v1", s.Key, nil, "The service cannot be reached", 0, 0},
@@ -123,67 +79,54 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		{"not the service", front.URL, s.Key, respond(200, "<html>log in</html>"), "The address in base_url is not the service's", 6, 5},
 		{"key taken back", front.URL, s.Key, respond(401, `{"error": "unauthorized", "message": "revoked"}`), "The service does not accept the API key", 1, 1},
 	}
-	for _, c := range causes {
+	// run checks what a cause makes of a command: which errors, and after how many calls.
+	run := func(c cause, when string, errors, calls int, args ...string) {
+		t.Helper()
 		answer = c.answer
 		address(c.url, c.key)
-		code, output := w.Run("plan", "-no-color")
+		seen.Store(0)
+		code, output := w.Run(append(args, "-no-color")...)
 		if code != 1 {
-			t.Fatalf("%s: the plan ended with %d:\n%s", c.name, code, output)
+			t.Errorf("%s, %s: ended with %d", c.name, when, code)
 		}
-		checkOneCause(t, c.name+", new cards", output, c.title, names, campaigns+1)
-		if got := seen.taken(); len(got) > c.calls+c.tries {
-			t.Errorf("%s: %d calls, want at most %d: %v", c.name, len(got), c.calls+c.tries, got)
+		text := unwrapped(output)
+		full, lines := strings.Count(text, "Error: "+c.title+" "), strings.Count(text, ": "+strings.ToLower(c.title[:1])+c.title[1:]+" with ")
+		if full != 1 || lines != errors-1 || strings.Count(text, "Error: ") != errors {
+			t.Errorf("%s, %s: told in full %d times and in a line %d times, want 1 and %d:\n%s", c.name, when, full, lines, errors-1, output)
 		}
+		for n := range campaigns {
+			if name := fmt.Sprintf("ads-%02d", n); !strings.Contains(text, name) {
+				t.Errorf("%s, %s: nothing is said of %s:\n%s", c.name, when, name, output)
+			}
+		}
+		if got := int(seen.Load()); got > calls || args[0] == "apply" && got != calls {
+			t.Errorf("%s, %s: %d calls, want at most %d", c.name, when, got, calls)
+		}
+		answer = nil
+		address(front.URL, s.Key)
 	}
-	answer = nil
+	for _, c := range causes {
+		run(c, "new cards", campaigns+2, c.calls+c.tries, "plan")
+	}
 	address(front.URL, s.Key)
 	w.Must("apply", "-auto-approve", "-no-color")
-	seen.taken()
-	address(front.URL, accountKey(s, "ready"))
-	if code, output := w.Run("plan", "-no-color"); code != 1 {
-		t.Errorf("the key of another account: the plan ended with %d:\n%s", code, output)
-	} else {
-		checkOneCause(t, "the key of another account", output, "The API key belongs to another account", names, campaigns-1)
-	}
-	seen.taken()
+	another := cause{"key of another account", front.URL, accountKey(s, "ready"), nil, "The API key belongs to another account", 1000, 0}
+	run(another, "cards of the state", campaigns, another.calls, "plan")
 	for _, c := range causes {
-		answer = c.answer
-		address(c.url, c.key)
-		_, output := w.Run("plan", "-no-color")
-		checkOneCause(t, c.name+", cards of the state", output, c.title, names, campaigns+1)
-		if got := seen.taken(); len(got) > c.calls+c.tries {
-			t.Errorf("%s: %d calls, want at most %d: %v", c.name, len(got), c.calls+c.tries, got)
-		}
+		run(c, "cards of the state", campaigns+2, c.calls+c.tries, "plan")
 	}
-	answer = nil
-	address(front.URL, s.Key)
 	w.Write("main.tf", strings.Replace(fleet, "amount   = 60", "amount   = 70", 1))
 	for _, c := range causes[3:] {
-		answer = nil
 		w.Must("plan", "-no-color", "-out=more")
-		seen.taken()
-		answer = c.answer
-		code, output := w.Run("apply", "-no-color", "more")
-		if code != 1 {
-			t.Fatalf("%s: the apply ended with %d:\n%s", c.name, code, output)
-		}
-		checkOneCause(t, c.name+", changes that were planned", output, c.title, names, campaigns-1)
-		if got := seen.taken(); len(got) != c.calls {
-			t.Errorf("%s: %d calls, want %d: %v", c.name, len(got), c.calls, got)
-		}
+		run(c, "changes that were planned", campaigns, c.calls, "apply", "more")
 	}
-	answer = nil
 	w.Write("main.tf", fleet)
 	if code, output := w.Run("plan", "-no-color", "-detailed-exitcode"); code != 0 {
 		t.Errorf("the plan after it all ended with %d:\n%s", code, output)
 	}
 }
 
-// accountKey is the key of an account in a state of its onboarding.
+// accountKey is the key of another account in a state of its onboarding.
 func accountKey(s *acctest.Service, state string) string {
-	var account struct {
-		Key string `json:"api_key"`
-	}
-	s.Post("/_sandbox/accounts", map[string]string{"state": state}).Into(&account)
-	return account.Key
+	return s.Post("/_sandbox/accounts", map[string]any{"state": state, "initial_balance": 10000}).Must().Text("api_key")
 }

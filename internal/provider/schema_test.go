@@ -1,8 +1,11 @@
 package provider_test
 
 import (
-	"context"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -10,86 +13,97 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
-// TestSurface pins what the provider has, and that all of it is described.
+// TestSurface pins what the provider has, and that docs/ has every description and
+// every example, without the tool that generates it.
 func TestSurface(t *testing.T) {
 	t.Parallel()
 	server, err := acctest.Factories()["vcard"]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	schemas, err := server.GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil || len(schemas.Diagnostics) > 0 {
 		t.Fatal(err, schemas.Diagnostics)
 	}
 	if !schemas.ServerCapabilities.GenerateResourceConfig {
 		t.Error("the provider is not asked to generate configuration, and core does it")
 	}
-	identities, err := server.GetResourceIdentitySchemas(context.Background(), &tfprotov6.GetResourceIdentitySchemasRequest{})
-	if err != nil || len(identities.Diagnostics) > 0 {
-		t.Fatal(err, identities.Diagnostics)
-	}
 	actions := map[string]*tfprotov6.Schema{}
 	for name, action := range schemas.ActionSchemas {
 		actions[name] = action.Schema
 	}
 	for _, kind := range []struct {
-		name    string
-		schemas map[string]*tfprotov6.Schema
-		want    []string
+		folder, example string
+		schemas         map[string]*tfprotov6.Schema
+		want            string
 	}{
-		{"resource", schemas.ResourceSchemas, []string{"vcard_card", "vcard_webhook"}},
-		{"data source", schemas.DataSourceSchemas, []string{"vcard_bins", "vcard_card", "vcard_cards", "vcard_deposit_addresses", "vcard_transactions", "vcard_wallet_balance"}},
-		{"ephemeral resource", schemas.EphemeralResourceSchemas, []string{"vcard_3ds_challenges", "vcard_card_details"}},
-		{"list resource", schemas.ListResourceSchemas, []string{"vcard_card"}},
-		{"action", actions, []string{"vcard_card_freeze", "vcard_card_fund", "vcard_card_unfreeze", "vcard_card_withdraw"}},
-		{"provider", map[string]*tfprotov6.Schema{"vcard": schemas.Provider}, []string{"vcard"}},
+		{"resources", "resource.tf", schemas.ResourceSchemas, "card webhook"},
+		{"data-sources", "data-source.tf", schemas.DataSourceSchemas, "bins card cards deposit_addresses transactions wallet_balance"},
+		{"ephemeral-resources", "ephemeral-resource.tf", schemas.EphemeralResourceSchemas, "3ds_challenges card_details"},
+		{"list-resources", "list-resource.tfquery.hcl", schemas.ListResourceSchemas, "card"},
+		{"actions", "action.tf", actions, "card_freeze card_fund card_unfreeze card_withdraw"},
 	} {
-		var names []string
-		for name, schema := range kind.schemas {
-			names = append(names, name)
-			describedBlock(t, kind.name+" "+name, schema.Block)
+		names := strings.Join(slices.Sorted(maps.Keys(kind.schemas)), " ")
+		if got := strings.ReplaceAll(names, "vcard_", ""); got != kind.want {
+			t.Errorf("%s: there are %s, want %s", kind.folder, got, kind.want)
 		}
-		if slices.Sort(names); !slices.Equal(names, kind.want) {
-			t.Errorf("%s: there are %v, want %v", kind.name, names, kind.want)
+		for name, schema := range kind.schemas {
+			page := read(t, "docs", kind.folder, strings.TrimPrefix(name, "vcard_")+".md")
+			holds(t, name, page, schema.Block.Description)
+			holdsAttributes(t, name, page, schema.Block.Attributes)
+			holds(t, name, page, strings.TrimSpace(read(t, "examples", kind.folder, name, kind.example)))
+			if len(schema.Block.BlockTypes) > 0 {
+				t.Errorf("%s has blocks, whose descriptions nobody looks at", name)
+			}
 		}
 	}
+	holdsAttributes(t, "provider", read(t, "docs", "index.md"), schemas.Provider.Block.Attributes)
+
+	identities, err := server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	if err != nil || len(identities.Diagnostics) > 0 {
+		t.Fatal(err, identities.Diagnostics)
+	}
 	for name := range schemas.ResourceSchemas {
-		identity := identities.IdentitySchemas[name]
-		if identity == nil || len(identity.IdentityAttributes) != 1 || identity.IdentityAttributes[0].Name != "id" || identity.IdentityAttributes[0].Description == "" {
+		identity := identities.IdentitySchemas[name].IdentityAttributes
+		if len(identity) != 1 || identity[0].Name != "id" || identity[0].Description == "" {
 			t.Errorf("%s has no identity by a described id", name)
 		}
 	}
 	function := schemas.Functions["issuance_cost"]
-	if len(schemas.Functions) != 1 || function == nil || function.Summary == "" || function.Description == "" {
+	if len(schemas.Functions) != 1 || function == nil {
 		t.Fatalf("the functions are %v", schemas.Functions)
 	}
+	page := read(t, "docs", "functions", "issuance_cost.md")
+	holds(t, "the summary of issuance_cost", page, function.Summary)
+	holds(t, "issuance_cost", page, function.Description)
 	for _, parameter := range function.Parameters {
-		if parameter.Description == "" {
-			t.Errorf("issuance_cost: parameter %s has no description", parameter.Name)
-		}
+		holds(t, "issuance_cost."+parameter.Name, page, parameter.Description)
 	}
 }
 
-func describedBlock(t *testing.T, where string, block *tfprotov6.SchemaBlock) {
-	t.Helper()
-	if block.Description == "" {
-		t.Errorf("%s has no description", where)
-	}
-	described(t, where, block.Attributes)
-	for _, nested := range block.BlockTypes {
-		describedBlock(t, where+"."+nested.TypeName, nested.Block)
-	}
-}
-
-func described(t *testing.T, where string, attributes []*tfprotov6.SchemaAttribute) {
+func holdsAttributes(t *testing.T, where, page string, attributes []*tfprotov6.SchemaAttribute) {
 	t.Helper()
 	for _, attribute := range attributes {
-		name := where + "." + attribute.Name
-		if attribute.Description == "" {
-			t.Errorf("%s has no description", name)
-		}
+		holds(t, where+"."+attribute.Name, page, attribute.Description)
 		if attribute.NestedType != nil {
-			described(t, name, attribute.NestedType.Attributes)
+			holdsAttributes(t, where+"."+attribute.Name, page, attribute.NestedType.Attributes)
 		}
 	}
+}
+
+// holds checks that there is a text, and that a page has it.
+func holds(t *testing.T, where, page, text string) {
+	t.Helper()
+	if text == "" || !strings.Contains(page, text) {
+		t.Errorf("docs/ is stale for %s: run make generate. It lacks: %q", where, text)
+	}
+}
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(append([]string{"../.."}, path...)...))
+	if err != nil {
+		t.Fatalf("%v: run make generate", err)
+	}
+	return string(content)
 }
