@@ -82,5 +82,5 @@ func TestCardWithoutPrivateState(t *testing.T) {
 	f.card.Private = []byte(`{"card":"WzFd"}`) // a list
 	f.failsToPlan(nil, "Deletion protection keeps card")
 	f.unchanged(config)
-	f.holds("active", 100*d, acctest.InitialBalance-101*d)
+	f.holds("active", 100*usd.Dollar, acctest.InitialBalance-101*usd.Dollar)
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -17,6 +18,8 @@ import (
 
 // What the tests of accidents share: a network between the provider and the
 // service that a test can break, and what the CLI prints.
+
+const d = usd.Dollar
 
 // oneCard is the configuration of vcard_card.test with these lines.
 func oneCard(lines string) string {
@@ -185,4 +188,19 @@ func serviceHolds(t *testing.T, s *acctest.Service, status string, balance, wall
 	if now := s.Wallet(); now != wallet {
 		t.Errorf("the wallet holds %s USD, want %s", now, wallet)
 	}
+}
+
+// killed applies a configuration and kills the CLI and the provider when it is due.
+func killed(w cli, due <-chan struct{}, config string) {
+	w.Write("main.tf", config)
+	w.RunUntil(due, syscall.SIGKILL, "apply", "-no-color", "-auto-approve")
+}
+
+func all(int64) bool { return true }
+
+// keyModes are what the service does with keys, and what the provider is told.
+var keyModes = map[string]struct{ quirk, settings string }{
+	"honoured, and said so": {"honoured", honoured},
+	"honoured":              {"honoured", ""},
+	"ignored":               {"ignored", ""},
 }

@@ -50,6 +50,8 @@ type core struct {
 	state map[string]acctest.Instance // by address
 	plans map[string]*corePlan        // saved ones
 
+	interrupt <-chan struct{} // when the next apply is to be interrupted
+
 	mu     sync.Mutex // of output
 	output strings.Builder
 	failed atomic.Bool
@@ -80,11 +82,16 @@ func (c *core) Run(args ...string) (int, string) {
 	return c.run(nil, args)
 }
 
-// RunUntil ends provider and core at once when it is due, as SIGKILL does.
+// RunUntil ends provider and core at once when it is due, as SIGKILL does, or asks
+// the provider to stop.
 func (c *core) RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string) {
 	c.t.Helper()
-	if signal != syscall.SIGKILL || args[0] != "apply" {
-		c.t.Fatalf("terraform %v and %s need the CLI", args, signal)
+	if args[0] != "apply" {
+		c.t.Fatalf("terraform %v needs the CLI", args)
+	}
+	c.interrupt = nil
+	if signal != syscall.SIGKILL {
+		c.interrupt, due = due, nil
 	}
 	return c.run(due, args)
 }
@@ -282,6 +289,8 @@ func (c *core) apply(plan *corePlan, due <-chan struct{}) {
 		case <-due:
 			kill()
 			hangUp()
+		case <-c.interrupt:
+			p.Interrupt()
 		case <-ended:
 		}
 	}()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -47,84 +46,6 @@ func TestDeathWhileMoneyMoves(t *testing.T) {
 			}
 			plansNothing(m.t, m.w)
 		})
-	}
-}
-
-// A withdrawal of more than half leaves less than it takes, which a plan that does
-// not look at the anchor cannot make any more.
-func TestKilledWhileWithdrawingMoreThanHalf(t *testing.T) {
-	t.Parallel()
-	for _, losesPrivate := range []bool{false, true} {
-		t.Run(fmt.Sprintf("loses private state %t", losesPrivate), func(t *testing.T) {
-			t.Parallel()
-			withMoneyInEachKeyMode(t, func(m *money) {
-				m.apply("amount = 100")
-				m.killed("amount = 30", 1)
-				if losesPrivate {
-					m.losePrivate()
-				}
-				prints(m.t, m.w.Must("plan", "-no-color"), "The withdrawal of 70.00 USD may have been made already", "holds 30.00 USD")
-				prints(m.t, m.apply("amount = 30"), "It was made before: withdraw 70.00 USD")
-				serviceHolds(m.t, m.s, "active", 30*usd.Dollar, 9969*usd.Dollar)
-				plansNothing(m.t, m.w)
-			})
-		})
-	}
-}
-
-// A run whose state is lost as well as what is kept beside it: the card is as an
-// earlier run left it, and the movement is another one each time.
-func TestMovementsAfterADeathAreOthers(t *testing.T) {
-	t.Parallel()
-	withMoneyInEachKeyMode(t, func(m *money) {
-		m.apply("amount = 100")
-		m.killed("amount = 150", 1)
-		m.losePrivate()
-		m.apply("amount = 150")
-		m.holds(150 * usd.Dollar)
-		for _, amount := range []int{200, 150, 200} {
-			m.losePrivate()
-			printsNot(m.t, m.apply(fmt.Sprintf("amount = %d", amount)), alarms...)
-			m.holds(usd.Amount(amount) * usd.Dollar)
-		}
-	})
-}
-
-// What was imported, and what the service made of what was asked, is no reason to
-// replace a card when only the state is left.
-func TestDeathReplacesNoCard(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		quirks       object
-		imports      bool
-		before, then string
-		words        []string
-	}{
-		"imported":        {nil, true, "amount = 60", "amount = 60\n  metadata = { team = \"ads\" }\n  auto_freeze_at = 5", []string{"Taken over without proof"}},
-		"issued as asked": {object{"card_values": "tidied"}, false, "amount = 60\n  label = \" ads \"\n  spending_limit = 60000", "amount = 70\n  label = \" ads \"\n  spending_limit = 60000", nil},
-	} {
-		for _, settings := range []string{"", honoured} {
-			t.Run(name+", "+settings, func(t *testing.T) {
-				t.Parallel()
-				m := newMoney(t, "honoured", settings, contract.RequestsOnly())
-				m.s.AddQuirks(c.quirks)
-				if c.imports {
-					m.w.Write("main.tf", oneCard(c.before))
-					m.w.Must("import", "-no-color", "vcard_card.test", issue(m.s, map[string]any{"amount": 60}).ID)
-				}
-				m.apply(c.before)
-				id := onlyCard(m.s).ID
-				m.losePrivate()
-				plansNothing(m.t, m.w)
-				output := m.apply(c.then)
-				prints(m.t, output, c.words...)
-				printsNot(m.t, output, "must be replaced")
-				if live := liveCards(m.s); len(live) != 1 || live[0].ID != id {
-					t.Errorf("%v are live, want %s", live, id)
-				}
-				plansNothing(m.t, m.w)
-			})
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +34,9 @@ func newMoney(t *testing.T, idempotency, settings string, options ...contract.Op
 	t.Helper()
 	clock := new(acctest.Clock)
 	m := &money{t: t, s: acctest.StartOn(t, clock, options...), w: newCLI(t, clock), clock: clock, settings: settings}
-	m.s.AddQuirks(object{"idempotency": idempotency})
+	if idempotency != "" {
+		m.s.AddQuirks(object{"idempotency": idempotency})
+	}
 	m.through(m.s)
 	return m
 }
@@ -46,16 +47,6 @@ func (m *money) onCLI() *money {
 	m.w = acctest.NewWorkspace(m.t).On(m.clock)
 	m.through(m.s)
 	return m
-}
-
-func withMoneyInEachKeyMode(t *testing.T, test func(m *money)) {
-	t.Helper()
-	for name, mode := range keyModes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newMoney(t, mode.quirk, mode.settings))
-		})
-	}
 }
 
 func (m *money) through(s *acctest.Service) { through(m.w, s, m.settings) }
@@ -72,26 +63,6 @@ func (m *money) plan(lines string) (int, string) {
 	return m.w.Run("plan", "-no-color")
 }
 
-// applyTwice applies once more where the first apply stops, and checks that what
-// ends well has left the card with a balance. It returns what the stop said.
-func (m *money) applyTwice(lines string, balance usd.Amount) (stopped string) {
-	m.t.Helper()
-	m.w.Write("main.tf", oneCard(lines))
-	for range 2 {
-		code, output := m.w.Run("apply", "-no-color", "-auto-approve")
-		if code == 0 {
-			m.holds(balance)
-			plansNothing(m.t, m.w)
-			return stopped
-		}
-		if stopped != "" {
-			m.t.Errorf("the apply stopped twice:\n%s\nand then:\n%s", stopped, output)
-		}
-		stopped = output
-	}
-	return stopped
-}
-
 // stops applies what must not move money now, and names what it found.
 func (m *money) stops(lines string, balance usd.Amount, words ...string) {
 	m.t.Helper()
@@ -105,11 +76,6 @@ func (m *money) holds(balance usd.Amount) {
 	if now := onlyCard(m.s); now.Balance != balance {
 		m.t.Errorf("the card holds %s USD, want %s", now.Balance, balance)
 	}
-}
-
-func (m *money) byHand(call string, amount int) {
-	m.t.Helper()
-	m.s.Post("/cards/"+onlyCard(m.s).ID+call, map[string]int{"amount": amount}).OK(http.StatusOK)
 }
 
 // spends makes a purchase that is settled, which no service's balance leaves out.
@@ -157,28 +123,6 @@ func (m *money) killed(lines string, n int64) {
 	m.through(m.s)
 }
 
-// killedAt is killed, once the card shows a balance after the apply moved money.
-func (m *money) killedAt(lines string, balance usd.Amount) {
-	m.t.Helper()
-	due := make(chan struct{})
-	m.through(m.s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodPost {
-			return false
-		}
-		response := forward(m.s, r)
-		if onlyCard(m.s).Balance == balance {
-			close(due)
-			<-r.Context().Done()
-			panic(http.ErrAbortHandler)
-		}
-		relay(w, response, response.Status, response.Raw)
-		return true
-	}))
-	m.w.Write("main.tf", oneCard(lines))
-	m.w.RunUntil(due, syscall.SIGKILL, "apply", "-no-color", "-auto-approve")
-	m.through(m.s)
-}
-
 // losePrivate takes away what the provider keeps beside the state, as Terraform does
 // when a provider dies.
 func (m *money) losePrivate() {
@@ -197,28 +141,6 @@ func (m *money) losePrivate() {
 func relay(w http.ResponseWriter, response sandboxtest.Response, status int, body string) {
 	w.Header().Set("Date", response.Header.Get("Date"))
 	answer(w, status, body)
-}
-
-// firewall hides the response to the first n calls of each method and end of a
-// path behind a page of its own, after the service has processed them.
-func (m *money) firewall(n, status int) *acctest.Service {
-	var mu sync.Mutex
-	hidden := map[string]int{}
-	return m.s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodPost {
-			return false
-		}
-		kind := r.URL.Path[strings.LastIndex(r.URL.Path, "/"):]
-		mu.Lock()
-		hidden[kind]++
-		hide := hidden[kind] <= n
-		mu.Unlock()
-		if !hide {
-			return false
-		}
-		relay(w, forward(m.s, r), status, "<html><body>Request blocked</body></html>")
-		return true
-	})
 }
 
 // replica is a service whose reads lag behind its changes.

@@ -3,28 +3,73 @@ package card_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// A card that was to be replaced and stayed is not being replaced any more: no
-// later destroy asks the wallet for its successor.
-func TestDestroyAfterARefusedReplacement(t *testing.T) {
+// A tainted card that stays is as it was: what moved is not forgotten, and no later
+// destroy asks the wallet for its successor.
+func TestTaintedCardsThatStay(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	guarded := oneCard("amount = 9000\n  deletion_protection = true")
-	w := appliedByCLI(t, s, "", guarded)
-	s.Authorize(onlyCard(s).ID, "8900", advertising).OK(201)
-	w.Must("taint", "vcard_card.test")
-	prints(t, applyFails(t, w, guarded), "Deletion protection keeps card")
-	w.Must("untaint", "vcard_card.test")
-	apply(w, oneCard("amount = 9000"))
-	w.Must("destroy", "-auto-approve", "-no-color")
-	if live := liveCards(s); len(live) != 0 {
-		t.Errorf("the service has the live cards %v", live)
-	}
+	// Terraform plans a tainted card without its private state. A fund whose outcome is
+	// not known is in the state's values, and is settled where the card stays.
+	const pending = `
+			on after POST:/fund GET /transactions 500 down no transactions today
+			stops amount = 9100
+			says it is not known whether this took effect
+			run taint vcard_card.test
+			stops`
+	tell(t, map[string]story{
+		"with a fund that was made, poor": {nil, `
+			cli
+			apply amount = 9000
+			buy 8500
+			on POST /fund made drop` + pending + `
+			says The wallet cannot pay for the card that replaces card
+			run untaint vcard_card.test
+			clear
+			apply
+			cards 1 600
+			nothing`},
+		"with a fund that was not made, protected": {nil, `
+			cli
+			apply amount = 9000; deletion_protection = true
+			buy 8500
+			on POST /fund drop` + strings.Replace(pending, "9100", "9100; deletion_protection = true", 1) + `
+			says Deletion protection keeps card
+			run untaint vcard_card.test
+			clear
+			apply
+			cards 1 600
+			nothing`},
+		"and are destroyed later": {nil, `
+			cli
+			apply amount = 9000; deletion_protection = true
+			buy 8900
+			run taint vcard_card.test
+			stops
+			says Deletion protection keeps card
+			run untaint vcard_card.test
+			apply amount = 9000
+			destroy
+			cards 0`},
+		"protected, and replaced first": {nil, `
+			cli
+			apply amount = 60; deletion_protection = true; lifecycle { create_before_destroy = true }
+			call old
+			run taint vcard_card.test
+			stops
+			says Deletion protection keeps card {old} | create_before_destroy | deposed object | terminate it in the dashboard; the next plan sees that and removes it from the state
+			cards 2
+			plan-stops
+			says Deletion protection keeps card {old} | create_before_destroy | terminate it in the dashboard
+			terminate {old} # as the dashboard does
+			apply
+			nothing
+			holds active 60 9938`},
+	})
 }
 
 // A state may hold a successor that an earlier run planned and never issued.
@@ -89,39 +134,5 @@ func (f *fixture) keepPrivate(card map[string]any) {
 	}
 	if f.card.Private, err = json.Marshal(map[string][]byte{"card": kept}); err != nil {
 		f.t.Fatal(err)
-	}
-}
-
-// Terraform plans a tainted card without its private state. A fund whose outcome is
-// not known is in the state's values, and is settled where the card stays.
-func TestTaintedCardThatStaysKeepsItsPendingFund(t *testing.T) {
-	t.Parallel()
-	const lines = "label = \"ads\"\n  amount = "
-	for name, c := range map[string]struct {
-		made    bool
-		refusal string
-		more    string
-	}{
-		"made, poor":          {true, "The wallet cannot pay for the card that replaces card", ""},
-		"not made, protected": {false, "Deletion protection keeps card", "\n  deletion_protection = true"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := acctest.Start(t)
-			w := appliedByCLI(t, s, "", oneCard(lines+"9000"+c.more))
-			s.Authorize(onlyCard(s).ID, "8500", advertising).OK(201)
-			through(w, losesFund(s, c.made), "")
-			asked := oneCard(lines + "9100" + c.more)
-			prints(t, applyFails(t, w, asked), "it is not known whether this took effect")
-			w.Must("taint", "vcard_card.test")
-			prints(t, applyFails(t, w, asked), c.refusal)
-			w.Must("untaint", "vcard_card.test")
-			through(w, s, "")
-			apply(w, asked)
-			if live := liveCards(s); len(live) != 1 || live[0].Balance != 600*usd.Dollar {
-				t.Errorf("the service has the live cards %v", live)
-			}
-			plansNothing(t, w)
-		})
 	}
 }

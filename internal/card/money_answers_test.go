@@ -1,0 +1,221 @@
+package card_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What a service refuses for good is said at once, and not after the wait for a lost
+// response.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	tell(t, map[string]story{
+		"at once": {nil, `
+			apply amount = 60
+			on POST /fund 409 card_blocked ask support
+			stops amount = 100
+			says 409 (card_blocked): ask support
+			at-once POST /fund
+			on POST /fund 402 insufficient_funds too little
+			stops amount = 100
+			says 402 (insufficient_funds) | vcard_deposit_addresses
+			at-once POST /fund
+			on POST /withdraw 400 invalid_request never
+			stops amount = 50
+			says 400 (invalid_request): never
+			at-once POST /withdraw
+			on POST /withdraw 422 not_withdrawable never
+			stops amount = 50
+			says 422 (not_withdrawable): never
+			at-once POST /withdraw
+			on POST /freeze 409 card_blocked ask support
+			stops amount = 60; frozen = true
+			says 409 (card_blocked): ask support
+			at-once POST /freeze
+			holds active 60 9939`},
+		"the money, and not the freezing": {nil, `
+			apply amount = 60
+			on POST /fund x1 400 invalid_request not today
+			stops amount = 100; frozen = true
+			says Could not fund card {card} | with 40.00 USD | not today
+			holds frozen 60 9939
+			shows amount = 60 | frozen = true | status = "frozen" | balance = 60
+			apply
+			holds frozen 100 9899`},
+		"the unfreezing, and the money with it": {nil, `
+			apply amount = 60; frozen = true
+			on POST /unfreeze x1 400 invalid_request not today
+			stops amount = 100; frozen = false
+			says Could not unfreeze card {card} | not today
+			holds frozen 60 9939
+			shows amount = 60 | frozen = true`},
+		"the termination": {nil, `
+			apply amount = 60
+			on DELETE /cards/* x1 400 invalid_request not today
+			destroy-stops
+			says Could not terminate card {card} | not today
+			shows amount = 60
+			holds active 60 9939`},
+		"of a card that was terminated since the plan": {nil, `
+			apply amount = 60
+			save amount = 100
+			terminate {card}
+			saved-stops
+			says Could not fund card | (card_terminated) | the next apply issues a new card
+			shows amount = 60
+			wallet 9999`},
+		"of a wallet that was emptied since the plan": {nil, `
+			apply amount = 60
+			save amount = 100
+			call ours
+			issue other {"amount":9938}
+			saved-stops
+			says Could not fund card {ours} | (insufficient_funds) | vcard_deposit_addresses
+			shows amount = 60
+			wallet 0`},
+		"of a card that was used since the plan": {nil, `
+			apply amount = 60
+			save amount = 20
+			buy 50
+			saved-stops
+			says Could not withdraw 40.00 USD from card {card} | (insufficient_card_balance) | Run terraform plan again
+			shows amount = 60
+			holds active 10 9939`},
+		// Apply withdraws nothing that the next plan would fund again.
+		"of a card that is to be topped up then": {nil, `
+			apply amount = 100; top_up = { below = 40, to = 80 }
+			save amount = 60; top_up = { below = 40, to = 80 }
+			buy 20.01
+			saved-stops
+			says Could not withdraw 40.00 USD from card {card} | 39.99 USD | top_up.below (40.00 USD)
+			shows amount = 100
+			holds active 79.99 9899`},
+		"none of a card that is at top_up.below then": {nil, `
+			apply amount = 100; top_up = { below = 40, to = 80 }
+			save amount = 60; top_up = { below = 40, to = 80 }
+			buy 20
+			apply-saved
+			holds active 40 9939`},
+		// What apply would refuse for what is known, the plan refuses.
+		"by the plan": {eachMode, `
+			apply amount = 100; top_up = { below = 80.5, to = 90 }
+			buy 33.91
+			plan-stops amount = 96.67; top_up = { below = 80.5, to = 90 }
+			says top_up.below
+			says-not may have been made`},
+	})
+	for _, status := range []int{400, 404, 409, 422} {
+		tell(t, map[string]story{fmt.Sprint("as terminated, ", status): {nil, fmt.Sprintf(`
+			any-responses
+			quirks {"terminated_status":%d}
+			apply amount = 60
+			terminate {card}
+			destroy -refresh=false`, status)}})
+	}
+}
+
+// What was refused is asked for anew, since a service may repeat a refusal under its
+// key, unless an attempt before it may still be on its way.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	const asked = `
+			apply amount = 100
+			told idempotency_keys = "honoured"; max_retries = 0
+			count`
+	tell(t, map[string]story{
+		"after a refusal": {toldMode, asked + `
+			on POST /fund x1 400 insufficient_funds no
+			stops amount = 140
+			says Could not fund card
+			apply
+			sent POST /fund 2 2`},
+		"after a loss and a refusal": {toldMode, asked + `
+			on POST /fund x1 drop
+			on POST /fund x1 400 insufficient_funds no
+			stops amount = 140
+			stops-unread # nothing has settled it
+			says Could not fund card
+			apply-unread
+			sent POST /fund 3 1`},
+		"that was refused itself": {toldMode, asked + `
+			on POST /fund x1 400 idempotency_key_used no
+			stops amount = 140
+			says Could not fund card | has met the idempotency key before | Applying again moves the money once more
+			apply
+			nothing
+			sent POST /fund 2 2
+			holds active 140 9859`},
+		// A reading that is refused says nothing of the movement that is on its way.
+		"when the look is refused": {toldMode, asked + `
+			on POST /fund drop
+			stops amount = 140
+			clear
+			save
+			on GET /cards/* 400 try_later no
+			saved-stops
+			clear
+			apply
+			sent POST /fund any 1`},
+	})
+}
+
+// A response that is lost, or that a firewall hides, says nothing about what the
+// service did before.
+func TestLostResponses(t *testing.T) {
+	t.Parallel()
+	const hidden = " <html>Request blocked</html>"
+	for what, c := range map[string]struct{ call, before, after, holds string }{
+		"issue":    {"/cards", "count = 0; amount = 100", "count = 3; amount = 100", "100"},
+		"fund":     {"/fund", "count = 3; amount = 100", "count = 3; amount = 140", "140"},
+		"withdraw": {"/withdraw", "count = 3; amount = 100", "count = 3; amount = 60", "60"},
+		"freeze":   {"/freeze", "count = 3; amount = 60", "count = 3; amount = 60; frozen = true", "60"},
+	} {
+		for how, modes := range map[string][]string{"drop": nil, "made drop": nil, "made 403" + hidden: eachMode, "made 429" + hidden: eachMode} {
+			tell(t, map[string]story{what + ", " + strings.TrimSuffix(how, hidden): {modes, `
+			apply ` + c.before + `
+			on POST ` + c.call + ` x3 ` + how + `
+			apply ` + c.after + `
+			cards 3 ` + c.holds + `
+			nothing`}})
+		}
+	}
+	tell(t, map[string]story{
+		"each issue behind a firewall": {eachMode, `
+			on POST /cards made 403 <html>Request blocked</html>
+			may-stop count = 2; amount = 60
+			cards 2
+			if-said it is not known whether this took effect`},
+		"unfreeze under the threshold": {nil, `
+			apply amount = 60; auto_freeze_at = 70; frozen = true
+			on POST /unfreeze x1 drop
+			apply amount = 60; auto_freeze_at = 70; frozen = false
+			holds frozen 60 9939
+			refresh
+			shows frozen = true | status = "frozen"`},
+		"terminate": {nil, `
+			apply amount = 60
+			on DELETE /cards/* x1 made drop
+			destroy
+			cards 0
+			wallet 9999`},
+		"terminate, before": {nil, `
+			apply amount = 60
+			on DELETE /cards/* x1 drop
+			destroy
+			cards 0
+			wallet 9999`},
+		"waits are said": {nil, `
+			apply amount = 60
+			on POST /fund x1 limit 1800
+			apply amount = 100
+			says Held up by the service's limits | To fund card | took 30m
+			on POST /fund x1 made drop
+			apply amount = 140
+			says the outcome found out | To fund card | took 30s | A response was lost on the way
+			holds active 140 9859
+			on GET * limit 1800
+			stops amount = 150
+			says Wait until 20`},
+	})
+}

@@ -1,0 +1,206 @@
+package card_test
+
+import "testing"
+
+// What a run that was killed has moved moves no second time, and the next one says
+// what it found.
+func TestKilledRuns(t *testing.T) {
+	t.Parallel()
+	tell(t, map[string]story{
+		"ten funds, of which half were made": {eachMode, `
+			apply count = 10; amount = 100
+			on POST /fund x10 made half stall
+			kill count = 10; amount = 140
+			apply
+			told-times 5 It was made before: fund card
+			says an apply that was cut off
+			cards 10 140
+			wallet 8590
+			nothing`},
+		"another amount is configured then": {[]string{"honoured", "ignored"}, `
+			apply amount = 100
+			kill amount = 140
+			plan amount = 150
+			says holds what its transactions do not explain | 40.00 USD came to it | The fund of 50.00 USD comes on top
+			apply
+			says Money moved on a card | 40.00 USD came to it | a run that was cut off | holds 190.00 USD now
+			nothing
+			apply amount = 110 # what the warning leaves to do
+			holds active 150 9849`},
+		"another amount, and keys decide": {toldMode, `
+			apply amount = 100
+			kill amount = 140
+			plan amount = 150
+			says The fund of 50.00 USD may have been made already | stops once
+			stops
+			says it may have been made already | 40.00 USD came to it | set amount back by 50.00 USD
+			apply
+			nothing
+			holds active 190 9809`},
+		// The request of a killed run may arrive when the next one has looked already. The
+		// same key makes the service count it once.
+		"the fund arrives late": {[]string{"honoured, and said so", "honoured"}, `
+			apply amount = 100
+			on POST /fund x1 stall
+			kill amount = 140
+			on POST /fund x1 pass while late
+			apply
+			sent POST /fund 2 1
+			holds active 140 9859
+			nothing`},
+		// A withdrawal of more than half leaves less than it takes, which a plan that does
+		// not look at the anchor cannot make any more.
+		"more than half was withdrawn": {eachMode, `
+			apply amount = 100
+			kill amount = 30
+			forget
+			plan
+			says The withdrawal of 70.00 USD may have been made already | holds 30.00 USD
+			apply
+			says It was made before: withdraw 70.00 USD
+			holds active 30 9969
+			nothing`},
+		// The card is as an earlier run left it, and the movement is another one each time.
+		"movements after a death are others": {eachMode, `
+			apply amount = 100
+			kill amount = 150
+			forget
+			apply
+			holds 150
+			forget
+			apply amount = 200
+			quiet
+			forget
+			apply amount = 150
+			quiet
+			forget
+			apply amount = 200
+			quiet
+			holds active 200 9799`},
+		// The next plan has amount alone, of which nothing tells whether it was made besides:
+		// it stops, and is not paid on top.
+		"for amount and for top_up": {eachMode, `
+			apply amount = 100; top_up = { below = 50, to = 100 }
+			buy 60
+			settle
+			on POST /fund x1 made pass
+			on POST /fund x1 made stall
+			kill amount = 105; top_up = { below = 50, to = 100 }
+			holds 100
+			stops
+			says 60.00 USD
+			holds 100
+			apply amount = 100; top_up = { below = 50, to = 100 } # it has the money
+			holds active 100 9839`},
+		// The key is another one, and both are paid unless the next run stops.
+		"another fund is planned": {eachMode, `
+			apply amount = 100
+			kill amount = 150
+			stops amount = 140
+			says 50.00 USD
+			holds 150
+			apply amount = 100 # the stop said what there is
+			holds 150
+			apply amount = 110 # and does not come again for the same
+			holds 160`},
+		"another withdrawal is planned": {eachMode, `
+			apply amount = 100
+			kill amount = 50
+			stops amount = 60
+			says 50.00 USD
+			holds 50
+			apply amount = 100
+			holds 50
+			apply amount = 110
+			holds 60`},
+		// The plan says what apply would stop for, though purchases have taken the balance
+		// under what it was.
+		"the card was used then": {eachMode, `
+			apply amount = 100
+			kill amount = 150
+			buy 60
+			settle
+			plan amount = 140
+			says 50.00 USD
+			stops
+			says 50.00 USD
+			holds 90`},
+		// Where a stop says that the next apply moves the money, it does: its key is another
+		// one than that of the killed run, which the service may answer again.
+		"it says to apply again": {eachMode, `
+			apply amount = 100
+			kill amount = 150
+			fund 60
+			stops
+			says apply again
+			holds 210
+			apply
+			holds active 260 9739
+			nothing`},
+		// A service that keeps keys answers what it answered before, which shows what was
+		// hoped for and not what the card holds.
+		"it was taken back by hand": {eachMode, `
+			apply amount = 100
+			kill amount = 150
+			withdraw 50
+			may-stop-once
+			if-said 50.00 USD | 100.00 USD
+			says-not Nothing was sent | made before
+			holds active 150 9849`},
+		"an older state was restored": {eachMode, `
+			apply amount = 100
+			remember
+			apply amount = 150
+			apply amount = 100
+			restore
+			may-stop-once amount = 150
+			if-said 50.00 USD | 100.00 USD
+			says-not Nothing was sent | made before
+			holds active 150 9849`},
+		"a withdrawal was paid back by hand": {eachMode, `
+			apply amount = 100
+			kill amount = 70
+			fund 30
+			may-stop-once
+			holds active 70 9929`},
+		"a top-up was taken back by hand": {eachMode, `
+			apply amount = 100; top_up = { below = 40, to = 80 }
+			buy 70
+			kill
+			holds 80
+			withdraw 50
+			may-stop-once
+			holds active 80 9849`},
+		"a card with a generated label": {nil, `
+			kill amount = 60
+			labelled tf-`},
+		"a replacement": {nil, `
+			cli
+			apply amount = 60; label = "search"; spending_limit = 100; lifecycle { create_before_destroy = true }
+			call old
+			kill amount = 60; label = "search"; spending_limit = 200; lifecycle { create_before_destroy = true }
+			call orphan
+			plan
+			says Live cards have labels of cards that this plan issues | "search": {orphan}, active, 60.00 USD | id = "{orphan}"
+			says-not "search": {old}
+			terminate {orphan} # what the warning leaves to do
+			save
+			says-not Live cards
+			apply-saved
+			says In an apply with create_before_destroy they are the old cards, which are terminated next
+			holds active 60 9937
+			run taint vcard_card.test # which is planned as a new card, and without a refresh
+			run plan -refresh=false
+			says-not Live cards`},
+		// A refresh that reads lists sees by its label the card that is in no state.
+		"a forced replacement": {nil, `
+			cli
+			default-quirks # lists say how many cards there are
+			apply for_each = toset(["search", "social", "video"]); label = each.key; amount = 60; lifecycle { create_before_destroy = true }
+			on POST /cards x1 made stall
+			kill-run apply -no-color -auto-approve -replace=vcard_card.test["social"]
+			call orphan
+			nothing
+			says {orphan}`},
+	})
+}
