@@ -216,6 +216,10 @@ func TestSeedRefuses(t *testing.T) {
 	s.Post(seedPath, world).OK(http.StatusCreated)
 	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
 	s.Post(seedPath, "clock: 9000-12-31T00:00:00Z").OK(http.StatusCreated)
+	if now := s.Get("/_sandbox/clock").Text("now"); now != "9000-12-31T00:00:00.000Z" {
+		t.Errorf("the clock is at %s", now)
+	}
+	s.Post("/_sandbox/clock", `{"advance":"24h"}`).Refused(http.StatusBadRequest, "invalid_request", "the year 9000")
 }
 
 // A signing secret that YAML takes for something else is not repeated.

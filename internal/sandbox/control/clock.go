@@ -27,10 +27,11 @@ func moveClock(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if current.Add(by).Year() > latest {
+	to := current.Add(by)
+	if to.Year() > latest {
 		return wire.Response{}, wire.Invalid("advance must not pass the year %d", latest)
 	}
-	if err := c.Tx.MoveClock(by); err != nil {
+	if err := c.Tx.MoveClock(to); err != nil {
 		return wire.Response{}, err
 	}
 	return now(c)

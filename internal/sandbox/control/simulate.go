@@ -56,7 +56,11 @@ func simulate(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	for range days * perDay {
-		if err := c.Tx.MoveClock(24 * time.Hour / time.Duration(perDay)); err != nil {
+		now, err := c.Tx.Now()
+		if err != nil {
+			return wire.Response{}, err
+		}
+		if err := c.Tx.MoveClock(now.Add(24 * time.Hour / time.Duration(perDay))); err != nil {
 			return wire.Response{}, err
 		}
 		if err := s.purchase(); err != nil {

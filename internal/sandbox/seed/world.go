@@ -139,7 +139,7 @@ func (p *planter) plant(world *mapping) error {
 		return *world.mistake
 	}
 	tx.SetRandom(random)
-	if err := errors.Join(tx.WriteSetting(randomSetting, random), tx.MoveClock(p.now.Sub(wall))); err != nil {
+	if err := errors.Join(tx.WriteSetting(randomSetting, random), tx.MoveClock(p.now)); err != nil {
 		return err
 	}
 	slices.SortStableFunc(p.steps, func(a, b step) int {

@@ -134,7 +134,7 @@ func (tx *Tx) Now() (time.Time, error) {
 	if _, err := tx.Get([]any{&offset}, `SELECT clock_offset_ms FROM service`); err != nil {
 		return time.Time{}, fmt.Errorf("reading the clock: %w", err)
 	}
-	tx.now = tx.wall().Add(time.Duration(offset) * time.Millisecond).UTC().Truncate(time.Millisecond)
+	tx.now = time.UnixMilli(tx.wall().UnixMilli() + offset).UTC()
 	return tx.now, nil
 }
 
@@ -159,12 +159,12 @@ func (tx *Tx) NewID(prefix string) string {
 // Day numbers the UTC day of a time, from 0 on 1 January 1970.
 func Day(t time.Time) int64 { return t.UnixMilli() / (24 * time.Hour).Milliseconds() }
 
-// MoveClock advances the file's clock for every process that shares it, and
-// signals: what waited for a time may be due.
-func (tx *Tx) MoveClock(by time.Duration) error {
+// MoveClock sets the file's clock for every process that shares it, and signals: what
+// waited for a time may be due.
+func (tx *Tx) MoveClock(to time.Time) error {
 	tx.now = time.Time{}
 	tx.Signal()
-	return tx.Exec(`UPDATE service SET clock_offset_ms = clock_offset_ms + ?`, by.Milliseconds())
+	return tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall().UnixMilli())
 }
 
 // ResetClock sets the file's clock back to the one on the wall.
