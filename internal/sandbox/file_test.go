@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"database/sql"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,92 +28,62 @@ func copied(t *testing.T, path string) string {
 	return to
 }
 
-// Shortly after the last change, the named file holds all that there is, while
-// two services still have it open.
+// Shortly after the last change, the named file holds all that there is, while two
+// services still have it open; also where a link leads to it: SQLite keeps its log
+// beside the file itself.
 func TestTheNamedFileIsWhole(t *testing.T) {
-	t.Parallel()
-	one := start(t)
-	two := open(t, on(one.path))
-	card := one.Issue("50")
-	sandboxtest.Eventually(t, func() bool {
-		info, err := os.Stat(one.path + "-wal")
-		return err == nil && info.Size() == 0
-	})
-	kept := open(t, on(copied(t, one.path)))
-	kept.Get("/api/v1/cards/" + card).OK(200)
-	kept.Balanced()
-	two.close()
-	one.close()
-	if beside, err := filepath.Glob(one.path + "?*"); err != nil || len(beside) > 0 {
-		t.Errorf("a closed file has %q beside it, %v", beside, err)
-	}
-}
-
-// Also where a link leads to it: SQLite keeps its log beside the file itself.
-func TestALinkToTheFile(t *testing.T) {
 	t.Parallel()
 	path, link := filepath.Join(t.TempDir(), "s.db"), filepath.Join(t.TempDir(), "link.db")
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, on(link))
-	card := s.Issue("50")
+	one, two := open(t, on(link)), open(t, on(path))
+	card := one.Issue("50")
 	sandboxtest.Eventually(t, func() bool {
 		info, err := os.Stat(path + "-wal")
 		return err == nil && info.Size() == 0
 	})
-	open(t, on(copied(t, path))).Get("/api/v1/cards/" + card).OK(200)
+	kept := open(t, on(copied(t, path)))
+	kept.Get("/cards/" + card).OK(200)
+	kept.Balanced()
+	two.close()
+	one.close()
+	if beside, err := filepath.Glob(path + "?*"); err != nil || len(beside) > 0 {
+		t.Errorf("a closed file has %q beside it, %v", beside, err)
+	}
 }
 
 // A service whose file was taken away changes nothing more, and leaves alone what
 // has taken the place of its file.
 func TestTheFileIsTakenAway(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		take func(t *testing.T, path, backup string)
-		want int // cards in the file afterwards
-	}{
-		"removed":  {func(t *testing.T, path, _ string) { t.Helper(); remove(t, path) }, 0},
-		"replaced": {func(t *testing.T, path, backup string) { t.Helper(); rename(t, backup, path) }, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for backup, cards := range map[bool]int{false: 0, true: 1} { // in the file afterwards
+		t.Run(fmt.Sprint("replaced by a backup: ", backup), func(t *testing.T) {
 			t.Parallel()
 			before := start(t)
 			before.Issue("50")
 			before.close()
-			backup := copied(t, before.path)
+			saved := copied(t, before.path)
 			s := start(t, on(before.path))
 			s.Issue("50")
-			c.take(t, s.path, backup)
-			refused := s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
-			refused.Refused(500, "internal_error", "")
+			take := os.Remove
+			if backup {
+				take = func(path string) error { return os.Rename(saved, path) }
+			}
+			if err := take(s.path); err != nil {
+				t.Fatal(err)
+			}
+			s.Post("/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`).Refused(500, "internal_error", "")
 			next := start(t, on(s.path))
 			s.close()
 			next.Issue("60")
-			if got := len(next.Get("/api/v1/cards").Data()); got != c.want+1 {
-				t.Errorf("%d cards, want %d", got, c.want+1)
-			}
 			next.Balanced()
-			next.close()
-			again := open(t, on(s.path))
-			if got := len(again.Get("/api/v1/cards").Data()); got != c.want+1 {
-				t.Errorf("%d cards when it is opened again, want %d", got, c.want+1)
+			for _, opened := range []*service{next, open(t, on(s.path))} {
+				if got := len(opened.Get("/cards").Data()); got != cards+1 {
+					t.Errorf("%d cards, want %d", got, cards+1)
+				}
 			}
 		})
-	}
-}
-
-func remove(t *testing.T, path string) {
-	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func rename(t *testing.T, from, to string) {
-	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -127,38 +98,30 @@ func TestPathsWithTwoSlashes(t *testing.T) {
 	}
 }
 
-// Nor does a service whose log was taken away, or the index of that; what it answered
-// is in the file.
-func TestTheLogIsTakenAway(t *testing.T) {
+// The process of a lost file ends and says why, also where it is the log that is lost, or
+// the index of that; what was answered is in the file then.
+func TestAProcessWithoutItsFileEnds(t *testing.T) {
 	t.Parallel()
-	for _, suffix := range []string{"-wal", "-shm"} {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
 		path, log := filepath.Join(t.TempDir(), "s.db"), new(strings.Builder)
 		p := sandboxtest.StartProcess(t, log, "--data", path)
 		card := p.Issue("50")
-		remove(t, path+suffix)
-		if err := p.Wait(); err == nil || !strings.Contains(log.String(), suffix) {
-			t.Errorf("%s: ended with %v: %s", suffix, err, log)
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(); err == nil || !strings.Contains(log.String(), path+" was removed or replaced") {
+			t.Errorf("%q: ended with %v: %s", suffix, err, log)
+		}
+		if suffix == "" {
+			if _, err := os.Stat(path); err == nil {
+				t.Error("the file was made again")
+			}
+			continue
 		}
 		s := open(t, on(path))
-		s.Get("/api/v1/cards/" + card).OK(200)
+		s.Get("/cards/" + card).OK(200)
 		s.Issue("50")
 		s.Balanced()
-	}
-}
-
-// The process of a lost file ends, and says why.
-func TestAProcessWithoutItsFileEnds(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "s.db")
-	log := new(strings.Builder)
-	p := sandboxtest.StartProcess(t, log, "--data", path)
-	p.Issue("50")
-	remove(t, path)
-	if err := p.Wait(); err == nil || !strings.Contains(log.String(), path+" was removed or replaced") {
-		t.Errorf("ended with %v: %s", err, log)
-	}
-	if _, err := os.Stat(path); err == nil {
-		t.Error("the file was made again")
 	}
 }
 

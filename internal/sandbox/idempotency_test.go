@@ -46,6 +46,9 @@ func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 	one := open(t, file)
 	two := open(t, file)
 	one.Unlimited()
+	if one.Key != two.Key {
+		t.Fatal("the keys differ")
+	}
 	id := one.Issue("50")
 	one.Post("/api/v1/cards/"+id+"/freeze", "").OK(200)
 	ended := one.Issue("50")
@@ -89,6 +92,10 @@ func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 	}
 	if got := two.Get("/api/v1/cards").Text("total"); got != "4" {
 		t.Errorf("%s cards, want four", got)
+	}
+	one.Advance("24h")
+	if one.Get("/_sandbox/clock").Text("now")[:10] != two.Get("/_sandbox/clock").Text("now")[:10] {
+		t.Error("the clocks differ")
 	}
 	two.Balanced()
 }
