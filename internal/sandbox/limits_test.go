@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,66 +12,46 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// limited begins a sandbox whose clock stands still, with limits as they are in
-// a JSON object.
-func withLimits(t *testing.T, limits string) *service {
-	t.Helper()
-	s := startWithContract(t, stopped)
-	s.Call(http.MethodPut, "/_sandbox/limits", limits).OK(200)
-	return s
-}
-
-// overLimit fails the test unless the response is a 429 that asks for a pause.
-func overLimit(a sandboxtest.Response, seconds string) {
-	a.T.Helper()
-	a.Refused(http.StatusTooManyRequests, "rate_limited", seconds+" s")
-	if got := a.Header.Get("Retry-After"); got != seconds {
-		a.T.Errorf("Retry-After is %q, want %s", got, seconds)
-	}
-}
-
-func TestLimitsSlide(t *testing.T) {
-	t.Parallel()
-	s := withLimits(t, `{"requests_per_minute":3}`)
-	for range 3 { // at 0 s, 16.5 s and 33 s
-		s.Get("/api/v1/bins").OK(200)
-		s.Advance("16500ms")
-	}
-	overLimit(s.Get("/api/v1/bins"), "11") // 10.5 s, rounded up
-	s.Advance("10499ms")
-	overLimit(s.Get("/api/v1/bins"), "1")
-	s.Advance("1ms")
-	s.Get("/api/v1/bins").OK(200) // the first one has left the window
-	overLimit(s.Get("/api/v1/bins"), "17")
-	s.Advance("16500ms")
-	s.Get("/api/v1/bins").OK(200)
-}
-
+// A call leaves the window of a minute when it is a minute old; what is refused before
+// it is looked at is not counted, by any limit.
 func TestLimitsCount(t *testing.T) {
 	t.Parallel()
-	s := withLimits(t, `{"requests_per_minute":4,"creates_per_minute":2,"details_per_minute":1}`)
-	s.Post("/api/v1/cards", `{}`).Refused(400, "invalid_request", "") // a refusal counts
-	id := s.Issue("50")
-	overLimit(s.Post("/api/v1/cards", `{}`), "60") // of creates: not counted
-	s.Get("/api/v1/cards/" + id + "/details").OK(200)
-	overLimit(s.Get("/api/v1/cards/"+id+"/details"), "60")
-	s.Get("/api/v1/nothing").Refused(404, "not_found", "") // the fourth
-	overLimit(s.Get("/api/v1/bins"), "60")
+	s := startWithContract(t, stopped)
+	s.play(strings.NewReplacer("BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "LIMITS", "PUT /_sandbox/limits", "CLOCK", "POST /_sandbox/clock").Replace, `
+		LIMITS {"requests_per_minute":3} → 200
+		GET /bins → 200
+		CLOCK {"advance":"16500ms"} → 200
+		GET /bins → 200
+		CLOCK {"advance":"16500ms"} → 200
+		GET /bins → 200
+		CLOCK {"advance":"16500ms"} → 200
+		GET /bins → 429 "rate_limited" &  11 s
+		CLOCK {"advance":"10499ms"} → 200
+		GET /bins → 429 "rate_limited" &  1 s
+		CLOCK {"advance":"1ms"} → 200
+		GET /bins → 200
+		GET /bins → 429 "rate_limited" &  17 s
+		CLOCK {"advance":"1h"} → 200
+		LIMITS {"requests_per_minute":4,"creates_per_minute":2,"details_per_minute":1} → 200
+		POST /cards {} → 400 "invalid_request"
+		POST /cards {BIN,"amount":50} → 201
+		POST /cards {} → 429 "rate_limited" &  60 s
+		GET /cards/LAST/details → 200
+		GET /cards/LAST/details → 429 "rate_limited" &  60 s
+		GET /api/v1/nothing → 404 "not_found"
+		GET /bins → 429 "rate_limited" &  60 s`)
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).OK(201).Text("api_key"))
 	for range 5 {
 		s.Get("/_sandbox/clock").OK(200) // never counts
+		s.as("sk_live_sandbox_wrong").Get("/bins").Refused(401, "unauthorized", "")
 	}
-
-	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).OK(201).Text("api_key"))
-	for range 4 {
-		other.Get("/api/v1/bins").OK(200) // counts for its own key
-	}
-	overLimit(other.Get("/api/v1/bins"), "60")
-	for range 5 {
-		s.as("sk_live_sandbox_wrong").Get("/api/v1/bins").Refused(401, "unauthorized", "")
+	if read := admitted(6, func() sandboxtest.Response { return other.Get("/bins") }); read != 4 { // of its own key
+		t.Errorf("%d calls of another key were let through", read)
 	}
 	s.Advance("1m")
-	s.Get("/api/v1/bins").OK(200)
-	other.Get("/api/v1/bins").OK(200)
+	for _, again := range []*service{s, other} {
+		again.Get("/bins").OK(200)
+	}
 }
 
 // A clock that was set back does not hold calls up until it has caught up.
@@ -82,16 +63,13 @@ func TestLimitsWhenTheClockIsSetBack(t *testing.T) {
 			return time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC).Add(-time.Duration(back.Load()))
 		}
 	})
-	s.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
-	for range 2 {
-		s.Get("/api/v1/bins").OK(200)
+	s.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
+	for _, by := range []time.Duration{0, time.Hour} {
+		back.Store(int64(by))
+		if read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") }); read != 2 {
+			t.Errorf("%v earlier, %d calls were let through", by, read)
+		}
 	}
-	overLimit(s.Get("/api/v1/bins"), "60")
-	back.Store(int64(time.Hour))
-	for range 2 {
-		s.Get("/api/v1/bins").OK(200)
-	}
-	overLimit(s.Get("/api/v1/bins"), "60")
 }
 
 // A limit holds exactly, whatever comes at the same moment.
@@ -139,16 +117,17 @@ func TestEachServiceCountsItsOwn(t *testing.T) {
 	t.Parallel()
 	file := on(filepath.Join(t.TempDir(), "s.db"))
 	one, two := open(t, file, stopped), open(t, file, stopped)
-	one.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
-	for _, s := range []*service{one, two} {
-		for range 2 {
-			s.Get("/api/v1/bins").OK(200)
+	letsThrough := func(s *service, want int64) {
+		t.Helper()
+		if read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") }); read != want {
+			t.Errorf("%d calls were let through, want %d", read, want)
 		}
-		overLimit(s.Get("/api/v1/bins"), "60")
 	}
-	open(t, file, stopped).Get("/api/v1/bins").OK(200)
+	one.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
+	letsThrough(one, 2)
+	letsThrough(two, 2)
+	letsThrough(open(t, file, stopped), 2)
 	two.Post("/_sandbox/reset", "").OK(200)
-	two.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":1}`).OK(200)
-	two.Get("/api/v1/bins").OK(200)
-	overLimit(two.Get("/api/v1/bins"), "60")
+	two.Put("/_sandbox/limits", `{"requests_per_minute":1}`).OK(200)
+	letsThrough(two, 1)
 }

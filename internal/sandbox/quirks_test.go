@@ -221,7 +221,8 @@ func TestQuirkIdempotencyConflict(t *testing.T) {
 
 func TestQuirkRetryAfter(t *testing.T) {
 	t.Parallel()
-	s := withLimits(t, `{"requests_per_minute":1}`)
+	s := startWithContract(t, stopped)
+	s.Put("/_sandbox/limits", `{"requests_per_minute":1}`).OK(200)
 	s.Get("/api/v1/bins").OK(200)
 	s.Advance("19500ms")
 	for kind, want := range map[string]float64{"seconds": 41, "date": 41, "absent": 0} {
