@@ -2,6 +2,8 @@ package command_test
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,162 +14,162 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func TestMainServesUntilTheContextEnds(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "s.db")
-	var keys [2]string
-	for i := range keys {
-		r := runMain(t, "--data", path, "--initial-balance", "12.5")
-		keys[i] = r.Key
-		if got := r.Wallet().String(); got != "12.50" {
-			t.Errorf("the wallet holds %s", got)
-		}
-		r.stop()
-		if code := <-r.ended; code != 0 {
-			t.Errorf("ended with %d: %s", code, r.log)
-		}
-		if strings.Contains(r.log.String(), keys[i]) || strings.Contains(r.log.String(), "/wallet/balance") {
-			t.Errorf("the log shows the key, or every request: %s", r.log)
-		}
-	}
-	if keys[0] != keys[1] || keys[0] == "" {
-		t.Error("the key changed between two runs on one file")
-	}
+// running is a sandbox command in this process.
+type running struct {
+	*sandboxtest.Client
+
+	stop  context.CancelFunc
+	ended chan int
+	log   string // its file
 }
 
-func TestMainRefuses(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		args []string
-		code int
-		text string
-	}{
-		"unknown flag":  {[]string{"--fast"}, 2, "--fast"},
-		"argument":      {[]string{"now"}, 2, `"now"`},
-		"balance":       {[]string{"--initial-balance", "ten"}, 2, "--initial-balance"},
-		"third decimal": {[]string{"--initial-balance", "1.001"}, 2, "two decimals"},
-		"no folder":     {[]string{"--data", filepath.Join(t.TempDir(), "none", "s.db")}, 1, "create it first"},
-		"a real key":    {[]string{"--data", ":memory:", "--api-key", "sk_live_real"}, 1, "sk_live_sandbox_"},
-		"no key file":   {[]string{"--data", ":memory:", "--api-key-file", "none.key"}, 2, "none.key"},
-		"two keys":      {[]string{"--data", ":memory:", "--api-key-file", "command_test.go", "--api-key", "sk_live_sandbox_x"}, 2, "exclude each other"},
-		"a bad address": {[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999"},
-		"no CA file":    {[]string{"--data", ":memory:", "--webhook-ca", "none.pem"}, 1, "none.pem"},
-		"no CA in it":   {[]string{"--data", ":memory:", "--webhook-ca", "command_test.go"}, 1, "PEM"},
-		"a key's file":  {[]string{"--api-key-file", "sk_live_sandbox_planted_0123456789abcdef"}, 2, "sk_live_…"},
-		"a key alone":   {[]string{"sk_live_sandbox_planted_0123456789abcdef"}, 2, "unexpected argument"},
-		"key for money": {[]string{"--initial-balance", "sk_live_sandbox_planted_0123456789abcdef"}, 2, "--initial-balance"},
-		"help":          {[]string{"--help"}, 0, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var out, log bytes.Buffer
-			code := command.Main(t.Context(), append([]string{"--listen", "127.0.0.1:0"}, c.args...), &out, &log)
-			if code != c.code || !strings.Contains(log.String(), c.text) || strings.Contains(log.String(), "planted") {
-				t.Errorf("ended with %d: %s", code, log.String())
-			}
-			if name == "help" && !strings.Contains(out.String(), "--listen") {
-				t.Errorf("help is %q", out.String())
-			}
-		})
+func runMain(t *testing.T, arguments ...string) *running {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	out, in := io.Pipe()
+	log := must(os.Create(filepath.Join(t.TempDir(), "log")))
+	r := &running{stop: stop, ended: make(chan int, 1), log: log.Name()}
+	go func() {
+		r.ended <- command.Main(ctx, append([]string{"--listen", "127.0.0.1:0"}, arguments...), in, log)
+		_, _ = log.Close(), in.Close()
+	}()
+	address, err := process.ReadAddress(out)
+	if err != nil {
+		t.Fatalf("it did not start: %v %s", err, r.said())
 	}
+	r.Client = sandboxtest.NewClient(t, address)
+	return r
 }
 
-func TestMainTakesAKey(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte("sk_live_sandbox_mine_0123456789abcdef\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r := runMain(t, "--data", ":memory:", "--api-key-file", file)
-	if r.Get("/bins").OK(200); r.Key != "sk_live_sandbox_mine_0123456789abcdef" {
-		t.Errorf("the key is %q", r.Key)
-	}
-	argument := runMain(t, "--data", ":memory:", "--api-key", "sk_live_sandbox_shown_0123456789abcdef")
-	argument.stop()
-	if code := <-argument.ended; code != 0 || !strings.Contains(argument.log.String(), "--api-key-file") {
-		t.Errorf("ended with %d, and without a warning: %s", code, argument.log)
-	}
+// said is the log so far.
+func (r *running) said() string {
+	text, _ := os.ReadFile(r.log)
+	return string(text)
 }
 
-// runRefused runs the command, which must fail, and returns what it says.
-func runRefused(t *testing.T, arguments ...string) string {
+// end stops the command, which must end so, and returns its log.
+func (r *running) end(want int) string {
+	r.T.Helper()
+	r.stop()
+	if code := <-r.ended; code != want {
+		r.T.Errorf("ended with %d: %s", code, r.said())
+	}
+	return r.said()
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// refused fails the test unless the command ends by itself, as wanted, and says these
+// words. It returns what it printed.
+func refused(t *testing.T, code int, words string, arguments ...string) string {
 	t.Helper()
 	var out, log bytes.Buffer
-	if code := command.Main(t.Context(), arguments, &out, &log); code != 1 {
-		t.Errorf("ended with %d: %s", code, log.String())
+	if got := command.Main(t.Context(), arguments, &out, &log); got != code {
+		t.Errorf("%q: ended with %d, want %d: %s", arguments, got, code, log.String())
 	}
-	return log.String()
-}
-
-// A health check tells a sandbox from another server, and from none.
-func TestMainLooksAtHealth(t *testing.T) {
-	t.Parallel()
-	r := runMain(t, "--data", ":memory:")
-	for _, address := range []string{r.Root(), r.Root() + "/", r.URL} {
-		var out, log bytes.Buffer
-		if code := command.Main(t.Context(), []string{"--health", address}, &out, &log); code != 0 || out.Len()+log.Len() > 0 {
-			t.Errorf("%s: ended with %d: %s%s", address, code, out.String(), log.String())
+	for word := range strings.SplitSeq(words, " … ") {
+		if !strings.Contains(log.String(), word) {
+			t.Errorf("%q: %q lacks %q", arguments, log.String(), word)
 		}
 	}
+	if strings.Contains(log.String(), "planted") {
+		t.Errorf("%q: a secret is in %q", arguments, log.String())
+	}
+	return out.String() + log.String()
+}
+
+// One file has one key, whoever chose it. The log has no key and no requests, but a link
+// to the dashboard, which opens it, and under no foreign name.
+func TestMainServesUntilTheContextEnds(t *testing.T) {
+	t.Parallel()
+	const key = "sk_live_sandbox_mine_0123456789abcdef"
+	folder := t.TempDir()
+	path, file := filepath.Join(folder, "s.db"), filepath.Join(folder, "key")
+	must(0, os.WriteFile(file, []byte(key+"\n"), 0o600))
+	for _, arguments := range [][]string{{"--initial-balance", "12.5", "--api-key-file", file}, nil} {
+		r := runMain(t, append(arguments, "--data", path)...)
+		if got := r.Wallet().String(); got != "12.50" || r.Key != key {
+			t.Errorf("the wallet of %s holds %s", r.Key, got)
+		}
+		link := regexp.MustCompile(regexp.QuoteMeta(r.Root()) + `/login\?token=\w+`)
+		sandboxtest.Eventually(t, func() bool { return link.MatchString(r.said()) })
+		for host, want := range map[string]int{"": http.StatusOK, "evil.example": http.StatusForbidden} {
+			request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, link.FindString(r.said()), nil))
+			request.Host = host
+			if page := r.Do(request); page.Status != want || strings.Contains(page.Raw, "Logged in") != (want == http.StatusOK) {
+				t.Errorf("under the name %q: answered %d %s", host, page.Status, page.Raw)
+			}
+		}
+		if log := r.end(0); strings.Contains(log, key) || strings.Contains(log, "/wallet/balance") {
+			t.Errorf("the log shows the key, or every request: %s", log)
+		}
+	}
+	shown := runMain(t, "--data", ":memory:", "--api-key", "sk_live_sandbox_shown_0123456789abcdef")
+	if log := shown.end(0); !strings.Contains(log, "--api-key-file") {
+		t.Errorf("there is no warning: %s", log)
+	}
+}
+
+// What is wrong with the arguments, or with what they name, is said without a secret.
+// A health check tells a sandbox from another server, and from none.
+func TestMainRefuses(t *testing.T) {
+	t.Parallel()
+	const planted = "sk_live_sandbox_planted_0123456789abcdef"
+	r := runMain(t, "--data", ":memory:")
+	taken := strings.TrimPrefix(r.Root(), "http://")
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	for address, text := range map[string]string{other.URL: "is no sandbox", gone.URL: "no sandbox answers", "%": "want a URL"} {
-		if said := runRefused(t, "--health", address); !strings.Contains(said, text) {
-			t.Errorf("%s: %s", address, said)
-		}
+	for _, c := range []struct {
+		arguments []string
+		code      int
+		words     string
+	}{
+		{[]string{"--fast"}, 2, "--fast"},
+		{[]string{"now"}, 2, `"now"`},
+		{[]string{"--initial-balance", "ten"}, 2, "--initial-balance"},
+		{[]string{"--initial-balance", "1.001"}, 2, "two decimals"},
+		{[]string{"--data", filepath.Join(t.TempDir(), "none", "s.db")}, 1, "create it first"},
+		{[]string{"--data", ":memory:", "--api-key", "sk_live_real"}, 1, "sk_live_sandbox_"},
+		{[]string{"--data", ":memory:", "--api-key-file", "none.key"}, 2, "none.key"},
+		{[]string{"--data", ":memory:", "--api-key-file", "command_test.go", "--api-key", "sk_live_sandbox_x"}, 2, "exclude each other"},
+		{[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999"},
+		{[]string{"--data", ":memory:", "--listen", taken}, 1, "cannot listen on " + taken + " … another sandbox … --listen … port 0"},
+		{[]string{"--data", ":memory:", "--webhook-ca", "none.pem"}, 1, "none.pem"},
+		{[]string{"--data", ":memory:", "--webhook-ca", "command_test.go"}, 1, "PEM"},
+		{[]string{"--api-key-file", planted}, 2, "sk_live_…"},
+		{[]string{planted}, 2, "unexpected argument"},
+		{[]string{"--initial-balance", planted}, 2, "--initial-balance"},
+		{[]string{"--health", other.URL}, 1, "is no sandbox"},
+		{[]string{"--health", gone.URL}, 1, "no sandbox answers"},
+		{[]string{"--health", "%"}, 1, "want a URL"},
+	} {
+		refused(t, c.code, c.words, append([]string{"--listen", "127.0.0.1:0"}, c.arguments...)...)
 	}
-	for _, response := range sandboxtest.BrokenResponses(`{"key":"sk_live_planted","pan":"0000123412341234"}`) {
+	for _, response := range sandboxtest.BrokenResponses(`{"key":"sk_live_planted","pan":"planted"}`) {
 		stranger := sandboxtest.RawService(t, func(to net.Conn, _ *http.Request) {
 			_, _ = to.Write([]byte(response.Bytes))
 			_ = to.Close()
 		})
-		if said := runRefused(t, "--health", stranger); strings.Contains(said, "planted") || strings.Contains(said, "1234") {
-			t.Errorf("%s: %s", response.Name, said)
+		refused(t, 1, "", "--health", stranger)
+	}
+	for _, address := range []string{r.Root(), r.Root() + "/", r.URL} {
+		if said := refused(t, 0, "", "--health", address); said != "" {
+			t.Errorf("%s is a sandbox; said is %s", address, said)
 		}
 	}
-}
-
-// Two servers cannot have one address, and the second one says what to do.
-func TestMainOnATakenPort(t *testing.T) {
-	t.Parallel()
-	r := runMain(t, "--data", ":memory:")
-	taken := strings.TrimPrefix(r.Root(), "http://")
-	said := runRefused(t, "--data", ":memory:", "--listen", taken)
-	for _, words := range []string{"cannot listen on " + taken, "another sandbox", "--listen", "port 0"} {
-		if !strings.Contains(said, words) {
-			t.Errorf("%q lacks %q", said, words)
-		}
-	}
-}
-
-// The log has a link to the dashboard, which opens it.
-func TestMainNamesTheDashboard(t *testing.T) {
-	t.Parallel()
-	r := runMain(t, "--data", ":memory:")
-	link := regexp.MustCompile(`http://127\.0\.0\.1:\d+/login\?token=\w+`)
-	sandboxtest.Eventually(t, func() bool { return link.MatchString(r.log.String()) })
-	found := link.FindString(r.log.String())
-	if !strings.HasPrefix(found, r.Root()+"/") {
-		t.Fatalf("the link is %s, the sandbox at %s", found, r.Root())
-	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, found, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if page := r.Do(request); page.Status != http.StatusOK || !strings.Contains(page.Raw, "Logged in") {
-		t.Errorf("the link was answered %d %s", page.Status, page.Raw)
-	}
-	foreign, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.Root()+"/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign.Host = "evil.example"
-	if page := r.Do(foreign); page.Status != http.StatusForbidden {
-		t.Errorf("a foreign name was answered %d", page.Status)
+	if help := refused(t, 0, "", "--help"); !strings.Contains(help, "--listen") {
+		t.Errorf("help is %q", help)
 	}
 }

@@ -5,7 +5,6 @@ package command_test
 import (
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,24 +19,10 @@ func TestFewFiles(t *testing.T) {
 	folder := t.TempDir()
 	limited := filepath.Join(folder, "sandbox")
 	script := fmt.Sprintf("#!/bin/sh\nulimit -n 128 && exec %q \"$@\"\n", sandboxtest.Program(t))
-	if err := os.WriteFile(limited, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	running, err := process.Start(t.Context(), limited, io.Discard, "--data", filepath.Join(folder, "s.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(0, os.WriteFile(limited, []byte(script), 0o700))
+	running := must(process.Start(t.Context(), limited, io.Discard, "--data", filepath.Join(folder, "s.db")))
 	t.Cleanup(func() { _ = running.Wait() })
-	c := sandboxtest.NewClient(t, running.Address)
-	for range 100 { // connections of their own, which stay open
-		request, err := c.NewRequest(t.Context(), http.MethodGet, "/bins", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := new(http.Transport).RoundTrip(request)
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Fatalf("answered %v, %v", response, err)
-		}
-		t.Cleanup(func() { _ = response.Body.Close() })
+	for range 100 { // each has a connection of its own, which stays open
+		sandboxtest.NewClient(t, running.Address).Get("/bins").OK(200)
 	}
 }

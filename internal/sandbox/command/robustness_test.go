@@ -1,65 +1,19 @@
 package command_test
 
 import (
-	"bytes"
-	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
-
-// running is a sandbox command in this process.
-type running struct {
-	*sandboxtest.Client
-
-	stop  context.CancelFunc
-	ended chan int
-	log   *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(data)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
-}
-
-func runMain(t *testing.T, arguments ...string) *running {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	t.Cleanup(stop)
-	out, in := io.Pipe()
-	r := &running{stop: stop, ended: make(chan int, 1), log: &lockedBuffer{}}
-	go func() {
-		r.ended <- command.Main(ctx, append([]string{"--listen", "127.0.0.1:0"}, arguments...), in, r.log)
-		_ = in.Close()
-	}()
-	address, err := process.ReadAddress(out)
-	if err != nil {
-		t.Fatalf("it did not start: %v %s", err, r.log)
-	}
-	r.Client = sandboxtest.NewClient(t, address)
-	return r
-}
 
 func (r *running) dial() (net.Conn, error) {
 	return new(net.Dialer).DialContext(r.T.Context(), "tcp", strings.TrimPrefix(r.Root(), "http://"))
@@ -70,20 +24,15 @@ func TestMainStopsGracefully(t *testing.T) {
 	t.Parallel()
 	r := runMain(t, "--data", ":memory:")
 	r.Fault(`{"method":"POST","path":"/cards","when":"after","delay_ms":700,"then":"pass"}`)
-	answered := make(chan string)
+	answered := make(chan sandboxtest.Response)
 	go func() {
-		a := r.Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"bin_ads_visa_us","amount":50}`)
-		answered <- fmt.Sprint(a.Status, " ", a.Raw[:min(len(a.Raw), 11)], " ", a.Err)
+		answered <- r.Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"bin_ads_visa_us","amount":50}`)
 	}()
 	// Until the card is there, and the response on its way.
 	sandboxtest.Eventually(t, func() bool { return r.Get("/wallet/balance").Text("cards_active") == "1" })
 	r.stop()
-	if got, want := <-answered, `201 {"id":"card <nil>`; got != want {
-		t.Errorf("the running call ended with %q, want %q", got, want)
-	}
-	if code := <-r.ended; code != 0 {
-		t.Errorf("ended with %d: %s", code, r.log)
-	}
+	(<-answered).OK(http.StatusCreated).Text("id")
+	r.end(0)
 	if _, err := r.dial(); err == nil {
 		t.Error("still listening")
 	}
@@ -98,24 +47,83 @@ func TestMainCutsSlowCallersOff(t *testing.T) {
 	r := runMain(t, "--data", ":memory:")
 	var slow []net.Conn
 	for range 50 {
-		connection, err := r.dial()
-		if err != nil {
-			t.Fatal(err)
-		}
+		connection := must(r.dial())
 		defer func() { _ = connection.Close() }()
-		if _, err := io.WriteString(connection, "GET /api/v1/bins HTTP/1.1\r\nHost: "); err != nil {
-			t.Fatal(err)
-		}
+		must(io.WriteString(connection, "GET /api/v1/bins HTTP/1.1\r\nHost: "))
 		slow = append(slow, connection)
 	}
 	r.Get("/bins").OK(200)
 	for _, connection := range slow {
-		if err := connection.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must(0, connection.SetReadDeadline(time.Now().Add(30*time.Second)))
 		if _, err := io.ReadAll(connection); err != nil {
 			t.Errorf("not closed: %v", err)
 		}
 	}
 	r.Post("/cards", strings.Repeat(" ", 2<<20)).OK(400)
+}
+
+// Nobody reads the log: everything is answered all the same, and a signal ends it. Who
+// reads it while it ends learns how many of its lines are missing.
+func TestAnUnreadLog(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		unread, log, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := sandboxtest.StartProcess(t, log, "--data", ":memory:", "--log-level", "debug")
+		_ = log.Close() // the process has its own
+		p.Unlimited()
+		for range 2000 { // more than the pipe holds, and as many lines as wait in memory
+			p.Get("/bins").OK(200)
+		}
+		read := make(chan string)
+		reading := sync.OnceFunc(func() {
+			go func() {
+				text, _ := io.ReadAll(unread) // what is missing in it is seen
+				read <- string(text)
+			}()
+		})
+		if late {
+			reading()
+		}
+		if err := p.Interrupt(); err != nil {
+			t.Errorf("ended with %v", err)
+		}
+		reading()
+		text := <-read
+		lines, dropped := strings.Count(text, "msg=answered"), 0
+		for _, said := range regexp.MustCompile(`msg="(\d+) lines of the log were dropped`).FindAllStringSubmatch(text, -1) {
+			n, _ := strconv.Atoi(said[1])
+			dropped += n
+		}
+		if lines == 0 || late && (lines < 1000 || dropped == 0 || lines+dropped < 2000) {
+			t.Errorf("read while it ends: %v; %d lines, and %d that are said to be missing", late, lines, dropped)
+		}
+	}
+}
+
+// Who listens to the network delivers to public addresses alone, unless told
+// otherwise.
+func TestPrivateWebhooks(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, nil)
+	for name, c := range map[string]struct {
+		arguments []string
+		arrives   bool
+	}{
+		"loopback":               {[]string{"--listen", "localhost:0"}, true},
+		"every address":          {[]string{"--listen", "0.0.0.0:0"}, false},
+		"every address, allowed": {[]string{"--listen", "0.0.0.0:0", "--allow-private-webhooks"}, true},
+	} {
+		r := runMain(t, append(c.arguments, "--data", ":memory:", "--webhook-ca", inbox.CAFile())...)
+		r.Post("/webhooks", `{"url":"`+inbox.URL+`","events":["*"]}`).OK(201)
+		r.Issue("50")
+		sandboxtest.Eventually(t, func() bool {
+			return !strings.Contains(r.Get("/_sandbox/deliveries").Raw, `"tries":[]`)
+		})
+		if got := strings.Contains(r.Get("/_sandbox/deliveries").Raw, `"state":"delivered"`); got != c.arrives {
+			t.Errorf("%s: %s", name, r.Get("/_sandbox/deliveries").Raw)
+		}
+	}
 }
