@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -35,8 +34,7 @@ func BenchmarkSandbox(b *testing.B) {
 			b.StartTimer()
 		}
 	})
-	running, log := measured(b, file)
-	c := sandboxtest.NewClient(b, running.Address)
+	c, log := measured(b, file)
 	c.Unlimited()
 	for _, path := range []string{
 		"/wallet/balance", "/cards?per_page=100", "/cards?per_page=100&page=100", "/cards?per_page=100&status=active&page=90",
@@ -123,19 +121,14 @@ func seeded(b *testing.B) string {
 }
 
 // measured is a running sandbox, and the path of its log.
-func measured(b *testing.B, file string) (running *process.Process, logged string) {
+func measured(b *testing.B, file string) (running *sandboxtest.Process, logged string) {
 	b.Helper()
 	log, err := os.Create(filepath.Join(b.TempDir(), "log"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	running, err = process.Start(b.Context(), sandboxtest.Program(b), log, "--data="+file)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(running.Kill)
-	return running, log.Name()
+	return sandboxtest.StartProcess(b, log, "--data="+file), log.Name()
 }
 
 // within measures something that is to take no longer, at the median.

@@ -78,5 +78,8 @@ func (p *Process) Interrupt() error {
 // Wait returns how the process ended.
 func (p *Process) Wait() error { return p.process.Wait() }
 
+// ID is that of the process.
+func (p *Process) ID() int { return p.process.ID() }
+
 // Kill ends the process as kill -9 does.
 func (p *Process) Kill() { p.process.Kill() }

@@ -4,6 +4,7 @@
 package sandboxtest
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -116,14 +117,17 @@ type direct struct{ handler http.Handler }
 func (d direct) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	recorder := httptest.NewRecorder()
 	defer func() {
-		switch cut := recover(); {
-		case cut == http.ErrAbortHandler && recorder.Body.Len() == 0:
+		thrown := recover()
+		cut, _ := thrown.(error)
+		switch {
+		case thrown == nil:
+		case !errors.Is(cut, http.ErrAbortHandler):
+			panic(thrown)
+		case recorder.Body.Len() == 0:
 			response, err = nil, io.EOF
-		case cut == http.ErrAbortHandler:
+		default:
 			response = recorder.Result()
 			response.Body = io.NopCloser(io.MultiReader(response.Body, iotest.ErrReader(io.ErrUnexpectedEOF)))
-		case cut != nil:
-			panic(cut)
 		}
 	}()
 	d.handler.ServeHTTP(recorder, request)

@@ -41,8 +41,12 @@ func TestSealAndOpen(t *testing.T) {
 		id      string
 		sealed  []byte
 	}{
-		{other, purpose, id, sealed}, {keys, purpose, "wh_2", sealed}, {keys, vault.URLOfWebhook, id, sealed},
-		{keys, purpose, id, broken}, {keys, purpose, id, sealed[:5]}, {keys, purpose, id, nil},
+		{other, purpose, id, sealed},
+		{keys, purpose, "wh_2", sealed},
+		{keys, vault.URLOfWebhook, id, sealed},
+		{keys, purpose, id, broken},
+		{keys, purpose, id, sealed[:5]},
+		{keys, purpose, id, nil},
 	} {
 		if _, err := c.keys.Open(c.purpose, c.id, c.sealed); err == nil {
 			t.Errorf("number %d opens", i)
