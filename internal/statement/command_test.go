@@ -341,35 +341,6 @@ func TestForeignText(t *testing.T) {
 	}
 }
 
-func TestJSON(t *testing.T) {
-	t.Parallel()
-	_, stdout, _ := state(t, planWith(update(held, with("amount", "150"), "")), "-format", "json", "-max-card", "1")
-	var got struct {
-		Version  string                 `json:"format_version"`
-		Complete bool                   `json:"complete"`
-		Wallet   map[string]json.Number `json:"wallet"`
-		Unknown  []any                  `json:"unknown"`
-		Cards    []struct {
-			Address string      `json:"address"`
-			ID      string      `json:"id"`
-			Label   string      `json:"label"`
-			Last4   string      `json:"last4"`
-			Actions []string    `json:"actions"`
-			Wallet  json.Number `json:"wallet"`
-		} `json:"cards"`
-		Violations []string `json:"violations"`
-	}
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Version != "1.0" || !got.Complete || got.Wallet["net"] != "-50.00" || got.Wallet["funds"] != "50.00" || got.Unknown == nil || len(got.Violations) != 1 {
-		t.Errorf("got %+v", got)
-	}
-	if card := got.Cards[0]; card.Address != "vcard_card.a" || card.ID != "card_1" || card.Label != "ads" || card.Last4 != "1234" || card.Wallet != "-50.00" || fmt.Sprint(card.Actions) != "[fund]" {
-		t.Errorf("got %+v", card)
-	}
-}
-
 // Whatever stands in a file, there is an answer.
 func FuzzReadPlan(f *testing.F) {
 	f.Add(planWith(change("vcard_card.a", `"create","delete"`, held, created, `"id":true`, "")))

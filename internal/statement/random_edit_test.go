@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -16,33 +15,18 @@ import (
 
 // deposit fills the wallet up before it runs dry.
 func (w *world) deposit() {
-	if w.s.Wallet() >= 5000*usd.Dollar {
-		return
+	if w.s.Wallet() < 5000*usd.Dollar {
+		deposit := w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).Must()
+		w.s.Post("/_sandbox/deposits/"+deposit.Text("id")+"/confirm", nil).Must()
 	}
-	var deposit struct {
-		ID string `json:"id"`
-	}
-	w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).Into(&deposit)
-	w.s.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil).Must()
-}
-
-func (w *world) balance(id string) usd.Amount {
-	var card struct {
-		Balance usd.Amount `json:"balance"`
-	}
-	w.s.Get("/cards/" + id).Into(&card)
-	return card.Balance
 }
 
 // spend buys something on a card, which may be declined.
 func (w *world) spend(id string) usd.Amount {
-	amount := w.usd(1, int(w.balance(id))+1000)
-	var answer struct {
-		DeclineReason *string `json:"decline_reason"`
-	}
-	w.s.Authorize(id, string(amount), "7311").Into(&answer)
-	w.note("spend %s on %s: %v", amount, id, answer.DeclineReason != nil)
-	if answer.DeclineReason != nil {
+	balance := w.parse(json.Number(w.s.Get("/cards/" + id).Text("balance")))
+	amount := w.usd(1, int(balance)+10_00)
+	declined := w.s.Authorize(id, string(amount), "7311").Must().Body["decline_reason"] != nil
+	if w.note("spend %s on %s: declined %t", amount, id, declined); declined {
 		return 0
 	}
 	return w.parse(amount)
@@ -54,19 +38,10 @@ func (w *world) spendBetween(stated *statement.Statement) map[string]usd.Amount 
 	for _, card := range stated.Cards {
 		if card.Sums.Returns > 0 && w.r.IntN(4) == 0 {
 			spent[card.ID] = w.spend(card.ID)
-			w.did["spent between"]++
+			w.did["spent"]++
 		}
 	}
 	return spent
-}
-
-// refuse makes the service refuse a termination now and then.
-func (w *world) refuse() {
-	if w.r.IntN(4) == 0 {
-		w.s.Fault(map[string]any{"method": "DELETE", "path": "/cards/*", "times": 1, "when": "before", "then": map[string]any{
-			"status": 400, "body": map[string]string{"error": "invalid_request", "message": "Not now."},
-		}}).Must()
-	}
 }
 
 func (w *world) outside() {
@@ -91,7 +66,6 @@ func (w *world) outside() {
 type edit struct {
 	cards  map[string]config
 	blocks map[string][]any // moved, removed, import
-	action config           // by type, what the plan invokes
 }
 
 func (w *world) name() string {
@@ -99,17 +73,11 @@ func (w *world) name() string {
 	return fmt.Sprint("c", w.next)
 }
 
-// mode edits the configuration, and returns the flags of its plan.
-func (w *world) mode(e *edit) []string {
-	mode := func(flag string) []string {
-		w.note("%s", flag)
-		return []string{flag}
-	}
-	switch w.r.IntN(60) {
-	case 0:
-		return mode("-destroy")
-	case 1:
-		return mode("-refresh-only")
+// change edits the configuration, and returns the flags of its plan.
+func (w *world) change(e *edit) []string {
+	mode := w.r.IntN(60)
+	if mode < 2 {
+		return []string{[]string{"-destroy", "-refresh-only"}[mode]}
 	}
 	for range 1 + w.r.IntN(4) {
 		w.edit(e)
@@ -119,16 +87,14 @@ func (w *world) mode(e *edit) []string {
 		return nil
 	}
 	name := names[w.r.IntN(len(names))]
-	switch n := w.r.IntN(24); {
-	case n < 3:
-		return mode("-replace=vcard_card." + name)
-	case n == 3:
-		return mode("-refresh=false")
-	case n == 4 && len(e.blocks) == 0:
-		return mode("-target=vcard_card." + name)
-	case n < 12 && acctest.Has("1.14.0", ""):
-		w.act(e, name)
-	case n < 15: // fails for what is not in the state
+	switch n := w.r.IntN(12); {
+	case n < 2:
+		w.note("replace %s", name)
+		return []string{"-replace=vcard_card." + name}
+	case n == 2 && len(e.blocks) == 0:
+		w.note("target %s", name)
+		return []string{"-target=vcard_card." + name}
+	case n < 5: // fails for what is not in the state
 		code, _ := w.Run("taint", "vcard_card."+name)
 		w.note("taint %s: %d", name, code)
 	}
@@ -146,17 +112,17 @@ func (w *world) edit(e *edit) {
 	w.note("edit %s", name)
 	switch w.r.IntN(16) {
 	case 0, 1, 2:
-		card["amount"] = w.usd(0, 40000)
+		card["amount"] = w.usd(0, 400_00)
 		if w.cards[name] == nil {
-			card["amount"] = w.usd(5000, 40000)
+			card["amount"] = w.usd(50_00, 400_00)
 		}
 	case 3:
 		card["frozen"] = []any{true, false, nil}[w.r.IntN(3)]
 	case 4, 5:
-		below := 100 + w.r.IntN(9900)
-		card["top_up"] = map[string]any{"below": json.Number(usd.Cents(int64(below)).String()), "to": w.usd(below, below+10000)}
+		below := 1_00 + w.r.IntN(99_00)
+		card["top_up"] = map[string]any{"below": json.Number(usd.Cents(int64(below)).String()), "to": w.usd(below, below+100_00)}
 		if w.r.IntN(2) == 0 {
-			card["max_top_up_per_month"] = w.usd(1, 12000)
+			card["max_top_up_per_month"] = w.usd(1, 120_00)
 		}
 	case 6:
 		delete(card, "top_up")
@@ -164,7 +130,7 @@ func (w *world) edit(e *edit) {
 	case 7:
 		card["label"] = fmt.Sprint("label-", w.r.IntN(1000))
 	case 8:
-		card["auto_freeze_at"] = w.usd(100, 5000)
+		card["auto_freeze_at"] = w.usd(1_00, 50_00)
 	case 9:
 		lifecycle := map[string]any{"create_before_destroy": w.r.IntN(4) > 0}
 		if acctest.Has("1.17.0", "1.12.0") && w.r.IntN(3) == 0 {
@@ -187,35 +153,14 @@ func (w *world) edit(e *edit) {
 	}
 }
 
-// issue makes a new card, which may have a key that is hard to write, or a load
-// that only apply knows.
+// issue makes a new card, which may have a key that is hard to write.
 func (w *world) issue(e *edit) {
 	name := w.name()
-	card := config{"bin_id": sandboxtest.BIN, "amount": w.usd(5000, 30000)}
-	switch w.r.IntN(6) {
-	case 0:
-		card["for_each"] = `${toset(["a\"b\n[0].c"])}`
-	case 1:
-		amount := fmt.Sprintf("${terraform_data.%s.output}", name)
-		card["amount"], w.late[amount] = amount, w.usd(10000, 30000) // in no top-up's range
+	e.cards[name] = config{"bin_id": sandboxtest.BIN, "amount": w.usd(50_00, 300_00)}
+	if w.r.IntN(6) == 0 {
+		e.cards[name]["for_each"] = `${toset(["a\"b\n[0].c"])}`
 	}
-	e.cards[name] = card
 	w.note("new %s", name)
-}
-
-// act invokes an action on a card that the plan leaves alone.
-func (w *world) act(e *edit, name string) {
-	card := e.cards[name]
-	if card["for_each"] != nil || !reflect.DeepEqual(card, w.cards[name]) {
-		return
-	}
-	kind := []string{"fund", "fund", "withdraw", "freeze", "unfreeze"}[w.r.IntN(5)]
-	what := map[string]any{"card_id": "${vcard_card." + name + ".id}"}
-	if kind == "fund" || kind == "withdraw" {
-		what["amount"] = w.usd(1, 100)
-	}
-	e.action = config{"vcard_card_" + kind: map[string]any{"x": map[string]any{"config": what}}}
-	w.note("%s %s by an action", kind, name)
 }
 
 // move gives a card of the state another address.
@@ -226,6 +171,7 @@ func (w *world) move(e *edit, name string) {
 	to := w.name()
 	e.cards[to] = e.cards[name]
 	delete(e.cards, name)
+	w.did["moved"]++
 	e.blocks["moved"] = append(e.blocks["moved"], map[string]string{"from": "vcard_card." + name, "to": "vcard_card." + to})
 }
 
@@ -249,7 +195,7 @@ func (w *world) adopt(e *edit) {
 		name := w.name()
 		e.cards[name] = config{"bin_id": sandboxtest.BIN}
 		if w.r.IntN(2) == 0 {
-			e.cards[name]["amount"] = w.usd(5000, 30000)
+			e.cards[name]["amount"] = w.usd(50_00, 300_00)
 		}
 		e.blocks["import"] = append(e.blocks["import"], map[string]string{"to": "vcard_card." + name, "id": id})
 		return
@@ -257,29 +203,13 @@ func (w *world) adopt(e *edit) {
 }
 
 func (w *world) write(e edit) {
-	resources := map[string]map[string]any{"vcard_card": {}, "terraform_data": {}}
-	document := map[string]any{"resource": resources}
-	for name, card := range e.cards {
-		resources["vcard_card"][name] = card
-		if card["max_top_up_per_month"] != nil {
-			w.did["capped"]++
-		}
-		if late, isLate := card["amount"].(string); isLate {
-			resources["terraform_data"][strings.Split(late, ".")[1]] = map[string]any{"input": w.late[late]}
-		}
-	}
-	if e.action != nil {
-		document["action"] = e.action
-		for kind := range e.action {
-			resources["terraform_data"][w.name()] = map[string]any{"lifecycle": map[string]any{
-				"action_trigger": []any{map[string]any{"events": []string{"after_create"}, "actions": []string{"action." + kind + ".x"}}},
-			}}
-		}
+	document := map[string]any{}
+	if len(e.cards) > 0 {
+		document["resource"] = map[string]any{"vcard_card": e.cards}
 	}
 	for kind, blocks := range e.blocks {
 		document[kind] = blocks
 	}
-	maps.DeleteFunc(resources, func(_ string, blocks map[string]any) bool { return len(blocks) == 0 })
 	text, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		w.t.Fatal(err)

@@ -67,7 +67,13 @@ func update(before, after, unknown string) string {
 	return change("vcard_card.a", `"update"`, before, after, unknown, "")
 }
 
-// plan is the JSON of a plan with these changes.
+func updates(before, after, unknown string) string { return planWith(update(before, after, unknown)) }
+
+func creates(after, unknown string) string {
+	return planWith(change("vcard_card.a", `"create"`, "", after, unknown, ""))
+}
+
+// planWith is the JSON of a plan with these changes.
 func planWith(changes string, more ...string) string {
 	return `{"format_version":"1.2","terraform_version":"1.11.4","planned_values":{"root_module":{}},"resource_changes":[` + changes + "]" + strings.Join(more, "") + "}"
 }
@@ -85,7 +91,8 @@ func invoke(kind, config, unknown string) string {
 		priorState(stateCard("vcard_card.a", held, "")))
 }
 
-// summary has what the tests compare in one line for each card and unknown.
+// summary has what the tests compare in one line for each card and unknown. A card is
+// called by its name alone.
 func summary(s *statement.Statement) string {
 	var lines []string
 	for _, c := range s.Cards {
@@ -105,10 +112,10 @@ func summary(s *statement.Statement) string {
 	for _, other := range s.Others {
 		lines = append(lines, "other "+other)
 	}
-	return strings.Join(lines, "\n")
+	return strings.ReplaceAll(strings.Join(lines, "\n"), "vcard_card.", "")
 }
 
-func read(t *testing.T, text string) (*statement.Plan, *statement.Statement) {
+func read(t *testing.T, text string) *statement.Statement {
 	t.Helper()
 	plan, err := statement.ReadPlan(strings.NewReader(text))
 	if err != nil {
@@ -118,85 +125,76 @@ func read(t *testing.T, text string) (*statement.Plan, *statement.Statement) {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}
-	return plan, s
+	return s
 }
 
 func TestOf(t *testing.T) {
 	t.Parallel()
 	refreshed := priorState(stateCard("vcard_card.a", with("balance", "60.25"), "") + "," + stateCard("vcard_card.a", with("balance", "7"), `,"deposed_key":"abc"`))
 	for name, test := range map[string]struct{ plan, want string }{
-		"nothing": {planWith(change("vcard_card.a", `"no-op"`, held, held, "", "")), ""},
-		"issue":   {planWith(change("vcard_card.a", `"create"`, "", created, `"id":true`, "")), "vcard_card.a issue -151.50"},
-		"issue frozen": {
-			planWith(change("vcard_card.a", `"create"`, "", created+`,"frozen":true`, "", "")), "vcard_card.a issue+freeze -151.50",
-		},
+		"nothing":      {planWith(change("vcard_card.a", `"no-op"`, held, held, "", "")), ""},
+		"issue":        {creates(created, `"id":true`), "a issue -151.50"},
+		"issue frozen": {creates(created+`,"frozen":true`, ""), "a issue+freeze -151.50"},
 		"issue for what is not known": {
-			planWith(change("vcard_card.a", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")),
-			"vcard_card.a issue -1.00\n? vcard_card.a: amount is known only during apply",
+			creates(`"issuance_fee":1`, `"amount":true`),
+			"a issue -1.00\n? a: amount is known only during apply",
 		},
 		"amounts with the noise of arithmetic": {
-			planWith(change("vcard_card.a", `"create"`, "", `"amount":74.10000000000000000000000000000000000000000000000003,"issuance_fee":1`, "", "")),
-			"vcard_card.a issue -75.10",
+			creates(`"amount":74.10000000000000000000000000000000000000000000000003,"issuance_fee":1`, ""),
+			"a issue -75.10",
 		},
-		"fund":         {planWith(update(held, with("amount", "150"), `"balance":true`)), "vcard_card.a fund -50.00"},
-		"withdraw":     {planWith(update(held, with("amount", "70.01"), `"balance":true,"frozen":true,"status":true`)), "vcard_card.a withdraw 29.99"},
-		"top up":       {planWith(update(held, with("topped_up", "20.5"), `"balance":true`)), "vcard_card.a top_up -20.50"},
-		"both":         {planWith(update(held, with("amount", "110", "topped_up", "20"), "")), "vcard_card.a fund+top_up -30.00"},
-		"freeze":       {planWith(update(held, with("frozen", "true"), "")), "vcard_card.a freeze 0.00"},
-		"unfreeze":     {planWith(update(with("frozen", "true"), held, "")), "vcard_card.a unfreeze 0.00"},
-		"protect":      {planWith(update(held, with("deletion_protection", "true"), "")), "vcard_card.a configure 0.00"},
-		"another rule": {planWith(update(held, with("top_up", `{"below":10}`), "")), "vcard_card.a configure 0.00"},
-		"baseline":     {planWith(update(with("amount", "null"), held, "")), "vcard_card.a configure 0.00 from 100.00"},
-		"not ours now": {planWith(update(held, with("amount", "null"), "")), "vcard_card.a configure 0.00"},
-		"record":       {planWith(update(with("money_record", `"a"`), with("topped_up", "20"), `"balance":true,"money_record":true`)), "vcard_card.a top_up -20.00"},
-		"unknown":      {planWith(update(held, replaceMember(held, "amount", "null"), `"amount":true,"balance":true`)), "vcard_card.a fund+withdraw 0.00\n? vcard_card.a: amount is known only during apply"},
-		"unknown rule": {planWith(update(held, held, `"top_up":true,"topped_up":true`)), "vcard_card.a top_up+configure 0.00\n? vcard_card.a: topped_up is known only during apply"},
+		"fund":         {updates(held, with("amount", "150"), `"balance":true`), "a fund -50.00"},
+		"withdraw":     {updates(held, with("amount", "70.01"), `"balance":true,"frozen":true,"status":true`), "a withdraw 29.99"},
+		"top up":       {updates(held, with("topped_up", "20.5"), `"balance":true`), "a top_up -20.50"},
+		"both":         {updates(held, with("amount", "110", "topped_up", "20"), ""), "a fund+top_up -30.00"},
+		"freeze":       {updates(held, with("frozen", "true"), ""), "a freeze 0.00"},
+		"unfreeze":     {updates(with("frozen", "true"), held, ""), "a unfreeze 0.00"},
+		"protect":      {updates(held, with("deletion_protection", "true"), ""), "a configure 0.00"},
+		"another rule": {updates(held, with("top_up", `{"below":10}`), ""), "a configure 0.00"},
+		"baseline":     {updates(with("amount", "null"), held, ""), "a configure 0.00 from 100.00"},
+		"not ours now": {updates(held, with("amount", "null"), ""), "a configure 0.00"},
+		"record":       {updates(with("money_record", `"a"`), with("topped_up", "20"), `"balance":true,"money_record":true`), "a top_up -20.00"},
+		"unknown":      {updates(held, replaceMember(held, "amount", "null"), `"amount":true,"balance":true`), "a fund+withdraw 0.00\n? a: amount is known only during apply"},
+		"unknown rule": {updates(held, held, `"top_up":true,"topped_up":true`), "a top_up+configure 0.00\n? a: topped_up is known only during apply"},
 		"nothing is known": {
 			planWith(strings.Replace(update(held, held, ""), `"after_unknown":{}`, `"after_unknown":true`, 1)),
-			"vcard_card.a fund+withdraw+top_up+configure 0.00\n? vcard_card.a: amount is known only during apply\n? vcard_card.a: topped_up is known only during apply",
+			"a fund+withdraw+top_up+configure 0.00\n? a: amount is known only during apply\n? a: topped_up is known only during apply",
 		},
-		"known and unknown": {
-			planWith(change("vcard_card.a", `"create"`, "", created, `"amount":true`, "")),
-			"vcard_card.a issue -1.00\n? vcard_card.a: amount is known only during apply",
-		},
+		"known and unknown": {creates(created, `"amount":true`), "a issue -1.00\n? a: amount is known only during apply"},
 		"neither price nor load is known": {
-			planWith(change("vcard_card.a", `"create"`, "", `"label":"a"`, "", "")),
-			"vcard_card.a issue 0.00\n? vcard_card.a: amount is known only during apply\n? vcard_card.a: issuance_fee is known only during apply",
+			creates(`"label":"a"`, ""),
+			"a issue 0.00\n? a: amount is known only during apply\n? a: issuance_fee is known only during apply",
 		},
-		"another notation":   {planWith(update(held, with("amount", "1.5e2"), "")), "vcard_card.a fund -50.00"},
-		"a second top-up":    {planWith(update(with("topped_up", "30"), with("topped_up", "45"), "")), "vcard_card.a top_up -15.00"},
-		"a first top-up":     {planWith(update(with("topped_up", "null"), with("topped_up", "20"), "")), "vcard_card.a top_up -20.00"},
-		"a part of the rule": {planWith(update(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`)), "vcard_card.a top_up+configure 0.00\n? vcard_card.a: topped_up is known only during apply"},
-		"maybe freezes":      {planWith(update(held, held, `"frozen":true`)), "vcard_card.a freeze+unfreeze 0.00\n? vcard_card.a: frozen is known only during apply"},
-		"terminate": {
-			planWith(change("vcard_card.a", `"delete"`, held, "", "", ""), refreshed), "vcard_card.a terminate 60.25",
-		},
-		"terminate without a prior state": {planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "vcard_card.a terminate 80.00"},
+		"another notation":                {updates(held, with("amount", "1.5e2"), ""), "a fund -50.00"},
+		"a second top-up":                 {updates(with("topped_up", "30"), with("topped_up", "45"), ""), "a top_up -15.00"},
+		"a first top-up":                  {updates(with("topped_up", "null"), with("topped_up", "20"), ""), "a top_up -20.00"},
+		"a part of the rule":              {updates(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`), "a top_up+configure 0.00\n? a: topped_up is known only during apply"},
+		"maybe freezes":                   {updates(held, held, `"frozen":true`), "a freeze+unfreeze 0.00\n? a: frozen is known only during apply"},
+		"terminate":                       {planWith(change("vcard_card.a", `"delete"`, held, "", "", ""), refreshed), "a terminate 60.25"},
+		"terminate without a prior state": {planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "a terminate 80.00"},
 		"terminate a deposed one": {
-			planWith(change("vcard_card.a", `"delete"`, held, "", "", `,"deposed":"abc"`), refreshed), "vcard_card.a terminate 7.00",
+			planWith(change("vcard_card.a", `"delete"`, held, "", "", `,"deposed":"abc"`), refreshed), "a terminate 7.00",
 		},
 		"terminate what nobody knows": {
 			planWith(change("vcard_card.a", `"delete"`, with("balance", "null"), "", "", "")),
-			"vcard_card.a terminate 0.00\n? vcard_card.a: the balance that returns is not in the plan",
+			"a terminate 0.00\n? a: the balance that returns is not in the plan",
 		},
-		"replace": {planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), refreshed), "vcard_card.a replace -91.25"},
-		"replace, the new one first": {
-			planWith(change("vcard_card.a", `"create","delete"`, held, created, "", "")), "vcard_card.a replace -71.50",
-		},
-		"replace and keep":              {planWith(change("vcard_card.a", `"create","forget"`, held, created, "", "")), "vcard_card.a replace+forget -151.50"},
-		"replace and keep, as OpenTofu": {planWith(change("vcard_card.a", `"forget","create"`, held, created, "", "")), "vcard_card.a replace+forget -151.50"},
-		"forget":                        {planWith(change("vcard_card.a", `"forget"`, held, "", "", "")), "vcard_card.a forget 0.00"},
+		"replace":                       {planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), refreshed), "a replace -91.25"},
+		"replace, the new one first":    {planWith(change("vcard_card.a", `"create","delete"`, held, created, "", "")), "a replace -71.50"},
+		"replace and keep":              {planWith(change("vcard_card.a", `"create","forget"`, held, created, "", "")), "a replace+forget -151.50"},
+		"replace and keep, as OpenTofu": {planWith(change("vcard_card.a", `"forget","create"`, held, created, "", "")), "a replace+forget -151.50"},
+		"forget":                        {planWith(change("vcard_card.a", `"forget"`, held, "", "", "")), "a forget 0.00"},
 		"import": {
 			planWith(strings.Replace(change("vcard_card.a", `"no-op"`, held, held, "", ""), `"actions"`, `"importing":{"id":"card_1"},"actions"`, 1)),
-			"vcard_card.a import 0.00",
+			"a import 0.00",
 		},
 		"import with a baseline": {
 			planWith(strings.Replace(update(with("amount", "null"), with("metadata", `{}`), ""), `"actions"`, `"importing":{"id":"card_1"},"actions"`, 1)),
-			"vcard_card.a import 0.00 from 100.00",
+			"a import 0.00 from 100.00",
 		},
 		"the largest payment first": {
 			planWith(change("vcard_card.a", `"create"`, "", created, "", "") + "," + change("vcard_card.b", `"create"`, "", `"amount":900,"issuance_fee":1`, "", "") + "," + change("vcard_card.0", `"delete"`, held, "", "", "")),
-			"vcard_card.b issue -901.00\nvcard_card.a issue -151.50\nvcard_card.0 terminate 80.00",
+			"b issue -901.00\na issue -151.50\n0 terminate 80.00",
 		},
 		"what is no card": {
 			planWith(`{"address":"vcard_webhook.a","mode":"managed","type":"vcard_webhook","change":{"actions":["delete","create"]}},
@@ -232,12 +230,12 @@ func TestOf(t *testing.T) {
 		},
 		"a deferred change": {
 			planWith("", `,"complete":false,"deferred_changes":[{"reason":"instance_count_unknown","resource_change":`+change("vcard_card.a", `"create"`, "", created, "", "")+"}]"),
-			"? vcard_card.a: is left to a later plan",
+			"? a: is left to a later plan",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, s := read(t, test.plan)
+			s := read(t, test.plan)
 			if got := summary(s); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
@@ -250,7 +248,7 @@ func TestOf(t *testing.T) {
 
 func TestSums(t *testing.T) {
 	t.Parallel()
-	_, s := read(t, planWith(strings.Join([]string{
+	s := read(t, planWith(strings.Join([]string{
 		change("vcard_card.a", `"create","delete"`, held, created, "", `,"module_address":"module.m[0]"`),
 		change("vcard_card.b", `"create"`, "", created, "", ""),
 		change("vcard_card.c", `"update"`, held, with("amount", "130", "topped_up", "15"), "", ""),
@@ -286,13 +284,13 @@ func TestSums(t *testing.T) {
 func TestSensitive(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(planWith(change("vcard_card.a", `"create"`, "", created, "", "")), `"after_unknown"`, `"after_sensitive":{"label":true,"metadata":true},"after_unknown"`, 1)
-	_, s := read(t, text)
+	s := read(t, text)
 	for _, by := range []string{"label-prefix", "metadata.team"} {
 		if err := s.GroupBy(by); err != nil || s.Groups[0].Name != "(sensitive)" {
 			t.Errorf("by %s: %v, %v", by, s.Groups, err)
 		}
 	}
-	_, acts := read(t, strings.Replace(invoke("vcard_card_fund", `"card_id":"card_1","amount":1`, ""), held, held+`},"sensitive_values":{"label":true`, 1))
+	acts := read(t, strings.Replace(invoke("vcard_card_fund", `"card_id":"card_1","amount":1`, ""), held, held+`},"sensitive_values":{"label":true`, 1))
 	for _, label := range []string{s.Cards[0].Label, acts.Cards[0].Label} {
 		if label != "(sensitive)" {
 			t.Errorf("the label is %q", label)
