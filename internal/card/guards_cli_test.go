@@ -92,7 +92,7 @@ func TestCentsForDollars(t *testing.T) {
 	acctest.Needs(t, "1.4.0", "1.6.0") // terraform_data
 	w.Write("main.tf", strings.Replace(oneCard("amount = tonumber(terraform_data.load.output)"), "resource", "resource \"terraform_data\" \"load\" {\n  input = \"25000\"\n}\nresource", 1))
 	w.Must("plan", "-no-color", "-out=saved") // when nobody knows
-	if code, output := w.Run("apply", "-no-color", "saved"); code != 1 || !strings.Contains(plainText(output), "amount must be "+meant) {
+	if code, output := w.Run("apply", "-no-color", "saved"); code != 1 || !strings.Contains(unwrapped(output), "amount must be "+meant) {
 		t.Errorf("what is known during apply ended with %d:\n%s", code, output)
 	}
 	if now := onlyCard(s); now.Balance != 250*usd.Dollar {

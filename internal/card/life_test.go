@@ -19,6 +19,7 @@ type step struct {
 	says     []string // warnings, none when nil
 	refused  []string // by the plan in these words; nothing is applied
 	replaces []string // in the plan; nothing is applied
+	turnsOut []object // what is unknown, with which core plans again; nothing is applied
 	status   string   // afterwards; active when ""
 	balance  usd.Amount
 }
@@ -57,7 +58,19 @@ func (f *fixture) goes(s step) {
 	if !slices.Equal(change.Replaces, s.replaces) {
 		f.t.Errorf("%s: the plan replaces for %q, want %q", plain(s.config), change.Replaces, s.replaces)
 	}
-	if len(change.Replaces) > 0 {
+	if s.turnsOut != nil {
+		f.says(plain(s.config)+": the warning", diags.Warnings(), words(s.says)...)
+	}
+	for _, known := range s.turnsOut {
+		second, diags := f.plan(known)
+		f.succeed(diags)
+		for name, value := range change.Planned {
+			if value != acctest.Unknown {
+				f.same("the plan made during apply", object{name: value}, second.Planned)
+			}
+		}
+	}
+	if s.turnsOut != nil || len(change.Replaces) > 0 {
 		return
 	}
 	f.says(plain(s.config)+": the warning", f.apply(s.config).Warnings(), words(s.says)...)
@@ -65,6 +78,34 @@ func (f *fixture) goes(s step) {
 		s.status = "active"
 	}
 	f.holds(s.status, s.balance, total-s.balance)
+}
+
+// life is of a card that is issued with the first step, or was imported.
+type life struct {
+	imported map[string]any
+	steps    []step
+}
+
+// live goes through lives, and ends each.
+func live(t *testing.T, lives map[string]life) {
+	t.Helper()
+	for name, c := range lives {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			if c.imported != nil {
+				f = imported(t, c.imported)
+			}
+			for _, s := range c.steps {
+				f.goes(s)
+			}
+			total := f.s.Wallet() + f.service().Balance
+			f.apply(nil)
+			if now := f.s.Wallet(); now != total || len(liveCards(f.s)) > 0 {
+				t.Errorf("the wallet holds %s in the end, want %s", now, total)
+			}
+		})
+	}
 }
 
 func load(amount any) object { return object{"amount": amount} }
@@ -78,10 +119,7 @@ func TestLivesOfACard(t *testing.T) {
 	noMetadata, team := object{"metadata": object{}}, object{"metadata": object{"team": "ads"}}
 	undecided := object{"frozen": acctest.Unknown, "status": acctest.Unknown}
 	byHand := object{"label": "by hand", "auto_freeze_at": 7, "metadata": object{"a": "b"}, "allowed_categories": []any{"travel"}}
-	for name, c := range map[string]struct {
-		imported map[string]any
-		steps    []step
-	}{
+	live(t, map[string]life{
 		"everything": {nil, []step{
 			{config: everything(), plans: object{"balance": acctest.Unknown, "topped_up": 0, "issuance_fee": 1}, balance: 12050},
 			{
@@ -195,23 +233,7 @@ func TestLivesOfACard(t *testing.T) {
 				changes: []string{"balance", "money_record", "top_up", "topped_up"}, balance: 130 * d,
 			},
 		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t)
-			if c.imported != nil {
-				f = imported(t, c.imported)
-			}
-			for _, s := range c.steps {
-				f.goes(s)
-			}
-			total := f.s.Wallet() + f.service().Balance
-			f.apply(nil)
-			if now := f.s.Wallet(); now != total || len(liveCards(f.s)) > 0 {
-				t.Errorf("the wallet holds %s in the end, want %s", now, total)
-			}
-		})
-	}
+	})
 }
 
 // What the service says of a card, and the provider where nothing is configured.

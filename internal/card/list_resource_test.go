@@ -70,20 +70,6 @@ func TestListCards(t *testing.T) {
 	}
 }
 
-// A card is found by its label however the spaces around it are written.
-func TestListByALabelWithSpaces(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	s.AddQuirks(object{"card_values": "as_asked"})
-	id := issue(s, map[string]any{"amount": 50, "label": " ads "}).ID
-	for _, label := range []string{" ads ", "ads"} {
-		listed, diags := s.Protocol(nil).List("vcard_card", object{"label": label}, 100, false)
-		if diags.Errors() != "" || len(listed) != 1 || listed[0].Identity["id"] != id {
-			t.Errorf("%q finds %v, %s", label, listed, diags.Errors())
-		}
-	}
-}
-
 func TestListedCardIsWhatImportGives(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)

@@ -5,31 +5,9 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 const keptLoaded = "amount = 100\n  top_up = {\n    below = 40\n    to = 80\n  }\n  frozen = "
-
-// Whether a card is paused may be known only during apply.
-func TestPauseThatIsNotKnownYet(t *testing.T) {
-	t.Parallel()
-	for paused, balance := range map[bool]usd.Amount{true: 10 * usd.Dollar, false: 80 * usd.Dollar} {
-		config := func(paused any) object {
-			return object{"amount": 100, "top_up": object{"below": 40, "to": 80}, "frozen": paused}
-		}
-		f := issued(t, config(false))
-		f.buy(90 * usd.Dollar)
-		f.refresh()
-		_, diags := f.plan(config(acctest.Unknown))
-		f.succeed(diags)
-		f.says("the warning", diags.Warnings(), "is topped up is decided during apply")
-		f.turnsOut(config(acctest.Unknown), config(paused))
-		f.apply(config(paused))
-		if got := f.service().Balance; got != balance {
-			t.Errorf("paused %t: the card holds %s USD, want %s", paused, got, balance)
-		}
-	}
-}
 
 func TestExpiry(t *testing.T) {
 	t.Parallel()

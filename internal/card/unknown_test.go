@@ -6,112 +6,83 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
-// turnsOut plans values that are not known yet, and again with what they turn
-// out to be. Terraform refuses to apply when the first plan knew better.
-func (f *fixture) turnsOut(unknown, known object) {
-	f.t.Helper()
-	first, diags := f.plan(unknown)
-	f.succeed(diags)
-	second, diags := f.plan(known)
-	f.succeed(diags)
-	for name, value := range first.Planned {
-		if value != acctest.Unknown {
-			f.same("the plan made during apply", object{name: value}, second.Planned)
+// Terraform refuses to apply what turns out to be otherwise than its first plan knew.
+func TestUnknownValues(t *testing.T) {
+	t.Parallel()
+	unknown := func(name string) object { return object{name: acctest.Unknown} }
+	at30, cent := object{"auto_freeze_at": 30}, object{"auto_freeze_at": "0.01"}
+	kept := object{"top_up": object{"below": 10, "to": 50}}
+	undecided := object{"frozen": acctest.Unknown, "status": acctest.Unknown}
+	moves := object{"topped_up": acctest.Unknown, "balance": acctest.Unknown}
+	amounts := func(more object, amounts ...any) (known []object) {
+		for _, amount := range amounts {
+			known = append(known, merged(more, load(amount)))
+		}
+		return known
+	}
+	known := object{"metadata": object{"a": "b"}, "allowed_categories": []any{"travel"}}
+	const decided = "Whether a card is topped up is decided during apply"
+	// With an unknown amount, something else is set to a value, or to one that is known later.
+	withAmount := func(name string, planned, known any, says ...string) step {
+		return step{
+			config: merged(at30, unknown("amount"), object{name: planned}), says: says,
+			turnsOut: amounts(merged(at30, object{name: known}), 25, 70, 100, 130, nil),
 		}
 	}
-}
-
-func TestUnknownAmountWithoutATopUp(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 60})
-	change, diags := f.plan(object{"amount": acctest.Unknown})
-	f.succeed(diags)
-	f.says("the warning", diags.Warnings())
-	f.same("the plan", object{"balance": acctest.Unknown, "topped_up": acctest.Number("0")}, change.Planned)
-}
-
-// One cent is the least threshold, under which a withdrawal of all leaves a card.
-func TestUnknownAmountAboveTheLeastThreshold(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 60, "auto_freeze_at": "0.01"})
-	change, diags := f.plan(object{"amount": acctest.Unknown, "auto_freeze_at": "0.01"})
-	f.succeed(diags)
-	f.same("the plan", object{"frozen": acctest.Unknown, "status": acctest.Unknown}, change.Planned)
-}
-
-func TestUnknownAmountTurnsOut(t *testing.T) {
-	t.Parallel()
-	type pair struct{ unknown, known any }
-	for name, c := range map[string]map[string]pair{
-		"frozen not set":          {},
-		"frozen":                  {"frozen": {false, false}},
-		"frozen unknown":          {"frozen": {acctest.Unknown, true}},
-		"frozen unknown, not set": {"frozen": {acctest.Unknown, nil}},
-		"top-up unknown":          {"top_up": {acctest.Unknown, object{"below": 10, "to": 50}}},
-		"top-up unknown, not set": {"top_up": {acctest.Unknown, nil}},
-		"protection unknown":      {"deletion_protection": {acctest.Unknown, nil}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := issued(t, object{"amount": 100, "auto_freeze_at": 30})
-			for _, amount := range []any{25, 70, 100, 130, nil} {
-				unknown, known := object{"amount": acctest.Unknown, "auto_freeze_at": 30}, object{"amount": amount, "auto_freeze_at": 30}
-				for attribute, values := range c {
-					unknown[attribute], known[attribute] = values.unknown, values.known
-				}
-				f.turnsOut(unknown, known)
-			}
-		})
-	}
-}
-
-func TestTopUpUnknown(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 100})
-	f.spend(9000)
-	f.refresh()
-	unknown := object{"amount": 100, "top_up": object{"below": acctest.Unknown, "to": 50}}
-	change, diags := f.plan(unknown)
-	f.succeed(diags)
-	f.says("the warning", diags.Warnings(), "Whether a card is topped up is decided during apply", f.id(), "10.00 USD")
-	f.same("the plan", object{"topped_up": acctest.Unknown, "balance": acctest.Unknown}, change.Planned)
-	config := object{"amount": 100, "top_up": object{"below": 20, "to": 50}}
-	f.apply(config)
-	f.holds("active", 5000, 1000000-10100+9000-4000)
-}
-
-// Whatever they turn out to be is adopted, so there is nothing to replace for.
-func TestImportedAttributesAreAdoptedUnknown(t *testing.T) {
-	t.Parallel()
-	f := imported(t, map[string]any{"amount": 80, "label": "by hand"})
-	unknown := object{"metadata": acctest.Unknown, "allowed_categories": acctest.Unknown, "auto_freeze_at": acctest.Unknown}
-	change, diags := f.plan(unknown)
-	f.succeed(diags)
-	if len(change.Replaces) > 0 {
-		t.Errorf("what is not known yet replaces for %v", change.Replaces)
-	}
-	f.says("the warning", diags.Warnings(), "Taken over without proof: allowed_categories, metadata, auto_freeze_at")
-	known := object{"metadata": object{"a": "b"}, "allowed_categories": []any{"travel"}, "auto_freeze_at": nil}
-	f.turnsOut(unknown, known)
-	f.apply(known)
-}
-
-func TestUnknownAmountWithATopUp(t *testing.T) {
-	t.Parallel()
-	topUp := object{"below": 10, "to": 50}
-	f := issued(t, object{"amount": 100, "top_up": topUp})
-	f.spend(9500)
-	f.refresh()
-	unknown := object{"amount": acctest.Unknown, "top_up": topUp}
-	for _, amount := range []any{100, 102, 130, nil} {
-		f.turnsOut(unknown, object{"amount": amount, "top_up": topUp})
-	}
-	change, diags := f.plan(unknown)
-	f.succeed(diags)
-	f.same("the plan", object{"topped_up": acctest.Unknown, "balance": acctest.Unknown}, change.Planned)
-	f.says("the warning", diags.Warnings(), "Whether a card is topped up is decided during apply", f.id())
-	f.apply(object{"amount": 130, "top_up": topUp}) // leaves 35.00: no top-up
-	f.holds("active", 3500, 1000000-10100+9500-3000)
+	live(t, map[string]life{
+		"amount": {nil, []step{
+			{config: load(60), balance: 60 * d},
+			{config: unknown("amount"), plans: object{"balance": acctest.Unknown, "topped_up": "0"}, turnsOut: amounts(nil, 60, 70)},
+		}},
+		// One cent is the least threshold, under which a withdrawal of all leaves a card.
+		"amount, above the least threshold": {nil, []step{
+			{config: merged(cent, load(60)), balance: 60 * d},
+			{config: merged(cent, unknown("amount")), plans: undecided, turnsOut: amounts(cent, 0)},
+		}},
+		"amount, beside others": {nil, []step{
+			{config: merged(at30, load(100)), balance: 100 * d},
+			withAmount("frozen", nil, nil),
+			withAmount("frozen", false, false),
+			withAmount("frozen", acctest.Unknown, true),
+			withAmount("frozen", acctest.Unknown, nil),
+			withAmount("top_up", acctest.Unknown, kept["top_up"], decided),
+			withAmount("top_up", acctest.Unknown, nil, decided),
+			withAmount("deletion_protection", acctest.Unknown, nil),
+		}},
+		"amount, with a top-up": {nil, []step{
+			{config: merged(kept, load(100)), balance: 100 * d},
+			{
+				spent: 95 * d, config: merged(kept, unknown("amount")), plans: moves, says: []string{decided, "ID"},
+				turnsOut: amounts(kept, 100, 102, 130, nil),
+			},
+			{config: merged(kept, load(130)), balance: 35 * d}, // no top-up
+		}},
+		"when to top up": {nil, []step{
+			{config: load(100), balance: 100 * d},
+			{
+				spent: 90 * d, config: merged(load(100), object{"top_up": object{"below": acctest.Unknown, "to": 50}}),
+				plans: moves, says: []string{decided, "ID", "10.00 USD"}, turnsOut: []object{},
+			},
+			{config: merged(load(100), object{"top_up": object{"below": 20, "to": 50}}), balance: 50 * d},
+		}},
+		"a pause": {nil, []step{
+			{config: merged(kept, load(100)), balance: 100 * d},
+			{
+				spent: 95 * d, config: merged(kept, load(100), unknown("frozen")), says: []string{decided},
+				turnsOut: []object{merged(kept, load(100), object{"frozen": true}), merged(kept, load(100), object{"frozen": false})},
+			},
+			{config: merged(kept, load(100), object{"frozen": true}), status: "frozen", balance: 5 * d},
+			{config: merged(kept, load(100), object{"frozen": false}), balance: 50 * d},
+		}},
+		// Whatever it turns out to be is taken over: there is nothing to replace for.
+		"what an import does not tell": {map[string]any{"amount": 80}, []step{
+			{
+				config: merged(unknown("metadata"), unknown("allowed_categories"), unknown("auto_freeze_at")),
+				says:   []string{"Taken over without proof: allowed_categories, metadata, auto_freeze_at"}, turnsOut: []object{known},
+			},
+			{config: known, says: []string{"Taken over without proof: allowed_categories, metadata"}, balance: 80 * d},
+		}},
+	})
 }
 
 // What an amount turns out to be is checked again where the money would move.
