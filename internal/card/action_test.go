@@ -1,13 +1,12 @@
 package card_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -85,11 +84,6 @@ func TestActionRefusals(t *testing.T) {
 		config  object
 		words   []string
 	}{
-		"nothing":           {s, "fund", object{"card_id": card, "amount": 0}, []string{"amount", "at least 0.01 USD", "got 0.00"}},
-		"half a cent":       {s, "fund", object{"card_id": card, "amount": "0.005"}, []string{"amount", "at most two decimals", "0.005"}},
-		"negative":          {s, "withdraw", object{"card_id": card, "amount": -1}, []string{"amount", "at least 0.01 USD", "-1"}},
-		"no amount":         {s, "fund", object{"card_id": card}, []string{"amount"}},
-		"not a card id":     {s, "freeze", object{"card_id": "wh_1"}, []string{"card_id", "must be a card id", "wh_1"}},
 		"no such card":      {s, "unfreeze", object{"card_id": "card_none"}, []string{"unfreeze card card_none", "404 (not_found)", "the id is wrong"}},
 		"poor wallet":       {s, "fund", object{"card_id": card, "amount": 99999}, []string{"fund card " + card, `"search"`, "99999.00 USD", "insufficient_funds", "Deposit first"}},
 		"poor card":         {s, "withdraw", object{"card_id": card, "amount": "50.01"}, []string{"withdraw 50.01 USD from card " + card, "insufficient_card_balance"}},
@@ -107,8 +101,6 @@ func TestActionRefusals(t *testing.T) {
 	if now := read(s, card); s.Wallet() != wallet || now.Status != "active" || now.Balance != 5000 {
 		t.Errorf("refused actions left the card %s with %s USD, and the wallet with %s", now.Status, now.Balance, s.Wallet())
 	}
-	_, diags := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"}).InvokeAction("vcard_card_fund", object{"card_id": card, "amount": 1}, nil)
-	sayAll(t, "an unknown provider", diags.Errors(), "not known yet", "fund a card with 1.00 USD")
 }
 
 func TestWithdrawActionWithoutAnAmountTakesEverything(t *testing.T) {
@@ -136,127 +128,124 @@ func TestWithdrawActionWithoutAnAmountTakesEverything(t *testing.T) {
 	sayAll(t, "a fund of null", diags.Errors(), "amount turned out to be null")
 }
 
-func TestWithdrawActionTellsOfAutoFreeze(t *testing.T) {
+// An action tells what came of it where that is not what was asked for.
+func TestActionsThatComeToSomethingElse(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	card := issue(s, map[string]any{"amount": 50, "auto_freeze_at": 30})
-	_, diags := s.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": 20}, nil)
-	if text := diags.Errors() + diags.Warnings(); text != "" {
-		t.Errorf("a withdrawal down to the threshold says %s", text)
+	fault := func(method, path, when string, times int, then any) object {
+		return object{"method": method, "path": path, "when": when, "times": times, "then": then}
 	}
-	_, diags = s.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": "0.01"}, nil)
-	sayAll(t, "a withdrawal under the threshold", diags.Warnings(), card.ID, "is frozen now", "29.99 USD", "auto_freeze_at", "unfreeze")
-	if diags.Errors() != "" {
-		t.Error(diags.Errors())
+	lost := fault("POST", "/cards/*/fund", "after", 1, "drop")
+	for name, c := range map[string]struct {
+		quirks object
+		faults []object
+		action string
+		amount any
+		tells  []string // in the end, nothing when nil
+		warns  []string
+		fails  []string
+		holds  usd.Amount
+	}{
+		"to the threshold": {action: "withdraw", amount: 20, tells: []string{"holds 30.00 USD now"}, holds: 30 * d},
+		"under the threshold": {
+			action: "withdraw", amount: "20.01", holds: 2999, tells: []string{"holds 29.99 USD now"},
+			warns: []string{"ID", "is frozen now", "29.99 USD", "auto_freeze_at", "unfreeze"},
+		},
+		"another amount": {
+			quirks: object{"withdraw_amount": "ignored"}, action: "withdraw", amount: 20, tells: []string{"holds 0.00 USD now"},
+			warns: []string{"More or less money moved than asked", "ID", "withdraw 20.00 USD", "holds 0.00 USD", "30.00 USD other than", "vcard_card_fund"},
+		},
+		"six decimals": {
+			quirks: object{"wallet_decimals": 6}, action: "fund", amount: 25, holds: 75 * d,
+			tells: []string{"holds 75.00 USD now, and the wallet 9924.001234 USD"},
+		},
+		"a lost response": {
+			faults: []object{lost}, action: "fund", amount: 25, holds: 75 * d,
+			tells: []string{"The response was lost", "ID", "holds 75.00 USD now"}, warns: []string{"A response was lost, and the outcome found out"},
+		},
+		"undecided": {
+			faults: []object{lost, fault("GET", "/cards/*", "before", 2, "pass"), fault("GET", "/cards/*", "before", 0, down)},
+			action: "fund", amount: 25, holds: 75 * d,
+			fails: []string{
+				"not known whether this took effect: fund card ID", "25.00 USD", "held 50.00 USD before",
+				"Look before you repeat", "a second time", "transactions",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.s = acctest.Start(t, contract.RequestsOnly())
+			f.s.Quirks(c.quirks)
+			f.apply(object{"amount": 50, "auto_freeze_at": 30})
+			f.account = object{"max_retries": 0}
+			for _, one := range c.faults {
+				f.s.Fault(one)
+			}
+			progress, diags := f.protocol().InvokeAction("vcard_card_"+c.action, object{"card_id": f.id(), "amount": c.amount}, nil)
+			if len(progress) != 1+min(1, len(c.tells)) {
+				t.Fatalf("it says %q", progress)
+			}
+			f.says("the progress", strings.Join(progress[1:], ""), f.named(c.tells)...)
+			f.says("the warning", diags.Warnings(), f.named(c.warns)...)
+			f.says("the error", diags.Errors(), f.named(c.fails)...)
+			f.s.Delete("/_sandbox/faults").Must()
+			if now := f.service().Balance; now != c.holds {
+				t.Errorf("the card holds %s USD", now)
+			}
+		})
 	}
 }
 
-func TestWithdrawActionOfAServiceThatIgnoresTheAmount(t *testing.T) {
+// Terraform validates the values of variables as unknown, so that a plan is the first
+// to see them, or the apply.
+func TestActionsAreChecked(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	card := issue(s, map[string]any{"amount": 50})
-	emptying := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasSuffix(r.URL.Path, "/withdraw") {
-			return false
+	p := s.Protocol(object{"max_card_load": 500})
+	for name, c := range map[string]struct {
+		actions []string
+		amount  any
+		words   string // nothing is wrong with ""
+	}{
+		"nothing":        {[]string{"fund", "withdraw"}, 0, "amount must be at least 0.01 USD"},
+		"negative":       {[]string{"fund", "withdraw"}, -1, "amount must be at least 0.01 USD"},
+		"half a cent":    {[]string{"fund", "withdraw"}, "0.005", "at most two decimals, got 0.005"},
+		"too much":       {[]string{"fund", "withdraw"}, "1e30", "at most"},
+		"no amount":      {[]string{"fund"}, nil, "amount"},
+		"above the most": {[]string{"fund"}, 501, "amount must be at most 500.00 USD"},
+		"the most":       {[]string{"fund", "withdraw"}, 500, ""},
+		"a lot":          {[]string{"withdraw"}, 5000, ""},
+		"everything":     {[]string{"withdraw"}, nil, ""},
+		"not known yet":  {[]string{"fund", "withdraw"}, acctest.Unknown, ""},
+	} {
+		for _, action := range c.actions {
+			config, unknown := object{"card_id": "card_1", "amount": c.amount}, object{"card_id": "card_1", "amount": acctest.Unknown}
+			told := map[string]string{"plan": p.PlanAction("vcard_card_"+action, config).Errors()}
+			if c.words != "" {
+				_, validated := p.InvokeAction("vcard_card_"+action, config, nil)
+				_, invoked := p.InvokeAction("vcard_card_"+action, unknown, config)
+				told["validation"], told["apply"] = validated.Errors(), invoked.Errors()
+			}
+			for when, text := range told {
+				if !strings.Contains(text, c.words) || c.words == "" && text != "" {
+					t.Errorf("%s, %s: the %s says %q, want %q", action, name, when, text, c.words)
+				}
+			}
 		}
-		s.Post("/cards/"+card.ID+"/withdraw", map[string]any{"amount": 50}).Must()
-		_, _ = fmt.Fprintf(w, `{"card_id": %q, "card_balance": 0, "wallet_balance": %s}`, card.ID, s.Wallet())
-		return true
-	})
-	_, diags := emptying.Protocol(nil).InvokeAction("vcard_card_withdraw", object{"card_id": card.ID, "amount": 20}, nil)
-	sayAll(t, "too large a withdrawal", diags.Warnings(), "More or less money moved than asked", card.ID, "withdraw 20.00 USD", "holds 0.00 USD", "30.00 USD other than", "vcard_card_fund")
-	if diags.Errors() != "" {
-		t.Error(diags.Errors())
 	}
-}
-
-// losingResponses is s that funds and withdraws but loses the response. When blind,
-// the card cannot be read any more either.
-func losingResponses(s *acctest.Service, id string, blind bool) *acctest.Service {
-	var mu sync.Mutex
-	lost := false
-	return s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.Method == http.MethodPost {
-			lost = true
-			s.Post("/cards/"+id+"/fund", map[string]any{"amount": 25}).Must()
-			panic(http.ErrAbortHandler)
-		}
-		return lost && blind && refuse(w, http.StatusNotFound, "not_found", "no such card")
-	})
-}
-
-func TestFundActionThatLosesItsResponse(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	card := issue(s, map[string]any{"amount": 50})
-	progress, diags := losingResponses(s, card.ID, false).Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
-	if text := diags.Errors(); text != "" || len(progress) != 2 {
-		t.Fatalf("says %q, %s", progress, text)
-	}
-	sayAll(t, "a lost response", progress[1], "The response was lost", card.ID, "holds 75.00 USD now")
-	if now := read(s, card.ID); now.Balance != 7500 {
-		t.Errorf("25 USD were funded once, and the card holds %s", now.Balance)
-	}
-}
-
-func TestFundActionThatCannotBeDecided(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	card := issue(s, map[string]any{"amount": 50})
-	progress, diags := losingResponses(s, card.ID, true).Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
-	sayAll(t, "an undecided transfer", diags.Errors(), "not known whether this took effect: fund card "+card.ID, "25.00 USD", "held 50.00 USD before",
-		"Look before you repeat", "a second time", "transactions")
-	if len(progress) != 1 {
-		t.Errorf("it goes on to say %q", progress)
-	}
-}
-
-// An amount that is unknown while Terraform validates may turn out to be none.
-func TestTransferActionsCheckTheAmountAgain(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	card := issue(s, map[string]any{"amount": 50})
-	s.Delete("/_sandbox/requests").Must()
-	p := s.Protocol(nil)
-	for amount, words := range map[string]string{"0": "at least 0.01 USD", "-3": "at least 0.01 USD", "0.005": "two decimals", "1e30": "at most"} {
-		for _, name := range []string{"vcard_card_fund", "vcard_card_withdraw"} {
-			_, diags := p.InvokeAction(name, object{"card_id": card.ID, "amount": acctest.Unknown}, object{"amount": amount})
-			sayAll(t, amount, diags.Errors(), words)
-			if strings.Contains(diags.Errors(), "No amount") {
-				t.Errorf("%s %s: there is an amount, but it says %s", name, amount, diags.Errors())
+	for _, action := range []string{"fund", "freeze"} {
+		for _, id := range []any{"wh_1", acctest.Unknown} {
+			config := object{"card_id": id}
+			if action == "fund" {
+				config["amount"] = 1
+			}
+			told := p.PlanAction("vcard_card_"+action, config).Errors()
+			if strings.Contains(told, `card_id must be a card id, of the form card_…, got "wh_1"`) != (id == "wh_1") {
+				t.Errorf("%s, %v: the plan says %q", action, id, told)
 			}
 		}
 	}
 	if calls := requests(s); len(calls) > 0 {
-		t.Errorf("amounts that are none were sent: %v", calls)
-	}
-}
-
-// Terraform validates the values of variables as unknown, so a plan is the first
-// to see them.
-func TestActionsAreCheckedInThePlan(t *testing.T) {
-	t.Parallel()
-	p := acctest.Start(t).Protocol(nil)
-	for name, test := range map[string]struct {
-		action string
-		config object
-		words  string
-	}{
-		"nothing":           {"fund", object{"card_id": "card_1", "amount": 0}, "at least 0.01 USD"},
-		"half a cent":       {"withdraw", object{"card_id": "card_1", "amount": "0.005"}, "two decimals"},
-		"null":              {"fund", object{"card_id": "card_1", "amount": nil}, "must say how many USD"},
-		"no card, fund":     {"fund", object{"card_id": "wh_1", "amount": 1}, "card_id must be a card id"},
-		"no card, freeze":   {"freeze", object{"card_id": "wh_1"}, "card_id must be a card id"},
-		"unknown":           {"fund", object{"card_id": acctest.Unknown, "amount": acctest.Unknown}, ""},
-		"unknown, freeze":   {"unfreeze", object{"card_id": acctest.Unknown}, ""},
-		"everything":        {"withdraw", object{"card_id": "card_1"}, ""},
-		"some of it, a lot": {"withdraw", object{"card_id": "card_1", "amount": 5000}, ""},
-	} {
-		errors := p.PlanAction("vcard_card_"+test.action, test.config).Errors()
-		if !strings.Contains(errors, test.words) || test.words == "" && errors != "" {
-			t.Errorf("%s: the plan says %q, want %q", name, errors, test.words)
-		}
+		t.Errorf("what is refused was sent: %v", calls)
 	}
 }

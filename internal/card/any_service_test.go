@@ -49,18 +49,6 @@ func TestLifeOfACardInAnyNotation(t *testing.T) {
 	}
 }
 
-// A fund whose answer shows the wallet in six decimals is no lost answer.
-func TestFundActionInSixDecimals(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t, contract.RequestsOnly())
-	s.Quirks(object{"wallet_decimals": 6})
-	card := issue(s, map[string]any{"amount": 50})
-	progress, diags := s.Protocol(nil).InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": 25}, nil)
-	if told := strings.Join(progress, "\n"); diags.Errors()+diags.Warnings() != "" || !strings.Contains(told, "holds 75.00 USD now, and the wallet 9924.001234 USD") {
-		t.Errorf("%s %s %s", told, diags.Warnings(), diags.Errors())
-	}
-}
-
 // What trying again does not change is said at once, with the field.
 func TestWrongShapeIsNotTheNetwork(t *testing.T) {
 	t.Parallel()

@@ -102,6 +102,4 @@ func TestCardDetailsRefusals(t *testing.T) {
 			t.Errorf("%s: an error or the log has the card's number", name)
 		}
 	}
-	_, diags := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"}).OpenEphemeral("vcard_card_details", object{"card_id": active})
-	sayAll(t, "an unknown provider", diags.Errors(), "not known yet", "details of a card")
 }

@@ -99,20 +99,3 @@ func TestCentsForDollars(t *testing.T) {
 		t.Errorf("the card holds %s USD", now.Balance)
 	}
 }
-
-// Of an action too, of which older CLIs know nothing.
-func TestFundAboveWhatOneCardMayBeGiven(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	card := issue(s, map[string]any{"amount": 60})
-	p := s.Protocol(object{"max_card_load": 500})
-	for amount, refused := range map[int]bool{500: false, 501: true} {
-		config := object{"card_id": card.ID, "amount": amount}
-		if got := p.PlanAction("vcard_card_fund", config).Errors(); strings.Contains(got, "amount must be at most 500.00 USD") != refused {
-			t.Errorf("a fund of %d: %s", amount, got)
-		}
-		if got := p.PlanAction("vcard_card_withdraw", config).Errors(); got != "" {
-			t.Errorf("a withdrawal of %d: %s", amount, got)
-		}
-	}
-}

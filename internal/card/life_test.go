@@ -24,6 +24,15 @@ type step struct {
 	balance  usd.Amount
 }
 
+// named puts the card's id in the place of ID.
+func (f *fixture) named(words []string) []string {
+	named := slices.Clone(words)
+	for i := range named {
+		named[i] = strings.ReplaceAll(named[i], "ID", f.id())
+	}
+	return named
+}
+
 // goes goes a step, and checks that only the wallet and the card have paid for it.
 func (f *fixture) goes(s step) {
 	f.t.Helper()
@@ -35,15 +44,8 @@ func (f *fixture) goes(s step) {
 	if f.id() != "" {
 		total = f.s.Wallet() + f.service().Balance
 	}
-	words := func(words []string) []string {
-		named := slices.Clone(words)
-		for i := range named {
-			named[i] = strings.ReplaceAll(named[i], "ID", f.id())
-		}
-		return named
-	}
 	if s.refused != nil {
-		f.failsToPlan(s.config, words(s.refused)...)
+		f.failsToPlan(s.config, f.named(s.refused)...)
 		return
 	}
 	change, diags := f.plan(s.config)
@@ -59,7 +61,7 @@ func (f *fixture) goes(s step) {
 		f.t.Errorf("%s: the plan replaces for %q, want %q", plain(s.config), change.Replaces, s.replaces)
 	}
 	if s.turnsOut != nil {
-		f.says(plain(s.config)+": the warning", diags.Warnings(), words(s.says)...)
+		f.says(plain(s.config)+": the warning", diags.Warnings(), f.named(s.says)...)
 	}
 	for _, known := range s.turnsOut {
 		second, diags := f.plan(known)
@@ -73,7 +75,7 @@ func (f *fixture) goes(s step) {
 	if s.turnsOut != nil || len(change.Replaces) > 0 {
 		return
 	}
-	f.says(plain(s.config)+": the warning", f.apply(s.config).Warnings(), words(s.says)...)
+	f.says(plain(s.config)+": the warning", f.apply(s.config).Warnings(), f.named(s.says)...)
 	if s.status == "" {
 		s.status = "active"
 	}

@@ -1,6 +1,7 @@
 package card_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,19 +14,44 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
-// labels are the labels of listed cards, by their ids.
-func labels(ids map[string]string, listed []acctest.Listed) []string {
-	var names []string
-	for _, one := range listed {
-		name := fmt.Sprintf("stranger %v", one.Identity["id"])
-		for label, id := range ids {
-			if id == one.Identity["id"] {
-				name = label
+// listings are the ways to list cards, of which the labels are returned by ids.
+var listings = map[string]func(p *acctest.Protocol, ids map[string]string, config object, limit int64) (labels []string, problem string){
+	"vcard_cards": func(p *acctest.Protocol, ids map[string]string, config object, _ int64) (labels []string, problem string) {
+		read, diags := p.ReadDataSource("vcard_cards", config)
+		cards, _ := read["cards"].([]any)
+		listed := []any{}
+		for _, card := range cards {
+			listed = append(listed, card.(object)["id"])
+			labels = append(labels, labelOf(ids, card.(object)["id"]))
+		}
+		if diags.Errors() == "" && plain(read["ids"]) != plain(listed) {
+			return nil, fmt.Sprintf("the ids %v are of other cards", read["ids"])
+		}
+		return labels, diags.Errors()
+	},
+	"list":        listing(false),
+	"list, whole": listing(true),
+}
+
+func listing(whole bool) func(p *acctest.Protocol, ids map[string]string, config object, limit int64) (labels []string, problem string) {
+	return func(p *acctest.Protocol, ids map[string]string, config object, limit int64) (labels []string, problem string) {
+		listed, diags := p.List("vcard_card", config, limit, whole)
+		for _, one := range listed {
+			if labels = append(labels, labelOf(ids, one.Identity["id"])); (one.Resource != nil) != whole {
+				return nil, fmt.Sprintf("asked for the resource: %t, got %v", whole, one.Resource)
 			}
 		}
-		names = append(names, name)
+		return labels, diags.Errors()
 	}
-	return names
+}
+
+func labelOf(ids map[string]string, id any) string {
+	for label, one := range ids {
+		if one == id {
+			return label
+		}
+	}
+	return fmt.Sprintf("stranger %v", id)
 }
 
 func TestListCards(t *testing.T) {
@@ -34,39 +60,70 @@ func TestListCards(t *testing.T) {
 	ids := issueFleet(s)
 	for name, test := range map[string]struct {
 		config object
-		limit  int64
+		limit  int64 // of list resources, or none
 		want   []string
 	}{
-		"active, then frozen": {object{}, 100, []string{"newest", "other bin", "oldest", "frozen"}},
-		"active":              {object{"status": "active"}, 100, []string{"newest", "other bin", "oldest"}},
-		"frozen":              {object{"status": "frozen"}, 100, []string{"frozen"}},
-		"BIN":                 {object{"bin_id": bin}, 100, []string{"newest", "oldest", "frozen"}},
+		"active, then frozen": {object{}, 0, []string{"newest", "other bin", "oldest", "frozen"}},
+		"active":              {object{"status": "active"}, 0, []string{"newest", "other bin", "oldest"}},
+		"frozen":              {object{"status": "frozen"}, 0, []string{"frozen"}},
+		"terminated":          {object{"status": "terminated"}, 0, []string{"terminated"}},
+		"BIN":                 {object{"bin_id": bin}, 0, []string{"newest", "oldest", "frozen"}},
+		"both":                {object{"bin_id": bin, "status": "active"}, 0, []string{"newest", "oldest"}},
 		"limit":               {object{}, 2, []string{"newest", "other bin"}},
 		"limit on the seam":   {object{}, 3, []string{"newest", "other bin", "oldest"}},
-		"label":               {object{"label": "frozen"}, 100, []string{"frozen"}},
-		"no such label":       {object{"label": "froze"}, 100, nil},
-		"terminated label":    {object{"label": "terminated"}, 100, nil},
-		"label prefix":        {object{"label_prefix": "o"}, 100, []string{"other bin", "oldest"}},
-		"label and prefix":    {object{"label": "newest", "label_prefix": "o"}, 100, nil},
+		"label":               {object{"label": "frozen"}, 0, []string{"frozen"}},
+		"no such label":       {object{"label": "froze"}, 0, nil},
+		"terminated label":    {object{"label": "terminated"}, 0, nil},
+		"label prefix":        {object{"label_prefix": "o"}, 0, []string{"other bin", "oldest"}},
+		"label and prefix":    {object{"label": "newest", "label_prefix": "o"}, 0, nil},
 		"prefix and limit":    {object{"label_prefix": "o"}, 1, []string{"other bin"}},
-		"nothing found":       {object{"bin_id": "bin_general_visa_eu"}, 100, nil},
+		"nothing found":       {object{"bin_id": "bin_general_visa_eu"}, 0, nil},
 	} {
 		for size, p := range map[string]*acctest.Protocol{"100": s.Protocol(nil), "2": capped(s, "2").Protocol(nil)} {
-			for _, whole := range []bool{false, true} {
-				listed, diags := p.List("vcard_card", test.config, test.limit, whole)
-				if text := diags.Errors(); text != "" {
-					t.Fatal(text)
+			for way, list := range listings {
+				if isData := way == "vcard_cards"; isData && test.limit > 0 || !isData && name == "terminated" {
+					continue
 				}
-				if got := labels(ids, listed); !slices.Equal(got, test.want) {
-					t.Errorf("%s, pages of %s, whole %v: lists %v, want %v", name, size, whole, got, test.want)
-				}
-				for _, one := range listed {
-					if (one.Resource != nil) != whole {
-						t.Errorf("%s: asked for the resource: %v, got %v", name, whole, one.Resource)
-					}
+				got, problem := list(p, ids, test.config, cmp.Or(test.limit, 100))
+				if problem != "" || !slices.Equal(got, test.want) {
+					t.Errorf("%s by %s, pages of %s: %v are listed, want %v, %s", name, way, size, got, test.want, problem)
 				}
 			}
 		}
+	}
+	for way, words := range map[string][]string{"vcard_cards": {"active", "frozen", "terminated", "lost"}, "list": {"active", "frozen", "lost"}} {
+		_, problem := listings[way](s.Protocol(nil), ids, object{"status": "lost"}, 100)
+		sayAll(t, "an unknown status", problem, append(words, "status")...)
+	}
+	_, problem := listings["list"](s.Protocol(nil), ids, object{"status": "terminated"}, 100)
+	sayAll(t, "terminated cards", problem, "status", "active", "frozen")
+}
+
+func TestListIsNeverCutShort(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	ids := issueFleet(s)
+	failing := capped(s, "2").Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		return r.URL.Query().Get("page") == "2" && refuse(w, http.StatusBadRequest, "invalid_request", "no such page today")
+	}).Protocol(nil)
+	for way, list := range listings {
+		got, problem := list(failing, ids, object{}, 100)
+		sayAll(t, "a page that fails", problem, "list the cards", "400 (invalid_request)", "no such page today")
+		want := []string{"newest", "other bin"}
+		if way == "vcard_cards" {
+			want = nil
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: before the error come %v", way, got)
+		}
+	}
+	unreadable := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
+		return strings.HasSuffix(r.URL.Path, "/cards/"+ids["other bin"]) && refuse(w, http.StatusNotFound, "not_found", "there is no such card")
+	}).Protocol(nil)
+	got, problem := listings["list, whole"](unreadable, ids, object{}, 100)
+	sayAll(t, "a card that fails", problem, ids["other bin"], "404 (not_found)")
+	if !slices.Equal(got, []string{"newest"}) {
+		t.Errorf("before the error come %v", got)
 	}
 }
 
@@ -126,27 +183,6 @@ func TestListAsksNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-func TestListIsNeverCutShort(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	ids := issueFleet(s)
-	for _, whole := range []bool{false, true} {
-		listed, diags := failingPage(s, "2").Protocol(nil).List("vcard_card", object{}, 100, whole)
-		sayAll(t, "a page that fails", diags.Errors(), "list the cards", "400 (invalid_request)", "no such page today")
-		if got := labels(ids, listed); !slices.Equal(got, []string{"newest", "other bin"}) {
-			t.Errorf("before the error come %v", got)
-		}
-	}
-	unreadable := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		return strings.HasSuffix(r.URL.Path, "/cards/"+ids["other bin"]) && refuse(w, http.StatusNotFound, "not_found", "there is no such card")
-	})
-	listed, diags := unreadable.Protocol(nil).List("vcard_card", object{}, 100, true)
-	sayAll(t, "a card that fails", diags.Errors(), ids["other bin"], "404 (not_found)")
-	if got := labels(ids, listed); !slices.Equal(got, []string{"newest"}) {
-		t.Errorf("before the error come %v", got)
-	}
-}
-
 // A card may change between the calls of one list.
 func TestListWhileCardsChange(t *testing.T) {
 	t.Parallel()
@@ -159,9 +195,9 @@ func TestListWhileCardsChange(t *testing.T) {
 		}
 		return false
 	})
-	listed, diags := frozenMeanwhile.Protocol(nil).List("vcard_card", object{}, 100, false)
-	if got := labels(ids, listed); diags.Errors() != "" || !slices.Equal(got, []string{"newest", "other bin", "oldest", "frozen"}) {
-		t.Errorf("with a card that is frozen meanwhile, %v is listed, %s", got, diags.Errors())
+	got, problem := listings["list"](frozenMeanwhile.Protocol(nil), ids, object{}, 100)
+	if problem != "" || !slices.Equal(got, []string{"newest", "other bin", "oldest", "frozen"}) {
+		t.Errorf("with a card that is frozen meanwhile, %v is listed, %s", got, problem)
 	}
 
 	terminatedMeanwhile := s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -170,19 +206,10 @@ func TestListWhileCardsChange(t *testing.T) {
 		}
 		return false
 	})
-	listed, diags = terminatedMeanwhile.Protocol(nil).List("vcard_card", object{"status": "active"}, 100, true)
-	if got := labels(ids, listed); diags.Errors() != "" || !slices.Equal(got, []string{"other bin"}) {
-		t.Errorf("with a card that is terminated meanwhile, %v is listed, %s", got, diags.Errors())
+	got, problem = listings["list, whole"](terminatedMeanwhile.Protocol(nil), ids, object{"status": "active"}, 100)
+	if problem != "" || !slices.Equal(got, []string{"other bin"}) {
+		t.Errorf("with a card that is terminated meanwhile, %v is listed, %s", got, problem)
 	}
-}
-
-func TestListRefusals(t *testing.T) {
-	t.Parallel()
-	_, diags := acctest.Start(t).Protocol(nil).List("vcard_card", object{"status": "terminated"}, 100, false)
-	sayAll(t, "terminated cards", diags.Errors(), "status", "active", "frozen")
-	unknown := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": "sk_live_x"})
-	_, diags = unknown.List("vcard_card", object{}, 100, false)
-	sayAll(t, "an unknown provider", diags.Errors(), "not known yet", "list cards")
 }
 
 func TestListThroughTheCLI(t *testing.T) {

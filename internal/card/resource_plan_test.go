@@ -164,20 +164,3 @@ func TestOneErrorForOneMistake(t *testing.T) {
 		}
 	}
 }
-
-func TestUnknownProvider(t *testing.T) {
-	t.Parallel()
-	f := issued(t, object{"amount": 50})
-	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": f.s.Key})
-	kept, diags := p.Refresh(f.card)
-	f.succeed(diags)
-	f.says("the warning", diags.Warnings(), "Cards are not refreshed", f.id())
-	f.same("the state", f.card.Values, kept.Values)
-	if kept.Identity["id"] != f.id() {
-		t.Errorf("the identity is %v", kept.Identity)
-	}
-	_, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, complete(object{"amount": 50}))
-	f.succeed(diags)
-	_, diags = p.Import("vcard_card", f.id(), nil)
-	f.says("the error", diags.Errors(), "not known yet", "to import a card")
-}
