@@ -1,15 +1,13 @@
 package api_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
 
 // A response of 8 MiB, whatever is in it, costs seconds and some memory at most.
@@ -32,19 +30,15 @@ func TestLargeResponses(t *testing.T) {
 		"a card's fields": `{"id":"card_1"` + many.String() + `}`,
 		"metadata":        fill(`{"id":"card_1","metadata":{"a":0`, `,"a":0`, `}}`),
 		"one text":        fill(`{"data":[{"id":"`, `a`, `"}]}`),
+		"more than that":  strings.Repeat(" ", 9<<20) + cardBody,
 	} {
 		for _, status := range []int{200, 400} {
-			client := newClient(t, respond(status, body), func(c *api.Config) { c.MaxRetries = 0 })
-			for call, do := range map[string]func() error{
-				"cards":        func() error { _, err := client.ListCards(t.Context(), api.CardFilter{}, api.Page{}); return err },
-				"card":         func() error { _, err := client.GetCard(t.Context(), "card_1"); return err },
-				"bins":         func() error { return readBins(t, client) },
-				"transactions": func() error { return lastError(client.Transactions(t.Context(), api.TransactionFilter{})) },
-			} {
+			client := newClient(t, respond(status, body), onlyOneTry)
+			for _, call := range []string{"list", "read", "bins", "transactions"} {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				began := time.Now()
-				err := do()
+				err := try(t.Context(), client, call)
 				took := time.Since(began)
 				runtime.ReadMemStats(&after)
 				if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; err == nil || len(err.Error()) > 2000 || took > 30*time.Second || allocated > 200 {
@@ -55,54 +49,36 @@ func TestLargeResponses(t *testing.T) {
 	}
 }
 
-func lastError[T any](all func(func(T, error) bool)) (last error) {
-	all(func(_ T, err error) bool { last = err; return true })
-	return last
-}
-
 // A list that never ends is refused in words, with or without a total.
 func TestEndlessLists(t *testing.T) {
 	t.Parallel()
-	for name, total := range map[string]string{"without a total": "", "with a total that grows": `,"total":%d00`, "with a huge total": `,"total":999999999999`} {
+	card := func(n int, total string) string {
+		return fmt.Sprintf(`{"data":[%s],"page":%d,"per_page":1%s}`, strings.Replace(cardBody, "card_1", fmt.Sprintf("card_%d", n), 1), n, total)
+	}
+	for name, test := range map[string]struct {
+		call string
+		page func(n int) string
+	}{
+		"without a total":         {"cards", func(n int) string { return card(n, "") }},
+		"with a total that grows": {"cards", func(n int) string { return card(n, fmt.Sprintf(`,"total":%d00`, n+1)) }},
+		"with a huge total":       {"cards", func(n int) string { return card(n, `,"total":999999999999`) }},
+		"transactions": {"transactions", func(n int) string {
+			return fmt.Sprintf(`{"data":[{"id":"txn_%d","type":"settlement","amount":1}]}`, n)
+		}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pages := 0
-			client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				pages++
-				told := total
-				if strings.Contains(told, "%d") {
-					told = fmt.Sprintf(told, pages+1)
+			var pages atomic.Int32
+			err := try(t.Context(), newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n := int(pages.Add(1))
+				if test.call == "transactions" && r.URL.Query().Get("page") == "1" {
+					n = 0
 				}
-				card := strings.Replace(cardBody, "card_1", fmt.Sprintf("card_%d", pages), 1)
-				_, _ = fmt.Fprintf(w, `{"data":[%s],"page":%d,"per_page":1%s}`, card, pages, told)
-			}))
-			err := lastError(client.Cards(t.Context(), api.CardFilter{}))
-			if err == nil || !strings.Contains(err.Error(), "no end") || pages > 1100 {
-				t.Errorf("after %d pages: %v", pages, err)
+				_, _ = fmt.Fprint(w, test.page(n))
+			})), test.call)
+			if err == nil || !strings.Contains(err.Error(), "no end") || test.call == "cards" && pages.Load() > 1100 {
+				t.Errorf("after %d pages: %v", pages.Load(), err)
 			}
 		})
 	}
-	t.Run("transactions", func(t *testing.T) {
-		t.Parallel()
-		ids := make(chan int)
-		go func() {
-			for i := 0; t.Context().Err() == nil; i++ {
-				select {
-				case ids <- i:
-				case <-t.Context().Done():
-				}
-			}
-		}()
-		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			id := <-ids
-			if r.URL.Query().Get("page") == "1" {
-				id = 0
-			}
-			_, _ = fmt.Fprintf(w, `{"data":[{"id":"txn_%d","type":"settlement","amount":1}]}`, id)
-		}))
-		err := lastError(client.Transactions(context.Background(), api.TransactionFilter{}))
-		if err == nil || !strings.Contains(err.Error(), "no end") {
-			t.Error(err)
-		}
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,14 +16,14 @@ type movingService struct {
 	cards   []api.CardListItem // newest first
 	onePage bool               // knows no pages
 	cap     int                // of per_page
-	short   []int              // pages that lack three cards
+	short   []string           // pages that lack three cards
 	lists   int
-	hook    func(r *http.Request) // before each response
+	hook    func(page string) // before each response
 }
 
 // newMovingService has n active cards.
 func newMovingService(n int) *movingService {
-	s := &movingService{cap: api.MaxPerPage}
+	s := &movingService{cap: api.MaxPerPage, hook: func(string) {}}
 	for i := range n {
 		s.cards = append(s.cards, activeCard(i))
 	}
@@ -37,93 +36,98 @@ func activeCard(i int) api.CardListItem {
 
 func (s *movingService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.lists++
-	if s.hook != nil {
-		s.hook(r)
-	}
-	shown, _ := strconv.Atoi(r.URL.Query().Get("page"))
-	number := shown
+	page := r.URL.Query().Get("page")
+	s.hook(page)
 	if s.onePage {
-		number = 1
+		r.URL.RawQuery = "page=1"
 	}
-	low := min((number-1)*s.cap, len(s.cards))
-	data := s.cards[low:min(low+s.cap, len(s.cards))]
-	if slices.Contains(s.short, number) {
-		data = data[3:]
+	all := make([]any, len(s.cards))
+	for i, card := range s.cards {
+		all[i] = card
 	}
-	write(w, 200, map[string]any{"data": data, "page": shown, "per_page": s.cap, "total": len(s.cards)})
+	missing := 0
+	if slices.Contains(s.short, page) {
+		missing = 3
+	}
+	writePage(w, r, all, s.cap, missing, true)
 }
 
-// activeIDs returns the ids of the active cards, and how many requests that took.
-func (s *movingService) activeIDs(t *testing.T) ([]string, int) {
+// walk returns the ids of the cards that a client reads, and whether they seem to be all.
+func walk(t *testing.T, service http.Handler) (ids []string, complete bool) {
 	t.Helper()
-	var ids []string
-	for card, err := range newClient(t, s, unlimited).Cards(t.Context(), api.CardFilter{Status: api.StatusActive}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	complete, err := newClient(t, service, unlimited).WalkCards(t.Context(), api.CardFilter{}, func(card api.CardListItem) bool {
 		ids = append(ids, card.ID)
+		return true
+	})
+	if err != nil {
+		t.Error(err)
 	}
-	return ids, s.lists
-}
-
-// beforePage runs once, when a page is asked for.
-func (s *movingService) beforePage(number int, change func()) {
-	done, earlier := false, s.hook
-	s.hook = func(r *http.Request) {
-		if earlier != nil {
-			earlier(r)
-		}
-		if !done && r.URL.Query().Get("page") == fmt.Sprint(number) {
-			done = true
-			change()
-		}
-	}
-}
-
-func unlimited(c *api.Config) {
-	c.Limits = api.Limits{RequestsPerMinute: 1 << 20, RequestsPerHour: 1 << 20}
+	return ids, complete
 }
 
 // A card that leaves the filter between two pages moves all that follow, and one
 // of them to a page that was read already: a card that vanishes from a list so
-// may be one that a configuration counts.
+// may be one that a configuration counts, or is taken for gone. A service may leave cards
+// out after it has cut the pages: one that stays short ends no list.
 func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		leave, arrive int
+		leave, arrive int // before page 4, and before page 5
+		short         []string
+		onePage       bool
+		listed        int // of those that stay
 		requests      int
+		incomplete    bool
 	}{
-		"one leaves":                  {leave: 1, requests: 7},
-		"a page leaves":               {leave: 100, requests: 6},
-		"more than a page leaves":     {leave: 130, requests: 7},
-		"one arrives":                 {arrive: 1, requests: 5},
-		"one leaves and one arrives":  {leave: 1, arrive: 1, requests: 5},
-		"a page arrives and one goes": {leave: 1, arrive: 100, requests: 6},
-		"nothing changes":             {requests: 5},
+		"one leaves":                  {leave: 1, listed: 449, requests: 7},
+		"a page leaves":               {leave: 100, listed: 350, requests: 6},
+		"more than a page leaves":     {leave: 130, listed: 320, requests: 7},
+		"one arrives":                 {arrive: 1, listed: 450, requests: 5},
+		"one leaves and one arrives":  {leave: 1, arrive: 1, listed: 449, requests: 7},
+		"a page arrives and one goes": {leave: 1, arrive: 100, listed: 449, requests: 8},
+		"nothing changes":             {listed: 450, requests: 5},
+		"a short page":                {short: []string{"2"}, listed: 447, requests: 12, incomplete: true},
+		"short pages":                 {short: []string{"1", "3"}, listed: 444, requests: 12, incomplete: true},
+		"a page that repeats":         {onePage: true, listed: 100, requests: 12, incomplete: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := newMovingService(450)
-			want := service.cards[test.leave:]
-			var stay []string
-			for _, card := range want {
-				stay = append(stay, card.ID)
-			}
-			service.beforePage(4, func() {
-				service.cards = slices.Clone(service.cards[test.leave:])
-				for i := range test.arrive {
-					service.cards = slices.Insert(service.cards, 0, activeCard(1000+i))
+			service.short, service.onePage = test.short, test.onePage
+			stay := slices.Clone(service.cards[test.leave:])
+			service.hook = func(page string) {
+				switch {
+				case page == "4" && test.leave > 0:
+					service.cards, test.leave = slices.Clone(stay), 0
+				case page == "5":
+					for ; test.arrive > 0; test.arrive-- {
+						service.cards = slices.Insert(service.cards, 0, activeCard(1000+test.arrive))
+					}
 				}
-			})
-			got, requests := service.activeIDs(t)
-			got = slices.DeleteFunc(got, func(id string) bool { return !slices.Contains(stay, id) })
-			if !slices.Equal(got, stay) {
-				t.Errorf("%d of the %d cards that stay are listed, each once and in order", len(got), len(stay))
 			}
-			if requests > test.requests {
-				t.Errorf("%d requests, want at most %d", requests, test.requests)
+			ids, complete := walk(t, service)
+			var want []string
+			for _, card := range stay {
+				if slices.Contains(ids, card.ID) {
+					want = append(want, card.ID)
+				}
+			}
+			ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(want, id) })
+			if !slices.Equal(ids, want) || len(ids) != test.listed {
+				t.Errorf("%d of the %d cards that stay are listed, want %d, each once and in order", len(ids), len(stay), test.listed)
+			}
+			if service.lists > test.requests || complete == test.incomplete {
+				t.Errorf("complete: %t after %d requests, want at most %d", complete, service.lists, test.requests)
 			}
 		})
+	}
+}
+
+// A list without a total is never known to be complete.
+func TestListWithoutATotal(t *testing.T) {
+	t.Parallel()
+	if ids, complete := walk(t, respond(200, `{"data":[{"id":"card_9","status":"active","balance":1,"bin_id":"b","spending_limit":1}]}`)); complete {
+		t.Errorf("taken for complete: %q", ids)
 	}
 }
 
@@ -135,7 +139,7 @@ func TestCardsThatStayAreListed(t *testing.T) {
 		service := newMovingService(r.IntN(60))
 		service.cap = 1 + r.IntN(10)
 		all, next := slices.Clone(service.cards), 1000
-		service.hook = func(*http.Request) {
+		service.hook = func(string) {
 			if r.IntN(3) > 0 {
 				return
 			}
@@ -148,7 +152,7 @@ func TestCardsThatStayAreListed(t *testing.T) {
 				service.cards = slices.Delete(slices.Clone(service.cards), i, i+1)
 			}
 		}
-		got, _ := service.activeIDs(t)
+		got, _ := walk(t, service)
 		for _, card := range service.cards {
 			if slices.Contains(all, card) && !slices.Contains(got, card.ID) {
 				t.Fatalf("seed %d: %s stays and is not listed", seed, card.ID)
@@ -160,64 +164,14 @@ func TestCardsThatStayAreListed(t *testing.T) {
 	}
 }
 
-// A service may leave cards out after it has cut the pages: one that stays short
-// ends no list.
-func TestShortPagesInTheMiddleAreListed(t *testing.T) {
-	t.Parallel()
-	for _, short := range [][]int{{2}, {2, 3}, {1, 3}} {
-		service := newMovingService(450)
-		service.short = short
-		got, requests := service.activeIDs(t)
-		if want := 450 - 3*len(short); len(got) != want || requests > 12 {
-			t.Errorf("pages %d are short: %d cards of %d after %d requests", short, len(got), want, requests)
-		}
-	}
-}
-
 // A list that never holds still is an error, not a short list.
 func TestCardsThatNeverHoldStill(t *testing.T) {
 	t.Parallel()
-	requests := 0
-	service := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		requests++
-		total := 10 - 5*(requests%2)
-		write(w, 200, map[string]any{"data": []api.CardListItem{activeCard(requests)}, "page": 1, "per_page": 1, "total": total})
-	})
-	var failed error
-	for _, err := range newClient(t, service, unlimited).Cards(t.Context(), api.CardFilter{}) {
-		failed = err
-	}
-	if failed == nil || !strings.Contains(failed.Error(), "changes while it is read") {
-		t.Errorf("the list ended with %v", failed)
-	}
-}
-
-// A card is not gone because it moved while all cards were listed. A listing that
-// repeats its first page is not complete.
-func TestWalkOfMovingCards(t *testing.T) {
-	t.Parallel()
-	walk := func(service http.Handler, filter api.CardFilter) (ids []string, complete bool) {
-		complete, err := newClient(t, service, unlimited).WalkCards(t.Context(), filter, func(card api.CardListItem) bool {
-			ids = append(ids, card.ID)
-			return true
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		return ids, complete
-	}
-	service := newMovingService(250)
-	service.beforePage(2, func() { service.cards = service.cards[1:] })
-	service.beforePage(3, func() { service.cards = slices.Insert(slices.Clone(service.cards), 0, activeCard(1000)) })
-	if ids, complete := walk(service, api.CardFilter{}); !complete || !slices.Contains(ids, "card_100") {
-		t.Errorf("complete: %t, and card_100 is listed: %t", complete, slices.Contains(ids, "card_100"))
-	}
-	service.onePage = true
-	if ids, complete := walk(service, api.CardFilter{}); complete {
-		t.Errorf("a page that repeats makes a list of %d cards", len(ids))
-	}
-	unpaged := respond(200, `{"data":[{"id":"card_9","status":"active","balance":1,"bin_id":"b","spending_limit":1}]}`)
-	if ids, complete := walk(unpaged, api.CardFilter{}); complete {
-		t.Errorf("taken for complete: %q", ids)
+	service := newMovingService(0)
+	service.cap = 1
+	service.hook = func(string) { service.cards = newMovingService(10 - 5*(service.lists%2)).cards }
+	err := try(t.Context(), newClient(t, service, unlimited), "cards")
+	if err == nil || !strings.Contains(err.Error(), "changes while it is read") {
+		t.Errorf("the list ended with %v", err)
 	}
 }

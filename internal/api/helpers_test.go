@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -10,15 +11,20 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-const testKey = "sk_live_0123456789ab.tail9"
+const (
+	testKey  = "sk_live_0123456789ab.tail9"
+	cardBody = `{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":50.00,"spending_limit":100.00,"label":"ads","created_at":"2026-03-01T12:00:00Z"}`
+)
 
 // fakeClock moves only when somebody waits.
 type fakeClock struct {
 	mu     sync.Mutex
 	now    time.Time
 	waited time.Duration
+	after  func(time.Duration) // runs at the end of each wait
 }
 
 func newFakeClock() *fakeClock {
@@ -36,9 +42,12 @@ func (c *fakeClock) Wait(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 	c.waited += d
+	c.mu.Unlock()
+	if c.after != nil {
+		c.after(d)
+	}
 	return nil
 }
 
@@ -49,17 +58,20 @@ func (c *fakeClock) total() time.Duration {
 }
 
 // newClient returns a client of handler over real HTTP, on a clock that does
-// not wait.
+// not wait. Without a handler the options say what it talks to.
 func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config)) *api.Client {
 	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
 	config := api.Config{
-		BaseURL:        server.URL + "/api/v1",
+		BaseURL:        "https://cards.example.com/api/v1",
 		APIKey:         testKey,
 		RequestTimeout: 5 * time.Second,
 		MaxRetries:     -1,
 		Clock:          newFakeClock(),
+	}
+	if handler != nil {
+		server := httptest.NewServer(handler)
+		t.Cleanup(server.Close)
+		config.BaseURL = server.URL + "/api/v1"
 	}
 	for _, option := range options {
 		option(&config)
@@ -75,11 +87,102 @@ func on(clock api.Clock) func(*api.Config) {
 	return func(c *api.Config) { c.Clock = clock }
 }
 
+func keysHonoured(c *api.Config) { c.KeysHonoured = true }
+
+func onlyOneTry(c *api.Config) { c.MaxRetries = 0 }
+
+func unlimited(c *api.Config) {
+	c.Limits = api.Limits{RequestsPerMinute: 1 << 20, RequestsPerHour: 1 << 20, CreatesPerMinute: 1 << 20, DetailsPerMinute: 1 << 20}
+}
+
+func request(label string) api.IssueCardRequest {
+	return api.IssueCardRequest{BinID: "bin_1", Amount: 50 * usd.Dollar, Label: label}
+}
+
+// try makes a call of the client, about card_1 where it is about a card.
+func try(ctx context.Context, c *api.Client, name string) (err error) {
+	const id = "card_1"
+	switch name {
+	case "read":
+		_, err = c.GetCard(ctx, id)
+	case "details":
+		_, err = c.CardDetails(ctx, id)
+	case "list":
+		_, err = c.ListCards(ctx, api.CardFilter{}, api.Page{})
+	case "cards":
+		err = lastError(c.Cards(ctx, api.CardFilter{}))
+	case "bins":
+		_, err = c.Bins(ctx)
+	case "wallet":
+		_, err = c.WalletBalance(ctx)
+	case "addresses":
+		_, err = c.DepositAddresses(ctx, "")
+	case "challenges":
+		_, err = c.Challenges(ctx, "pending")
+	case "transactions":
+		for transaction, failed := range c.Transactions(ctx, api.TransactionFilter{}) {
+			if err = failed; err == nil && transaction.Problem != "" {
+				err = errors.New(transaction.Problem)
+			}
+		}
+	case "issue":
+		_, err = c.IssueCard(ctx, request("ads"))
+	case "fund":
+		_, err = c.Move(ctx, move(id, step, nil))
+	case "withdraw":
+		_, err = c.Move(ctx, move(id, -step, nil))
+	case "freeze":
+		_, err = c.FreezeCard(ctx, id)
+	case "unfreeze":
+		_, err = c.UnfreezeCard(ctx, id, nil)
+	case "terminate":
+		_, err = c.TerminateCard(ctx, id)
+	case "register":
+		_, err = c.RegisterWebhook(ctx, api.WebhookRequest{URL: "https://hooks.example.com/v?token=abc", Events: []string{"*"}})
+	default:
+		panic("no call is named " + name)
+	}
+	return err
+}
+
+func lastError[T any](all func(func(T, error) bool)) (last error) {
+	all(func(_ T, err error) bool { last = err; return true })
+	return last
+}
+
+// kindOf sorts the errors of a change.
+func kindOf(err error) string {
+	_, unknown := errors.AsType[*api.UndecidedError](err)
+	switch {
+	case err == nil:
+		return ""
+	case unknown:
+		return "unknown"
+	case api.IsNotFound(err):
+		return "not found"
+	}
+	return "refused"
+}
+
+// roundTrip is a transport without a network.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // script answers the nth request by its nth step, and the last step for ever.
 type script struct {
 	mu    sync.Mutex
 	steps []http.HandlerFunc
 	got   []*http.Request
+}
+
+func steps(steps ...http.HandlerFunc) *script { return &script{steps: steps} }
+
+// then begins another script, as often as that is said, and forgets the requests.
+func (s *script) then(steps ...http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps, s.got = steps, nil
 }
 
 func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +214,7 @@ func respond(status int, body string, headers ...string) http.HandlerFunc {
 func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 // reset breaks the connection without a goodbye, as a router does that has lost it.
-func reset(w http.ResponseWriter) {
+func reset(w http.ResponseWriter, _ *http.Request) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(err)
@@ -123,12 +226,8 @@ func reset(w http.ResponseWriter) {
 }
 
 // truncate is a step that breaks off in the middle of the body.
-func truncate(body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "4096")
-		_, _ = w.Write([]byte(body[:len(body)/2]))
-		panic(http.ErrAbortHandler)
-	}
+func truncate(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "4096")
+	_, _ = w.Write([]byte(cardBody[:len(cardBody)/2]))
+	panic(http.ErrAbortHandler)
 }
-
-const cardBody = `{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":50.00,"spending_limit":100.00,"label":"ads","created_at":"2026-03-01T12:00:00Z"}`

@@ -1,40 +1,48 @@
 package api_test
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Only a new card of this label and this load is taken.
+// Only a new card of this label, this load and this limit is taken, where that is
+// certain.
 func TestIssueCardTakesNobodyElsesCard(t *testing.T) {
 	t.Parallel()
-	ours := api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar}
 	with := func(change func(*api.CardListItem)) []api.CardListItem {
-		card := ours
+		card := alike()
 		change(&card)
 		return []api.CardListItem{card}
 	}
+	limit := func(amount usd.Amount) []api.CardListItem {
+		return with(func(c *api.CardListItem) { c.SpendingLimit = amount })
+	}
+	lost, refused := lostForGood, respond(500, "")
 	for name, test := range map[string]struct {
 		before, meanwhile []api.CardListItem
+		answer            fault
 		limit             usd.Amount
+		generated         bool
 		unreadable        bool // cards cannot be read for themselves
-		undecided         bool
+		ends              string
 	}{
-		"of another label":                        {meanwhile: with(func(c *api.CardListItem) { c.Label = "adS" })},
-		"of another load":                         {meanwhile: with(func(c *api.CardListItem) { c.Balance++ })},
-		"of a higher limit":                       {limit: 70 * usd.Dollar, meanwhile: with(func(c *api.CardListItem) { c.SpendingLimit = 80 * usd.Dollar })},
-		"of a lower limit":                        {limit: 70 * usd.Dollar, meanwhile: with(func(c *api.CardListItem) { c.SpendingLimit = 60 * usd.Dollar }), undecided: true},
-		"that cannot be read":                     {meanwhile: []api.CardListItem{ours}, unreadable: true, undecided: true},
-		"of another BIN":                          {meanwhile: with(func(c *api.CardListItem) { c.BinID = "bin_2" })},
-		"from before":                             {before: []api.CardListItem{ours}},
-		"from before, behind many of another BIN": {before: append([]api.CardListItem{ours}, slices.Repeat([]api.CardListItem{{BinID: "bin_2"}}, 120)...)},
+		"of another label":    {answer: lost, meanwhile: with(func(c *api.CardListItem) { c.Label = "adS" }), ends: "issued card_2"},
+		"of another load":     {answer: lost, meanwhile: with(func(c *api.CardListItem) { c.Balance++ }), ends: "issued card_2"},
+		"of a higher limit":   {answer: lost, limit: 70 * usd.Dollar, meanwhile: limit(80 * usd.Dollar), ends: "issued card_2"},
+		"of a lower limit":    {answer: lost, limit: 70 * usd.Dollar, meanwhile: limit(60 * usd.Dollar), ends: "unknown, 1 candidates"},
+		"beside its own":      {answer: lostButApplied, limit: 70 * usd.Dollar, meanwhile: limit(70*usd.Dollar - usd.Cent), ends: "adopted card_2"},
+		"that cannot be read": {answer: lost, meanwhile: []api.CardListItem{alike()}, unreadable: true, ends: "unknown, 1 candidates"},
+		"of another BIN":      {answer: lost, meanwhile: with(func(c *api.CardListItem) { c.BinID = "bin_2" }), ends: "issued card_2"},
+		"from before":         {answer: lost, before: []api.CardListItem{alike()}, ends: "issued card_2"},
+		"from before, behind many of another BIN": {
+			answer: lost, before: append([]api.CardListItem{alike()}, slices.Repeat([]api.CardListItem{{BinID: "bin_2"}}, 120)...), ends: "issued card_122",
+		},
+		// A label that is nobody else's tells, though the service has lowered the limit.
+		"of its own label, that cannot be read": {answer: lost, limit: 70 * usd.Dollar, meanwhile: limit(60 * usd.Dollar), generated: true, unreadable: true, ends: "recovered card_1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,96 +50,26 @@ func TestIssueCardTakesNobodyElsesCard(t *testing.T) {
 			for _, card := range test.before {
 				service.add(card)
 			}
-			lost := lostForGood
-			lost.before = func() {
+			test.answer.before = func() {
 				for _, card := range test.meanwhile {
-					added := service.add(card)
-					if test.unreadable {
-						service.hooks["/cards/"+added.ID] = respond(500, "")
+					if added := service.add(card); test.unreadable {
+						service.hooks["/cards/"+added.ID] = refused
 					}
 				}
 			}
-			service.faults = []fault{lost, works}
+			service.faults = []fault{test.answer, works}
 			req := request("ads")
-			if test.limit > 0 {
+			if req.GeneratedLabel = test.generated; test.limit > 0 {
 				req.SpendingLimit = &test.limit
 			}
 			issuance, err := service.client(t).IssueCard(t.Context(), req)
-			if unknown, ok := errors.AsType[*api.UndecidedError](err); test.undecided {
-				if !ok || len(unknown.Candidates) != 1 || len(service.keys()) != 1 {
-					t.Errorf("%v after %d requests", err, len(service.keys()))
-				}
-				return
+			if got := toldOf(issuance, err); got != test.ends || err == nil && (issuance.Card.Balance != req.Amount || issuance.Card.Status != api.StatusActive) {
+				t.Errorf("%s (%v), want %s", got, err, test.ends)
 			}
-			own := fmt.Sprintf("card_%d", len(test.before)+len(test.meanwhile)+1)
-			if err != nil || issuance.Recovered || issuance.Card.ID != own || len(issuance.PossibleDuplicates) > 0 {
-				t.Errorf("%+v, %v", issuance, err)
+			if posts, open := len(service.keys()), fmt.Sprintf("issued card_%d", len(service.cards)); (posts == 2) != (test.ends == open) {
+				t.Errorf("%d requests", posts)
 			}
 		})
-	}
-}
-
-// A card that seems to be issued before this one was asked for, and is listed later,
-// may be this one or not.
-func TestIssueCardTakesNoEarlierCard(t *testing.T) {
-	t.Parallel()
-	for age, want := range map[time.Duration]struct{ id, fails string }{
-		10 * time.Second: {id: "card_1"}, // clocks and roundings differ
-		11 * time.Second: {fails: "unknown"},
-		2 * time.Minute:  {fails: "unknown"},
-		25 * time.Hour:   {fails: "unknown"}, // or the clock is
-	} {
-		t.Run(age.String(), func(t *testing.T) {
-			t.Parallel()
-			service := newFakeService(lostForGood, works)
-			service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
-			later(t, service, age)
-			service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) { // not listed yet
-				service.mu.Lock()
-				defer service.mu.Unlock()
-				delete(service.hooks, "/cards")
-				writePage(w, r, nil, true)
-			}
-			issuance, err := service.client(t).IssueCard(t.Context(), request("ads"))
-			if issuance.Card.ID != want.id || issuance.Recovered != (want.id == "card_1") || kindOf(err) != want.fails || len(service.keys()) != 1 {
-				t.Errorf("%+v, %v after %d requests", issuance, err, len(service.keys()))
-			}
-		})
-	}
-}
-
-// Of two cards that look alike, the one of the limit that was asked for is ours.
-func TestIssueCardTakesTheLimitThatItAskedFor(t *testing.T) {
-	t.Parallel()
-	limit := 70 * usd.Dollar
-	service := newFakeService()
-	service.faults = []fault{{response: "drop", before: func() {
-		service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar, SpendingLimit: limit - 1})
-	}}}
-	req := request("ads")
-	req.SpendingLimit = &limit
-	issuance, err := service.client(t).IssueCard(t.Context(), req)
-	if err != nil || !issuance.Recovered || issuance.Card.ID != "card_2" {
-		t.Errorf("%+v, %v", issuance, err)
-	}
-}
-
-// A card that was found in the list is kept though it cannot be read, and though
-// the service has made its limit lower: the label is nobody else's.
-func TestIssueCardKeepsWhatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	service := newFakeService()
-	service.faults = []fault{{commit: never, response: "drop", before: func() {
-		service.add(api.CardListItem{BinID: "bin_1", Label: "tf-1", Balance: 50 * usd.Dollar, SpendingLimit: 60 * usd.Dollar})
-	}}}
-	service.hooks["/cards/card_1"] = respond(500, "")
-	req := request("tf-1")
-	req.GeneratedLabel = true
-	limit := 70 * usd.Dollar
-	req.SpendingLimit = &limit
-	issuance, err := service.client(t).IssueCard(t.Context(), req)
-	if card := issuance.Card; err != nil || !issuance.Recovered || card.ID != "card_1" || card.Balance != req.Amount || card.Status != api.StatusActive {
-		t.Errorf("%+v, %v", issuance, err)
 	}
 }
 
@@ -139,10 +77,10 @@ func TestIssueCardKeepsWhatCannotBeRead(t *testing.T) {
 // new ones, and a card with a written label could be an old one.
 func TestIssueCardStopsWhenItCannotTellNewFromOld(t *testing.T) {
 	t.Parallel()
-	for _, generated := range []bool{false, true} {
+	for generated, want := range map[bool]string{true: "recovered card_2", false: "unknown, 0 candidates"} {
 		service := newFakeService()
 		for range 130 {
-			service.add(api.CardListItem{BinID: "bin_1", Label: "ads", Balance: 50 * usd.Dollar})
+			service.add(alike())
 		}
 		service.faults = []fault{{response: "drop", before: func() {
 			service.mu.Lock()
@@ -153,29 +91,8 @@ func TestIssueCardStopsWhenItCannotTellNewFromOld(t *testing.T) {
 		req := request("ads")
 		req.GeneratedLabel = generated
 		issuance, err := service.client(t).IssueCard(t.Context(), req)
-		if generated != (err == nil && issuance.Recovered) || !generated && kindOf(err) != "unknown" || len(service.keys()) != 1 {
-			t.Errorf("generated label %t: %+v, %v after %d requests", generated, issuance, err, len(service.keys()))
+		if got := toldOf(issuance, err); got != want || len(service.keys()) != 1 {
+			t.Errorf("generated label %t: %s (%v) after %d requests, want %s", generated, got, err, len(service.keys()), want)
 		}
-	}
-}
-
-func TestIssueCardReadsTheNewestCardsOnce(t *testing.T) {
-	t.Parallel()
-	service := newFakeService()
-	reads := 0
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			reads++
-		}
-		service.ServeHTTP(w, r)
-	})
-	client := newClient(t, handler)
-	for range 3 {
-		if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if reads != 1 {
-		t.Errorf("%d reads for three cards, want 1", reads)
 	}
 }

@@ -1,77 +1,61 @@
 package api_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// newSlowService is a sandbox that shows new cards only after 20 seconds, and a
-// client of it that has issued one. Both go by one clock.
-func newSlowService(t *testing.T) (*sandboxtest.Server, *api.Client, *fakeClock, string) {
+// newSlowService is a service that hides new cards for a while, and a client of it
+// that has issued one.
+func newSlowService(t *testing.T, hides time.Duration) (*fakeService, *api.Client) {
 	t.Helper()
-	clock := newFakeClock()
-	s := sandboxtest.Start(t, func(o *sandboxtest.Options) { o.Path, o.Clock = ":memory:", clock.Now })
-	s.AddQuirks(map[string]any{"cards_hidden_seconds": 20})
-	client, err := api.New(api.Config{BaseURL: s.URL, APIKey: api.Secret(s.Key), MaxRetries: 0, Clock: clock})
-	if err != nil {
+	service := newFakeService()
+	service.hides = hides
+	client := service.client(t, onlyOneTry)
+	if err := try(t.Context(), client, "issue"); err != nil {
 		t.Fatal(err)
 	}
-	issuance, err := client.IssueCard(t.Context(), api.IssueCardRequest{BinID: sandboxtest.BIN, Amount: 60 * usd.Dollar, Label: "ads"})
-	if err != nil {
-		t.Fatal(err)
+	return service, client
+}
+
+// listed are the ids of the cards that a client lists.
+func listed(t *testing.T, client *api.Client, filter api.CardFilter) (ids []string) {
+	t.Helper()
+	for card, err := range client.Cards(t.Context(), filter) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, card.ID)
 	}
-	return s, client, clock, issuance.Card.ID
+	return ids
 }
 
 // A service may show a new card only after some seconds. The process that has
 // issued it knows that it is there.
 func TestNewCardIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for name, call := range map[string]func(context.Context, *api.Client, string) error{
-		"read": func(ctx context.Context, c *api.Client, id string) error { _, err := c.GetCard(ctx, id); return err },
-		"details": func(ctx context.Context, c *api.Client, id string) error {
-			_, err := c.CardDetails(ctx, id)
-			return err
-		},
-		"fund": func(ctx context.Context, c *api.Client, id string) error {
-			_, err := c.Move(ctx, move(id, usd.Dollar, nil))
-			return err
-		},
-		"freeze": func(ctx context.Context, c *api.Client, id string) error {
-			_, err := c.FreezeCard(ctx, id)
-			return err
-		},
-		"terminate": func(ctx context.Context, c *api.Client, id string) error {
-			_, err := c.TerminateCard(ctx, id)
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, client, clock, id := newSlowService(t)
-			if err := call(t.Context(), client, id); err != nil || clock.total() > 22e9 {
-				t.Errorf("%v after %s", err, clock.total())
-			}
-		})
+	for _, call := range []string{"read", "details", "fund", "freeze", "terminate"} {
+		service, client := newSlowService(t, 20*time.Second)
+		if err := try(t.Context(), client, call); err != nil || service.clock.total() > 22*time.Second {
+			t.Errorf("%s: %v after %s", call, err, service.clock.total())
+		}
 	}
 }
 
 // The wait ends, and no other card is waited for.
 func TestOtherMissingCardsAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	s, client, clock, id := newSlowService(t)
-	s.AddQuirks(map[string]any{"cards_hidden_seconds": 600})
-	if _, err := client.GetCard(t.Context(), "card_x"); !api.IsNotFound(err) || clock.total() > 0 {
-		t.Errorf("%v after %s", err, clock.total())
+	service, client := newSlowService(t, 10*time.Minute)
+	if _, err := client.GetCard(t.Context(), "card_x"); !api.IsNotFound(err) || service.clock.total() > 0 {
+		t.Errorf("%v after %s", err, service.clock.total())
 	}
-	if _, err := client.GetCard(t.Context(), id); !api.IsNotFound(err) || clock.total() < 30e9 || clock.total() > 70e9 {
-		t.Errorf("%v after %s", err, clock.total())
+	err, waited := try(t.Context(), client, "read"), service.clock.total()
+	if !api.IsNotFound(err) || waited < 30*time.Second || waited > 70*time.Second {
+		t.Errorf("%v after %s", err, waited)
 	}
 }
 
@@ -79,99 +63,72 @@ func TestOtherMissingCardsAreNotWaitedFor(t *testing.T) {
 // on it destroy what belongs to it.
 func TestNewCardIsListed(t *testing.T) {
 	t.Parallel()
-	s, client, clock, id := newSlowService(t)
-	old := s.Issue("50")
-	for filter, want := range map[api.CardFilter]int{
-		{}:                         1,
-		{Status: api.StatusActive}: 1,
-		{Status: api.StatusFrozen}: 0,
-		{BinID: sandboxtest.BIN}:   1,
-		{BinID: "bin_ads_visa_eu"}: 0,
+	service, client := newSlowService(t, 20*time.Second)
+	for filter, want := range map[api.CardFilter][]string{
+		{}:                         {"card_1"},
+		{Status: api.StatusActive}: {"card_1"},
+		{Status: api.StatusFrozen}: nil,
+		{BinID: "bin_1"}:           {"card_1"},
+		{BinID: "bin_2"}:           nil,
 	} {
-		var ids []string
-		for card, err := range client.Cards(t.Context(), filter) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if card.ID != old {
-				ids = append(ids, card.ID)
-			}
-		}
-		if len(ids) != want || want == 1 && ids[0] != id {
-			t.Errorf("%+v lists %q, want %d", filter, ids, want)
+		if ids := listed(t, client, filter); !slices.Equal(ids, want) {
+			t.Errorf("%+v lists %q, want %q", filter, ids, want)
 		}
 	}
-	if _, err := client.TerminateCard(t.Context(), id); err != nil {
+	if err := try(t.Context(), client, "terminate"); err != nil {
 		t.Fatal(err)
 	}
-	before := clock.total()
-	for card, err := range client.Cards(t.Context(), api.CardFilter{Status: api.StatusActive}) {
-		if err != nil || card.ID == id {
-			t.Errorf("a terminated card is listed: %+v, %v", card, err)
-		}
-	}
-	if waited := clock.total() - before; waited > 0 {
-		t.Errorf("waited %s for a terminated card", waited)
+	before := service.clock.total()
+	if ids := listed(t, client, api.CardFilter{Status: api.StatusActive}); len(ids) > 0 || service.clock.total() > before {
+		t.Errorf("%q are listed after %s, though the card is terminated", ids, service.clock.total()-before)
 	}
 }
 
 // A new card that cannot be read ends no list, and is there as it was issued.
 func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	client := service.client(t)
-	if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
-		t.Fatal(err)
-	}
-	listed := service.add(api.CardListItem{BinID: "bin_1"}).CardListItem
-	reads := 0
-	service.hooks["/cards/card_1"] = func(w http.ResponseWriter, _ *http.Request) {
-		reads++
-		w.WriteHeader(http.StatusInternalServerError)
-	}
-	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) { writePage(w, r, []any{listed}, true) }
-	list := func(filter api.CardFilter) (ids []string) {
-		for card, err := range client.Cards(t.Context(), filter) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, card.ID)
-		}
-		return ids
-	}
-	if ids := list(api.CardFilter{BinID: "bin_2"}); reads > 0 {
-		t.Errorf("%q after %d reads of a card on another BIN", ids, reads)
-	}
-	if ids := list(api.CardFilter{BinID: "bin_1", Status: api.StatusActive}); !slices.Equal(ids, []string{"card_1", "card_2"}) || reads == 0 {
-		t.Errorf("%q after %d reads", ids, reads)
-	}
-	frozen := service.cards[0].CardListItem
+	service, client := newSlowService(t, time.Second)
+	other := service.add(api.CardListItem{BinID: "bin_1"}).CardListItem
+	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) { writePage(w, r, []any{other}, 0, 0, true) }
+	frozen := *service.cards[0]
 	frozen.Status = api.StatusFrozen
-	reads = 0
-	service.hooks["/cards/card_1"] = func(w http.ResponseWriter, _ *http.Request) {
-		reads++
-		write(w, 200, fakeCard{CardListItem: frozen, CreatedAt: "2026-03-01T12:00:00Z"})
+	active := api.CardFilter{BinID: "bin_1", Status: api.StatusActive}
+	for name, test := range map[string]struct {
+		shown  http.HandlerFunc // the card itself
+		filter api.CardFilter
+		want   []string
+		read   bool
+	}{
+		"on another BIN":       {respond(500, ""), api.CardFilter{BinID: "bin_2"}, []string{"card_2"}, false},
+		"unreadable":           {respond(500, ""), active, []string{"card_1", "card_2"}, true},
+		"frozen meanwhile":     {func(w http.ResponseWriter, _ *http.Request) { write(w, 200, frozen) }, active, []string{"card_2"}, true},
+		"not there":            {notFound, api.CardFilter{}, []string{"card_2"}, true},
+		"among the terminated": {respond(500, ""), api.CardFilter{Status: api.StatusTerminated}, []string{"card_2"}, false},
+	} {
+		service.hooks["/cards/card_1"], service.reads = test.shown, nil
+		ids := listed(t, client, test.filter)
+		if read := slices.Contains(service.reads, "/cards/card_1"); !slices.Equal(ids, test.want) || read != test.read {
+			t.Errorf("%s: %q after %q", name, ids, service.reads)
+		}
+		service.clock.now = service.cards[0].shown // the wait for it has not used up its time
 	}
-	if ids := list(api.CardFilter{Status: api.StatusActive}); !slices.Equal(ids, []string{"card_2"}) || reads != 1 {
-		t.Errorf("%q after %d reads of a card that was frozen meanwhile", ids, reads)
+	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
+		writePage(w, r, []any{other, service.cards[0].CardListItem}, 0, 0, true)
 	}
-	service.hooks["/cards/card_1"] = respond(404, `{"error":"not_found","message":"no such card"}`)
-	if ids := list(api.CardFilter{}); !slices.Equal(ids, []string{"card_2"}) {
-		t.Errorf("%q, though card_1 is not there", ids)
+	service.hooks["/cards/card_1"] = nil
+	if ids := listed(t, client, active); !slices.Equal(ids, []string{"card_1", "card_2"}) {
+		t.Errorf("listed behind another: %q", ids)
 	}
 }
 
 func TestListOfNewCardsEndsEarly(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	client := service.client(t)
-	for range 2 {
-		if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
-			t.Fatal(err)
-		}
+	service, client := newSlowService(t, 0)
+	if err := try(t.Context(), client, "issue"); err != nil {
+		t.Fatal(err)
 	}
 	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, r, []any{service.cards[1].CardListItem}, true)
+		writePage(w, r, []any{service.cards[1].CardListItem}, 0, 0, true)
 	}
 	for card, err := range client.Cards(t.Context(), api.CardFilter{}) {
 		if err != nil || card.ID != "card_2" {
@@ -185,46 +142,28 @@ func TestListOfNewCardsEndsEarly(t *testing.T) {
 // seconds.
 func TestStaleStatusIsReadAgain(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	stale := 0
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && stale > 0 {
-			stale--
-			before := *card
-			before.Status = api.StatusActive
-			write(w, 200, before)
-			return
-		}
-		service.ServeHTTP(w, r)
-	})
-	client := newClient(t, handler, on(service.clock))
-	read := func() api.CardStatus {
+	service, card, _ := newAccount(t)
+	client := service.client(t)
+	reads := func(want api.CardStatus, atMost time.Duration) {
+		t.Helper()
+		before := service.clock.total()
 		shown, err := client.GetCard(t.Context(), card.ID)
-		if err != nil {
+		if waited := service.clock.total() - before; err != nil || shown.Status != want || waited > atMost {
+			t.Errorf("%s after %s, %v; want %s", shown.Status, waited, err, want)
+		}
+	}
+	changes := func(call string) {
+		t.Helper()
+		service.lag(card, 6*time.Second)
+		if err := try(t.Context(), client, call); err != nil {
 			t.Fatal(err)
 		}
-		return shown.Status
 	}
-	if _, err := client.FreezeCard(t.Context(), card.ID); err != nil {
-		t.Fatal(err)
-	}
-	for stale = 3; read() != api.StatusFrozen; {
-		t.Fatal("a status from before the freeze is believed")
-	}
-	// A status that stays is another's doing.
-	card.Status = api.StatusActive
-	before := service.clock.total()
-	if status := read(); status != api.StatusActive || service.clock.total()-before > 15e9 {
-		t.Errorf("%s after %s", status, service.clock.total()-before)
-	}
-	if read(); service.clock.total()-before > 15e9 {
-		t.Error("waited for the same departure again")
-	}
-	if _, err := client.TerminateCard(t.Context(), card.ID); err != nil {
-		t.Fatal(err)
-	}
-	if stale = 3; read() != api.StatusTerminated {
-		t.Error("a status from before the termination is believed")
-	}
+	changes("freeze")
+	reads(api.StatusFrozen, 6*time.Second)
+	card.Status = api.StatusActive // for good, which is another's doing
+	reads(api.StatusActive, 15*time.Second)
+	reads(api.StatusActive, 0)
+	changes("terminate")
+	reads(api.StatusTerminated, 6*time.Second)
 }

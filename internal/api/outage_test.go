@@ -1,12 +1,12 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,37 +18,12 @@ import (
 
 const catalogue = `{"data": [], "total": 0}`
 
-// switched answers with a status and a body that can be changed, and counts.
-type switched struct {
-	calls  atomic.Int64
-	mu     sync.Mutex
-	status int
-	body   string
-	broken string // the only path that answers so; "" for all
-}
-
-func (s *switched) set(status int, body string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.status, s.body = status, body
-}
-
-func (s *switched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.calls.Add(1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.status == 0 || s.broken != "" && !strings.HasSuffix(r.URL.Path, s.broken) {
-		_, _ = fmt.Fprint(w, catalogue)
-		return
+// outageOf returns the kind of outage that an error is; false for another one.
+func outageOf(err error) (api.OutageKind, bool) {
+	if outage, ok := errors.AsType[*api.OutageError](err); ok {
+		return outage.Kind, true
 	}
-	w.WriteHeader(s.status)
-	_, _ = fmt.Fprint(w, s.body)
-}
-
-func readBins(t *testing.T, c *api.Client) error {
-	t.Helper()
-	_, err := c.Bins(t.Context())
-	return err
+	return 0, false
 }
 
 // What the service says of the key or the account is asked once.
@@ -60,13 +35,13 @@ func TestRefusedAccountIsAskedOnce(t *testing.T) {
 		`{"error": "onboarding_incomplete", "message": "your e-mail"}`: 403,
 		`{"error": "api_not_enabled", "message": "ask support"}`:       403,
 	} {
-		service, clock := &switched{status: status, body: body}, newFakeClock()
+		service, clock := steps(respond(status, body)), newFakeClock()
 		client := newClient(t, service, on(clock))
 		var told atomic.Int64
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				outage, ok := errors.AsType[*api.OutageError](readBins(t, client))
+				outage, ok := errors.AsType[*api.OutageError](try(t.Context(), client, "bins"))
 				if !ok {
 					t.Errorf("%s: no outage", body)
 				} else if outage.IsFirstReport() {
@@ -75,21 +50,22 @@ func TestRefusedAccountIsAskedOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if _, err := client.FreezeCard(t.Context(), "card_1"); errors.As(err, new(*api.Error)) || !errors.As(err, new(*api.OutageError)) {
+		if err := try(t.Context(), client, "freeze"); errors.As(err, new(*api.Error)) || !errors.As(err, new(*api.OutageError)) {
 			t.Errorf("%s: a change fails with %v", body, err)
 		}
-		if service.calls.Load() != 1 || told.Load() != 1 || client.HasWritten() {
-			t.Errorf("%s: %d calls, told %d times, written %v", body, service.calls.Load(), told.Load(), client.HasWritten())
+		if calls := len(service.requests()); calls != 1 || told.Load() != 1 || client.HasWritten() {
+			t.Errorf("%s: %d calls, told %d times, written %v", body, calls, told.Load(), client.HasWritten())
 		}
 		// It is not remembered for long.
-		service.set(0, "")
+		service.then(respond(200, catalogue))
 		_ = clock.Wait(t.Context(), 31*time.Second)
-		if err := readBins(t, client); err != nil {
+		if err := try(t.Context(), client, "bins"); err != nil {
 			t.Errorf("%s: after a while: %v", body, err)
 		}
 	}
 }
 
+// What concerns one call, or one field of a response, is no outage.
 func TestOtherRefusalsConcernNoOtherCall(t *testing.T) {
 	t.Parallel()
 	for body, status := range map[string]int{
@@ -97,45 +73,70 @@ func TestOtherRefusalsConcernNoOtherCall(t *testing.T) {
 		`{"error": "not_found", "message": "no"}`:           404,
 		`{"error": "invalid_request", "message": "no"}`:     400,
 		`<html>Bad Request</html>`:                          400,
+		`{"data": [{"id": "bin_1", "network": 5}]}`:         200,
 	} {
-		service := &switched{status: status, body: body}
+		service := steps(respond(status, body))
 		client := newClient(t, service)
 		for range 3 {
-			if err := readBins(t, client); err == nil || errors.As(err, new(*api.OutageError)) {
+			err := try(t.Context(), client, "bins")
+			if _, isOut := outageOf(err); err == nil || isOut {
 				t.Errorf("%s: %v", body, err)
 			}
 		}
-		if service.calls.Load() != 3 {
-			t.Errorf("%s: %d calls", body, service.calls.Load())
+		if calls := len(service.requests()); calls != 3 {
+			t.Errorf("%s: %d calls", body, calls)
 		}
 	}
 }
 
-// A service that fails is given all its tries once; another call confirms it.
-func TestFailingServiceIsTriedByTwoCalls(t *testing.T) {
+// A service that fails is given all its tries once; another call confirms it. Nothing
+// that listens is found out sooner.
+func TestOutageIsFoundOutOnce(t *testing.T) {
 	t.Parallel()
-	service, clock := &switched{status: 500}, newFakeClock()
-	client := newClient(t, service, on(clock))
-	for n := range 20 {
-		if err := readBins(t, client); !errors.As(err, new(*api.OutageError)) {
-			t.Errorf("call %d: %v", n, err)
-		}
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if service.calls.Load() != 6 || clock.total() > 10*time.Second {
-		t.Errorf("%d calls, waited %s", service.calls.Load(), clock.total())
+	if err := nobody.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for base, test := range map[string]struct {
+		kind     api.OutageKind
+		attempts int64
+		atMost   time.Duration
+	}{
+		"": {api.OutageServerError, 6, 10 * time.Second},
+		"http://" + nobody.Addr().String() + "/api/v1": {api.OutageUnreachable, 3, 2 * time.Second},
+	} {
+		clock := newFakeClock()
+		var attempts atomic.Int64
+		client := newClient(t, respond(500, ""), on(clock), func(c *api.Config) {
+			c.BaseURL = cmp.Or(base, c.BaseURL)
+			c.Observe = func(context.Context, api.Exchange) { attempts.Add(1) }
+		})
+		for n := range 20 {
+			err := try(t.Context(), client, "bins")
+			if kind, isOut := outageOf(err); !isOut || kind != test.kind {
+				t.Errorf("%s: call %d: %v", base, n, err)
+			}
+		}
+		if attempts.Load() != test.attempts || clock.total() > test.atMost {
+			t.Errorf("%s: %d attempts, waited %s", base, attempts.Load(), clock.total())
+		}
 	}
 }
 
 func TestOneFailingEndpointStopsNoOther(t *testing.T) {
 	t.Parallel()
-	service := &switched{status: 500, broken: "/cards"}
-	client := newClient(t, service)
+	service := newFakeService()
+	service.hooks["/cards"] = respond(500, "")
+	client := service.client(t)
 	for range 3 {
-		if _, err := client.ListCards(t.Context(), api.CardFilter{}, api.Page{}); err == nil {
-			t.Error("the list works")
-		}
-		if err := readBins(t, client); err != nil {
+		if err := try(t.Context(), client, "wallet"); err != nil {
 			t.Errorf("another endpoint: %v", err)
+		}
+		if err := try(t.Context(), client, "list"); err == nil {
+			t.Error("the list works")
 		}
 	}
 }
@@ -143,91 +144,40 @@ func TestOneFailingEndpointStopsNoOther(t *testing.T) {
 // A call that fails while another is answered is no outage.
 func TestFailuresBesideAnswersAreNoOutage(t *testing.T) {
 	t.Parallel()
-	failing, answered := make(chan struct{}), make(chan struct{})
-	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/card_1") {
-			respond(200, cardBody)(w, r)
-			return
+	service := newFakeService()
+	service.add(api.CardListItem{BinID: "bin_1"})
+	client := service.client(t, onlyOneTry)
+	service.hooks["/bins"] = func(w http.ResponseWriter, _ *http.Request) {
+		if err := try(t.Context(), client, "read"); err != nil {
+			t.Error(err)
 		}
-		failing <- struct{}{}
-		<-answered
 		w.WriteHeader(http.StatusInternalServerError)
-	}), func(c *api.Config) { c.MaxRetries = 0 })
-	get := func(id string) error { _, err := client.GetCard(t.Context(), id); return err }
-	if err := get("card_1"); err != nil { // else one call goes ahead of the others
+	}
+	if err := try(t.Context(), client, "read"); err != nil { // else one call goes ahead of the others
 		t.Fatal(err)
 	}
 	for range 3 {
-		ended := make(chan error, 1)
-		go func() { ended <- get("card_2") }()
-		select {
-		case <-failing:
-		case err := <-ended:
-			t.Fatalf("nothing was sent: %v", err)
-		}
-		if err := get("card_1"); err != nil {
-			t.Error(err)
-		}
-		answered <- struct{}{}
-		err := <-ended
-		if _, outage := errors.AsType[*api.OutageError](err); err == nil || outage {
+		err := try(t.Context(), client, "bins")
+		if _, isOut := outageOf(err); err == nil || isOut {
 			t.Errorf("%v (%T)", err, err)
 		}
-	}
-}
-
-func TestRefusedConnectionIsFoundOutAtOnce(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	clock := newFakeClock()
-	var attempts atomic.Int64
-	client := newClient(t, http.NotFoundHandler(), on(clock), func(c *api.Config) {
-		c.BaseURL = "http://" + address + "/api/v1"
-		c.Observe = func(context.Context, api.Exchange) { attempts.Add(1) }
-	})
-	for range 20 {
-		outage, ok := errors.AsType[*api.OutageError](readBins(t, client))
-		if !ok || outage.Kind != api.OutageUnreachable {
-			t.Errorf("fails with %v", outage)
-		}
-	}
-	if attempts.Load() != 3 || clock.total() > 2*time.Second {
-		t.Errorf("%d attempts, waited %s", attempts.Load(), clock.total())
 	}
 }
 
 func TestOtherServerIsRecognizedBeforeTheServiceHasSpoken(t *testing.T) {
 	t.Parallel()
 	for status, body := range map[int]string{200: "<html>log in</html>", 302: "", 404: "<html>no such page</html>"} {
-		client := newClient(t, &switched{status: status, body: body})
-		if outage, ok := errors.AsType[*api.OutageError](readBins(t, client)); !ok || outage.Kind != api.OutageOtherServer {
-			t.Errorf("%d: %v", status, outage)
+		err := try(t.Context(), newClient(t, respond(status, body)), "bins")
+		if kind, isOut := outageOf(err); !isOut || kind != api.OutageOtherServer {
+			t.Errorf("%d: %v", status, err)
 		}
-		service := &switched{}
-		client = newClient(t, service)
-		if err := readBins(t, client); err != nil {
+		client := newClient(t, steps(respond(200, catalogue), respond(status, body)))
+		if err := try(t.Context(), client, "bins"); err != nil {
 			t.Fatal(err)
 		}
-		service.set(status, body)
-		if err := readBins(t, client); errors.As(err, new(*api.OutageError)) {
+		if err := try(t.Context(), client, "bins"); errors.As(err, new(*api.OutageError)) {
 			t.Errorf("%d, where the service has spoken before: %v", status, err)
 		}
-	}
-}
-
-// What speaks like the service but for a field is told as what it is.
-func TestFirstResponseWithAWrongFieldIsNoOtherServer(t *testing.T) {
-	t.Parallel()
-	client := newClient(t, &switched{status: 200, body: `{"data": [{"id": "bin_1", "network": 5}]}`})
-	if err := readBins(t, client); err == nil || errors.As(err, new(*api.OutageError)) {
-		t.Errorf("%v", err)
 	}
 }
 
@@ -235,29 +185,22 @@ func TestFirstResponseWithAWrongFieldIsNoOtherServer(t *testing.T) {
 func TestOutageKeepsNoChangeFromBeingVerified(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusUnauthorized, http.StatusServiceUnavailable} {
-		service := newFakeService(fault{commit: now, response: "drop"})
-		card := service.add(api.CardListItem{BinID: "bin_1", Balance: 50 * usd.Dollar})
-		var client *api.Client
-		var outages, reads atomic.Int64
-		client = newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.URL.Path == "/api/v1/bins":
-				w.WriteHeader(status)
-				return
-			case r.Method == http.MethodPost: // others meet the outage while the response is lost
-				for range 2 {
-					if err := readBins(t, client); errors.As(err, new(*api.OutageError)) {
-						outages.Add(1)
-					}
+		service := newFakeService(lostButApplied)
+		service.add(api.CardListItem{BinID: "bin_1", Balance: 50 * usd.Dollar})
+		service.hooks["/bins"] = respond(status, "")
+		client := service.client(t, func(c *api.Config) { c.CommitWait = 10 * time.Second }) // the outage is still remembered then
+		service.faults[0].before = func() {                                                  // others meet the outage while the response is lost
+			for range 2 {
+				err := try(t.Context(), client, "bins")
+				if _, isOut := outageOf(err); !isOut {
+					t.Errorf("%d: %v", status, err)
 				}
-			case outages.Load() > 0:
-				reads.Add(1)
 			}
-			service.ServeHTTP(w, r)
-		}), on(service.clock), func(c *api.Config) { c.CommitWait = 10 * time.Second }) // the outage is still remembered then
-		state, err := client.FreezeCard(t.Context(), card.ID)
-		if err != nil || state.Status != api.StatusFrozen || outages.Load() != 2 || reads.Load() == 0 {
-			t.Errorf("%d: %d outages, %d reads: %v, %v", status, outages.Load(), reads.Load(), state, err)
+			service.reads = nil
+		}
+		state, err := client.FreezeCard(t.Context(), "card_1")
+		if err != nil || state.Status != api.StatusFrozen || !slices.Contains(service.reads, "/cards/card_1") {
+			t.Errorf("%d: %v, %v after %q", status, state, err, service.reads)
 		}
 	}
 }
@@ -266,46 +209,31 @@ func TestOutageKeepsNoChangeFromBeingVerified(t *testing.T) {
 // calls still learn from it.
 func TestOutageIsNotTheErrorOfAnUndecidedChange(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			drop(w, r)
-		}
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	_, err := client.FreezeCard(t.Context(), "card_1")
+	service := newFakeService(lostForGood)
+	service.hooks["/cards/card_1"], service.hooks["/bins"] = respond(503, ""), respond(503, "")
+	client := service.client(t)
+	err := try(t.Context(), client, "freeze")
 	if kindOf(err) != "unknown" || errors.As(err, new(*api.OutageError)) {
 		t.Errorf("the change: %v", err)
 	}
-	if err := readBins(t, client); !errors.As(err, new(*api.OutageError)) {
+	if err := try(t.Context(), client, "bins"); !errors.As(err, new(*api.OutageError)) {
 		t.Errorf("another call: %v", err)
 	}
 }
 
-// interrupting is a clock on which something happens at the end of each wait for a
-// lost response.
-type interrupting struct {
-	*fakeClock
-	what func()
-}
-
-func (c interrupting) Wait(ctx context.Context, d time.Duration) error {
-	err := c.fakeClock.Wait(ctx, d)
-	if d == 30*time.Second {
-		c.what()
-	}
-	return err
-}
-
 func TestOutageKeepsNoDuplicateFromBeingFound(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(afterTheLooks, works)
+	service := newFakeService(afterTheLooks)
 	service.idempotency = "ignored"
 	service.hooks["/bins"] = respond(http.StatusUnauthorized, "")
-	var client *api.Client
-	client = newClient(t, service, on(interrupting{service.clock, func() { _ = readBins(t, client) }}))
-	issuance, err := client.IssueCard(t.Context(), request("ads"))
-	if err != nil || len(issuance.PossibleDuplicates) != 1 {
-		t.Errorf("%+v, %v", issuance, err)
+	client := service.client(t)
+	service.clock.after = func(d time.Duration) {
+		if d == 30*time.Second { // the wait for a lost response
+			_ = try(t.Context(), client, "bins")
+		}
+	}
+	if got := toldOf(client.IssueCard(t.Context(), request("ads"))); got != "issued card_1, and card_2" {
+		t.Error(got)
 	}
 }
 
@@ -314,27 +242,25 @@ func TestOutageKeepsNoDuplicateFromBeingFound(t *testing.T) {
 func TestFirstCallIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	begun, answer := make(chan struct{}), make(chan struct{})
-	var calls atomic.Int64
-	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if calls.Add(1) == 1 {
-			close(begun)
-			<-answer
-		}
-		_, _ = fmt.Fprint(w, catalogue)
-	}))
+	service := steps(func(w http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-answer
+		respond(200, catalogue)(w, r)
+	}, respond(200, catalogue))
+	client := newClient(t, service)
 	first := make(chan error)
-	go func() { first <- readBins(t, client) }()
+	go func() { first <- try(t.Context(), client, "bins") }()
 	<-begun
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := client.Bins(ctx); !errors.Is(err, context.DeadlineExceeded) || calls.Load() != 1 {
-		t.Errorf("an impatient caller: %v, %d calls", err, calls.Load())
+	if err := try(ctx, client, "bins"); !errors.Is(err, context.DeadlineExceeded) || len(service.requests()) != 1 {
+		t.Errorf("an impatient caller: %v, %d calls", err, len(service.requests()))
 	}
-	if _, err := client.ListCards(t.Context(), api.CardFilter{}, api.Page{}); err != nil || calls.Load() != 2 {
-		t.Errorf("a page of cards: %v, %d calls", err, calls.Load())
+	if err := try(t.Context(), client, "list"); err != nil || len(service.requests()) != 2 {
+		t.Errorf("a page of cards: %v, %d calls", err, len(service.requests()))
 	}
 	close(answer)
-	if err := errors.Join(<-first, readBins(t, client)); err != nil {
+	if err := errors.Join(<-first, try(t.Context(), client, "bins")); err != nil {
 		t.Error(err)
 	}
 }
@@ -342,25 +268,16 @@ func TestFirstCallIsWaitedFor(t *testing.T) {
 // An interrupted first call says nothing of the service.
 func TestInterruptedFirstCallIsNoOutage(t *testing.T) {
 	t.Parallel()
-	begun := make(chan struct{}, 2)
-	var calls atomic.Int64
-	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun <- struct{}{}
-		if calls.Add(1) == 1 {
-			<-r.Context().Done()
-			return
-		}
-		_, _ = fmt.Fprint(w, catalogue)
-	}))
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-begun
+	hang := func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
-	}()
-	if _, err := client.Bins(ctx); !errors.Is(err, context.Canceled) || errors.As(err, new(*api.OutageError)) {
+		<-r.Context().Done()
+	}
+	client := newClient(t, steps(hang, respond(200, catalogue)))
+	if err := try(ctx, client, "bins"); !errors.Is(err, context.Canceled) || errors.As(err, new(*api.OutageError)) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if err := readBins(t, client); err != nil {
+	if err := try(t.Context(), client, "bins"); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
 }

@@ -30,11 +30,8 @@ func TestProxyThatFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		proxy.User = url.UserPassword("user", "hunter2")
-		client := newClient(t, http.NotFoundHandler(), func(c *api.Config) {
-			c.BaseURL = "https://cards.example.com/api/v1"
-			c.Transport = &http.Transport{Proxy: http.ProxyURL(proxy)}
-		})
-		err = readBins(t, client)
+		client := newClient(t, nil, func(c *api.Config) { c.Transport = &http.Transport{Proxy: http.ProxyURL(proxy)} })
+		err = try(t.Context(), client, "bins")
 		if failed, ok := errors.AsType[*api.ProxyError](err); !ok || failed.Address != proxy.Host {
 			t.Errorf("%s: %v", says, err)
 		}

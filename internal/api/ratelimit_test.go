@@ -3,8 +3,8 @@ package api_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // limitedService is a service in memory that answers 429 to what exceeds a limit.
@@ -25,17 +25,24 @@ type limitedService struct {
 	accepted int
 }
 
-func (s *limitedService) RoundTrip(r *http.Request) (*http.Response, error) {
+// newLimitedService has the documented limits, but for those that are given.
+func newLimitedService(latency time.Duration, other map[string]int) *limitedService {
+	sizes := map[string]int{"minute": 1000, "hour": 10_000, "creates": 50, "details": 30}
+	maps.Copy(sizes, other)
+	return &limitedService{latency: latency, seen: map[string][]time.Time{}, sizes: sizes}
+}
+
+func (s *limitedService) resize(window string, size int) {
 	s.mu.Lock()
-	names := []string{"minute", "hour"}
-	switch {
-	case strings.HasSuffix(r.URL.Path, "/details"):
-		names = append(names, "details")
-	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/cards"):
-		names = append(names, "creates")
-	}
-	ok := true
-	for _, name := range names {
+	defer s.mu.Unlock()
+	s.sizes[window] = size
+}
+
+// accepts counts a request in its windows, where they all have room.
+func (s *limitedService) accepts(windows ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range windows {
 		span := time.Minute
 		if name == "hour" {
 			span = time.Hour
@@ -43,114 +50,100 @@ func (s *limitedService) RoundTrip(r *http.Request) (*http.Response, error) {
 		for len(s.seen[name]) > 0 && time.Since(s.seen[name][0]) >= span {
 			s.seen[name] = s.seen[name][1:]
 		}
-		ok = ok && len(s.seen[name]) < s.sizes[name]
-	}
-	body, status := cardBody, http.StatusOK
-	switch {
-	case !ok:
-		body, status = `{"error":"rate_limited","message":""}`, http.StatusTooManyRequests
-		s.refused++
-	default:
-		s.accepted++
-		for _, name := range names {
-			s.seen[name] = append(s.seen[name], time.Now())
+		if len(s.seen[name]) >= s.sizes[name] {
+			s.refused++
+			return false
 		}
 	}
-	s.mu.Unlock()
-	time.Sleep(s.latency)
-	switch {
-	case status != http.StatusOK:
-	case strings.HasSuffix(r.URL.Path, "/details"):
-		body = `{"id":"card_1","pan":"0000000000000000","cvv":"000","exp_month":1,"exp_year":2030}`
-	case strings.HasSuffix(r.URL.Path, "/cards") && r.Method == http.MethodGet:
-		body = `{"data":[],"total":0}`
-	case strings.HasSuffix(r.URL.Path, "/cards"):
-		body = strings.Replace(cardBody, "card_1", "card_"+r.Header.Get("X-Idempotency-Key"), 1)
+	for _, name := range windows {
+		s.seen[name] = append(s.seen[name], time.Now())
 	}
-	recorder := httptest.NewRecorder()
-	recorder.WriteHeader(status)
-	_, _ = recorder.WriteString(body)
-	return recorder.Result(), nil
+	s.accepted++
+	return true
 }
 
-func (s *limitedService) client(t *testing.T, options ...func(*api.Config)) *api.Client {
+func (s *limitedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	windows, body := []string{"minute", "hour"}, cardBody
+	switch isList := strings.HasSuffix(r.URL.Path, "/cards"); {
+	case strings.HasSuffix(r.URL.Path, "/details"):
+		windows, body = append(windows, "details"), `{"id":"card_1","pan":"0000000000000000","cvv":"000","exp_month":1,"exp_year":2030}`
+	case isList && r.Method == http.MethodPost:
+		windows, body = append(windows, "creates"), strings.Replace(cardBody, "card_1", "card_"+r.Header.Get("X-Idempotency-Key"), 1)
+	case isList:
+		body = `{"data":[],"total":0}`
+	}
+	isAccepted := s.accepts(windows...)
+	time.Sleep(s.latency)
+	if !isAccepted {
+		respond(429, `{"error":"rate_limited","message":""}`)(w, r)
+		return
+	}
+	respond(200, body)(w, r)
+}
+
+// inMemory has a client talk to a handler in the time of synctest.
+func inMemory(handler http.Handler) func(*api.Config) {
+	return func(c *api.Config) { c.Clock, c.Transport = nil, sandboxtest.Direct(handler) }
+}
+
+// sideBySide makes a call so many times, n at a time.
+func sideBySide(t *testing.T, client *api.Client, call string, times, n int) {
 	t.Helper()
-	s.seen = map[string][]time.Time{}
-	if s.sizes == nil {
-		s.sizes = map[string]int{"minute": 1000, "hour": 10_000, "creates": 50, "details": 30}
+	work := make(chan struct{})
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for range work {
+				if err := try(t.Context(), client, call); err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
-	config := api.Config{BaseURL: "https://cards.example.com/api/v1", APIKey: testKey, Transport: s}
-	for _, option := range options {
-		option(&config)
+	for range times {
+		work <- struct{}{}
 	}
-	client, err := api.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	close(work)
+	wg.Wait()
 }
 
 // One process alone is never refused, and is as fast as the limits let it be.
 func TestLimitsAreKept(t *testing.T) {
 	t.Parallel()
-	get := func(ctx context.Context, c *api.Client) error { _, err := c.GetCard(ctx, "card_1"); return err }
-	details := func(ctx context.Context, c *api.Client) error { _, err := c.CardDetails(ctx, "card_1"); return err }
-	create := func(ctx context.Context, c *api.Client) error {
-		_, err := c.IssueCard(ctx, api.IssueCardRequest{BinID: "bin_1", Amount: 50 * usd.Dollar})
-		return err
-	}
+	const minute, hour = time.Minute, time.Hour
 	for name, test := range map[string]struct {
-		call   func(context.Context, *api.Client) error
+		call   string
 		calls  int
 		limits api.Limits
 		most   time.Duration
 	}{
-		"requests a minute":          {get, 2500, api.Limits{}, 125 * time.Second},
-		"requests an hour":           {get, 10_500, api.Limits{}, time.Hour + 15*time.Second},
-		"details a minute":           {details, 100, api.Limits{}, 185 * time.Second},
-		"creates a minute":           {create, 120, api.Limits{}, 125 * time.Second},
-		"a share of the requests":    {get, 25, api.Limits{RequestsPerMinute: 10}, 125 * time.Second},
-		"a share of the hour":        {get, 25, api.Limits{RequestsPerHour: 20}, time.Hour + 5*time.Second},
-		"a share of the details":     {details, 7, api.Limits{DetailsPerMinute: 3}, 125 * time.Second},
-		"a share of the creates":     {create, 7, api.Limits{CreatesPerMinute: 3}, 125 * time.Second},
-		"fewer requests than slots":  {get, 1000, api.Limits{}, 60 * time.Second},
-		"creates and their requests": {create, 20, api.Limits{RequestsPerMinute: 10}, 185 * time.Second},
-		"creates within the hour":    {create, 7, api.Limits{RequestsPerHour: 5}, time.Hour + 5*time.Second},
-		"details and their requests": {details, 20, api.Limits{RequestsPerMinute: 10}, 65 * time.Second},
-		"details within the hour":    {details, 7, api.Limits{RequestsPerHour: 5}, time.Hour + 5*time.Second},
+		"requests a minute":          {"read", 2500, api.Limits{}, 2*minute + 5*time.Second},
+		"requests an hour":           {"read", 10_500, api.Limits{}, hour + 15*time.Second},
+		"details a minute":           {"details", 100, api.Limits{}, 3*minute + 5*time.Second},
+		"creates a minute":           {"issue", 120, api.Limits{}, 2*minute + 5*time.Second},
+		"a share of the requests":    {"read", 25, api.Limits{RequestsPerMinute: 10}, 2*minute + 5*time.Second},
+		"a share of the hour":        {"read", 25, api.Limits{RequestsPerHour: 20}, hour + 5*time.Second},
+		"a share of the details":     {"details", 7, api.Limits{DetailsPerMinute: 3}, 2*minute + 5*time.Second},
+		"a share of the creates":     {"issue", 7, api.Limits{CreatesPerMinute: 3}, 2*minute + 5*time.Second},
+		"fewer requests than slots":  {"read", 1000, api.Limits{}, minute},
+		"creates and their requests": {"issue", 20, api.Limits{RequestsPerMinute: 10}, 3*minute + 5*time.Second},
+		"creates within the hour":    {"issue", 7, api.Limits{RequestsPerHour: 5}, hour + 5*time.Second},
+		"details and their requests": {"details", 20, api.Limits{RequestsPerMinute: 10}, minute + 5*time.Second},
+		"details within the hour":    {"details", 7, api.Limits{RequestsPerHour: 5}, hour + 5*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				service := &limitedService{latency: 100 * time.Millisecond, sizes: map[string]int{"minute": 1000, "hour": 10_000, "creates": 50, "details": 30}}
+				service := newLimitedService(100*time.Millisecond, nil)
 				for window, limit := range map[string]int{"minute": test.limits.RequestsPerMinute, "hour": test.limits.RequestsPerHour, "creates": test.limits.CreatesPerMinute, "details": test.limits.DetailsPerMinute} {
 					if limit > 0 {
 						service.sizes[window] = limit
 					}
 				}
-				client := service.client(t, func(c *api.Config) { c.Limits = test.limits })
 				began := time.Now()
-				work := make(chan struct{})
-				var wg sync.WaitGroup
-				for range 40 {
-					wg.Go(func() {
-						for range work {
-							if err := test.call(t.Context(), client); err != nil {
-								t.Error(err)
-							}
-						}
-					})
-				}
-				for range test.calls {
-					work <- struct{}{}
-				}
-				close(work)
-				wg.Wait()
-				if service.refused > 0 || service.accepted < test.calls {
-					t.Errorf("%d refused, %d accepted", service.refused, service.accepted)
-				}
-				if took := time.Since(began); took > test.most {
-					t.Errorf("took %s, want at most %s", took, test.most)
+				sideBySide(t, newClient(t, nil, inMemory(service), func(c *api.Config) { c.Limits = test.limits }), test.call, test.calls, 40)
+				if took := time.Since(began); service.refused > 0 || service.accepted < test.calls || took > test.most {
+					t.Errorf("%d refused, %d accepted in %s, want none, %d in %s", service.refused, service.accepted, took, test.calls, test.most)
 				}
 			})
 		})
@@ -161,68 +154,37 @@ func TestLimitsAreKept(t *testing.T) {
 // clock is slower or whose windows end on the second.
 func TestLimitsLeaveASecond(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		limits api.Limits
-		window time.Duration
-	}{
-		"a minute": {api.Limits{RequestsPerMinute: 1}, time.Minute},
-		"an hour":  {api.Limits{RequestsPerHour: 1}, time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := newFakeClock()
-			client := newClient(t, &script{steps: []http.HandlerFunc{respond(200, cardBody)}}, on(clock), func(c *api.Config) { c.Limits = test.limits })
-			for range 2 {
-				if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got, want := clock.total(), test.window+time.Second; got != want {
-				t.Errorf("waited %s, want %s", got, want)
-			}
-		})
+	for window, limits := range map[time.Duration]api.Limits{time.Minute: {RequestsPerMinute: 1}, time.Hour: {RequestsPerHour: 1}} {
+		clock := newFakeClock()
+		client := newClient(t, respond(200, cardBody), on(clock), func(c *api.Config) { c.Limits = limits })
+		if err := errors.Join(try(t.Context(), client, "read"), try(t.Context(), client, "read")); err != nil || clock.total() != window+time.Second {
+			t.Errorf("%v, waited %s of %s", err, clock.total(), window)
+		}
 	}
 }
 
-// Waiting for one budget keeps nobody from another.
-func TestWaitingForDetailsHoldsUpNobodyElse(t *testing.T) {
+// Waiting for one budget keeps nobody from another, and ends with the context.
+func TestWaitingForLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &limitedService{}
-		client := service.client(t)
+		client := newClient(t, nil, inMemory(newLimitedService(0, nil)), func(c *api.Config) { c.Limits.RequestsPerMinute = 32 })
 		var wg sync.WaitGroup
-		for range 40 {
-			wg.Go(func() {
-				if _, err := client.CardDetails(t.Context(), "card_1"); err != nil {
-					t.Error(err)
-				}
-			})
-		}
+		wg.Go(func() { sideBySide(t, client, "details", 31, 31) })
 		synctest.Wait()
 		began := time.Now()
-		if _, err := client.GetCard(t.Context(), "card_1"); err != nil || time.Since(began) > 0 {
-			t.Errorf("%v after %s", err, time.Since(began))
+		for range 2 {
+			if err := try(t.Context(), client, "read"); err != nil || time.Since(began) > 0 {
+				t.Errorf("%v after %s", err, time.Since(began))
+			}
 		}
-		wg.Wait()
-	})
-}
-
-func TestWaitingForLimitsEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		service := &limitedService{}
-		client := service.client(t, func(c *api.Config) { c.Limits.RequestsPerMinute = 1 })
-		if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		_, err := client.GetCard(ctx, "card_1")
+		err := try(ctx, client, "read")
 		lost, ok := errors.AsType[*api.RequestError](err)
 		if !ok || lost.Sent || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*time.Second {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
+		wg.Wait()
 	})
 }
 
@@ -230,39 +192,24 @@ func TestWaitingForLimitsEndsWithTheContext(t *testing.T) {
 func TestRefusalsForPacePauseEveryCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &limitedService{latency: 10 * time.Millisecond, sizes: map[string]int{"minute": 20, "hour": 10_000, "creates": 50, "details": 30}}
-		client := service.client(t, func(c *api.Config) { c.MaxRetries = 0 })
+		service := newLimitedService(10*time.Millisecond, map[string]int{"minute": 20})
 		began := time.Now()
-		var wg sync.WaitGroup
-		for range 60 {
-			wg.Go(func() {
-				if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		took := time.Since(began)
-		if took > 6*time.Minute || service.accepted != 60 || service.refused > 150 {
+		sideBySide(t, newClient(t, nil, inMemory(service), onlyOneTry), "read", 60, 60)
+		if took := time.Since(began); took > 6*time.Minute || service.accepted != 60 || service.refused > 150 {
 			t.Errorf("%d calls took %s with %d refusals", service.accepted, took, service.refused)
 		}
-		t.Logf("60 calls at 20 a minute took %s with %d refusals", took, service.refused)
 	})
 }
 
 func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &limitedService{sizes: map[string]int{}}
-		for name, call := range map[string]func(context.Context, *api.Client) error{
-			"read":   func(ctx context.Context, c *api.Client) error { _, err := c.GetCard(ctx, "card_1"); return err },
-			"change": func(ctx context.Context, c *api.Client) error { _, err := c.FreezeCard(ctx, "card_1"); return err },
-		} {
-			client := service.client(t, func(c *api.Config) { c.OperationTimeout = 5 * time.Minute })
+		service := newLimitedService(0, map[string]int{"minute": 0})
+		for _, call := range []string{"read", "freeze"} {
 			began := time.Now()
-			err := call(t.Context(), client)
-			if kindOf(err) != "refused" || time.Since(began) > 5*time.Minute || time.Since(began) < 3*time.Minute {
-				t.Errorf("%s: %v after %s", name, err, time.Since(began))
+			err := try(t.Context(), newClient(t, nil, inMemory(service), func(c *api.Config) { c.OperationTimeout = 5 * time.Minute }), call)
+			if took := time.Since(began); kindOf(err) != "refused" || took > 5*time.Minute || took < 3*time.Minute {
+				t.Errorf("%s: %v after %s", call, err, took)
 			}
 		}
 	})
@@ -272,30 +219,87 @@ func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 func TestRefusalsOfTheSameMomentCountOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &limitedService{latency: 10 * time.Millisecond, sizes: map[string]int{"minute": 1000, "hour": 10_000}}
-		client := service.client(t)
-		if _, err := client.GetCard(t.Context(), "card_1"); err != nil { // else one call goes ahead of the others
+		service := newLimitedService(10*time.Millisecond, nil)
+		client := newClient(t, nil, inMemory(service))
+		if err := try(t.Context(), client, "read"); err != nil { // else one call goes ahead of the others
 			t.Fatal(err)
 		}
-		resize := func(sizes map[string]int) {
-			service.mu.Lock()
-			defer service.mu.Unlock()
-			service.sizes = sizes
-		}
-		resize(map[string]int{})
-		time.AfterFunc(5*time.Millisecond, func() { resize(map[string]int{"minute": 1000, "hour": 10_000}) })
+		service.resize("minute", 0)
+		time.AfterFunc(5*time.Millisecond, func() { service.resize("minute", 1000) })
 		began := time.Now()
-		var wg sync.WaitGroup
-		for range 40 {
-			wg.Go(func() {
-				if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		sideBySide(t, client, "read", 40, 40)
 		if took := time.Since(began); service.refused != 40 || took > 3*time.Second {
 			t.Errorf("%d refusals, took %s", service.refused, took)
 		}
 	})
+}
+
+// A pause is not over because a request from before it was answered.
+func TestPauseOutlastsTheRequestsBeforeIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := steps(respond(200, cardBody), func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			respond(429, "", "Retry-After", "30")(w, r)
+		}, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(2 * time.Second)
+			respond(200, cardBody)(w, r)
+		}, respond(200, cardBody))
+		client := newClient(t, nil, inMemory(service))
+		if err := try(t.Context(), client, "read"); err != nil { // else one call goes ahead of the others
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { sideBySide(t, client, "read", 2, 2) }) // one is refused, and one is slow
+		time.Sleep(3 * time.Second)
+		began := time.Now()
+		err := try(t.Context(), client, "read")
+		if took := time.Since(began); err != nil || took < 28*time.Second {
+			t.Errorf("%v, took %s, want what is left of the pause", err, took)
+		}
+		wg.Wait()
+	})
+}
+
+// A change that is held up for long says so, lost response or not.
+func TestLongPauseIsTold(t *testing.T) {
+	t.Parallel()
+	for seconds, told := range map[string]bool{"30": false, "90": true} {
+		service := steps(respond(429, `{"error":"rate_limited"}`, "Retry-After", seconds), respond(200, `{"id":"card_1","status":"frozen","balance":1}`))
+		state, err := newClient(t, service).FreezeCard(t.Context(), "card_1")
+		if err != nil || (state.Delay != nil) != told || told && (state.Delay.LostResponse || state.Delay.Attempts != 2 || state.Delay.Took < 90*time.Second) {
+			t.Errorf("%s s: %+v, %v", seconds, state.Delay, err)
+		}
+	}
+}
+
+// Others may spend the creates or the details of the key: all else goes on.
+func TestRefusalOfCreatesOrDetailsPausesNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		refused, window, other string
+		waits                  bool
+	}{
+		{"issue", "creates", "details", false},
+		{"issue", "creates", "read", false},
+		{"details", "details", "issue", false},
+		{"details", "details", "read", false},
+		{"read", "minute", "issue", true},
+		{"read", "minute", "details", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			service := newLimitedService(0, map[string]int{test.window: 0})
+			client := newClient(t, nil, inMemory(service))
+			var wg sync.WaitGroup
+			wg.Go(func() { sideBySide(t, client, test.refused, 1, 1) })
+			synctest.Wait()
+			time.AfterFunc(10*time.Second, func() { service.resize(test.window, 1000) })
+			began := time.Now()
+			err := try(t.Context(), client, test.other)
+			if took := time.Since(began); err != nil || (took > 0) != test.waits {
+				t.Errorf("%s refused: %s took %s, %v", test.refused, test.other, took, err)
+			}
+			wg.Wait()
+		})
+	}
 }

@@ -19,8 +19,7 @@ func TestGroupedNumbersAreHidden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = newClient(t, respond(400, string(body))).GetCard(t.Context(), "card_1")
-		return err.Error()
+		return try(t.Context(), newClient(t, respond(400, string(body))), "read").Error()
 	}
 	for _, separator := range []string{"", " ", "-", ".", "/", "_", " - ", "\u2011", "\u2013", "\u00a0", "\u200b", ", ", "\n", `", "`, "|", "*"} {
 		for _, digits := range [][]string{{"0000", "1234", "1234", "1234"}, {"0000", "123412", "34123"}, strings.Split("0000123412341234", ""), {"٠٠٠٠", "١٢٣٤", "١٢٣٤", "١٢٣٤"}} {
@@ -37,8 +36,6 @@ func TestGroupedNumbersAreHidden(t *testing.T) {
 }
 
 // However foreign text is written, what is secret in it can be seen through, and is
-
-// However foreign text is written, what is secret in it can be seen through, and is
 // not repeated. What is none is.
 func TestEncodedSecretsAreHidden(t *testing.T) {
 	t.Parallel()
@@ -52,8 +49,7 @@ func TestEncodedSecretsAreHidden(t *testing.T) {
 		}
 	}
 	said := func(body string) string {
-		_, err := newClient(t, respond(502, body), func(c *api.Config) { c.MaxRetries = 0 }).GetCard(t.Context(), "card_1")
-		return err.Error()
+		return try(t.Context(), newClient(t, respond(502, body), onlyOneTry), "read").Error()
 	}
 	for name, encode := range map[string]func(string) string{
 		"JSON": every(`\u%04x`), "JSON twice": every(`\\u%04X`), "Go": every(`\x%02x`), "a URL": every("%%%02x"), "a URL twice": every("%%25%02X"),
@@ -69,7 +65,7 @@ func TestEncodedSecretsAreHidden(t *testing.T) {
 				t.Errorf("%s in %s: %s", secret, name, text)
 			}
 		}
-		_, err := newClient(t, respond(400, `{"error":`+strconv.Quote(encode(own))+`}`), func(c *api.Config) { c.MaxRetries = 0 }).
+		_, err := newClient(t, respond(400, `{"error":`+strconv.Quote(encode(own))+`}`), onlyOneTry).
 			RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}, Secret: own})
 		if strings.Contains(err.Error(), encode(own)) || strings.Contains(err.Error(), own) {
 			t.Errorf("the request's secret in %s: %v", name, err)
@@ -85,8 +81,6 @@ func TestEncodedSecretsAreHidden(t *testing.T) {
 }
 
 // What is cut off does not end with a part of a secret, wherever the secret is and
-
-// What is cut off does not end with a part of a secret, wherever the secret is and
 // whatever fills up what is ahead of it.
 func TestCutTextEndsBeforeASecret(t *testing.T) {
 	t.Parallel()
@@ -96,7 +90,7 @@ func TestCutTextEndsBeforeASecret(t *testing.T) {
 			for _, size := range []int{500, 8 << 10, 64 << 10} {
 				for cut := 2; cut < 24; cut += 5 {
 					body := strings.Repeat(fill, (size-cut)/len(fill)) + secret + strings.Repeat(" and so on", 1000)
-					_, err := newClient(t, respond(502, body), func(c *api.Config) { c.MaxRetries = 0 }).GetCard(t.Context(), "card_1")
+					err := try(t.Context(), newClient(t, respond(502, body), onlyOneTry), "read")
 					for _, part := range []string{planted[:12], token[:10], plantedOTP[:4]} {
 						if strings.Contains(err.Error(), part) {
 							t.Fatalf("%q ahead, cut at %d of %q in %d: %v", fill, cut, secret, size, err)

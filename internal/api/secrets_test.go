@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,53 +62,48 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 // Whatever a service answers, an error repeats no secret of it.
 func TestErrorsRepeatNoSecrets(t *testing.T) {
 	t.Parallel()
-	details := func(c *api.Client) error { _, err := c.CardDetails(context.Background(), "card_1"); return err }
-	challenges := func(c *api.Client) error { _, err := c.Challenges(context.Background(), "pending"); return err }
-	register := func(c *api.Client) error {
-		_, err := c.RegisterWebhook(context.Background(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}, Secret: "whsec_" + planted})
-		return err
-	}
 	const own, token, password = "correct horse battery", "to-ken77", "pa55word"
-	registerOwn := func(c *api.Client) error {
-		_, err := c.RegisterWebhook(context.Background(), api.WebhookRequest{URL: "https://me:" + password + "@hooks.example.com/v/" + token + "?key=" + token, Events: []string{"*"}, Secret: own})
-		return err
-	}
-	get := func(c *api.Client) error { _, err := c.GetCard(context.Background(), "card_1"); return err }
+	registered := api.WebhookRequest{URL: "https://me:" + password + "@hooks.example.com/v/" + token + "?key=" + token, Events: []string{"*"}, Secret: own}
 	for name, test := range map[string]struct {
-		call   func(*api.Client) error
+		call   string
 		status int
 		body   string
 	}{
-		"details cut off":           {details, 200, `{"id":"card_1","pan":"` + planted + `","cvv":"` + plantedOTP},
-		"details of another type":   {details, 200, `{"id":"card_1","pan":` + "1" + planted + `,"cvv":` + plantedOTP + `,"exp_month":1,"exp_year":2031}`},
-		"details in a page":         {details, 500, `<html>` + planted + " " + plantedOTP},
-		"a code cut off":            {challenges, 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":` + plantedOTP + `}]}`},
-		"a code as an amount":       {challenges, 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":"","amount":"` + plantedOTP + `x"}]}`},
-		"a code in an error":        {challenges, 502, plantedOTP},
-		"a secret in an error":      {register, 400, `{"error":"invalid_request","message":"secret whsec_` + planted + ` is too short"}`},
-		"a secret in a page":        {register, 400, `whsec_` + planted + plantedOTP},
-		"a secret of one's own":     {registerOwn, 400, `{"error":"invalid_request","message":"` + own + ` is too short"}`},
-		"an address with a token":   {registerOwn, 400, `{"error":"invalid_request","message":"/v/` + token + ` cannot be reached"}`},
-		"an address's password":     {registerOwn, 400, `{"error":"invalid_request","message":"me:` + password + ` is not wanted"}`},
-		"a code with a token":       {registerOwn, 400, `{"error":"` + token + `"}`},
-		"the key in a message":      {get, 401, `{"error":"unauthorized","message":"unknown key ` + testKey + `"}`},
-		"the key in a page":         {get, 401, `no key ` + testKey},
-		"another key":               {get, 401, `{"error":"sk_live_` + planted + `","message":""}`},
-		"a number in a message":     {get, 400, `{"error":"x","message":"card 0000 1234 1234 1234 is lost"}`},
-		"a code in a message":       {challenges, 400, `{"error":"invalid_request","message":"the code ` + plantedOTP + ` is spent"}`},
-		"a code in a code":          {challenges, 400, `{"error":"otp_` + plantedOTP + `","message":""}`},
-		"a code below a code":       {details, 400, `{"error":{"code":"cvv ` + plantedOTP + `","message":"` + plantedOTP + `"}}`},
-		"the key in capitals":       {get, 401, `{"error":"unauthorized","message":"unknown key ` + strings.ToUpper(testKey) + `"}`},
-		"the key's token":           {get, 401, `{"error":"unauthorized","message":"unknown key ` + strings.TrimPrefix(testKey, "sk_live_") + `"}`},
-		"a code in another's page":  {get, 500, `<html>{"cvv":"` + plantedOTP + `","secret":"` + own + `"}`},
-		"a code in another's words": {get, 400, `{"error":"x","message":"{\"otp\": ` + plantedOTP + `}"}`},
-		"a number as an amount":     {get, 200, strings.Replace(cardBody, "50.00", `"`+planted+`.918273"`, 1)},
-		"a number in a wrong type":  {get, 200, `{"id":"card_1","status":"active","balance":{"pan":"` + planted + `"}}`},
+		"details cut off":           {"details", 200, `{"id":"card_1","pan":"` + planted + `","cvv":"` + plantedOTP},
+		"details of another type":   {"details", 200, `{"id":"card_1","pan":` + "1" + planted + `,"cvv":` + plantedOTP + `,"exp_month":1,"exp_year":2031}`},
+		"details in a page":         {"details", 500, `<html>` + planted + " " + plantedOTP},
+		"a code cut off":            {"challenges", 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":` + plantedOTP + `}]}`},
+		"a code as an amount":       {"challenges", 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":"","amount":"` + plantedOTP + `x"}]}`},
+		"a code in an error":        {"challenges", 502, plantedOTP},
+		"a secret in an error":      {"register", 400, `{"error":"invalid_request","message":"secret whsec_` + planted + ` is too short"}`},
+		"a secret in a page":        {"register", 400, `whsec_` + planted + plantedOTP},
+		"a secret of one's own":     {"register", 400, `{"error":"invalid_request","message":"` + own + ` is too short"}`},
+		"an address with a token":   {"register", 400, `{"error":"invalid_request","message":"/v/` + token + ` cannot be reached"}`},
+		"an address's password":     {"register", 400, `{"error":"invalid_request","message":"me:` + password + ` is not wanted"}`},
+		"a code with a token":       {"register", 400, `{"error":"` + token + `"}`},
+		"the key in a message":      {"read", 401, `{"error":"unauthorized","message":"unknown key ` + testKey + `"}`},
+		"the key in a page":         {"read", 401, `no key ` + testKey},
+		"another key":               {"read", 401, `{"error":"sk_live_` + planted + `","message":""}`},
+		"a number in a message":     {"read", 400, `{"error":"x","message":"card 0000 1234 1234 1234 is lost"}`},
+		"a code in a message":       {"challenges", 400, `{"error":"invalid_request","message":"the code ` + plantedOTP + ` is spent"}`},
+		"a code in a code":          {"challenges", 400, `{"error":"otp_` + plantedOTP + `","message":""}`},
+		"a code below a code":       {"details", 400, `{"error":{"code":"cvv ` + plantedOTP + `","message":"` + plantedOTP + `"}}`},
+		"the key in capitals":       {"read", 401, `{"error":"unauthorized","message":"unknown key ` + strings.ToUpper(testKey) + `"}`},
+		"the key's token":           {"read", 401, `{"error":"unauthorized","message":"unknown key ` + strings.TrimPrefix(testKey, "sk_live_") + `"}`},
+		"a code in another's page":  {"read", 500, `<html>{"cvv":"` + plantedOTP + `","secret":"` + own + `"}`},
+		"a code in another's words": {"read", 400, `{"error":"x","message":"{\"otp\": ` + plantedOTP + `}"}`},
+		"a number as an amount":     {"read", 200, strings.Replace(cardBody, "50.00", `"`+planted+`.918273"`, 1)},
+		"a number as no amount":     {"transactions", 200, `{"data":[{"id":"txn_1","type":"refund","amount":"` + planted + `x"}]}`},
+		"the key as no amount":      {"transactions", 200, `{"data":[{"id":"txn_1","type":"refund","amount":"` + testKey + `"}]}`},
+		"a number in a wrong type":  {"read", 200, `{"id":"card_1","status":"active","balance":{"pan":"` + planted + `"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := &script{steps: []http.HandlerFunc{respond(test.status, test.body)}}
-			err := test.call(newClient(t, service, func(c *api.Config) { c.MaxRetries = 0 }))
+			client := newClient(t, respond(test.status, test.body), onlyOneTry)
+			err := try(t.Context(), client, test.call)
+			if test.call == "register" {
+				_, err = client.RegisterWebhook(t.Context(), registered)
+			}
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -116,81 +113,6 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A code of a call for secrets is shown where it is a word.
-func TestCodesOfSecretCalls(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[string]string{
-		"invalid_request": "answered 400 invalid_request", "3ds_not_ready": "answered 400 3ds_not_ready", "Zk9qT2mVx": "answered 400 [redacted]",
-		"zk9qt2mvx": "answered 400 [redacted]", "otp MzQ1Njc4": "answered 400 [redacted]", "": "answered 400 Bad Request",
-	} {
-		_, err := newClient(t, respond(400, `{"error":"`+code+`","message":"no"}`), func(c *api.Config) { c.MaxRetries = 0 }).CardDetails(t.Context(), "card_1")
-		if err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%q: %v", code, err)
-		}
-	}
-}
-
-// However a response is broken, no error of its call repeats what is secret in it.
-func TestBrokenResponsesTellNoSecret(t *testing.T) {
-	t.Parallel()
-	card := "card_1"
-	for name, test := range map[string]struct {
-		body string
-		call func(*api.Client) error
-	}{
-		"details": {
-			`{"id":"card_1","pan":"` + planted + `","cvv":"` + plantedOTP + `","exp_month":1,"exp_year":2031,"key":"` + testKey + `"}`,
-			func(c *api.Client) error { _, err := c.CardDetails(t.Context(), card); return err },
-		},
-		"challenges": {
-			`{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":"` + plantedOTP + `"}],"key":"` + testKey + `"}`,
-			func(c *api.Client) error { _, err := c.Challenges(t.Context(), ""); return err },
-		},
-		"webhook": {
-			`{"id":"wh_1","secret":"` + plantedOTP + `","key":"` + testKey + `"}`,
-			func(c *api.Client) error {
-				_, err := c.RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com", Events: []string{"*"}})
-				return err
-			},
-		},
-		"card": {
-			`{"id":"card_2","pan":"` + planted + `","key":"` + testKey + `"}`,
-			func(c *api.Client) error { _, err := c.GetCard(t.Context(), card); return err },
-		},
-	} {
-		for _, response := range sandboxtest.BrokenResponses(test.body) {
-			t.Run(name+"/"+response.Name, func(t *testing.T) {
-				t.Parallel()
-				service := sandboxtest.RawService(t, func(to net.Conn, _ *http.Request) {
-					_, _ = to.Write([]byte(response.Bytes))
-					if !response.Open {
-						_ = to.Close()
-					}
-				})
-				err := test.call(newClient(t, http.NotFoundHandler(), func(c *api.Config) { c.BaseURL, c.MaxRetries = service+"/api/v1", 0 }))
-				for _, secret := range []string{planted, plantedOTP, testKey, "tail9"} {
-					if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), secret) {
-						t.Errorf("repeats a secret: %v", err)
-					}
-				}
-			})
-		}
-	}
-}
-
-// What is said of a transaction that cannot be read is an error, too.
-func TestProblemsOfTransactionsRepeatNoSecrets(t *testing.T) {
-	t.Parallel()
-	for _, amount := range []string{planted + "x", testKey} {
-		client := newClient(t, respond(200, `{"data":[{"id":"txn_1","type":"refund","amount":"`+amount+`"}]}`))
-		for transaction, err := range client.Transactions(t.Context(), api.TransactionFilter{}) {
-			if err != nil || !strings.Contains(transaction.Problem, "txn_1 cannot be read") || strings.Contains(transaction.Problem, amount[:16]) {
-				t.Errorf("%q: %v, %v", amount, transaction.Problem, err)
-			}
-		}
 	}
 }
 
@@ -209,12 +131,9 @@ func TestResponseBehindASecretIsNotRead(t *testing.T) {
 			_, _ = fmt.Fprintf(to, "HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%s", len(more), more)
 		}
 	})
-	client := newClient(t, http.NotFoundHandler(), func(c *api.Config) { c.BaseURL, c.MaxRetries = service+"/api/v1", 0 })
+	client := newClient(t, nil, onlyOneTry, func(c *api.Config) { c.BaseURL = service + "/api/v1" })
 	for range 20 {
-		if _, err := client.CardDetails(t.Context(), "card_1"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
+		if err := errors.Join(try(t.Context(), client, "details"), try(t.Context(), client, "read")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -253,9 +172,7 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 			if test.answer != nil {
 				address = sandboxtest.RawService(t, test.answer)
 			}
-			_, err := newClient(t, http.NotFoundHandler(), func(c *api.Config) {
-				c.BaseURL, c.MaxRetries, c.RequestTimeout = address+"/api/v1", 0, time.Second
-			}).CardDetails(t.Context(), "card_1")
+			err := try(t.Context(), newClient(t, nil, onlyOneTry, func(c *api.Config) { c.BaseURL, c.RequestTimeout = address+"/api/v1", time.Second }), "details")
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %s", err, test.want)
 			}
@@ -270,12 +187,12 @@ func TestKeyIsNotCarriedAlong(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { visited.Store(r.URL.String(), r.Header) }))
 	t.Cleanup(other.Close)
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		service := &script{steps: []http.HandlerFunc{respond(status, "", "Location", other.URL+"/api/v1/cards/card_1")}}
-		client := newClient(t, service, func(c *api.Config) { c.MaxRetries = 0 })
-		if _, err := client.GetCard(t.Context(), "card_1"); err == nil || !strings.Contains(err.Error(), strconv.Itoa(status)) {
+		service := steps(respond(status, "", "Location", other.URL+"/api/v1/cards/card_1"))
+		client := newClient(t, service, onlyOneTry)
+		if err := try(t.Context(), client, "read"); err == nil || !strings.Contains(err.Error(), strconv.Itoa(status)) {
 			t.Errorf("%d: %v", status, err)
 		}
-		if _, err := client.RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com"}); kindOf(err) != "unknown" {
+		if err := try(t.Context(), client, "register"); kindOf(err) != "unknown" {
 			t.Errorf("%d: %v", status, err)
 		}
 		for _, r := range service.requests() {
@@ -292,16 +209,13 @@ func TestKeyIsNotCarriedAlong(t *testing.T) {
 
 func TestRequestsSayWhatTheyHaveTo(t *testing.T) {
 	t.Parallel()
-	service := &script{steps: []http.HandlerFunc{drop, respond(429, ""), respond(200, cardBody), respond(200, `{"id":"card_1","status":"frozen","balance":1}`)}}
+	service := steps(drop, respond(429, ""), respond(200, cardBody), respond(200, `{"id":"card_1","status":"frozen","balance":1}`))
 	var seen []api.Exchange
 	client := newClient(t, service, func(c *api.Config) {
 		c.UserAgent = "terraform-provider-vcard/1.2.3"
 		c.Observe = func(_ context.Context, x api.Exchange) { seen = append(seen, x) }
 	})
-	if _, err := client.GetCard(t.Context(), "card_1"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.FreezeCard(t.Context(), "card_1"); err != nil {
+	if err := errors.Join(try(t.Context(), client, "read"), try(t.Context(), client, "freeze")); err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range service.requests() {
@@ -316,23 +230,20 @@ func TestRequestsSayWhatTheyHaveTo(t *testing.T) {
 		{Method: "GET", Path: "/cards/card_1", Status: 200, Attempt: 3},
 		{Method: "POST", Path: "/cards/card_1/freeze", Status: 200, Attempt: 1},
 	}
-	for i := range want {
-		if i >= len(seen) {
-			t.Fatalf("observed %+v", seen)
-		}
+	for i := range seen {
 		if (seen[i].Waited > 0) != (i == 2) {
 			t.Errorf("exchange %d waited %s", i, seen[i].Waited)
 		}
 		seen[i].Waited, seen[i].Took = 0, 0
-		if seen[i] != want[i] {
-			t.Errorf("observed %+v, want %+v", seen[i], want[i])
-		}
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("observed %+v, want %+v", seen, want)
 	}
 }
 
 func TestCardIDsStayIDs(t *testing.T) {
 	t.Parallel()
-	service := &script{steps: []http.HandlerFunc{respond(404, `{"error":"not_found","message":""}`)}}
+	service := steps(notFound)
 	client := newClient(t, service)
 	for _, id := range []string{"", ".", "..", strings.Repeat("x", 10_000)} {
 		if _, err := client.GetCard(t.Context(), id); err == nil || !strings.Contains(err.Error(), "not a card id") {
@@ -359,7 +270,7 @@ func TestCardIDsStayIDs(t *testing.T) {
 // Nobody is given the number of another card.
 func TestDetailsOfAnotherCard(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, respond(200, `{"id":"card_2","pan":"0000123412341234","cvv":"123","exp_month":1,"exp_year":2030}`), func(c *api.Config) { c.MaxRetries = 0 })
+	client := newClient(t, respond(200, `{"id":"card_2","pan":"0000123412341234","cvv":"123","exp_month":1,"exp_year":2030}`), onlyOneTry)
 	if details, err := client.CardDetails(t.Context(), "card_1"); err == nil || details.PAN != "" || strings.Contains(err.Error(), "0000123412341234") {
 		t.Errorf("%+v, %v", details, err)
 	}

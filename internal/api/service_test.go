@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -26,51 +26,105 @@ const (
 // fault is what becomes of one changing request: when it takes effect, and what
 // the caller gets to see. A zero fault is a service that works.
 type fault struct {
-	commit   time.Duration // now, never, or as much later
-	response string        // "", "drop", "reset", "truncate", or a status
-	html     bool          // of a gateway, without the service's words
-	code     string        // in place of the usual one
-	before   func()        // runs first
+	commit time.Duration // now, never, or as much later
+	// response is "", "drop", "reset", "truncate", or a status, which a code may
+	// follow, or a body.
+	response string
+	stays    bool   // so it goes on
+	before   func() // runs first
+}
+
+var (
+	lostButApplied = fault{commit: now, response: "drop"}
+	lostForGood    = fault{commit: never, response: "drop"}
+	beforeTheWait  = fault{commit: 10 * time.Second, response: "drop"}
+	afterTheWait   = fault{commit: 45 * time.Second, response: "drop"}
+	afterTheLooks  = fault{commit: 75 * time.Second, response: "drop"} // at the lists of cards
+	refusal        = undone("400")
+	works          = fault{}
+)
+
+// undone is a response to a request that was not processed.
+func undone(response string) fault { return fault{commit: never, response: response} }
+
+func (f fault) forEver() fault {
+	f.stays = true
+	return f
+}
+
+// leavesOpen reports whether a response leaves it open what became of the request.
+func (f fault) leavesOpen() bool {
+	return f.response != "" && f.response != "400" && f.response != "429"
 }
 
 type fakeCard struct {
 	api.CardListItem
-	CreatedAt string `json:"created_at"`
+	CreatedAt string    `json:"created_at"`
+	shown     time.Time // not before
 }
 
-// service is a small account of the service that breaks as it is told.
+// fakeService is a small account of the service that breaks as it is told.
 type fakeService struct {
 	clock       *fakeClock
-	idempotency string // "honoured", "ignored" or "conflict"
+	idempotency string        // "honoured", "ignored" or "conflict"
+	ahead       time.Duration // of the Date, which a gateway writes, before the service's time
+	hides       time.Duration // new cards
+	perPage     int           // of transactions; 0 honours the query
 
-	mu       sync.Mutex
-	wallet   usd.Amount
-	cards    []*fakeCard
-	history  []map[string]any
-	webhooks int
-	faults   []fault
-	stored   map[string]func(http.ResponseWriter)
-	late     []lateEffect
-	posts    []string // keys of changing requests, in order
-	hooks    map[string]http.HandlerFunc
+	mu      sync.Mutex
+	wallet  usd.Amount
+	cards   []*fakeCard
+	history []map[string]any
+	faults  []fault
+	stored  map[string]http.HandlerFunc // responses by key
+	late    []lateEffect
+	posts   []string // keys of changing requests, in order
+	reads   []string // paths of the others
+	hooks   map[string]http.HandlerFunc
 }
 
 type lateEffect struct {
 	due time.Time
 	key string
-	run func() func(http.ResponseWriter)
+	run func() http.HandlerFunc
 }
 
 func newFakeService(faults ...fault) *fakeService {
 	return &fakeService{
 		clock: newFakeClock(), idempotency: "honoured", wallet: 10_000 * usd.Dollar,
-		faults: faults, stored: map[string]func(http.ResponseWriter){}, hooks: map[string]http.HandlerFunc{},
+		faults: faults, stored: map[string]http.HandlerFunc{}, hooks: map[string]http.HandlerFunc{},
 	}
+}
+
+// newAccount is a service with a card of 100 USD, and what is remembered of that.
+func newAccount(t *testing.T, faults ...fault) (*fakeService, *fakeCard, *reconcile.Record) {
+	t.Helper()
+	service := newFakeService(faults...)
+	card := service.add(api.CardListItem{BinID: "bin_1", Balance: start})
+	service.spend(card, api.TransactionSettlement, usd.Dollar, 0) // of before
+	return service, card, service.remembered(t, card)
 }
 
 func (b *fakeService) client(t *testing.T, options ...func(*api.Config)) *api.Client {
 	t.Helper()
 	return newClient(t, b, append([]func(*api.Config){on(b.clock)}, options...)...)
+}
+
+// remembered is the record of a card as it is now, a minute later.
+func (b *fakeService) remembered(t *testing.T, card *fakeCard) *reconcile.Record {
+	t.Helper()
+	seen, _, err := b.client(t).ReadSnapshot(t.Context(), card.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.later(time.Minute)
+	return &reconcile.Record{Anchor: seen.Anchor(), Token: reconcile.NewToken(), HasKey: true}
+}
+
+func (b *fakeService) later(by time.Duration) {
+	b.clock.mu.Lock()
+	defer b.clock.mu.Unlock()
+	b.clock.now = b.clock.now.Add(by)
 }
 
 // add puts a card into the account.
@@ -82,8 +136,8 @@ func (b *fakeService) add(card api.CardListItem) *fakeCard {
 
 func (b *fakeService) insert(card api.CardListItem) *fakeCard {
 	card.ID = fmt.Sprintf("card_%d", len(b.cards)+1)
-	card.Status = api.StatusActive
-	added := &fakeCard{CardListItem: card, CreatedAt: b.clock.Now().UTC().Format(time.RFC3339)}
+	card.Status = cmp.Or(card.Status, api.StatusActive)
+	added := &fakeCard{CardListItem: card, CreatedAt: b.clock.Now().UTC().Format(time.RFC3339), shown: b.clock.Now().Add(b.hides)}
 	b.cards = append(b.cards, added)
 	return added
 }
@@ -102,6 +156,34 @@ func (b *fakeService) spend(card *fakeCard, kind api.TransactionType, amount, fe
 		"id": fmt.Sprintf("txn_%d", len(b.history)+1), "card_id": card.ID, "type": kind, "amount": amount,
 		"currency": "USD", "fee": fee, "merchant": map[string]string{"name": "m", "mcc": "7311"}, "created_at": b.clock.Now().UTC().Format(time.RFC3339),
 	})
+}
+
+// odd writes a field of the last transaction in another form.
+func (b *fakeService) odd(field string, value any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.history[len(b.history)-1][field] = value
+}
+
+// give puts money on a card as another hand would, or takes it.
+func (b *fakeService) give(card *fakeCard, amount usd.Amount) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	card.Balance += amount
+}
+
+// lag lets the service show a card as it is now for a while.
+func (b *fakeService) lag(card *fakeCard, by time.Duration) {
+	shown, until := *card, b.clock.Now().Add(by)
+	b.hooks["/cards/"+card.ID] = func(w http.ResponseWriter, _ *http.Request) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.clock.Now().Before(until) {
+			write(w, 200, shown)
+			return
+		}
+		write(w, 200, *card)
+	}
 }
 
 func (b *fakeService) balances() map[string]usd.Amount {
@@ -136,36 +218,48 @@ func (b *fakeService) commitLate() {
 }
 
 // once runs an effect unless its key has been answered and keys are honoured.
-func (b *fakeService) once(key string, run func() func(http.ResponseWriter)) func(http.ResponseWriter) {
+func (b *fakeService) once(key string, run func() http.HandlerFunc) http.HandlerFunc {
 	if reply, ok := b.stored[key]; ok && b.idempotency != "ignored" {
 		return reply
 	}
 	reply := run()
+	if reply == nil {
+		return notFound
+	}
 	b.stored[key] = reply
 	return reply
 }
 
 func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Date", b.clock.Now().UTC().Format(http.TimeFormat))
+	w.Header().Set("Date", b.clock.Now().UTC().Add(b.ahead).Format(http.TimeFormat))
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
-	if r.Method == http.MethodGet {
-		b.mu.Lock()
-		b.commitLate()
-		hook := b.hooks[path]
-		b.mu.Unlock()
-		if hook != nil {
-			hook(w, r)
-			return
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.get(w, r, path)
+	if r.Method != http.MethodGet {
+		b.change(r, path)(w, r)
 		return
 	}
 	b.mu.Lock()
+	b.commitLate()
+	b.reads = append(b.reads, path)
+	hook := b.hooks[path]
+	b.mu.Unlock()
+	if hook != nil {
+		hook(w, r)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.get(w, r, path)
+}
+
+// change processes a changing request as its fault has it, and returns the response.
+func (b *fakeService) change(r *http.Request, path string) http.HandlerFunc {
+	b.mu.Lock()
 	var f fault
 	if len(b.faults) > 0 {
-		f, b.faults = b.faults[0], b.faults[1:]
+		f = b.faults[0]
+		if !f.stays {
+			b.faults = b.faults[1:]
+		}
 	}
 	key := r.Header.Get("X-Idempotency-Key")
 	b.posts = append(b.posts, key)
@@ -177,7 +271,7 @@ func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer b.mu.Unlock()
 	b.commitLate()
 	effect := b.effect(r, path)
-	var reply func(http.ResponseWriter)
+	reply := http.HandlerFunc(drop)
 	inFlight := slices.ContainsFunc(b.late, func(e lateEffect) bool { return e.key == key })
 	switch {
 	case b.idempotency == "conflict" && inFlight:
@@ -187,69 +281,74 @@ func (b *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case f.commit > 0:
 		b.late = append(b.late, lateEffect{b.clock.Now().Add(f.commit), key, effect})
 	}
-	switch status, err := strconv.Atoi(f.response); {
-	case err == nil:
-		w.Header().Set("Location", "/elsewhere")
-		w.WriteHeader(status)
-		if f.html {
-			_, _ = io.WriteString(w, "<html><h1>Go away</h1></html>")
-			return
-		}
-		code := map[int]string{http.StatusConflict: "request_in_progress", http.StatusNotFound: "not_found"}[status]
-		_, _ = fmt.Fprintf(w, `{"error":%q,"message":"as the test wants it"}`, cmp.Or(f.code, code, "planned"))
-	case f.response == "reset":
-		reset(w)
-	case f.response == "truncate":
-		truncate(`{"id":"card_1","status":"active"}`)(w, r)
-	case f.response == "drop" || reply == nil:
-		panic(http.ErrAbortHandler)
-	default:
-		reply(w)
+	return f.responds(reply)
+}
+
+// responds returns the fault's response, or the service's own.
+func (f fault) responds(own http.HandlerFunc) http.HandlerFunc {
+	if broken, ok := map[string]http.HandlerFunc{"": own, "drop": drop, "reset": reset, "truncate": truncate}[f.response]; ok {
+		return broken
 	}
+	first, body, _ := strings.Cut(f.response, " ")
+	status, err := strconv.Atoi(first)
+	if err != nil {
+		panic(err)
+	}
+	if !strings.ContainsAny(body, "<{") {
+		code := map[int]string{http.StatusConflict: "request_in_progress", http.StatusNotFound: "not_found"}[status]
+		body = fmt.Sprintf(`{"error":%q,"message":"as the test wants it"}`, cmp.Or(body, code, "planned"))
+	}
+	return respond(status, body, "Location", "/elsewhere")
 }
 
 func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {
 	query := r.URL.Query()
+	selects := func(name, value string) bool { return query.Get(name) == "" || query.Get(name) == value }
+	var found []any
 	switch {
 	case path == "/cards":
-		var found []any
 		for _, card := range slices.Backward(b.cards) {
-			if query.Get("bin_id") == "" || card.BinID == query.Get("bin_id") {
+			if b.shows(card) && selects("bin_id", card.BinID) && selects("status", string(card.Status)) {
 				found = append(found, card.CardListItem)
 			}
 		}
-		writePage(w, r, found, true)
+		writePage(w, r, found, 0, 0, true)
 	case path == "/transactions":
-		var found []any
 		for _, transaction := range slices.Backward(b.history) {
-			if transaction["card_id"] == query.Get("card_id") {
+			if selects("card_id", fmt.Sprint(transaction["card_id"])) {
 				found = append(found, transaction)
 			}
 		}
-		writePage(w, r, found, false)
+		writePage(w, r, found, b.perPage, 0, false)
 	case path == "/wallet/balance":
 		write(w, 200, map[string]any{"balance": b.wallet, "currency": "USDT"})
+	case b.card(path) == nil:
+		notFound(w, r)
+	case strings.HasSuffix(path, "/details"):
+		write(w, 200, map[string]any{"id": b.card(path).ID, "pan": planted, "cvv": "123", "exp_month": 1, "exp_year": 2031})
 	default:
-		if card := b.card(path); card != nil {
-			write(w, 200, card)
-			return
-		}
-		write(w, 404, map[string]string{"error": "not_found", "message": "no such card"})
+		write(w, 200, b.card(path))
 	}
+}
+
+func (b *fakeService) shows(card *fakeCard) bool { return !b.clock.Now().Before(card.shown) }
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	respond(404, `{"error":"not_found","message":"no such card"}`)(w, r)
 }
 
 func (b *fakeService) card(path string) *fakeCard {
 	id := strings.Split(path, "/")[2]
 	for _, card := range b.cards {
-		if card.ID == id {
+		if card.ID == id && b.shows(card) {
 			return card
 		}
 	}
 	return nil
 }
 
-// effect returns what a changing request does and answers.
-func (b *fakeService) effect(r *http.Request, path string) func() func(http.ResponseWriter) {
+// effect returns what a changing request does and answers; nil where there is no card.
+func (b *fakeService) effect(r *http.Request, path string) func() http.HandlerFunc {
 	var body struct {
 		BinID         string      `json:"bin_id"`
 		Label         string      `json:"label"`
@@ -258,15 +357,14 @@ func (b *fakeService) effect(r *http.Request, path string) func() func(http.Resp
 		SpendingLimit *usd.Amount `json:"spending_limit"`
 	}
 	_ = json.NewDecoder(r.Body).Decode(&body)
-	reply := func(status int, value any) func(http.ResponseWriter) {
-		return func(w http.ResponseWriter) { write(w, status, value) }
+	reply := func(status int, value any) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { write(w, status, value) }
 	}
 	action := path[strings.LastIndex(path, "/")+1:]
-	return func() func(http.ResponseWriter) {
+	return func() http.HandlerFunc {
 		switch {
 		case path == "/webhooks":
-			b.webhooks++
-			return reply(201, map[string]any{"id": fmt.Sprintf("wh_%d", b.webhooks), "url": body.URL, "events": []string{"*"}, "secret": "whsec_x", "created_at": ""})
+			return reply(201, map[string]any{"id": "wh_1", "url": body.URL, "events": []string{"*"}, "secret": "whsec_x", "created_at": ""})
 		case path == "/cards":
 			limit := 5000 * usd.Dollar
 			if body.SpendingLimit != nil {
@@ -279,9 +377,9 @@ func (b *fakeService) effect(r *http.Request, path string) func() func(http.Resp
 		card := b.card(path)
 		switch {
 		case card == nil:
-			return reply(404, map[string]string{"error": "not_found", "message": "no such card"})
+			return nil
 		case card.Status == api.StatusTerminated:
-			return reply(400, map[string]string{"error": "card_terminated", "message": "it is terminated"})
+			return respond(400, `{"error":"card_terminated","message":"it is terminated"}`)
 		case r.Method == http.MethodDelete:
 			returned := card.Balance
 			b.wallet += returned
@@ -305,16 +403,14 @@ func write(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-func writePage(w http.ResponseWriter, r *http.Request, all []any, total bool) {
-	number, size := 1, 25
-	if n, err := strconv.Atoi(r.URL.Query().Get("page")); err == nil {
-		number = n
-	}
-	if n, err := strconv.Atoi(r.URL.Query().Get("per_page")); err == nil {
-		size = n
-	}
-	low := min((number-1)*size, len(all))
-	body := map[string]any{"data": all[low:min(low+size, len(all))], "page": number}
+// writePage writes the page that is asked for, of so many entries where the service
+// has its own idea, less those that it leaves out afterwards.
+func writePage(w http.ResponseWriter, r *http.Request, all []any, size, less int, total bool) {
+	number, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	asked, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
+	size = cmp.Or(size, asked, 25)
+	low := min((max(number, 1)-1)*size, len(all))
+	body := map[string]any{"data": all[min(low+less, len(all)):min(low+size, len(all))], "page": number}
 	if total {
 		body["per_page"], body["total"] = size, len(all)
 	}

@@ -3,64 +3,78 @@ package api_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
 
-// A response of another shape is said to be one after one try, with its field
-// and, where it may hold a secret, without its value.
-func TestWrongShapesAreNamed(t *testing.T) {
+// An error says what came back: of a response of another shape, after one try, its
+// field, and of a refusal the service's words; where they may hold a secret, neither its
+// value nor more than a code that is a word.
+func TestErrorsSayWhatCameBack(t *testing.T) {
 	t.Parallel()
-	card := func(c *api.Client) error { _, err := c.GetCard(t.Context(), "card_1"); return err }
-	cards := func(c *api.Client) error {
-		_, err := c.ListCards(t.Context(), api.CardFilter{}, api.Page{})
-		return err
-	}
-	bins := func(c *api.Client) error { _, err := c.Bins(t.Context()); return err }
-	details := func(c *api.Client) error { _, err := c.CardDetails(t.Context(), "card_1"); return err }
-	challenges := func(c *api.Client) error { _, err := c.Challenges(t.Context(), "pending"); return err }
-	addresses := func(c *api.Client) error { _, err := c.DepositAddresses(t.Context(), ""); return err }
-	wallet := func(c *api.Client) error { _, err := c.WalletBalance(t.Context()); return err }
-	transactions := func(c *api.Client) error {
-		for _, err := range c.Transactions(t.Context(), api.TransactionFilter{}) {
-			return err
-		}
-		return nil
-	}
 	const entry = `{"id":"card_1","bin_id":"bin_1","status":"active","balance":1,"spending_limit":5}`
+	const read, shape = "read card card_1: GET /cards/card_1 answered ", "the response does not have the documented shape: "
 	fields := make([]string, 1000)
 	for i := range fields {
 		fields[i] = fmt.Sprintf(`,"f%d":0`, i)
 	}
+	code := func(code string) string { return `{"error":"` + code + `","message":"no"}` }
 	for name, test := range map[string]struct {
-		call func(*api.Client) error
-		body string
-		want string
+		call   string
+		status int
+		body   string
+		want   string
+		ready  string // the code of an account that is not
 	}{
-		"an amount":               {card, strings.Replace(cardBody, "50.00", "50.005", 1), `balance is 50.005: an amount in USD has at most two decimals`},
-		"a text":                  {card, strings.Replace(cardBody, `"active"`, `7`, 1), "status is a JSON number"},
-		"missing fields":          {card, `{"id":"card_1","status":"active","spending_limit":5}`, "balance, bin_id missing"},
-		"an entry":                {cards, `{"data":[` + entry + `,` + strings.Replace(entry, `"active"`, `true`, 1) + `]}`, "data[1].status is a JSON bool"},
-		"an entry without fields": {cards, `{"data":[` + entry + `,{"card":` + entry + `}]}`, "data[1] lacks id, status, balance, bin_id, spending_limit"},
-		"too many fields":         {card, `{"id":"card_1"` + strings.Join(fields, "") + `}`, "the object has more than 1000 fields"},
-		"no list":                 {cards, `{"data":{"card_1":` + entry + `}}`, "data is a JSON object"},
-		"a flag":                  {bins, `{"data":[{"id":"bin_1","3ds":"yes"}]}`, "data[0].3ds is a JSON string"},
-		"a wallet":                {wallet, `{"balance":"much","currency":"USDT"}`, `balance is "much": not a decimal number`},
-		"an address":              {addresses, `{"data":[{"currency":"btc"}]}`, "data[0].address missing"},
-		"secret details":          {details, `{"id":"card_1","pan":"0000123412341234","cvv":957123,"exp_month":1,"exp_year":2029}`, "the documented shape: cvv"},
-		"a secret code":           {challenges, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":271828}]}`, "the documented shape: data[0].otp"},
-		"no code":                 {challenges, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":null}]}`, "the documented shape: data[0].otp"},
-		"no transaction id":       {transactions, `{"data":[{"type":"refund","amount":1}]}`, "data[0] lacks id"},
+		"an amount":               {"read", 200, strings.Replace(cardBody, "50.00", "50.005", 1), shape + "balance is 50.005: an amount in USD has at most two decimals", ""},
+		"a text":                  {"read", 200, strings.Replace(cardBody, `"active"`, `7`, 1), shape + "status is a JSON number", ""},
+		"missing fields":          {"read", 200, `{"id":"card_1","status":"active","spending_limit":5}`, shape + "balance, bin_id missing", ""},
+		"an entry":                {"list", 200, `{"data":[` + entry + `,` + strings.Replace(entry, `"active"`, `true`, 1) + `]}`, shape + "data[1].status is a JSON bool", ""},
+		"an entry without fields": {"list", 200, `{"data":[` + entry + `,{"card":` + entry + `}]}`, shape + "data[1] lacks id, status, balance, bin_id, spending_limit", ""},
+		"too many fields":         {"read", 200, `{"id":"card_1"` + strings.Join(fields, "") + `}`, shape + "the object has more than 1000 fields", ""},
+		"no list":                 {"list", 200, `{"data":{"card_1":` + entry + `}}`, shape + "data is a JSON object", ""},
+		"a flag":                  {"bins", 200, `{"data":[{"id":"bin_1","3ds":"yes"}]}`, shape + "data[0].3ds is a JSON string", ""},
+		"a wallet":                {"wallet", 200, `{"balance":"much","currency":"USDT"}`, shape + `balance is "much": not a decimal number`, ""},
+		"an address":              {"addresses", 200, `{"data":[{"currency":"btc"}]}`, shape + "data[0].address missing", ""},
+		"secret details":          {"details", 200, `{"id":"card_1","pan":"0000123412341234","cvv":957123,"exp_month":1,"exp_year":2029}`, shape + "cvv", ""},
+		"a secret code":           {"challenges", 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":271828}]}`, shape + "data[0].otp", ""},
+		"no code":                 {"challenges", 200, `{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":null}]}`, shape + "data[0].otp", ""},
+		"no transaction id":       {"transactions", 200, `{"data":[{"type":"refund","amount":1}]}`, shape + "data[0] lacks id", ""},
+
+		"two fields":    {"read", 400, `{"error":"invalid_request","message":"no such card"}`, read + "400 invalid_request: no such card", ""},
+		"extra fields":  {"read", 422, `{"error":"invalid_request","message":"no","request_id":"r1"}`, read + "422 invalid_request: no", ""},
+		"nested fields": {"read", 400, `{"error":{"code":"x","message":"no such card"}}`, read + "400 x: no such card", ""},
+		"two messages":  {"read", 400, `{"error":"invalid_request","message":["no","nor that"]}`, read + `400 invalid_request: ["no","nor that"]`, ""},
+		"another shape": {"read", 400, `{"error":["x"]}`, read + `400 Bad Request: {"error":["x"]}`, ""},
+		"no fields":     {"read", 400, `{"detail":"nope"}`, read + `400 Bad Request: {"detail":"nope"}`, ""},
+		"a page":        {"read", 404, "<html>\n\t<b>Not here\x00\x1b[31m</b></html>", read + "404 Not Found: <html> <b>Not here [31m</b></html> (after 2 attempts)", ""},
+		"nothing":       {"read", 404, "", read + "404 Not Found (after 2 attempts)", ""},
+		"not ready":     {"read", 403, `{"error":"api_not_enabled","message":"ask support"}`, read + "403 api_not_enabled: ask support", "api_not_enabled"},
+		"not onboarded": {"read", 403, `{"error":"onboarding_incomplete","message":""}`, read + "403 onboarding_incomplete", "onboarding_incomplete"},
+		"forbidden":     {"read", 403, `{"error":"forbidden","message":""}`, read + "403 forbidden", ""},
+		"very long":     {"read", 400, strings.Repeat("é", 10_000), read + "400 Bad Request: " + strings.Repeat("é", 250) + "…", ""},
+		"a word":        {"details", 400, code("invalid_request"), " answered 400 invalid_request", ""},
+		"a digit":       {"details", 400, code("3ds_not_ready"), " answered 400 3ds_not_ready", ""},
+		"capitals":      {"details", 400, code("Zk9qT2mVx"), " answered 400 [redacted]", ""},
+		"digits":        {"details", 400, code("zk9qt2mvx"), " answered 400 [redacted]", ""},
+		"two words":     {"details", 400, code("otp MzQ1Njc4"), " answered 400 [redacted]", ""},
+		"no word":       {"details", 400, code(""), " answered 400 Bad Request", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := &script{steps: []http.HandlerFunc{respond(200, test.body)}}
-			err := test.call(newClient(t, service))
-			if shape, ok := errors.AsType[*api.ShapeError](err); !ok || !strings.HasSuffix(err.Error(), test.want) || len(service.requests()) != 1 {
-				t.Errorf("%v (%v) after %d requests, want %s", err, shape, len(service.requests()), test.want)
+			service := steps(respond(test.status, test.body))
+			err := try(t.Context(), newClient(t, service, func(c *api.Config) { c.MaxRetries = 1 }), test.call)
+			if err == nil || !strings.HasSuffix(err.Error(), test.want) || strings.HasPrefix(test.want, read) && err.Error() != test.want {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+			_, isShape := errors.AsType[*api.ShapeError](err)
+			if isAccepted := test.status == 200; isShape != isAccepted || isAccepted && len(service.requests()) != 1 {
+				t.Errorf("a *ShapeError: %t, after %d requests", isShape, len(service.requests()))
+			}
+			if api.IsNotFound(err) || api.NotReadyCode(err) != test.ready {
+				t.Errorf("sorted wrongly: %v", err)
 			}
 			for _, secret := range []string{"957123", "271828", "0000123412341234"} {
 				if err != nil && strings.Contains(err.Error(), secret) {
@@ -75,8 +89,8 @@ func TestWrongShapesAreNamed(t *testing.T) {
 func TestBodiesOfOthersAreNoWrongShapes(t *testing.T) {
 	t.Parallel()
 	for body, words := range map[string]string{`{}`: "", `{"message":"maintenance"}`: "", `null`: "", `"ok"`: "", `<html>`: "", `{"id":"card_1","sta`: "is not complete JSON"} {
-		service := &script{steps: []http.HandlerFunc{respond(200, body)}}
-		_, err := newClient(t, service, func(c *api.Config) { c.MaxRetries = 2 }).WalletBalance(t.Context())
+		service := steps(respond(200, body))
+		err := try(t.Context(), newClient(t, service, func(c *api.Config) { c.MaxRetries = 2 }), "wallet")
 		if _, ok := errors.AsType[*api.ShapeError](err); ok || err == nil || !strings.Contains(err.Error(), words) || len(service.requests()) != 3 {
 			t.Errorf("%s: %v after %d requests", body, err, len(service.requests()))
 		}
@@ -95,8 +109,10 @@ func TestChallengesThatAreSettled(t *testing.T) {
 	if none, err := client.Challenges(t.Context(), "failed"); err != nil || len(none) != 0 {
 		t.Errorf("%v, %v", none, err)
 	}
-	if _, err := client.Challenges(t.Context(), "authenticated"); err == nil || !strings.HasSuffix(err.Error(), "data[0].card_id") {
-		t.Errorf("%v", err)
+	for _, status := range []string{"authenticated", ""} {
+		if _, err := client.Challenges(t.Context(), status); err == nil || !strings.HasSuffix(err.Error(), "data[0].card_id") {
+			t.Errorf("%q: %v", status, err)
+		}
 	}
 }
 

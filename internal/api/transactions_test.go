@@ -3,8 +3,10 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,15 +17,17 @@ import (
 
 // journal lists transactions, newest first, and may grow while it is read.
 type journal struct {
-	size    int                  // of a page; 0 honours per_page
-	onePage bool                 // knows no pages
-	shown   func(number int) int // the page that is shown for a number; nil is that one
-	pastEnd int                  // status past the end; 0 is an empty page
+	size    int                   // of a page; 0 honours per_page
+	onePage bool                  // knows no pages
+	shown   func(number int) int  // the page that is shown for a number; nil is that one
+	pastEnd int                   // status past the end; 0 is an empty page
+	refuses func(url.Values) bool // a request as invalid; nil is none
+	invalid int                   // the status of that; 0 is 400
 
-	mu       sync.Mutex
-	count    int
-	requests []string
-	grow     func(request int) int // transactions that arrive before it
+	mu    sync.Mutex
+	count int
+	asked []url.Values
+	grow  func(request int) int // transactions that arrive before it
 
 	flying, most atomic.Int32
 }
@@ -40,9 +44,13 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.requests = append(j.requests, query.Get("page"))
+	j.asked = append(j.asked, query)
+	if j.refuses != nil && j.refuses(query) {
+		write(w, max(j.invalid, 400), map[string]string{"error": "invalid_request", "message": fmt.Sprintf("refusal %d", len(j.asked))})
+		return
+	}
 	if j.grow != nil {
-		j.count += j.grow(len(j.requests))
+		j.count += j.grow(len(j.asked))
 	}
 	if j.onePage {
 		number = 1
@@ -62,47 +70,77 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, 200, map[string]any{"data": data, "page": number})
 }
 
+// read returns the numbers of the transactions that a client reads.
+func (j *journal) read(t *testing.T, filter api.TransactionFilter) (numbers []int, failed error) {
+	t.Helper()
+	client := newClient(t, j, unlimited, func(c *api.Config) { c.RequestTimeout = time.Minute })
+	for transaction, err := range client.Transactions(t.Context(), filter) {
+		if failed = err; err != nil {
+			continue
+		}
+		n, err := strconv.Atoi(strings.TrimPrefix(transaction.ID, "txn_"))
+		if err != nil || transaction.Amount.String() != "1.50" {
+			t.Fatalf("%+v", transaction)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, failed
+}
+
+// every is how many arrive with each nth request, but the first.
+func every(nth, arrive int) func(int) int {
+	return func(request int) int {
+		if request == 1 || request%nth != nth-1 {
+			return 0
+		}
+		return arrive
+	}
+}
+
+// However a list grows while it is read, and whatever a service repeats of it, what
+// was there is read once and in order; of a long history, with few ids in memory.
 func TestTransactionsAreEachReadOnce(t *testing.T) {
 	t.Parallel()
-	for _, count := range []int{0, 1, 99, 100, 101, 250, 1200} {
-		for name, change := range map[string]func(*journal){
-			"pages as asked for":    func(*journal) {},
-			"pages of 25":           func(j *journal) { j.size = 25 },
-			"404 past the end":      func(j *journal) { j.pastEnd = 404 },
-			"arrivals now and then": func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 3}[n > 1 && n%9 == 0] } },
-			"a page arrives":        func(j *journal) { j.grow = func(n int) int { return map[int]int{2: 100}[n] } },
-			"pages arrive":          func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 100}[n%4 == 2] } },
-			"pages of 25 arrive": func(j *journal) {
-				j.size, j.grow = 25, func(n int) int { return map[bool]int{true: 25}[n%3 == 2] }
-			},
-			"arrivals all the time": func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 1}[n > 1] } },
-		} {
+	short := []int{0, 1, 99, 100, 101, 250, 1200}
+	long := []int{25_000}        // what is remembered of a page is forgotten after 10,000
+	const size, pages = 1000, 25 // of those
+	for name, test := range map[string]struct {
+		counts []int
+		change func(*journal)
+	}{
+		"pages as asked for":     {short, func(*journal) {}},
+		"pages of 25":            {short, func(j *journal) { j.size = 25 }},
+		"404 past the end":       {short, func(j *journal) { j.pastEnd = 404 }},
+		"arrivals now and then":  {short, func(j *journal) { j.grow = every(9, 3) }},
+		"a page arrives":         {short, func(j *journal) { j.grow = func(n int) int { return map[int]int{2: 100}[n] } }},
+		"pages arrive":           {short, func(j *journal) { j.grow = every(4, 100) }},
+		"pages of 25 arrive":     {short, func(j *journal) { j.size, j.grow = 25, every(3, 25) }},
+		"arrivals all the time":  {short, func(j *journal) { j.grow = every(1, 1) }},
+		"nothing repeats":        {long, func(j *journal) { j.size = size }},
+		"last page past the end": {long, func(j *journal) { j.size, j.shown = size, func(n int) int { return min(n, pages) } }},
+		"first page past the end": {long, func(j *journal) {
+			j.size, j.shown = size, func(n int) int { return map[bool]int{true: n, false: 1}[n <= pages] }
+		}},
+		"begins again at the end":    {long, func(j *journal) { j.size, j.shown = size, func(n int) int { return (n-1)%pages + 1 } }},
+		"all of it on each page":     {long, func(j *journal) { j.size, j.onePage = size*pages, true }},
+		"thousands arrive at once":   {long, func(j *journal) { j.size, j.grow = size, func(n int) int { return map[int]int{20: 9000}[n] } }},
+		"hundreds arrive repeatedly": {long, func(j *journal) { j.size, j.grow = size, every(5, 700) }},
+	} {
+		for _, count := range test.counts {
 			t.Run(fmt.Sprintf("%d, %s", count, name), func(t *testing.T) {
 				t.Parallel()
 				service := &journal{count: count}
-				change(service)
-				var got []int
-				for transaction, err := range newClient(t, service, unlimited).Transactions(t.Context(), api.TransactionFilter{}) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					var n int
-					_, _ = fmt.Sscanf(transaction.ID, "txn_%d", &n)
-					if transaction.Amount.String() != "1.50" {
-						t.Fatalf("%+v", transaction)
-					}
-					if n <= count { // not one that arrived meanwhile
-						got = append(got, n)
+				test.change(service)
+				got, err := service.read(t, api.TransactionFilter{})
+				got = slices.DeleteFunc(got, func(n int) bool { return n > count }) // arrived meanwhile
+				for i, n := range got {
+					if n != count-i {
+						t.Fatalf("read txn_%d, want txn_%d", n, count-i)
 					}
 				}
-				want := make([]int, count)
-				for i := range want {
-					want[i] = count - i
+				if err != nil || len(got) != count {
+					t.Errorf("%d transactions of %d, %v", len(got), count, err)
 				}
-				if !slices.Equal(got, want) {
-					t.Errorf("%d transactions, the first that differs: %v", len(got), firstDifference(got, want))
-				}
-				t.Logf("%d requests", len(service.requests))
 			})
 		}
 	}
@@ -117,40 +155,19 @@ func TestTransactionsEndWithARefusedPage(t *testing.T) {
 		if count > 100 {
 			service.size = 0
 		}
-		var failed error
-		n := 0
-		for _, err := range newClient(t, service, unlimited).Transactions(t.Context(), api.TransactionFilter{}) {
-			if failed = err; err == nil {
-				n++
-			}
-		}
-		if (failed == nil) != ends || ends && n != count {
-			t.Errorf("%d of %d transactions, %v", n, count, failed)
+		got, err := service.read(t, api.TransactionFilter{})
+		if (err == nil) != ends || ends && len(got) != count {
+			t.Errorf("%d of %d transactions, %v", len(got), count, err)
 		}
 	}
-}
-
-func firstDifference(got, want []int) string {
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			return fmt.Sprintf("at %d: %d, want %d", i, got[i], want[i])
-		}
-	}
-	return "the length"
 }
 
 func TestTransactionPagesAreReadSideBySide(t *testing.T) {
 	t.Parallel()
 	service := &journal{count: 10_000}
-	n := 0
-	for _, err := range newClient(t, service, unlimited).Transactions(t.Context(), api.TransactionFilter{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n != 10_000 || service.most.Load() < 4 || len(service.requests) > 135 {
-		t.Errorf("%d transactions by %d requests, %d side by side", n, len(service.requests), service.most.Load())
+	got, err := service.read(t, api.TransactionFilter{})
+	if err != nil || len(got) != 10_000 || service.most.Load() < 4 || len(service.asked) > 135 {
+		t.Errorf("%d transactions by %d requests, %d side by side, %v", len(got), len(service.asked), service.most.Load(), err)
 	}
 }
 
@@ -163,80 +180,119 @@ func TestTransactionsAreReadAsFarAsTheyAreWanted(t *testing.T) {
 		}
 		break
 	}
-	if len(service.requests) != 1 {
-		t.Errorf("read pages %q for one transaction", service.requests)
-	}
-}
-
-func TestTransactionsOfServiceWithoutPages(t *testing.T) {
-	t.Parallel()
-	service := &journal{count: 500, onePage: true}
-	n := 0
-	for _, err := range newClient(t, service).Transactions(t.Context(), api.TransactionFilter{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n != 100 {
-		t.Errorf("%d transactions, want the 100 that there are to see", n)
-	}
-}
-
-// A long history is read with few ids in memory; what a service may repeat is
-// dropped all the same.
-func TestLongHistoryIsReadOnce(t *testing.T) {
-	t.Parallel()
-	const count, size = 25_000, 1000 // what is remembered of a page is forgotten after 10,000
-	const pages = count / size
-	for name, change := range map[string]func(*journal){
-		"nothing repeats":            func(*journal) {},
-		"last page past the end":     func(j *journal) { j.shown = func(n int) int { return min(n, pages) } },
-		"first page past the end":    func(j *journal) { j.shown = func(n int) int { return map[bool]int{true: n, false: 1}[n <= pages] } },
-		"begins again at the end":    func(j *journal) { j.shown = func(n int) int { return (n-1)%pages + 1 } },
-		"all of it on each page":     func(j *journal) { j.size, j.onePage = count, true },
-		"thousands arrive at once":   func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 9000}[n == 20] } },
-		"hundreds arrive repeatedly": func(j *journal) { j.grow = func(n int) int { return map[bool]int{true: 700}[n > 1 && n%5 == 0] } },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			service := &journal{count: count, size: size}
-			change(service)
-			next := count
-			for transaction, err := range newClient(t, service, unlimited, func(c *api.Config) { c.RequestTimeout = time.Minute }).Transactions(t.Context(), api.TransactionFilter{}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				var n int
-				_, _ = fmt.Sscanf(transaction.ID, "txn_%d", &n)
-				if n > count {
-					continue // arrived meanwhile
-				}
-				if n != next {
-					t.Fatalf("read txn_%d, want txn_%d", n, next)
-				}
-				next--
-			}
-			if next != 0 {
-				t.Errorf("%d transactions were not read", next)
-			}
-		})
+	if len(service.asked) != 1 {
+		t.Errorf("asked %q for one transaction", service.asked)
 	}
 }
 
 func TestTransactionsEndWithTheFirstError(t *testing.T) {
 	t.Parallel()
-	service := &script{steps: []http.HandlerFunc{respond(200, `{"data":[{"id":"txn_1","type":"refund","amount":1}],"page":1}`), respond(403, "")}}
-	var ids []string
-	var failed error
-	for transaction, err := range newClient(t, service).Transactions(t.Context(), api.TransactionFilter{CardID: "card_1"}) {
-		if err != nil {
-			failed = err
-			continue
-		}
-		ids = append(ids, transaction.ID)
+	service := &journal{count: 500, invalid: 403, refuses: func(query url.Values) bool { return query.Get("page") != "1" }}
+	if got, err := service.read(t, api.TransactionFilter{CardID: "card_1"}); len(got) != 100 || err == nil {
+		t.Errorf("%d transactions, %v", len(got), err)
 	}
-	if !slices.Equal(ids, []string{"txn_1"}) || failed == nil {
-		t.Errorf("%q, %v", ids, failed)
+}
+
+// A parameter that is refused is left out, and not sent again.
+func TestTransactionsAreAskedForAsTheServiceWants(t *testing.T) {
+	t.Parallel()
+	march := api.TransactionFilter{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 4, 1, 0, 0, 0, -1, time.UTC)}
+	const times, dates = "from=2026-02-28T23:59:59Z&page=1&%sto=2026-04-01T00:00:01Z", "from=2026-02-28&page=1&%sto=2026-04-01"
+	perPage := func(query url.Values) bool { return query.Has("per_page") }
+	instants := func(query url.Values) bool { return len(query.Get("from")+query.Get("to")) > 20 }
+	either := func(query url.Values) bool { return perPage(query) || instants(query) }
+	for name, test := range map[string]struct {
+		refuses func(url.Values) bool
+		invalid int
+		filter  api.TransactionFilter
+		last    string // what it comes to
+		calls   int    // until then
+	}{
+		"anything goes":               {nil, 400, march, fmt.Sprintf(times, "per_page=100&"), 1},
+		"no per_page":                 {perPage, 400, march, fmt.Sprintf(times, ""), 2},
+		"no per_page, without period": {perPage, 400, api.TransactionFilter{}, "page=1", 2},
+		"no times":                    {instants, 400, march, fmt.Sprintf(dates, "per_page=100&"), 3},
+		"neither, by 422":             {either, 422, march, fmt.Sprintf(dates, ""), 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &journal{refuses: test.refuses, invalid: test.invalid}
+			client := newClient(t, service)
+			for range 2 {
+				if err := lastError(client.Transactions(t.Context(), test.filter)); err != nil {
+					t.Error(err)
+				}
+			}
+			last, _ := url.QueryUnescape(service.asked[len(service.asked)-1].Encode())
+			if last != test.last || len(service.asked) != test.calls+1 {
+				t.Errorf("after %d calls %s is asked for, want %s after %d", len(service.asked), last, test.last, test.calls+1)
+			}
+		})
+	}
+	all := &journal{count: 30, size: 25, refuses: perPage}
+	if got, err := all.read(t, api.TransactionFilter{CardID: "card_1"}); err != nil || len(got) != 30 {
+		t.Errorf("%d transactions of two pages, %v", len(got), err)
+	}
+	wrong := &journal{refuses: func(url.Values) bool { return true }}
+	if _, err := wrong.read(t, api.TransactionFilter{CardID: "card_x"}); err == nil || !strings.Contains(err.Error(), "refusal 1") || len(wrong.asked) != 2 {
+		t.Errorf("%v after %d requests, want the first refusal after two", err, len(wrong.asked))
+	}
+}
+
+// The period is applied to what a service shows too much.
+func TestPeriodIsApplied(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for _, at := range []string{"2026-04-01T00:00:00Z", "2026-03-31T23:59:59.999", "2026-03-31T23:59:59.5Z", "yesterday", "2026-03-01T00:00:00Z", "2026-03-01 00:00:00", "2026-03-01T01:00:00+02:00", "2026-02-28T23:59:59.999Z"} {
+		rows = append(rows, fmt.Sprintf(`{"id":%q,"card_id":"card_1","type":"settlement","amount":1,"created_at":%q}`, strings.ReplaceAll(at, " ", "_"), at))
+	}
+	client := newClient(t, respond(200, `{"data":[`+strings.Join(rows, ",")+`],"page":1}`))
+	filter := api.TransactionFilter{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 4, 1, 0, 0, 0, -1, time.UTC)}
+	var got []string
+	for transaction, err := range client.Transactions(t.Context(), filter) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, transaction.ID)
+	}
+	if want := []string{"2026-03-31T23:59:59.999", "2026-03-31T23:59:59.5Z", "yesterday", "2026-03-01T00:00:00Z", "2026-03-01_00:00:00"}; !slices.Equal(got, want) {
+		t.Errorf("selected %q, want %q", got, want)
+	}
+}
+
+func TestTransactionAmounts(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]string{
+		`"type":"refund","amount":-157.20,"fee":0`:                                "refund of 157.20 USD, fee 0.00",
+		`"type":"settlement","amount":"-20.5","currency":"USD","fee":-0.3`:        "settlement of 20.50 USD, fee 0.30",
+		`"type":"settlement","amount":60.300000000000004,"currency":"USD"`:        "settlement of 60.30 USD, fee 0.00",
+		`"type":"SETTLEMENT","amount":3,"currency":"usd"`:                         "settlement of 3.00 USD, fee 0.00",
+		`"type":"settlement","amount":1,"currency":"USD","fee":0.003`:             "settlement of 1.00 USD, fee 0.003",
+		`"type":"settlement","amount":1.234,"currency":"KWD","fee":null`:          "settlement of 1.234 KWD, fee 0.00",
+		`"type":"settlement","amount":0.0000000001,"currency":"BTC","fee":"1e-9"`: "settlement of 0.0000000001 BTC, fee 0.000000001",
+		`"type":"settlement","amount":1,"merchant":"Ads","created_at":7`:          "settlement of 1.00 USD, fee 0.00",
+		`"type":"settlement","amount":"1,50"`:                                     `amount is "1,50": not a decimal number`,
+		`"type":"settlement","amount":{"value":1}`:                                "amount is \"{\\\"value\\\":1}\": not a decimal number",
+		`"type":"settlement","fee":1`:                                             "amount missing",
+		`"type":7,"amount":1`:                                                     "type is a JSON number",
+	} {
+		var got []string
+		body := `{"data":[{"id":"txn_1","card_id":"card_1",` + fields + `},{"id":"txn_2","type":"refund","amount":1}],"page":1}`
+		for transaction, err := range newClient(t, respond(200, body)).Transactions(t.Context(), api.TransactionFilter{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := fmt.Sprintf("%s of %s %s, fee %s", transaction.Type, transaction.Amount, transaction.Currency, transaction.Fee)
+			if transaction.Problem != "" {
+				var isUnread bool
+				if text, isUnread = strings.CutPrefix(transaction.Problem, "transaction txn_1 cannot be read: the response does not have the documented shape: "); !isUnread || transaction.Amount.String() != "0.00" {
+					t.Errorf("%+v", transaction)
+				}
+			}
+			got = append(got, text)
+		}
+		if want := []string{want, "refund of 1.00 USD, fee 0.00"}; !slices.Equal(got, want) {
+			t.Errorf("%s is read as\n%q, want\n%q", fields, got, want)
+		}
 	}
 }

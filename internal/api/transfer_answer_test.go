@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,81 +9,66 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
-	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
-
-// lag lets the service show a card as it is now for a while.
-func (b *fakeService) lag(card *fakeCard, by time.Duration) {
-	shown, until := *card, b.clock.Now().Add(by)
-	b.hooks["/cards/"+card.ID] = func(w http.ResponseWriter, _ *http.Request) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.clock.Now().Before(until) {
-			write(w, 200, shown)
-			return
-		}
-		write(w, 200, *card)
-	}
-}
 
 // A success is one answer: the card has to show it.
 func TestMoveThatIsAnswered(t *testing.T) {
 	t.Parallel()
-	type service = *fakeService
+	answers := func(commit time.Duration, balance usd.Amount) fault {
+		return fault{commit: commit, response: fmt.Sprintf(`200 {"card_id":"card_1","card_balance":%s,"wallet_balance":1}`, balance)}
+	}
+	late := func(b *fakeService, c *fakeCard) { b.lag(c, 10*time.Second) }
+	unreadable := func(b *fakeService, c *fakeCard) {
+		b.hooks["/cards/"+c.ID] = respond(403, `{"error":"forbidden"}`)
+	}
+	emptied := func(b *fakeService, c *fakeCard) { b.give(c, step-c.Balance) } // of which the withdrawal leaves nothing
 	for name, test := range map[string]struct {
-		during  func(service, *fakeCard) // when the request arrives
-		moves   bool
-		answers usd.Amount // the balance in the response; 0 for what is there
+		answer  fault
+		during  spends // when the request arrives
+		taken   bool   // what is moved is withdrawn
+		ends    string
 		waited  time.Duration
-		stops   bool
-		fails   bool // unknown
-		excess  usd.Amount
 		balance usd.Amount
 	}{
-		"as it should be":                  {moves: true, balance: start + step},
-		"with the balance of before":       {moves: true, answers: start, balance: start + step},
-		"shown late":                       {during: func(b service, c *fakeCard) { b.lag(c, 10*time.Second) }, moves: true, waited: 10 * time.Second, balance: start + step},
-		"shown late, as the answer":        {during: func(b service, c *fakeCard) { b.lag(c, 10*time.Second) }, moves: true, answers: start, waited: 10 * time.Second, balance: start + step},
-		"never shown":                      {answers: start + step, waited: 30 * time.Second, stops: true, balance: start},
-		"not even in the answer":           {waited: 30 * time.Second, stops: true, balance: start},
-		"spent meanwhile":                  {during: func(b service, c *fakeCard) { b.spend(c, api.TransactionAuthorization, 7*usd.Dollar, 0) }, moves: true, balance: start + step - 7*usd.Dollar},
-		"refunded meanwhile":               {during: func(b service, c *fakeCard) { b.spend(c, api.TransactionRefund, 7*usd.Dollar, 0) }, moves: true, balance: start + step + 7*usd.Dollar},
-		"spent meanwhile, and unlisted":    {during: func(b service, c *fakeCard) { b.give(c, -7*usd.Dollar) }, moves: true, waited: 30 * time.Second, stops: true, balance: start - 2*usd.Dollar},
-		"moved twice by the network":       {during: func(b service, c *fakeCard) { b.give(c, step) }, moves: true, waited: 30 * time.Second, excess: step, balance: start + 2*step},
-		"the card cannot be read any more": {during: func(b service, c *fakeCard) { b.hooks["/cards/"+c.ID] = respond(403, `{"error":"forbidden"}`) }, moves: true, fails: true, balance: start + step},
+		"as it should be":                  {ends: "moved", balance: start + step},
+		"with the balance of before":       {answer: answers(now, start), ends: "moved", balance: start + step},
+		"shown late":                       {during: late, ends: "moved", waited: 10 * time.Second, balance: start + step},
+		"shown late, as the answer":        {answer: answers(now, start), during: late, ends: "moved", waited: 10 * time.Second, balance: start + step},
+		"never shown":                      {answer: answers(never, start+step), ends: "stops, not shown", waited: 30 * time.Second, balance: start},
+		"not even in the answer":           {answer: answers(never, start), ends: "stops, not shown", waited: 30 * time.Second, balance: start},
+		"spent meanwhile":                  {during: spend(api.TransactionAuthorization, 7*usd.Dollar), ends: "moved", balance: start + step - 7*usd.Dollar},
+		"refunded meanwhile":               {during: spend(api.TransactionRefund, 7*usd.Dollar), ends: "moved", balance: start + step + 7*usd.Dollar},
+		"spent meanwhile, and unlisted":    {during: come(-7 * usd.Dollar), ends: "stops, not shown -2.00", waited: 30 * time.Second, balance: start - 2*usd.Dollar},
+		"moved twice by the network":       {during: come(step), ends: "moved, excess 5.00", waited: 30 * time.Second, balance: start + 2*step},
+		"all is taken":                     {during: emptied, taken: true, ends: "moved, excess -95.00", waited: 30 * time.Second},
+		"all is taken after spending":      {during: both(spend(api.TransactionAuthorization, 7*usd.Dollar), emptied), taken: true, ends: "moved, excess -88.00", waited: 30 * time.Second},
+		"the card cannot be read any more": {during: unreadable, ends: "unknown", balance: start + step},
 	} {
 		for _, recorded := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, recorded %t", name, recorded), func(t *testing.T) {
 				t.Parallel()
-				service := newFakeService()
-				card := service.add(api.CardListItem{Balance: start})
-				record := service.remembered(t, card)
-				handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if r.Method != http.MethodPost {
-						service.ServeHTTP(w, r)
-						return
-					}
-					later(t, service, 6*time.Second)
+				service, card, record := newAccount(t)
+				test.answer.before = func() {
+					service.later(6 * time.Second)
 					if test.during != nil {
 						test.during(service, card)
 					}
-					if test.moves {
-						service.give(card, step)
-					}
-					service.mu.Lock()
-					defer service.mu.Unlock()
-					service.posts = append(service.posts, r.Header.Get("X-Idempotency-Key"))
-					respond(200, fmt.Sprintf(`{"card_id":%q,"card_balance":%s,"wallet_balance":1}`, card.ID, cmp.Or(test.answers, card.Balance)))(w, r)
-				})
-				began := service.clock.total()
+				}
+				service.faults = []fault{test.answer}
 				movement := move(card.ID, step, record)
+				if test.taken {
+					movement.Delta = -step
+				}
 				if !recorded {
 					movement.Record = nil
 				}
-				transfer, err := newClient(t, handler, on(service.clock)).Move(t.Context(), movement)
-				if waited := service.clock.total() - began - 6*time.Second; waited != test.waited || len(service.keys()) != 1 || card.Balance != test.balance {
-					t.Errorf("waited %s after %d requests, and the card holds %s", waited, len(service.keys()), card.Balance)
+				transfer, err := service.client(t).Move(t.Context(), movement)
+				if got := told(transfer, err); got != test.ends || len(service.keys()) != 1 || service.clock.total() != test.waited {
+					t.Errorf("%s after %d requests and %s; want %s after one and %s", got, len(service.keys()), service.clock.total(), test.ends, test.waited)
+				}
+				if card.Balance != test.balance || err == nil && transfer.CardBalance != card.Balance {
+					t.Errorf("the card holds %s, want %s; %+v", card.Balance, test.balance, transfer)
 				}
 				after := transfer.Record
 				if recorded == (after.Anchor == nil) {
@@ -93,23 +77,14 @@ func TestMoveThatIsAnswered(t *testing.T) {
 				stopped, isStopped := errors.AsType[*api.StoppedError](err)
 				open, isOpen := errors.AsType[*api.UndecidedError](err)
 				switch {
-				case test.stops:
-					if !isStopped || stopped.Reason != reconcile.NotShown || stopped.Balance != card.Balance || stopped.Answered == nil {
-						t.Errorf("%+v, %v", transfer, err)
-					}
-					if recorded && (after.Anchor.Balance != start || after.Anchor.Last != 0 || after.Token == record.Token) {
-						t.Errorf("remembered %+v", after)
-					}
-				case test.fails:
-					if !isOpen || open.Key != service.keys()[0] || open.Attempts != 1 {
-						t.Errorf("%+v, %v", open, err)
-					}
-					if recorded && (after.Pending == nil || after.Token != record.Token) {
-						t.Errorf("remembered %+v", after)
-					}
-				case err != nil || transfer.Excess != test.excess || transfer.CardBalance != card.Balance || transfer.MadeBefore || transfer.Recovered:
-					t.Errorf("%+v, %v", transfer, err)
-				case recorded && (after.Token == record.Token || test.excess == 0 && after.Anchor.Balance != start+step || test.excess != 0 && after.Anchor.Balance != card.Balance):
+				case isStopped && (stopped.Balance != card.Balance || stopped.Answered == nil), isOpen && (open.Key != service.keys()[0] || open.Attempts != 1):
+					t.Errorf("%+v", err)
+				case !recorded:
+				case (after.Token == record.Token) != isOpen, (after.Pending != nil) != isOpen:
+					t.Errorf("remembered %+v of %+v", after, record)
+				case isStopped && (after.Anchor.Balance != start || after.Anchor.Last != 0):
+					t.Errorf("remembered %+v", after)
+				case err == nil && transfer.Excess == 0 && after.Anchor.Balance != start+step, transfer.Excess != 0 && after.Anchor.Balance != card.Balance:
 					t.Errorf("remembered %+v", after)
 				}
 			})
@@ -117,63 +92,52 @@ func TestMoveThatIsAnswered(t *testing.T) {
 	}
 }
 
-// A run that was killed made it, a person took it back, and the service repeats its
-// answer of then.
-func TestMoveThatIsReplayed(t *testing.T) {
-	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	record := service.remembered(t, card)
-	client := service.client(t, keysHonoured)
-	if killed, err := client.Move(t.Context(), move(card.ID, step, record)); err != nil {
-		t.Fatal(killed, err)
-	}
-	later(t, service, time.Minute)
-	service.give(card, -step)
-	replayed, err := client.Move(t.Context(), move(card.ID, step, record))
-	if stopped, ok := errors.AsType[*api.StoppedError](err); !ok || stopped.Reason != reconcile.NotShown || stopped.Balance != start || *stopped.Answered != start+step {
-		t.Fatal(replayed, err)
-	}
-	moved, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, replayed.Record)))
-	if err != nil || card.Balance != start+step {
-		t.Errorf("%+v, %v, and the card holds %s", moved, err, card.Balance)
+func both(first, second spends) spends {
+	return func(b *fakeService, c *fakeCard) {
+		first(b, c)
+		second(b, c)
 	}
 }
 
-// What the service said that it made is shown after the stop: no later key made it.
-func TestMoveThatIsShownAfterTheStop(t *testing.T) {
+// What was made though the answer hid it, as a gateway's refusal may, or the card, is
+// not made again; the next one is.
+func TestMoveThatIsSeenLater(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	record := service.remembered(t, card)
-	hidden := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			respond(200, fmt.Sprintf(`{"card_id":%q,"card_balance":%s,"wallet_balance":1}`, card.ID, start+step))(w, r)
-			return
+	for name, test := range map[string]struct {
+		answer fault
+		ends   string
+	}{
+		"refused":   {fault{response: "403 forbidden"}, "refused"},
+		"not shown": {undone(`200 {"card_id":"card_1","card_balance":105.00,"wallet_balance":1}`), "stops, not shown"},
+	} {
+		service, card, record := newAccount(t, test.answer)
+		client := service.client(t, keysHonoured)
+		first, err := client.Move(t.Context(), move(card.ID, step, record))
+		if got := told(first, err); got != test.ends {
+			t.Fatal(name, got, err)
 		}
-		service.ServeHTTP(w, r)
-	}), on(service.clock), keysHonoured)
-	stopped, err := hidden.Move(t.Context(), move(card.ID, step, record))
-	if _, ok := errors.AsType[*api.StoppedError](err); !ok {
-		t.Fatal(stopped, err)
+		if test.answer.commit == never {
+			service.give(card, step)
+		}
+		seen, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, first.Record)))
+		if told(seen, err) != "made before" || card.Balance != start+step || len(service.keys()) != 1 {
+			t.Fatalf("%s: %+v, %v, and the card holds %s", name, seen, err, card.Balance)
+		}
+		next, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, seen.Record)))
+		if told(next, err) != "moved" || card.Balance != start+2*step {
+			t.Errorf("%s: %+v, %v, and the card holds %s", name, next, err, card.Balance)
+		}
 	}
-	service.give(card, step)
-	client := service.client(t, keysHonoured)
-	after, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, stopped.Record)))
-	if err != nil || !after.MadeBefore || card.Balance != start+step || len(service.keys()) != 0 {
-		t.Fatalf("%+v, %v, and the card holds %s", after, err, card.Balance)
-	}
-	if _, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, after.Record))); err != nil || card.Balance != start+2*step {
-		t.Errorf("%v, and the card holds %s", err, card.Balance)
+	poor, card, record := newAccount(t, fault{response: "400 insufficient_funds"}) // as no gateway says
+	if refused, err := poor.client(t, keysHonoured).Move(t.Context(), move(card.ID, step, record)); kindOf(err) != "refused" || !refused.Record.HasKey {
+		t.Errorf("%+v, %v", refused, err)
 	}
 }
 
 // What comes to a card near the end of the wait is listed before it is decided.
 func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	card := service.add(api.CardListItem{Balance: start})
-	record := service.remembered(t, card)
+	service, card, record := newAccount(t)
 	service.give(card, -step) // by a run that was killed
 	client, began, refund := service.client(t), service.clock.Now(), usd.Dollar
 	var comes, isListed sync.Once
@@ -192,28 +156,62 @@ func TestMoveWaitsForWhatHasJustCome(t *testing.T) {
 		service.get(w, r, "/transactions")
 	}
 	moved, err := client.Move(t.Context(), move(card.ID, -step, record))
-	if err != nil || !moved.MadeBefore || card.Balance != start-step+refund || len(service.keys()) != 0 {
+	if told(moved, err) != "made before" || card.Balance != start-step+refund || len(service.keys()) != 0 {
 		t.Errorf("%+v, %v, and the card holds %s after %d requests", moved, err, card.Balance, len(service.keys()))
 	}
 }
 
-// What was made though the answer refused it, as a gateway's may, is not made again.
-func TestMoveThatIsRefusedAndMade(t *testing.T) {
+// A balance that moves with each reading explains nothing.
+func TestMoveWhileTheBalanceMoves(t *testing.T) {
 	t.Parallel()
-	service := newFakeService(fault{response: "403", code: "forbidden"})
-	card := service.add(api.CardListItem{Balance: start})
-	client := service.client(t, keysHonoured)
-	refused, err := client.Move(t.Context(), move(card.ID, step, service.remembered(t, card)))
-	if kindOf(err) != "refused" || card.Balance != start+step {
-		t.Fatal(refused, err)
+	service, card, _ := newAccount(t, lostButApplied)
+	service.hooks["/transactions"] = func(w http.ResponseWriter, _ *http.Request) {
+		if len(service.keys()) == 1 {
+			service.give(card, usd.Cent)
+		}
+		write(w, 200, map[string]any{"data": []any{}})
 	}
-	after, err := client.Move(t.Context(), move(card.ID, step, kept(card.ID, refused.Record)))
-	if err != nil || !after.MadeBefore || card.Balance != start+step || len(service.keys()) != 1 {
-		t.Errorf("%+v, %v, and the card holds %s", after, err, card.Balance)
+	if _, err := service.client(t).Move(t.Context(), move(card.ID, step, nil)); kindOf(err) != "unknown" || len(service.keys()) != 1 {
+		t.Errorf("%v after %d requests", err, len(service.keys()))
 	}
-	poor := newFakeService(fault{response: "400", code: "insufficient_funds"}) // as no gateway says
-	card = poor.add(api.CardListItem{Balance: start})
-	if refused, err = poor.client(t, keysHonoured).Move(t.Context(), move(card.ID, step, poor.remembered(t, card))); kindOf(err) != "refused" || !refused.Record.HasKey {
-		t.Errorf("%+v, %v", refused, err)
+}
+
+// What the wallet holds says nothing about a movement.
+func TestWalletBalanceOfAnyForm(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[string]string{
+		`,"wallet_balance":9948.001234`: "9948.001234", `,"wallet_balance":"9948.5"`: "9948.50", `,"wallet_balance":9948.100000000000003`: "9948.100000000000003",
+		`,"wallet_balance":null`: "<nil>", `,"wallet_balance":"n/a"`: "<nil>", `,"wallet_balance":{"usdt":1}`: "<nil>", ``: "<nil>",
+	} {
+		service, card, _ := newAccount(t, fault{response: `200 {"card_id":"card_1","card_balance":105` + form + `}`})
+		transfer, err := service.client(t).Move(t.Context(), move(card.ID, step, nil))
+		if told(transfer, err) != "moved" || transfer.CardBalance != start+step || fmt.Sprint(transfer.WalletBalance) != want || service.clock.total() != 0 {
+			t.Errorf("%s: %+v, %v after %s", form, transfer, err, service.clock.total())
+		}
+	}
+}
+
+// What cannot be read and goes the other way is named, and never stops money.
+func TestOddTransactionsNeverStopMoney(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		odd  map[string]any
+		ends string
+	}{
+		"a fee below a cent":      {odd: map[string]any{"fee": 0.003}, ends: "moved"},
+		"another currency":        {odd: map[string]any{"type": "settlement", "amount": "1.234", "currency": "KWD"}, ends: "moved, left over -5.00"},
+		"no amount":               {odd: map[string]any{"amount": nil}, ends: "moved, left over -5.00"},
+		"an amount of two fields": {odd: map[string]any{"amount": map[string]any{"value": 5}}, ends: "moved, left over -5.00"},
+		"signed":                  {odd: map[string]any{"amount": -5, "fee": -1}, ends: "moved"},
+	} {
+		service, card, record := newAccount(t)
+		service.spend(card, api.TransactionAuthorization, step, 0)
+		for field, value := range test.odd {
+			service.odd(field, value)
+		}
+		transfer, err := service.client(t).Move(t.Context(), move(card.ID, 4*step, record))
+		if got := told(transfer, err); got != test.ends || (transfer.Ignored != "") != (test.ends != "moved") || card.Balance != start+3*step || service.clock.total() > 30*time.Second {
+			t.Errorf("%s: %s (%v) after %s, want %s; %+v", name, got, err, service.clock.total(), test.ends, transfer)
+		}
 	}
 }

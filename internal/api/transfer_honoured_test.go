@@ -2,145 +2,188 @@ package api_test
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func keysHonoured(c *api.Config) { c.KeysHonoured = true }
-
-// Where keys are honoured, what was lost is asked for again until it is answered.
+// Where keys are honoured, what was lost is asked for again until it is answered, or
+// until that has taken too long: then what the card shows is believed.
 func TestHonouredKeyIsAskedAgain(t *testing.T) {
 	t.Parallel()
+	minutes := func(n int) [2]time.Duration {
+		return [2]time.Duration{time.Duration(n) * time.Minute, time.Duration(n+1) * time.Minute}
+	}
 	for name, test := range map[string]struct {
 		faults    []fault
 		operation time.Duration // the longest it may take; zero for the default
+		once      bool          // the client retries nothing
 		posts     int           // zero for any number
-		recovered bool
-		fails     string
-		least     time.Duration
-		most      time.Duration
+		ends      string
+		took      [2]time.Duration // at least and at most
 	}{
-		"done, response lost":        {faults: []fault{lostButApplied}, posts: 2, most: time.Minute},
-		"done, 500 of the service":   {faults: []fault{{response: "500"}}, posts: 2, most: time.Minute},
-		"not done, 503":              {faults: []fault{{commit: never, response: "503"}}, posts: 2, most: time.Minute},
-		"done, lost, then too fast":  {faults: []fault{lostButApplied, {commit: never, response: "429"}}, posts: 3, most: time.Minute},
-		"done, lost, then in flight": {faults: []fault{lostButApplied, {commit: never, response: "409"}}, posts: 3, most: time.Minute},
-		"lost, then refused":         {faults: []fault{lostForGood, refusal}, posts: 2, fails: "refused", most: time.Minute},
-		"lost, then refused by 409":  {faults: []fault{lostForGood, {commit: never, response: "409", code: "insufficient_funds"}}, posts: 2, fails: "refused", most: time.Minute},
-		"done, then refused by 409":  {faults: []fault{lostButApplied, {commit: never, response: "409", code: "insufficient_funds"}}, posts: 2, recovered: true, most: time.Minute},
-		"redirected for ever":        {faults: slices.Repeat([]fault{{commit: never, response: "307"}}, 999), posts: 5, fails: "unknown", most: time.Minute},
-		"never answered":             {faults: slices.Repeat([]fault{lostForGood}, 999), fails: "unknown", least: 10 * time.Minute, most: 11 * time.Minute},
-		"never answered in its time": {faults: slices.Repeat([]fault{lostForGood}, 999), operation: 2 * time.Minute, fails: "unknown", least: 2 * time.Minute, most: 3 * time.Minute},
+		"done, response lost":         {faults: []fault{lostButApplied}, posts: 2, ends: "moved", took: minutes(0)},
+		"done, 500 of the service":    {faults: []fault{{response: "500"}}, posts: 2, ends: "moved", took: minutes(0)},
+		"not done, 503":               {faults: []fault{undone("503")}, posts: 2, ends: "moved", took: minutes(0)},
+		"done, lost, then too fast":   {faults: []fault{lostButApplied, undone("429")}, posts: 3, ends: "moved", took: minutes(0)},
+		"done, lost, then in flight":  {faults: []fault{lostButApplied, undone("409")}, posts: 3, ends: "moved", took: minutes(0)},
+		"lost, then refused":          {faults: []fault{lostForGood, refusal}, posts: 2, ends: "refused", took: minutes(0)},
+		"lost, then refused by 409":   {faults: []fault{lostForGood, undone("409 insufficient_funds")}, posts: 2, ends: "refused", took: minutes(0)},
+		"done, then refused by 409":   {faults: []fault{lostButApplied, undone("409 insufficient_funds")}, posts: 2, ends: "recovered", took: minutes(0)},
+		"redirected for ever":         {faults: []fault{undone("307").forEver()}, posts: 5, ends: "unknown", took: minutes(0)},
+		"never answered":              {faults: []fault{lostForGood.forEver()}, ends: "unknown", took: minutes(10)},
+		"never answered in its time":  {faults: []fault{lostForGood.forEver()}, operation: 2 * time.Minute, ends: "unknown", took: minutes(2)},
+		"made, and never answered":    {faults: []fault{{response: "502 <html>"}, undone("502 <html>").forEver()}, ends: "recovered", took: minutes(10)},
+		"a conflict that lasts":       {faults: []fault{undone("409 card_state_conflict").forEver()}, once: true, posts: 1, ends: "unknown", took: minutes(0)},
+		"another conflict that lasts": {faults: []fault{undone("409 account_locked").forEver()}, once: true, posts: 1, ends: "unknown", took: minutes(0)},
+		"a success of nothing":        {faults: []fault{undone("200 {}").forEver()}, once: true, posts: 1, ends: "unknown", took: minutes(0)},
+		"a 500 that lasts":            {faults: []fault{undone("500").forEver()}, once: true, posts: 1, ends: "unknown", took: minutes(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := newFakeService(test.faults...)
-			card := service.add(api.CardListItem{Balance: start})
-			client := service.client(t, func(c *api.Config) { c.KeysHonoured, c.OperationTimeout = true, test.operation })
+			service, card, _ := newAccount(t, test.faults...)
+			client := service.client(t, keysHonoured, func(c *api.Config) {
+				if c.OperationTimeout = test.operation; test.once {
+					c.MaxRetries = 0
+				}
+			})
 			transfer, err := client.Move(t.Context(), move(card.ID, step, nil))
-			keys := service.keys()
-			if test.posts > 0 && len(keys) != test.posts || len(slices.Compact(keys)) != 1 || service.clock.total() < test.least || service.clock.total() > test.most {
-				t.Errorf("requests with keys %q in %s", keys, service.clock.total())
+			if got := told(transfer, err); got != test.ends {
+				t.Fatalf("%s (%v), want %s", got, err, test.ends)
 			}
-			if kindOf(err) != test.fails {
-				t.Fatalf("%v, want %q", err, test.fails)
+			keys, took := service.keys(), service.clock.total()
+			if posts := len(keys); test.posts > 0 && posts != test.posts || len(slices.Compact(keys)) != 1 {
+				t.Errorf("%d requests with keys %q, want %d with one", posts, keys, test.posts)
 			}
-			if refused, ok := errors.AsType[*api.Error](err); test.fails == "refused" && (!ok || refused.IsFinal()) {
+			if took < test.took[0] || took > test.took[1] {
+				t.Errorf("took %s, want %s", took, test.took)
+			}
+			if refused, ok := errors.AsType[*api.Error](err); test.ends == "refused" && (!ok || refused.IsFinal()) {
 				t.Errorf("%v is final, though an attempt was lost", err)
 			}
-			if err == nil && (card.Balance != start+step || transfer.MadeBefore || transfer.Recovered != test.recovered || transfer.Delay == nil || transfer.Delay.Attempts != test.posts || !transfer.Delay.LostResponse) {
-				t.Errorf("%+v, and the card holds %s", transfer, card.Balance)
+			if delay := transfer.Delay; err == nil && (card.Balance != start+step || delay == nil || delay.Attempts != len(service.keys()) || !delay.LostResponse) {
+				t.Errorf("%+v with %+v, and the card holds %s", transfer, delay, card.Balance)
 			}
 		})
 	}
 }
 
-// Honoured: how long a lasting conflict or a lasting 500 holds up an apply.
-func TestHonouredWaits(t *testing.T) {
+// A service may count a key once by refusing its repetition: the card tells what
+// the key was used for.
+func TestRefusalThatSpeaksOfTheKey(t *testing.T) {
 	t.Parallel()
-	for name, step2 := range map[string]http.HandlerFunc{
-		"409 conflict":               respond(409, `{"error":"card_state_conflict","message":"no"}`),
-		"409 key reused":             respond(409, `{"error":"idempotency_key_reused","message":"no"}`),
-		"409 account locked":         respond(409, `{"error":"account_locked","message":"no"}`),
-		"200 {}":                     respond(200, `{}`),
-		"200 without wallet_balance": respond(200, `{"card_id":"card_1","card_balance":105}`),
-		"500":                        respond(500, `{"error":"internal","message":"no"}`),
+	for _, refusal := range []string{"409 duplicate_request", "422 idempotency_key_used", "400 already_processed"} {
+		for name, test := range map[string]struct {
+			faults  []fault // of the requests that come before the refusal
+			unknown bool    // whether the keys are honoured
+			by      usd.Amount
+			ends    string
+		}{
+			"an attempt that was made":          {faults: []fault{lostButApplied}, ends: "moved"},
+			"an attempt that was not":           {faults: []fault{lostForGood}, ends: "stops, not shown"},
+			"an attempt that is made at last":   {faults: []fault{afterTheWait}, unknown: true, ends: "moved"},
+			"a run before, which made it":       {by: step, ends: "made before"},
+			"a run before, of which nothing is": {ends: "stops, not shown"},
+		} {
+			t.Run(refusal+" after "+name, func(t *testing.T) {
+				t.Parallel()
+				service, card, record := newAccount(t, append(slices.Clone(test.faults), undone(refusal).forEver())...)
+				service.idempotency = "ignored"
+				service.give(card, test.by)
+				client := service.client(t, func(c *api.Config) { c.KeysHonoured = !test.unknown })
+				transfer, err := client.Move(t.Context(), move(card.ID, step, record))
+				if got := told(transfer, err); got != test.ends || len(service.keys()) != len(test.faults)+1 {
+					t.Fatalf("%s (%v) after %d requests, want %s", got, err, len(service.keys()), test.ends)
+				}
+				after, held := transfer.Record, start+step
+				if stopped, ok := errors.AsType[*api.StoppedError](err); ok {
+					held = start
+					if stopped.Refusal == nil || stopped.Refusal.Code != refusal[len("400 "):] {
+						t.Errorf("%+v", stopped)
+					}
+				}
+				if after.Token == record.Token || after.Pending != nil || after.Anchor.Balance != held || transfer.CardBalance != held {
+					t.Errorf("%+v, want %s", transfer, held)
+				}
+				checkUnlocked(t, client, card.ID)
+			})
+		}
+	}
+}
+
+// Spending hides the fund of a killed run. A refusal for another reason is no proof
+// that it was not made; one that speaks of the key proves that it was. What nothing
+// answers stays to be told by the record's anchor.
+func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
+	t.Parallel()
+	for response, want := range map[string]string{
+		"422 duplicate_request": "made before", "422 already_funded": "made before",
+		"422 insufficient_funds": "unknown", "422 card_already_frozen": "unknown", "drop": "unknown",
 	} {
-		service := newFakeService()
-		card := service.add(api.CardListItem{Balance: start})
-		posts := 0
-		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost {
-				posts++
-				step2(w, r)
-				return
-			}
-			service.ServeHTTP(w, r)
-		})
-		_, err := newClient(t, handler, on(service.clock), func(c *api.Config) { c.KeysHonoured = true; c.MaxRetries = 0 }).Move(t.Context(), move(card.ID, step, nil))
-		if service.clock.total() > 5*time.Minute {
-			t.Errorf("%s: %d requests, %s: %v", name, posts, service.clock.total(), err)
+		service, card, record := newAccount(t, undone(response).forEver())
+		service.spend(card, api.TransactionAuthorization, 40*usd.Dollar, 0)
+		service.give(card, 40*usd.Dollar)
+		transfer, err := service.client(t, keysHonoured).Move(t.Context(), move(card.ID, 40*usd.Dollar, record))
+		after, isOpen := transfer.Record, want == "unknown"
+		if got := told(transfer, err); got != want || (after.Pending != nil) != isOpen || (after.Token == record.Token) != isOpen || isOpen && len(after.Anchor.Known) != len(record.Anchor.Known) {
+			t.Errorf("%s: %s (%v), want %s; remembered %+v", response, got, err, want, after)
 		}
 	}
 }
 
-// A service's own refusal is told at once, whatever its status.
-func TestConflictWithABusinessCode(t *testing.T) {
+// The service may ask for patience where only the key tells whether it was made. One
+// after the other, the same movements have keys of their own.
+func TestKeysOfMovements(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{http.StatusConflict, http.StatusPaymentRequired} {
-		service := newFakeService()
-		card := service.add(api.CardListItem{Balance: start})
-		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost {
-				respond(status, `{"error":"insufficient_funds","message":"no"}`)(w, r)
-				return
-			}
-			service.ServeHTTP(w, r)
-		})
-		_, err := newClient(t, handler, on(service.clock)).Move(t.Context(), move(card.ID, step, nil))
-		refused, ok := errors.AsType[*api.Error](err)
-		if _, undecided := errors.AsType[*api.UndecidedError](err); !ok || undecided || refused.Attempts != 1 || service.clock.total() != 0 {
-			t.Errorf("%d: %v after %s", status, err, service.clock.total())
+	service, card, record := newAccount(t)
+	client := service.client(t, keysHonoured)
+	first := record
+	for _, delta := range []usd.Amount{step, -step, step} {
+		transfer, err := client.Move(t.Context(), move(card.ID, delta, record))
+		if told(transfer, err) != "moved" {
+			t.Fatal(transfer, err)
 		}
+		record = kept(card.ID, transfer.Record)
+		service.later(time.Minute)
+	}
+	keys := service.keys()
+	if slices.Sort(keys); len(slices.Compact(keys)) != 3 || card.Balance != start+step {
+		t.Errorf("keys %q, and the card holds %s", keys, card.Balance)
+	}
+	service.faults = []fault{undone("429")}
+	again, err := client.Move(t.Context(), move(card.ID, step, first))
+	if told(again, err) != "made before" || again.Delay != nil || card.Balance != start+step || len(service.keys()) != 5 {
+		t.Errorf("%+v, %v, and the card holds %s", again, err, card.Balance)
 	}
 }
 
-// A success that does not say what a success says, and a conflict with nothing
-// but itself, which may be the request's own first attempt, leave it open.
-func TestResponsesThatLeaveAMovementOpen(t *testing.T) {
+// While a plan is made, a movement is foreseen by one reading, without a wait.
+func TestForesee(t *testing.T) {
 	t.Parallel()
-	for _, response := range []struct {
-		status int
-		body   string
+	for name, test := range map[string]struct {
+		come  usd.Amount
+		fails bool
+		calls int
+		want  reconcile.Decision
 	}{
-		{200, "<html>log in</html>"},
-		{200, `{}`},
-		{200, `{"card_id":"card_1"}`},
-		{200, `{"card_id":"card_2","card_balance":105.00}`},
-		{409, ""},
-		{409, "<html>"},
-		{409, `{"error":"Conflict"}`},
-		{409, `{"error":"idempotency_key_in_use"}`},
-		{409, `{"error":"still_processing"}`},
-		{409, `{"error":"concurrent_request"}`},
+		"as it was":  {want: reconcile.Decision{Verdict: reconcile.Send, Reason: reconcile.Explained}},
+		"made":       {come: step, calls: 1, want: reconcile.Decision{Verdict: reconcile.Made, Reason: reconcile.LooksMade}},
+		"unreadable": {come: step, calls: 1, fails: true, want: reconcile.Decision{Verdict: reconcile.Stop, Reason: reconcile.Unreadable}},
 	} {
-		service := newFakeService()
-		card := service.add(api.CardListItem{Balance: start})
-		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost {
-				service.give(card, step)
-				respond(response.status, response.body)(w, r)
-				return
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service, card, record := newAccount(t)
+			if service.reads = nil; test.fails {
+				service.hooks["/transactions"] = respond(403, `{"error":"forbidden"}`)
 			}
-			service.ServeHTTP(w, r)
+			e, d := service.client(t).Foresee(t.Context(), move(card.ID, step, record), start+test.come)
+			if calls := len(service.reads); d != test.want || calls != test.calls || calls > 0 && e.Balance != start+test.come || service.clock.total() > 0 {
+				t.Errorf("%+v, %+v after %q", e, d, service.reads)
+			}
 		})
-		transfer, err := newClient(t, handler, on(service.clock)).Move(t.Context(), move(card.ID, step, nil))
-		if err != nil || !transfer.Recovered || card.Balance != start+step {
-			t.Errorf("%d %q: %+v, %v, and the card holds %s", response.status, response.body, transfer, err, card.Balance)
-		}
 	}
 }
