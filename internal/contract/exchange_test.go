@@ -5,8 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
@@ -86,6 +86,10 @@ func documented() map[string]exchange {
 		"list 3DS challenges": {
 			method: "GET", path: "/3ds?status=pending", status: 200, response: `{"data": [` + challenge + `]}`,
 		},
+		"rate limited": {
+			method: "GET", path: "/cards/card_1", status: 429, response: `{"error": "rate_limited", "message": "no"}`,
+			responseHeader: map[string]string{"Retry-After": "7"},
+		},
 		"create webhook": {
 			method: "POST", path: "/webhooks", status: 201, response: webhook,
 			body: `{"url": "https://example.com/in", "events": ["*"], "secret": "planted"}`,
@@ -104,6 +108,38 @@ func (e exchange) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, e.response)
 }
 
+// change changes one part, and panics where it would change nothing.
+func (e *exchange) change(part, old, replacement string) {
+	replace := func(text *string) {
+		if !strings.Contains(*text, old) {
+			panic("nothing to replace: " + old)
+		}
+		*text = strings.Replace(*text, old, replacement, 1)
+	}
+	switch part {
+	case "method":
+		e.method = replacement
+	case "path":
+		e.path = replacement
+	case "header":
+		e.header = map[string]string{old: replacement}
+	case "asks":
+		replace(&e.body)
+	case "status":
+		status, err := strconv.Atoi(old)
+		if err != nil {
+			panic(err)
+		}
+		e.status, e.response = status, replacement
+	case "answer header":
+		e.responseHeader = map[string]string{old: replacement}
+	case "answers":
+		replace(&e.response)
+	default:
+		panic("no part " + part)
+	}
+}
+
 func (e exchange) request(t *testing.T, baseURL string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), e.method, baseURL+"/api/v1"+e.path, strings.NewReader(e.body))
@@ -120,42 +156,25 @@ func (e exchange) request(t *testing.T, baseURL string) *http.Request {
 	return r
 }
 
-// overHTTP runs the exchange, and returns what the checker reported and what the
-// client read.
-func (e exchange) overHTTP(t *testing.T, options ...contract.Option) (reports []string, read string) {
+// reports runs the exchange, which the client must see as it is, and returns what the
+// checker reported.
+func (e exchange) reports(t *testing.T, options ...contract.Option) []string {
 	t.Helper()
-	report := &reporter{TB: t}
-	server := httptest.NewServer(contract.Handler(report, http.HandlerFunc(e.serve), options...))
-	defer server.Close()
-
-	got, err := server.Client().Do(e.request(t, server.URL))
-	if err != nil {
-		t.Fatal(err)
+	report, got := &reporter{TB: t}, httptest.NewRecorder()
+	contract.Handler(report, http.HandlerFunc(e.serve), options...).ServeHTTP(got, e.request(t, "http://localhost"))
+	if read := got.Body.String(); read != e.response {
+		t.Errorf("the client read %q, want %q", read, e.response)
 	}
-	defer got.Body.Close()
-	body, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report.all(), string(body)
+	return report.reports
 }
 
 // reporter is a test that keeps its failures.
 type reporter struct {
 	testing.TB
 
-	mu      sync.Mutex
 	reports []string
 }
 
 func (r *reporter) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.reports = append(r.reports, fmt.Sprintf(format, args...))
-}
-
-func (r *reporter) all() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.reports
 }

@@ -30,6 +30,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // site reads README.md and all pages below .github/ and docs/.
 func site(t *testing.T) doctest.Site {
 	t.Helper()
@@ -68,48 +75,33 @@ func has(need string) bool {
 	return err == nil
 }
 
-func TestBlocksAreWellFormed(t *testing.T) {
-	t.Parallel()
-	for path, page := range site(t).Pages {
-		if strings.HasPrefix(path, ".github/") {
-			continue // for those who work on the code, who see when a block is wrong
-		}
-		if err := page.Check(t.Context(), shells()...); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	s := site(t)
-	if err := s.CheckLinks(); err != nil {
-		t.Error(err)
-	}
-	if unshown, err := s.Unshown(".github/images"); err != nil || len(unshown) > 0 {
-		t.Errorf("no page shows %v: %v", unshown, err)
-	}
-}
-
-// TestPagesAreReached holds that a reader of README.md or of the index finds
-// every page, and each guide at once.
-func TestPagesAreReached(t *testing.T) {
+// Blocks are well formed, links lead somewhere, pictures are shown, and a reader of
+// README.md or of the index finds every page, and each guide at once.
+func TestPages(t *testing.T) {
 	t.Parallel()
 	const readme, index = "README.md", "docs/index.md"
 	s := site(t)
-	if unreached := s.Unreached(readme, index); len(unreached) > 0 {
-		t.Errorf("no links lead to %v", unreached)
+	unshown, err := s.Unshown(".github/images")
+	if err := errors.Join(err, s.CheckLinks()); err != nil {
+		t.Error(err)
 	}
-	for path := range s.Pages {
+	if unreached := s.Unreached(readme, index); len(unshown)+len(unreached) > 0 {
+		t.Errorf("no page shows %v, no links lead to %v", unshown, unreached)
+	}
+	for path, page := range s.Pages {
+		if !strings.HasPrefix(path, ".github/") { // for those who work on the code, who see when a block is wrong
+			if err := page.Check(t.Context(), shells()...); err != nil {
+				t.Error(err)
+			}
+		}
 		for _, start := range []string{readme, index} {
 			if isGuide(path) && !slices.Contains(s.LinkedFrom(start), path) {
 				t.Errorf("%s does not link to %s", start, path)
 			}
 		}
 	}
-	text, err := fs.ReadFile(s.Repository, readme)
-	if lines := bytes.Count(text, []byte("\n")); err != nil || lines >= 150 {
-		t.Errorf("%s is to be read in one go, and has %d lines: %v", readme, lines, err)
+	if lines := bytes.Count(must(fs.ReadFile(s.Repository, readme)), []byte("\n")); lines >= 150 {
+		t.Errorf("%s is to be read in one go, and has %d lines", readme, lines)
 	}
 }
 
@@ -141,27 +133,22 @@ func TestBlocksRun(t *testing.T) {
 				}
 				t.Run(path, func(t *testing.T) {
 					t.Parallel()
-					run(t, runner, page)
+					if missing := runner.Missing(page); len(missing) > 0 {
+						t.Skipf("NOT RUN, for want of %v", missing)
+					}
+					for _, block := range page.Blocks {
+						if runner.LeavesOut(block) {
+							t.Logf("%s:%d: NOT RUN, for want of %s", path, block.Line, block.Needs)
+						}
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+					defer cancel()
+					if err := runner.Run(ctx, page); err != nil {
+						t.Error(err)
+					}
 				})
 			}
 		})
-	}
-}
-
-func run(t *testing.T, runner doctest.Runner, page doctest.Page) {
-	t.Helper()
-	if missing := runner.Missing(page); len(missing) > 0 {
-		t.Skipf("NOT RUN, for want of %v", missing)
-	}
-	for _, block := range page.Blocks {
-		if runner.LeavesOut(block) {
-			t.Logf("%s:%d: NOT RUN, for want of %s", page.Path, block.Line, block.Needs)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	if err := runner.Run(ctx, page); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -170,14 +157,9 @@ func run(t *testing.T, runner doctest.Runner, page doctest.Page) {
 func reader(t *testing.T) []string {
 	t.Helper()
 	programs := t.TempDir()
-	cli, err := filepath.Abs(acctest.CLI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cli := must(filepath.Abs(acctest.CLI()))
 	for name, target := range map[string]string{"terraform": cli, "terraform-provider-vcard": sandboxtest.Program(t)} {
-		if err := os.Symlink(target, filepath.Join(programs, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(0, os.Symlink(target, filepath.Join(programs, name)))
 	}
 	own := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return slices.ContainsFunc([]string{"TF_", "VCARD_", "MAKE", "MFLAGS", "PATH="}, func(prefix string) bool {
@@ -202,19 +184,13 @@ func mirror(t *testing.T) string {
 	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
 		for _, version := range []string{"0.2.0", "0.2.1"} { // to upgrade from, and to
 			platform := filepath.Join(folder, host, "vcard", "vcard", version, runtime.GOOS+"_"+runtime.GOARCH)
-			if err := os.MkdirAll(platform, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v"+version)); err != nil {
-				t.Fatal(err)
-			}
+			must(0, os.MkdirAll(platform, 0o700))
+			must(0, os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v"+version)))
 		}
 	}
 	config := filepath.Join(folder, "cli.tfrc")
 	text := "provider_installation {\n  filesystem_mirror {\n    path = \"" + folder + "\"\n  }\n}\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(0, os.WriteFile(config, []byte(text), 0o600))
 	return config
 }
 

@@ -3,6 +3,7 @@
 package doctest_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,10 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/doctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // fenced is a block of a page.
@@ -87,33 +88,46 @@ func TestIllFormedBlocksAreNamed(t *testing.T) {
 	}
 }
 
-// runners run pages in each shell that this machine has.
-func runners() map[string]doctest.Runner {
-	each := map[string]doctest.Runner{}
+// inEachShell runs a test with each shell that this machine has.
+func inEachShell(t *testing.T, test func(*testing.T, doctest.Runner)) {
+	t.Helper()
 	for _, shell := range shells() {
-		each[shell] = doctest.Runner{Shell: shell, Env: os.Environ(), Has: has}
-	}
-	return each
-}
-
-func TestBlocksRunInOneShellAndFolder(t *testing.T) {
-	t.Parallel()
-	for shell, runner := range runners() {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			page := doctest.Parse("x.md",
-				fenced("sh", "[ -z \"$(ls)\" ]\nname=ads")+
-					fenced("python", "# deep/a.py\n1")+
-					fenced("sh", "grep -qx 1 deep/a.py && cd deep")+
-					fenced("python", "# a.py\n2")+
-					fenced("sh", "grep -qx 2 a.py && [ \"$name\" = ads ]")+
-					"<!-- not run: fails -->\n"+fenced("sh", "false")+
-					"<!-- needs nosuchprogram -->\n"+fenced("sh", "nosuchprogram"))
-			if err := runner.Run(t.Context(), page); err != nil {
-				t.Error(err)
-			}
+			test(t, doctest.Runner{Shell: shell, Env: os.Environ(), Has: has})
 		})
 	}
+}
+
+// A page runs in one shell and folder, on ports of its own, and what it leaves in the
+// background ends with it.
+func TestPagesRun(t *testing.T) {
+	t.Parallel()
+	inEachShell(t, func(t *testing.T, runner doctest.Runner) {
+		said := filepath.Join(t.TempDir(), "said")
+		page := doctest.Parse("x.md",
+			fenced("sh", "[ -z \"$(ls)\" ]\nname=ads")+
+				fenced("python", "# deep/a.py\n1")+
+				fenced("sh", "grep -qx 1 deep/a.py && cd deep")+
+				fenced("python", "# a.py\n2")+
+				fenced("sh", "grep -qx 2 a.py && [ \"$name\" = ads ]")+
+				"<!-- not run: fails -->\n"+fenced("sh", "false")+
+				"<!-- needs nosuchprogram -->\n"+fenced("sh", "nosuchprogram")+
+				fenced("sh", "sleep 600 &\n{ echo $!; echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+said+"'"))
+		if err := runner.Run(t.Context(), page); err != nil {
+			t.Fatal(err)
+		}
+		text := must(os.ReadFile(said))
+		words := strings.Fields(string(text))
+		if len(words) != 8 {
+			t.Fatalf("it said %q", text)
+		}
+		if words[3] != "--listen" || words[4] != words[5] || words[5] == "127.0.0.1:8420" || words[6] == "8443" || words[7] != "84201" {
+			t.Errorf("it runs with %s", text)
+		}
+		pid := must(strconv.Atoi(words[0]))
+		sandboxtest.Eventually(t, func() bool { return !running(pid) })
+	})
 }
 
 func TestMissingProgramsAreNamed(t *testing.T) {
@@ -127,30 +141,20 @@ func TestMissingProgramsAreNamed(t *testing.T) {
 
 func TestFailingBlockIsNamed(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{
-		"a command":           "echo said so; false",
-		"a command in a pipe": "echo said so; false | cat",
-		"a variable":          "echo said so; echo $nosuchvariable",
-		"the shell's end":     "echo said so; exit 0",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for shell, runner := range runners() {
-				t.Run(shell, func(t *testing.T) {
-					t.Parallel()
-					page := doctest.Parse("x.md", fenced("sh", "echo before")+fenced("sh", text)+fenced("sh", "echo after"))
-					err := runner.Run(t.Context(), page)
-					if err == nil {
-						t.Fatal("passes")
-					}
-					said := err.Error()
-					if !strings.HasPrefix(said, "x.md:5: in "+runner.Shell) || !strings.Contains(said, "said so") || strings.Contains(said, "before") || strings.Contains(said, "after") {
-						t.Errorf("says %s", said)
-					}
-				})
+	inEachShell(t, func(t *testing.T, runner doctest.Runner) {
+		for name, fails := range map[string]string{
+			"a command": "false", "a command in a pipe": "false | cat", "a variable": "echo $nosuchvariable", "the shell's end": "exit 0",
+		} {
+			page := doctest.Parse("x.md", fenced("sh", "echo before")+fenced("sh", "echo said so; "+fails)+fenced("sh", "echo after"))
+			said := fmt.Sprint(runner.Run(t.Context(), page))
+			if !strings.HasPrefix(said, "x.md:5: in "+runner.Shell) || !strings.Contains(said, "said so") {
+				t.Errorf("%s: says %s", name, said)
 			}
-		})
-	}
+			if strings.Contains(said, "before") || strings.Contains(said, "after") {
+				t.Errorf("%s: says what other blocks do: %s", name, said)
+			}
+		}
+	})
 }
 
 func TestPageThatNeedsAnAccountSaysSo(t *testing.T) {
@@ -171,40 +175,11 @@ provider "vcard" {
 
 data "vcard_wallet_balance" "now" {}`) + fenced("sh", "terraform init")
 	runner := doctest.Runner{Shell: "bash", Env: append(reader(t), "TF_CLI_CONFIG_FILE="+mirror(t)), Has: has}
-	page := doctest.Parse("x.md", config+fenced("sh", "terraform plan"))
-	if err := runner.Run(t.Context(), page); err == nil || !strings.Contains(err.Error(), "VCARD_API_KEY") {
-		t.Errorf("unmarked, it gives %v", err)
-	}
-	page = doctest.Parse("x.md", config+"<!-- needs an account -->\n"+fenced("sh", "terraform plan"))
-	if err := runner.Run(t.Context(), page); err != nil {
-		t.Errorf("marked, it gives %v", err)
-	}
-}
-
-func TestBackgroundEndsWithThePage(t *testing.T) {
-	t.Parallel()
-	for shell, runner := range runners() {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			file := filepath.Join(t.TempDir(), "pid")
-			page := doctest.Parse("x.md", fenced("sh", "sleep 600 &\necho $! > '"+file+"'"))
-			if err := runner.Run(t.Context(), page); err != nil {
-				t.Fatal(err)
-			}
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for end := time.Now().Add(time.Minute); running(pid); time.Sleep(time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal("it still runs")
-				}
-			}
-		})
+	for mark, want := range map[string]string{"": "VCARD_API_KEY", "<!-- needs an account -->\n": "<nil>"} {
+		page := doctest.Parse("x.md", config+mark+fenced("sh", "terraform plan"))
+		if said := fmt.Sprint(runner.Run(t.Context(), page)); !strings.Contains(said, want) {
+			t.Errorf("marked with %q, it gives %s", mark, said)
+		}
 	}
 }
 
@@ -215,26 +190,4 @@ func running(pid int) bool {
 		return syscall.Kill(pid, 0) == nil
 	}
 	return !strings.Contains(string(status), ") Z ")
-}
-
-func TestPagesHavePortsOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	for shell, runner := range runners() {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			file := filepath.Join(t.TempDir(), "said")
-			page := doctest.Parse("x.md", fenced("sh", "{ echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+file+"'"))
-			if err := runner.Run(t.Context(), page); err != nil {
-				t.Fatal(err)
-			}
-			said, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			words := strings.Fields(string(said))
-			if len(words) != 7 || words[2] != "--listen" || words[3] != words[4] || words[4] == "127.0.0.1:8420" || words[5] == "8443" || words[6] != "84201" {
-				t.Errorf("it runs with %s", said)
-			}
-		})
-	}
 }

@@ -3,12 +3,9 @@
 package release_test
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -18,9 +15,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // imageConfig is the part of an image's configuration that says how to run it.
@@ -37,12 +34,10 @@ func TestImage(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	program, none, archive := filepath.Join(folder, "program"), filepath.Join(folder, "none"), filepath.Join(folder, "image.tar")
-	runGo(t, "build", "-o", program, "../..")
-	if err := os.WriteFile(none, []byte("of another architecture"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	run(t, "", "go", "build", "-o", program, "../..")
+	write(t, none, "of another architecture")
 	binaries := map[string][]string{"amd64": {program, none}, "arm64": {none, program}}[runtime.GOARCH]
-	runGo(t, append([]string{"-C", "../tools", "run", "./image", "1.2.3"}, append(binaries, archive)...)...)
+	run(t, "../tools", "go", append([]string{"run", "./image", "1.2.3"}, append(binaries, archive)...)...)
 	root := filepath.Join(folder, "root")
 	config := unpack(t, archive, root)
 	if _, found := config.Volumes["/data"]; !found || config.User != "65532:65532" {
@@ -86,61 +81,35 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if said, err := inside(config.Healthcheck.Test[1:]).CombinedOutput(); err == nil {
-			break
-		} else if time.Since(begun) > time.Minute {
-			t.Fatalf("it is not healthy: %s", said)
-		}
-	}
-	request, err := address.NewRequest(t.Context(), http.MethodGet, "/cards", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%v, %v", response, err)
-	}
-	_ = response.Body.Close()
+	sandboxtest.Eventually(t, func() bool { return inside(config.Healthcheck.Test[1:]).Run() == nil })
+	sandboxtest.NewClient(t, address).Get("/cards").OK(http.StatusOK)
 	if _, err := os.Stat(filepath.Join(root, "data/vcard-sandbox.db")); err != nil {
 		t.Error(err)
-	}
-}
-
-func runGo(t *testing.T, arguments ...string) {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), "go", arguments...)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("go %v: %v: %s", arguments, err, output)
 	}
 }
 
 // unpack writes the files of the image of this machine below root.
 func unpack(t *testing.T, archive, root string) imageConfig {
 	t.Helper()
-	file, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
+	layout := t.TempDir()
+	run(t, "", "tar", "-xf", archive, "-C", layout)
+	run(t, "", "mkdir", root)
+	blob := func(digest string) string {
+		return filepath.Join(layout, "blobs", strings.Replace(digest, ":", "/", 1))
 	}
-	defer file.Close()
-	blobs := map[string][]byte{}
-	each(t, file, func(h *tar.Header, content []byte) error {
-		blobs[h.Name] = content
-		return nil
-	})
+	decode := func(path string, into any) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err := errors.Join(err, json.Unmarshal(text, into)); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
 	type descriptor struct {
 		Digest   string
 		Platform struct{ OS, Architecture string }
 	}
-	decode := func(name string, into any) {
-		if err := json.Unmarshal(blobs[name], into); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-	}
-	blob := func(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 	var index, platforms struct{ Manifests []descriptor }
-	decode("index.json", &index)
+	decode(filepath.Join(layout, "index.json"), &index)
 	decode(blob(index.Manifests[0].Digest), &platforms)
 	for _, d := range platforms.Manifests {
 		if d.Platform.OS != "linux" || d.Platform.Architecture != runtime.GOARCH {
@@ -152,11 +121,7 @@ func unpack(t *testing.T, archive, root string) imageConfig {
 		}
 		decode(blob(d.Digest), &manifest)
 		for _, layer := range manifest.Layers {
-			content, err := gzip.NewReader(bytes.NewReader(blobs[blob(layer.Digest)]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			each(t, content, func(h *tar.Header, content []byte) error { return place(root, h, content) })
+			run(t, "", "tar", "-xpzf", blob(layer.Digest), "-C", root) // with the owners, as whoever unpacks an image does
 		}
 		var config struct{ Config imageConfig }
 		decode(blob(manifest.Config.Digest), &config)
@@ -164,45 +129,4 @@ func unpack(t *testing.T, archive, root string) imageConfig {
 	}
 	t.Fatalf("there is no image for %s among %d", runtime.GOARCH, len(platforms.Manifests))
 	return imageConfig{}
-}
-
-// place writes a file of a layer as whoever unpacks an image does.
-func place(root string, h *tar.Header, content []byte) error {
-	path := filepath.Join(root, filepath.FromSlash(h.Name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	var err error
-	if h.Typeflag == tar.TypeDir {
-		err = os.Mkdir(path, fs(h))
-	} else {
-		err = os.WriteFile(path, content, fs(h))
-	}
-	if os.Geteuid() == 0 {
-		err = errors.Join(err, os.Chown(path, h.Uid, h.Gid))
-	}
-	return err
-}
-
-func fs(h *tar.Header) os.FileMode { return h.FileInfo().Mode().Perm() }
-
-// each reads a tar to its end.
-func each(t *testing.T, archive io.Reader, do func(*tar.Header, []byte) error) {
-	t.Helper()
-	for reader := tar.NewReader(archive); ; {
-		h, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := do(h, content); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -4,6 +4,7 @@
 package release_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,139 +12,92 @@ import (
 	"testing"
 )
 
-// repository is an empty folder with the script that tells its version.
-type repository struct {
-	t      *testing.T
-	folder string
-}
-
-func newRepository(t *testing.T) repository {
+func write(t testing.TB, path, content string) {
 	t.Helper()
-	script, err := os.ReadFile("version.sh")
-	if err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	r := repository{t, t.TempDir()}
-	r.write("internal/release/version.sh", string(script))
-	return r
 }
 
-func (r repository) write(name, content string) {
-	r.t.Helper()
-	path := filepath.Join(r.folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		r.t.Fatal(err)
+// run runs a program in a folder, and returns what it printed.
+func run(t testing.TB, folder, program string, arguments ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), program, arguments...)
+	command.Dir, command.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v: %s", program, arguments, err, output)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
+	return strings.TrimSpace(string(output))
 }
 
-func (r repository) git(arguments ...string) {
-	r.t.Helper()
-	command := exec.CommandContext(r.t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, arguments...)...)
-	command.Dir = r.folder
-	if output, err := command.CombinedOutput(); err != nil {
-		r.t.Fatalf("git %v: %v: %s", arguments, err, output)
-	}
-}
-
-func (r repository) commit() {
-	r.t.Helper()
-	r.git("commit", "--allow-empty", "--message", "x")
-}
-
-func (r repository) has(want string) {
-	r.t.Helper()
-	output, err := exec.CommandContext(r.t.Context(), filepath.Join(r.folder, "internal/release/version.sh")).CombinedOutput()
-	if got := strings.TrimSpace(string(output)); err != nil || got != want {
-		r.t.Errorf("the version is %q (%v), want %s", got, err, want)
-	}
-}
-
-// Whoever commits and builds has a version that was not there before.
+// Whoever commits and builds has a version that was not there before. A tarball that
+// was unpacked in a repository, another one's or none, has nothing of its version.
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	r := newRepository(t)
-	r.has("0.1.0") // as from a tarball
-	r.git("init", "--quiet")
-	r.has("0.1.0")
-	r.commit()
-	r.has("0.1.1")
-	r.commit()
-	r.has("0.1.2")
-	r.git("tag", "v0.2.0-rc.1")
-	r.git("tag", "nightly")
-	r.has("0.1.2")
-	r.git("tag", "v0.2.5")
-	r.has("0.2.5")
-	r.commit()
-	r.commit()
-	r.has("0.2.7")
-	r.git("tag", "--annotate", "--message", "x", "v1.0.0")
-	r.has("1.0.0")
-}
-
-// A tarball that was unpacked in another repository has nothing of its version.
-func TestVersionInAnotherRepository(t *testing.T) {
-	t.Parallel()
-	outer := newRepository(t)
-	outer.git("init", "--quiet")
-	outer.commit()
-	inner := newRepository(t)
-	inner.folder = filepath.Join(outer.folder, "unpacked")
 	script, err := os.ReadFile("version.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner.write("internal/release/version.sh", string(script))
-	inner.has("0.1.0")
-}
-
-// make runs a target in this repository, with programs of ours before all others,
-// and returns what it printed.
-func makeWith(t *testing.T, programs map[string]string, arguments ...string) string {
-	t.Helper()
 	folder := t.TempDir()
-	for name, script := range programs {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
+	unpacked := filepath.Join(folder, "unpacked")
+	version := func(folder string) string {
+		t.Helper()
+		return run(t, "", filepath.Join(folder, "internal/release/version.sh"))
+	}
+	for _, folder := range []string{folder, unpacked} {
+		write(t, filepath.Join(folder, "internal/release/version.sh"), string(script))
+	}
+	for _, step := range [][2]string{
+		{"version", "0.1.0"}, // as from a tarball
+		{"init --quiet", "0.1.0"},
+		{"commit --allow-empty --message x", "0.1.1"}, {"commit --allow-empty --message x", "0.1.2"},
+		{"tag v0.2.0-rc.1", "0.1.2"}, {"tag nightly", "0.1.2"}, {"tag v0.2.5", "0.2.5"},
+		{"commit --allow-empty --message x", "0.2.6"}, {"commit --allow-empty --message x", "0.2.7"},
+		{"tag --annotate --message x v1.0.0", "1.0.0"},
+	} {
+		run(t, folder, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, strings.Fields(step[0])...)...)
+		if got := version(folder); got != step[1] {
+			t.Errorf("after git %s, the version is %s, want %s", step[0], got, step[1])
+		}
+		if got := version(unpacked); got != "0.1.0" {
+			t.Errorf("after git %s, a tarball in it has the version %s", step[0], got)
 		}
 	}
-	command := exec.CommandContext(t.Context(), "make", arguments...)
-	command.Dir = "../.."
-	command.Env = append(os.Environ(), "PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"), "MAKEFLAGS=", "MAKELEVEL=")
-	output, err := command.CombinedOutput()
-	if err == nil {
-		t.Errorf("make %v succeeded: %s", arguments, output)
-	}
-	return string(output)
 }
 
+// What is missing is said by make, with programs of ours before all others.
 func TestMakeSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	oldGo := `[ "$1" = version ] && echo go version go1.19.8 linux/amd64 && exit
 echo "go: errors parsing go.mod: invalid go version" >&2; exit 1`
 	folder := t.TempDir()
-	hcInstall := filepath.Join(folder, "hc-install")
-	if err := os.WriteFile(hcInstall, []byte("#!/bin/sh\necho no network >&2\nexit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(folder, "hc-install"), "#!/bin/sh\necho no network >&2\nexit 1\n")
 	for name, test := range map[string]struct {
-		programs  map[string]string
+		goes      string // the script that is go
 		arguments []string
 		says      []string
 	}{
-		"an old Go":          {map[string]string{"go": oldGo}, []string{"build"}, []string{"Go 1.26", "or later is needed", "go.dev/dl", "go1.19.8"}},
-		"no Go":              {map[string]string{"go": "exit 127"}, []string{"build"}, []string{"Go 1.26", "go.dev/dl", "none"}},
-		"a read-only folder": {nil, []string{"build", "BIN=/proc/vcard"}, []string{"/proc/vcard cannot be written", "make BIN="}},
-		"no Terraform":       {nil, []string{"BIN=" + folder, filepath.Join(folder, "terraform")}, []string{"no network", "Terraform 1.0 or OpenTofu 1.6", "TF_ACC_TERRAFORM_PATH"}},
+		"an old Go":          {oldGo, []string{"build"}, []string{"Go 1.26", "or later is needed", "go.dev/dl", "go1.19.8"}},
+		"no Go":              {"exit 127", []string{"build"}, []string{"Go 1.26", "go.dev/dl", "none"}},
+		"a read-only folder": {"", []string{"build", "BIN=/proc/vcard"}, []string{"/proc/vcard cannot be written", "make BIN="}},
+		"no Terraform":       {"", []string{"BIN=" + folder, filepath.Join(folder, "terraform")}, []string{"no network", "Terraform 1.0 or OpenTofu 1.6", "TF_ACC_TERRAFORM_PATH"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said := makeWith(t, test.programs, test.arguments...)
+			programs := t.TempDir()
+			if test.goes != "" {
+				write(t, filepath.Join(programs, "go"), "#!/bin/sh\n"+test.goes+"\n")
+			}
+			command := exec.CommandContext(t.Context(), "make", test.arguments...)
+			command.Dir = "../.."
+			command.Env = append(os.Environ(), "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"), "MAKEFLAGS=", "MAKELEVEL=")
+			said, err := command.CombinedOutput()
+			if err == nil {
+				t.Errorf("make %v succeeded: %s", test.arguments, said)
+			}
 			for _, words := range test.says {
-				if !strings.Contains(said, words) {
+				if !strings.Contains(string(said), words) {
 					t.Errorf("%q lacks %q", said, words)
 				}
 			}
