@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,15 +146,20 @@ func (s *source) WalkCards(ctx context.Context, filter api.CardFilter, visit fun
 	}
 }
 
-// read reads cards by so many readers, as Terraform does.
-func read(t *testing.T, f *fleet.Fleet, cards []api.CardListItem, readers int) {
+// read reads cards by so many readers, as Terraform does, which remembers a status of
+// each: the card's own where there is no other.
+func read(t *testing.T, f *fleet.Fleet, cards []api.CardListItem, readers int, remembered ...func(api.CardListItem) api.CardStatus) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for reader := range readers {
 		wg.Go(func() {
 			for i := reader; i < len(cards); i += readers {
 				time.Sleep(time.Millisecond) // what Terraform takes for a card, at least
-				got, err := f.Read(t.Context(), cards[i].ID, cards[i].Status, nil)
+				last := cards[i].Status
+				for _, of := range remembered {
+					last = of(cards[i])
+				}
+				got, err := f.Read(t.Context(), cards[i].ID, last, nil)
 				if err != nil || got.CardListItem != cards[i] {
 					t.Errorf("got %+v, %v; want %+v", got, err, cards[i])
 				}
@@ -163,110 +169,78 @@ func read(t *testing.T, f *fleet.Fleet, cards []api.CardListItem, readers int) {
 	wg.Wait()
 }
 
-func TestCallsOfAFleet(t *testing.T) {
+// Whatever part of an account a configuration holds, and whatever the service's pages
+// are like, a refresh tells the truth, and costs little more than the least possible.
+func TestRefresh(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ cards, most, readers int }{
-		{1, 1, 10},
-		{2, 3, 10},
-		{100, 3, 10},
-		{1000, 12, 10},
-		{3000, 32, 10},
-		{10000, 178, 10},
-		{1000, 2*10 + 40, 1},
-		{3000, 32, 30},
-	} {
-		t.Run(fmt.Sprintf("%d cards by %d", test.cards, test.readers), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newSource(test.cards)
-				order := slices.Clone(s.cards) // Terraform's order is not the list's
-				rand.New(rand.NewPCG(1, 2)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-				read(t, fleet.New(s), order, test.readers)
-				if got := s.calls(); got > test.most {
-					t.Errorf("%d requests, want at most %d", got, test.most)
-				}
-			})
-		})
+	wasActive := func(api.CardListItem) api.CardStatus { return api.StatusActive }
+	slow := func(perMinute, gone int) func(*source) {
+		return func(s *source) {
+			s.latency = 50 * time.Millisecond
+			s.limits = ratelimit.New(s.clock, api.Limits{RequestsPerMinute: perMinute})
+			for i := range gone {
+				s.cards[i*100].Status = api.StatusTerminated
+			}
+		}
 	}
-}
-
-// Whatever part of an account a configuration holds, a refresh costs at most
-// twice the least possible and 40 more.
-func TestCallsOfPartOfAFleetAreBounded(t *testing.T) {
-	t.Parallel()
-	for _, part := range []struct{ cards, every int }{{500, 2}, {500, 50}, {2000, 7}, {2000, 100}, {5000, 400}, {5000, 30}} {
-		t.Run(fmt.Sprintf("each %dth of %d", part.every, part.cards), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newSource(part.cards)
-				var asked []api.CardListItem
-				count := map[api.CardStatus][2]int{}
-				for i, card := range s.cards {
-					n := count[card.Status]
-					n[0]++
-					if i%part.every == 0 {
-						asked = append(asked, card)
-						n[1]++
-					}
-					count[card.Status] = n
-				}
-				least := 0
-				for _, n := range count {
-					least += min(n[1], (n[0]+99)/100)
-				}
-				read(t, fleet.New(s), asked, 10)
-				if got := s.calls(); got > 2*least+40 {
-					t.Errorf("%d requests, want at most twice %d and 40", got, least)
-				}
-			})
-		})
-	}
-}
-
-func TestReadTellsTheTruth(t *testing.T) {
-	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(*source)
-		last   func(api.CardListItem) api.CardStatus
-		most   int // requests
+		cards, every, readers int
+		change                func(*source)
+		last                  func(api.CardListItem) api.CardStatus
+		most                  int // requests
+		took                  time.Duration
 	}{
-		"statuses have changed": {last: func(api.CardListItem) api.CardStatus { return api.StatusActive }, most: 20},
-		"statuses are the other way": {last: func(c api.CardListItem) api.CardStatus {
+		"1 card":                       {cards: 1, most: 1},
+		"2 cards":                      {cards: 2, most: 3},
+		"100 cards":                    {cards: 100, most: 3},
+		"1,000 cards":                  {cards: 1000, most: 12},
+		"3,000 cards":                  {cards: 3000, most: 32},
+		"10,000 cards":                 {cards: 10_000, most: 178},
+		"one by one":                   {cards: 1000, readers: 1, most: 2*10 + 40},
+		"thirty at once":               {cards: 3000, readers: 30, most: 32},
+		"each second of 500":           {cards: 500, every: 2, most: 2*5 + 40},
+		"each 50th of 500":             {cards: 500, every: 50, most: 2*5 + 40},
+		"each 7th of 2,000":            {cards: 2000, every: 7, most: 2*20 + 40},
+		"each 100th of 2,000":          {cards: 2000, every: 100, most: 2*18 + 40},
+		"each 400th of 5,000":          {cards: 5000, every: 400, most: 2*13 + 40},
+		"each 30th of 5,000":           {cards: 5000, every: 30, most: 2*45 + 40},
+		"statuses have changed":        {cards: 400, last: wasActive, most: 20},
+		"a status nobody knows":        {cards: 400, last: func(api.CardListItem) api.CardStatus { return "sleeping" }, most: 400},
+		"no total":                     {cards: 400, change: func(s *source) { s.noTotal = true }, most: 402},
+		"a page that repeats":          {cards: 400, change: func(s *source) { s.onePage = true }, most: 440},
+		"pages of 30":                  {cards: 400, change: func(s *source) { s.cap = 30 }, most: 50},
+		"pages of 25, called 100":      {cards: 400, change: func(s *source) { s.cap, s.echoes = 25, true }, most: 50},
+		"pages that fail":              {cards: 400, change: func(s *source) { s.fails = true }, most: 440},
+		"25 a minute":                  {cards: 3000, change: slow(25, 0), most: 32, took: 3 * time.Minute},
+		"5 a minute":                   {cards: 3000, change: slow(5, 0), most: 32, took: 9 * time.Minute},
+		"25 a minute, some terminated": {cards: 3000, change: slow(25, 30), last: wasActive, most: 66, took: 5 * time.Minute},
+		"statuses are the other way": {cards: 400, most: 40, last: func(c api.CardListItem) api.CardStatus {
 			return map[bool]api.CardStatus{true: "active", false: "frozen"}[c.Status == "frozen"]
-		}, most: 40},
-		"a status nobody knows":   {last: func(api.CardListItem) api.CardStatus { return "sleeping" }, most: 400},
-		"no total":                {change: func(s *source) { s.noTotal = true }, most: 402},
-		"a page that repeats":     {change: func(s *source) { s.onePage = true }, most: 440},
-		"pages of 30":             {change: func(s *source) { s.cap = 30 }, most: 50},
-		"pages of 25, called 100": {change: func(s *source) { s.cap, s.echoes = 25, true }, most: 50},
-		"pages that fail":         {change: func(s *source) { s.fails = true }, most: 440},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newSource(400)
+				s := newSource(test.cards)
 				if test.change != nil {
 					test.change(s)
 				}
-				f := fleet.New(s)
-				var wg sync.WaitGroup
-				for reader := range 10 {
-					wg.Go(func() {
-						for i := reader; i < len(s.cards); i += 10 {
-							last := s.cards[i].Status
-							if test.last != nil {
-								last = test.last(s.cards[i])
-							}
-							got, err := f.Read(t.Context(), s.cards[i].ID, last, nil)
-							if err != nil || got.CardListItem != s.cards[i] {
-								t.Errorf("got %+v, %v; want %+v", got, err, s.cards[i])
-							}
-						}
-					})
+				var asked []api.CardListItem
+				for i := 0; i < len(s.cards); i += cmp.Or(test.every, 1) {
+					asked = append(asked, s.cards[i])
 				}
-				wg.Wait()
+				// Terraform's order is not the list's.
+				rand.New(rand.NewPCG(1, 2)).Shuffle(len(asked), func(i, j int) { asked[i], asked[j] = asked[j], asked[i] })
+				began := time.Now()
+				if test.last == nil {
+					test.last = func(card api.CardListItem) api.CardStatus { return card.Status }
+				}
+				read(t, fleet.New(s), asked, cmp.Or(test.readers, 10), test.last)
 				if got := s.calls(); got > test.most {
 					t.Errorf("%d requests, want at most %d", got, test.most)
+				}
+				if took := time.Since(began); test.took > 0 && took > test.took {
+					t.Errorf("it took %s, want at most %s", took, test.took)
 				}
 			})
 		})

@@ -25,39 +25,16 @@ func balanceOf(t *testing.T, f *fleet.Fleet, card api.CardListItem) usd.Amount {
 	return got.Balance
 }
 
-// change gives every card another balance than the pages show.
-func (s *source) change() {
-	for i := range s.cards {
-		s.cards[i].Balance = 7
-	}
-}
-
-func TestPagesEndWithTheFirstWrite(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSource(90)
-		f := fleet.New(s)
-		read(t, f, s.cards, 10)
-		before := s.calls()
-		s.change()
-		if got := balanceOf(t, f, s.cards[0]); got == 7 || s.calls() != before {
-			t.Errorf("within a page's life: %s after %d more requests", got, s.calls()-before)
-		}
-		s.written = true
-		if got := balanceOf(t, f, s.cards[0]); got != 7 || s.calls() != before+1 {
-			t.Errorf("after a write: %s by %d requests", got, s.calls()-before)
-		}
-	})
-}
-
-// The CLI comes to the last of 10,000 cards minutes after the first.
-func TestPagesInUseLiveForMinutes(t *testing.T) {
+// The CLI comes to the last of 10,000 cards minutes after the first. Pages that are in
+// use, or waited for, do not grow old, but not for ever, and end with the first write.
+func TestPagesLiveForMinutes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		reads int // of other cards, one every 50 seconds
-		pause time.Duration
-		card  int
-		old   bool
+		reads       int           // of other cards, one every 50 seconds
+		wait, pause time.Duration // with a reader who waits, and with nobody
+		written     bool
+		card        int
+		old         bool
 	}{
 		"in use for nine minutes":         {reads: 11, card: 80, old: true},
 		"in use for ten minutes":          {reads: 12, card: 80},
@@ -65,6 +42,9 @@ func TestPagesInUseLiveForMinutes(t *testing.T) {
 		"read a second time":              {reads: 2, card: 0},
 		"read a second time, at once":     {reads: 1, card: 0, old: true},
 		"frozen, in use for nine minutes": {reads: 11, card: 83, old: true},
+		"waited for nine minutes":         {wait: 9 * time.Minute, card: 80, old: true},
+		"waited for eleven minutes":       {wait: 11 * time.Minute, card: 80},
+		"after a write":                   {written: true, card: 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,39 +52,26 @@ func TestPagesInUseLiveForMinutes(t *testing.T) {
 				s := newSource(90)
 				f := fleet.New(s)
 				read(t, f, s.cards[:20], 10)
-				s.change()
+				for i := range s.cards { // from now on each has another balance than the pages show
+					s.cards[i].Balance = 7
+				}
 				for i := range test.reads {
 					time.Sleep(50 * time.Second)
 					balanceOf(t, f, s.cards[20+i])
 				}
-				time.Sleep(test.pause)
-				if got := balanceOf(t, f, s.cards[test.card]); (got != 7) != test.old {
-					t.Errorf("the balance is %s", got)
-				}
-			})
-		})
-	}
-}
-
-// Readers who wait keep pages from growing old, but not for ever.
-func TestPagesWaitedForLiveForMinutes(t *testing.T) {
-	t.Parallel()
-	for wait, old := range map[time.Duration]bool{9 * time.Minute: true, 11 * time.Minute: false} {
-		t.Run(wait.String(), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newSource(90)
-				f := fleet.New(s)
-				read(t, f, s.cards[:20], 10)
-				s.change()
 				s.hook = func(request string) {
 					if request == "card_30" {
-						time.Sleep(wait)
+						time.Sleep(test.wait)
 					}
 				}
-				balanceOf(t, f, api.CardListItem{ID: "card_30", Status: "not known"})
-				if got := balanceOf(t, f, s.cards[80]); (got != 7) != old {
-					t.Errorf("the balance is %s", got)
+				if test.wait > 0 {
+					balanceOf(t, f, api.CardListItem{ID: "card_30", Status: "not known"})
+				}
+				time.Sleep(test.pause)
+				s.written = test.written
+				before := s.calls()
+				if got := balanceOf(t, f, s.cards[test.card]); (got != 7) != test.old || test.old && s.calls() != before {
+					t.Errorf("the balance is %s by %d more requests", got, s.calls()-before)
 				}
 			})
 		})
@@ -149,48 +116,6 @@ func TestPageOutlastsTheReaderWhoStartedIt(t *testing.T) {
 			t.Errorf("%d requests, want 1", got)
 		}
 	})
-}
-
-// A small share of the limits makes pages arrive over minutes. They are worth
-// more then, and are not thrown away before anybody has read them.
-func TestReadWithASmallShareOfTheLimits(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		perMinute, gone, most int
-		took                  time.Duration
-	}{
-		"25 a minute":                     {perMinute: 25, most: 32, took: 3 * time.Minute},
-		"5 a minute":                      {perMinute: 5, most: 32, took: 9 * time.Minute},
-		"25 a minute, some are not there": {perMinute: 25, gone: 30, most: 66, took: 5 * time.Minute},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newSource(3000)
-				s.latency = 50 * time.Millisecond
-				s.limits = ratelimit.New(s.clock, api.Limits{RequestsPerMinute: test.perMinute})
-				asked := slices.Clone(s.cards)
-				for i := range test.gone {
-					s.cards[i*100].Status = api.StatusTerminated
-				}
-				f := fleet.New(s)
-				began := time.Now()
-				var wg sync.WaitGroup
-				for reader := range 10 {
-					wg.Go(func() {
-						for i := reader; i < len(asked); i += 10 {
-							time.Sleep(10 * time.Millisecond) // what Terraform takes for a card
-							balanceOf(t, f, asked[i])
-						}
-					})
-				}
-				wg.Wait()
-				if took := time.Since(began); s.calls() > test.most || took > test.took {
-					t.Errorf("%d requests in %s, want at most %d in %s", s.calls(), took, test.most, test.took)
-				}
-			})
-		})
-	}
 }
 
 // Pages that were on their way when nobody waited for them any more are asked
