@@ -26,31 +26,9 @@ func against(t *testing.T, respond http.HandlerFunc) *session.Session {
 	return session.New(client)
 }
 
-func TestWaitingForAnAnswerEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	asked, released := make(chan struct{}), make(chan struct{})
-	s := against(t, func(w http.ResponseWriter, _ *http.Request) {
-		close(asked)
-		<-released
-		_, _ = w.Write([]byte(`{"data": [], "total": 0}`))
-	})
-	var first sync.WaitGroup
-	first.Go(func() {
-		if _, err := s.Bins(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-	<-asked
-	interrupted, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.Bins(interrupted); !errors.Is(err, context.Canceled) {
-		t.Errorf("an interrupted caller got %v", err)
-	}
-	close(released)
-	first.Wait()
-}
-
-func TestAnInterruptedCallerDoesNotFailTheOthers(t *testing.T) {
+// Whoever waits for what another asked for ends with a context of its own, and is not
+// failed by the other's.
+func TestInterruptedCallersOfOneAnswer(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	asked := make(chan struct{})
@@ -62,19 +40,19 @@ func TestAnInterruptedCallerDoesNotFailTheOthers(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(`{"data": [], "total": 0}`))
 	})
+	call := func(ctx context.Context, who string, want error) {
+		if _, err := s.Bins(ctx); !errors.Is(err, want) {
+			t.Errorf("%s caller got %v", who, err)
+		}
+	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	var callers sync.WaitGroup
-	callers.Go(func() {
-		if _, err := s.Bins(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("the interrupted caller got %v", err)
-		}
-	})
+	callers.Go(func() { call(ctx, "the interrupted", context.Canceled) })
 	<-asked
-	callers.Go(func() {
-		if _, err := s.Bins(t.Context()); err != nil {
-			t.Errorf("the other caller got %v", err)
-		}
-	})
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	call(gone, "a waiting", context.Canceled)
+	callers.Go(func() { call(t.Context(), "the other", nil) })
 	interrupt()
 	callers.Wait()
 }

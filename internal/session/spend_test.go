@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,47 +12,58 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func TestWalletDiagnosticIsGivenOnce(t *testing.T) {
-	t.Parallel()
-	var reads atomic.Int32
-	s := against(t, func(w http.ResponseWriter, _ *http.Request) {
+// purse is a session with a service whose wallet and cards hold this, and how often the
+// wallet was read. It cannot be read where it holds "".
+func purse(t *testing.T, wallet, cards string) (*session.Session, *atomic.Int32) {
+	t.Helper()
+	reads := new(atomic.Int32)
+	return against(t, func(w http.ResponseWriter, _ *http.Request) {
 		reads.Add(1)
-		_, _ = w.Write([]byte(`{"balance": 100.00, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 0, "cards_total_balance": 0.00}`))
-	})
-	if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 || reads.Load() != 0 {
-		t.Errorf("nothing is planned, but %d reads gave %v", reads.Load(), diags)
-	}
-	s.AddPlannedSpend(100_00, 0, 0)
-	if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 {
-		t.Errorf("the wallet pays for it, but: %v", diags)
-	}
-	if diags := s.AddPlannedSpend(1, 0, 0); len(diags) != 0 {
-		t.Errorf("adding says %v", diags)
-	}
-	diags := s.WalletDiagnostic(t.Context())
-	if len(diags) != 1 || !strings.Contains(diags[0].Summary(), "at least 100.01 USD from a wallet that holds 100.00 USD") {
-		t.Errorf("one cent over the wallet: %v", diags)
-	}
-	if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 || reads.Load() != 1 {
-		t.Errorf("the second time %d reads gave %v", reads.Load(), diags)
-	}
+		if wallet == "" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"balance": %s, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 1, "cards_total_balance": %s}`, wallet, cards)
+	}), reads
 }
 
-func TestUnreadableWalletIsReadOnce(t *testing.T) {
+// What a plan takes from the wallet is said once, and again when what may be payable
+// turns out not to be as more is planned.
+func TestWalletDiagnostic(t *testing.T) {
 	t.Parallel()
-	var reads atomic.Int32
-	s := against(t, func(w http.ResponseWriter, _ *http.Request) {
-		reads.Add(1)
-		w.WriteHeader(http.StatusUnauthorized)
-	})
-	for range 2 {
-		s.AddPlannedSpend(100_00, 0, 0)
-		if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 {
-			t.Errorf("a plan is stopped: %v", diags)
-		}
+	type step struct {
+		taken usd.Amount
+		says  string
 	}
-	if reads.Load() != 1 {
-		t.Errorf("the wallet was read %d times", reads.Load())
+	for name, test := range map[string]struct {
+		wallet, cards string
+		steps         []step
+		reads         int32
+	}{
+		"nothing is planned": {"100.00", "0.00", nil, 0},
+		"one cent over it":   {"100.00", "0.00", []step{{100_00, ""}, {1, "at least 100.01 USD from a wallet that holds 100.00 USD"}}, 1},
+		"it becomes certain": {"100.00", "50.00", []step{{120_00, "may not be payable: it takes at least 120.00 USD"}, {40_00, "takes at least 160.00 USD"}}, 1},
+		"it cannot be read":  {"", "", []step{{100_00, ""}, {100_00, ""}}, 1},
+	} {
+		s, reads := purse(t, test.wallet, test.cards)
+		if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 {
+			t.Errorf("%s: says %v before there is a plan", name, diags)
+		}
+		for _, step := range test.steps {
+			if diags := s.AddPlannedSpend(step.taken, 0, 0); len(diags) != 0 {
+				t.Errorf("%s: adding says %v", name, diags)
+			}
+			diags := s.WalletDiagnostic(t.Context())
+			if said := len(diags) > 0; said != (step.says != "") || said && !strings.Contains(diags[0].Summary(), step.says) {
+				t.Errorf("%s: says %v, want %q", name, diags, step.says)
+			}
+			if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 {
+				t.Errorf("%s: said again: %v", name, diags)
+			}
+		}
+		if n := reads.Load(); n != test.reads {
+			t.Errorf("%s: the wallet was read %d times, want %d", name, n, test.reads)
+		}
 	}
 }
 
@@ -60,9 +72,7 @@ func TestUnreadableWalletIsReadOnce(t *testing.T) {
 func TestBalancesAreNeverCountedOutBeforeTheyReturn(t *testing.T) {
 	t.Parallel()
 	for range 200 {
-		s := against(t, func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte(`{"balance": 0.00, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 1, "cards_total_balance": 100.00}`))
-		})
+		s, _ := purse(t, "0.00", "100.00")
 		s.WalletCheck = session.WalletCheckError
 		var beside sync.WaitGroup
 		beside.Go(func() { s.AddPlannedSpend(0, 100_00, 100_00) })
@@ -71,28 +81,5 @@ func TestBalancesAreNeverCountedOutBeforeTheyReturn(t *testing.T) {
 			t.Fatalf("what can be paid is refused: %v", diags)
 		}
 		beside.Wait()
-	}
-}
-
-// What may be payable turns out not to be as more is planned.
-func TestWalletDiagnosticBecomesCertain(t *testing.T) {
-	t.Parallel()
-	s := against(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"balance": 100.00, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 1, "cards_total_balance": 50.00}`))
-	})
-	for _, step := range []struct {
-		taken usd.Amount
-		says  string
-	}{
-		{120_00, "may not be payable: it takes at least 120.00 USD"},
-		{40_00, "takes at least 160.00 USD"},
-	} {
-		s.AddPlannedSpend(step.taken, 0, 0)
-		if diags := s.WalletDiagnostic(t.Context()); len(diags) != 1 || !strings.Contains(diags[0].Summary(), step.says) {
-			t.Errorf("got %v, want %q", diags, step.says)
-		}
-		if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 {
-			t.Errorf("said again: %v", diags)
-		}
 	}
 }
