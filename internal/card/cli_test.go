@@ -19,18 +19,12 @@ func TestMain(m *testing.M) {
 
 const required = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"
 
-func workspace(t *testing.T, s *acctest.Service) *acctest.Workspace {
-	t.Helper()
-	w := acctest.NewWorkspace(t)
-	w.Env = append(w.Env, "VCARD_BASE_URL="+s.URL, "VCARD_API_KEY="+s.Key)
-	return w
-}
-
 func TestGeneratedConfigurationAppliesWithoutChange(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.5.0", "1.6.0")
 	s := acctest.Start(t)
-	w := workspace(t, s)
+	w := acctest.NewWorkspace(t)
+	w.Env = append(w.Env, "VCARD_BASE_URL="+s.URL, "VCARD_API_KEY="+s.Key)
 	// Terraform 1.16 wants the provider named while it generates configuration, and
 	// every CLI refuses it once there is some.
 	const named = "  provider = vcard\n"
@@ -60,24 +54,5 @@ func TestGeneratedConfigurationAppliesWithoutChange(t *testing.T) {
 	}
 	if now := s.Wallet(); now != wallet {
 		t.Errorf("the wallet went from %s to %s USD", wallet, now)
-	}
-}
-
-// Terraform plans a forced replacement without telling the provider at first.
-func TestForcedReplacement(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := workspace(t, s)
-	w.Write("main.tf", required+fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  amount = 60\n  deletion_protection = true\n}\n", bin))
-	w.Must("apply", "-auto-approve", "-no-color")
-	if code, output := w.Run("plan", "-no-color", "-replace=vcard_card.test"); code == 0 || !strings.Contains(output, "Deletion protection keeps card") {
-		t.Errorf("the forced replacement of a protected card is planned:\n%s", output)
-	}
-	w.Must("taint", "vcard_card.test")
-	if code, output := w.Run("apply", "-no-color", "-auto-approve"); code == 0 || !strings.Contains(output, "Deletion protection keeps card") {
-		t.Errorf("a tainted card that is protected is replaced:\n%s", output)
-	}
-	if got := onlyCard(s).Balance; got != 6000 {
-		t.Errorf("the card holds %s USD", got)
 	}
 }

@@ -60,7 +60,7 @@ func (f *fixture) goes(s step) {
 	if !slices.Equal(change.Replaces, s.replaces) {
 		f.t.Errorf("%s: the plan replaces for %q, want %q", plain(s.config), change.Replaces, s.replaces)
 	}
-	if s.turnsOut != nil {
+	if s.turnsOut != nil || s.replaces != nil && s.says != nil {
 		f.says(plain(s.config)+": the warning", diags.Warnings(), f.named(s.says)...)
 	}
 	for _, known := range s.turnsOut {
@@ -205,6 +205,16 @@ func TestLivesOfACard(t *testing.T) {
 			{config: merged(load(60), team), replaces: []string{"metadata"}},
 			{config: merged(load(60), object{"metadata": object{"team": acctest.Unknown}}), replaces: []string{"metadata"}},
 			{config: merged(load(60), object{"metadata": acctest.Unknown}), replaces: []string{"metadata"}},
+		}},
+		"set to what may turn out the same": {nil, []step{
+			{config: everything(), balance: 12050},
+			{
+				config: merged(everything(), object{
+					"allowed_categories": []any{"advertising", acctest.Unknown}, "metadata": object{"team": acctest.Unknown},
+				}),
+				replaces: []string{"allowed_categories", "metadata"},
+				says:     []string{"allowed_categories, metadata is known only after apply and may turn out the same; the card is replaced even then"},
+			},
 		}},
 		"empty metadata is none": {nil, []step{
 			{config: merged(load(60), noMetadata), balance: 60 * d},

@@ -2,8 +2,6 @@ package card_test
 
 import (
 	"fmt"
-	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -13,250 +11,164 @@ import (
 // advertising is the merchant category code of what ad cards are for.
 const advertising = "7311"
 
-const createFirst = "\n  lifecycle {\n    create_before_destroy = true\n  }"
-
 // A replacement that the wallet cannot pay for must not end with no card.
-func TestReplacementThatTheWalletCannotPayFor(t *testing.T) {
+func TestReplacementsThatTheWalletCannotPayFor(t *testing.T) {
 	t.Parallel()
-	poor := func(t *testing.T) (*acctest.Service, *acctest.Workspace) {
-		t.Helper()
-		s := acctest.Start(t)
-		w := appliedByCLI(t, s, "", oneCard("amount = 9000\n  label = \"old\""))
-		s.Authorize(onlyCard(s).ID, "8500", advertising).OK(201)
-		return s, w // the wallet holds 999.00, the card 500.00
-	}
-	for name, replace := range map[string]func(t *testing.T, w *acctest.Workspace) string{
-		"planned": func(t *testing.T, w *acctest.Workspace) string {
-			t.Helper()
-			return applyFails(t, w, oneCard("amount = 9000\n  label = \"new\""))
-		},
-		"forced": func(t *testing.T, w *acctest.Workspace) string {
-			t.Helper()
-			code, output := w.Run("apply", "-auto-approve", "-no-color", "-replace=vcard_card.test")
-			if code == 0 {
-				t.Errorf("the apply succeeded:\n%s", output)
-			}
-			return output
-		},
-		"tainted": func(t *testing.T, w *acctest.Workspace) string {
-			t.Helper()
-			w.Must("taint", "vcard_card.test")
-			return applyFails(t, w, oneCard("amount = 9000\n  label = \"old\""))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, w := poor(t)
-			prints(t, replace(t, w), "The wallet cannot pay for the card that replaces card", "takes 9001.00 USD", "fall short of that by 7502.00 USD", "-target")
-			serviceHolds(t, s, "active", 500*usd.Dollar, 999*usd.Dollar)
-			w.Must("destroy", "-auto-approve", "-no-color", "-target=vcard_card.test") // the way out
-			if live := liveCards(s); len(live) != 0 {
-				t.Errorf("the service has the live cards %v", live)
-			}
-		})
-	}
-	t.Run("with enough", func(t *testing.T) {
-		t.Parallel()
-		s, w := poor(t)
-		applyFails(t, w, oneCard("amount = 9000\n  label = \"new\""))
-		apply(w, oneCard("amount = 1498\n  label = \"new\"")) // all that there is
-		serviceHolds(t, s, "active", 1498*usd.Dollar, 0)
-		plansNothing(t, w)
-	})
-	t.Run("unchecked", func(t *testing.T) {
-		t.Parallel()
-		s, w := poor(t)
-		through(w, s, `wallet_check = "off"`)
-		printsNot(t, applyFails(t, w, oneCard("amount = 9000\n  label = \"new\"")), "The wallet cannot pay for the card")
-		if live := liveCards(s); len(live) != 0 {
-			t.Errorf("the service has the live cards %v", live)
-		}
-	})
-	// The old card goes last, from a wallet that has paid already.
-	t.Run("create before destroy", func(t *testing.T) {
-		t.Parallel()
-		s, w := poor(t)
-		apply(w, oneCard("amount = 900\n  label = \"new\""+createFirst))
-		serviceHolds(t, s, "active", 900*usd.Dollar, (999-901+500)*usd.Dollar)
-		plansNothing(t, w)
+	const poor = `
+			cli
+			apply amount = 9000; label = "old"
+			buy 8500 # the wallet holds 999, the card 500`
+	const refused = `
+			says The wallet cannot pay for the card that replaces card | takes 9001.00 USD | fall short of that by 7502.00 USD | -target
+			holds active 500 999`
+	tell(t, map[string]story{
+		"and the way out": {nil, poor + `
+			stops amount = 9000; label = "new"` + refused + `
+			write amount = 9000; label = "old"
+			run-stops apply -auto-approve -replace=vcard_card.test` + refused + `
+			run taint vcard_card.test
+			stops` + refused + `
+			destroy -target=vcard_card.test
+			cards 0`},
+		"until it can": {nil, poor + `
+			stops amount = 9000; label = "new"
+			apply amount = 1498; label = "new" # all that there is
+			holds active 1498 0
+			nothing`},
+		"unchecked": {nil, poor + `
+			told wallet_check = "off"
+			stops amount = 9000; label = "new"
+			says-not The wallet cannot pay for the card
+			cards 0`},
+		"which creates first, from a wallet that has paid already": {nil, poor + `
+			apply amount = 900; label = "new"; lifecycle { create_before_destroy = true }
+			holds active 900 598
+			nothing`},
+		"since the wallet cannot be read": {nil, `
+			cli
+			apply amount = 100; label = "old"
+			on GET /wallet/balance 400 invalid_request no wallet today
+			stops amount = 100; label = "new"
+			says Could not see whether the wallet can pay for the card that replaces card | no wallet today | wallet_check = "off"
+			holds active 100 9899
+			told wallet_check = "off"
+			apply
+			holds active 100 9898`},
+		// One new card is paid for at a time; the others keep their old ones.
+		"together": {nil, `
+			cli
+			apply count = 4; amount = 2000; label = "old-${count.index}"
+			buy 1000 # the wallet holds 1996, each card 1000
+			plan count = 4; amount = 2000; label = "new-${count.index}"
+			told-times 1 Warning: A card is replaced for 2001.00 USD
+			says and 3 more similar warnings
+			stops
+			told-times 3 The wallet cannot pay for the card that replaces card
+			cards 4
+			wallet 995
+			apply count = 4; amount = 1300; label = "new-${count.index}"
+			cards 4 1300
+			nothing`},
 	})
 }
 
-// The wallet pays for one new card at a time: of those that it cannot pay for
-// together, the others keep their old ones.
-func TestReplacementsThatTheWalletCannotPayForTogether(t *testing.T) {
+func TestReplacements(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	fleet := func(label string) string {
-		return required + fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  count = 4\n  bin_id = %q\n  amount = 2000\n  label = \"%s-${count.index}\"\n}\n", bin, label)
-	}
-	w := appliedByCLI(t, s, "", fleet("old"))
-	for _, card := range liveCards(s) {
-		s.Authorize(card.ID, "1000", advertising).OK(201)
-	}
-	w.Write("main.tf", fleet("new"))
-	plan := unwrapped(w.Must("plan", "-no-color"))
-	if once := strings.Count(plan, "Warning: A card is replaced for 2001.00 USD"); once != 1 || !strings.Contains(plan, "and 3 more similar warnings") {
-		t.Errorf("the replacements are explained %d times:\n%s", once, plan)
-	}
-	output := applyFails(t, w, fleet("new")) // each takes 2,001.00 and returns 1,000.00; the wallet holds 1,996.00
-	if got := strings.Count(unwrapped(output), "The wallet cannot pay for the card that replaces card"); got != 3 {
-		t.Errorf("%d replacements were refused:\n%s", got, output)
-	}
-	if live := liveCards(s); len(live) != 4 {
-		t.Errorf("the service has the live cards %v", live)
-	}
-	if wallet := s.Wallet(); wallet != (1996-1001)*usd.Dollar {
-		t.Errorf("the wallet holds %s USD", wallet)
-	}
-	s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).OK(201)
-	id := s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).OK(201).Text("id")
-	s.Post("/_sandbox/deposits/"+id+"/confirm", nil).OK(200)
-	apply(w, fleet("new"))
-	plansNothing(t, w)
-}
-
-// The service publishes neither its categories nor a BIN's maximum, so that only
-// issuing shows that it refuses them.
-func TestRefusedReplacementKeepsTheCard(t *testing.T) {
-	t.Parallel()
-	for changed, words := range map[string][]string{
-		"allowed_categories = [\"advertizing\"]":         {"may refuse the new allowed_categories", "create_before_destroy"},
-		"spending_limit = 1000000":                       {"may refuse the new spending_limit", "create_before_destroy"},
-		"metadata = { a = \"b\" }\n  label = \"\u00e4\"": {"create_before_destroy"},
-	} {
-		t.Run(changed, func(t *testing.T) {
-			t.Parallel()
-			s := acctest.Start(t)
-			s.AddQuirks(object{"card_values": "as_asked"}) // else the service clamps the limit
-			w := appliedByCLI(t, s, "", oneCard("amount = 100"+createFirst))
-			w.Write("main.tf", oneCard("amount = 100\n  "+changed+createFirst))
-			output := w.Must("plan", "-no-color")
-			prints(t, output, words...)
-			if len(words) == 1 {
-				printsNot(t, output, "The service may refuse")
-				return
-			}
-			w.Run("apply", "-no-color", "-auto-approve")
-			serviceHolds(t, s, "active", 100*usd.Dollar, (10000-101)*usd.Dollar)
-		})
-	}
+	const first = "; lifecycle { create_before_destroy = true }"
+	// At first Terraform plans a forced replacement as an update, which withdraws.
+	const forced = `
+			run-stops plan -replace=vcard_card.test
+			says use terraform taint on this resource and apply, in place of -replace
+			run taint vcard_card.test
+			apply
+			nothing`
+	tell(t, map[string]story{
+		"forced, with less than was spent": {nil, `
+			cli
+			apply amount = 200
+			buy 60
+			write amount = 50` + forced + `
+			cards 1 50`},
+		"forced, with less than is topped up": {nil, `
+			cli
+			apply amount = 100; top_up = { below = 15, to = 80 }
+			buy 44
+			write amount = 55; top_up = { below = 15, to = 80 }` + forced + `
+			cards 1 55`},
+		// The service publishes neither its categories nor a BIN's maximum, so that only
+		// issuing shows that it refuses them.
+		"that the service refuses": {nil, `
+			cli
+			quirks {"card_values": "as_asked"} # else the service clamps the limit
+			apply amount = 100` + first + `
+			plan amount = 100; metadata = { a = "b" }; label = "ä"` + first + `
+			says create_before_destroy
+			says-not The service may refuse
+			plan amount = 100; allowed_categories = ["advertizing"]` + first + `
+			says may refuse the new allowed_categories | create_before_destroy
+			stops
+			holds active 100 9899
+			plan amount = 100; spending_limit = 1000000` + first + `
+			says may refuse the new spending_limit | create_before_destroy
+			stops
+			holds active 100 9899`},
+		"that loses what is not configured": {nil, `
+			apply amount = 100
+			plan amount = 100; metadata = { a = "b" }
+			says-not Not in the configuration
+			destroy
+			apply amount = 100; label = "ads"; spending_limit = 500; frozen = true
+			apply amount = 100
+			plan amount = 100; metadata = { a = "b" }
+			says Not in the configuration, so the new card does not have it: | spending_limit (500.00 USD; the new card gets the BIN's maximum)
+			says label ("ads"; the new card gets a generated one) | frozen (the new card is active)`},
+		"that loses what nobody knows": {nil, `
+			issue card {"amount": 100, "allowed_categories": ["travel"]}
+			import label = "x"
+			plan amount = 100; label = "y"
+			says spending_limit ( | the service does not report (allowed_categories, auto_freeze_at, metadata)`},
+		// In March 2026; cards are good for three years.
+		"of a card that expires": {nil, `
+			apply amount = 100
+			passes 25944h # to the last day of February 2029
+			nothing
+			says-not expire
+			passes 48h
+			nothing
+			says Warning: Card {card} | expires on 2029-03-31 | -replace | create_before_destroy
+			plan amount = 120
+			says expires on 2029-03-31 | This plan still loads 20.00 USD onto it
+			passes 696h
+			plan # good on its last day
+			says expires on 2029-03-31
+			passes 24h
+			plan
+			says expired on 2029-03-31 | This plan loads 20.00 USD onto it, which nobody can spend
+			destroy
+			apply
+			nothing
+			says-not expire`},
+	})
 }
 
 // A label that follows the key of for_each replaces the card that moved keeps.
 func TestRenamedKey(t *testing.T) {
 	t.Parallel()
-	for _, protect := range []bool{false, true} {
-		t.Run(fmt.Sprintf("protected %t", protect), func(t *testing.T) {
-			t.Parallel()
-			s := acctest.Start(t)
-			fleet := func(key, lifecycle string) string {
-				return required + fmt.Sprintf(`
-resource "vcard_card" "test" {
-  for_each            = { %s = 100 }
-  bin_id              = %q
-  amount              = each.value
-  label               = "campaign-${each.key}"
-  deletion_protection = %t
-  %s
-}
-`, key, bin, protect, lifecycle)
-			}
-			moved := "moved {\n  from = vcard_card.test[\"search\"]\n  to = vcard_card.test[\"brand\"]\n}\n"
-			w := appliedByCLI(t, s, "", fleet("search", ""))
-			w.Write("main.tf", fleet("brand", "")+moved)
-			code, output := w.Run("plan", "-no-color")
-			if protect != (code != 0) {
-				t.Errorf("the plan ended with %d", code)
-			}
-			prints(t, output, `label ("campaign-search" to "campaign-brand")`, "lifecycle { ignore_changes = [label] }")
-			w.Write("main.tf", fleet("brand", "lifecycle {\n    ignore_changes = [label]\n  }")+moved)
-			prints(t, w.Must("apply", "-no-color", "-auto-approve"), "has moved to", "0 added, 0 changed, 0 destroyed")
-			serviceHolds(t, s, "active", 100*usd.Dollar, (10000-101)*usd.Dollar)
-		})
+	s := acctest.Start(t)
+	fleet := func(key, more string) string {
+		return oneCard(fmt.Sprintf("for_each = { %s = 100 }\n  amount = each.value\n  label = \"campaign-${each.key}\"\n  %s", key, more))
 	}
-}
-
-func TestReplacementNamesWhatIsNotCarriedOver(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := applied(t, s, "", oneCard("amount = 100\n  label = \"ads\"\n  spending_limit = 500\n  frozen = true"))
-	apply(w, oneCard("amount = 100"))
-	w.Write("main.tf", oneCard("amount = 100\n  metadata = { a = \"b\" }"))
-	prints(t, w.Must("plan", "-no-color"), "Not in the configuration, so the new card does not have it:",
-		"spending_limit (500.00 USD; the new card gets the BIN's maximum)", `label ("ads"; the new card gets a generated one)`, "frozen (the new card is active)")
-
-	never := applied(t, s, "", oneCard("amount = 100"))
-	never.Write("main.tf", oneCard("amount = 100\n  metadata = { a = \"b\" }"))
-	printsNot(t, never.Must("plan", "-no-color"), "Not in the configuration")
-
-	id := issue(s, map[string]any{"amount": 100, "allowed_categories": []string{"travel"}}).ID
-	imported := newCLI(t, nil)
-	through(imported, s, "")
-	imported.Write("main.tf", oneCard("label = \"x\""))
-	imported.Must("import", "-no-color", "vcard_card.test", id)
-	imported.Write("main.tf", oneCard("amount = 100\n  label = \"y\""))
-	prints(t, imported.Must("plan", "-no-color"), "spending_limit (", "the service does not report (allowed_categories, auto_freeze_at, metadata)")
-}
-
-// A wallet that cannot be read is no reason to terminate a card.
-func TestReplacementWhileTheWalletCannotBeRead(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := appliedByCLI(t, s, "", oneCard("amount = 100\n  label = \"old\""))
-	blind := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		if !isCall(r, http.MethodGet, "/wallet/balance") {
-			return false
+	const moved = "moved {\n  from = vcard_card.test[\"search\"]\n  to = vcard_card.test[\"brand\"]\n}\n"
+	w := appliedByCLI(t, s, "", fleet("search", ""))
+	for code, protected := range []string{"", "deletion_protection = true"} {
+		w.Write("main.tf", fleet("brand", protected)+moved)
+		got, output := w.Run("plan", "-no-color")
+		if got != code {
+			t.Errorf("%q: the plan ended with %d", protected, got)
 		}
-		answer(w, http.StatusBadRequest, `{"error": "invalid_request", "message": "no wallet today"}`)
-		return true
-	})
-	through(w, blind, "")
-	prints(t, applyFails(t, w, oneCard("amount = 100\n  label = \"new\"")),
-		"Could not see whether the wallet can pay for the card that replaces card", "no wallet today", `wallet_check = "off"`)
+		prints(t, output, `label ("campaign-search" to "campaign-brand")`, "lifecycle { ignore_changes = [label] }")
+	}
+	w.Write("main.tf", fleet("brand", "lifecycle {\n    ignore_changes = [label]\n  }")+moved)
+	prints(t, w.Must("apply", "-no-color", "-auto-approve"), "has moved to", "0 added, 0 changed, 0 destroyed")
 	serviceHolds(t, s, "active", 100*usd.Dollar, (10000-101)*usd.Dollar)
-	through(w, blind, `wallet_check = "off"`)
-	apply(w, oneCard("amount = 100\n  label = \"new\""))
-	serviceHolds(t, s, "active", 100*usd.Dollar, (10000-102)*usd.Dollar)
-}
-
-// At first Terraform plans a forced replacement as an update, which withdraws.
-func TestForcedReplacementWithASmallerLoad(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ before, after, spent string }{
-		"more than is left":     {"amount = 200", "amount = 50", "60"},
-		"into the top-up range": {"amount = 100\n  top_up = {\n    below = 15\n    to = 80\n  }", "amount = 55\n  top_up = {\n    below = 15\n    to = 80\n  }", "44"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := acctest.Start(t)
-			w := appliedByCLI(t, s, "", oneCard(c.before))
-			s.Authorize(onlyCard(s).ID, c.spent, advertising).OK(201)
-			w.Write("main.tf", oneCard(c.after))
-			code, output := w.Run("plan", "-no-color", "-replace=vcard_card.test")
-			if code == 0 {
-				t.Errorf("the plan succeeded:\n%s", output)
-			}
-			prints(t, output, "use terraform taint on this resource and apply, in place of -replace")
-			w.Must("taint", "vcard_card.test")
-			w.Must("apply", "-no-color", "-auto-approve")
-			plansNothing(t, w)
-			if live := liveCards(s); len(live) != 1 || live[0].Balance < 50*usd.Dollar {
-				t.Errorf("the service has the live cards %v", live)
-			}
-		})
-	}
-}
-
-func TestPartlyUnknownCollectionMayTurnOutTheSame(t *testing.T) {
-	t.Parallel()
-	acctest.Needs(t, "1.4.0", "1.6.0")
-	s := acctest.Start(t)
-	config := func(input string) string {
-		return oneCard("amount = 100\n  allowed_categories = [\"travel\", terraform_data.category.output]\n  metadata = { team = terraform_data.category.output }") +
-			fmt.Sprintf("resource \"terraform_data\" \"category\" {\n  input = %q\n}\n", input)
-	}
-	w := appliedByCLI(t, s, "", config("software"))
-	w.Write("main.tf", config("advertising"))
-	prints(t, w.Must("plan", "-no-color"), "allowed_categories, metadata is known only after apply and may turn out the same; the card is replaced even then")
 }
