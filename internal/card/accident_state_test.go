@@ -1,11 +1,10 @@
 package card_test
 
 import (
-	"encoding/json"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -14,25 +13,22 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// changeState changes each instance in the state file of the real CLI.
-func changeState(t *testing.T, w cli, change func(instance map[string]any)) {
+// losePrivate takes away what the provider keeps beside the state, as Terraform does
+// when a provider dies.
+func losePrivate(t *testing.T, w cli) {
 	t.Helper()
-	path := filepath.Join(w.(*acctest.Workspace).Dir, "terraform.tfstate")
-	text, err := os.ReadFile(path)
-	var state map[string]any
-	if err = errors.Join(err, json.Unmarshal(text, &state)); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range state["resources"].([]any) {
-		for _, instance := range r.(map[string]any)["instances"].([]any) {
-			change(instance.(map[string]any))
+	if c, ok := w.(*core); ok {
+		for address, card := range c.state {
+			card.Private = nil
+			c.state[address] = card
 		}
+		return
 	}
-	text, err = json.Marshal(state)
+	text, err := os.ReadFile(filepath.Join(w.(*acctest.Workspace).Dir, "terraform.tfstate"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Write("terraform.tfstate", string(text))
+	w.Write("terraform.tfstate", regexp.MustCompile(`"private": "[^"]*"`).ReplaceAllString(string(text), `"private": ""`))
 }
 
 // stateOf returns what brings the present state back, as a backup does or a run that
@@ -83,4 +79,37 @@ func TestCardWithoutPrivateState(t *testing.T) {
 	f.failsToPlan(nil, "Deletion protection keeps card")
 	f.unchanged(config)
 	f.holds("active", 100*usd.Dollar, acctest.InitialBalance-101*usd.Dollar)
+}
+
+// What moves money, replaces cards or tells whose they are lies in the state's
+// values, where it survives, and stays as it is until money moves.
+func TestPrivateStateGuardsNoMoney(t *testing.T) {
+	t.Parallel()
+	topUp := object{"below": 40, "to": 60}
+	config := object{"amount": 120, "top_up": topUp}
+	f := issued(t, object{"amount": 100, "top_up": topUp})
+	f.apply(config)
+	before := plain(f.card.Values["money_record"])
+	if before == "null" || len(before) > 240 {
+		t.Errorf("money_record is %q", before)
+	}
+	for what, quiet := range map[string]func(){
+		"a refresh":           func() { f.refresh() },
+		"a purchase":          func() { f.buy(30 * usd.Dollar); f.s.Advance("1h"); f.refresh() },
+		"an apply":            func() { f.apply(config) },
+		"an apply of a guard": func() { f.apply(object{"amount": 120, "top_up": topUp, "deletion_protection": true}) },
+	} {
+		if quiet(); plain(f.card.Values["money_record"]) != before {
+			t.Errorf("%s makes money_record %q of %q", what, f.card.Values["money_record"], before)
+		}
+	}
+	private := f.private()
+	if len(private) > 9 {
+		t.Errorf("private state has %d fields, want 9 at most: %v", len(private), private)
+	}
+	for _, guard := range []string{"anchor", "token", "unanswered", "pending", "imported", "history_lost"} {
+		if private[guard] != nil {
+			t.Errorf("%s lies in private state", guard)
+		}
+	}
 }

@@ -2,8 +2,11 @@ package card_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -53,8 +56,15 @@ func tell(t *testing.T, stories map[string]story) {
 	}
 }
 
+// teller tells a story of a service and a workspace on one clock: waits of the
+// provider, in this process, move the service's time as well.
 type teller struct {
-	*money
+	t        *testing.T
+	s        *acctest.Service
+	w        cli
+	clock    *acctest.Clock
+	settings string // of the provider
+
 	net     *network
 	lag     *replica
 	line    string // the configuration
@@ -73,11 +83,18 @@ func newTeller(t *testing.T, idempotency, settings, steps string) *teller {
 	if strings.Contains(steps, "any-responses") {
 		options = append(options, contract.RequestsOnly())
 	}
-	st := &teller{money: newMoney(t, idempotency, settings, options...), ids: map[string]string{}}
+	clock := new(acctest.Clock)
+	s, w := acctest.StartOn(t, clock, options...), newCLI(t, clock)
+	st := &teller{t: t, s: s, w: w, clock: clock, settings: settings, ids: map[string]string{}}
+	if idempotency != "" {
+		st.s.AddQuirks(object{"idempotency": idempotency})
+	}
 	st.net = newNetwork(st.s, st.step)
 	st.through(st.net.Service)
 	return st
 }
+
+func (st *teller) through(s *acctest.Service) { through(st.w, s, st.settings) }
 
 var anID = regexp.MustCompile(`\{\w+\}`)
 
@@ -126,6 +143,20 @@ func (st *teller) post(path string, body any) {
 	st.s.Post("/cards/"+onlyCard(st.s).ID+path, body).OK(http.StatusOK)
 }
 
+// dies applies until the run dies. A CLI that was cancelled while it wrote its state
+// leaves none or a part of it, and its user goes back to the one before.
+func (st *teller) dies(run func(due <-chan struct{}, args ...string) (int, string), lines string) {
+	st.configure(lines)
+	restore := stateOf(st.t, st.w)
+	_, st.said = run(st.net.due, "apply", "-no-color", "-auto-approve")
+	st.net.clear()
+	text, err := os.ReadFile(filepath.Join(st.w.(*acctest.Workspace).Dir, "terraform.tfstate"))
+	if err == nil && !json.Valid(text) {
+		restore()
+		losePrivate(st.t, st.w)
+	}
+}
+
 func ofWords(check func(t *testing.T, output string, words ...string)) func(*teller, string) {
 	return func(st *teller, words string) { check(st.t, st.said, strings.Split(words, " | ")...) }
 }
@@ -143,9 +174,12 @@ func applies(st *teller, lines string) { command(true, "apply", "-auto-approve")
 var verbs = map[string]func(st *teller, rest string){
 	// How the story is told.
 	"any-responses": func(*teller, string) {}, // that of the service are not held to its document
-	"cli":           func(st *teller, _ string) { st.onCLI().through(st.net.Service) },
-	"needs":         func(st *teller, version string) { acctest.Needs(st.t, version, "") },
-	"quirks":        func(st *teller, quirks string) { st.s.AddQuirks(jsonObject(st.t, quirks)) },
+	"cli": func(st *teller, _ string) { // the real one, for what core lacks
+		st.w = acctest.NewWorkspace(st.t).On(st.clock)
+		st.through(st.net.Service)
+	},
+	"needs":  func(st *teller, version string) { acctest.Needs(st.t, version, "") },
+	"quirks": func(st *teller, quirks string) { st.s.AddQuirks(jsonObject(st.t, quirks)) },
 	"default-quirks": func(st *teller, _ string) { // but that of keys
 		st.s.Quirks(object{"idempotency": st.s.Get("/_sandbox/quirks").OK(http.StatusOK).Body["idempotency"]})
 	},
@@ -156,8 +190,10 @@ var verbs = map[string]func(st *teller, rest string){
 
 	"funded": func(st *teller, event string) { // by an action, with 60 USD at an event
 		if st.trigger = ""; event != "" {
-			st.trigger = "\n  lifecycle {\n    action_trigger {\n      events = [" + event + "]\n      actions = [action.vcard_card_fund.extra]\n    }\n  }"
-			st.w.Write("action.tf", fmt.Sprintf("action \"vcard_card_fund\" \"extra\" {\n  config {\n    card_id = %q\n    amount = 60\n  }\n}\n", onlyCard(st.s).ID))
+			st.trigger = fmt.Sprintf("\n  lifecycle {\n    action_trigger {\n      events = [%s]\n", event) +
+				"      actions = [action.vcard_card_fund.extra]\n    }\n  }"
+			config := fmt.Sprintf("  config {\n    card_id = %q\n    amount = 60\n  }\n", onlyCard(st.s).ID)
+			st.w.Write("action.tf", "action \"vcard_card_fund\" \"extra\" {\n"+config+"}\n")
 		}
 	},
 	"adopt": func(st *teller, _ string) { // each live card, by its label
@@ -223,9 +259,15 @@ var verbs = map[string]func(st *teller, rest string){
 		_, st.said = st.w.RunUntil(st.net.due, syscall.SIGKILL, strings.Fields(args)...)
 		st.net.clear()
 	},
-	"interrupt": func(st *teller, lines string) { st.until(syscall.SIGINT, lines) },
-	"says":      ofWords(prints),
-	"says-not":  ofWords(printsNot),
+	// Core saves a card as it was, and nothing beside it, when the provider dies or when
+	// it is cancelled for good.
+	"provider-dies": func(st *teller, lines string) {
+		st.dies(st.w.(*acctest.Workspace).RunUntilProviderDies, lines)
+	},
+	"is-cancelled": func(st *teller, lines string) { st.dies(st.w.(*acctest.Workspace).RunUntilForced, lines) },
+	"interrupt":    func(st *teller, lines string) { st.until(syscall.SIGINT, lines) },
+	"says":         ofWords(prints),
+	"says-not":     ofWords(printsNot),
 	"if-said": func(st *teller, words string) {
 		if st.said != "" {
 			ofWords(prints)(st, words)
@@ -252,7 +294,7 @@ var verbs = map[string]func(st *teller, rest string){
 	"shows-not": func(st *teller, words string) { printsNot(st.t, st.w.Must("show", "-no-color"), words) },
 
 	// What the state loses.
-	"forget":   func(st *teller, _ string) { st.losePrivate() },
+	"forget":   func(st *teller, _ string) { losePrivate(st.t, st.w) },
 	"remember": func(st *teller, _ string) { st.restore = stateOf(st.t, st.w) },
 	"restore":  func(st *teller, _ string) { st.restore() },
 
@@ -281,17 +323,19 @@ var verbs = map[string]func(st *teller, rest string){
 	"passes": func(st *teller, d string) { // at the service
 		st.s.Advance(d)
 	},
+	"waits-until": func(st *teller, at string) {
+		now, err := time.Parse(time.RFC3339, st.s.Get("/_sandbox/clock").Text("now"))
+		then, wrong := time.Parse(time.RFC3339, at)
+		if err = errors.Join(err, wrong, st.clock.Wait(st.t.Context(), then.Sub(now))); err != nil {
+			st.t.Fatal(err)
+		}
+	},
 	"waits": func(st *teller, d string) {
 		if err := st.clock.Wait(st.t.Context(), duration(st.t, d)); err != nil {
 			st.t.Fatal(err)
 		}
 	},
 	"call": func(st *teller, name string) { st.ids[name] = liveCards(st.s)[0].ID }, // the newest card
-	"labelled": func(st *teller, prefix string) {
-		if label := onlyCard(st.s).Label; !strings.HasPrefix(label, prefix) {
-			st.t.Errorf("the card is labelled %q", label)
-		}
-	},
 	"key-of-another": func(st *teller, _ string) {
 		other := *st.net.Service
 		other.Client = other.As(st.s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).OK(http.StatusCreated).Text("api_key"))
@@ -336,7 +380,9 @@ var verbs = map[string]func(st *teller, rest string){
 	// What is at the service.
 	"holds": func(st *teller, rest string) { // the only card: its balance, or status, balance, wallet
 		if want := strings.Fields(rest); len(want) == 1 {
-			st.holds(usdNumber(want[0]))
+			if now := onlyCard(st.s); now.Balance != usdNumber(want[0]) {
+				st.t.Errorf("the card holds %s USD", now.Balance)
+			}
 		} else {
 			serviceHolds(st.t, st.s, want[0], usdNumber(want[1]), usdNumber(want[2]))
 		}
@@ -351,6 +397,21 @@ var verbs = map[string]func(st *teller, rest string){
 			if balance != "" && card.Balance != usdNumber(balance) {
 				st.t.Errorf("card %s holds %s USD", card.ID, card.Balance)
 			}
+		}
+	},
+	"labelled": func(st *teller, rest string) { // with what begins so, and what each holds
+		prefix, balance, _ := strings.Cut(rest, " ")
+		found := 0
+		for _, card := range liveCards(st.s) {
+			if strings.HasPrefix(card.Label, prefix) {
+				found++
+				if card.Balance != usdNumber(balance) {
+					st.t.Errorf("card %s is labelled %s and holds %s USD", card.ID, card.Label, card.Balance)
+				}
+			}
+		}
+		if found == 0 {
+			st.t.Errorf("none of %v is labelled so", liveCards(st.s))
 		}
 	},
 	"wallet": func(st *teller, want string) {

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -133,33 +131,6 @@ func isCall(r *http.Request, method, end string) bool {
 	return r.Method == method && strings.HasSuffix(r.URL.Path, end)
 }
 
-// stalled is the service behind a network that never brings the responses of the
-// first n calls whose path ends so; those of which reaches says no do not even
-// reach the service. The channel is closed once all n are under way.
-func stalled(s *acctest.Service, n int64, end string, reaches func(i int64) bool) (*acctest.Service, <-chan struct{}) {
-	var begun, stuck atomic.Int64
-	due := make(chan struct{})
-	return s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
-		if !isCall(r, http.MethodPost, end) {
-			return false
-		}
-		i := begun.Add(1)
-		if i > n {
-			return false
-		}
-		if !reaches(i) {
-			_, _ = io.Copy(io.Discard, r.Body)
-		} else if sent := forward(s, r); sent.Err != nil || sent.Status >= 300 {
-			s.T.Errorf("%s %s was answered %d %s %v", r.Method, r.URL.Path, sent.Status, sent.Raw, sent.Err)
-		}
-		if stuck.Add(1) == n {
-			close(due)
-		}
-		<-r.Context().Done()
-		panic(http.ErrAbortHandler)
-	}), due
-}
-
 // liveCards are the active and frozen cards at the service, newest first.
 func liveCards(s *acctest.Service) []service {
 	s.T.Helper()
@@ -189,14 +160,6 @@ func serviceHolds(t *testing.T, s *acctest.Service, status string, balance, wall
 		t.Errorf("the wallet holds %s USD, want %s", now, wallet)
 	}
 }
-
-// killed applies a configuration and kills the CLI and the provider when it is due.
-func killed(w cli, due <-chan struct{}, config string) {
-	w.Write("main.tf", config)
-	w.RunUntil(due, syscall.SIGKILL, "apply", "-no-color", "-auto-approve")
-}
-
-func all(int64) bool { return true }
 
 // keyModes are what the service does with keys, and what the provider is told.
 var keyModes = map[string]struct{ quirk, settings string }{

@@ -1,6 +1,9 @@
 package card_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -8,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
@@ -69,73 +74,62 @@ func (c *core) expand(cards map[string]coreConfig, address string, body *hclsynt
 			}
 		}
 	}
-	meta := object{}
+	keys, variables := []cty.Value{cty.NilVal}, map[string]cty.Value{}
 	for _, name := range []string{"count", "for_each"} {
 		if attribute := body.Attributes[name]; attribute != nil {
 			delete(body.Attributes, name)
-			meta[name] = c.value(attribute.Expr, nil)
+			keys = instanceKeys(c.value(attribute.Expr, nil))
 		}
 	}
-	keys, _ := meta["for_each"].([]any)
 	for _, key := range keys {
-		variable := cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key.(string))})
-		cards[fmt.Sprintf("%s[%q]", address, key)] = coreConfig{c.evaluate(body, map[string]cty.Value{"each": variable}), ignored}
-	}
-	if count, counted := meta["count"]; counted {
-		for i := range usdNumber(plain(count)) / 100 {
-			variable := cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(int64(i))})
-			cards[fmt.Sprintf("%s[%d]", address, i)] = coreConfig{c.evaluate(body, map[string]cty.Value{"count": variable}), ignored}
+		of := address
+		if key != cty.NilVal {
+			variables["each"] = cty.ObjectVal(map[string]cty.Value{"key": key})
+			variables["count"] = cty.ObjectVal(map[string]cty.Value{"index": key})
+			of = fmt.Sprintf("%s[%s]", address, coreValue(plainValue(key)))
 		}
-	} else if keys == nil {
-		cards[address] = coreConfig{c.evaluate(body, nil), ignored}
+		cards[of] = coreConfig{c.evaluate(body, variables), ignored}
 	}
+}
+
+// instanceKeys are those of a number of cards, or of a set of them.
+func instanceKeys(of cty.Value) (keys []cty.Value) {
+	if of.Type() != cty.Number {
+		return of.AsValueSlice()
+	}
+	for i := cty.Zero; i.LessThan(of).True(); i = i.Add(cty.NumberIntVal(1)) {
+		keys = append(keys, i)
+	}
+	return keys
 }
 
 func (c *core) evaluate(body *hclsyntax.Body, variables map[string]cty.Value) object {
 	c.t.Helper()
 	values := object{}
 	for name, attribute := range body.Attributes {
-		values[name] = c.value(attribute.Expr, variables)
+		values[name] = plainValue(c.value(attribute.Expr, variables))
 	}
 	return values
 }
 
-var toSet = function.New(&function.Spec{
-	Params: []function.Parameter{{Type: cty.DynamicPseudoType}},
-	Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
-	Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return args[0], nil },
-})
-
-func (c *core) value(expression hcl.Expression, variables map[string]cty.Value) any {
+func (c *core) value(expression hcl.Expression, variables map[string]cty.Value) cty.Value {
 	c.t.Helper()
-	value, diags := expression.Value(&hcl.EvalContext{Variables: variables, Functions: map[string]function.Function{"toset": toSet}})
+	value, diags := expression.Value(&hcl.EvalContext{
+		Variables: variables, Functions: map[string]function.Function{"toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType))},
+	})
 	if diags.HasErrors() {
 		c.t.Fatal(diags)
 	}
-	return fromCty(value)
+	return value
 }
 
-func fromCty(value cty.Value) any {
-	switch kind := value.Type(); {
-	case value.IsNull():
-		return nil
-	case kind == cty.Bool:
-		return value.True()
-	case kind == cty.String:
-		return value.AsString()
-	case kind == cty.Number:
-		return acctest.Number(value.AsBigFloat().Text('f', -1))
-	case kind.IsObjectType(), kind.IsMapType():
-		members := object{}
-		for name, member := range value.AsValueMap() {
-			members[name] = fromCty(member)
-		}
-		return members
-	default:
-		elements := []any{}
-		for _, element := range value.AsValueSlice() {
-			elements = append(elements, fromCty(element))
-		}
-		return elements
+// plainValue is what tests of the protocol have in place of a value.
+func plainValue(value cty.Value) (plain any) {
+	text, err := json.Marshal(ctyjson.SimpleJSONValue{Value: value})
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err = errors.Join(err, decoder.Decode(&plain)); err != nil {
+		panic(err)
 	}
+	return plain
 }

@@ -3,6 +3,7 @@ package card_test
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"net/http"
@@ -37,6 +38,11 @@ func newCLI(t *testing.T, clock *acctest.Clock) cli {
 	if os.Getenv("TF_ACC_CORE") == "cli" {
 		return acctest.NewWorkspace(t).On(clock)
 	}
+	return newCore(t, clock)
+}
+
+func newCore(t *testing.T, clock *acctest.Clock) *core {
+	t.Helper()
 	return &core{t: t, clock: clock, files: map[string]string{}, state: map[string]acctest.Instance{}, plans: map[string]*corePlan{}}
 }
 
@@ -62,7 +68,7 @@ type corePlan struct {
 	provider             object
 	state                map[string]acctest.Instance // refreshed
 	configs              map[string]coreConfig
-	changes              map[string]acctest.Change
+	changes, creations   map[string]acctest.Change // those of replacements
 	add, change, destroy int
 }
 
@@ -100,60 +106,54 @@ func (c *core) run(due <-chan struct{}, args []string) (int, string) {
 	c.t.Helper()
 	c.output.Reset()
 	c.failed.Store(false)
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	refresh, detailed, save := flags.Bool("refresh", true, ""), flags.Bool("detailed-exitcode", false, ""), flags.String("out", "", "")
+	refreshOnly := flags.Bool("refresh-only", args[0] == "refresh", "")
+	for _, ignored := range []string{"no-color", "auto-approve"} {
+		flags.Bool(ignored, false, "")
+	}
+	if err := flags.Parse(args[1:]); err != nil {
+		c.t.Fatalf("terraform %v needs the CLI: %s", args, err)
+	}
 	switch args[0] {
-	case "plan", "apply", "destroy", "refresh":
 	case "import":
 		settings, _ := c.configuration()
-		card, diags := c.start(settings).Import("vcard_card", args[len(args)-1], nil)
-		if c.say(diags) {
-			return 1, c.output.String()
+		card, diags := c.start(settings).Import("vcard_card", flags.Arg(1), nil)
+		if !c.say(diags) {
+			c.state[flags.Arg(0)] = card
 		}
-		c.state[args[len(args)-2]] = card
-		return 0, c.output.String()
+		return c.ended()
 	case "show":
 		for _, card := range c.state {
 			for name, value := range card.Values {
 				c.print("%s = %s\n", name, coreValue(value))
 			}
 		}
-		return 0, c.output.String()
+		return c.ended()
 	}
-	refresh, refreshOnly, detailed, save, plan := true, false, false, "", (*corePlan)(nil)
-	for _, arg := range args[1:] {
-		switch name, value, _ := strings.Cut(arg, "="); {
-		case name == "-no-color", name == "-auto-approve", name == "-parallelism":
-		case arg == "-refresh=false":
-			refresh = false
-		case name == "-refresh-only":
-			refreshOnly = true
-		case name == "-detailed-exitcode":
-			detailed = true
-		case name == "-out":
-			save = value
-		case args[0] == "apply" && c.plans[arg] != nil:
-			plan = c.plans[arg]
-		default:
-			c.t.Fatalf("terraform %v needs the CLI", args)
-		}
+	plan := c.plans[flags.Arg(0)]
+	if flags.NArg() == 0 {
+		plan = c.plan(args[0] == "destroy", *refresh, *refreshOnly)
+		c.plans[*save] = plan
 	}
-	if plan == nil {
-		plan = c.plan(args[0] == "destroy", refresh, refreshOnly || args[0] == "refresh")
-		c.plans[save] = plan
-	}
-	changes := plan.add+plan.change+plan.destroy > 0
-	switch {
-	case c.failed.Load():
-		return 1, c.output.String()
-	case args[0] == "plan" && detailed && changes:
+	if args[0] == "plan" && *detailed && plan.add+plan.change+plan.destroy > 0 && !c.failed.Load() {
 		return 2, c.output.String()
-	case args[0] == "plan":
-		return 0, c.output.String()
+	}
+	if args[0] == "plan" || c.failed.Load() {
+		return c.ended()
 	}
 	if due == nil {
 		c.state = plan.state
 	}
 	c.apply(plan, due)
-	if c.failed.Load() || due != nil {
+	if due != nil {
+		c.failed.Store(true)
+	}
+	return c.ended()
+}
+
+func (c *core) ended() (int, string) {
+	if c.failed.Load() {
 		return 1, c.output.String()
 	}
 	return 0, c.output.String()
@@ -162,7 +162,7 @@ func (c *core) run(due <-chan struct{}, args []string) (int, string) {
 // plan refreshes and plans what the files configure.
 func (c *core) plan(destroy, refresh, refreshOnly bool) *corePlan {
 	c.t.Helper()
-	plan := &corePlan{state: maps.Clone(c.state), changes: map[string]acctest.Change{}}
+	plan := &corePlan{state: maps.Clone(c.state), changes: map[string]acctest.Change{}, creations: map[string]acctest.Change{}}
 	plan.provider, plan.configs = c.configuration()
 	if destroy {
 		plan.configs = nil
@@ -206,15 +206,16 @@ func (c *core) plan(destroy, refresh, refreshOnly bool) *corePlan {
 		if c.say(diags) {
 			return
 		}
+		var creation acctest.Change
 		if len(change.Replaces) > 0 {
-			_, diags = p.Plan(change.After(), config)
+			creation, diags = p.Plan(change.After(), config)
 			if c.say(diags) {
 				return
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		plan.changes[address] = change
+		plan.changes[address], plan.creations[address] = change, creation
 		c.shows(plan, address, change)
 	})
 	if plan.add+plan.change+plan.destroy == 0 {
@@ -301,8 +302,11 @@ func (c *core) apply(plan *corePlan, due <-chan struct{}) {
 			return
 		}
 		if len(change.Replaces) > 0 {
-			c.t.Errorf("a replacement needs the CLI")
-			return
+			if _, diags := p.Apply(acctest.Change{Prior: change.Prior}, nil); c.say(diags) {
+				return
+			}
+			change = plan.creations[address]
+			change.Prior.Private = nil
 		}
 		again, diags := p.Plan(change.Prior, change.Config)
 		if c.say(diags) || alive.Err() != nil {

@@ -1,71 +1,12 @@
 package card_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
-
-// A month's cap, as the plans of that month and of the next show it, by the service's
-// clock: this machine's is months ahead. What a killed run topped up counts.
-func TestMonthsCap(t *testing.T) {
-	t.Parallel()
-	m := newMoney(t, "honoured", honoured+"\n  wallet_check = \"off\"")
-	const card = "amount = 60\n  max_top_up_per_month = 25\n  top_up = {\n    below = 50\n    to    = 60\n  }"
-	plans := func(words ...string) {
-		t.Helper()
-		code, output := m.plan(card)
-		if code != 0 {
-			t.Fatalf("the plan ended with %d:\n%s", code, output)
-		}
-		prints(t, output, words...)
-	}
-	spends := func(amount string) {
-		t.Helper()
-		m.passes(time.Minute)
-		m.spends(amount)
-	}
-	m.apply(card)
-	spends("11")
-	printsNot(t, m.apply(card), "A top-up")
-	m.holds(60 * usd.Dollar)
-
-	spends("12")
-	m.killed(card, 1)
-	m.holds(60 * usd.Dollar)
-	spends("13")
-	const had = "in March 2026 it has had 24.00 USD, of at most 25.00 USD (max_top_up_per_month); the cap begins anew on 2026-04-01"
-	m.stops(card, 47*usd.Dollar, "with 13.00 USD: it would pass max_top_up_per_month", "and no transaction explains counts: "+had)
-	plans("A top-up is cut to 1.00 USD by the month's cap", had, "topped_up = 11 -> 12")
-	var service struct{ Now time.Time }
-	m.s.Get("/_sandbox/clock").Into(&service)
-	april := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
-	m.passes(april.Add(-time.Minute).Sub(service.Now))
-	m.through(m.s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPost { // it arrives in April
-			m.passes(time.Minute)
-		}
-		return false
-	}))
-	m.apply(card)
-	m.through(m.s)
-	m.holds(48 * usd.Dollar)
-
-	spends("20")
-	plans("A top-up is cut to 24.00 USD by the month's cap", "in April 2026 it has had 1.00 USD, of at most 25.00 USD", "topped_up = 12 -> 36")
-	m.apply(card)
-	m.holds(52 * usd.Dollar)
-	spends("20")
-	plans("A top-up is due, and the month's cap is reached", "the cap begins anew on 2026-05-01", "No changes.")
-	m.passes(30 * 24 * time.Hour)
-	plans("topped_up = 36 -> 61", "in May 2026 it has had nothing")
-	m.apply(card)
-	m.holds(57 * usd.Dollar)
-}
 
 // An amount that was typed in cents, wherever one card is given money.
 func TestCentsForDollars(t *testing.T) {

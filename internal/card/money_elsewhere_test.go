@@ -10,7 +10,8 @@ func TestMoneyFromElsewhere(t *testing.T) {
 			apply amount = 100
 			fund 55
 			stops amount = 140
-			says it may have been made already | Nothing was sent | holds 155.00 USD | 55.00 USD came to it | set amount back by 40.00 USD | apply again
+			says it may have been made already | Nothing was sent | holds 155.00 USD | 55.00 USD came to it
+			says set amount back by 40.00 USD | apply again
 			holds active 155 9844
 			apply
 			holds active 195 9804
@@ -64,7 +65,8 @@ func TestMoneyFromElsewhere(t *testing.T) {
 			quiet
 			fund 30
 			plan
-			says A card holds what its transactions do not explain | holds 85.00 USD | 30.00 USD came to it | The fund of 40.00 USD comes on top
+			says A card holds what its transactions do not explain | holds 85.00 USD | 30.00 USD came to it
+			says The fund of 40.00 USD comes on top
 			plan amount = 60
 			quiet`},
 		// What a run that was cut off may have moved is not planned as if it were to be moved

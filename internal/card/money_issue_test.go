@@ -19,7 +19,8 @@ func TestIssuedCards(t *testing.T) {
 			says Could not look for cards that an earlier run left behind | plan again before you apply | 404 (not_found)
 			clear
 			plan
-			says Live cards have labels of cards that this plan issues: {newest} and 1 more | "${shared}": card_ | "$${shared}" = "card_ | "$${shared} {first}" = "{first}"`},
+			says Live cards have labels of cards that this plan issues: {newest} and 1 more | "${shared}": card_
+			says "$${shared}" = "card_ | "$${shared} {first}" = "{first}"`},
 		"by a run that was killed": {nil, `
 			needs 1.7.0 # of several blocks for one resource, Terraform 1.16.0 carries out one
 			cli
@@ -42,7 +43,8 @@ func TestIssuedCards(t *testing.T) {
 		"by two pipelines with one label": {nil, `
 			on POST /cards x1 drop while issue other {"amount":60,"label":"shared"}
 			apply amount = 60; label = "shared"
-			says A card was recognized by its label: card | Another pipeline that issues cards with this label might own it | an alias runs in a process of its own | terraform state rm
+			says A card was recognized by its label: card | Another pipeline that issues cards with this label might own it
+			says an alias runs in a process of its own | terraform state rm
 			cards 1
 			shows id = "{other}"
 			nothing`},
@@ -50,7 +52,8 @@ func TestIssuedCards(t *testing.T) {
 		"with another limit": {nil, `
 			on POST /cards x1 drop while issue other {"amount":60,"label":"shared","spending_limit":100}
 			stops amount = 60; label = "shared"; spending_limit = 500
-			says it is not known whether this took effect | a spending limit of 100.00 in place of 500.00 USD | Cards that may be the one | terraform import <address> {other}
+			says it is not known whether this took effect | a spending limit of 100.00 in place of 500.00 USD
+			says Cards that may be the one | terraform import <address> {other}
 			holds active 60 9939
 			shows-not {other}`},
 		// A card that was there long before is another's, though no list showed it.

@@ -1,12 +1,16 @@
 package card_test
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // What a run that was killed has moved moves no second time, and the next one says
 // what it found.
 func TestKilledRuns(t *testing.T) {
 	t.Parallel()
-	tell(t, map[string]story{
+	const had24 = "in March 2026 it has had 24.00 USD, of at most 25.00 USD (max_top_up_per_month); the cap begins anew on 2026-04-01"
+	stories := map[string]story{
 		"ten funds, of which half were made": {eachMode, `
 			apply count = 10; amount = 100
 			on POST /fund x10 made half stall
@@ -173,7 +177,7 @@ func TestKilledRuns(t *testing.T) {
 			holds active 80 9849`},
 		"a card with a generated label": {nil, `
 			kill amount = 60
-			labelled tf-`},
+			labelled tf- 60`},
 		"a replacement": {nil, `
 			cli
 			apply amount = 60; label = "search"; spending_limit = 100; lifecycle { create_before_destroy = true }
@@ -202,5 +206,77 @@ func TestKilledRuns(t *testing.T) {
 			call orphan
 			nothing
 			says {orphan}`},
-	})
+		// The month's cap, as the plans of that month and of the next show it, by the service's
+		// clock: this machine's is months ahead. What a killed run topped up counts.
+		"a top-up under a cap": {toldMode, `
+			told idempotency_keys = "honoured"; wallet_check = "off"
+			apply amount = 60; max_top_up_per_month = 25; top_up = { below = 50, to = 60 }
+			waits 1m
+			buy 11
+			settle
+			apply
+			says-not A top-up
+			holds 60
+			waits 1m
+			buy 12
+			settle
+			kill
+			holds 60
+			waits 1m
+			buy 13
+			settle
+			stops
+			says with 13.00 USD: it would pass max_top_up_per_month | and no transaction explains counts: ` + had24 + `
+			holds 47
+			plan
+			says A top-up is cut to 1.00 USD by the month's cap | ` + had24 + ` | topped_up = 11 -> 12
+			waits-until 2026-03-31T23:59:00Z
+			on POST * pass while waits 1m # it arrives in April
+			apply
+			clear
+			holds 48
+			waits 1m
+			buy 20
+			settle
+			plan
+			says A top-up is cut to 24.00 USD by the month's cap | in April 2026 it has had 1.00 USD, of at most 25.00 USD
+			says topped_up = 12 -> 36
+			apply
+			holds 52
+			waits 1m
+			buy 20
+			settle
+			plan
+			says A top-up is due, and the month's cap is reached | the cap begins anew on 2026-05-01 | No changes.
+			waits 720h
+			plan
+			says topped_up = 36 -> 61 | in May 2026 it has had nothing
+			apply
+			holds 57`},
+	}
+	for how, mode := range map[string]string{"provider-dies": "honoured, and said so", "is-cancelled": "ignored"} {
+		stories[how] = story{[]string{mode}, `
+			cli
+			apply ` + tenCards(100, 100) + `
+			buy 70
+			on POST * x10 made half stall
+			` + how + ` ` + tenCards(150, 70) + `
+			apply
+			labelled funded 80
+			labelled withdrawn 0
+			labelled topped 100
+			wallet 8770
+			nothing`}
+	}
+	tell(t, stories)
+}
+
+// tenCards are labelled by what an apply does to them.
+func tenCards(funded, withdrawn int) string {
+	const topped = `{ "topped 1" = 100, "topped 2" = 100 }`
+	four := func(label string, amount int) string {
+		return fmt.Sprintf(`{ for i in range(4) : "%s ${i}" => %d }`, label, amount)
+	}
+	return "for_each = merge(" + four("funded", funded) + ", " + four("withdrawn", withdrawn) + ", " + topped + ")" +
+		`; label = each.key; amount = each.value; top_up = substr(each.key, 0, 1) == "t" ? { below = 40, to = 100 } : null`
 }

@@ -10,7 +10,8 @@ func TestUndecidedMovements(t *testing.T) {
 			on after POST:/fund GET /transactions 500 down no transactions today
 			told max_retries = 0
 			stops amount = 140
-			says Could not fund card {card} | it is not known whether this took effect | no transactions today | Money may or may not have moved`
+			says Could not fund card {card} | it is not known whether this took effect | no transactions today
+			says Money may or may not have moved`
 	tell(t, map[string]story{
 		"made": {nil, `
 			apply amount = 100
@@ -38,6 +39,7 @@ func TestUndecidedMovements(t *testing.T) {
 			apply amount = 100
 			on POST /fund made drop` + unread + `
 			shows amount = 100
+			write amount = 100
 			refresh
 			says still undecided | 40.00 | {card}
 			plan-stops amount = 120
@@ -152,7 +154,8 @@ func TestUndecidedMovements(t *testing.T) {
 			quirks {"withdraw_amount":"ignored"}
 			apply amount = 60
 			apply amount = 50
-			says More or less money moved than asked: withdraw 10.00 USD from card {card} | holds 0.00 USD | 50.00 USD other than | vcard_card_fund
+			says More or less money moved than asked: withdraw 10.00 USD from card {card} | holds 0.00 USD
+			says 50.00 USD other than | vcard_card_fund
 			shows amount = 50 | balance = 0
 			refresh
 			nothing # what the service did by itself changes no amount

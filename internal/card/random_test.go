@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,31 +19,32 @@ var (
 )
 
 // TestRandomChanges changes configurations, and cards outside Terraform, at
-// random. After each step it refreshes, plans and applies, and checks that the
-// wallet moved by exactly what the plan said and that the next plan is empty.
+// random. After each step it plans and applies, and checks that the wallet moved by
+// exactly what the plan said and that the next plan is empty.
 func TestRandomChanges(t *testing.T) {
 	t.Parallel()
 	test := &randomTest{t: t, s: acctest.Start(t), r: rand.New(rand.NewPCG(*randomSeed, 1))}
 	test.s.Unlimited()
 	for range 3 {
-		test.cards = append(test.cards, &randomCard{card: acctest.Instance{Type: "vcard_card"}, config: test.newConfig()})
+		one := &randomCard{core: newCore(t, nil), config: test.newConfig()}
+		through(one, test.s, "")
+		test.cards = append(test.cards, one)
 	}
 	for step := range *randomSteps {
 		one := test.cards[test.r.IntN(len(test.cards))]
 		before := maps.Clone(one.config)
 		test.deposit()
 		what := test.change(one)
-		test.where = fmt.Sprintf("step %d, seed %d, %s, from %v to %v", step, *randomSeed, what, before, one.config)
 		if !test.apply(one) {
 			one.config = before // the plan was refused: the user takes the change back
 			if !test.apply(one) {
 				one.config = test.newConfig()
-				one.config["amount"] = one.card.Values["amount"]
+				one.config["amount"] = coreValue(one.state[theCard].Values["amount"])
 			}
 		}
-		test.audit()
+		test.s.Balanced()
 		if t.Failed() {
-			t.Fatal(test.where)
+			t.Fatalf("step %d, seed %d, %s, from %v to %v", step, *randomSeed, what, before, one.config)
 		}
 	}
 	t.Logf("%d plans applied, %d refused, %d replaced, %d top-ups", test.applied, test.refused, test.replaced, test.toppedUp)
@@ -58,99 +58,155 @@ type randomTest struct {
 	s                                    *acctest.Service
 	r                                    *rand.Rand
 	cards                                []*randomCard
-	where                                string
 	applied, refused, replaced, toppedUp int
 }
 
+// randomCard is a card in a state of its own, and the lines that configure it.
 type randomCard struct {
-	card   acctest.Instance
-	config object
+	*core
+	config map[string]string
 }
 
+const theCard = "vcard_card.test"
+
 func (one *randomCard) id() string {
-	id, _ := one.card.Values["id"].(string)
+	id, _ := one.state[theCard].Values["id"].(string)
 	return id
 }
 
 // deposit fills the wallet up before it runs dry.
 func (test *randomTest) deposit() {
-	if test.s.Wallet() >= 2000*usd.Dollar {
-		return
+	if test.s.Wallet() < 2000*usd.Dollar {
+		deposit := test.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).Must().Text("id")
+		test.s.Post("/_sandbox/deposits/"+deposit+"/confirm", nil).Must()
 	}
-	var deposit struct {
-		ID string `json:"id"`
-	}
-	test.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 10000}).Into(&deposit)
-	test.s.Post("/_sandbox/deposits/"+deposit.ID+"/confirm", nil).Must()
 }
 
 func (test *randomTest) cents(from, to int) string {
 	return usd.Cents(int64(from + test.r.IntN(to-from))).String()
 }
 
-func (test *randomTest) newConfig() object {
-	return object{"bin_id": bin, "amount": test.cents(5000, 30000)}
+func (test *randomTest) newConfig() map[string]string {
+	return map[string]string{"amount": test.cents(5000, 30000)}
 }
 
 // change makes one change to the configuration, or to the card outside Terraform.
 func (test *randomTest) change(one *randomCard) string {
-	c := one.config
-	switch test.r.IntN(15) {
-	case 0, 1, 2:
-		c["amount"] = test.cents(0, 40000)
-		return "amount"
-	case 3:
-		c["frozen"] = []any{true, false, nil}[test.r.IntN(3)]
-		return "frozen"
-	case 4:
-		below := 100 + test.r.IntN(15000)
-		c["top_up"] = []any{nil, object{"below": usd.Cents(int64(below)).String(), "to": test.cents(below, below+10000)}}[test.r.IntN(2)]
-		return "top_up"
-	case 5:
-		c["auto_freeze_at"] = []any{nil, test.cents(100, 10000)}[test.r.IntN(2)]
-		return "auto_freeze_at"
-	case 6:
-		c["label"] = []any{nil, "a", "b"}[test.r.IntN(3)]
-		return "label"
-	case 7:
-		c["metadata"] = []any{nil, object{}, object{"k": fmt.Sprint(test.r.IntN(3))}}[test.r.IntN(3)]
-		return "metadata"
-	case 8:
-		return test.outside(one, "freeze")
-	case 9:
-		return test.outside(one, "unfreeze")
-	case 10:
-		if one.id() != "" && test.r.IntN(3) == 0 {
-			test.s.Terminate(one.id())
-			return "terminated outside"
-		}
-	case 11:
+	below := 100 + test.r.IntN(15000)
+	topUp := fmt.Sprintf("{ below = %s, to = %s }", usd.Cents(int64(below)), test.cents(below, below+10000))
+	metadata := fmt.Sprintf("{ k = \"%d\" }", test.r.IntN(3))
+	choices := [][]string{
+		{"amount", test.cents(0, 40000)},
+		{"amount", test.cents(0, 40000)},
+		{"amount", test.cents(0, 40000)},
+		{"frozen", "true", "false", "null"},
+		{"top_up", topUp, topUp, "null"},
+		{"auto_freeze_at", test.cents(100, 10000), "null"},
+		{"label", `"a"`, `"b"`, "null"},
+		{"metadata", metadata, "{}", "null"},
+	}
+	n := test.r.IntN(15)
+	if n < len(choices) {
+		one.config[choices[n][0]] = choices[n][1+test.r.IntN(len(choices[n])-1)]
+		return choices[n][0]
+	}
+	id := one.id()
+	switch {
+	case n == 8:
 		test.s.Advance(fmt.Sprintf("%dh", 1+test.r.IntN(400)))
 		return "time passes"
-	}
-	return test.spend(one)
-}
-
-func (test *randomTest) outside(one *randomCard, verb string) string {
-	if one.id() != "" {
-		if answer := test.s.Post("/cards/"+one.id()+"/"+verb, nil); answer.Status != http.StatusConflict { // it was so before
+	case id == "":
+		return "nothing"
+	case n == 9 && test.r.IntN(3) == 0:
+		test.s.Terminate(id)
+		return "terminated outside"
+	case n == 10 || n == 11:
+		verb := []string{"/freeze", "/unfreeze"}[n-10]
+		if answer := test.s.Post("/cards/"+id+verb, nil); answer.Status != http.StatusConflict { // it was so before
 			answer.Must()
 		}
-	}
-	return verb + " outside"
-}
-
-// spend authorizes a purchase, which the service may decline.
-func (test *randomTest) spend(one *randomCard) string {
-	if one.id() == "" {
-		return "nothing"
+		return verb + " outside"
 	}
 	amount := test.cents(1, 20000)
-	test.s.Authorize(one.id(), amount, "7311").OK(http.StatusCreated)
+	test.s.Authorize(id, amount, advertising).OK(http.StatusCreated) // which the service may decline
 	return "spend " + amount
 }
 
-// usdNumber writes an amount as a JSON number.
+// apply does what terraform apply does, and reports whether the plan was accepted.
+func (test *randomTest) apply(one *randomCard) bool {
+	test.t.Helper()
+	lines := ""
+	for name, value := range one.config {
+		lines += name + " = " + value + "\n  "
+	}
+	one.Write("main.tf", oneCard(lines))
+	wallet := test.s.Wallet()
+	code, planned := one.Run("plan", "-out=saved")
+	if code != 0 {
+		return test.refuse(one, wallet)
+	}
+	takes := test.takes(one.plans["saved"], planned)
+	code, output := one.Run("apply", "saved")
+	tooLittle := strings.Contains(output, "insufficient_card_balance") || strings.Contains(output, "under top_up.below")
+	if tooLittle && strings.Contains(planned, "may have been made already") {
+		// The balance alone did not tell the plan that purchases, and no run that was
+		// cut off, took the money that was to be withdrawn.
+		return test.refuse(one, wallet)
+	}
+	if code != 0 {
+		test.t.Errorf("the apply ended with %d:\n%s", code, output)
+	}
+	test.applied++
+	if spent := wallet - test.s.Wallet(); spent != takes {
+		test.t.Errorf("the plan takes %s USD, apply took %s:\n%s", takes, spent, output)
+	}
+	var there service
+	test.s.Get("/cards/" + one.id()).Into(&there)
+	if state := one.state[theCard].Values; there.Status != plain(state["status"]) || there.Balance != cents(state["balance"]) {
+		test.t.Errorf("the state says %s, the service %v", plain(state), there)
+	}
+	plansNothing(test.t, one)
+	return true
+}
+
+// refuse notes that nothing was done, and that nothing was paid for it.
+func (test *randomTest) refuse(one *randomCard, wallet usd.Amount) bool {
+	test.t.Helper()
+	test.refused++
+	if now := test.s.Wallet(); now != wallet {
+		test.t.Errorf("the wallet went from %s to %s USD", wallet, now)
+	}
+	one.Must("refresh")
+	return false
+}
+
+// takes is what a person reads in the plan: what leaves the wallet.
+func (test *randomTest) takes(plan *corePlan, said string) usd.Amount {
+	test.t.Helper()
+	change, creation := plan.changes[theCard], plan.creations[theCard]
+	was, is := change.Prior.Values, change.Planned
+	switch {
+	case was == nil:
+		return cents(is["amount"]) + usd.Dollar
+	case len(change.Replaces) > 0:
+		test.replaced++
+		prints(test.t, said, "A card is replaced for ")
+		return cents(creation.Planned["amount"]) + usd.Dollar - cents(was["balance"])
+	}
+	takes := cents(is["topped_up"]) - cents(was["topped_up"])
+	if takes > 0 {
+		test.toppedUp++
+	}
+	if was["amount"] != nil && is["amount"] != nil {
+		takes += cents(is["amount"]) - cents(was["amount"])
+	}
+	if moves := takes != 0; moves != (is["balance"] == acctest.Unknown) {
+		test.t.Errorf("moves money: %v, but balance is planned as %v", moves, is["balance"])
+	}
+	return takes
+}
+
+// usdNumber reads an amount as it is written in a configuration.
 func usdNumber(text string) usd.Amount {
 	a, err := usd.Parse(text)
 	if err != nil {
@@ -159,126 +215,4 @@ func usdNumber(text string) usd.Amount {
 	return a
 }
 
-// apply does what terraform apply does for one card, and reports whether the
-// plan was accepted.
-func (test *randomTest) apply(one *randomCard) bool {
-	test.t.Helper()
-	p := test.s.Protocol(nil)
-	if one.card.Values != nil {
-		now, diags := p.Refresh(one.card)
-		test.succeed(diags)
-		one.card = now
-	}
-	wallet := test.s.Wallet()
-	change, diags := p.Plan(one.card, one.config)
-	if diags.Errors() != "" {
-		test.refused++
-		if test.s.Wallet() != wallet {
-			test.t.Errorf("money moved in a refused plan: %s", test.where)
-		}
-		return false
-	}
-	planWarnings := diags.Warnings()
-	takes := test.takes(change)
-	if len(change.Replaces) > 0 {
-		test.replaced++
-		if !strings.Contains(diags.Warnings(), "A card is replaced for ") {
-			test.t.Errorf("no warning of a replacement: %s", test.where)
-		}
-		created, diags := p.Plan(change.After(), one.config)
-		if diags.Errors() != "" {
-			test.refused++
-			return false
-		}
-		takes = test.takes(created) - cents(one.card.Values["balance"])
-		_, diags = p.Apply(acctest.Change{Prior: one.card, Planned: nil}, nil)
-		test.succeed(diags)
-		change, diags = p.Plan(acctest.Instance{Type: "vcard_card"}, one.config)
-		test.succeed(diags)
-	}
-	now, diags := p.Apply(change, nil)
-	tooLittle := strings.Contains(diags.Errors(), "insufficient_card_balance") || strings.Contains(diags.Errors(), "under top_up.below")
-	if tooLittle && strings.Contains(planWarnings, "may have been made already") {
-		// The balance alone did not tell the plan that purchases, and no run that was
-		// cut off, took the money that was to be withdrawn.
-		test.refused++
-		if test.s.Wallet() != wallet {
-			test.t.Errorf("money moved in a refused withdrawal: %s", test.where)
-		}
-		one.card = now
-		return false
-	}
-	test.succeed(diags)
-	one.card = now
-	test.applied++
-	if spent := wallet - test.s.Wallet(); spent != takes {
-		test.t.Errorf("the plan takes %s USD, apply took %s", takes, spent)
-	}
-	test.checkState(one, change)
-	return true
-}
-
-// takes is what a person reads in the plan: what leaves the wallet.
-func (test *randomTest) takes(change acctest.Change) usd.Amount {
-	if change.Prior.Values == nil {
-		return cents(change.Planned["amount"]) + usd.Dollar
-	}
-	if len(change.Replaces) > 0 {
-		return 0
-	}
-	var takes usd.Amount
-	if change.Prior.Values["amount"] != nil && change.Planned["amount"] != nil {
-		takes = cents(change.Planned["amount"]) - cents(change.Prior.Values["amount"])
-	}
-	topUp := cents(change.Planned["topped_up"]) - cents(change.Prior.Values["topped_up"])
-	if topUp > 0 {
-		test.toppedUp++
-	}
-	if moves := takes+topUp != 0; moves != (change.Planned["balance"] == acctest.Unknown) {
-		test.t.Errorf("moves money: %v, but balance is planned as %v", moves, change.Planned["balance"])
-	}
-	return takes + topUp
-}
-
 func cents(value any) usd.Amount { return usdNumber(plain(value)) }
-
-// checkState compares the state with the service, and plans once more.
-func (test *randomTest) checkState(one *randomCard, change acctest.Change) {
-	test.t.Helper()
-	for name, value := range change.Planned {
-		if value != acctest.Unknown && plain(value) != plain(one.card.Values[name]) {
-			test.t.Errorf("%s was planned as %s and came as %s", name, plain(value), plain(one.card.Values[name]))
-		}
-	}
-	p := test.s.Protocol(nil)
-	now, diags := p.Refresh(one.card)
-	test.succeed(diags)
-	one.card = now
-	var there service
-	test.s.Get("/cards/" + one.id()).Into(&there)
-	if there.Status != plain(now.Values["status"]) || there.Balance != cents(now.Values["balance"]) {
-		test.t.Errorf("the state says %s with %s USD, the service %s with %s", plain(now.Values["status"]), plain(now.Values["balance"]), there.Status, there.Balance)
-	}
-	again, diags := p.Plan(one.card, one.config)
-	test.succeed(diags)
-	if len(again.Replaces) > 0 {
-		test.t.Errorf("the next plan replaces for %v", again.Replaces)
-	}
-	for _, name := range slices.Sorted(maps.Keys(again.Planned)) {
-		if a, b := plain(one.card.Values[name]), plain(again.Planned[name]); a != b {
-			test.t.Errorf("the next plan changes %s from %s to %s", name, a, b)
-		}
-	}
-}
-
-func (test *randomTest) audit() {
-	test.t.Helper()
-	test.s.Balanced()
-}
-
-func (test *randomTest) succeed(diags acctest.Diagnostics) {
-	test.t.Helper()
-	if text := diags.Errors(); text != "" {
-		test.t.Fatalf("%s: %s", test.where, text)
-	}
-}

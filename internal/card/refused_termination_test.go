@@ -61,7 +61,8 @@ func TestTaintedCardsThatStay(t *testing.T) {
 			call old
 			run taint vcard_card.test
 			stops
-			says Deletion protection keeps card {old} | create_before_destroy | deposed object | terminate it in the dashboard; the next plan sees that and removes it from the state
+			says Deletion protection keeps card {old} | create_before_destroy | deposed object
+			says terminate it in the dashboard; the next plan sees that and removes it from the state
 			cards 2
 			plan-stops
 			says Deletion protection keeps card {old} | create_before_destroy | terminate it in the dashboard
