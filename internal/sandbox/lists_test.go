@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,27 +13,20 @@ import (
 func TestControlListsHavePages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`).OK(201)
-	for range 3 {
-		s.Issue("50")
-	}
-	for path, c := range map[string]struct{ first, total string }{
-		"/_sandbox/requests": {"/webhooks", "4"}, "/_sandbox/deliveries": {"card.created", "3"},
-	} {
-		one := s.Get(path + "?per_page=2").OK(200)
-		fields(t, one.Body, "data", "page", "per_page", "total")
-		two := s.Get(path + "?per_page=2&page=2").OK(200)
-		if len(one.Data()) != 2 || one.Text("total") != c.total || !strings.Contains(fmt.Sprint(one.Data()[0]), c.first) {
-			t.Errorf("%s: %s", path, one.Raw)
-		}
-		if fmt.Sprint(len(two.Data())+2) != c.total || strings.Contains(two.Raw, fmt.Sprint(one.Data()[0]["id"])) {
-			t.Errorf("%s: %s", path, two.Raw)
-		}
-		s.Get(path+"?per_page=1001").Refused(400, "invalid_request", "per_page")
-		if rest := s.Get(path + "?page=9").OK(200).Data(); len(rest) != 0 {
-			t.Errorf("%s: behind the end, there is %v", path, rest)
-		}
-	}
+	s.subscribe("https://127.0.0.1:1", `"*"`)
+	first := s.Issue("50")
+	s.Issue("50")
+	s.Issue("50")
+	s.Freeze(first)
+	s.play(strings.NewReplacer("FIRST", first).Replace, `
+		GET /_sandbox/requests?per_page=2 → 200 "path":"/webhooks" & "path":"/cards" & "page":1,"per_page":2,"total":5 & !FIRST
+		GET /_sandbox/requests?per_page=2&page=3 → 200 {"data":[{"method":"POST","path":"/cards/FIRST/freeze" & "total":5 & !"path":"/cards"
+		GET /_sandbox/requests?page=9 → 200 "data":[]
+		GET /_sandbox/requests?per_page=1001 → 400 "invalid_request" & per_page
+		GET /_sandbox/deliveries?per_page=3 → 200 "card.created" & "page":1,"per_page":3,"total":4 & !"card.frozen"
+		GET /_sandbox/deliveries?per_page=3&page=2 → 200 "card.frozen" & "total":4 & !"card.created"
+		GET /_sandbox/deliveries?page=9 → 200 "data":[]
+		GET /_sandbox/deliveries?per_page=1001 → 400 "invalid_request" & per_page`)
 	ledger := s.Get("/_sandbox/ledger?per_page=4&page=2").OK(200)
 	if accounts, _ := ledger.Body["accounts"].([]any); len(accounts) != 4 || ledger.Body["balanced"] != true {
 		t.Errorf("the ledger is %s", ledger.Raw)
