@@ -105,9 +105,9 @@ func TestReset(t *testing.T) {
 	s.play(fill, `
 		POST /_sandbox/reset → 200 "now":"2026-03-15T12:00:00.000Z"
 		GET /wallet/balance → 200 "balance":10000.00
+		GET /_sandbox/requests → 200 {"data":[{"method":"GET","path":"/wallet/balance",
 		GET /cards/CARD → 404 "not_found"
-		POST /cards {BIN,"amount":100} → 201
-		GET /_sandbox/requests → 200 {"data":[{"method":"GET","path":"/wallet/balance",`)
+		POST /cards {BIN,"amount":100} → 201`)
 	other.Get("/bins").Refused(401, "unauthorized", "")
 	if s.Get("/wallet/deposit-address").Raw != addresses {
 		t.Error("the account has other deposit addresses")
