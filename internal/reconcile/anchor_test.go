@@ -17,14 +17,15 @@ func TestOldUnreadableEventsAreInTheAnchor(t *testing.T) {
 		a.happen(reconcile.Event{Unclear: "of an unknown type"}, -dollar)
 		a.later(time.Hour)
 	}
-	all, page := a.snapshot().Anchor(), a.read(nil, 10, 0).Anchor()
+	all, page := a.snapshot(), a.snapshot()
+	page.Events, page.More = page.Events[:10], true
 	a.later(time.Hour)
 	a.authorize(7 * dollar)
 	s := a.snapshot()
 	for _, listed := range [][]reconcile.Event{s.Events, s.Events[:2]} { // the second has but the newest that is known
 		s.Events = listed
 		for _, delta := range []usd.Amount{40 * dollar, -40 * dollar} {
-			for _, anchor := range []*reconcile.Anchor{all, page} {
+			for _, anchor := range []*reconcile.Anchor{all.Anchor(), page.Anchor()} {
 				if e := reconcile.Explain(anchor, s, delta); e.Hidden != "" || e.Ignored != "" || e.Without != holds {
 					t.Errorf("%s by %d events: %+v", delta, len(listed), e)
 				}

@@ -114,11 +114,10 @@ func (a *account) refund(amount usd.Amount) {
 }
 
 // snapshot is the card as it is.
-func (a *account) snapshot() reconcile.Snapshot { return a.read(nil, 1000, 0) }
+func (a *account) snapshot() reconcile.Snapshot { return a.read(0) }
 
-// read shows the card as a replica does that lags behind: the pages of events down
-// to an anchor, one without an anchor, and then the balance.
-func (a *account) read(since *reconcile.Anchor, page int, lag time.Duration) reconcile.Snapshot {
+// read shows the card as a replica does that lags behind, with all of its events.
+func (a *account) read(lag time.Duration) reconcile.Snapshot {
 	s := reconcile.Snapshot{At: a.now, Events: make([]reconcile.Event, 0, len(a.events))}
 	seen := a.now.Add(-lag)
 	for _, h := range slices.Backward(a.held) {
@@ -126,15 +125,9 @@ func (a *account) read(since *reconcile.Anchor, page int, lag time.Duration) rec
 			break
 		}
 	}
-	isBefore := func(e reconcile.Event) bool { return since.SideOf(e) == reconcile.Before }
 	for _, e := range slices.Backward(a.events) {
-		if e.from.After(seen) {
-			continue
-		}
-		if s.Events = append(s.Events, e.Event); len(s.Events)%page == 0 {
-			if s.More = true; since == nil || slices.ContainsFunc(s.Events, isBefore) {
-				break
-			}
+		if !e.from.After(seen) {
+			s.Events = append(s.Events, e.Event)
 		}
 	}
 	return s
