@@ -58,10 +58,7 @@ func TestChaos(t *testing.T) { //nolint:tparallel // a scenario at a time, until
 func checkCoverage(t *testing.T, counts map[string]int) {
 	t.Helper()
 	for _, kind := range []string{"create", "fund", "withdraw", "freeze", "unfreeze", "terminate"} {
-		for _, f := range []fault{
-			lostBefore, lostAfter, repeated, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty, conflict,
-			rateLimited, serverErrorBefore, serverErrorAfter, gatewayRefuses, gatewayPaces, killBefore, killAfter, killLate, interrupted,
-		} {
+		for _, f := range append(ofMutations(), repeated, killBefore, killAfter, killLate) {
 			if counts[kind+", "+string(f)] == 0 {
 				t.Errorf("no %s met the fault %q", kind, f)
 			}

@@ -60,7 +60,7 @@ func (c *commandLine) audit() {
 	defer c.proxy.faultAgain()
 	due := map[int]bool{}
 	for n, i := range c.instances() {
-		due[n] = c.cards[n] != nil && c.cards[n].topUp && c.statusOf(i.ID) != "terminated" && c.balanceOf(i.ID) < topUpBelow*usd.Dollar
+		due[n] = c.cards[n] != nil && c.cards[n].topUp && statusOf(c.service, i.ID) != "terminated" && balanceOf(c.service, i.ID) < topUpBelow*usd.Dollar
 	}
 	c.finish()
 	there := map[string]map[string]any{}

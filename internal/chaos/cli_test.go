@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -124,16 +122,7 @@ func newCommandLine(t *testing.T, seed uint64, p profile, clock serviceClock) *c
 		t: t, r: rand.New(rand.NewPCG(seed, 4)), profile: p, clock: clock, folder: acctest.NewWorkspace(t),
 		cards: map[int]*managed{}, ended: map[string]int{},
 	}
-	c.proxy = newProxy(seed, c.clock, p)
-	c.service = sandboxtest.Start(t, func(o *sandboxtest.Options) {
-		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 100_000_000 * usd.Dollar, Clock: c.clock.Now}
-		o.Wrap = func(service http.Handler) http.Handler {
-			c.proxy.service = service
-			return c.proxy
-		}
-	})
-	c.service.Unlimited()
-	c.service.AddQuirks(map[string]any{"idempotency": p.idempotency})
+	c.proxy, c.service = startProxied(t, seed, clock, p)
 	if _, ok := clock.(systemClock); ok {
 		c.folder = c.folder.Built()
 	}
@@ -196,14 +185,12 @@ func (c *commandLine) change(midway bool) {
 			card.amount = 500 + c.r.IntN(400)
 			continue
 		}
-		if id := now[n].ID; id != "" && c.statusOf(id) == "active" {
+		if id := now[n].ID; id != "" && statusOf(c.service, id) == "active" {
 			spent := usd.Amount(100+c.r.IntN(300)) * usd.Dollar
 			// Each at a shop of its own, and settled: else the release of a hold of as much
 			// as is topped up could not be told from that.
 			c.bought++
-			bought := c.service.Post("/_sandbox/authorizations", map[string]any{
-				"card_id": id, "amount": spent, "merchant": map[string]string{"name": fmt.Sprint("Shop ", c.bought), "mcc": "7311"},
-			})
+			bought := authorize(c.service, id, spent, 0, fmt.Sprint("Shop ", c.bought))
 			if bought.Body["decline_reason"] == nil {
 				c.service.Settle(bought.Transaction(), "")
 			}
@@ -248,14 +235,6 @@ func (c *commandLine) instances() map[int]instance {
 		}
 	}
 	return all
-}
-
-func (c *commandLine) statusOf(id string) string {
-	return c.service.Get("/cards/" + id).OK(http.StatusOK).Text("status")
-}
-
-func (c *commandLine) balanceOf(id string) usd.Amount {
-	return amountOf(c.service.Get("/cards/" + id).OK(http.StatusOK).Body["balance"])
 }
 
 // begin writes the configuration of the next run.
@@ -365,7 +344,7 @@ func (c *commandLine) hear(output string) {
 			if card == nil || card.topUp || i.ID != stop[1] {
 				continue
 			}
-			came := c.balanceOf(i.ID) - card.outside - i.loaded()*usd.Dollar
+			came := balanceOf(c.service, i.ID) - card.outside - i.loaded()*usd.Dollar
 			if planned := usd.Amount(card.amount) - i.loaded(); planned != 0 && came == planned*usd.Dollar {
 				card.amount = int(i.loaded())
 				card.outside += came

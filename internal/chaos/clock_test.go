@@ -5,6 +5,7 @@ package chaos_test
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,8 @@ type runClock struct {
 	killed *atomic.Bool
 }
 
+// Wait lets time pass. What is drawn at random, between half and all of a power of two
+// of 500 ms, is all of it, so that a seed repeats exactly.
 func (c runClock) Wait(ctx context.Context, d time.Duration) error {
 	if c.killed.Load() {
 		return errKilled
@@ -48,17 +51,7 @@ func (c runClock) Wait(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.advance(withoutJitter(d))
+	const unit = 500 * time.Millisecond
+	c.advance(unit << bits.Len64(uint64((d-1)/unit)))
 	return nil
-}
-
-// withoutJitter makes a wait that is jittered between half and all of a power of
-// two of 500 ms the whole of it, so that a seed repeats exactly.
-func withoutJitter(d time.Duration) time.Duration {
-	for whole := 500 * time.Millisecond; whole <= 16*time.Second; whole *= 2 {
-		if d > whole/2 && d <= whole {
-			return whole
-		}
-	}
-	return d
 }

@@ -39,6 +39,30 @@ const (
 	interrupted       fault = "interrupted"         // the caller is asked to stop, the request goes on
 )
 
+// answer is one in place of the service's, which may have processed the request.
+type answer struct {
+	processed bool
+	status    int
+	body      string
+}
+
+func answers() map[fault]answer {
+	const page = "<html><h1>Go away</h1></html>"
+	return map[fault]answer{
+		garbled:           {true, http.StatusOK, "\x1f\x8b\x08garbled"},
+		gatewayMissing:    {false, http.StatusNotFound, page},
+		gatewayPage:       {false, http.StatusOK, page},
+		gatewayEmpty:      {false, http.StatusOK, "{}"},
+		notShown:          {false, http.StatusNotFound, `{"error":"not_found","message":"there is no such card"}`},
+		conflict:          {false, http.StatusConflict, `{"error":"request_in_progress","message":"try again"}`},
+		rateLimited:       {false, http.StatusTooManyRequests, `{"error":"rate_limited","message":"slow down"}`},
+		serverErrorBefore: {false, http.StatusBadGateway, "bad gateway"},
+		serverErrorAfter:  {true, http.StatusInternalServerError, `{"error":"internal","message":"sorry"}`},
+		gatewayRefuses:    {true, http.StatusForbidden, page},
+		gatewayPaces:      {true, http.StatusTooManyRequests, page},
+	}
+}
+
 // kind is what a call does.
 func kind(r *http.Request) string {
 	switch {
@@ -100,6 +124,14 @@ func profiles() []profile {
 	}
 }
 
+// ofMutations are the faults that any call meets which changes something.
+func ofMutations() []fault {
+	return []fault{
+		lostBefore, lostAfter, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty,
+		conflict, rateLimited, serverErrorBefore, serverErrorAfter, gatewayRefuses, gatewayPaces, interrupted,
+	}
+}
+
 // draw draws what becomes of a call of a kind.
 func (p profile) draw(r *rand.Rand, kind string) fault {
 	percent := map[string]int{"read": 6, "create": 50}[kind]
@@ -115,10 +147,7 @@ func (p profile) draw(r *rand.Rand, kind string) fault {
 	if kind == "read" {
 		return pick(r, lostBefore, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty, notShown, rateLimited, serverErrorBefore)
 	}
-	faults := []fault{
-		lostBefore, lostAfter, late, garbled, cutOff, gatewayMissing, gatewayPage, gatewayEmpty,
-		conflict, rateLimited, serverErrorBefore, serverErrorAfter, gatewayRefuses, gatewayPaces, interrupted,
-	}
+	faults := ofMutations()
 	if p.repeats {
 		faults = append(faults, repeated)
 	}

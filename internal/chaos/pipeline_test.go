@@ -42,7 +42,6 @@ type card struct {
 	// hide a killed movement.
 	foreign bool
 
-	mu      sync.Mutex
 	said    []string   // errors and warnings since the last audit
 	outside usd.Amount // what came to the card without Terraform
 	bought  []purchase
@@ -65,12 +64,12 @@ func (c *card) loaded() usd.Amount {
 	return amountOf(c.state.Values["amount"]) + amountOf(c.state.Values["topped_up"])
 }
 
-func (c *card) note(diagnostics acctest.Diagnostics) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (p *pipeline) note(c *card, diagnostics acctest.Diagnostics) {
+	p.scenario.mu.Lock()
+	defer p.scenario.mu.Unlock()
 	for _, text := range []string{diagnostics.Errors(), diagnostics.Warnings()} {
 		if text != "" {
-			c.said = append(c.said, text)
+			c.said, p.scenario.history = append(c.said, text), append(p.scenario.history, text)
 		}
 	}
 }
@@ -117,7 +116,7 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 		one := func() {
 			after, said := process.Apply(*changes[i], nil)
 			if !this.killed.Load() {
-				c.note(said)
+				p.note(c, said)
 				results[i] = func() {
 					if c.foreign && after.Values["money_record"] != c.state.Values["money_record"] {
 						c.foreign, c.loose = false, true
@@ -217,7 +216,7 @@ func (p *pipeline) heed(c *card) {
 		return
 	}
 	planned := amountOf(c.config["amount"]) - amountOf(c.state.Values["amount"])
-	came := p.scenario.balanceOf(c) - c.outside - c.loaded()
+	came := balanceOf(p.scenario.service, c.id()) - c.outside - c.loaded()
 	// An earlier top-up that was not saved may have come besides.
 	if planned != 0 && (came == planned || came == planned+sum(maps.Keys(c.unsaved))) {
 		c.config["amount"] = c.state.Values["amount"]
@@ -235,7 +234,7 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 			continue
 		}
 		now, said := process.Refresh(c.state)
-		c.note(said)
+		p.note(c, said)
 		if said.Errors() != "" {
 			succeeded = false
 			continue
@@ -251,7 +250,7 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 			continue
 		}
 		change, said := process.Plan(c.state, c.config)
-		c.note(said)
+		p.note(c, said)
 		if said.Errors() != "" || strings.Contains(said.Warnings(), "plan again before you apply") {
 			succeeded = false
 			continue
@@ -304,7 +303,6 @@ func (p *pipeline) edit() {
 	c.open = true
 	if c.config == nil {
 		if c.state.Values == nil {
-			w.remember(c)
 			p.cards[i] = newCard(p.newConfig())
 		}
 		return

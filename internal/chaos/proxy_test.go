@@ -19,7 +19,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 const (
@@ -78,11 +83,38 @@ type run struct {
 	kill      func()
 }
 
-func newProxy(seed uint64, clock serviceClock, profile profile) *proxy {
-	return &proxy{
+// startProxied starts a service behind a proxy.
+func startProxied(t *testing.T, seed uint64, clock serviceClock, profile profile) (*proxy, *sandboxtest.Server) {
+	t.Helper()
+	p := &proxy{
 		clock: clock, profile: profile, r: rand.New(rand.NewPCG(seed, 2)),
 		runs: map[string]*run{}, counts: map[string]int{}, shown: map[string]shownResponse{}, trace: fnv.New64a(),
 	}
+	service := sandboxtest.Start(t, func(o *sandboxtest.Options) {
+		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 100_000_000 * usd.Dollar, Clock: clock.Now}
+		o.Wrap = func(service http.Handler) http.Handler {
+			p.service = service
+			return p
+		}
+	})
+	service.Unlimited()
+	balance := map[bool]string{false: "less_holds", true: "settled"}[profile.settled]
+	service.AddQuirks(map[string]any{"idempotency": profile.idempotency, "balance": balance})
+	return p, service
+}
+
+func authorize(service *sandboxtest.Server, card string, amount, fee usd.Amount, merchant string) sandboxtest.Response {
+	return service.Post("/_sandbox/authorizations", map[string]any{
+		"card_id": card, "amount": amount, "fee": fee, "merchant": map[string]string{"name": merchant, "mcc": "7311"},
+	})
+}
+
+func statusOf(service *sandboxtest.Server, id string) string {
+	return service.Get("/cards/" + id).OK(http.StatusOK).Text("status")
+}
+
+func balanceOf(service *sandboxtest.Server, id string) usd.Amount {
+	return amountOf(service.Get("/cards/" + id).OK(http.StatusOK).Body["balance"])
 }
 
 // begin lets the requests below a run's name meet faults.
@@ -165,64 +197,35 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, body []byte, f fau
 		caller.interrupt()
 	}
 	switch f {
-	case lostBefore, late, killBefore, killLate:
-	case lostAfter, killAfter:
-		p.forward(r)
 	case none, interrupted:
 		p.respond(w, p.forward(r))
-		return
 	case stale:
 		p.respond(w, p.lately(r))
-		return
 	case oldAnswer:
 		before := p.forward(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path.Dir(r.URL.Path)}, Header: r.Header})
 		p.respond(w, withBalanceOf(before, p.forward(r)))
-		return
 	case repeated:
 		p.forward(copyOf(r, body))
 		p.respond(w, p.forward(r))
-		return
-	case garbled:
-		p.forward(r)
-		write(w, http.StatusOK, "\x1f\x8b\x08garbled")
-		return
 	case cutOff:
 		response := p.forward(r)
 		response.Body.Truncate(response.Body.Len() / 2)
 		p.respond(w, response)
-		return
-	case gatewayMissing:
-		write(w, http.StatusNotFound, "<html><h1>404 Not Found</h1></html>")
-		return
-	case gatewayPage:
-		write(w, http.StatusOK, "<html><h1>Welcome</h1></html>")
-		return
-	case gatewayEmpty:
-		write(w, http.StatusOK, "{}")
-		return
-	case notShown:
-		write(w, http.StatusNotFound, `{"error":"not_found","message":"there is no such card"}`)
-		return
-	case conflict:
-		write(w, http.StatusConflict, `{"error":"request_in_progress","message":"try again"}`)
-		return
-	case rateLimited:
-		w.Header().Set("Retry-After", "3")
-		write(w, http.StatusTooManyRequests, `{"error":"rate_limited","message":"slow down"}`)
-		return
-	case serverErrorBefore:
-		write(w, http.StatusBadGateway, "bad gateway")
-		return
-	case gatewayRefuses, gatewayPaces:
-		p.forward(r)
-		write(w, map[fault]int{gatewayRefuses: http.StatusForbidden, gatewayPaces: http.StatusTooManyRequests}[f], "<html><h1>Go away</h1></html>")
-		return
-	case serverErrorAfter:
-		p.forward(r)
-		write(w, http.StatusInternalServerError, `{"error":"internal","message":"sorry"}`)
-		return
+	default:
+		answer, answered := answers()[f]
+		if answer.processed || f == lostAfter || f == killAfter {
+			p.forward(r)
+		}
+		if !answered {
+			panic(http.ErrAbortHandler)
+		}
+		if f == rateLimited {
+			w.Header().Set("Retry-After", "3")
+		}
+		w.Header()["Date"] = nil // not the service's time
+		w.WriteHeader(answer.status)
+		_, _ = io.WriteString(w, answer.body)
 	}
-	panic(http.ErrAbortHandler)
 }
 
 func (p *proxy) forward(r *http.Request) *httptest.ResponseRecorder {
@@ -280,12 +283,6 @@ func (p *proxy) respond(w http.ResponseWriter, response *httptest.ResponseRecord
 	}
 	w.WriteHeader(response.Code)
 	_, _ = w.Write(response.Body.Bytes()) // the caller may be gone
-}
-
-func write(w http.ResponseWriter, status int, body string) {
-	w.Header()["Date"] = nil // not the service's time
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
 }
 
 // deliverLate lets the service process the late requests whose time has come.

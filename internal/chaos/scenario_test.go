@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -50,17 +49,7 @@ func (w *scenario) String() string { return fmt.Sprintf("seed %d (%s)", w.seed, 
 func newScenario(t *testing.T, seed uint64, profile profile, pipelines int, sideBySide bool) *scenario {
 	t.Helper()
 	w := &scenario{t: t, seed: seed, profile: profile, sideBySide: sideBySide, clock: newClock(), abandoned: map[string]bool{}}
-	w.proxy = newProxy(seed, w.clock, profile)
-	w.service = sandboxtest.Start(t, func(o *sandboxtest.Options) {
-		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 10_000_000 * usd.Dollar, Clock: w.clock.Now}
-		o.Wrap = func(service http.Handler) http.Handler {
-			w.proxy.service = service
-			return w.proxy
-		}
-	})
-	w.service.Unlimited()
-	balance := map[bool]string{false: "less_holds", true: "settled"}[profile.settled]
-	w.service.AddQuirks(map[string]any{"idempotency": profile.idempotency, "balance": balance})
+	w.proxy, w.service = startProxied(t, seed, w.clock, profile)
 	for n := range pipelines {
 		p := &pipeline{scenario: w, r: rand.New(rand.NewPCG(seed, uint64(10+n))), name: fmt.Sprintf("p%d", n), parallel: sideBySide}
 		for range 3 + p.r.IntN(3) {
@@ -140,15 +129,13 @@ func (p *pipeline) use(c *card) {
 		if p.r.IntN(3) == 0 {
 			fee = cents(20)
 		}
-		answer := w.service.Post("/_sandbox/authorizations", map[string]any{
-			"card_id": c.id(), "amount": amount, "fee": fee, "merchant": map[string]string{"name": p.merchant(), "mcc": "7311"},
-		})
+		answer := authorize(w.service, c.id(), amount, fee, p.merchant())
 		if answer.Status == http.StatusCreated && answer.Body["decline_reason"] == nil {
 			c.outside -= fee
 			if !w.profile.settled {
 				c.outside -= amount
 			}
-			c.bought = append(c.bought, purchase{id: transactionOf(answer), amount: amount})
+			c.bought = append(c.bought, purchase{id: answer.Transaction(), amount: amount})
 		}
 	case n < 7:
 		bought := &c.bought[p.r.IntN(len(c.bought))]
@@ -161,7 +148,7 @@ func (p *pipeline) use(c *card) {
 			if !w.profile.settled {
 				c.outside += bought.amount
 			}
-			bought.settled, bought.amount = transactionOf(answer), settled
+			bought.settled, bought.amount = answer.Transaction(), settled
 		}
 	case n < 8:
 		i := p.r.IntN(len(c.bought))
@@ -190,22 +177,12 @@ func (p *pipeline) merchant() string {
 	return fmt.Sprint("Shop ", p.purchases)
 }
 
-func transactionOf(answer sandboxtest.Response) string {
-	transaction, _ := answer.Body["transaction"].(map[string]any)
-	id, _ := transaction["id"].(string)
-	return id
-}
-
 // dropped checks a card that left a state.
 func (w *scenario) dropped(c *card) {
 	w.t.Helper()
-	if status := w.statusOf(c.id()); status != "terminated" {
+	if status := statusOf(w.service, c.id()); status != "terminated" {
 		w.t.Errorf("%s: card %s left the state and is %s:\n%s", w, c.id(), status, strings.Join(c.said, "\n"))
 	}
-}
-
-func (w *scenario) statusOf(id string) string {
-	return w.service.Get("/cards/" + id).OK(http.StatusOK).Text("status")
 }
 
 // audit ends all faults, lets each pipeline apply until nothing is left to do,
@@ -238,7 +215,7 @@ func (w *scenario) audit() {
 	w.compareCards(owner)
 	for _, p := range w.pipelines {
 		for _, c := range p.cards {
-			w.remember(c)
+			c.said = nil
 		}
 	}
 }
@@ -274,15 +251,11 @@ func (w *scenario) probe(p *pipeline) {
 		return
 	}
 	for _, c := range p.cards {
-		if (c.loose || !w.profile.strict) && c.id() != "" && !namesMoney(strings.Join(c.said, "\n")) && w.balanceOf(c)-c.outside != c.loaded() {
+		if (c.loose || !w.profile.strict) && c.id() != "" && !namesMoney(strings.Join(c.said, "\n")) && balanceOf(w.service, c.id())-c.outside != c.loaded() {
 			c.config["amount"] = (amountOf(c.config["amount"]) + usd.Dollar).String()
 		}
 	}
 	w.finish(p)
-}
-
-func (w *scenario) balanceOf(c *card) usd.Amount {
-	return amountOf(w.service.Get("/cards/" + c.id()).OK(http.StatusOK).Body["balance"])
 }
 
 // takesBack does what the provider advises: for what cannot be decided, and for
@@ -351,7 +324,7 @@ func sum(amounts iter.Seq[usd.Amount]) (total usd.Amount) {
 // compareCards looks for live cards that no state has.
 func (w *scenario) compareCards(owner map[string]*card) {
 	w.t.Helper()
-	everything := strings.Join(w.everythingSaid(), "\n")
+	everything := strings.Join(w.history, "\n")
 	for _, live := range w.service.LiveCards() {
 		id, label := fmt.Sprint(live["id"]), fmt.Sprint(live["label"])
 		if owner[id] != nil {
@@ -372,14 +345,6 @@ func (w *scenario) compareCards(owner map[string]*card) {
 	w.unsavedCreates.Store(0)
 }
 
-// remember keeps what was said of a card, which begins anew or makes room for another.
-func (w *scenario) remember(c *card) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.history = append(w.history, c.said...)
-	c.said = nil
-}
-
 func (w *scenario) abandon(label string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -393,16 +358,6 @@ func (w *scenario) cameUnseen() bool {
 	defer w.proxy.mu.Unlock()
 	count := func(f fault) int { return w.proxy.counts["create, "+string(f)] }
 	return !w.profile.strict && count(late)+count(repeated) > 0
-}
-
-func (w *scenario) everythingSaid() []string {
-	all := slices.Clone(w.history)
-	for _, p := range w.pipelines {
-		for _, c := range p.cards {
-			all = append(all, c.said...)
-		}
-	}
-	return all
 }
 
 // departs reports what must not be, or must at least have been named.
