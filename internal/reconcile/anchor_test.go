@@ -68,40 +68,6 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// An anchor that was taken by reading the balance alone tells events by their
-// time. What came within seconds of it may be in its balance or not.
-func TestAnchorOfATime(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		given       usd.Amount
-		counted     bool // what came within seconds of the anchor is in its balance
-		with, wants reconcile.Rank
-	}{
-		"as it was":                      {0, false, none, holds},
-		"as it was, counted already":     {0, true, none, holds},
-		"a killed fund":                  {40, false, holds, none},
-		"a killed fund, counted already": {40, true, holds, none},
-	} {
-		a := newAccount(100 * dollar)
-		a.authorize(3 * dollar)
-		a.later(time.Minute)
-		anchored := a.balance
-		at := a.now
-		a.later(2 * time.Second)
-		a.authorize(5 * dollar)
-		if test.counted {
-			anchored = a.balance
-		}
-		anchor := reconcile.ImportedRecord(anchored, at).Anchor
-		a.later(time.Minute)
-		a.authorize(7 * dollar)
-		a.give(test.given * dollar)
-		if e := reconcile.Explain(anchor, a.snapshot(), 40*dollar); e.With != test.with || e.Without != test.wants {
-			t.Errorf("%s: with %d, without %d, left %s", name, e.With, e.Without, e.Left)
-		}
-	}
-}
-
 // The side of an anchor on which an event lies.
 func TestSideOf(t *testing.T) {
 	t.Parallel()

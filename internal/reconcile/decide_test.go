@@ -20,13 +20,12 @@ type question struct {
 
 func (q question) decide() reconcile.Decision { return reconcile.Decide(q.moment, q.e, q.m, q.p) }
 
-// everyQuestion yields all that Decide can tell apart.
+// everyQuestion yields all that Decide can tell apart. The card holds 100 USD.
 func everyQuestion(yield func(question) bool) {
 	const delta = 40 * dollar
-	bools := []bool{false, true}
-	ranks := []reconcile.Rank{none, released, settled, holds}
 	limit := func(a usd.Amount) *usd.Amount { return &a }
-	// The card holds 100 USD.
+	rests := []usd.Amount{-delta - 1, -delta, -delta + 1, -1, 0, 1, delta - 1, delta, delta + 1}
+	ranks := []reconcile.Rank{none, released, settled, holds}
 	ranges := []*reconcile.Range{
 		nil,
 		{Below: 60 * dollar, To: 150 * dollar},
@@ -40,49 +39,28 @@ func everyQuestion(yield func(question) bool) {
 		{Below: 101 * dollar, To: 140 * dollar, Limit: limit(2*delta - 1)},
 		{Below: 101 * dollar, To: 140 * dollar, Limit: limit(2 * delta)},
 	}
-	explanations := func(yield func(reconcile.Explanation) bool) {
-		for _, with := range ranks {
-			for _, without := range ranks {
-				for _, rest := range []usd.Amount{-delta - 1, -delta, -delta + 1, -1, 0, 1, delta - 1, delta, delta + 1} {
-					for bits := range 1 << 5 {
-						e := reconcile.Explanation{
-							Anchored: bits&1 != 0, Stale: bits&2 != 0, Recent: bits&4 != 0, Echoed: bits&8 != 0,
-							Balance: 100 * dollar, With: with, Without: without, Left: rest, Came: max(0, rest),
-						}
-						if bits&16 != 0 {
-							e.Hidden = "an unknown type"
-						}
-						if !yield(e) {
-							return
-						}
-					}
-				}
-			}
+	movements := []reconcile.Movement{{Delta: delta}, {Delta: 1}, {Delta: -delta}, {Purpose: reconcile.ForTopUp, Delta: delta}}
+	for number := 0; ; number++ {
+		rest := number
+		draw := func(of int) (i int) {
+			i, rest = rest%of, rest/of
+			return i
 		}
-	}
-	for moment := range reconcile.Answered + 1 {
-		for e := range explanations {
-			for _, r := range ranges {
-				for _, way := range []struct {
-					purpose reconcile.Purpose
-					delta   usd.Amount
-				}{{reconcile.ForAmount, delta}, {reconcile.ForAmount, 1}, {reconcile.ForAmount, -delta}, {reconcile.ForTopUp, delta}} {
-					if r != nil && r.Limit != nil && way.purpose != reconcile.ForTopUp {
-						continue
-					}
-					for _, honoured := range bools {
-						for _, waited := range bools {
-							for _, otherKey := range bools {
-								e.Delta = way.delta
-								m := reconcile.Movement{Purpose: way.purpose, Delta: way.delta, Range: r}
-								if !yield(question{moment, e, m, reconcile.Policy{KeysHonoured: honoured, Waited: waited, OtherKey: otherKey}}) {
-									return
-								}
-							}
-						}
-					}
-				}
-			}
+		flip := func() bool { return draw(2) == 1 }
+		q := question{moment: reconcile.Moment(draw(5)), m: movements[draw(len(movements))]}
+		q.m.Range = ranges[draw(len(ranges))]
+		q.p = reconcile.Policy{KeysHonoured: flip(), Waited: flip(), OtherKey: flip()}
+		q.e = reconcile.Explanation{
+			Anchored: flip(), Stale: flip(), Recent: flip(), Echoed: flip(), Balance: 100 * dollar, Delta: q.m.Delta,
+			With: ranks[draw(len(ranks))], Without: ranks[draw(len(ranks))], Left: rests[draw(len(rests))],
+		}
+		q.e.Came = max(0, q.e.Left)
+		if flip() {
+			q.e.Hidden = "an unknown type"
+		}
+		isCapped := q.m.Range != nil && q.m.Range.Limit != nil // that is for top-ups alone
+		if rest > 0 || (!isCapped || q.m.Purpose == reconcile.ForTopUp) && !yield(q) {
+			return
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	lives     = flag.Int("reconcile.lives", 1200, "lives of one card")
+	lives     = flag.Int("reconcile.lives", 800, "lives of one card")
 	firstLife = flag.Uint64("reconcile.first", 0, "the number of the first life")
 )
 
