@@ -57,40 +57,6 @@ func TestRefusals(t *testing.T) {
 			says Could not terminate card {card} | not today
 			shows amount = 60
 			holds active 60 9939`},
-		"of a card that was terminated since the plan": {nil, `
-			apply amount = 60
-			save amount = 100
-			terminate {card}
-			saved-stops
-			says Could not fund card | (card_terminated) | the next apply issues a new card
-			shows amount = 60
-			wallet 9999`},
-		"of a wallet that was emptied since the plan": {nil, `
-			apply amount = 60
-			save amount = 100
-			call ours
-			issue other {"amount":9938}
-			saved-stops
-			says Could not fund card {ours} | (insufficient_funds) | vcard_deposit_addresses
-			shows amount = 60
-			wallet 0`},
-		"of a card that was used since the plan": {nil, `
-			apply amount = 60
-			save amount = 20
-			buy 50
-			saved-stops
-			says Could not withdraw 40.00 USD from card {card} | (insufficient_card_balance) | Run terraform plan again
-			shows amount = 60
-			holds active 10 9939`},
-		// Apply withdraws nothing that the next plan would fund again.
-		"of a card that is to be topped up then": {nil, `
-			apply amount = 100; top_up = { below = 40, to = 80 }
-			save amount = 60; top_up = { below = 40, to = 80 }
-			buy 20.01
-			saved-stops
-			says Could not withdraw 40.00 USD from card {card} | 39.99 USD | top_up.below (40.00 USD)
-			shows amount = 100
-			holds active 79.99 9899`},
 		"none of a card that is at top_up.below then": {nil, `
 			apply amount = 100; top_up = { below = 40, to = 80 }
 			save amount = 60; top_up = { below = 40, to = 80 }
@@ -105,6 +71,24 @@ func TestRefusals(t *testing.T) {
 			says top_up.below
 			says-not may have been made`},
 	})
+	const toppedUp = "; top_up = { below = 40, to = 80 }"
+	for happens, c := range map[string]struct{ before, planned, says, wallet string }{
+		"terminate {ours}":              {"amount = 60", "amount = 100", "(card_terminated) | the next apply issues a new card", "9999"},
+		"issue other {\"amount\":9938}": {"amount = 60", "amount = 100", "(insufficient_funds) | vcard_deposit_addresses", "0"},
+		"buy 50":                        {"amount = 60", "amount = 20", "(insufficient_card_balance) | Run terraform plan again", "9939"},
+		// Apply withdraws nothing that the next plan would fund again.
+		"buy 20.01": {"amount = 100" + toppedUp, "amount = 60" + toppedUp, "39.99 USD | top_up.below (40.00 USD)", "9899"},
+	} {
+		tell(t, map[string]story{"after the plan, " + happens: {nil, `
+			apply ` + c.before + `
+			call ours
+			save ` + c.planned + `
+			` + happens + `
+			saved-stops
+			says 40.00 USD | card {ours} | ` + c.says + `
+			shows ` + strings.TrimSuffix(c.before, toppedUp) + `
+			wallet ` + c.wallet}})
+	}
 	for _, status := range []int{400, 404, 409, 422} {
 		tell(t, map[string]story{fmt.Sprint("as terminated, ", status): {nil, fmt.Sprintf(`
 			any-responses
@@ -171,7 +155,8 @@ func TestLostResponses(t *testing.T) {
 		"withdraw": {"/withdraw", "count = 3; amount = 100", "count = 3; amount = 60", "60"},
 		"freeze":   {"/freeze", "count = 3; amount = 60", "count = 3; amount = 60; frozen = true", "60"},
 	} {
-		for how, modes := range map[string][]string{"drop": nil, "made drop": nil, "made 403" + hidden: eachMode, "made 429" + hidden: eachMode} {
+		hows := map[string][]string{"drop": nil, "made drop": nil, "made 403" + hidden: eachMode, "made 429" + hidden: eachMode}
+		for how, modes := range hows {
 			tell(t, map[string]story{what + ", " + strings.TrimSuffix(how, hidden): {modes, `
 			apply ` + c.before + `
 			on POST ` + c.call + ` x3 ` + how + `

@@ -130,55 +130,38 @@ const anEmptyList = `{"data":[],"page":1,"per_page":100,"total":0}`
 // says of it.
 func TestCardsThatAreSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-	const (
-		byGateway = "a gateway or another server answered in its place"
-		isListed  = "The list of cards still shows it, active and with 60.00 USD"
-		hour      = `
+	const hour = `
 			apply amount = 60
 			passes 1h # so that it is no new card`
-	)
+	kept := func(method, stops string) (steps string) {
+		for says, answers := range map[string][]string{
+			"a gateway or another server answered in its place":           {"404 <html>Not Found</html>", "410 <html>Gone</html>"},
+			"The list of cards still shows it, active and with 60.00 USD": {"404 not_found no such card", "410 not_found no such card"},
+		} {
+			for _, answer := range answers {
+				steps += `
+			on ` + method + ` /cards/* ` + answer + `
+			` + stops + `
+			says ` + says + `
+			clear`
+			}
+		}
+		return steps
+	}
 	rotated := "replace"
 	for _, network := range []string{"Ethereum", "Solana", "(TRC-20)", "Chain", "Tron", "Polygon", "Litecoin", "One"} {
 		rotated += fmt.Sprintf(` %[1]s","address":" %[1]s","address":"new-`, network)
 	}
 	tell(t, map[string]story{
-		"are kept by a destroy": {nil, hour + `
-			on DELETE /cards/* 404 <html><body>404 Not Found</body></html>
-			destroy-stops
-			says ` + byGateway + `
-			clear
-			on DELETE /cards/* 404 not_found no such card
-			destroy-stops
-			says ` + isListed + `
-			clear
-			on DELETE /cards/* 410 not_found no such card
-			destroy-stops
-			says ` + isListed + `
-			clear
+		"are kept by a destroy": {nil, hour + kept("DELETE", "destroy-stops") + `
 			nothing
 			holds active 60 9939
-			on DELETE /cards/* x1 404 <html><body>404 Not Found</body></html>
+			on DELETE /cards/* x1 404 <html>404 Not Found</html>
 			destroy
 			cards 0
 			wallet 9999`},
-		"are kept by a refresh": {nil, hour + `
-			on GET /cards/* 404 <html><body>404 Not Found</body></html>
-			stops
-			says ` + byGateway + `
-			clear
-			on GET /cards/* 410 <html><body>404 Not Found</body></html>
-			stops
-			says ` + byGateway + `
-			clear
-			on GET /cards/* 404 not_found no such card
-			stops
-			says ` + isListed + `
-			clear
-			on GET /cards/* 410 not_found no such card
-			stops
-			says ` + isListed + `
-			clear
-			on GET /cards/* x1 404 <html><body>404 Not Found</body></html>
+		"are kept by a refresh": {nil, hour + kept("GET", "stops") + `
+			on GET /cards/* x1 404 <html>404 Not Found</html>
 			nothing
 			holds active 60 9939`},
 		"were issued minutes ago": {nil, `
@@ -282,19 +265,19 @@ func TestFrozenBetweenPlanAndApply(t *testing.T) {
 	})
 	// Somebody freezes a card for fraud, or unfreezes it, and the configuration says that
 	// this is nothing to change. At apply, core hands over what it says without that.
-	const ignored = "; lifecycle { ignore_changes = [frozen] }"
-	for name, c := range map[string][4]string{
-		"ignored, then funded":           {"frozen = false; amount = 100", "freeze", "frozen = false; amount = 140", "frozen 140 9859"},
-		"ignored, then withdrawn from":   {"frozen = false; auto_freeze_at = 60; amount = 100", "freeze", "frozen = false; auto_freeze_at = 60; amount = 50", "frozen 50 9949"},
-		"ignored, then protected":        {"frozen = false; amount = 100", "freeze", "frozen = false; amount = 100; deletion_protection = true", "frozen 100 9899"},
-		"unfrozen, ignored, then funded": {"frozen = true; amount = 100", "unfreeze", "frozen = true; amount = 140", "active 140 9859"},
-		"by the own withdrawal alone":    {"frozen = false; auto_freeze_at = 60; amount = 100", "# nobody", "frozen = false; auto_freeze_at = 60; amount = 50", "active 50 9949"},
+	const ignored, at60 = "; lifecycle { ignore_changes = [frozen] }", "frozen = false; auto_freeze_at = 60; "
+	for name, c := range map[string]struct{ config, by, then, holds string }{
+		"ignored, then funded":           {"frozen = false; ", "freeze", "amount = 140", "frozen 140 9859"},
+		"ignored, then withdrawn from":   {at60, "freeze", "amount = 50", "frozen 50 9949"},
+		"ignored, then protected":        {"frozen = false; ", "freeze", "amount = 100; deletion_protection = true", "frozen 100 9899"},
+		"unfrozen, ignored, then funded": {"frozen = true; ", "unfreeze", "amount = 140", "active 140 9859"},
+		"by the own withdrawal alone":    {at60, "# nobody", "amount = 50", "active 50 9949"},
 	} {
 		tell(t, map[string]story{name: {[]string{"honoured", "honoured, and said so"}, `
-			apply ` + c[0] + ignored + `
-			` + c[1] + `
-			apply ` + c[2] + ignored + `
-			holds ` + c[3] + `
+			apply ` + c.config + `amount = 100` + ignored + `
+			` + c.by + `
+			apply ` + c.config + c.then + ignored + `
+			holds ` + c.holds + `
 			nothing`}})
 	}
 }

@@ -96,27 +96,6 @@ func TestKilledRuns(t *testing.T) {
 			holds 100
 			apply amount = 100; top_up = { below = 50, to = 100 } # it has the money
 			holds active 100 9839`},
-		// The key is another one, and both are paid unless the next run stops.
-		"another fund is planned": {eachMode, `
-			apply amount = 100
-			kill amount = 150
-			stops amount = 140
-			says 50.00 USD
-			holds 150
-			apply amount = 100 # the stop said what there is
-			holds 150
-			apply amount = 110 # and does not come again for the same
-			holds 160`},
-		"another withdrawal is planned": {eachMode, `
-			apply amount = 100
-			kill amount = 50
-			stops amount = 60
-			says 50.00 USD
-			holds 50
-			apply amount = 100
-			holds 50
-			apply amount = 110
-			holds 60`},
 		// The plan says what apply would stop for, though purchases have taken the balance
 		// under what it was.
 		"the card was used then": {eachMode, `
@@ -253,6 +232,18 @@ func TestKilledRuns(t *testing.T) {
 			says topped_up = 36 -> 61 | in May 2026 it has had nothing
 			apply
 			holds 57`},
+	}
+	// The key is another one, and both are paid unless the next run stops.
+	for killed, c := range map[string][3]string{"150": {"140", "150", "160"}, "50": {"60", "50", "60"}} {
+		stories["at "+killed+", and another amount is planned"] = story{eachMode, `
+			apply amount = 100
+			kill amount = ` + killed + `
+			stops amount = ` + c[0] + `
+			says 50.00 USD
+			apply amount = 100 # the stop said what there is
+			holds ` + c[1] + `
+			apply amount = 110 # and does not come again for the same
+			holds ` + c[2]}
 	}
 	for how, mode := range map[string]string{"provider-dies": "honoured, and said so", "is-cancelled": "ignored"} {
 		stories[how] = story{[]string{mode}, `
