@@ -135,7 +135,7 @@ func TestAccounts(t *testing.T) {
 // the button.
 func TestLogInsEnd(t *testing.T) {
 	t.Parallel()
-	clock := &wall{at: day(1)}
+	clock := new(wall)
 	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
 	const inside, outside = "<h1>Overview</h1>", "<h1>Log in</h1>"
 	clock.advance(16 * time.Minute)

@@ -231,7 +231,7 @@ func TestBrowserWorld(t *testing.T) {
 // with a browser that is logged in.
 func TestBrowserSessions(t *testing.T) {
 	t.Parallel()
-	clock := &wall{at: time.Now()}
+	clock := new(wall)
 	s := sandboxtest.Start(t, sandboxtest.WithDashboard, func(o *sandboxtest.Options) { o.Clock = clock.now })
 	card := s.Issue("100")
 	b := openTab(t, s)

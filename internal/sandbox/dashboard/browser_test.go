@@ -157,23 +157,27 @@ func (b *tab) excuse(text string) {
 // patience is how long anything may take on a slow machine.
 const patience = time.Minute
 
-func (b *tab) run(actions ...chromedp.Action[chromedp.Void]) {
+// patiently returns what something comes to that must not fail.
+func patiently[T any](b *tab, what string, do func(context.Context) (T, error)) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		b.t.Fatalf("the browser: %v", err)
+	value, err := do(ctx)
+	if err != nil {
+		b.t.Fatalf("the browser: %s: %v", what, err)
 	}
+	return value
+}
+
+func (b *tab) run(action chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	patiently(b, "acting", func(ctx context.Context) (int, error) { return 0, chromedp.Do(ctx, action) })
 }
 
 // call makes a call of the browser's protocol.
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if _, err := chromedp.Call(ctx, command, params); err != nil {
-		b.t.Fatalf("the browser: %s: %v", command.Method, err)
-	}
+	patiently(b, command.Method, func(ctx context.Context) (R, error) { return chromedp.Call(ctx, command, params) })
 }
 
 // open shows a path.
@@ -194,13 +198,7 @@ func (b *tab) logIn() *tab {
 // evaluate returns what an expression comes to.
 func evaluate[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
-	}
-	return value
+	return patiently(b, expression, func(ctx context.Context) (T, error) { return chromedp.Run(ctx, chromedp.Evaluate[T](expression)) })
 }
 
 // do runs a script.

@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,11 +53,7 @@ func (b *browser) send(method, path string, form url.Values) seen {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return seen{response, b.t, string(text)}
+	return seen{response, b.t, string(must(io.ReadAll(response.Body)))}
 }
 
 func (b *browser) get(path string) seen { b.t.Helper(); return b.send(http.MethodGet, path, nil) }
@@ -186,19 +182,7 @@ func execute(t testing.TB, s *sandboxtest.Server) (run func(string)) {
 func day(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
 
 // wall is a clock on the wall that a test moves.
-type wall struct {
-	mu sync.Mutex
-	at time.Time
-}
+type wall struct{ passed atomic.Int64 }
 
-func (w *wall) now() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.at
-}
-
-func (w *wall) advance(by time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.at = w.at.Add(by)
-}
+func (w *wall) now() time.Time           { return day(1).Add(time.Duration(w.passed.Load())) }
+func (w *wall) advance(by time.Duration) { w.passed.Add(int64(by)) }

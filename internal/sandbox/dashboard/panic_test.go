@@ -19,7 +19,7 @@ import (
 func TestPanicOfAHandler(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	d, err := dashboard.New(dashboard.Options{
+	d := must(dashboard.New(dashboard.Options{
 		Server: &server.Server{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Address: "http://127.0.0.1", Now: time.Now,
 		Next: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/api/v1/drop" {
@@ -27,10 +27,7 @@ func TestPanicOfAHandler(t *testing.T) {
 			}
 			panic("whsec_0815")
 		}),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/bins", nil))
 	if said := w.Body.String() + log.String(); w.Code != http.StatusInternalServerError || strings.Contains(said, "0815") || !strings.Contains(log.String(), "panic_test.go") {

@@ -34,12 +34,8 @@ func TestPictures(t *testing.T) {
 	const root = "../../.."
 	w := acctest.NewWorkspace(t)
 	p := sandboxtest.StartProcess(t, nil, "--data", ":memory:", "--seed", root+"/examples/world.yaml")
-	fleet, err := os.ReadFile(root + "/internal/demo/fleet.tf")
-	if err != nil {
-		t.Fatal(err)
-	}
 	w.Env = append(w.Env, "VCARD_BASE_URL="+p.URL, "VCARD_API_KEY="+p.Key)
-	w.Write("fleet.tf", string(fleet))
+	w.Write("fleet.tf", string(must(os.ReadFile(root+"/internal/demo/fleet.tf"))))
 	w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n")
 	cards := map[any]string{}
 	for _, card := range p.Get("/cards").Data() {
@@ -72,7 +68,7 @@ func TestPictures(t *testing.T) {
 		return
 	}
 	b.picture("dashboard", 1200, 764)
-	b.run(chromedp.Navigate("data:text/html;base64," + base64.StdEncoding.EncodeToString(comment(t, markdown))))
+	b.run(chromedp.Navigate("data:text/html;base64," + base64.StdEncoding.EncodeToString(comment(markdown))))
 	b.picture("statement", 860, evaluate[int64](b, "document.querySelector('main').offsetHeight"))
 }
 
@@ -82,18 +78,9 @@ func (b *tab) picture(name string, width, height int64) {
 	b.run(chromedp.EmulateViewport(width, height))
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
-		taken, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		picture, err := png.Decode(bytes.NewReader(taken))
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		taken := must(chromedp.Run(b.ctx, chromedp.CaptureScreenshot()))
 		var small bytes.Buffer
-		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, picture); err != nil {
-			b.t.Fatal(err)
-		}
+		must(0, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, must(png.Decode(bytes.NewReader(taken)))))
 		save(b.t, name+"-"+theme+".png", small.Bytes())
 	}
 }
@@ -108,30 +95,15 @@ func save(t testing.TB, name string, content []byte) {
 	if len(content) > most {
 		t.Errorf("%s has %d bytes, of %d", name, len(content), most)
 	}
-	if err := os.WriteFile(filepath.Join(*pictures, name), content, 0o644); err != nil {
-		t.Error(err)
-	}
+	must(0, os.WriteFile(filepath.Join(*pictures, name), content, 0o644))
 }
 
 // comment is a page with a comment on a pull request.
-func comment(t testing.TB, markdown []byte) []byte {
-	t.Helper()
-	var page bytes.Buffer
-	page.WriteString(`<!doctype html><meta name="color-scheme" content="light dark"><style>
-body { margin: 0; font: 14px/1.5 system-ui, sans-serif; color: light-dark(#1f2328, #e6edf3); background: light-dark(#fff, #0d1117) }
-main { width: 860px; padding: 12px; box-sizing: border-box; background: inherit }
-article { border: 1px solid light-dark(#d1d9e0, #3d444d); border-radius: 6px }
-header { padding: 8px 16px; background: light-dark(#f6f8fa, #151b23); border-bottom: inherit; border-bottom: 1px solid light-dark(#d1d9e0, #3d444d); border-radius: 6px 6px 0 0 }
-section { padding: 4px 16px 12px } h3 { margin: 12px 0 }
-table { border-collapse: collapse; margin: 0 0 12px } th, td { border: 1px solid light-dark(#d1d9e0, #3d444d); padding: 5px 12px }
-code { background: light-dark(#eff1f3, #262c36); padding: 2px 5px; border-radius: 4px; font: 12px ui-monospace, monospace }
-</style><main><article><header><b>github-actions</b> commented</header><section>`)
+func comment(markdown []byte) []byte {
+	var text bytes.Buffer
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
-	if err := converter.Convert(markdown, &page); err != nil {
-		t.Fatal(err)
-	}
-	page.WriteString("</section></article></main>")
-	return page.Bytes()
+	must(0, converter.Convert(markdown, &text))
+	return bytes.Replace(must(os.ReadFile("testdata/comment.html")), []byte("<!-- the comment -->"), text.Bytes(), 1)
 }
 
 var (

@@ -199,7 +199,7 @@ func TestLinkWorksOnce(t *testing.T) {
 // A page that is open is told of every change, and of the time alone.
 func TestLive(t *testing.T) {
 	t.Parallel()
-	clock := &wall{at: day(1)}
+	clock := new(wall)
 	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
 	request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, b.root+"/live", nil))
 	response := must(b.client.Do(request))
