@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -143,6 +144,15 @@ func try(ctx context.Context, c *api.Client, name string) (err error) {
 		panic("no call is named " + name)
 	}
 	return err
+}
+
+// same compares in text what came with what was wanted, so that a failure shows which
+// part differs.
+func same(t *testing.T, name string, got any, want string) {
+	t.Helper()
+	if text := fmt.Sprintf("%+v", got); text != want {
+		t.Errorf("%s: %s, want %s", name, text, want)
+	}
 }
 
 func lastError[T any](all func(func(T, error) bool)) (last error) {

@@ -31,7 +31,7 @@ func TestIssueCardTakesNobodyElsesCard(t *testing.T) {
 		ends              string
 	}{
 		"of another label":    {answer: lost, meanwhile: with(func(c *api.CardListItem) { c.Label = "adS" }), ends: "issued card_2"},
-		"of another load":     {answer: lost, meanwhile: with(func(c *api.CardListItem) { c.Balance++ }), ends: "issued card_2"},
+		"of another load":     {answer: lost, meanwhile: with(func(c *api.CardListItem) { c.Balance += usd.Cent }), ends: "issued card_2"},
 		"of a higher limit":   {answer: lost, limit: 70 * usd.Dollar, meanwhile: limit(80 * usd.Dollar), ends: "issued card_2"},
 		"of a lower limit":    {answer: lost, limit: 70 * usd.Dollar, meanwhile: limit(60 * usd.Dollar), ends: "unknown, 1 candidates"},
 		"beside its own":      {answer: lostButApplied, limit: 70 * usd.Dollar, meanwhile: limit(70*usd.Dollar - usd.Cent), ends: "adopted card_2"},

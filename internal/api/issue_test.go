@@ -266,9 +266,7 @@ func TestIssueCardStopsBetweenDifferentCardsThatLookAlike(t *testing.T) {
 	together := func() { all.Done(); all.Wait() }
 	service := newFakeService(fault{response: "drop", before: together}, fault{commit: never, response: "drop", before: together})
 	ends := issueTogether(t, service.client(t), "a", "b")
-	if unknown := "unknown, 1 candidates"; ends[0] != unknown || ends[1] != unknown || len(service.keys()) != 2 || len(service.balances()) != 1 {
-		t.Errorf("%q after %d requests, %d cards", ends, len(service.keys()), len(service.balances()))
-	}
+	same(t, "both", []any{ends, len(service.keys()), len(service.balances())}, "[[unknown, 1 candidates unknown, 1 candidates] 2 1]")
 }
 
 // A card that comes late may be that of an issuance that is still reconciled,

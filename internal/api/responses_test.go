@@ -68,9 +68,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 			service := steps(respond(200, `{"data":[]}`), respond(201, body))
 			issuance, err := newClient(t, service).IssueCard(t.Context(), request("ads"))
 			card := issuance.Card
-			if err != nil || card.ID != "card_1" || issuance.Recovered || len(service.requests()) != 2 {
-				t.Errorf("%s: %+v, %v, after %d requests", odd, issuance, err, len(service.requests()))
-			}
+			same(t, odd, []any{toldOf(issuance, err), len(service.requests())}, "[issued card_1 2]")
 			for name, has := range map[string]bool{
 				"allowed_categories": card.AllowedCategories != nil, "auto_freeze_at": card.AutoFreezeAt != nil, "metadata": card.Metadata != nil, "expires_at": card.ExpiresAt != "",
 			} {
@@ -94,9 +92,8 @@ func TestResponsesMayDiffer(t *testing.T) {
 		created := `{"id":"card_1","bin_id":"bin_1","status":"active","balance":50,"spending_limit":5000,"allowed_categories":null,"metadata":{"n":12345678901234567890},"auto_freeze_at":null}`
 		service := steps(respond(200, `{"data":null}`), respond(201, created))
 		issuance, err := newClient(t, service).IssueCard(t.Context(), request("ads"))
-		if err != nil || issuance.Card.AllowedCategories != nil || issuance.Card.AutoFreezeAt != nil || fmt.Sprint(issuance.Card.Metadata["n"]) != "12345678901234567890" {
-			t.Errorf("%+v, %v", issuance, err)
-		}
+		card := issuance.Card
+		same(t, "issued", []any{err, card.AllowedCategories, card.AutoFreezeAt, card.Metadata["n"]}, "[<nil> [] <nil> 12345678901234567890]")
 	})
 	t.Run("empty lists", func(t *testing.T) {
 		t.Parallel()
@@ -124,9 +121,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 		t.Parallel()
 		body := `{"data":[{"id":"bin_1","network":"visa","category":"ads","3ds":true,"brand_pay":true,"in_other_wallet":false,"fee_pay":1.5}],"total":1}`
 		bins, err := newClient(t, respond(200, body)).Bins(t.Context())
-		if err != nil || len(bins) != 1 || !bins[0].ThreeDS || !maps.Equal(bins[0].Wallets, map[string]bool{"brand_pay": true, "in_other_wallet": false}) {
-			t.Errorf("%+v, %v", bins, err)
-		}
+		same(t, "the BINs", []any{err, bins}, "[<nil> [{ID:bin_1 Network:visa Category:ads ThreeDS:true Wallets:map[brand_pay:true in_other_wallet:false]}]]")
 	})
 	t.Run("pages of a list without a total that are capped", func(t *testing.T) {
 		t.Parallel()

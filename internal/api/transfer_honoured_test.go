@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -65,8 +66,10 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 			if refused, ok := errors.AsType[*api.Error](err); test.ends == "refused" && (!ok || refused.IsFinal()) {
 				t.Errorf("%v is final, though an attempt was lost", err)
 			}
-			if delay := transfer.Delay; err == nil && (card.Balance != start+step || delay == nil || delay.Attempts != len(service.keys()) || !delay.LostResponse) {
-				t.Errorf("%+v with %+v, and the card holds %s", transfer, delay, card.Balance)
+			if delay := transfer.Delay; err == nil && delay == nil {
+				t.Errorf("%+v without a delay", transfer)
+			} else if err == nil {
+				same(t, "the delay", []any{delay.Attempts, delay.LostResponse, card.Balance}, fmt.Sprintf("[%d true 105.00]", len(service.keys())))
 			}
 		})
 	}
@@ -106,9 +109,8 @@ func TestRefusalThatSpeaksOfTheKey(t *testing.T) {
 						t.Errorf("%+v", stopped)
 					}
 				}
-				if after.Token == record.Token || after.Pending != nil || after.Anchor.Balance != held || transfer.CardBalance != held {
-					t.Errorf("%+v, want %s", transfer, held)
-				}
+				got := []any{after.Token != record.Token, after.Pending == nil, after.Anchor.Balance, transfer.CardBalance}
+				same(t, "remembered", got, fmt.Sprintf("[true true %s %s]", held, held))
 				checkUnlocked(t, client, card.ID)
 			})
 		}
@@ -129,8 +131,9 @@ func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 		service.give(card, 40*usd.Dollar)
 		transfer, err := service.client(t, keysHonoured).Move(t.Context(), move(card.ID, 40*usd.Dollar, record))
 		after, isOpen := transfer.Record, want == "unknown"
-		if got := told(transfer, err); got != want || (after.Pending != nil) != isOpen || (after.Token == record.Token) != isOpen || isOpen && len(after.Anchor.Known) != len(record.Anchor.Known) {
-			t.Errorf("%s: %s (%v), want %s; remembered %+v", response, got, err, want, after)
+		same(t, response, []any{told(transfer, err), after.Pending != nil, after.Token == record.Token}, fmt.Sprint([]any{want, isOpen, isOpen}))
+		if isOpen && len(after.Anchor.Known) != len(record.Anchor.Known) {
+			t.Errorf("%s: remembered %+v", response, after.Anchor)
 		}
 	}
 }
@@ -156,9 +159,7 @@ func TestKeysOfMovements(t *testing.T) {
 	}
 	service.faults = []fault{undone("429")}
 	again, err := client.Move(t.Context(), move(card.ID, step, first))
-	if told(again, err) != "made before" || again.Delay != nil || card.Balance != start+step || len(service.keys()) != 5 {
-		t.Errorf("%+v, %v, and the card holds %s", again, err, card.Balance)
-	}
+	same(t, "again", []any{told(again, err), again.Delay, card.Balance, len(service.keys())}, "[made before <nil> 105.00 5]")
 }
 
 // While a plan is made, a movement is foreseen by one reading, without a wait.
@@ -181,8 +182,9 @@ func TestForesee(t *testing.T) {
 				service.hooks["/transactions"] = respond(403, `{"error":"forbidden"}`)
 			}
 			e, d := service.client(t).Foresee(t.Context(), move(card.ID, step, record), start+test.come)
-			if calls := len(service.reads); d != test.want || calls != test.calls || calls > 0 && e.Balance != start+test.come || service.clock.total() > 0 {
-				t.Errorf("%+v, %+v after %q", e, d, service.reads)
+			same(t, "foreseen", []any{d, len(service.reads), service.clock.total()}, fmt.Sprintf("%+v", []any{test.want, test.calls, "0s"}))
+			if test.calls > 0 && e.Balance != start+test.come {
+				t.Errorf("explained %+v", e)
 			}
 		})
 	}

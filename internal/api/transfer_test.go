@@ -173,9 +173,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 					if test.moved {
 						want += delta
 					}
-					if got := service.balances()[card.ID]; got != want {
-						t.Errorf("the card holds %s, want %s", got, want)
-					}
+					same(t, "on the card", service.balances()[card.ID], want.String())
 					key := record.Key(card.ID, reconcile.Movement{Delta: delta})
 					if keys := service.keys(); !slices.Equal(keys, slices.Repeat([]string{key}, test.posts)) {
 						t.Errorf("requests with keys %q, want %d with %s", keys, test.posts, key)
@@ -187,28 +185,22 @@ func TestMoveAcrossFailures(t *testing.T) {
 					isRenewed, pending := after.Token != record.Token, after.Pending
 					switch test.ends {
 					case "unknown":
-						if isRenewed || pending == nil || pending.Delta != delta || pending.SentAt.IsZero() || after.Anchor.Balance != start {
+						if pending == nil {
 							t.Fatalf("remembered %+v of %+v", after, record)
 						}
+						same(t, "remembered", []any{isRenewed, pending.Delta, pending.SentAt.IsZero(), after.Anchor.Balance}, fmt.Sprintf("[false %s false 100.00]", delta))
 						resolved, err := service.client(t).ResolvePending(t.Context(), card.ID, *after)
 						if kindOf(err) != test.resolved || resolved.MadeBefore || (resolved.Record.Pending == nil) != (err == nil) {
 							t.Errorf("resolved as %+v, %v; want %q", resolved, err, test.resolved)
 						}
 					case "refused":
 						refused, ok := errors.AsType[*api.Error](err)
-						if isAtOnce := test.posts == 1; !ok || refused.IsFinal() != isAtOnce || isRenewed != isAtOnce || isAtOnce && service.clock.total() > 0 {
-							t.Errorf("%v after %s; want a new token unless an attempt was lost", err, service.clock.total())
-						}
-						if pending != nil || after.Anchor.Balance != start {
-							t.Errorf("remembered %+v", after)
-						}
+						isAtOnce := test.posts == 1 // else an attempt was lost
+						same(t, "final, with a new token", []any{ok && refused.IsFinal(), isRenewed, service.clock.total() == 0}, fmt.Sprint([]any{isAtOnce, isAtOnce, isAtOnce}))
+						same(t, "remembered", []any{pending == nil, after.Anchor.Balance}, "[true 100.00]")
 					default:
-						if transfer.CardBalance != want || fmt.Sprint(transfer.WalletBalance) != service.wallet.String() {
-							t.Errorf("got %+v, want %s on the card and %s in the wallet", transfer, want, service.wallet)
-						}
-						if !isRenewed || pending != nil || after.Anchor.Balance != start+delta || after.Anchor.Last != delta {
-							t.Errorf("remembered %+v of %+v", after, record)
-						}
+						same(t, "on the card and in the wallet", []any{transfer.CardBalance, transfer.WalletBalance}, fmt.Sprintf("[%s %s]", want, service.wallet))
+						same(t, "remembered", []any{isRenewed, pending == nil, after.Anchor.Balance, after.Anchor.Last}, fmt.Sprintf("[true true %s %s]", start+delta, delta))
 					}
 					checkUnlocked(t, client, card.ID)
 				})
@@ -231,38 +223,33 @@ func TestResolveWhatCameLate(t *testing.T) {
 		before, client := kept(card.ID, open.Record), service.client(t)
 		resolved, err := client.ResolvePending(t.Context(), card.ID, *before)
 		after := resolved.Record
-		if got := told(resolved, err); got != "made before" || resolved.CardBalance != start+delta {
-			t.Errorf("%s resolved as %+v, %v", delta, resolved, err)
-		}
-		if after.Anchor.Balance != start+delta || after.Pending != nil || after.Token == before.Token {
-			t.Errorf("remembered %+v of %+v", after, before)
-		}
+		same(t, "resolved", []any{told(resolved, err), resolved.CardBalance}, fmt.Sprintf("[made before %s]", start+delta))
+		same(t, "remembered", []any{after.Anchor.Balance, after.Pending == nil, after.Token != before.Token}, fmt.Sprintf("[%s true true]", start+delta))
 		moved, err := client.Move(t.Context(), move(card.ID, delta, before))
-		if told(moved, err) != "made before" || moved.Record.Anchor.Last != delta || len(service.keys()) != 5 {
-			t.Errorf("%s made before as %+v, %v after %d requests", delta, moved, err, len(service.keys()))
-		}
+		same(t, "moved", []any{told(moved, err), moved.Record.Anchor.Last, len(service.keys())}, fmt.Sprintf("[made before %s 5]", delta))
 		checkUnlocked(t, client, card.ID)
 	}
 }
 
-// What is pending is given its time, keeps other movements from being sent, and is
-// pending no more once it is refused, after one more lost response, under its key.
+// Nothing is no movement. What is pending is given its time, keeps other movements
+// from being sent, and is pending no more once it is refused, after one more lost
+// response, under its key.
 func TestPendingMovement(t *testing.T) {
 	t.Parallel()
 	service, card, record := newAccount(t, lostForGood, refusal)
 	open := record.Undecided(reconcile.Movement{Delta: step}, record.Anchor, reconcile.Explanation{}, service.clock.Now().Add(-10*time.Second))
-	other, err := service.client(t).Move(t.Context(), move(card.ID, 2*step, &open))
-	if err == nil || len(service.keys()) != 0 || other.Record.Pending == nil {
-		t.Errorf("beside it %+v, %v after %d requests", other, err, len(service.keys()))
+	client := service.client(t)
+	if nothing, err := client.Move(t.Context(), move(card.ID, 0, nil)); err == nil || client.HasWritten() {
+		t.Errorf("nothing is moved as %+v", nothing)
 	}
-	resolved, err := service.client(t).ResolvePending(t.Context(), card.ID, open)
-	if told(resolved, err) != "moved" || resolved.Record.Pending != nil || resolved.Record.Token != open.Token || service.clock.total() != 20*time.Second {
-		t.Errorf("resolved as %+v, %v after %s", resolved, err, service.clock.total())
-	}
-	refused, err := service.client(t).Move(t.Context(), move(card.ID, step, &open))
-	if after := refused.Record; kindOf(err) != "refused" || after.Pending != nil || after.Token != open.Token || len(service.keys()) != 2 {
-		t.Errorf("refused as %+v, %v", refused, err)
-	}
+	other, err := client.Move(t.Context(), move(card.ID, 2*step, &open))
+	same(t, "beside it", []any{told(other, err), other.Record.Pending != nil, len(service.keys())}, "[refused true 0]")
+	resolved, err := client.ResolvePending(t.Context(), card.ID, open)
+	after := resolved.Record
+	same(t, "resolved", []any{told(resolved, err), after.Pending != nil, after.Token == open.Token, service.clock.total()}, "[moved false true 20s]")
+	refused, err := client.Move(t.Context(), move(card.ID, step, &open))
+	after = refused.Record
+	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Token == open.Token, len(service.keys())}, "[refused false true 2]")
 }
 
 func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
@@ -299,14 +286,5 @@ func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
 	wg.Wait()
 	if most.Load() != 1 || service.balances()[card.ID] != start {
 		t.Errorf("%d at once, %s on the card", most.Load(), service.balances()[card.ID])
-	}
-}
-
-func TestNoAmountIsNotMoved(t *testing.T) {
-	t.Parallel()
-	service, card, _ := newAccount(t)
-	client := service.client(t)
-	if _, err := client.Move(t.Context(), move(card.ID, 0, nil)); err == nil || client.HasWritten() || len(service.keys()) != 0 {
-		t.Errorf("%v after %d requests", err, len(service.keys()))
 	}
 }
