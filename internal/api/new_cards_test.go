@@ -64,6 +64,7 @@ func TestOtherMissingCardsAreNotWaitedFor(t *testing.T) {
 func TestNewCardIsListed(t *testing.T) {
 	t.Parallel()
 	service, client := newSlowService(t, 20*time.Second)
+	issued := service.clock.Now()
 	for filter, want := range map[api.CardFilter][]string{
 		{}:                         {"card_1"},
 		{Status: api.StatusActive}: {"card_1"},
@@ -71,6 +72,7 @@ func TestNewCardIsListed(t *testing.T) {
 		{BinID: "bin_1"}:           {"card_1"},
 		{BinID: "bin_2"}:           nil,
 	} {
+		service.clock.now = issued // when the service does not list it yet
 		if ids := listed(t, client, filter); !slices.Equal(ids, want) {
 			t.Errorf("%+v lists %q, want %q", filter, ids, want)
 		}
