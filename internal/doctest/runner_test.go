@@ -88,46 +88,47 @@ func TestIllFormedBlocksAreNamed(t *testing.T) {
 	}
 }
 
-// inEachShell runs a test with each shell that this machine has.
-func inEachShell(t *testing.T, test func(*testing.T, doctest.Runner)) {
-	t.Helper()
+// runners run pages in each shell that this machine has.
+func runners() map[string]doctest.Runner {
+	each := map[string]doctest.Runner{}
 	for _, shell := range shells() {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			test(t, doctest.Runner{Shell: shell, Env: os.Environ(), Has: has})
-		})
+		each[shell] = doctest.Runner{Shell: shell, Env: os.Environ(), Has: has}
 	}
+	return each
 }
 
 // A page runs in one shell and folder, on ports of its own, and what it leaves in the
 // background ends with it.
 func TestPagesRun(t *testing.T) {
 	t.Parallel()
-	inEachShell(t, func(t *testing.T, runner doctest.Runner) {
-		said := filepath.Join(t.TempDir(), "said")
-		page := doctest.Parse("x.md",
-			fenced("sh", "[ -z \"$(ls)\" ]\nname=ads")+
-				fenced("python", "# deep/a.py\n1")+
-				fenced("sh", "grep -qx 1 deep/a.py && cd deep")+
-				fenced("python", "# a.py\n2")+
-				fenced("sh", "grep -qx 2 a.py && [ \"$name\" = ads ]")+
-				"<!-- not run: fails -->\n"+fenced("sh", "false")+
-				"<!-- needs nosuchprogram -->\n"+fenced("sh", "nosuchprogram")+
-				fenced("sh", "sleep 600 &\n{ echo $!; echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+said+"'"))
-		if err := runner.Run(t.Context(), page); err != nil {
-			t.Fatal(err)
-		}
-		text := must(os.ReadFile(said))
-		words := strings.Fields(string(text))
-		if len(words) != 8 {
-			t.Fatalf("it said %q", text)
-		}
-		if words[3] != "--listen" || words[4] != words[5] || words[5] == "127.0.0.1:8420" || words[6] == "8443" || words[7] != "84201" {
-			t.Errorf("it runs with %s", text)
-		}
-		pid := must(strconv.Atoi(words[0]))
-		sandboxtest.Eventually(t, func() bool { return !running(pid) })
-	})
+	for shell, runner := range runners() {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			said := filepath.Join(t.TempDir(), "said")
+			page := doctest.Parse("x.md",
+				fenced("sh", "[ -z \"$(ls)\" ]\nname=ads")+
+					fenced("python", "# deep/a.py\n1")+
+					fenced("sh", "grep -qx 1 deep/a.py && cd deep")+
+					fenced("python", "# a.py\n2")+
+					fenced("sh", "grep -qx 2 a.py && [ \"$name\" = ads ]")+
+					"<!-- not run: fails -->\n"+fenced("sh", "false")+
+					"<!-- needs nosuchprogram -->\n"+fenced("sh", "nosuchprogram")+
+					fenced("sh", "sleep 600 &\n{ echo $!; echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+said+"'"))
+			if err := runner.Run(t.Context(), page); err != nil {
+				t.Fatal(err)
+			}
+			text := must(os.ReadFile(said))
+			words := strings.Fields(string(text))
+			if len(words) != 8 {
+				t.Fatalf("it said %q", text)
+			}
+			if words[3] != "--listen" || words[4] != words[5] || words[5] == "127.0.0.1:8420" || words[6] == "8443" || words[7] != "84201" {
+				t.Errorf("it runs with %s", text)
+			}
+			pid := must(strconv.Atoi(words[0]))
+			sandboxtest.Eventually(t, func() bool { return !running(pid) })
+		})
+	}
 }
 
 func TestMissingProgramsAreNamed(t *testing.T) {
@@ -141,20 +142,23 @@ func TestMissingProgramsAreNamed(t *testing.T) {
 
 func TestFailingBlockIsNamed(t *testing.T) {
 	t.Parallel()
-	inEachShell(t, func(t *testing.T, runner doctest.Runner) {
-		for name, fails := range map[string]string{
-			"a command": "false", "a command in a pipe": "false | cat", "a variable": "echo $nosuchvariable", "the shell's end": "exit 0",
-		} {
-			page := doctest.Parse("x.md", fenced("sh", "echo before")+fenced("sh", "echo said so; "+fails)+fenced("sh", "echo after"))
-			said := fmt.Sprint(runner.Run(t.Context(), page))
-			if !strings.HasPrefix(said, "x.md:5: in "+runner.Shell) || !strings.Contains(said, "said so") {
-				t.Errorf("%s: says %s", name, said)
+	for shell, runner := range runners() {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			for name, fails := range map[string]string{
+				"a command": "false", "a command in a pipe": "false | cat", "a variable": "echo $nosuchvariable", "the shell's end": "exit 0",
+			} {
+				page := doctest.Parse("x.md", fenced("sh", "echo before")+fenced("sh", "echo said so; "+fails)+fenced("sh", "echo after"))
+				said := fmt.Sprint(runner.Run(t.Context(), page))
+				if !strings.HasPrefix(said, "x.md:5: in "+runner.Shell) || !strings.Contains(said, "said so") {
+					t.Errorf("%s: says %s", name, said)
+				}
+				if strings.Contains(said, "before") || strings.Contains(said, "after") {
+					t.Errorf("%s: says what other blocks do: %s", name, said)
+				}
 			}
-			if strings.Contains(said, "before") || strings.Contains(said, "after") {
-				t.Errorf("%s: says what other blocks do: %s", name, said)
-			}
-		}
-	})
+		})
+	}
 }
 
 func TestPageThatNeedsAnAccountSaysSo(t *testing.T) {

@@ -58,8 +58,10 @@ func TestPagesKeepSecrets(t *testing.T) {
 		stranger.get(path).is(404).lacks("Planted label", "127.0.0.1:1/")
 	}
 	for _, press := range [][4]string{
-		{"/3ds", "approved", "id", asked.Text("id")}, {"/deposits", "confirm", "id", deposit},
-		{"/webhooks", "redeliver", "delivery_id", delivery}, {"/webhooks", "remove", "webhook_id", hook.Text("id")},
+		{"/3ds", "approved", "id", asked.Text("id")},
+		{"/deposits", "confirm", "id", deposit},
+		{"/webhooks", "redeliver", "delivery_id", delivery},
+		{"/webhooks", "remove", "webhook_id", hook.Text("id")},
 	} {
 		stranger.post(press[0], press[1], press[2], press[3]).is(404)
 	}

@@ -15,6 +15,7 @@ func TestStoryOfACard(t *testing.T) {
 	b.get("/cards").has("There is no card yet")
 	card := s.Issue("100", `"label":"summer"`)
 	page := "/cards/" + card
+	b.get(page).has("<title>summer ••" + s.Get(page).Text("last4") + " · ")
 	b.get("/cards?q=umm").has("summer", "100.00")
 	b.get("/cards?q=winter").has("No cards match")
 	b.post(page, "buy", "amount", "40", "merchant", "Example Ads", "mcc", "7311").has("Authorized: 40.00 USD", "60.00", `href="/cards" aria-current="page"`)

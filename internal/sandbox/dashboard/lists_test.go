@@ -140,20 +140,6 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// A page says in its title what it is of, and one that is not there has the navigation.
-func TestTitlesAndErrorPages(t *testing.T) {
-	t.Parallel()
-	s, b := start(t)
-	card := s.Issue("1000", `"label":"search-ads"`)
-	b.get("/cards/"+card).has("<title>search-ads ••"+s.Get("/cards/"+card).Text("last4")+" · ", "1,000.00")
-	for path, status := range map[string]int{
-		"/cards/none": 404, "/nowhere": 404, "/transactions?from=soon": 400, "/transactions?to=%00": 400, "/transactions?from=2026-03-03&to=2026-03-01": 400,
-	} {
-		b.get(path).is(status).has(`aria-label="Pages"`, "Log out", `href="/cards"`)
-	}
-	newBrowser(t, s).get("/nowhere").lacks(`aria-label="Pages"`)
-}
-
 func challenge(s *sandboxtest.Server, card, merchant string) sandboxtest.Response {
 	s.T.Helper()
 	return s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": merchant, "amount": 25}).OK(201)

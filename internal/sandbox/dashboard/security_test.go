@@ -74,6 +74,10 @@ func TestRequestsAreGuarded(t *testing.T) {
 		"its head":                  {owner, "HEAD", "/", nil, nil, 200, ""},
 		"the log-in, logged in":     {owner, "GET", "/login", nil, nil, 303, "/"},
 		"no card":                   {owner, "GET", "/cards/none", nil, nil, 404, "There is no card"},
+		"no page, logged in":        {owner, "GET", "/nowhere", nil, nil, 404, "There is no such page."},
+		"no day":                    {owner, "GET", "/transactions?from=soon", nil, nil, 400, "Bad Request"},
+		"no text":                   {owner, "GET", "/transactions?to=%00", nil, nil, 400, "Bad Request"},
+		"days in disorder":          {owner, "GET", "/transactions?from=2026-03-03&to=2026-03-01", nil, nil, 400, "Bad Request"},
 		"no page, with a slash":     {owner, "GET", "/cards/", nil, nil, 404, "There is no such page."},
 		"a page, by a strange name": {owner, "GET", "/", http.Header{"Host": {"evil.example"}}, nil, 403, "not served under this name"},
 		"a foreign host":            {owner, "POST", page, http.Header{"Host": {"evil.example"}}, freeze(token), 403, "not served under this name"},
@@ -103,6 +107,9 @@ func TestRequestsAreGuarded(t *testing.T) {
 		isAPI := strings.HasPrefix(c.says, "{")
 		if equal(t, name+" is of the API", strings.HasPrefix(got.text, "{") && got.Header.Get("Content-Type") == "application/json", isAPI); isAPI {
 			continue
+		}
+		if isPage := strings.Contains(got.text, "<main"); isPage { // errors have the way to other pages, for who may see them
+			equal(t, name+" has the navigation", strings.Contains(got.text, `aria-label="Pages"`) && strings.Contains(got.text, "Log out"), c.jar != nil)
 		}
 		policy := got.Header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
