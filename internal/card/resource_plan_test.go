@@ -128,39 +128,39 @@ func TestDeletionProtection(t *testing.T) {
 	}
 }
 
+// A mistake costs nothing, and is told in one error.
 func TestIssueChecks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.failsToPlan(object{}, "amount must be set to issue a card")
-	f.failsToPlan(object{"amount": "49.99"}, "amount", "at least 50.00 USD", "49.99")
-	f.failsToPlan(object{"amount": 55, "top_up": object{"below": 60, "to": 80}}, "amount (55.00 USD)", "top_up.below (60.00 USD)")
-	f.failsToPlan(object{"bin_id": "bin_gone", "amount": 55}, `"bin_gone"`, "bin_ads_visa_us (visa, ads)")
+	but := func(name string, value any) object { return merged(load(100), object{name: value}) }
+	for words, config := range map[string]object{
+		"amount must be set to issue a card":                                     {},
+		"amount must be at least 50.00 USD to issue a card, got 49.99":           load("49.99"),
+		"amount must be an amount in USD with at most two decimals, got 333.333": load("333.333333"),
+		"amount (55.00 USD) must be at least top_up.below (60.00 USD)":           merged(load(55), object{"top_up": object{"below": 60, "to": 80}}),
+		`"bin_gone". There are:`:                                                 merged(load(55), object{"bin_id": "bin_gone"}),
+		"top_up.to must be an amount in USD with at most two decimals":           but("top_up", object{"below": 20, "to": "50.001"}),
+		"top_up.below must be an amount in USD with at most two decimals":        but("top_up", object{"below": "20.001", "to": 50}),
+		"top_up.to must be at least 0.00 USD, got -1.00":                         but("top_up", object{"below": 20, "to": -1}),
+		"top_up.to must be at least top_up.below (20.00 USD), got 10.00 USD":     but("top_up", object{"below": 20, "to": 10}),
+		"auto_freeze_at must be at least 0.01 USD, got 0.00":                     but("auto_freeze_at", 0),
+		"spending_limit must be an amount in USD of at most":                     but("spending_limit", "1e20"),
+	} {
+		_, diags := f.plan(config)
+		if f.says(plain(config), diags.Errors(), words); strings.Contains(diags.Errors(), "\n") && words[0] != '"' {
+			t.Errorf("%s says more: %s", plain(config), diags.Errors())
+		}
+	}
+	if now := f.s.Wallet(); now != acctest.InitialBalance {
+		t.Errorf("the wallet holds %s USD", now)
+	}
 	change, diags := f.plan(object{
 		"bin_id": acctest.Unknown, "amount": acctest.Unknown, "frozen": acctest.Unknown, "top_up": acctest.Unknown,
 		"metadata": object{"a": acctest.Unknown}, "label": acctest.Unknown,
 	})
 	f.succeed(diags)
-	f.same("the plan", object{"amount": acctest.Unknown, "bin_id": acctest.Unknown, "frozen": acctest.Unknown, "topped_up": acctest.Number("0")}, change.Planned)
+	f.same("the plan", object{"amount": acctest.Unknown, "bin_id": acctest.Unknown, "frozen": acctest.Unknown, "topped_up": 0}, change.Planned)
 	_, diags = f.plan(object{"amount": 100, "auto_freeze_at": 20, "top_up": object{"below": 20, "to": 80}})
 	f.succeed(diags)
 	f.says("the warning", diags.Warnings(), "auto_freeze_at (20.00 USD)", "top_up.below (20.00 USD)")
-}
-
-func TestOneErrorForOneMistake(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	for words, c := range map[string]object{
-		"top_up.to must be an amount in USD with at most two decimals, got 50.001":    {"top_up": object{"below": 20, "to": "50.001"}},
-		"top_up.below must be an amount in USD with at most two decimals, got 20.001": {"top_up": object{"below": "20.001", "to": 50}},
-		"top_up.to must be at least 0.00 USD, got -1.00":                              {"top_up": object{"below": 20, "to": -1}},
-		"top_up.to must be at least top_up.below (20.00 USD), got 10.00 USD":          {"top_up": object{"below": 20, "to": 10}},
-		"auto_freeze_at must be at least 0.01 USD, got 0.00":                          {"auto_freeze_at": 0},
-		"spending_limit must be an amount in USD of at most":                          {"spending_limit": "1e20"},
-	} {
-		c["amount"] = 100
-		_, diags := f.plan(c)
-		if errors := diags.Errors(); strings.Count(errors, "\n") > 0 || !strings.Contains(errors, words) {
-			t.Errorf("%v says %s", c, errors)
-		}
-	}
 }

@@ -88,3 +88,32 @@ func onlyCard(s *acctest.Service) service {
 	}
 	return service{}
 }
+
+func TestMissingCards(t *testing.T) {
+	t.Parallel()
+	tell(t, map[string]story{
+		// It may be another account's, so a 404 does not prove that it is gone.
+		"whose owner was never recorded stays": {nil, `
+			on GET /wallet/deposit-address 400 invalid_request not today
+			apply amount = 60
+			clear
+			on * /cards/card_* 404 not_found no such card
+			stops
+			says card {card} | 404 | Nothing was changed
+			clear
+			on DELETE /cards/card_* 404 not_found no such card
+			destroy-stops
+			says card {card} | 404 | Nothing was changed
+			clear
+			nothing`},
+		// The first read after an import records the owner.
+		"that was imported is removed": {nil, `
+			issue card {"amount": 60}
+			import amount = 60
+			terminate {card}
+			passes 1h
+			on GET /cards/card_* 404 not_found no such card
+			plan
+			says {card} | removed from the state | 1 to add, 0 to change, 0 to destroy`},
+	})
+}

@@ -88,11 +88,11 @@ func TestUnknownValues(t *testing.T) {
 // What an amount turns out to be is checked again where the money would move.
 func TestUnknownAmountTurnsOutToBeNoAmount(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]*fixture{"of a new card": newFixture(t), "of a live card": issued(t, object{"amount": 100})} {
-		change, diags := f.plan(object{"amount": acctest.Unknown})
-		f.succeed(diags)
+	for name, f := range map[string]*fixture{"of a new card": newFixture(t), "of a live card": issued(t, load(100))} {
 		before := f.s.Wallet()
-		_, diags = f.protocol().Apply(change, object{"amount": "50.001"})
+		change, diags := f.plan(load(acctest.Unknown))
+		f.succeed(diags)
+		_, diags = f.protocol().Apply(change, load("50.001"))
 		f.says("the error "+name, diags.Errors(), "Amount finer than a cent", "got 50.001")
 		if after := f.s.Wallet(); after != before {
 			t.Errorf("an amount %s that is none took %s from the wallet", name, before-after)
