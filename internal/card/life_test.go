@@ -33,7 +33,7 @@ func (f *fixture) named(words []string) []string {
 	return named
 }
 
-// goes goes a step, and checks that only the wallet and the card have paid for it.
+// goes plans and applies a step, and checks that only the wallet and the card have paid for it.
 func (f *fixture) goes(s step) {
 	f.t.Helper()
 	if s.spent > 0 {
