@@ -214,6 +214,7 @@ var verbs = map[string]func(st *teller, rest string){
 	"saved-stops": func(st *teller, _ string) { st.runs(false, "apply", "saved") },
 	"refresh":     func(st *teller, _ string) { st.runs(true, "refresh") },
 	"run":         func(st *teller, args string) { st.runs(true, strings.Fields(args)...) },
+	"run-stops":   func(st *teller, args string) { st.runs(false, strings.Fields(args)...) },
 	"destroy": func(st *teller, args string) {
 		st.runs(true, append([]string{"destroy", "-auto-approve"}, strings.Fields(args)...)...)
 	},
