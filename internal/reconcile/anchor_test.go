@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -26,9 +27,7 @@ func TestOldUnreadableEventsAreInTheAnchor(t *testing.T) {
 		s.Events = listed
 		for _, delta := range []usd.Amount{40 * dollar, -40 * dollar} {
 			for _, anchor := range []*reconcile.Anchor{all.Anchor(), page.Anchor()} {
-				if e := reconcile.Explain(anchor, s, delta); e.Hidden != "" || e.Ignored != "" || e.Without != holds {
-					t.Errorf("%s by %d events: %+v", delta, len(listed), e)
-				}
+				check(t, fmt.Sprintf("%s by %d events", delta, len(listed)), reconcile.Explain(anchor, s, delta), told{without: holds})
 			}
 		}
 	}
@@ -115,9 +114,7 @@ func TestUnreadableList(t *testing.T) {
 		return s
 	}
 	e := reconcile.Explain(record.Anchor, read("forbidden"), 40*dollar)
-	if e.Hidden != "forbidden" || e.Ignored != "forbidden" || e.With != none {
-		t.Fatalf("%+v", e)
-	}
+	check(t, "a list that cannot be read", e, told{without: holds, hidden: "forbidden", ignored: "forbidden"})
 	stopped := record.Stopped(read("forbidden"), e)
 	if partly := (reconcile.Snapshot{Unclear: "too many", Events: a.snapshot().Events}).Anchor(); !partly.Listed {
 		t.Error("what was read of a list is not known")
@@ -125,9 +122,7 @@ func TestUnreadableList(t *testing.T) {
 	for given, want := range map[usd.Amount][2]reconcile.Rank{0: {none, settled}, 40: {settled, none}, -9: {none, none}} {
 		a.give(given * dollar)
 		e := reconcile.Explain(stopped.Anchor, read("forbidden"), 40*dollar)
-		if e.Hidden != "" || e.Ignored != "" || e.With != want[0] || e.Without != want[1] || want[0] == none && want[1] == none && e.Left != given*dollar {
-			t.Errorf("with %s more: %+v", given, e)
-		}
+		check(t, fmt.Sprint(given, " more"), e, told{with: want[0], without: want[1], left: given * dollar})
 		a.give(-given * dollar)
 	}
 	if e := reconcile.Explain(stopped.Anchor, read(""), 40*dollar); e.Hidden != "" || e.Without != holds {

@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -32,18 +33,14 @@ func TestAnsweredButNotShown(t *testing.T) {
 	a.authorize(25 * dollar)
 	s = a.snapshot()
 	s.Answered = &answered
-	if e := reconcile.Explain(anchor, s, -25*dollar); e.With != settled || e.Without != holds || e.Echoed {
-		t.Errorf("a withdrawal, or a purchase: %+v", e)
-	}
+	check(t, "a withdrawal, or a purchase", reconcile.Explain(anchor, s, -25*dollar), told{with: settled, without: holds})
 	a.give(25 * dollar)
 	a.events = a.events[:1]
 	a.give(-80 * dollar)
 	a.give(40 * dollar) // the hold is released
 	s = a.snapshot()
 	s.Answered = &answered
-	if e := reconcile.Explain(anchor, s, -80*dollar); e.With != released || e.Without != none || !e.Echoed {
-		t.Errorf("a withdrawal, and a hold released: %+v", e)
-	}
+	check(t, "a withdrawal, and a hold released", reconcile.Explain(anchor, s, -80*dollar), told{with: released, left: -40 * dollar, echoed: true})
 }
 
 // Without the service's time nothing says that it still keeps a key.
@@ -225,9 +222,7 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 			a.later(time.Minute)
 		}
 		e := reconcile.Explain(anchor, a.snapshot(), test.delta*dollar)
-		if e.With != test.with || e.Without != test.without || e.Left != test.left*dollar {
-			t.Errorf("%s: with %d, without %d, left %s", name, e.With, e.Without, e.Left)
-		}
+		check(t, name, e, told{with: test.with, without: test.without, left: test.left * dollar, hidden: e.Hidden, ignored: e.Ignored})
 		for honoured, want := range map[bool]reconcile.Verdict{false: test.unknown, true: test.honours} {
 			d := reconcile.Decide(reconcile.BeforeSending, e, reconcile.Movement{Delta: test.delta * dollar}, reconcile.Policy{KeysHonoured: honoured, Waited: true})
 			if d.Verdict != want {
@@ -268,12 +263,8 @@ func TestHidden(t *testing.T) {
 		anchor := a.snapshot().Anchor()
 		a.later(time.Minute)
 		a.happen(reconcile.Event{Kind: kind, Unclear: "in EUR"}, 0)
-		if e := reconcile.Explain(anchor, a.snapshot(), delta); e.Hidden != "in EUR" || e.Ignored != "" {
-			t.Errorf("a movement of %s: %+v", delta, e)
-		}
-		if e := reconcile.Explain(anchor, a.snapshot(), -delta); e.Hidden != "" || e.Ignored != "in EUR" {
-			t.Errorf("a movement of %s: %+v", -delta, e)
-		}
+		check(t, "a movement in its direction", reconcile.Explain(anchor, a.snapshot(), delta), told{without: holds, hidden: "in EUR"})
+		check(t, "one in the other", reconcile.Explain(anchor, a.snapshot(), -delta), told{without: holds, ignored: "in EUR"})
 	}
 }
 
@@ -304,8 +295,7 @@ func TestOwnMovements(t *testing.T) {
 		a.give(given * dollar)
 		s := a.snapshot()
 		s.Own = 60 * dollar
-		if e := reconcile.Explain(anchor, s, 50*dollar); e.With != want[0] || e.Without != want[1] || given == 80 && e.Left != 20*dollar || e.Stale != (given == 0) {
-			t.Errorf("with %s more: %+v", given, e)
-		}
+		check(t, fmt.Sprint(given, " more"), reconcile.Explain(anchor, s, 50*dollar),
+			told{with: want[0], without: want[1], left: (given - 60) * dollar, stale: given == 0})
 	}
 }

@@ -51,7 +51,7 @@ func TestIdentify(t *testing.T) {
 	} {
 		found, verdict, reason := test.wanted.Identify(test.alike, test.equal, test.others)
 		if found.ID != test.found || verdict != test.verdict || !strings.Contains(reason, test.reason) || (reason == "") != (test.reason == "") {
-			t.Errorf("%s: %q, %d, %q", name, found.ID, verdict, reason)
+			t.Errorf("%s: %q, %d, %q, want %q, %d, %q", name, found.ID, verdict, reason, test.found, test.verdict, test.reason)
 		}
 	}
 	like := card("card_1", 0)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
@@ -131,4 +132,19 @@ func (a *account) read(lag time.Duration) reconcile.Snapshot {
 		}
 	}
 	return s
+}
+
+// told is what an explanation comes to.
+type told struct {
+	with, without   reconcile.Rank
+	left            usd.Amount
+	hidden, ignored string
+	stale, echoed   bool
+}
+
+func check(t *testing.T, what string, e reconcile.Explanation, want told) {
+	t.Helper()
+	if got := (told{e.With, e.Without, e.Left, e.Hidden, e.Ignored, e.Stale, e.Echoed}); got != want {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
 }
