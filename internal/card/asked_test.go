@@ -81,6 +81,8 @@ func TestDriftReplacesNoCard(t *testing.T) {
 	}
 	w := applied(t, s, "", config("500"))
 	old := onlyCard(s)
+	through(w, showing(s, http.MethodGet, object{"label": "ads"}), "")
+	prints(t, plansNothing(t, w), "The service shows a card otherwise", `label "ads" in place of "Ads "`)
 	through(w, showing(s, http.MethodGet, object{"spending_limit": 700, "label": "ads"}), "")
 	output := plansNothing(t, w)
 	prints(t, output, "The service shows a card otherwise", old.ID, `label "ads" in place of "Ads "`, "spending_limit 700.00 USD in place of 500.00 USD", "The card stays")

@@ -1,6 +1,7 @@
 package card_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -133,7 +134,14 @@ func TestIssueChecks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	but := func(name string, value any) object { return merged(load(100), object{name: value}) }
+	many := object{}
+	for i := range 21 {
+		many[fmt.Sprint(i)] = "v"
+	}
 	for words, config := range map[string]object{
+		"label must have 1 to 64 characters, got 65":                             but("label", strings.Repeat("x", 65)),
+		"metadata must have at most 20 keys, got 21":                             but("metadata", many),
+		"allowed_categories must name at least one":                              but("allowed_categories", []any{}),
 		"amount must be set to issue a card":                                     {},
 		"amount must be at least 50.00 USD to issue a card, got 49.99":           load("49.99"),
 		"amount must be an amount in USD with at most two decimals, got 333.333": load("333.333333"),
