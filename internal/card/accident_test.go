@@ -57,17 +57,6 @@ func apply(w cli, config string) string {
 	return w.Must("apply", "-no-color", "-auto-approve")
 }
 
-// applyFails is apply of what has to fail.
-func applyFails(t *testing.T, w cli, config string) string {
-	t.Helper()
-	w.Write("main.tf", config)
-	code, output := w.Run("apply", "-no-color", "-auto-approve")
-	if code == 0 {
-		t.Errorf("the apply succeeded:\n%s", output)
-	}
-	return output
-}
-
 // plansNothing checks that the configuration is what there is, and returns what
 // was printed.
 func plansNothing(t *testing.T, w cli) string {
@@ -124,11 +113,6 @@ func answer(w http.ResponseWriter, status int, body string) {
 	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body)
-}
-
-// isCall reports whether a request is of this method and a path with this end.
-func isCall(r *http.Request, method, end string) bool {
-	return r.Method == method && strings.HasSuffix(r.URL.Path, end)
 }
 
 // liveCards are the active and frozen cards at the service, newest first.
