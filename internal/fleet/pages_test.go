@@ -147,11 +147,13 @@ func TestLabelled(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*source)
+		fails  bool // at first
 		read   bool // before
 		lists  int  // besides
 	}{
 		"nothing is read yet": {lists: 4},
 		"after a refresh":     {read: true},
+		"after a failure":     {fails: true, lists: 4},
 		"no total":            {change: func(s *source) { s.noTotal = true }, lists: 6},
 		"no pages":            {change: func(s *source) { s.onePage = true }, lists: 6},
 	} {
@@ -164,6 +166,13 @@ func TestLabelled(t *testing.T) {
 					test.change(s)
 				}
 				f := fleet.New(s)
+				if test.fails { // and is asked for again by the next one
+					s.fails = true
+					if cards, err := f.Labelled(t.Context(), "ads"); err == nil {
+						t.Errorf("pages that fail show %v", cards)
+					}
+					s.fails = false
+				}
 				if test.read {
 					read(t, f, s.cards, 10)
 				}
@@ -188,23 +197,6 @@ func TestLabelled(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A list that fails is an error, and is asked for again by the next one.
-func TestLabelledAfterAFailure(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSource(320)
-		s.fails = true
-		f := fleet.New(s)
-		if cards, err := f.Labelled(t.Context(), "ads"); err == nil {
-			t.Errorf("pages that fail show %v", cards)
-		}
-		s.fails = false
-		if _, err := f.Labelled(t.Context(), "ads"); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // All cards are listed once for all who ask, and again for who needs to know later.

@@ -91,13 +91,7 @@ func TestRateLimits(t *testing.T) {
 		_, diags := p.OpenEphemeral("vcard_card_details", acctest.Object{"card_id": issued})
 		return diags
 	}
-	create := func(p *acctest.Protocol) acctest.Diagnostics {
-		change, diags := p.Plan(acctest.Instance{Type: "vcard_card"}, acctest.Object{"bin_id": "bin_ads_visa_us", "amount": 50})
-		if diags.Errors() == "" {
-			_, diags = p.Apply(change, nil)
-		}
-		return diags
-	}
+	create := func(p *acctest.Protocol) acctest.Diagnostics { return issue(p, 50) }
 	for name, test := range map[string]struct {
 		limited, free call // free is nil where the limit is that of all calls
 		wait          time.Duration

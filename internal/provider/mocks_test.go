@@ -8,9 +8,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
-// mocks is a workspace with the example of mocks.
-func mocks(t *testing.T) *acctest.Workspace {
-	t.Helper()
+// TestMocks runs the example of mocks, and refers to what is mocked: it has ids of any
+// form.
+func TestMocks(t *testing.T) {
+	t.Parallel()
 	acctest.Needs(t, "1.7.0", "1.8.0")
 	w := acctest.NewWorkspace(t)
 	file := func(name string) string {
@@ -30,21 +31,9 @@ func mocks(t *testing.T) *acctest.Workspace {
 		w.Write("vcard/vcard.tfmock.hcl", file("vcard/vcard.tfmock.hcl"))
 		w.Write("campaigns.tftest.hcl", test)
 	}
-	return w
-}
-
-func TestExampleOfMocks(t *testing.T) {
-	t.Parallel()
-	w := mocks(t)
 	if output := w.Must("test", "-no-color"); !strings.Contains(output, "2 passed, 0 failed") {
 		t.Errorf("says\n%s", output)
 	}
-}
-
-// What is mocked has ids of any form, and is referred to by them everywhere.
-func TestMockedCardsAreReferredTo(t *testing.T) {
-	t.Parallel()
-	w := mocks(t)
 	w.Write("references.tf", `
 data "vcard_card" "campaign" {
   for_each = vcard_card.campaign

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
@@ -138,7 +137,7 @@ func TestPanicEndsItsCall(t *testing.T) {
 	t.Parallel()
 	told := 0
 	for _, method := range methods(t) {
-		call := reflect.ValueOf(configured(t)).MethodByName(method)
+		call := reflect.ValueOf(provider.NewServer("test")()).MethodByName(method)
 		results := call.Call([]reflect.Value{reflect.ValueOf(t.Context()), reflect.Zero(call.Type().In(1))})
 		if err, failed := reflect.TypeAssert[error](results[1]); failed && strings.Contains(err.Error(), "panic with a runtime") {
 			told++
@@ -157,30 +156,6 @@ func TestPanicEndsItsCall(t *testing.T) {
 			t.Errorf("said %q", said)
 		}
 	}
-}
-
-// configured is a server of a configured provider.
-func configured(t *testing.T) tfprotov6.ProviderServer {
-	t.Helper()
-	environment := map[string]string{"VCARD_BASE_URL": "http://127.0.0.1:1/api/v1", "VCARD_API_KEY": rawKey}
-	server := provider.NewServer("test", provider.WithEnvironment(func(name string) string { return environment[name] }))()
-	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, values := schemas.Provider.ValueType().(tftypes.Object), map[string]tftypes.Value{}
-	for name, of := range block.AttributeTypes {
-		values[name] = tftypes.NewValue(of, nil)
-	}
-	config, err := tfprotov6.NewDynamicValue(block, tftypes.NewValue(block, values))
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: &config})
-	if err != nil || len(response.Diagnostics) > 0 {
-		t.Fatal(response, err)
-	}
-	return server
 }
 
 type secret string

@@ -1,9 +1,6 @@
 package transaction_test
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -70,12 +67,7 @@ func TestTransactionThatCannotBeRead(t *testing.T) {
 	const rows = `{"id":"txn_1","card_id":"card_1","type":"settlement","amount":12.345,"currency":"KWD","fee":0.001,"merchant":{"name":"A","mcc":"7311"},"created_at":"2026-03-01T00:00:00"},
 		{"id":"txn_2","card_id":"card_1","type":"settlement","amount":{"value":5},"currency":"USD","fee":1},
 		{"id":"txn_3","card_id":"card_1","type":"refund","amount":0.1,"currency":"USD","fee":0.003}`
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"data":[%s],"page":1}`, rows)
-	}))
-	t.Cleanup(service.Close)
-	p := acctest.Configure(t, object{"base_url": service.URL + "/api/v1", "api_key": "sk_live_test"})
-	got, diags := p.ReadDataSource(typeName, object{})
+	got, diags := showing(t, rows).ReadDataSource(typeName, object{})
 	for _, want := range []string{"Transactions that are in no sum: 1", "txn_2", "amount is"} {
 		if !strings.Contains(diags.Warnings(), want) || diags.Errors() != "" {
 			t.Errorf("the warning lacks %q: %q, %q", want, diags.Warnings(), diags.Errors())

@@ -246,6 +246,16 @@ func TestTimesTravelInUTC(t *testing.T) {
 	}
 }
 
+// showing is a provider whose service shows these transactions.
+func showing(t *testing.T, rows string) *acctest.Protocol {
+	t.Helper()
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"data":[%s],"page":1}`, rows)
+	}))
+	t.Cleanup(service.Close)
+	return acctest.Configure(t, object{"base_url": service.URL + "/api/v1", "api_key": "sk_live_test"})
+}
+
 func TestSummaryByCurrency(t *testing.T) {
 	t.Parallel()
 	var rows []string
@@ -260,12 +270,7 @@ func TestSummaryByCurrency(t *testing.T) {
 		rows = append(rows, fmt.Sprintf(`{"id":"txn_%d","card_id":"card_1","type":%q,"amount":%s,"currency":%q,"fee":%s,"merchant":{"name":"A","mcc":"7311"},"created_at":"2026-03-01T00:00:00Z"}`,
 			i, row.kind, row.amount, row.currency, row.fee))
 	}
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"data":[%s],"page":1}`, strings.Join(rows, ","))
-	}))
-	t.Cleanup(service.Close)
-	got, _ := read(t, acctest.Configure(t, object{"base_url": service.URL + "/api/v1", "api_key": "sk_live_test"}), object{})
+	got, _ := read(t, showing(t, strings.Join(rows, ",")), object{})
 	for currency, want := range map[string]string{
 		"USD": "map[authorized:0 counts:map[authorization:0 chargeback:1 decline:0 refund:1 settlement:2] declined:0 fees:15.03 net_spend:15.28 refunded:0.05 settled:0.3]",
 		"EUR": "map[authorized:0 counts:map[authorization:0 decline:1 refund:0 settlement:1] declined:3 fees:0.3 net_spend:100000000.31 refunded:0 settled:100000000.01]",

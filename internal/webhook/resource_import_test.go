@@ -2,39 +2,24 @@ package webhook_test
 
 import (
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
-func TestImport(t *testing.T) {
+// TestAdoption takes over the configuration of an imported endpoint once.
+func TestAdoption(t *testing.T) {
 	t.Parallel()
 	p := acctest.Start(t).Protocol(nil)
-	for name, c := range map[string]struct {
-		id       string
-		identity object
-	}{
-		"id":       {id: "wh_9f2c"},
-		"identity": {identity: object{"id": "wh_9f2c"}},
-	} {
-		hook, diags := p.Import(typeName, c.id, c.identity)
-		mustSucceed(t, diags)
-		if hook.Values["id"] != "wh_9f2c" || hook.Identity["id"] != "wh_9f2c" || hook.Values["url"] != nil {
-			t.Errorf("by %s: imported %v with identity %v", name, hook.Values, hook.Identity)
-		}
-	}
 	for _, id := range []string{"card_1", "wh_", "9f2c", " wh_1"} {
 		if _, diags := p.Import(typeName, id, nil); !strings.Contains(diags.Errors(), "wh_…") {
 			t.Errorf("importing %q says %q", id, diags.Errors())
 		}
 	}
-}
-
-// TestAdoption takes over the configuration of an imported endpoint once.
-func TestAdoption(t *testing.T) {
-	t.Parallel()
-	p := acctest.Start(t).Protocol(nil)
+	byIdentity, diags := p.Import(typeName, "", object{"id": "wh_9f2c"})
+	mustSucceed(t, diags)
 	for name, c := range map[string]struct {
 		config  object
 		settled object
@@ -47,6 +32,12 @@ func TestAdoption(t *testing.T) {
 	} {
 		imported, diags := p.Import(typeName, "wh_9f2c", nil)
 		mustSucceed(t, diags)
+		if !reflect.DeepEqual(imported, byIdentity) || imported.Values["id"] != "wh_9f2c" || imported.Identity["id"] != "wh_9f2c" || imported.Values["url"] != nil {
+			t.Errorf("imported %v with identity %v, by its identity %v", imported.Values, imported.Identity, byIdentity)
+		}
+		if _, diags := p.Plan(imported, nil); !strings.Contains(diags.Warnings(), "wh_9f2c") {
+			t.Errorf("destroying an imported endpoint warns %q", diags.Warnings())
+		}
 		plan, diags := p.Plan(imported, c.config)
 		mustSucceed(t, diags)
 		warnings := diags.Warnings()
@@ -69,17 +60,5 @@ func TestAdoption(t *testing.T) {
 		if changed, _ := p.Plan(hook, again); len(changed.Replaces) != 1 || changed.Replaces[0] != "url" {
 			t.Errorf("%s: a later change replaces for %v", name, changed.Replaces)
 		}
-	}
-}
-
-func TestImportedAndDestroyed(t *testing.T) {
-	t.Parallel()
-	p := acctest.Start(t).Protocol(nil)
-	imported, diags := p.Import(typeName, "wh_9f2c", nil)
-	mustSucceed(t, diags)
-	_, diags = p.Plan(imported, nil)
-	mustSucceed(t, diags)
-	if !strings.Contains(diags.Warnings(), "wh_9f2c") {
-		t.Errorf("destroying an imported endpoint warns %q", diags.Warnings())
 	}
 }
