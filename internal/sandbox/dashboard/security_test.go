@@ -124,7 +124,7 @@ func TestRequestsAreGuarded(t *testing.T) {
 		}
 	}
 	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "active")
-	b.header = http.Header{"Sec-Fetch-Site": {"same-origin"}}
+	b.header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {}} // either says where it comes from
 	b.send(http.MethodPost, page, freeze(token)).has("The card is frozen.")
 }
 
