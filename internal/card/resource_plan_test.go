@@ -146,7 +146,7 @@ func TestIssueChecks(t *testing.T) {
 		"amount must be at least 50.00 USD to issue a card, got 49.99":           load("49.99"),
 		"amount must be an amount in USD with at most two decimals, got 333.333": load("333.333333"),
 		"must be at least top_up.below (60.00 USD)":                              merged(load(55), object{"top_up": object{"below": 60, "to": 80}}),
-		`"bin_gone". There are:`:                                                 merged(load(55), object{"bin_id": "bin_gone"}),
+		"\"bin_gone\". There are:\n  bin_ads_mastercard_eu (mastercard, ads)\n":  merged(load(55), object{"bin_id": "bin_gone"}),
 		"top_up.to must be an amount in USD with at most two decimals":           but("top_up", object{"below": 20, "to": "50.001"}),
 		"top_up.below must be an amount in USD with at most two decimals":        but("top_up", object{"below": "20.001", "to": 50}),
 		"top_up.to must be at least 0.00 USD, got -1.00":                         but("top_up", object{"below": 20, "to": -1}),
