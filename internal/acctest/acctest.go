@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
@@ -63,18 +62,8 @@ func InMemory(t testing.TB, options ...contract.Option) func(*sandboxtest.Option
 }
 
 // Provider is the provider block for this service, to begin a configuration with.
-func (s *Service) Provider() string { return s.ProviderWithKey(s.Key) }
-
-// ProviderWithKey is the provider block for another key of this service.
-func (s *Service) ProviderWithKey(key string) string {
-	return fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key  = %q\n}\n", s.URL, key)
-}
-
-// Test runs steps with the provider in this process. It skips without TF_ACC,
-// as every acceptance test does.
-func (s *Service) Test(t *testing.T, steps ...resource.TestStep) {
-	t.Helper()
-	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: Factories(), Steps: steps})
+func (s *Service) Provider() string {
+	return fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key  = %q\n}\n", s.URL, s.Key)
 }
 
 // Proxy returns this service as seen through a proxy. Intercept may change a

@@ -17,12 +17,6 @@ func CLI() string { return cli().path }
 // OpenTofu reports whether the CLI under test is OpenTofu.
 func OpenTofu() bool { return cli().tofu }
 
-// CountsEphemeral reports whether the CLI under test counts the opening of an
-// ephemeral resource among the changes of a plan.
-func CountsEphemeral() bool {
-	return OpenTofu() && cli().version.Core().LessThan(version.Must(version.NewVersion("1.12.0")))
-}
-
 // Needs skips the test on a CLI older than the versions that have the feature:
 // one of Terraform and one of OpenTofu, where "" means that it has it not.
 func Needs(t testing.TB, terraform, tofu string) {

@@ -47,9 +47,9 @@ func (p *Protocol) Plan(prior Instance, config Object) (Change, Diagnostics) {
 	}
 	planned, err := p.server.PlanResourceChange(p.ctx, &tfprotov6.PlanResourceChangeRequest{
 		TypeName:         prior.Type,
-		PriorState:       p.encode(shape, orNull(prior.Values)),
-		ProposedNewState: p.encode(shape, orNull(proposed(schema, prior.Values, config))),
-		Config:           p.encode(shape, orNull(config)),
+		PriorState:       p.encode(shape, prior.Values),
+		ProposedNewState: p.encode(shape, proposed(schema, prior.Values, config)),
+		Config:           p.encode(shape, config),
 		PriorPrivate:     prior.Private,
 		PriorIdentity:    p.encodeIdentity(prior),
 	})
@@ -73,9 +73,9 @@ func (p *Protocol) Apply(change Change, resolved Object) (Instance, Diagnostics)
 	shape := p.shape(schema, change.Prior.Type)
 	applied, err := p.server.ApplyResourceChange(p.ctx, &tfprotov6.ApplyResourceChangeRequest{
 		TypeName:        change.Prior.Type,
-		PriorState:      p.encode(shape, orNull(change.Prior.Values)),
-		PlannedState:    p.encode(shape, orNull(with(change.Planned, resolved))),
-		Config:          p.encode(shape, orNull(with(change.Config, resolved))),
+		PriorState:      p.encode(shape, change.Prior.Values),
+		PlannedState:    p.encode(shape, with(change.Planned, resolved)),
+		Config:          p.encode(shape, with(change.Config, resolved)),
 		PlannedPrivate:  change.private,
 		PlannedIdentity: change.identity,
 	})
@@ -88,7 +88,7 @@ func (p *Protocol) Refresh(known Instance) (Instance, Diagnostics) {
 	p.t.Helper()
 	shape := p.shape(p.schemas.ResourceSchemas[known.Type], known.Type)
 	read, err := p.server.ReadResource(p.ctx, &tfprotov6.ReadResourceRequest{
-		TypeName: known.Type, CurrentState: p.encode(shape, orNull(known.Values)), Private: known.Private, CurrentIdentity: p.encodeIdentity(known),
+		TypeName: known.Type, CurrentState: p.encode(shape, known.Values), Private: known.Private, CurrentIdentity: p.encodeIdentity(known),
 	})
 	p.check(err)
 	return p.instance(known.Type, read.NewState, read.NewIdentity, read.Private), read.Diagnostics
@@ -161,12 +161,4 @@ func with(values, resolved Object) Object {
 		merged[name] = value
 	}
 	return merged
-}
-
-// orNull keeps a nil Object from becoming an object without attributes.
-func orNull(o Object) any {
-	if o == nil {
-		return nil
-	}
-	return o
 }

@@ -26,9 +26,12 @@ type unknown string
 // numberPrecision is what Terraform itself parses numbers with.
 const numberPrecision = 512
 
-// encode makes a wire value; what does not fit the type fails the test.
+// encode makes a wire value, null of an Object that is nil; what does not fit the type fails the test.
 func (p *Protocol) encode(shape tftypes.Type, value any) *tfprotov6.DynamicValue {
 	p.t.Helper()
+	if attributes, ok := value.(Object); ok && attributes == nil {
+		value = nil
+	}
 	encoded, err := toWire(shape, value)
 	p.check(err)
 	dynamic, err := tfprotov6.NewDynamicValue(shape, encoded)
@@ -44,9 +47,7 @@ func (p *Protocol) decode(shape tftypes.Type, dynamic *tfprotov6.DynamicValue) O
 	}
 	value, err := dynamic.Unmarshal(shape)
 	p.check(err)
-	decoded, err := fromWire(value)
-	p.check(err)
-	attributes, _ := decoded.(Object)
+	attributes, _ := p.fromWire(value).(Object)
 	return attributes
 }
 
@@ -129,53 +130,38 @@ func elementsFor(shape tftypes.Type, value any) ([]tftypes.Value, error) {
 	return elements, nil
 }
 
-func fromWire(value tftypes.Value) (any, error) {
-	switch {
-	case !value.IsKnown():
-		return Unknown, nil
-	case value.IsNull():
-		return nil, nil
-	}
+func (p *Protocol) fromWire(value tftypes.Value) any {
+	p.t.Helper()
 	switch shape := value.Type(); {
+	case !value.IsKnown():
+		return Unknown
+	case value.IsNull():
+		return nil
 	case shape.Is(tftypes.String):
-		var text string
-		err := value.As(&text)
-		return text, err
+		return as[string](p, value)
 	case shape.Is(tftypes.Bool):
-		var yes bool
-		err := value.As(&yes)
-		return yes, err
+		return as[bool](p, value)
 	case shape.Is(tftypes.Number):
-		number := new(big.Float)
-		err := value.As(&number)
-		return Number(number.Text('f', -1)), err
+		number := as[big.Float](p, value)
+		return Number(number.Text('f', -1))
 	case shape.Is(tftypes.List{}), shape.Is(tftypes.Set{}):
-		var elements []tftypes.Value
-		if err := value.As(&elements); err != nil {
-			return nil, err
+		list := []any{}
+		for _, element := range as[[]tftypes.Value](p, value) {
+			list = append(list, p.fromWire(element))
 		}
-		list := make([]any, len(elements))
-		for i, element := range elements {
-			one, err := fromWire(element)
-			if err != nil {
-				return nil, err
-			}
-			list[i] = one
-		}
-		return list, nil
+		return list
 	default:
-		var fields map[string]tftypes.Value
-		if err := value.As(&fields); err != nil {
-			return nil, err
-		}
 		object := Object{}
-		for name, field := range fields {
-			one, err := fromWire(field)
-			if err != nil {
-				return nil, err
-			}
-			object[name] = one
+		for name, field := range as[map[string]tftypes.Value](p, value) {
+			object[name] = p.fromWire(field)
 		}
-		return object, nil
+		return object
 	}
+}
+
+// as is a known value in Go.
+func as[T any](p *Protocol, value tftypes.Value) (plain T) {
+	p.t.Helper()
+	p.check(value.As(&plain))
+	return plain
 }

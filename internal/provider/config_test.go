@@ -26,7 +26,7 @@ func TestUnknownConfigurationDefers(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	unknown := fmt.Sprintf("resource \"terraform_data\" \"url\" {\n  input = %q\n}\nprovider \"vcard\" {\n  base_url = terraform_data.url.output\n  api_key = %q\n}\n", s.URL, s.Key)
-	s.Test(t, resource.TestStep{Config: unknown + card})
+	resource.Test(t, resource.TestCase{ProtoV6ProviderFactories: acctest.Factories(), Steps: []resource.TestStep{{Config: unknown + card}}})
 	if got := s.Wallet(); got != acctest.InitialBalance-100 {
 		t.Errorf("the wallet holds %s USD, want all but the fee", got)
 	}
