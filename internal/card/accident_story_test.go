@@ -283,6 +283,12 @@ var verbs = map[string]func(st *teller, rest string){
 			st.t.Errorf("it prints %q %d times:\n%s", words, n, st.said)
 		}
 	},
+	"warned-lines": func(st *teller, most string) { // below the plan
+		_, warnings, _ := strings.Cut(st.said, "\nPlan: ")
+		if n, _ := strconv.Atoi(most); warnings == "" || strings.Count(warnings, "\n") > n {
+			st.t.Errorf("more than %d lines of warnings:\n%s", n, warnings)
+		}
+	},
 	"shows": func(st *teller, words string) { // the state
 		shown := unwrapped(st.w.Must("show", "-no-color")) + " "
 		for word := range strings.SplitSeq(words, " | ") {

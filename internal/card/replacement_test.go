@@ -148,6 +148,12 @@ func TestReplacements(t *testing.T) {
 			apply
 			nothing
 			says-not expire`},
+		"of a fleet": {nil, `
+			cli
+			apply count = 30; amount = 50
+			plan count = 30; amount = 50; metadata = { team = "us" }` + first + `
+			told-times 1 A card is replaced for 51.00 USD
+			warned-lines 75`},
 	})
 }
 

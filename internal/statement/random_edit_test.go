@@ -21,10 +21,13 @@ func (w *world) deposit() {
 	}
 }
 
+func (w *world) balance(id string) usd.Amount {
+	return w.parse(json.Number(w.s.Get("/cards/" + id).Text("balance")))
+}
+
 // spend buys something on a card, which may be declined.
 func (w *world) spend(id string) usd.Amount {
-	balance := w.parse(json.Number(w.s.Get("/cards/" + id).Text("balance")))
-	amount := w.usd(1, int(balance)+10_00)
+	amount := w.usd(1, int(w.balance(id))+10_00)
 	declined := w.s.Authorize(id, string(amount), "7311").Must().Body["decline_reason"] != nil
 	if w.note("spend %s on %s: declined %t", amount, id, declined); declined {
 		return 0
@@ -32,13 +35,17 @@ func (w *world) spend(id string) usd.Amount {
 	return w.parse(amount)
 }
 
-// spendBetween spends on cards that the plan terminates, and returns how much.
-func (w *world) spendBetween(stated *statement.Statement) map[string]usd.Amount {
+// spendBetween spends on cards that the plan terminates, and returns how much the plan
+// has not seen: of one that did not look, all that is not there.
+func (w *world) spendBetween(stated *statement.Statement, looked bool) map[string]usd.Amount {
 	spent := map[string]usd.Amount{}
 	for _, card := range stated.Cards {
 		if card.Sums.Returns > 0 && w.r.IntN(4) == 0 {
 			spent[card.ID] = w.spend(card.ID)
 			w.did["spent"]++
+		}
+		if card.Sums.Returns > 0 && !looked {
+			spent[card.ID] = card.Sums.Returns - w.balance(card.ID)
 		}
 	}
 	return spent
@@ -94,7 +101,10 @@ func (w *world) change(e *edit) []string {
 	case n == 2 && len(e.blocks) == 0:
 		w.note("target %s", name)
 		return []string{"-target=vcard_card." + name}
-	case n < 5: // fails for what is not in the state
+	case n == 3:
+		w.did["unrefreshed"]++
+		return []string{unrefreshed}
+	case n < 6: // fails for what is not in the state
 		code, _ := w.Run("taint", "vcard_card."+name)
 		w.note("taint %s: %d", name, code)
 	}
@@ -123,6 +133,7 @@ func (w *world) edit(e *edit) {
 		card["top_up"] = map[string]any{"below": json.Number(usd.Cents(int64(below)).String()), "to": w.usd(below, below+100_00)}
 		if w.r.IntN(2) == 0 {
 			card["max_top_up_per_month"] = w.usd(1, 120_00)
+			w.did["capped"]++
 		}
 	case 6:
 		delete(card, "top_up")
