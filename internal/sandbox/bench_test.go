@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"database/sql"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -95,29 +93,10 @@ func cardID(n int) string { return fmt.Sprintf("card_benchmark%08d", n) }
 // take minutes. The ledger stays balanced.
 func seeded(b *testing.B) string {
 	b.Helper()
-	file := filepath.Join(b.TempDir(), "s.db")
-	box, err := sandbox.Open(b.Context(), sandbox.Options{Path: file, InitialBalance: 2_000_000 * usd.Dollar})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := box.Close(); err != nil {
-		b.Fatal(err)
-	}
-	script, err := os.ReadFile("testdata/bench.sql")
-	if err != nil {
-		b.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", file+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := db.ExecContext(b.Context(), string(script)); err != nil {
-		b.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		b.Fatal(err)
-	}
-	return file
+	s := open(b, wallet(2_000_000*usd.Dollar))
+	s.close()
+	execSQL(b, s.path+"?_pragma=journal_mode(off)&_pragma=synchronous(off)", string(read(b, "testdata/bench.sql")))
+	return s.path
 }
 
 // measured is a running sandbox, and the path of its log.

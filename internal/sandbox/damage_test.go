@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
@@ -29,21 +27,14 @@ func TestFlippedBits(t *testing.T) {
 	}
 	want := balances(t, s.Client)
 	s.close()
-	sound, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := read(t, s.path)
 	random := rand.New(rand.NewPCG(1, 0))
 	outcomes := map[string]int{}
 	for range files {
 		damaged := append([]byte(nil), sound...)
 		at, bit := random.IntN(len(damaged)), random.IntN(8)
 		damaged[at] ^= 1 << bit
-		path := filepath.Join(t.TempDir(), "s.db")
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		outcome, shown := openDamaged(t, path, want)
+		outcome, shown := openDamaged(t, written(t, damaged), want)
 		if outcomes[outcome]++; outcome == "wrong" {
 			t.Errorf("bit %d of byte %d: shows %q, was %q", bit, at, shown, want)
 		}

@@ -115,7 +115,7 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 	s = start(t, on(s.path), inbox.Trusted)
 	sandboxtest.Eventually(t, func() bool { return s.Get("/_sandbox/deliveries?per_page=1").Text("total") == fmt.Sprint(kept) })
 	for table, want := range map[string]int{"events": 1, "delivery_tries": 0} {
-		if n := queryInt(t, s.path, "SELECT COUNT(*) FROM "+table); n != want {
+		if n := query[int](t, s.path, "SELECT COUNT(*) FROM "+table); n != want {
 			t.Errorf("%d %s are left, want %d", n, table, want)
 		}
 	}

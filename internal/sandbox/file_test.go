@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,20 +12,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
-
-// copied is a copy of the named file alone, as a cache or a backup makes it.
-func copied(t *testing.T, path string) string {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := filepath.Join(t.TempDir(), "copy.db")
-	if err := os.WriteFile(to, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return to
-}
 
 // Shortly after the last change, the named file holds all that there is, while two
 // services still have it open; also where a link leads to it: SQLite keeps its log
@@ -43,7 +28,7 @@ func TestTheNamedFileIsWhole(t *testing.T) {
 		info, err := os.Stat(path + "-wal")
 		return err == nil && info.Size() == 0
 	})
-	kept := open(t, on(copied(t, path)))
+	kept := open(t, on(written(t, read(t, path))))
 	kept.Get("/cards/" + card).OK(200)
 	kept.Balanced()
 	two.close()
@@ -63,7 +48,7 @@ func TestTheFileIsTakenAway(t *testing.T) {
 			before := start(t)
 			before.Issue("50")
 			before.close()
-			saved := copied(t, before.path)
+			saved := written(t, read(t, before.path))
 			s := start(t, on(before.path))
 			s.Issue("50")
 			take := os.Remove
@@ -139,15 +124,8 @@ func TestAForeignLock(t *testing.T) {
 	hook := s.subscribe(inbox.URL, `"card.frozen","card.unfrozen"`).Text("id")
 	s.Freeze(card)
 	<-arrived
-	db, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	release := hold(t, s.path, "BEGIN IMMEDIATE")
+	defer release()
 	close(answer) // which cannot be recorded yet
 	begun := time.Now()
 	for range 100 {
@@ -171,9 +149,7 @@ func TestAForeignLock(t *testing.T) {
 	if took := time.Since(begun); took < 2*time.Second || took > 14*time.Second { // 15 s, one after the other
 		t.Errorf("the changes waited for %v", took)
 	}
-	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	if got := s.Get("/api/v1/cards/" + card).Text("balance"); got != "50.00" {
 		t.Errorf("the card holds %s", got)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -151,11 +153,6 @@ func (s *service) settled(authorization, amount string, more ...string) string {
 	return s.Settle(authorization, amount, more...).Transaction()
 }
 
-func (s *service) refunded(settlement, amount string, more ...string) string {
-	s.T.Helper()
-	return s.Refund(settlement, amount, more...).Transaction()
-}
-
 // subscribe registers an endpoint and returns the response.
 func (s *service) subscribe(url string, events string) sandboxtest.Response {
 	s.T.Helper()
@@ -197,31 +194,56 @@ func respondWith(code int) http.HandlerFunc {
 // hang answers when the caller has gone away.
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// execSQL changes a file behind the service's back.
-func execSQL(t testing.TB, path, script string) {
+// hold runs a script behind the service's back, and keeps what that locks until the release.
+func hold(t testing.TB, path, script string) (release func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.SetMaxOpenConns(1)
 	if _, err := db.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; "+script); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
+	return func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
-// queryInt looks into a file behind the service's back.
-func queryInt(t testing.TB, path, query string) (n int) {
+// execSQL changes a file behind the service's back.
+func execSQL(t testing.TB, path, script string) { t.Helper(); hold(t, path, script)() }
+
+// query looks into a file behind the service's back.
+func query[T any](t testing.TB, path, query string) (value T) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+	if err := db.QueryRowContext(t.Context(), query).Scan(&value); err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return value
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// written is the path of a new file, alone in its folder.
+func written(t testing.TB, content []byte) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "s.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -2,13 +2,10 @@ package sandbox_test
 
 import (
 	"bytes"
-	"database/sql"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,12 +22,8 @@ var keptRow = regexp.MustCompile(`(?m)^\| ([^|]+) \| (plain|encrypted|hashed|not
 // in the file as it is, and who else gets to see it.
 func TestTheGuideSaysWhatIsKept(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../docs/guides/sandbox.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	plain, everybody := map[string]bool{}, map[string]bool{}
-	for _, row := range keptRow.FindAllStringSubmatch(string(guide), -1) {
+	for _, row := range keptRow.FindAllStringSubmatch(string(read(t, "../../docs/guides/sandbox.md")), -1) {
 		plain[row[1]] = row[2] == "plain"
 		everybody[row[1]] = strings.Contains(row[3], "every account")
 	}
@@ -82,9 +75,9 @@ func fill(t *testing.T) (k kept) {
 	t.Helper()
 	var log bytes.Buffer
 	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "planted answer") })
-	s := start(t, on(filepath.Join(t.TempDir(), "s.db")), withKey("sk_live_sandbox_planted_0123456789abcdef"),
+	s := start(t, withKey("sk_live_sandbox_planted_0123456789abcdef"),
 		inbox.Trusted, logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	release := keepLog(t, s.path)
+	release := hold(t, s.path, "BEGIN; SELECT COUNT(*) FROM service") // the -wal stays as it is written
 	other := s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
 	hook := s.Post("/api/v1/webhooks", `{"url":"https://planted-host.invalid/T0K3Nplanted9f8e7d?planted-query","events":["*"],"secret":"planted-secret"}`).OK(201)
 	made := s.Post("/api/v1/webhooks", `{"url":"https://127.0.0.1:1/","events":["*"]}`).OK(201)
@@ -103,27 +96,12 @@ func fill(t *testing.T) (k kept) {
 		k.own += s.Get("/_sandbox/" + name).OK(200).Raw
 		k.others += s.as(other.Text("api_key")).Get("/_sandbox/" + name).OK(200).Raw
 	}
-	wal, err := os.ReadFile(s.path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k.wal = string(read(t, s.path+"-wal"))
 	release()
 	s.close()
-	k.wal, k.log = string(wal), log.String()
-	if k.file, err = os.ReadFile(s.path); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	var master []byte
-	if err := db.QueryRowContext(t.Context(), `SELECT master_key FROM service`).Scan(&master); err != nil {
-		t.Fatal(err)
-	}
+	k.log, k.file = log.String(), read(t, s.path)
 	k.values = map[string][]string{
-		"the master key": {string(master)},
+		"the master key": {string(query[[]byte](t, s.path, `SELECT master_key FROM service`))},
 		"cards: labels, balances, metadata, past states":          {"planted label", "planted name", "planted value"},
 		"transactions, challenges, deposits, ledger":              {"Big Ads", "Planted Merchant"},
 		"card numbers, one-time codes":                            {details.Text("pan"), challenge.Text("otp")},
@@ -140,19 +118,4 @@ func fill(t *testing.T) (k kept) {
 		"limits, quirks and faults, with the responses of faults": {"planted response"},
 	}
 	return k
-}
-
-// keepLog reads the file for as long as it is not released, so that the -wal stays
-// as it is written.
-func keepLog(t *testing.T, path string) (release func()) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(t.Context(), "BEGIN; SELECT COUNT(*) FROM service"); err != nil {
-		t.Fatal(err)
-	}
-	return func() { _ = db.Close() }
 }

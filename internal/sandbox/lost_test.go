@@ -1,11 +1,8 @@
 package sandbox_test
 
 import (
-	"database/sql"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,10 +23,7 @@ func TestLostColumns(t *testing.T) {
 	fill := s.populate()
 	s.Put("/_sandbox/quirks", `{"balance":"settled"}`).OK(http.StatusOK)
 	s.close()
-	sound, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := read(t, s.path)
 
 	calls := strings.Split(fill(`GET /bins
 GET /cards?status=active
@@ -66,10 +60,7 @@ PUT /_sandbox/quirks {}
 PUT /_sandbox/limits {}
 POST /_sandbox/clock {"advance":"1h"}`), "\n")
 	try := func(table, column string) (answers []string) {
-		path := filepath.Join(t.TempDir(), "s.db")
-		if err := os.WriteFile(path, sound, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := written(t, sound)
 		box := sandboxtest.Start(t, stopped, on(path), func(o *sandboxtest.Options) { o.Direct = true })
 		if column != "" {
 			execSQL(t, path, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO taken_away", table, column))
@@ -96,37 +87,14 @@ POST /_sandbox/clock {"advance":"1h"}`), "\n")
 			t.Fatalf("of a sound file: %s", answer)
 		}
 	}
-	for _, column := range columns(t, s.path) {
-		for i, answer := range try(column[0], column[1]) {
+	columns := query[string](t, s.path, `SELECT group_concat(m.name || '.' || c.name, ' ')
+		FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`)
+	for _, column := range strings.Fields(columns) {
+		table, name, _ := strings.Cut(column, ".")
+		for i, answer := range try(table, name) {
 			if answer != want[i] && !strings.HasPrefix(answer, "500{\"error\":\"internal_error\"") {
 				t.Errorf("without %s: %s answered %s, want %s", column, calls[i], answer, want[i])
 			}
 		}
 	}
-}
-
-// columns are those of all tables, each with its table.
-func columns(t *testing.T, path string) (all [][2]string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	rows, err := db.QueryContext(t.Context(), `SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var column [2]string
-		if err := rows.Scan(&column[0], &column[1]); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, column)
-	}
-	if rows.Err() != nil {
-		t.Fatal(rows.Err())
-	}
-	return all
 }

@@ -18,14 +18,10 @@ import (
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	text := filepath.Join(folder, "text.db")
-	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 500)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	keyed := filepath.Join(folder, "keyed.db")
-	open(t, on(keyed)).close()
-	rekeyed := filepath.Join(folder, "rekeyed.db")
-	open(t, on(rekeyed)).close()
+	first, second := open(t), open(t)
+	first.close()
+	second.close()
+	keyed, rekeyed := first.path, second.path
 	execSQL(t, rekeyed, `UPDATE service SET master_key = randomblob(32)`)
 	locked, refused := filepath.Join(folder, "locked"), "not writable"
 	if err := os.Mkdir(locked, 0o500); err != nil {
@@ -44,7 +40,7 @@ func TestOpenRefuses(t *testing.T) {
 		"no certificate":     {sandbox.Options{Path: ":memory:", WebhookCA: []byte("no certificate")}, "PEM"},
 		"a folder":           {sandbox.Options{Path: folder}, "not a regular file"},
 		"no such folder":     {sandbox.Options{Path: filepath.Join(folder, "none", "x.db")}, "create it first"},
-		"folder is a file":   {sandbox.Options{Path: filepath.Join(text, "x.db")}, "there is no folder"},
+		"folder is a file":   {sandbox.Options{Path: filepath.Join(keyed, "x.db")}, "there is no folder"},
 		"negative balance":   {sandbox.Options{Path: ":memory:", InitialBalance: -1}, "negative"},
 		"a real key":         {sandbox.Options{Path: ":memory:", APIKey: "sk_live_real"}, "sk_live_sandbox_"},
 		"a bare prefix":      {sandbox.Options{Path: ":memory:", APIKey: "sk_live_sandbox_"}, "letters, digits"},
@@ -69,11 +65,12 @@ func TestOpenRefuses(t *testing.T) {
 // mode, and what is beside it. So does what a link leads to.
 func TestOpenLeavesForeignFilesAlone(t *testing.T) {
 	t.Parallel()
-	own := filepath.Join(t.TempDir(), "own.db")
-	open(t, on(own)).close()
-	sound, err := os.ReadFile(own)
-	if err != nil {
-		t.Fatal(err)
+	own := open(t)
+	own.close()
+	sound := read(t, own.path)
+	tables := "" // names that fill more than the first page
+	for i := range 200 {
+		tables += fmt.Sprintf("CREATE TABLE t%d (a, b, c); ", i)
 	}
 	for name, c := range map[string]struct {
 		content []byte
@@ -86,19 +83,14 @@ func TestOpenLeavesForeignFilesAlone(t *testing.T) {
 		"the same in WAL":     {script: `PRAGMA journal_mode = wal; CREATE TABLE t (a)`, text: "another program"},
 		"its version alone":   {script: `PRAGMA user_version = 7; VACUUM`, text: "another program"},
 		"its mark alone":      {script: `PRAGMA application_id = 7; VACUUM`, text: "another program"},
-		"with many tables":    {script: manyTables(), text: "another program"},
+		"with many tables":    {script: tables, text: "another program"},
 		"an earlier version":  {content: sound, script: `PRAGMA user_version = 17`, text: "another version"},
 		"a version below 0":   {content: sound, script: `PRAGMA user_version = -1000`, text: "another version"},
 		"a version not given": {content: sound, script: `PRAGMA user_version = 0`, text: "another version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "s.db")
-			if c.content != nil {
-				if err := os.WriteFile(path, c.content, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
+			path := written(t, c.content)
 			if c.script != "" {
 				execSQL(t, path, c.script)
 			}
@@ -138,22 +130,9 @@ func folderOf(t *testing.T, path string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = fmt.Sprint(info.Mode(), info.ModTime(), string(content))
+		files[name] = fmt.Sprint(info.Mode(), info.ModTime(), string(read(t, name)))
 	}
 	return files
-}
-
-// manyTables fills more than the first page of a file with the names of tables.
-func manyTables() string {
-	var script strings.Builder
-	for i := range 200 {
-		fmt.Fprintf(&script, "CREATE TABLE t%d (a, b, c); ", i)
-	}
-	return script.String()
 }
 
 func TestReopen(t *testing.T) {

@@ -17,7 +17,7 @@ func (s *service) populate() func(string) string {
 	ended, frozen := s.Issue("50"), s.Issue("50")
 	open, decline := s.authorized(card, "40", `"fee":1`), s.authorize(card, "1000").Transaction()
 	settled := s.settled(s.authorized(card, "10"), "")
-	refund := s.refunded(settled, "4")
+	refund := s.Refund(settled, "4").Transaction()
 	challenge, done := s.challenge(card).Text("id"), s.challenge(card).Text("id")
 	s.Post("/_sandbox/3ds-challenges/"+done+"/complete", `{"outcome":"approved"}`).OK(200)
 	s.Freeze(frozen)

@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -93,7 +92,7 @@ func TestSeed(t *testing.T) {
 		}
 	}
 	const early = `SELECT COUNT(*) FROM ledger_entries WHERE created_at < (SELECT MAX(created_at) FROM ledger_entries WHERE kind = 'opening balance')`
-	if n := queryInt(t, one.path, early); n != 0 {
+	if n := query[int](t, one.path, early); n != 0 {
 		t.Errorf("%d entries are older than what the accounts began with", n)
 	}
 	two.Post(seedPath, world).OK(http.StatusCreated)
@@ -239,13 +238,9 @@ func TestSeedRepeatsNoSecret(t *testing.T) {
 // A process begins a new file with a world, and says how the keys of its accounts are.
 func TestSeedOfAProcess(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	file := filepath.Join(folder, "world.yaml")
-	if err := os.WriteFile(file, []byte(world), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file, used := written(t, []byte(world)), filepath.Join(t.TempDir(), "s.db")
 	log := new(strings.Builder)
-	p := sandboxtest.StartProcess(t, log, "--data", filepath.Join(folder, "s.db"), "--seed", file)
+	p := sandboxtest.StartProcess(t, log, "--data", used, "--seed", file)
 	if cards := p.Get("/cards").Data(); len(cards) != 2 {
 		t.Errorf("%d cards", len(cards))
 	}
@@ -255,12 +250,10 @@ func TestSeedOfAProcess(t *testing.T) {
 	for _, c := range []struct{ world, data, text string }{
 		{"accounts: [", ":memory:", "cannot be seeded: it is not YAML"},
 		{"accounts:\n- cards: [{colour: red}]\n", ":memory:", `cannot be seeded: line 2: accounts[0].cards[0]: bin_id is required`},
-		{world, filepath.Join(folder, "s.db"), "in use already"},
+		{world, used, "in use already"},
 	} {
-		if err := os.WriteFile(file, []byte(c.world), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		output, err := exec.CommandContext(t.Context(), sandboxtest.Program(t), "sandbox", "--listen=127.0.0.1:0", "--data", c.data, "--seed", file).CombinedOutput()
+		flags := []string{"sandbox", "--listen=127.0.0.1:0", "--data", c.data, "--seed", written(t, []byte(c.world))}
+		output, err := exec.CommandContext(t.Context(), sandboxtest.Program(t), flags...).CombinedOutput()
 		if err == nil || !strings.Contains(string(output), c.text) || strings.Count(string(output), "\n") != 1 {
 			t.Errorf("%s: %v: %s", c.text, err, output)
 		}
