@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -79,17 +78,6 @@ func TestNoticeIsSaidOnce(t *testing.T) {
 	second := b.send(http.MethodPost, path, buy).has(done).lacks("not done again")
 	equal(t, "the page of the second press", second.Request.URL.RequestURI(), path)
 	b.get(path).lacks(done)
-}
-
-func TestASecondClickJoinsTheFirst(t *testing.T) {
-	t.Parallel()
-	s, b, path, buy := purchase(t)
-	var clicks sync.WaitGroup
-	for range 8 {
-		clicks.Go(func() { b.send(http.MethodPost, path, buy).is(200) })
-	}
-	clicks.Wait()
-	bought(s, 1)
 }
 
 // A press that is given up by a second one is done all the same, once, and the second

@@ -50,6 +50,7 @@ func TestWebhooks(t *testing.T) {
 	b.get("/webhooks?state=delivered").counts(`<tr id="dlv_`, 2)
 	b.post("/webhooks", "redeliver", "delivery_id", id).has("The event is sent again.")
 	inbox.Wait(5)
+	b.get("/webhooks").matches(`(?s)<details class="confirm">\s*<summary[^>]*>Remove…</summary>\s*<form[^>]*>[^/]*value="` + hook + `"`) // no single press removes it
 	b.post("/webhooks", "remove", "webhook_id", hook).has("The endpoint is removed.", "There is no endpoint", "nobody has asked")
 	b.get("/webhooks/" + id).is(404)
 }
