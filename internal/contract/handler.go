@@ -1,18 +1,16 @@
 package contract
 
 import (
-	"bufio"
 	"bytes"
 	"io"
-	"net"
 	"net/http"
 	"testing"
 	"testing/iotest"
 )
 
 // Handler wraps a service so that every exchange under /api/v1 is held to the
-// contract; each break fails t. A response that the service cuts off on purpose
-// (by hijacking the connection or aborting the handler) is not checked.
+// contract; each break fails t. A response that the service cuts off on purpose, by
+// aborting the handler, is not checked.
 func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler {
 	t.Helper()
 	c := newChecker(t, options)
@@ -28,7 +26,7 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 
 		recorder := &recorder{ResponseWriter: w}
 		service.ServeHTTP(recorder, r)
-		if whole && !recorder.hijacked {
+		if whole {
 			c.check(asked, recorder.response())
 		}
 	})
@@ -38,10 +36,9 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 type recorder struct {
 	http.ResponseWriter
 
-	status   int
-	header   http.Header
-	body     bytes.Buffer
-	hijacked bool
+	status int
+	header http.Header
+	body   bytes.Buffer
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -57,12 +54,6 @@ func (r *recorder) Write(data []byte) (int, error) {
 	}
 	r.body.Write(data)
 	return r.ResponseWriter.Write(data)
-}
-
-// Hijack implements [http.Hijacker].
-func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	r.hijacked = true
-	return http.NewResponseController(r.ResponseWriter).Hijack()
 }
 
 // Unwrap lets a [http.ResponseController] reach the connection.
