@@ -34,7 +34,7 @@ func TestExamples(t *testing.T) {
 			config := readFiles(t, filepath.Dir(file), filepath.Base(file))
 			e := newExample(t, config, ".")
 			if !strings.Contains(config, "required_providers") {
-				config = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n" + config
+				config = required + config
 			}
 			e.w.Write("main.tf", vault.Replace(config))
 			e.lives(t)

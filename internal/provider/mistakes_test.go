@@ -168,7 +168,7 @@ func TestMistakes(t *testing.T) {
 	all = append(all, connections(t, s)...)
 	w := acctest.NewWorkspace(t)
 	for _, m := range all {
-		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+m.lines)
+		w.Write("main.tf", required+m.lines)
 		code, output := w.Run("plan", "-no-color", "-input=false")
 		text := firstTold(output)
 		if !strings.Contains(text, m.says) {
@@ -184,7 +184,7 @@ func TestMistakes(t *testing.T) {
 	}
 	guide := read(t, "templates", "guides", "troubleshooting.md.tmpl")
 	for _, m := range terraforms() {
-		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+account+m.lines)
+		w.Write("main.tf", required+account+m.lines)
 		_, output := w.Run("plan", "-no-color", "-input=false")
 		title, words, _ := strings.Cut(m.says, ": ")
 		if text := firstTold(output); !strings.HasPrefix(text, "Error: "+title) || !strings.Contains(text, words) || !strings.Contains(guide, "\n### "+m.says+"\n") {
@@ -202,7 +202,7 @@ func TestWarningOfAConfigurationComesOnce(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	w := acctest.NewWorkspace(t)
-	w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider()+
+	w.Write("main.tf", required+s.Provider()+
 		cardWith("for_each = toset([\"a\", \"b\", \"c\"])\nlabel = each.key\nauto_freeze_at = 30\ntop_up = { below = 30, to = 90 }"))
 	// Terraform 1.16 leaves out how many more there are.
 	const title, others, allOthers = "Warning: The card freezes before it is topped up", "more similar warnings elsewhere", "(and 2 more similar warnings elsewhere)"

@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -14,13 +13,7 @@ func TestMocks(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.7.0", "1.8.0")
 	w := acctest.NewWorkspace(t)
-	file := func(name string) string {
-		content, err := os.ReadFile("../../examples/mocks/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(content)
-	}
+	file := func(path ...string) string { return read(t, append([]string{"examples", "mocks"}, path...)...) }
 	w.Write("main.tf", file("main.tf"))
 	test, source := file("campaigns.tftest.hcl"), "  source = \"./vcard\"\n"
 	if !strings.Contains(test, source) {

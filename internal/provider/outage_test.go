@@ -14,12 +14,7 @@ import (
 const campaigns = 12
 
 // fleet is a configuration of twelve cards, and what else a team reads.
-const fleet = `terraform {
-  required_providers {
-    vcard = { source = "vcard/vcard" }
-  }
-}
-
+const fleet = required + `
 resource "vcard_card" "ads" {
   for_each = toset([for n in range(12) : format("ads-%02d", n)])
   bin_id   = "bin_ads_visa_us"

@@ -17,50 +17,41 @@ const deadProxy = "http://user:hunter2@127.0.0.1:1"
 // and is named by the error of what does not.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	t.Parallel()
-	const bins = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\ndata \"vcard_bins\" \"all\" {}\n"
-	plan := func(t *testing.T, proxy, provider string) (int, string) {
-		t.Helper()
-		w := acctest.NewWorkspace(t).Built()
-		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-			w.Env = append(w.Env, name+"="+proxy)
-		}
-		w.Write("main.tf", bins+provider)
-		code, output := w.Run("plan", "-no-color")
-		return code, unwrapped(output)
-	}
 	service := acctest.Start(t)
-	for name, provider := range map[string]string{
-		"embedded sandbox":     "provider \"vcard\" {\n  sandbox = { path = \"sandbox.db\" }\n}\n",
-		"loopback":             service.Provider(),
-		"loopback in capitals": strings.Replace(service.Provider(), "127.0.0.1", "LOCALHOST", 1),
+	address, err := url.Parse(service.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Stands for a network in which "sandbox" is a name.
+	network := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Host = address.Host }})
+	t.Cleanup(network.Close)
+	elsewhere := strings.NewReplacer(service.URL, "https://cards.example.com/api/v1", service.Key, "sk_live_0123456789", "\n}", "\n  max_retries = 0\n}")
+	for name, test := range map[string]struct {
+		proxy, provider string
+		says            []string
+	}{
+		"embedded sandbox":     {deadProxy, "provider \"vcard\" {\n  sandbox = { path = \"sandbox.db\" }\n}\n", nil},
+		"loopback":             {deadProxy, service.Provider(), nil},
+		"loopback in capitals": {deadProxy, strings.Replace(service.Provider(), "127.0.0.1", "LOCALHOST", 1), nil},
+		"between containers":   {network.URL, strings.Replace(service.Provider(), address.Host, "sandbox:8420", 1), nil},
+		"elsewhere":            {deadProxy, elsewhere.Replace(service.Provider()), []string{"through the proxy 127.0.0.1:1", "HTTPS_PROXY", "NO_PROXY"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if code, output := plan(t, deadProxy, provider); code != 0 {
+			w := acctest.NewWorkspace(t).Built()
+			for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+				w.Env = append(w.Env, name+"="+test.proxy)
+			}
+			w.Write("main.tf", required+test.provider+"data \"vcard_bins\" \"all\" {}\n")
+			code, output := w.Run("plan", "-no-color")
+			if (code == 0) != (test.says == nil) || strings.Contains(output, "hunter2") {
 				t.Errorf("ended with %d:\n%s", code, output)
+			}
+			for _, words := range test.says {
+				if !strings.Contains(unwrapped(output), words) {
+					t.Errorf("%q is not in:\n%s", words, output)
+				}
 			}
 		})
 	}
-	t.Run("between containers", func(t *testing.T) {
-		t.Parallel()
-		address, err := url.Parse(service.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Stands for a network in which "sandbox" is a name.
-		network := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Host = address.Host }})
-		t.Cleanup(network.Close)
-		if code, output := plan(t, network.URL, strings.Replace(service.Provider(), address.Host, "sandbox:8420", 1)); code != 0 {
-			t.Errorf("ended with %d:\n%s", code, output)
-		}
-	})
-	t.Run("elsewhere", func(t *testing.T) {
-		t.Parallel()
-		_, output := plan(t, deadProxy, "provider \"vcard\" {\n  api_key = \"sk_live_0123456789\"\n  base_url = \"https://cards.example.com/api/v1\"\n  max_retries = 0\n}\n")
-		for words, want := range map[string]bool{"through the proxy 127.0.0.1:1": true, "HTTPS_PROXY": true, "NO_PROXY": true, "hunter2": false} {
-			if strings.Contains(output, words) != want {
-				t.Errorf("%q is there: %t, in:\n%s", words, !want, output)
-			}
-		}
-	})
 }

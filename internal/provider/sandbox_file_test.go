@@ -10,49 +10,36 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
 
-const sandboxConfig = `
-terraform {
-  required_providers {
-    vcard = { source = "vcard/vcard" }
-  }
-}
+const sandboxConfig = required + `
 provider "vcard" {
   sandbox = { path = "sandbox.db" }
 }
 ` + card
 
-// A pipeline keeps the named file and the state, and nothing beside them.
+// A pipeline keeps the named file and the state, and nothing beside them. Without the
+// file, nothing is planned, and the file is blamed.
 func TestTheNamedFileIsTheSandbox(t *testing.T) {
 	t.Parallel()
 	w, next := acctest.NewWorkspace(t).Built(), acctest.NewWorkspace(t).Built()
 	w.Write("main.tf", sandboxConfig)
 	w.Must("apply", "-auto-approve", "-no-color")
-	for _, name := range []string{"main.tf", "terraform.tfstate", "sandbox.db"} {
+	var state string
+	for _, name := range []string{"main.tf", "sandbox.db", "terraform.tfstate"} {
 		content, err := os.ReadFile(filepath.Join(w.Dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		next.Write(name, string(content))
+		state = string(content)
+		next.Write(name, state)
 	}
 	if code, output := next.Run("plan", "-detailed-exitcode", "-no-color"); code != 0 {
 		t.Errorf("the copied file holds something else: %d %s", code, output)
 	}
-}
 
-func TestAMissingSandboxFile(t *testing.T) {
-	t.Parallel()
-	w := acctest.NewWorkspace(t).Built()
-	w.Write("main.tf", sandboxConfig)
-	w.Must("apply", "-auto-approve", "-no-color")
-	state, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	// A card of long ago is not waited for, as one is that may not be shown yet.
-	w.Write("terraform.tfstate", regexp.MustCompile(`"created_at": "\d+`).ReplaceAllString(string(state), `"created_at": "2020`))
-	file := filepath.Join(w.Dir, "sandbox.db")
+	w.Write("terraform.tfstate", regexp.MustCompile(`"created_at": "\d+`).ReplaceAllString(state, `"created_at": "2020`))
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(file + suffix); err != nil && !os.IsNotExist(err) {
+		if err := os.Remove(filepath.Join(w.Dir, "sandbox.db"+suffix)); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
 	}

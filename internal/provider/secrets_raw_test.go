@@ -73,7 +73,7 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(w.Dir, "data"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			config := "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"
+			config := required
 			for i := range responses {
 				name := fmt.Sprintf("f%d", i)
 				config += fmt.Sprintf("provider \"vcard\" {\n  alias = %q\n  base_url = %q\n  max_retries = 0\n  request_timeout = \"5s\"\n  idempotency_keys = \"honoured\"\n}\n", name, service+"/"+name+"/api/v1")

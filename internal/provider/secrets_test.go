@@ -20,12 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-const secretsConfig = `
-terraform {
-  required_providers {
-    vcard = { source = "vcard/vcard" }
-  }
-}
+const secretsConfig = required + `
 provider "vcard" {}
 variable "custom" {
   type      = string

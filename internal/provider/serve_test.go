@@ -2,14 +2,10 @@ package provider_test
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -42,8 +38,7 @@ func TestLogOfTheProvider(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", w.Dir))
-			w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+
-				"provider \"vcard\" {\n  sandbox = { path = \"sandbox.db\" }\n}\ndata \"vcard_bins\" \"all\" {}\n")
+			w.Write("main.tf", sandboxConfig)
 			w.Env = append(w.Env, test.environment...)
 			w.Must("plan", "-no-color")
 			log, err := os.ReadFile(written)
@@ -60,30 +55,5 @@ func TestLogOfTheProvider(t *testing.T) {
 				t.Errorf("the log has %v, want %v", lines, test.lines)
 			}
 		})
-	}
-}
-
-func TestInterruptEndsAWaitingApply(t *testing.T) {
-	t.Parallel()
-	waits := make(chan struct{})
-	begins := sync.OnceFunc(func() { close(waits) })
-	s := acctest.Start(t).Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodPost {
-			return false
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Retry-After", "60")
-		w.WriteHeader(http.StatusTooManyRequests)
-		_, _ = w.Write([]byte(`{"error": "rate_limited", "message": "later"}`))
-		begins()
-		return true
-	})
-	w := acctest.NewWorkspace(t)
-	w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+
-		s.Provider()+"resource \"vcard_card\" \"test\" {\n  bin_id = \"bin_ads_visa_us\"\n  amount = 60\n}\n")
-	began := time.Now()
-	code, output := w.RunUntil(waits, syscall.SIGINT, "apply", "-auto-approve", "-no-color")
-	if took := time.Since(began); code == 0 || took > 45*time.Second { // the wait alone is a minute
-		t.Errorf("the interrupted apply ended with %d after %v:\n%s", code, took, output)
 	}
 }

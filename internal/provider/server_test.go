@@ -63,33 +63,26 @@ func callEmpty(ctx context.Context, server tfprotov6.ProviderServer, method stri
 	}
 }
 
+// When the framework's own server no longer keeps what it knew, it has learnt to let go
+// of its calls, and the server around it can go.
 func TestServerLetsGoOfEveryCall(t *testing.T) {
 	t.Parallel()
 	server := reflect.TypeOf(provider.NewServer("test")())
 	for _, method := range methods(t) {
-		if _, ok := server.MethodByName(method); !ok {
-			t.Errorf("the framework serves %s, and the server around it does not", method)
-			continue
-		}
-		for name, giveUp := range map[string]bool{"read": false, "given up": true} {
-			t.Run(method+"/"+name, func(t *testing.T) {
-				t.Parallel()
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			if _, ok := server.MethodByName(method); !ok {
+				t.Fatal("the framework serves it, and the server around it does not")
+			}
+			for _, giveUp := range []bool{false, true} {
 				if keepsCall(provider.NewServer("test")(), method, giveUp) {
-					t.Errorf("the context of %s outlives the call", method)
+					t.Errorf("given up %t, the call's context outlives it", giveUp)
 				}
-			})
-		}
-	}
-}
-
-// When this fails, the framework has learnt to let go of its calls, and the
-// server around it can go.
-func TestFrameworkKeepsEveryCall(t *testing.T) {
-	t.Parallel()
-	for _, method := range methods(t) {
-		if method != "StopProvider" && !keepsCall(providerserver.NewProtocol6(provider.New("test")())(), method, false) {
-			t.Errorf("the framework no longer keeps the context of %s", method)
-		}
+			}
+			if method != "StopProvider" && !keepsCall(providerserver.NewProtocol6(provider.New("test")())(), method, false) {
+				t.Error("the framework no longer keeps the call's context")
+			}
+		})
 	}
 }
 

@@ -157,11 +157,15 @@ var failed = regexp.MustCompile(`(?m)^Error: .*(card_\w+)`)
 func (w *world) undone(stated *statement.Statement, spent map[string]usd.Amount, output string) (sum usd.Amount, stops int) {
 	for _, found := range failed.FindAllStringSubmatch(output, -1) {
 		for _, card := range stated.Cards {
-			if card.ID == found[1] {
-				sum += card.Wallet
-				stops++
-				delete(spent, card.ID)
+			if card.ID != found[1] {
+				continue
 			}
+			if stops++; strings.Contains(output, card.Address+": Creation complete") {
+				w.s.Terminate(card.ID) // a protected one, now deposed, as the error says
+				continue
+			}
+			sum += card.Wallet
+			delete(spent, card.ID)
 		}
 	}
 	return sum, stops
