@@ -102,15 +102,3 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		s.Get("/api/v1/cards/"+id).Refused(404, "not_found", "")
 	}
 }
-
-func TestContentType(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	path := "/cards/" + s.Issue("50") + "/fund"
-	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"} {
-		s.Post(path, `{"amount":1}`, "Content-Type", kind).Refused(400, "invalid_request", "Content-Type")
-	}
-	for _, kind := range []string{"application/json", "Application/JSON; charset=UTF-8"} {
-		s.Post(path, `{"amount":1}`, "Content-Type", kind).OK(200)
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -208,20 +209,36 @@ func TestBadReceivers(t *testing.T) {
 	})
 }
 
-func TestUnreachableReceivers(t *testing.T) {
+// Any success is a delivery; why there is none is told without the secrets of the URL.
+func TestFirstTry(t *testing.T) {
 	t.Parallel()
-	stranger := sandboxtest.NewReceiver(t, nil)
-	s := start(t)
-	closed := s.subscribe("https://127.0.0.1:1/?token=t0k3n", `"*"`).Text("id")
-	unknown := s.subscribe(stranger.URL, `"*"`).Text("id")
-	s.Issue("50")
-	for hook, text := range map[string]string{closed: "connection refused", unknown: "--webhook-ca"} {
-		try := tries(s.tried(hook, 1)[0])[0].(map[string]any)
-		if failure, _ := try["error"].(string); !strings.Contains(failure, text) || strings.Contains(failure, "t0k3n") || try["status"] != nil {
-			t.Errorf("the try is shown as %v, want %q", try, text)
+	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, r *http.Request) {
+		status, _ := strconv.Atoi(r.URL.Path[1:])
+		w.WriteHeader(status)
+	})
+	at := inbox.URL
+	for s, failures := range map[*service]map[string]string{
+		start(t, stopped, inbox.Trusted): {at + "/200": "", at + "/201": "", at + "/202": "", at + "/204": "", at + "/299": ""},
+		start(t, stopped):                {at + "/203": "--webhook-ca", "https://127.0.0.1:1/?token=t0k3n": "connection refused"},
+	} {
+		of := map[any]string{}
+		for url, failure := range failures {
+			of[s.subscribe(url, `"*"`).Text("id")] = failure
+		}
+		s.Issue("50")
+		for _, d := range s.tried("", 1) {
+			failure, try := of[d["webhook_id"]], tries(d)[0].(map[string]any)
+			shown, want := fmt.Sprintf("%v %v %v", d["state"], d["next_try_at"] != nil, try["status"] != nil), "delivered false true"
+			if failure != "" {
+				want = "pending true false"
+			}
+			text, failed := try["error"].(string)
+			if shown != want || failed != (failure != "") || !strings.Contains(text, failure) || strings.Contains(text, "t0k3n") {
+				t.Errorf("shown as %v, want the failure %q", d, failure)
+			}
 		}
 	}
-	if len(stranger.Events()) != 0 {
-		t.Error("an endpoint that is not trusted got an event")
+	if n := len(inbox.Events()); n != 5 {
+		t.Errorf("%d events arrived, want 5 where the endpoint is trusted", n)
 	}
 }

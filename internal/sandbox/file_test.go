@@ -72,17 +72,6 @@ func TestTheFileIsTakenAway(t *testing.T) {
 	}
 }
 
-func TestPathsWithTwoSlashes(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	for _, path := range []string{"/" + folder + "/s.db", folder + "//t.db", folder + "/./u.db"} {
-		open(t, on(path)).close()
-		if _, err := os.Stat(path); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-}
-
 // The process of a lost file ends and says why, also where it is the log that is lost, or
 // the index of that; what was answered is in the file then.
 func TestAProcessWithoutItsFileEnds(t *testing.T) {

@@ -80,14 +80,23 @@ func (s *target) call(t *testing.T, call, query, body string, header http.Header
 // FuzzBodies sends bodies; ‹amount› in one stands for every amount that is worth a try.
 // Whatever quirks and faults are accepted, the service goes on.
 func FuzzBodies(f *testing.F) {
+	amounts := []string{ // in every notation
+		"1", "1.5", "1.50", "5e1", "5E+1", "500e-1", "1.005e2", "0", "-0", "0.00", "-1", "0.01", "0.001", "1e-2", "1e-3", "1e-400", "1e400",
+		"1e999999999", "999999999999.99", "1000000000000", "99999999999999999999", "00", "01", ".5", "5.", "+5", "NaN", "Infinity", "0x10", "1_000",
+		`"50"`, `""`, "null", "true", "[1]", `{"amount":1}`, `5,"amount":6`, "1‹digits›", "1.‹digits›",
+	}
+	bad := []string{
+		``, ` `, `null`, `[]`, `"x"`, `1`, `{`, `{}`, `{}{}`, `{"":1}`, `{"a":1}`, `{"amount"}`, "{\"amount\":\"\xff\"}", "\xef\xbb\xbf{}", `{"amount":1,}`,
+		`‹deep›`, `{"amount":‹deep›`, `{"amount":1}‹2 MiB›`, "\x00", `{"\u0061mount":1,"amount":2}`,
+	}
 	bodies := validBodies()
 	for call, refused := range invalidBodies() {
 		bodies[call] = append(bodies[call], slices.Collect(maps.Keys(refused))...)
 	}
 	calls := slices.Sorted(maps.Keys(bodies))
 	for i, call := range calls {
-		for _, body := range append(bodies[call], badBodies()...) {
-			for _, amount := range amounts() {
+		for _, body := range append(bodies[call], bad...) {
+			for _, amount := range amounts {
 				if f.Add(uint8(i), strings.ReplaceAll(body, "‹amount›", amount)); !strings.Contains(body, "‹amount›") {
 					break
 				}
@@ -219,21 +228,5 @@ func validBodies() map[string][]string {
 			`{"method":"GET","path":"/bins","times":1,"when":"before","then":{"status":503,"body":{"a":1}}}`, `{"method":"*","path":"/*/*","then":{"status":200,"body":"x"}}`,
 			`{"method":"GET","path":"/bi?s","times":0,"then":{"status":599,"body":null}}`, `{"method":"GET","path":"\u0000","then":"pass"}`, `{"then":{"status":{}}}`,
 		},
-	}
-}
-
-// amounts are the notations that an amount may come in.
-func amounts() []string {
-	return []string{
-		"1", "1.5", "1.50", "5e1", "5E+1", "500e-1", "1.005e2", "0", "-0", "0.00", "-1", "0.01", "0.001", "1e-2", "1e-3", "1e-400", "1e400",
-		"1e999999999", "999999999999.99", "1000000000000", "99999999999999999999", "00", "01", ".5", "5.", "+5", "NaN", "Infinity", "0x10", "1_000",
-		`"50"`, `""`, "null", "true", "[1]", `{"amount":1}`, `5,"amount":6`, "1‹digits›", "1.‹digits›",
-	}
-}
-
-func badBodies() []string {
-	return []string{
-		``, ` `, `null`, `[]`, `"x"`, `1`, `{`, `{}`, `{}{}`, `{"":1}`, `{"a":1}`, `{"amount"}`, "{\"amount\":\"\xff\"}", "\xef\xbb\xbf{}", `{"amount":1,}`,
-		`‹deep›`, `{"amount":‹deep›`, `{"amount":1}‹2 MiB›`, "\x00", `{"\u0061mount":1,"amount":2}`,
 	}
 }

@@ -81,26 +81,6 @@ func (s *service) as(key string) *service {
 	return &other
 }
 
-// atRoot is a client whose paths begin where the server's do.
-func (s *service) atRoot() *sandboxtest.Client {
-	root := *s.Client
-	root.URL = s.Root()
-	return &root
-}
-
-// fields fails the test unless the object has just these fields.
-func fields(t testing.TB, object map[string]any, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, found := object[name]; !found {
-			t.Errorf("%s is missing in %v", name, object)
-		}
-	}
-	if len(object) != len(names) {
-		t.Errorf("got %d fields, want just %v: %v", len(object), names, object)
-	}
-}
-
 // play makes the calls of a script, a line each, and holds each response to what is
 // behind the arrow: its status, and texts that it has, or with a ! lacks. Words stand
 // for ids as fill has them, LAST for what was made last. An idempotency key is behind #.

@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -42,9 +41,8 @@ func TestIdempotencyKeys(t *testing.T) {
 // file: one effect, and one response for all.
 func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 	t.Parallel()
-	file := on(filepath.Join(t.TempDir(), "s.db"))
-	one := open(t, file)
-	two := open(t, file)
+	one := open(t)
+	two := open(t, on(one.path))
 	one.Unlimited()
 	if one.Key != two.Key {
 		t.Fatal("the keys differ")

@@ -137,7 +137,7 @@ func folderOf(t *testing.T, path string) map[string]string {
 
 func TestReopen(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "a b?c#d%e.db")
+	path := "/" + t.TempDir() + "//./a b?c#d%e.db"
 	before := open(t, on(path), wallet(50000), withKey("sk_live_sandbox_mine_0123456789abcdef"))
 	id := before.Issue("100")
 	details := before.Get("/api/v1/cards/" + id + "/details").Raw
@@ -169,20 +169,14 @@ func TestReopen(t *testing.T) {
 
 func TestBeginTogether(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "s.db")
+	file := on(filepath.Join(t.TempDir(), "s.db"))
 	keys := make([]string, 8)
 	var group sync.WaitGroup
 	for i := range keys {
 		group.Go(func() {
-			box, err := sandbox.Open(t.Context(), sandbox.Options{Path: path})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			keys[i] = box.APIKey()
-			if err := box.Close(); err != nil {
-				t.Error(err)
-			}
+			s := open(t, file)
+			keys[i] = s.Key
+			s.close()
 		})
 	}
 	group.Wait()

@@ -275,6 +275,9 @@ func invalidBodies() map[string]map[string]string {
 			`{"method":"GET","path":"` + strings.Repeat("/**{,a*,*a}", 20) + `","then":"pass"}`: "path",
 			`{"method":"GET","path":"` + strings.Repeat("/*", 128) + `","then":"pass"}`:         "no call of the API",
 		},
+		"POST /_sandbox/clock": {
+			`{"advance":"-1h"}`: "advance", `{"advance":"0s"}`: "advance", `{"advance":"soon"}`: "advance", `{"advance":5}`: "advance",
+		},
 		"POST /_sandbox/accounts": {`{"state":"rich"}`: "state must be one of", ``: "state is required"},
 	}
 }

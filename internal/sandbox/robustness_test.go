@@ -18,14 +18,18 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func TestBodyLimit(t *testing.T) {
+// A body is JSON by its header, and of a bounded size.
+func TestBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	id := s.Issue("50")
 	path := "/api/v1/cards/" + id + "/fund"
 	const most = 1 << 20
 	padded := func(size int) string { return `{"amount":1}` + strings.Repeat(" ", size-12) }
-	s.Post(path, padded(most)).OK(200)
+	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"} {
+		s.Post(path, padded(most), "Content-Type", kind).Refused(400, "invalid_request", "Content-Type")
+	}
+	s.Post(path, padded(most), "Content-Type", "Application/JSON; charset=UTF-8").OK(200)
 	s.Post(path, padded(most+1)).Refused(400, "invalid_request", "1 MiB")
 	s.Call(http.MethodPost, path, padded(2*most), sandboxtest.IdempotencyKey, "k").Refused(400, "invalid_request", "1 MiB")
 
@@ -216,6 +220,8 @@ func TestNoSecretInTheLog(t *testing.T) {
 		"the key": s.Key, "another key": other.Text("api_key"), "the number": details.Text("pan"), "the one-time code": challenge.Text("otp"),
 		"a signing secret": hook.Text("secret"), "an own signing secret": own.Text("secret"), "an unknown key": "sk_live_planted",
 	}
+	atRoot := *s.Client
+	atRoot.URL = s.Root()
 	for _, secret := range []string{s.Key, other.Text("api_key"), hook.Text("secret"), "sk_live_planted"} {
 		s.Get("/api/v1/cards/" + secret)
 		s.Get("/api/v1/" + secret)
@@ -223,7 +229,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 		s.Get("/api/v1/cards?bin_id=" + strings.ReplaceAll(secret, "_", "%5F"))
 		s.Get("/api/v1/cards?bin_id=" + strings.ReplaceAll(secret, "_", "%255f"))
 		s.Get("/_sandbox/clock?" + secret)
-		s.atRoot().Get("/" + secret)
+		atRoot.Get("/" + secret)
 		s.as(secret).Get("/api/v1/3ds")
 		s.Call(secret, "/api/v1/bins", "").OK(404)
 		s.Post("/api/v1/cards", `{"bin_id":"`+secret+`","amount":50}`, sandboxtest.IdempotencyKey, secret)
@@ -240,6 +246,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 	if n := strings.Count(log.String(), "msg=answered"); n < 40 {
 		t.Errorf("%d calls are in the log", n)
 	}
+	unescaped := strings.NewReplacer("%255F", "_", "%255f", "_", "%5F", "_", "%5f", "_").Replace
 	for name, secret := range secrets {
 		for place, text := range map[string]string{"log": unescaped(log.String()), "list of requests": unescaped(requests.Raw)} {
 			if i := strings.Index(text, secret); i >= 0 {
@@ -247,9 +254,4 @@ func TestNoSecretInTheLog(t *testing.T) {
 			}
 		}
 	}
-}
-
-// unescaped is a text without any escaping of URLs.
-func unescaped(text string) string {
-	return strings.NewReplacer("%255F", "_", "%255f", "_", "%5F", "_", "%5f", "_").Replace(text)
 }
