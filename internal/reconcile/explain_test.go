@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,142 +92,76 @@ func TestGain(t *testing.T) {
 // What happened on a card since its anchor decides about a movement.
 func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 	t.Parallel()
-	type happenings []func(*account)
-	authorize := func(amount usd.Amount) func(*account) { return func(a *account) { a.authorize(amount * dollar) } }
-	settle := func(held, amount usd.Amount) func(*account) {
-		return func(a *account) { a.settle(held*dollar, amount*dollar) }
-	}
-	give := func(amount usd.Amount) func(*account) { return func(a *account) { a.give(amount * dollar) } }
-	refund := func(amount usd.Amount) func(*account) { return func(a *account) { a.refund(amount * dollar) } }
-	elsewhere := func(kind reconcile.Kind, amount, effect usd.Amount) func(*account) {
-		return func(a *account) {
-			a.happen(reconcile.Event{Kind: kind, Amount: amount * dollar, Merchant: "elsewhere"}, effect*dollar)
-		}
-	}
-	unclear := func(kind reconcile.Kind, effect usd.Amount) func(*account) {
-		return func(a *account) { a.happen(reconcile.Event{Kind: kind, Unclear: "in EUR"}, effect*dollar) }
-	}
-	const (
-		send, key, made, stop = reconcile.Send, reconcile.SendKey, reconcile.Made, reconcile.Stop
-	)
-	for name, test := range map[string]struct {
-		asSettled        bool
-		before, since    happenings
-		delta            usd.Amount // in dollars
-		with, without    reconcile.Rank
-		left             usd.Amount // in dollars
-		unknown, honours reconcile.Verdict
+	const send, key, made, stop = reconcile.Send, reconcile.SendKey, reconcile.Made, reconcile.Stop
+	for _, test := range []struct {
+		name, before, since string
+		delta               usd.Amount // in dollars
+		with, without       reconcile.Rank
+		left                usd.Amount // in dollars
+		unknown, honours    reconcile.Verdict
 	}{
-		"nothing happened":                {delta: 40, without: holds, unknown: send, honours: send},
-		"a killed fund":                   {since: happenings{give(40)}, delta: 40, with: holds, left: 40, unknown: made, honours: key},
-		"a killed withdrawal":             {since: happenings{give(-60)}, delta: -60, with: holds, left: -60, unknown: made, honours: key},
-		"a killed fund, a hold not taken": {since: happenings{give(40), authorize(7), give(7)}, delta: 40, with: settled, left: 47, unknown: made, honours: key},
-		"a killed fund, a settled purchase of as much": {
-			since: happenings{authorize(40), settle(40, 40), give(40)}, delta: 40, with: holds, left: 40, unknown: made, honours: key,
-		},
-		"a killed fund, a purchase of as much":       {since: happenings{give(40), authorize(40)}, delta: 40, with: holds, without: settled, unknown: stop, honours: key},
-		"a killed fund, a hold released":             {before: happenings{authorize(15)}, since: happenings{give(40), give(15)}, delta: 40, with: released, left: 55, unknown: stop, honours: key},
-		"a hold released":                            {before: happenings{authorize(15)}, since: happenings{give(15)}, delta: 40, without: released, left: 15, unknown: send, honours: send},
-		"nothing, and an old hold of as much":        {before: happenings{authorize(40)}, delta: -40, with: released, without: holds, unknown: send, honours: send},
-		"a purchase of as much as is withdrawn":      {since: happenings{authorize(40)}, delta: -40, with: settled, without: holds, unknown: send, honours: send},
-		"a killed withdrawal, a purchase of as much": {since: happenings{give(-40), authorize(40)}, delta: -40, with: holds, left: -40, unknown: made, honours: key},
-		"a settlement of less than was held":         {before: happenings{authorize(20)}, since: happenings{settle(20, 15)}, delta: 40, without: holds, unknown: send, honours: send},
-		"less than is funded":                        {since: happenings{give(25)}, delta: 40, left: 25, unknown: send, honours: stop},
-		"more than is funded":                        {since: happenings{give(50)}, delta: 40, left: 50, unknown: stop, honours: stop},
-		"more than is withdrawn":                     {since: happenings{give(-50)}, delta: -40, left: -50, unknown: stop, honours: stop},
-		"the other way":                              {since: happenings{give(-30)}, delta: 30, left: -30, unknown: send, honours: send},
-		"an old hold settles, and as much is funded": {
-			before: happenings{authorize(40)}, since: happenings{settle(40, 40)}, delta: 40, with: settled, without: holds, unknown: stop, honours: key,
-		},
-		"two purchases, and as much is withdrawn": {since: happenings{authorize(15), authorize(25)}, delta: -40, with: settled, without: holds, unknown: send, honours: send},
-		"a pair, which might be read as an older hold's settlement": {
-			before: happenings{authorize(40), authorize(20)}, since: happenings{settle(40, 40)}, delta: 20, without: holds, unknown: send, honours: send,
-		},
-		"the same, and a refund of as much": {
-			before: happenings{authorize(40), authorize(20)}, since: happenings{refund(40), settle(40, 40)}, delta: 20, without: holds, unknown: send, honours: send,
-		},
-		"the same, and money taken that such a reading explains": {
-			before: happenings{authorize(40), authorize(20)}, since: happenings{settle(40, 40), give(-20)}, delta: 40, left: -20, unknown: send, honours: send,
-		},
-		"the same, and a killed fund on a balance that falls at settlement": {
-			asSettled: true, before: happenings{authorize(40), authorize(20)}, since: happenings{settle(40, 40), give(20)},
-			delta: 20, with: settled, without: holds, left: -20, unknown: stop, honours: key,
-		},
-		"a balance that falls at settlement": {asSettled: true, since: happenings{authorize(40)}, delta: 40, with: holds, without: settled, unknown: stop, honours: key},
-		"settlements of less, of which the second has the amount of the first purchase": {
-			since: happenings{authorize(50), settle(50, 40), authorize(55), settle(55, 50)}, delta: 40, without: holds, unknown: send, honours: send,
-		},
-		"a killed withdrawal, and a settlement that has the amount of a purchase that it did not end": {
-			before: happenings{authorize(20)}, since: happenings{authorize(17), settle(20, 17), give(-5)}, delta: -5, with: holds, left: -2, unknown: made, honours: key,
-		},
-		"a killed fund and such a settlement, and a hold of as much as both": {
-			before: happenings{authorize(20), authorize(43)}, since: happenings{authorize(17), settle(20, 17), give(40)},
-			delta: 40, with: holds, without: released, left: 43, unknown: stop, honours: key,
-		},
-		"a settlement elsewhere of as much as a purchase that settles for less": {
-			since: happenings{authorize(10), elsewhere(reconcile.Settlement, 10, 0), settle(10, 7)}, delta: 40, without: holds, unknown: send, honours: send,
-		},
-		"one settlement, and three holds, and money nearer to the smaller of two": {
-			before: happenings{authorize(10), authorize(24), authorize(40)}, since: happenings{settle(5, 5), give(11)}, delta: 40, left: 6, unknown: send, honours: stop,
-		},
-		"the same, and money in the middle": {
-			before: happenings{authorize(10), authorize(24), authorize(40)}, since: happenings{settle(5, 5), give(12)}, delta: 40, left: 7, unknown: send, honours: stop,
-		},
-		"much came, and was spent": {since: happenings{give(300), authorize(450), settle(450, 450)}, delta: 50, left: 300, unknown: stop, honours: stop},
-		"settlements of other amounts in more ways than can be counted": {
-			before: happenings{authorize(17), authorize(53), authorize(18), authorize(10), settle(10, 6), authorize(7), settle(17, 13)},
-			since:  happenings{settle(7, 4), settle(53, 37), settle(18, 12)}, delta: 3, with: holds, without: holds, unknown: stop, honours: key,
-		},
-		"more settled than the card held": {since: happenings{authorize(150), settle(150, 230)}, delta: 40, without: holds, unknown: send, honours: send},
-		"and a purchase elsewhere before": {
-			since: happenings{elsewhere(reconcile.Authorization, 7, -7), authorize(150), settle(150, 230)}, delta: 40, without: holds, unknown: send, honours: send,
-		},
-		"and an older hold settled after it": {since: happenings{authorize(150), settle(150, 230), settle(5, 5)}, delta: 40, without: holds, unknown: send, honours: send},
-		"more settled than held, on a card that is not empty by it": {
-			since: happenings{authorize(150), settle(150, 160), give(20)}, delta: 40, left: 20, unknown: send, honours: stop,
-		},
-		"a killed fund after more was settled than held": {since: happenings{authorize(150), settle(150, 230), give(40)}, delta: 40, with: holds, left: -10, unknown: made, honours: key},
-		"a killed fund before it":                        {since: happenings{give(40), authorize(150), settle(150, 250)}, delta: 40, with: holds, without: holds, unknown: stop, honours: key},
-		"a fee taken from the card": {
-			since: happenings{func(a *account) {
-				a.takesFees = true
-				a.happen(reconcile.Event{Kind: reconcile.Authorization, Amount: 7 * dollar, Fee: 20}, -7*dollar)
-			}},
-			delta: 40, without: holds, unknown: send, honours: send,
-		},
-		"less settled elsewhere, on a balance that falls at settlement": {
-			asSettled: true, before: happenings{authorize(10)}, since: happenings{elsewhere(reconcile.Settlement, 7, -7)},
-			delta: 40, without: settled, unknown: send, honours: send,
-		},
-		"as much as a settlement gave back that the anchor knows": {
-			before: happenings{authorize(40), settle(40, 30)}, since: happenings{give(10)}, delta: 40, left: 10, unknown: send, honours: stop,
-		},
-		"a foreign purchase": {since: happenings{unclear(reconcile.Authorization, -9)}, delta: 40, left: -9, unknown: send, honours: send},
-		"a killed fund and a foreign purchase of nothing": {
-			since: happenings{give(40), unclear(reconcile.Authorization, 0)}, delta: 40, with: released, left: 40, unknown: stop, honours: key,
-		},
-		"a foreign refund":                   {since: happenings{unclear(reconcile.Refund, 9)}, delta: 40, left: 9, unknown: stop, honours: key},
-		"a foreign refund, and a withdrawal": {since: happenings{unclear(reconcile.Refund, 9)}, delta: -40, left: 9, unknown: send, honours: send},
-		"an unknown type":                    {since: happenings{unclear(reconcile.Other, 0)}, delta: 40, without: holds, unknown: stop, honours: key},
+		{"nothing happened", "", "", 40, none, holds, 0, send, send},
+		{"a killed fund", "", "+40", 40, holds, none, 40, made, key},
+		{"a killed withdrawal", "", "-60", -60, holds, none, -60, made, key},
+		{"a killed fund, a hold not taken", "", "+40 hold:7 +7", 40, settled, none, 47, made, key},
+		{"a killed fund, as much bought and settled", "", "hold:40 40/40 +40", 40, holds, none, 40, made, key},
+		{"a killed fund, a purchase of as much", "", "+40 hold:40", 40, holds, settled, 0, stop, key},
+		{"a killed fund, a hold released", "hold:15", "+40 +15", 40, released, none, 55, stop, key},
+		{"a hold released", "hold:15", "+15", 40, none, released, 15, send, send},
+		{"nothing, and an old hold of as much", "hold:40", "", -40, released, holds, 0, send, send},
+		{"a purchase of as much as is withdrawn", "", "hold:40", -40, settled, holds, 0, send, send},
+		{"a killed withdrawal, a purchase of as much", "", "-40 hold:40", -40, holds, none, -40, made, key},
+		{"a settlement of less than was held", "hold:20", "20/15", 40, none, holds, 0, send, send},
+		{"less than is funded", "", "+25", 40, none, none, 25, send, stop},
+		{"more than is funded", "", "+50", 40, none, none, 50, stop, stop},
+		{"more than is withdrawn", "", "-50", -40, none, none, -50, stop, stop},
+		{"the other way", "", "-30", 30, none, none, -30, send, send},
+		{"an old hold settles, and as much is funded", "hold:40", "40/40", 40, settled, holds, 0, stop, key},
+		{"two purchases, and as much is withdrawn", "", "hold:15 hold:25", -40, settled, holds, 0, send, send},
+		{"a pair, or an older hold's settlement", "hold:40 hold:20", "40/40", 20, none, holds, 0, send, send},
+		{"the same, and a refund of as much", "hold:40 hold:20", "refund:40 40/40", 20, none, holds, 0, send, send},
+		{"the same, and money taken", "hold:40 hold:20", "40/40 -20", 40, none, none, -20, send, send},
+		{"the same as settled, a killed fund", "as-settled hold:40 hold:20", "40/40 +20", 20, settled, holds, -20, stop, key},
+		{"a balance that falls at settlement", "as-settled", "hold:40", 40, holds, settled, 0, stop, key},
+		{"less settled, then as much as a first hold", "", "hold:50 50/40 hold:55 55/50", 40, none, holds, 0, send, send},
+		{"a killed withdrawal, another hold's amount settled", "hold:20", "hold:17 20/17 -5", -5, holds, none, -2, made, key},
+		{"a killed fund, the same, and a hold of both", "hold:20 hold:43", "hold:17 20/17 +40", 40, holds, released, 43, stop, key},
+		{"as much as a hold settled elsewhere", "", "hold:10 elsewhere:10/0 10/7", 40, none, holds, 0, send, send},
+		{"money nearer to the smaller of two holds", "hold:10 hold:24 hold:40", "5/5 +11", 40, none, none, 6, send, stop},
+		{"the same, and money in the middle", "hold:10 hold:24 hold:40", "5/5 +12", 40, none, none, 7, send, stop},
+		{"much came, and was spent", "", "+300 hold:450 450/450", 50, none, none, 300, stop, stop},
+		{"more ways than can be counted", "hold:17 hold:53 hold:18 hold:10 10/6 hold:7 17/13", "7/4 53/37 18/12",
+			3, holds, holds, 0, stop, key},
+		{"more settled than the card held", "", "hold:150 150/230", 40, none, holds, 0, send, send},
+		{"and a purchase elsewhere before", "", "bought-elsewhere:7/-7 hold:150 150/230", 40, none, holds, 0, send, send},
+		{"and an older hold settled later", "", "hold:150 150/230 5/5", 40, none, holds, 0, send, send},
+		{"more settled than held, and the card not empty", "", "hold:150 150/160 +20", 40, none, none, 20, send, stop},
+		{"a killed fund after more was settled", "", "hold:150 150/230 +40", 40, holds, none, -10, made, key},
+		{"a killed fund before it", "", "+40 hold:150 150/250", 40, holds, holds, 0, stop, key},
+		{"a fee taken from the card", "", "with-fee:7/-7", 40, none, holds, 0, send, send},
+		{"less settled elsewhere, as settled", "as-settled hold:10", "elsewhere:7/-7", 40, none, settled, 0, send, send},
+		{"as much as a settlement gave back before", "hold:40 40/30", "+10", 40, none, none, 10, send, stop},
+		{"a foreign purchase", "", "foreign-hold:0/-9", 40, none, none, -9, send, send},
+		{"a killed fund, a foreign purchase of nothing", "", "+40 foreign-hold:0/0", 40, released, none, 40, stop, key},
+		{"a foreign refund", "", "foreign-refund:0/9", 40, none, none, 9, stop, key},
+		{"a foreign refund, and a withdrawal", "", "foreign-refund:0/9", -40, none, none, 9, send, send},
+		{"an unknown type", "", "unknown:0/0", 40, none, holds, 0, stop, key},
 	} {
 		a := newAccount(200 * dollar)
-		a.asSettled = test.asSettled
-		for _, happen := range test.before {
-			happen(a)
-			a.later(time.Minute)
-		}
+		before, isSettled := strings.CutPrefix(test.before, "as-settled")
+		a.asSettled, a.takesFees = isSettled, true
+		a.live(before)
 		anchor := a.snapshot().Anchor()
 		a.later(time.Hour)
-		for _, happen := range test.since {
-			happen(a)
-			a.later(time.Minute)
-		}
+		a.live(test.since)
 		e := reconcile.Explain(anchor, a.snapshot(), test.delta*dollar)
-		check(t, name, e, told{with: test.with, without: test.without, left: test.left * dollar, hidden: e.Hidden, ignored: e.Ignored})
+		want := told{with: test.with, without: test.without, left: test.left * dollar, hidden: e.Hidden, ignored: e.Ignored}
+		check(t, test.name, e, want)
 		for honoured, want := range map[bool]reconcile.Verdict{false: test.unknown, true: test.honours} {
-			d := reconcile.Decide(reconcile.BeforeSending, e, reconcile.Movement{Delta: test.delta * dollar}, reconcile.Policy{KeysHonoured: honoured, Waited: true})
+			policy := reconcile.Policy{KeysHonoured: honoured, Waited: true}
+			d := reconcile.Decide(reconcile.BeforeSending, e, reconcile.Movement{Delta: test.delta * dollar}, policy)
 			if d.Verdict != want {
-				t.Errorf("%s, honoured %t: %+v", name, honoured, d)
+				t.Errorf("%s, honoured %t: %+v", test.name, honoured, d)
 			}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,6 +114,43 @@ func (a *account) settle(hold, amount usd.Amount) {
 
 func (a *account) refund(amount usd.Amount) {
 	a.happen(reconcile.Event{Kind: reconcile.Refund, Amount: amount}, amount)
+}
+
+// live lets a story happen, in dollars and a minute for each step: +40 is given, hold:7
+// authorized, and 7/5 ends a hold of 7 with a settlement of 5. Any other event has an
+// amount and an effect on the balance.
+func (a *account) live(story string) {
+	events := map[string]reconcile.Event{
+		"bought-elsewhere": {Kind: reconcile.Authorization, Merchant: "elsewhere"},
+		"elsewhere":        {Kind: reconcile.Settlement, Merchant: "elsewhere"},
+		"with-fee":         {Kind: reconcile.Authorization, Fee: 20},
+		"foreign-hold":     {Kind: reconcile.Authorization, Unclear: "in EUR"},
+		"foreign-refund":   {Kind: reconcile.Refund, Unclear: "in EUR"},
+		"unknown":          {Unclear: "in EUR"},
+	}
+	for step := range strings.FieldsSeq(story) {
+		var sums [2]usd.Amount
+		verb, numbers, _ := strings.Cut(step, ":")
+		first, second, isPair := strings.Cut(cmp.Or(numbers, verb), "/")
+		for i, number := range []string{first, second} {
+			n, _ := strconv.Atoi(number) // there is no second one, else
+			sums[i] = usd.Amount(n) * dollar
+		}
+		event, isEvent := events[verb]
+		switch event.Amount = sums[0]; {
+		case isEvent:
+			a.happen(event, sums[1])
+		case verb == "hold":
+			a.authorize(sums[0])
+		case verb == "refund":
+			a.refund(sums[0])
+		case isPair:
+			a.settle(sums[0], sums[1])
+		default:
+			a.give(sums[0])
+		}
+		a.later(time.Minute)
+	}
 }
 
 // snapshot is the card as it is.
