@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/doctest"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -134,32 +133,6 @@ func TestPagesRun(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestPageThatNeedsAnAccountSaysSo(t *testing.T) {
-	t.Parallel()
-	if os.Getenv("TF_ACC") == "" || acctest.CLI() == "" {
-		t.Skip("needs TF_ACC and Terraform or OpenTofu")
-	}
-	config := fenced("terraform", `# main.tf
-terraform {
-  required_providers {
-    vcard = { source = "vcard/vcard" }
-  }
-}
-
-provider "vcard" {
-  base_url = "https://cards.example.com/api/v1"
-}
-
-data "vcard_wallet_balance" "now" {}`) + fenced("sh", "terraform init")
-	runner := doctest.Runner{Shell: "bash", Env: append(reader(t), "TF_CLI_CONFIG_FILE="+mirror(t)), Has: has}
-	for mark, want := range map[string]string{"": "VCARD_API_KEY", "<!-- needs an account -->\n": "<nil>"} {
-		page := doctest.Parse("x.md", config+mark+fenced("sh", "terraform plan"))
-		if said := fmt.Sprint(runner.Run(t.Context(), page)); !strings.Contains(said, want) {
-			t.Errorf("marked with %q, it gives %s", mark, said)
-		}
 	}
 }
 

@@ -68,7 +68,11 @@ func TestPictures(t *testing.T) {
 		return
 	}
 	b.picture("dashboard", 1200, 764)
-	b.run(chromedp.Navigate("data:text/html;base64," + base64.StdEncoding.EncodeToString(comment(markdown))))
+	var comment bytes.Buffer // on a pull request
+	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
+	must(0, converter.Convert(markdown, &comment))
+	page := bytes.Replace(must(os.ReadFile("testdata/comment.html")), []byte("<!-- the comment -->"), comment.Bytes(), 1)
+	b.run(chromedp.Navigate("data:text/html;base64," + base64.StdEncoding.EncodeToString(page)))
 	b.picture("statement", 860, evaluate[int64](b, "document.querySelector('main').offsetHeight"))
 }
 
@@ -96,14 +100,6 @@ func save(t testing.TB, name string, content []byte) {
 		t.Errorf("%s has %d bytes, of %d", name, len(content), most)
 	}
 	must(0, os.WriteFile(filepath.Join(*pictures, name), content, 0o644))
-}
-
-// comment is a page with a comment on a pull request.
-func comment(markdown []byte) []byte {
-	var text bytes.Buffer
-	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
-	must(0, converter.Convert(markdown, &text))
-	return bytes.Replace(must(os.ReadFile("testdata/comment.html")), []byte("<!-- the comment -->"), text.Bytes(), 1)
 }
 
 var (
