@@ -12,19 +12,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-const allCampaigns = `
-	issue campaigns["brand-search"]
-	issue campaigns["display-eu"]
-	issue campaigns["display-us"]
-	issue campaigns["generic-search"]
-	issue campaigns["influencers"]
-	issue campaigns["newsletter"]
-	issue campaigns["retargeting"]
-	issue campaigns["shopping"]
-	issue campaigns["social-feed"]
-	issue campaigns["social-stories"]
-	issue campaigns["video-long"]
-	issue campaigns["video-teaser"]`
+// each is what becomes of each of these campaigns.
+func each(becomes, campaigns string) (lines string) {
+	for campaign := range strings.FieldsSeq(campaigns) {
+		lines += fmt.Sprintf("\n%s campaigns[%q]", becomes, campaign)
+	}
+	return lines
+}
 
 // TestFleet lives through months of a fleet. Each plan is what a person would
 // have written down before.
@@ -36,7 +30,8 @@ func TestFleet(t *testing.T) {
 	f.as(f.s.Key)
 	copyExample(t, f.w, filepath.Join(examples, "ad-campaigns"), ".")
 
-	f.applies("The first apply", allCampaigns)
+	f.applies("The first apply", each("issue", "brand-search display-eu display-us generic-search influencers newsletter "+
+		"retargeting shopping social-feed social-stories video-long video-teaser"))
 	f.wallet(7246_75) // 10,000.00 less 2,741.25 and twelve fees
 	f.applies("Nothing happened", nothing)
 
@@ -180,20 +175,8 @@ func (f *adFleet) theEnd() {
 	f.applies("The end", `
 	terminate agency["launch"]
 	terminate backup["eu"]
-	terminate backup["us"]
-	terminate campaigns["brand-search"]
-	terminate campaigns["display-europe"]
-	terminate campaigns["display-us"]
-	terminate campaigns["generic-search"]
-	terminate campaigns["influencers"]
-	terminate campaigns["newsletter"]
-	terminate campaigns["podcasts"]
-	terminate campaigns["retargeting"]
-	terminate campaigns["shopping"]
-	terminate campaigns["social-feed"]
-	terminate campaigns["social-stories"]
-	terminate campaigns["video-long"]
-	terminate campaigns["video-teaser"]`, "-destroy")
+	terminate backup["us"]`+each("terminate", "brand-search display-europe display-us generic-search influencers newsletter podcasts "+
+		"retargeting shopping social-feed social-stories video-long video-teaser"), "-destroy")
 	f.s.Balanced()
 	if live := f.s.Get("/cards?status=active").Data(); len(live) != 0 {
 		f.t.Errorf("%d cards are left", len(live))

@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"math/big"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -11,35 +10,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// issuanceCost calls the function with loads in decimal notation, nil for null
-// or acctest.Unknown.
-func issuanceCost(t *testing.T, loads []any) (tftypes.Value, *tfprotov6.FunctionError) {
+// issuanceCost calls the function with loads.
+func issuanceCost(t *testing.T, loads tfprotov6.DynamicValue) (tftypes.Value, *tfprotov6.FunctionError) {
 	t.Helper()
 	server, err := acctest.Factories()["vcard"]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	elements := make([]tftypes.Value, len(loads))
-	for i, load := range loads {
-		switch load := load.(type) {
-		case string:
-			number, _, err := big.ParseFloat(load, 10, 512, big.ToNearestEven)
-			if err != nil {
-				t.Fatal(err)
-			}
-			elements[i] = tftypes.NewValue(tftypes.Number, number)
-		case nil:
-			elements[i] = tftypes.NewValue(tftypes.Number, nil)
-		default:
-			elements[i] = tftypes.NewValue(tftypes.Number, tftypes.UnknownValue)
-		}
-	}
-	list := tftypes.List{ElementType: tftypes.Number}
-	argument, err := tfprotov6.NewDynamicValue(list, tftypes.NewValue(list, elements))
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := server.CallFunction(t.Context(), &tfprotov6.CallFunctionRequest{Name: "issuance_cost", Arguments: []*tfprotov6.DynamicValue{&argument}})
+	result, err := server.CallFunction(t.Context(), &tfprotov6.CallFunctionRequest{Name: "issuance_cost", Arguments: []*tfprotov6.DynamicValue{&loads}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,23 +34,23 @@ func issuanceCost(t *testing.T, loads []any) (tftypes.Value, *tfprotov6.Function
 func TestIssuanceCost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		loads   []any
+		loads   string
 		cost    usd.Amount
 		refused string
 	}{
-		{nil, 0, ""},
-		{[]any{"50"}, 51_00, ""},
-		{[]any{"50", "120.50", "7.525e1"}, 248_75, ""},
-		{[]any{"50.10", "50.20", "50.30"}, 153_60, ""},
-		{[]any{"74.10000000000000142108547152020037174224853515625"}, 75_10, ""}, // the noise of computed numbers
-		{[]any{"999999999949.99"}, 999_999_999_950_99, ""},
-		{[]any{"50", "49.99"}, 0, "amounts[1] must be at least 50.00 USD, the least that a card is issued with, got 49.99"},
-		{[]any{"50.001"}, 0, "amounts[0] must be an amount in USD with at most two decimals, got 50.001"},
-		{[]any{"50", "60", "-70"}, 0, "amounts[2] must not be negative, got -70"},
-		{[]any{"1e18"}, 0, "amounts[0] must be an amount in USD of at most 999999999999.99, got 1e+18"},
-		{[]any{"50", nil}, 0, "amounts[1] must not be null"},
+		{"[]", 0, ""},
+		{"[50]", 51_00, ""},
+		{"[50, 120.50, 7.525e1]", 248_75, ""},
+		{"[50.10, 50.20, 50.30]", 153_60, ""},
+		{"[74.10000000000000142108547152020037174224853515625]", 75_10, ""}, // the noise of computed numbers
+		{"[999999999949.99]", 999_999_999_950_99, ""},
+		{"[50, 49.99]", 0, "amounts[1] must be at least 50.00 USD, the least that a card is issued with, got 49.99"},
+		{"[50.001]", 0, "amounts[0] must be an amount in USD with at most two decimals, got 50.001"},
+		{"[50, 60, -70]", 0, "amounts[2] must not be negative, got -70"},
+		{"[1e18]", 0, "amounts[0] must be an amount in USD of at most 999999999999.99, got 1e+18"},
+		{"[50, null]", 0, "amounts[1] must not be null"},
 	} {
-		cost, failure := issuanceCost(t, c.loads)
+		cost, failure := issuanceCost(t, tfprotov6.DynamicValue{JSON: []byte(c.loads)})
 		want := tftypes.NewValue(tftypes.Number, c.cost.BigFloat())
 		switch {
 		case c.refused == "":
@@ -83,7 +61,12 @@ func TestIssuanceCost(t *testing.T) {
 			t.Errorf("%v: %s, %+v; want %q of the first argument", c.loads, cost, failure, c.refused)
 		}
 	}
-	if cost, failure := issuanceCost(t, []any{"50", acctest.Unknown}); failure != nil || cost.IsKnown() {
+	list := tftypes.List{ElementType: tftypes.Number}
+	unknown, err := tfprotov6.NewDynamicValue(list, tftypes.NewValue(list, []tftypes.Value{tftypes.NewValue(tftypes.Number, tftypes.UnknownValue)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cost, failure := issuanceCost(t, unknown); failure != nil || cost.IsKnown() {
 		t.Errorf("the cost of an unknown load is %s, %v", cost, failure)
 	}
 }
