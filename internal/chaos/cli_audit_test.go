@@ -57,7 +57,7 @@ func (c *commandLine) audit() {
 	c.t.Helper()
 	c.proxy.deliverLate(c.clock.Now().Add(time.Hour))
 	c.proxy.calm()
-	defer c.proxy.faultAgain()
+	defer c.proxy.quiet.Store(false)
 	due := map[int]bool{}
 	for n, i := range c.instances() {
 		due[n] = c.cards[n] != nil && c.cards[n].topUp && statusOf(c.service, i.ID) != "terminated" && balanceOf(c.service, i.ID) < topUpBelow*usd.Dollar

@@ -263,7 +263,7 @@ func (c *commandLine) begin() *run {
 		c.t.Fatal(err)
 	}
 	c.folder.Write("main.tf.json", string(configuration))
-	c.proxy.begin(started)
+	c.proxy.runs.Store(started.name, started)
 	return started
 }
 

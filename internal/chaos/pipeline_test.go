@@ -79,7 +79,7 @@ func (p *pipeline) note(c *card, diagnostics acctest.Diagnostics) {
 func (p *pipeline) begin(killAt int) *run {
 	p.runs++
 	started := &run{name: fmt.Sprintf("%s-%d", p.name, p.runs), killAt: killAt, interrupt: func() {}, kill: func() {}}
-	p.scenario.proxy.begin(started)
+	p.scenario.proxy.runs.Store(started.name, started)
 	return started
 }
 
@@ -174,7 +174,7 @@ func (p *pipeline) act(c *card, process *acctest.Protocol, of *run, change accte
 	if p.parallel || change.Planned == nil || c.id() == "" || p.r.IntN(6) > 0 {
 		return
 	}
-	c.loose = c.loose || !p.scenario.proxy.isCalm()
+	c.loose = c.loose || !p.scenario.proxy.quiet.Load()
 	of.calm.Store(true)
 	defer of.calm.Store(false)
 	amount := usd.Cents(int64(1 + p.r.IntN(9000)))

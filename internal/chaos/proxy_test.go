@@ -39,11 +39,11 @@ type proxy struct {
 	service http.Handler
 	clock   serviceClock
 	profile profile
+	quiet   atomic.Bool // no more faults
+	runs    sync.Map    // of *run, by name: their requests may meet faults
 
 	mu       sync.Mutex
 	r        *rand.Rand
-	quiet    bool // no more faults
-	runs     map[string]*run
 	late     []lateRequest
 	orphans  []string       // responses to creates that came when the run that asked was killed
 	counts   map[string]int // by kind of call and fault
@@ -88,7 +88,7 @@ func startProxied(t *testing.T, seed uint64, clock serviceClock, profile profile
 	t.Helper()
 	p := &proxy{
 		clock: clock, profile: profile, r: rand.New(rand.NewPCG(seed, 2)),
-		runs: map[string]*run{}, counts: map[string]int{}, shown: map[string]shownResponse{}, trace: fnv.New64a(),
+		counts: map[string]int{}, shown: map[string]shownResponse{}, trace: fnv.New64a(),
 	}
 	service := sandboxtest.Start(t, func(o *sandboxtest.Options) {
 		o.Options = sandbox.Options{Path: ":memory:", InitialBalance: 100_000_000 * usd.Dollar, Clock: clock.Now}
@@ -117,22 +117,14 @@ func balanceOf(service *sandboxtest.Server, id string) usd.Amount {
 	return amountOf(service.Get("/cards/" + id).OK(http.StatusOK).Body["balance"])
 }
 
-// begin lets the requests below a run's name meet faults.
-func (p *proxy) begin(started *run) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.runs[started.name] = started
-}
-
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	p.mu.Lock()
-	caller := p.runs[name]
-	p.mu.Unlock()
-	if caller == nil {
+	known, ok := p.runs.Load(name)
+	if !ok {
 		p.service.ServeHTTP(w, r)
 		return
 	}
+	caller, _ := known.(*run)
 	if caller.killed.Load() {
 		panic(http.ErrAbortHandler)
 	}
@@ -158,7 +150,7 @@ func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := none
-	if !p.quiet && !caller.calm.Load() {
+	if !p.quiet.Load() && !caller.calm.Load() {
 		f = p.profile.draw(p.r, kind(r))
 	}
 	if caller.streak++; f == none || caller.streak > longestStreak {
@@ -169,7 +161,7 @@ func (p *proxy) choose(r *http.Request, body []byte, caller *run) fault {
 		if caller.calm.Load() {
 			return none
 		}
-		if caller.mutating++; caller.mutating == caller.killAt && !p.quiet {
+		if caller.mutating++; caller.mutating == caller.killAt && !p.quiet.Load() {
 			f = pick(p.r, killBefore, killAfter, killLate, killLate)
 		}
 	}
@@ -320,19 +312,5 @@ func (p *proxy) isOrphan(id string) bool {
 func (p *proxy) calm() {
 	p.clock.advance(time.Hour)
 	p.deliverLate(p.clock.Now())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.quiet = true
-}
-
-func (p *proxy) isCalm() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.quiet
-}
-
-func (p *proxy) faultAgain() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.quiet = false
+	p.quiet.Store(true)
 }

@@ -193,7 +193,7 @@ func (w *scenario) audit() {
 		return
 	}
 	w.proxy.calm()
-	defer w.proxy.faultAgain()
+	defer w.proxy.quiet.Store(false)
 	for _, p := range w.pipelines {
 		w.finish(p)
 		w.probe(p)

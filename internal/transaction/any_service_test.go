@@ -36,31 +36,6 @@ func TestDaysOfAnyService(t *testing.T) {
 	}
 }
 
-func TestPerPageThatIsRefused(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	s.AddQuirks(object{"transactions_per_page": "refused"})
-	card := s.Issue("100")
-	for range 60 {
-		s.Authorize(card, "1", "7311")
-	}
-	p := s.Protocol(nil)
-	for run, calls := range []int{7, 13} { // of which the first is refused, and each batch looks at the front
-		if got, ids := read(t, p, object{}); len(ids) != 60 || summaryOf(got, "USD")["authorized"] != acctest.Number("60") {
-			t.Errorf("run %d reads %d transactions, %v", run, len(ids), got["summary"])
-		}
-		var log struct{ Data []struct{ Query string } }
-		s.Get("/_sandbox/requests").Into(&log)
-		refused := 0
-		for _, call := range log.Data {
-			refused += strings.Count(call.Query, "per_page")
-		}
-		if refused != 1 || len(log.Data) > 1+calls {
-			t.Errorf("run %d: %d calls, of which %d are refused", run, len(log.Data), refused)
-		}
-	}
-}
-
 // One transaction that cannot be read leaves the others readable.
 func TestTransactionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
