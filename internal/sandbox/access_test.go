@@ -37,7 +37,7 @@ func TestReadiness(t *testing.T) {
 		"api_not_enabled": {"api_not_enabled", "api_not_enabled"}, "ready": {"", ""},
 	} {
 		newcomer := s.as(s.Post("/_sandbox/accounts", `{"state":"`+state+`"}`).OK(201).Text("api_key"))
-		deposit := newcomer.deposit("usdt", "100").OK(201).Text("id")
+		deposit := newcomer.Post("/_sandbox/deposits", `{"currency":"usdt","amount":100}`).OK(201).Text("id")
 		for i, code := range codes {
 			if got := newcomer.Get("/bins"); code == "" {
 				got.OK(200)

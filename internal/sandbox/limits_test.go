@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -51,24 +50,6 @@ func TestLimitsCount(t *testing.T) {
 	s.Advance("1m")
 	for _, again := range []*service{s, other} {
 		again.Get("/bins").OK(200)
-	}
-}
-
-// A clock that was set back does not hold calls up until it has caught up.
-func TestLimitsWhenTheClockIsSetBack(t *testing.T) {
-	t.Parallel()
-	var back atomic.Int64
-	s := open(t, func(o *sandboxtest.Options) {
-		o.Clock = func() time.Time {
-			return time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC).Add(-time.Duration(back.Load()))
-		}
-	})
-	s.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
-	for _, by := range []time.Duration{0, time.Hour} {
-		back.Store(int64(by))
-		if read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") }); read != 2 {
-			t.Errorf("%v earlier, %d calls were let through", by, read)
-		}
 	}
 }
 

@@ -34,7 +34,7 @@ func TestControlListsHavePages(t *testing.T) {
 }
 
 // What is asked for ends at the last moment of a date, and at a time in any zone; a
-// clock that was set back stands still.
+// clock that was set back stands still, but holds no calls up until it has caught up.
 func TestPeriodsOfTransactions(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 3, 1, 23, 59, 59, 999e6, time.UTC)
@@ -59,5 +59,12 @@ func TestPeriodsOfTransactions(t *testing.T) {
 	}
 	if page := s.Get("/cards?page=9223372036854775807&per_page=100").OK(200); len(page.Data()) != 0 || page.Text("total") != "1" {
 		t.Errorf("past all ends, there is %s", page.Raw)
+	}
+	s.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
+	for _, by := range []time.Duration{0, time.Hour} {
+		wall.Store(int64(24*time.Hour - by))
+		if read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") }); read != 2 {
+			t.Errorf("%v earlier, %d calls were let through", by, read)
+		}
 	}
 }

@@ -20,11 +20,12 @@ func (s *service) populate() func(string) string {
 	refund := s.Refund(settled, "4").Transaction()
 	challenge, done := s.challenge(card).Text("id"), s.challenge(card).Text("id")
 	s.Post("/_sandbox/3ds-challenges/"+done+"/complete", `{"outcome":"approved"}`).OK(200)
+	deposit := s.Post("/_sandbox/deposits", `{"currency":"btc","amount":1}`).Text("id")
 	s.Freeze(frozen)
 	s.challenge(frozen).OK(201) // a merchant may ask; the authorization will fail
 	s.Terminate(ended)
 	return strings.NewReplacer("CARD", card, "ENDED", ended, "FROZEN", frozen, "OPEN", open, "DECLINE", decline, "SETTLED", settled,
-		"REFUND", refund, "CHALLENGE", challenge, "DONE", done, "DEPOSIT", s.deposit("btc", "1").Text("id"),
+		"REFUND", refund, "CHALLENGE", challenge, "DONE", done, "DEPOSIT", deposit,
 		"BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`).Replace
 }
 
@@ -191,9 +192,6 @@ func invalidBodies() map[string]map[string]string {
 			``:                                       "card_id is required",
 			`{"card_id":"CARD",MERCHANT}`:            "amount is required",
 			`{"card_id":"CARD","amount":0,MERCHANT}`: "above 0",
-			`{"card_id":"CARD","amount":-1,MERCHANT}`:                                       "above 0",
-			`{"card_id":"CARD","amount":1.001,MERCHANT}`:                                    "two decimals",
-			`{"card_id":"CARD","amount":1e15,MERCHANT}`:                                     "out of range",
 			`{"card_id":"CARD","amount":1,MERCHANT,"fee":-0.01}`:                            "fee must not be negative",
 			`{"card_id":"CARD","amount":1,MERCHANT,"currency":"EUR"}`:                       `unknown field "currency"`,
 			`{"card_id":"CARD","amount":1}`:                                                 "merchant is required",
@@ -207,14 +205,11 @@ func invalidBodies() map[string]map[string]string {
 			`{"card_id":"CARD","amount":1,"merchant":{"name":"A","mcc":"7311","city":"X"}}`: `merchant: unknown field "city"`,
 		},
 		"POST /_sandbox/settlements": {
-			``:                                         "transaction_id is required",
-			`{"transaction_id":"SETTLED"}`:             "of type settlement",
-			`{"transaction_id":"DECLINE"}`:             "of type decline",
-			`{"transaction_id":"OPEN","amount":0}`:     "amount",
-			`{"transaction_id":"OPEN","amount":-1}`:    "amount",
-			`{"transaction_id":"OPEN","amount":0.001}`: "amount",
-			`{"transaction_id":"OPEN","amount":"5"}`:   "amount",
-			`{"transaction_id":"OPEN","amount":null}`:  "amount",
+			``:                                     "transaction_id is required",
+			`{"transaction_id":"SETTLED"}`:         "of type settlement",
+			`{"transaction_id":"DECLINE"}`:         "of type decline",
+			`{"transaction_id":"OPEN","amount":0}`: "amount",
+			`{"transaction_id":"OPEN","amount":null}`: "amount",
 		},
 		"POST /_sandbox/refunds": {
 			`{"transaction_id":"REFUND"}`:                "of type refund",
@@ -238,13 +233,10 @@ func invalidBodies() map[string]map[string]string {
 		},
 		"POST /_sandbox/3ds-challenges/DONE/complete": {`{"outcome":"failed"}`: "is approved"},
 		"POST /_sandbox/deposits": {
-			``:                                "currency is required",
-			`{"currency":"btc"}`:              "amount is required",
-			`{"currency":"doge","amount":1}`:  "currency must be one of btc",
-			`{"currency":"BTC","amount":1}`:   "currency must be one of btc",
-			`{"currency":"btc","amount":0}`:   "above 0",
-			`{"currency":"btc","amount":-1}`:  "above 0",
-			`{"currency":"btc","amount":"1"}`: "must be a number",
+			``:                               "currency is required",
+			`{"currency":"btc"}`:             "amount is required",
+			`{"currency":"doge","amount":1}`: "currency must be one of btc",
+			`{"currency":"btc","amount":0}`:  "above 0",
 
 			`{"currency":"btc","amount":1,"status":"confirmed"}`: `"status"`,
 		},
@@ -286,9 +278,4 @@ func invalidBodies() map[string]map[string]string {
 func (s *service) challenge(card string) sandboxtest.Response {
 	s.T.Helper()
 	return s.Post("/_sandbox/3ds-challenges", fmt.Sprintf(`{"card_id":%q,"merchant":"Big Ads","amount":12.5}`, card))
-}
-
-func (s *service) deposit(currency, amount string) sandboxtest.Response {
-	s.T.Helper()
-	return s.Post("/_sandbox/deposits", fmt.Sprintf(`{"currency":%q,"amount":%s}`, currency, amount))
 }

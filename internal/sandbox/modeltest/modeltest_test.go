@@ -3,7 +3,6 @@
 package modeltest_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -249,14 +248,6 @@ func (f *fixture) settleDeliveries(p *player) {
 
 // oneOf draws an element.
 func oneOf[T any](f *fixture, all ...T) T { return all[f.rng.IntN(len(all))] }
-
-func encode(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // only our own values
-	}
-	return string(text)
-}
 
 // largeList is a page of a control call's list.
 func largeList[T any](all []T, number int) object {

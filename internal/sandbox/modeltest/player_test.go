@@ -1,6 +1,7 @@
 package modeltest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -37,7 +38,11 @@ func (f *fixture) newPlayer(key string, wallet cents) *player {
 func (p *player) call(method, path string, body any, want response) {
 	text := ""
 	if body != nil {
-		text = encode(body)
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		text = string(encoded)
 	}
 	key, replayed := "", false
 	if method != http.MethodGet && strings.HasPrefix(path, api) && p.rng.IntN(3) > 0 {
