@@ -178,9 +178,9 @@ func (n *network) answer(w http.ResponseWriter, r *http.Request, met *rule, resp
 	then, rest, _ := strings.Cut(met.then, " ")
 	switch then {
 	case "pass":
-		n.relay(w, response, response.Status, response.Raw)
+		relay(w, n.ahead, response, response.Status, response.Raw)
 	case "replace":
-		n.relay(w, response, response.Status, strings.NewReplacer(strings.Fields(rest)...).Replace(response.Raw))
+		relay(w, n.ahead, response, response.Status, strings.NewReplacer(strings.Fields(rest)...).Replace(response.Raw))
 	case "limit":
 		w.Header().Set("Retry-After", rest)
 		answer(w, http.StatusTooManyRequests, `{"error":"rate_limited","message":"slow down"}`)
@@ -203,14 +203,14 @@ func (n *network) answer(w http.ResponseWriter, r *http.Request, met *rule, resp
 		if err != nil {
 			n.T.Error(err)
 		}
-		n.relay(w, response, status, rest)
+		relay(w, n.ahead, response, status, rest)
 	}
 }
 
-// relay answers by the service's clock, where the service was asked.
-func (n *network) relay(w http.ResponseWriter, response sandboxtest.Response, status int, body string) {
+// relay answers in another form and by the service's clock, where the service was asked.
+func relay(w http.ResponseWriter, ahead time.Duration, response sandboxtest.Response, status int, body string) {
 	if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-		w.Header().Set("Date", date.Add(n.ahead).Format(http.TimeFormat))
+		w.Header().Set("Date", date.Add(ahead).Format(http.TimeFormat))
 	}
 	answer(w, status, body)
 }

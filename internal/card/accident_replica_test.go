@@ -11,12 +11,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// relay answers with the service's response, in another form.
-func relay(w http.ResponseWriter, response sandboxtest.Response, status int, body string) {
-	w.Header().Set("Date", response.Header.Get("Date"))
-	answer(w, status, body)
-}
-
 // replica is a service whose reads lag behind its changes.
 type replica struct {
 	*acctest.Service
@@ -40,9 +34,9 @@ func (st *teller) replica(lag time.Duration, oldAnswers bool) *replica {
 			now := forward(st.s, r)
 			p.seen[r.URL.RequestURI()] = r.Clone(st.t.Context())
 			if old, ok := p.before[r.URL.RequestURI()]; ok && st.clock.Now().Before(p.until) {
-				relay(w, now, old.Status, old.Raw)
+				relay(w, 0, now, old.Status, old.Raw)
 			} else {
-				relay(w, now, now.Status, now.Raw)
+				relay(w, 0, now, now.Status, now.Raw)
 			}
 			return true
 		}
@@ -55,7 +49,7 @@ func (st *teller) replica(lag time.Duration, oldAnswers bool) *replica {
 			old := regexp.MustCompile(`"balance":([^,}]+)`).FindStringSubmatch(card.Raw)[1]
 			moved.Raw = regexp.MustCompile(`"card_balance":[^,}]+`).ReplaceAllString(moved.Raw, `"card_balance":`+old)
 		}
-		relay(w, moved, moved.Status, moved.Raw)
+		relay(w, 0, moved, moved.Status, moved.Raw)
 		return true
 	})
 	return p

@@ -24,11 +24,7 @@ func losePrivate(t *testing.T, w cli) {
 		}
 		return
 	}
-	text, err := os.ReadFile(filepath.Join(w.(*acctest.Workspace).Dir, "terraform.tfstate"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Write("terraform.tfstate", regexp.MustCompile(`"private": "[^"]*"`).ReplaceAllString(string(text), `"private": ""`))
+	w.Write("terraform.tfstate", regexp.MustCompile(`"private": "[^"]*"`).ReplaceAllString(string(stateFile(t, w)), `"private": ""`))
 }
 
 // stateOf returns what brings the present state back, as a backup does or a run that
@@ -39,11 +35,17 @@ func stateOf(t *testing.T, w cli) (restore func()) {
 		state := maps.Clone(c.state)
 		return func() { c.state = state }
 	}
+	text := string(stateFile(t, w))
+	return func() { w.Write("terraform.tfstate", text) }
+}
+
+func stateFile(t *testing.T, w cli) []byte {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.(*acctest.Workspace).Dir, "terraform.tfstate"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() { w.Write("terraform.tfstate", string(text)) }
+	return text
 }
 
 // A money_record that is lost, damaged or another card's stops the next movement
@@ -95,7 +97,7 @@ func TestPrivateStateGuardsNoMoney(t *testing.T) {
 	}
 	for what, quiet := range map[string]func(){
 		"a refresh":           func() { f.refresh() },
-		"a purchase":          func() { f.buy(30 * usd.Dollar); f.s.Advance("1h"); f.refresh() },
+		"a purchase":          func() { f.s.Authorize(f.id(), "30", advertising).Must(); f.s.Advance("1h"); f.refresh() },
 		"an apply":            func() { f.apply(config) },
 		"an apply of a guard": func() { f.apply(object{"amount": 120, "top_up": topUp, "deletion_protection": true}) },
 	} {

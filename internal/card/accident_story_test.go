@@ -2,12 +2,10 @@ package card_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,10 +21,11 @@ import (
 // takes. "; " parts the lines of a configuration, " | " what is looked for, and
 // {name} stands for the id of a card. What follows " # " is for the reader.
 type story struct {
-	modes []string // of keyModes; none: keys are as the service has them
+	modes []string // such as those of eachMode; none: keys are as the service has them
 	steps string
 }
 
+// What the service does with keys, and whether the provider is told so.
 var eachMode, toldMode = []string{"honoured, and said so", "honoured", "ignored"}, []string{"honoured, and said so"}
 
 // tell plays each story, in each of its modes, and checks that the service's books
@@ -41,7 +40,7 @@ func tell(t *testing.T, stories map[string]story) {
 		for _, mode := range modes {
 			t.Run(strings.TrimSuffix(name+", "+mode, ", "), func(t *testing.T) {
 				t.Parallel()
-				st := newTeller(t, keyModes[mode].quirk, keyModes[mode].settings, one.steps)
+				st := newTeller(t, mode, one.steps)
 				for line := range strings.SplitSeq(one.steps, "\n") {
 					if line, _, _ = strings.Cut(" "+strings.TrimSpace(line), " # "); strings.TrimSpace(line) == "" {
 						continue
@@ -77,7 +76,7 @@ type teller struct {
 	settlement string
 }
 
-func newTeller(t *testing.T, idempotency, settings, steps string) *teller {
+func newTeller(t *testing.T, mode, steps string) *teller {
 	t.Helper()
 	var options []contract.Option
 	if strings.Contains(steps, "any-responses") {
@@ -85,7 +84,11 @@ func newTeller(t *testing.T, idempotency, settings, steps string) *teller {
 	}
 	clock := new(acctest.Clock)
 	s, w := acctest.StartOn(t, clock, options...), newCLI(t, clock)
-	st := &teller{t: t, s: s, w: w, clock: clock, settings: settings, ids: map[string]string{}}
+	st := &teller{t: t, s: s, w: w, clock: clock, ids: map[string]string{}}
+	idempotency, told := strings.CutSuffix(mode, ", and said so")
+	if told {
+		st.settings = honoured
+	}
 	if idempotency != "" {
 		st.s.AddQuirks(object{"idempotency": idempotency})
 	}
@@ -123,13 +126,11 @@ func (st *teller) configure(lines string) {
 	st.w.Write("main.tf", st.line)
 }
 
-// runs is a command that has to end well, or not.
-func (st *teller) runs(well bool, args ...string) {
-	st.t.Helper()
-	var code int
-	if code, st.said = st.w.Run(append([]string{args[0], "-no-color"}, args[1:]...)...); (code == 0) != well {
-		st.t.Errorf("it ended with %d:\n%s", code, st.said)
-	}
+// run tells whether a command ends well.
+func (st *teller) run(args ...string) (well bool) {
+	code, said := st.w.Run(append([]string{args[0], "-no-color"}, args[1:]...)...)
+	st.said = said
+	return code == 0
 }
 
 // until runs an apply that ends so when a rule of the network says that it is due.
@@ -137,6 +138,25 @@ func (st *teller) until(signal syscall.Signal, lines string) {
 	st.configure(lines)
 	_, st.said = st.w.RunUntil(st.net.due, signal, "apply", "-no-color", "-auto-approve")
 	st.net.clear()
+}
+
+func (st *teller) runs(well bool, args []string) {
+	if st.run(args...) != well {
+		st.t.Errorf("%v should end well: %v, but:\n%s", args, well, st.said)
+	}
+}
+
+// mayStop applies, and keeps what is said only of an apply that stops.
+func (st *teller) mayStop(lines string) {
+	if st.configure(lines); st.run("apply", "-auto-approve") {
+		st.said = ""
+	}
+}
+
+func (st *teller) waits(d time.Duration) {
+	if err := st.clock.Wait(st.t.Context(), d); err != nil {
+		st.t.Fatal(err)
+	}
 }
 
 func (st *teller) post(path string, body any) {
@@ -150,8 +170,7 @@ func (st *teller) dies(run func(due <-chan struct{}, args ...string) (int, strin
 	restore := stateOf(st.t, st.w)
 	_, st.said = run(st.net.due, "apply", "-no-color", "-auto-approve")
 	st.net.clear()
-	text, err := os.ReadFile(filepath.Join(st.w.(*acctest.Workspace).Dir, "terraform.tfstate"))
-	if err == nil && !json.Valid(text) {
+	if !json.Valid(stateFile(st.t, st.w)) {
 		restore()
 		losePrivate(st.t, st.w)
 	}
@@ -165,11 +184,16 @@ func ofWords(check func(t *testing.T, output string, words ...string)) func(*tel
 func command(well bool, args ...string) func(*teller, string) {
 	return func(st *teller, lines string) {
 		st.configure(lines)
-		st.runs(well, args...)
+		st.runs(well, args)
 	}
 }
 
-func applies(st *teller, lines string) { command(true, "apply", "-auto-approve")(st, lines) }
+// written is a command that the story spells out.
+func written(well bool) func(*teller, string) {
+	return func(st *teller, args string) { st.runs(well, strings.Fields(args)) }
+}
+
+var applies = command(true, "apply", "-auto-approve")
 
 var verbs = map[string]func(st *teller, rest string){
 	// How the story is told.
@@ -205,47 +229,30 @@ var verbs = map[string]func(st *teller, rest string){
 	},
 
 	// Commands, and what they print.
-	"apply":       applies,
-	"stops":       command(false, "apply", "-auto-approve"),
-	"plan":        command(true, "plan"),
-	"plan-stops":  command(false, "plan"),
-	"save":        command(true, "plan", "-out=saved"),
-	"apply-saved": func(st *teller, _ string) { st.runs(true, "apply", "saved") },
-	"saved-stops": func(st *teller, _ string) { st.runs(false, "apply", "saved") },
-	"refresh":     func(st *teller, _ string) { st.runs(true, "refresh") },
-	"run":         func(st *teller, args string) { st.runs(true, strings.Fields(args)...) },
-	"run-stops":   func(st *teller, args string) { st.runs(false, strings.Fields(args)...) },
-	"destroy": func(st *teller, args string) {
-		st.runs(true, append([]string{"destroy", "-auto-approve"}, strings.Fields(args)...)...)
-	},
-	"destroy-stops": func(st *teller, _ string) { st.runs(false, "destroy", "-auto-approve") },
-	"nothing":       func(st *teller, _ string) { st.runs(true, "plan", "-detailed-exitcode") }, // is left to do
-	"apply-unread":  command(true, "apply", "-auto-approve", "-refresh=false"),
-	"stops-unread":  command(false, "apply", "-auto-approve", "-refresh=false"),
-	"write":         (*teller).configure,
+	"apply":        applies,
+	"stops":        command(false, "apply", "-auto-approve"),
+	"plan":         command(true, "plan"),
+	"plan-stops":   command(false, "plan"),
+	"save":         command(true, "plan", "-out=saved"),
+	"run":          written(true),
+	"run-stops":    written(false),
+	"nothing":      command(true, "plan", "-detailed-exitcode"), // is left to do
+	"apply-unread": command(true, "apply", "-auto-approve", "-refresh=false"),
+	"stops-unread": command(false, "apply", "-auto-approve", "-refresh=false"),
+	"write":        (*teller).configure,
 	"import": func(st *teller, lines string) { // {card}
-		st.configure(lines)
-		st.runs(true, "import", "vcard_card.test", st.ids["card"])
+		command(true, "import", "vcard_card.test", st.ids["card"])(st, lines)
 	},
 	"apply-none": func(st *teller, _ string) { // of the cards is configured any more
 		st.w.Write("main.tf", required)
-		st.runs(false, "apply", "-auto-approve")
+		st.runs(false, []string{"apply", "-auto-approve"})
 	},
-	"may-stop": func(st *teller, lines string) { // then it said something
-		st.configure(lines)
-		if code, output := st.w.Run("apply", "-no-color", "-auto-approve"); code != 0 {
-			st.said = output
-		} else {
-			st.said = ""
-		}
-	},
+	"may-stop": (*teller).mayStop,
 	"may-stop-once": func(st *teller, lines string) {
-		st.configure(lines)
-		st.said = ""
-		code, output := st.w.Run("apply", "-no-color", "-auto-approve")
-		if code != 0 {
+		st.mayStop(lines)
+		if first := st.said; first != "" {
 			applies(st, "")
-			st.said = output
+			st.said = first
 		}
 		plansNothing(st.t, st.w)
 	},
@@ -313,7 +320,8 @@ var verbs = map[string]func(st *teller, rest string){
 	"buy": func(st *teller, rest string) { // with each card
 		amount, more, _ := strings.Cut(rest, " ")
 		for _, card := range liveCards(st.s) {
-			st.held = append(st.held, bought(st.s, card.ID, amount, strings.Fields(more)...))
+			bought := st.s.Authorize(card.ID, amount, advertising, strings.Fields(more)...)
+			st.held = append(st.held, bought.OK(http.StatusCreated).Transaction())
 		}
 	},
 	"settle": func(st *teller, rest string) { // the oldest purchase
@@ -330,29 +338,22 @@ var verbs = map[string]func(st *teller, rest string){
 		st.s.Advance(d)
 	},
 	"waits-until": func(st *teller, at string) {
-		now, err := time.Parse(time.RFC3339, st.s.Get("/_sandbox/clock").Text("now"))
-		then, wrong := time.Parse(time.RFC3339, at)
-		if err = errors.Join(err, wrong, st.clock.Wait(st.t.Context(), then.Sub(now))); err != nil {
-			st.t.Fatal(err)
-		}
+		instant := func(text string) (time.Time, error) { return time.Parse(time.RFC3339, text) }
+		now := mustParse(instant, st.s.Get("/_sandbox/clock").Text("now"))
+		st.waits(mustParse(instant, at).Sub(now))
 	},
-	"waits": func(st *teller, d string) {
-		if err := st.clock.Wait(st.t.Context(), duration(st.t, d)); err != nil {
-			st.t.Fatal(err)
-		}
-	},
-	"call": func(st *teller, name string) { st.ids[name] = liveCards(st.s)[0].ID }, // the newest card
+	"waits": func(st *teller, d string) { st.waits(mustParse(time.ParseDuration, d)) },
+	"call":  func(st *teller, name string) { st.ids[name] = liveCards(st.s)[0].ID }, // the newest card
 	"key-of-another": func(st *teller, _ string) {
 		other := *st.net.Service
 		other.Client = other.As(st.s.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).OK(http.StatusCreated).Text("api_key"))
 		st.through(&other)
 	},
-	"key-of-ours": func(st *teller, _ string) { st.through(st.net.Service) },
 
 	// The network, and a service that lags.
 	"on":    func(st *teller, rule string) { st.net.on(rule) },
 	"clear": func(st *teller, _ string) { st.net.clear() },
-	"ahead": func(st *teller, d string) { st.net.ahead = duration(st.t, d) }, // the service's clock
+	"ahead": func(st *teller, d string) { st.net.ahead = mustParse(time.ParseDuration, d) }, // the service's clock
 	"late": func(st *teller, _ string) { // what was not let through arrives
 		if response := forward(st.s, st.net.late); response.Status != http.StatusOK {
 			st.t.Errorf("the late call was answered %d %s", response.Status, response.Raw)
@@ -362,7 +363,7 @@ var verbs = map[string]func(st *teller, rest string){
 	"count": func(st *teller, _ string) { st.net.forget() },
 	"sent":  func(st *teller, rest string) { st.net.sent(rest) },
 	"at-most": func(st *teller, calls string) {
-		if n := len(st.net.calls); n > int(usdNumber(calls)/usd.Dollar) {
+		if n := len(st.net.calls); n > mustParse(strconv.Atoi, calls) {
 			st.t.Errorf("%d calls were made", n)
 		}
 	},
@@ -376,64 +377,42 @@ var verbs = map[string]func(st *teller, rest string){
 	},
 	"lags": func(st *teller, rest string) {
 		d, old, _ := strings.Cut(rest, " ")
-		st.lag = st.replica(duration(st.t, d), old != "")
+		st.lag = st.replica(mustParse(time.ParseDuration, d), old != "")
 		st.through(st.lag.Service)
 	},
 	"note":   func(st *teller, _ string) { st.lag.remember() },
-	"lapse":  func(st *teller, d string) { st.lag.lapse(duration(st.t, d)) },
+	"lapse":  func(st *teller, d string) { st.lag.lapse(mustParse(time.ParseDuration, d)) },
 	"direct": func(st *teller, _ string) { st.through(st.s) },
 
 	// What is at the service.
 	"holds": func(st *teller, rest string) { // the only card: its balance, or status, balance, wallet
 		if want := strings.Fields(rest); len(want) == 1 {
-			if now := onlyCard(st.s); now.Balance != usdNumber(want[0]) {
+			if now := onlyCard(st.s); now.Balance != mustParse(usd.Parse, want[0]) {
 				st.t.Errorf("the card holds %s USD", now.Balance)
 			}
 		} else {
-			serviceHolds(st.t, st.s, want[0], usdNumber(want[1]), usdNumber(want[2]))
+			serviceHolds(st.t, st.s, want[0], mustParse(usd.Parse, want[1]), mustParse(usd.Parse, want[2]))
 		}
 	},
-	"cards": func(st *teller, rest string) { // how many, and what each holds
-		number, balance, _ := strings.Cut(rest, " ")
+	"cards": func(st *teller, rest string) { // how many, what each holds, and how their labels begin
+		number, rest, _ := strings.Cut(rest, " ")
+		balance, label, _ := strings.Cut(rest, " ")
 		live := liveCards(st.s)
-		if strconv.Itoa(len(live)) != number {
+		asked := slices.DeleteFunc(slices.Clone(live), func(card service) bool { return !strings.HasPrefix(card.Label, label) })
+		if strconv.Itoa(len(asked)) != number {
 			st.t.Errorf("the live cards are %v", live)
 		}
-		for _, card := range live {
-			if balance != "" && card.Balance != usdNumber(balance) {
+		for _, card := range asked {
+			if balance != "" && card.Balance != mustParse(usd.Parse, balance) {
 				st.t.Errorf("card %s holds %s USD", card.ID, card.Balance)
 			}
 		}
 	},
-	"labelled": func(st *teller, rest string) { // with what begins so, and what each holds
-		prefix, balance, _ := strings.Cut(rest, " ")
-		found := 0
-		for _, card := range liveCards(st.s) {
-			if strings.HasPrefix(card.Label, prefix) {
-				found++
-				if card.Balance != usdNumber(balance) {
-					st.t.Errorf("card %s is labelled %s and holds %s USD", card.ID, card.Label, card.Balance)
-				}
-			}
-		}
-		if found == 0 {
-			st.t.Errorf("none of %v is labelled so", liveCards(st.s))
-		}
-	},
 	"wallet": func(st *teller, want string) {
-		if now := st.s.Wallet(); now != usdNumber(want) {
+		if now := st.s.Wallet(); now != mustParse(usd.Parse, want) {
 			st.t.Errorf("the wallet holds %s USD", now)
 		}
 	},
-}
-
-func duration(t *testing.T, text string) time.Duration {
-	t.Helper()
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 func jsonObject(t *testing.T, text string) (members map[string]any) {
@@ -442,8 +421,4 @@ func jsonObject(t *testing.T, text string) (members map[string]any) {
 		t.Fatal(err)
 	}
 	return members
-}
-
-func bought(s *acctest.Service, id, amount string, more ...string) (authorization string) {
-	return s.Authorize(id, amount, "7311", more...).OK(http.StatusCreated).Transaction()
 }

@@ -19,6 +19,15 @@ import (
 
 const d = usd.Dollar
 
+// mustParse reads what a test has written.
+func mustParse[T any](parse func(text string) (T, error), text string) T {
+	value, err := parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // oneCard is the configuration of vcard_card.test with these lines.
 func oneCard(lines string) string {
 	return required + fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  %s\n}\n", bin, lines)
@@ -33,19 +42,9 @@ func through(w cli, s *acctest.Service, settings string) {
 	w.Write("provider.tf", fmt.Sprintf("provider \"vcard\" {\n  base_url = %q\n  api_key = %q\n  %s\n}\n", s.URL, s.Key, settings))
 }
 
-// applied is a folder in which this configuration was applied.
-func applied(t *testing.T, s *acctest.Service, settings, config string) cli {
-	t.Helper()
-	w := newCLI(t, nil)
-	through(w, s, settings)
-	apply(w, config)
-	return w
-}
-
-// appliedByCLI is applied with the real CLI, for what core lacks.
-func appliedByCLI(t *testing.T, s *acctest.Service, settings, config string) *acctest.Workspace {
-	t.Helper()
-	w := acctest.NewWorkspace(t)
+// applied is this folder after the configuration was applied in it.
+func applied[W cli](w W, s *acctest.Service, settings, config string) W {
+	s.T.Helper()
 	through(w, s, settings)
 	apply(w, config)
 	return w
@@ -143,11 +142,4 @@ func serviceHolds(t *testing.T, s *acctest.Service, status string, balance, wall
 	if now := s.Wallet(); now != wallet {
 		t.Errorf("the wallet holds %s USD, want %s", now, wallet)
 	}
-}
-
-// keyModes are what the service does with keys, and what the provider is told.
-var keyModes = map[string]struct{ quirk, settings string }{
-	"honoured, and said so": {"honoured", honoured},
-	"honoured":              {"honoured", ""},
-	"ignored":               {"ignored", ""},
 }

@@ -79,7 +79,7 @@ func TestDriftReplacesNoCard(t *testing.T) {
 	config := func(limit string) string {
 		return oneCard("amount = 60\n  label = \"Ads \"\n  spending_limit = " + limit)
 	}
-	w := applied(t, s, "", config("500"))
+	w := applied(newCLI(t, nil), s, "", config("500"))
 	old := onlyCard(s)
 	through(w, showing(s, http.MethodGet, object{"label": "ads"}), "")
 	prints(t, plansNothing(t, w), "The service shows a card otherwise", `label "ads" in place of "Ads "`)

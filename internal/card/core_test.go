@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
@@ -257,9 +258,6 @@ func coreValue(value any) string {
 	if text, ok := value.(string); ok {
 		return fmt.Sprintf("%q", text)
 	}
-	if value == acctest.Unknown {
-		return "(known after apply)"
-	}
 	return plain(value)
 }
 
@@ -345,15 +343,15 @@ func (c *core) agree(address, what string, planned, comes object) {
 
 // each does something for each address, ten at a time.
 func (c *core) each(addresses []string, do func(address string)) {
-	slots, running := make(chan struct{}, 10), sync.WaitGroup{}
+	var running errgroup.Group
+	running.SetLimit(10)
 	for _, address := range addresses {
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
+		running.Go(func() error {
 			do(address)
+			return nil
 		})
 	}
-	running.Wait()
+	_ = running.Wait()
 }
 
 // start is a provider process of its own.

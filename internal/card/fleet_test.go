@@ -23,7 +23,7 @@ func TestTopUpsOfAFleet(t *testing.T) {
 	s.Unlimited()
 	config := oneCard(fmt.Sprintf("count = %d\n  amount = 60\n  top_up = {\n    below = 50\n    to = 60\n  }", cards))
 	const unlimited = "rate_limits = {\n    requests_per_minute = 1000000\n    requests_per_hour = 1000000\n    creates_per_minute = 1000000\n  }"
-	w := applied(t, s, unlimited, config)
+	w := applied(newCLI(t, nil), s, unlimited, config)
 	var requests atomic.Int64
 	through(w, s.Proxy(func(http.ResponseWriter, *http.Request) bool {
 		requests.Add(1)

@@ -37,7 +37,7 @@ func (f *fixture) named(words []string) []string {
 func (f *fixture) goes(s step) {
 	f.t.Helper()
 	if s.spent > 0 {
-		f.buy(s.spent)
+		f.s.Authorize(f.id(), s.spent.String(), advertising).Must()
 		f.refresh()
 	}
 	total := f.s.Wallet() - usd.Dollar // the fee

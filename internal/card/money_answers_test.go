@@ -53,7 +53,7 @@ func TestRefusals(t *testing.T) {
 		"the termination": {nil, `
 			apply amount = 60
 			on DELETE /cards/* x1 400 invalid_request not today
-			destroy-stops
+			run-stops destroy -auto-approve
 			says Could not terminate card {card} | not today
 			shows amount = 60
 			holds active 60 9939`},
@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 			apply amount = 100; top_up = { below = 40, to = 80 }
 			save amount = 60; top_up = { below = 40, to = 80 }
 			buy 20
-			apply-saved
+			run apply saved
 			holds active 40 9939`},
 		// What apply would refuse for what is known, the plan refuses.
 		"by the plan": {eachMode, `
@@ -84,7 +84,7 @@ func TestRefusals(t *testing.T) {
 			call ours
 			save ` + c.planned + `
 			` + happens + `
-			saved-stops
+			run-stops apply saved
 			says 40.00 USD | card {ours} | ` + c.says + `
 			shows ` + strings.TrimSuffix(c.before, toppedUp) + `
 			wallet ` + c.wallet}})
@@ -95,7 +95,7 @@ func TestRefusals(t *testing.T) {
 			quirks {"terminated_status":%d}
 			apply amount = 60
 			terminate {card}
-			destroy -refresh=false`, status)}})
+			run destroy -auto-approve -refresh=false`, status)}})
 	}
 }
 
@@ -137,7 +137,7 @@ func TestKeys(t *testing.T) {
 			clear
 			save
 			on GET /cards/* 400 try_later no
-			saved-stops
+			run-stops apply saved
 			clear
 			apply
 			sent POST /fund any 1`},
@@ -176,18 +176,18 @@ func TestLostResponses(t *testing.T) {
 			on POST /unfreeze x1 drop
 			apply amount = 60; auto_freeze_at = 70; frozen = false
 			holds frozen 60 9939
-			refresh
+			run refresh
 			shows frozen = true | status = "frozen"`},
 		"terminate": {nil, `
 			apply amount = 60
 			on DELETE /cards/* x1 made drop
-			destroy
+			run destroy -auto-approve
 			cards 0
 			wallet 9999`},
 		"terminate, before": {nil, `
 			apply amount = 60
 			on DELETE /cards/* x1 drop
-			destroy
+			run destroy -auto-approve
 			cards 0
 			wallet 9999`},
 		"waits are said": {nil, `

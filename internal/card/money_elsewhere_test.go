@@ -43,7 +43,7 @@ func TestMoneyFromElsewhere(t *testing.T) {
 			buy 200
 			save
 			fund 300
-			saved-stops
+			run-stops apply saved
 			says it is not due any more | Nothing was sent | 350.00 USD by now | Plan again
 			apply-unread # by the balance that the stop has seen
 			holds active 350 9449

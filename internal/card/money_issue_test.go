@@ -153,11 +153,11 @@ func TestCardsThatAreSaidToBeMissing(t *testing.T) {
 		rotated += fmt.Sprintf(` %[1]s","address":" %[1]s","address":"new-`, network)
 	}
 	tell(t, map[string]story{
-		"are kept by a destroy": {nil, hour + kept("DELETE", "destroy-stops") + `
+		"are kept by a destroy": {nil, hour + kept("DELETE", "run-stops destroy -auto-approve") + `
 			nothing
 			holds active 60 9939
 			on DELETE /cards/* x1 404 <html>404 Not Found</html>
-			destroy
+			run destroy -auto-approve
 			cards 0
 			wallet 9999`},
 		"are kept by a refresh": {nil, hour + kept("GET", "stops") + `
@@ -194,7 +194,7 @@ func TestCardsThatAreSaidToBeMissing(t *testing.T) {
 			says The API key belongs to another account
 			apply-none
 			says The API key belongs to another account
-			key-of-ours
+			direct
 			cards 2`},
 		// That takes lists to find out, and no request for each card.
 		"under another account's key, later": {nil, `
@@ -208,7 +208,7 @@ func TestCardsThatAreSaidToBeMissing(t *testing.T) {
 			at-most 8
 			apply-none
 			says The API key belongs to another account
-			key-of-ours
+			direct
 			write count = 12; amount = 60
 			nothing
 			cards 12 60`},
@@ -235,7 +235,7 @@ func TestFrozenBetweenPlanAndApply(t *testing.T) {
 			save amount = 190; auto_freeze_at = 50
 			buy 155
 			holds frozen 45 9799
-			apply-saved
+			run apply saved
 			holds frozen 35 9809
 			nothing`},
 		"unfrozen by hand": {nil, `
@@ -243,14 +243,14 @@ func TestFrozenBetweenPlanAndApply(t *testing.T) {
 			freeze
 			save amount = 190
 			unfreeze
-			apply-saved
+			run apply saved
 			holds active 190 9809
 			nothing`},
 		"by the service, and configured to be active": {nil, `
 			apply auto_freeze_at = 50; frozen = false; amount = 200
 			save auto_freeze_at = 50; frozen = false; amount = 190
 			buy 155
-			apply-saved
+			run apply saved
 			apply
 			holds active 35 9809`},
 		// A service that freezes at another threshold is not waited for once it shows the

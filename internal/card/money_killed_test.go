@@ -156,7 +156,7 @@ func TestKilledRuns(t *testing.T) {
 			holds active 80 9849`},
 		"a card with a generated label": {nil, `
 			kill amount = 60
-			labelled tf- 60`},
+			cards 1 60 tf-`},
 		"a replacement": {nil, `
 			cli
 			apply amount = 60; label = "search"; spending_limit = 100; lifecycle { create_before_destroy = true }
@@ -169,7 +169,7 @@ func TestKilledRuns(t *testing.T) {
 			terminate {orphan} # what the warning leaves to do
 			save
 			says-not Live cards
-			apply-saved
+			run apply saved
 			says In an apply with create_before_destroy they are the old cards, which are terminated next
 			holds active 60 9937
 			run taint vcard_card.test # which is planned as a new card, and without a refresh
@@ -253,9 +253,9 @@ func TestKilledRuns(t *testing.T) {
 			on POST * x10 made half stall
 			` + how + ` ` + tenCards(150, 70) + `
 			apply
-			labelled funded 80
-			labelled withdrawn 0
-			labelled topped 100
+			cards 4 80 funded
+			cards 4 0 withdrawn
+			cards 2 100 topped
 			wallet 8770
 			nothing`}
 	}

@@ -40,12 +40,12 @@ func TestUndecidedMovements(t *testing.T) {
 			on POST /fund made drop` + unread + `
 			shows amount = 100
 			write amount = 100
-			refresh
+			run refresh
 			says still undecided | 40.00 | {card}
 			plan-stops amount = 120
 			says An earlier movement of money is undecided | {card} | 40.00 USD
 			clear
-			refresh
+			run refresh
 			says-not undecided
 			shows amount = 140 | balance = 140
 			write amount = 140
@@ -55,14 +55,14 @@ func TestUndecidedMovements(t *testing.T) {
 		"a top-up, settled by a refresh": {nil, `
 			apply amount = 100; top_up = { below = 40, to = 80 }
 			withdraw 70
-			refresh
+			run refresh
 			on after POST:/fund GET /transactions 500 down no
 			on POST /fund made drop
 			stops
 			says Could not fund card {card} | Money may or may not have moved
 			shows topped_up = 0
 			clear
-			refresh
+			run refresh
 			says-not undecided
 			shows amount = 100 | topped_up = 50 | balance = 80
 			nothing`},
@@ -71,7 +71,7 @@ func TestUndecidedMovements(t *testing.T) {
 		"a top-up that lands while it is settled": {nil, `
 			apply amount = 100; top_up = { below = 40, to = 80 }
 			withdraw 70
-			refresh
+			run refresh
 			told max_retries = 0
 			on POST /fund x1 drop
 			on after POST:/fund GET /transactions 500
@@ -79,7 +79,7 @@ func TestUndecidedMovements(t *testing.T) {
 			says Money may or may not have moved
 			clear
 			on GET /cards/* x1 made pass while late
-			refresh
+			run refresh
 			says-not undecided
 			shows amount = 100 | topped_up = 50 | balance = 80
 			nothing`},
@@ -157,7 +157,7 @@ func TestUndecidedMovements(t *testing.T) {
 			says More or less money moved than asked: withdraw 10.00 USD from card {card} | holds 0.00 USD
 			says 50.00 USD other than | vcard_card_fund
 			shows amount = 50 | balance = 0
-			refresh
+			run refresh
 			nothing # what the service did by itself changes no amount
 			holds active 0 9999`},
 		// A settlement between the lost response and the look leaves nothing undecided.
@@ -178,7 +178,7 @@ func TestUndecidedMovements(t *testing.T) {
 			says could not be read after it
 			shows amount = 100 | status = "active"
 			clear
-			refresh
+			run refresh
 			shows amount = 50 | balance = 50 | frozen = true | status = "frozen"
 			holds frozen 50 9949`},
 		// An outage in which cards may have been issued is not told as one: whoever only

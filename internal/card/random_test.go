@@ -206,13 +206,4 @@ func (test *randomTest) takes(plan *corePlan, said string) usd.Amount {
 	return takes
 }
 
-// usdNumber reads an amount as it is written in a configuration.
-func usdNumber(text string) usd.Amount {
-	a, err := usd.Parse(text)
-	if err != nil {
-		panic(err)
-	}
-	return a
-}
-
-func cents(value any) usd.Amount { return usdNumber(plain(value)) }
+func cents(value any) usd.Amount { return mustParse(usd.Parse, plain(value)) }

@@ -36,7 +36,7 @@ output "wallet" {
   value = data.vcard_wallet_balance.now.balance
 }
 `, bin)
-	w := appliedByCLI(t, s, "", config)
+	w := applied(acctest.NewWorkspace(t), s, "", config)
 	printsNot(t, plansNothing(t, w), "will be read during apply")
 	s.Authorize(liveCards(s)[0].ID, "10", advertising).OK(201) // a balance that changes is no change of a card
 	output := w.Must("apply", "-no-color", "-auto-approve")

@@ -53,7 +53,7 @@ func TestTaintedCardsThatStay(t *testing.T) {
 			says Deletion protection keeps card
 			run untaint vcard_card.test
 			apply amount = 9000
-			destroy
+			run destroy -auto-approve
 			cards 0`},
 		"protected, and replaced first": {nil, `
 			cli

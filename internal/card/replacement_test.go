@@ -28,7 +28,7 @@ func TestReplacementsThatTheWalletCannotPayFor(t *testing.T) {
 			run-stops apply -auto-approve -replace=vcard_card.test` + refused + `
 			run taint vcard_card.test
 			stops` + refused + `
-			destroy -target=vcard_card.test
+			run destroy -auto-approve -target=vcard_card.test
 			cards 0`},
 		"until it can": {nil, poor + `
 			stops amount = 9000; label = "new"
@@ -116,7 +116,7 @@ func TestReplacements(t *testing.T) {
 			apply amount = 100
 			plan amount = 100; metadata = { a = "b" }
 			says-not Not in the configuration
-			destroy
+			run destroy -auto-approve
 			apply amount = 100; label = "ads"; spending_limit = 500; frozen = true
 			apply amount = 100
 			plan amount = 100; metadata = { a = "b" }
@@ -144,7 +144,7 @@ func TestReplacements(t *testing.T) {
 			passes 24h
 			plan
 			says expired on 2029-03-31 | This plan loads 20.00 USD onto it, which nobody can spend
-			destroy
+			run destroy -auto-approve
 			apply
 			nothing
 			says-not expire`},
@@ -165,7 +165,7 @@ func TestRenamedKey(t *testing.T) {
 		return oneCard(fmt.Sprintf("for_each = { %s = 100 }\n  amount = each.value\n  label = \"campaign-${each.key}\"\n  %s", key, more))
 	}
 	const moved = "moved {\n  from = vcard_card.test[\"search\"]\n  to = vcard_card.test[\"brand\"]\n}\n"
-	w := appliedByCLI(t, s, "", fleet("search", ""))
+	w := applied(acctest.NewWorkspace(t), s, "", fleet("search", ""))
 	for code, protected := range []string{"", "deletion_protection = true"} {
 		w.Write("main.tf", fleet("brand", protected)+moved)
 		got, output := w.Run("plan", "-no-color")

@@ -102,7 +102,7 @@ func TestMissingCards(t *testing.T) {
 			says card {card} | 404 | Nothing was changed
 			clear
 			on DELETE /cards/card_* 404 not_found no such card
-			destroy-stops
+			run-stops destroy -auto-approve
 			says card {card} | 404 | Nothing was changed
 			clear
 			nothing`},
