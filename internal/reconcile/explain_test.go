@@ -130,8 +130,10 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		{"money nearer to the smaller of two holds", "hold:10 hold:24 hold:40", "5/5 +11", 40, none, none, 6, send, stop},
 		{"the same, and money in the middle", "hold:10 hold:24 hold:40", "5/5 +12", 40, none, none, 7, send, stop},
 		{"much came, and was spent", "", "+300 hold:450 450/450", 50, none, none, 300, stop, stop},
-		{"more ways than can be counted", "hold:17 hold:53 hold:18 hold:10 10/6 hold:7 17/13", "7/4 53/37 18/12",
-			3, holds, holds, 0, stop, key},
+		{
+			"more ways than can be counted", "hold:17 hold:53 hold:18 hold:10 10/6 hold:7 17/13", "7/4 53/37 18/12",
+			3, holds, holds, 0, stop, key,
+		},
 		{"more settled than the card held", "", "hold:150 150/230", 40, none, holds, 0, send, send},
 		{"and a purchase elsewhere before", "", "bought-elsewhere:7/-7 hold:150 150/230", 40, none, holds, 0, send, send},
 		{"and an older hold settled later", "", "hold:150 150/230 5/5", 40, none, holds, 0, send, send},
