@@ -192,7 +192,7 @@ func TestBrowserWorld(t *testing.T) {
 	b.holds("a single press takes nothing back", `!document.querySelector('button[value="reset"]').checkVisibility()`)
 }
 
-// The link logs in, time logs out, and a wrong key is said to be. A page of another
+// The link logs in, time is told and logs out, and a wrong key is said to be. A page of another
 // site, on the same machine, and a name that an attacker has resolve to it, get nowhere
 // with a browser that is logged in.
 func TestBrowserSessions(t *testing.T) {
@@ -203,14 +203,18 @@ func TestBrowserSessions(t *testing.T) {
 	b := openTab(t, s)
 	b.run(chromedp.Navigate(s.Link))
 	b.await("location.pathname === '/' && document.querySelector('h1').textContent === 'Overview'")
-	b.open("/cards")
+	b.open("/cards/" + card)
+	for _, ago := range []string{"10 min ago", "20 min ago"} { // by itself, as nothing but the time has changed
+		clock.advance(10 * time.Minute)
+		b.shows(ago)
+	}
 	clock.advance(13 * time.Hour)
 	b.await("location.pathname === '/login'") // by itself
 	b.fill("#key", "sk_live_sandbox_wrong")
 	b.press("main button").shows("No account has this API key")
 	b.excuse("403")
 	b.fill("#key", s.Key)
-	b.press("main button").await("location.pathname === '/cards'")
+	b.press("main button").await("location.pathname.startsWith('/cards/card_')")
 
 	attacker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `<!doctype html><link rel="icon" href="data:,"><form method="post" action="%s/cards/%s"><button name="action" value="freeze">Win</button></form>

@@ -1,13 +1,11 @@
 package dashboard_test
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -201,38 +199,6 @@ func TestLinkWorksOnce(t *testing.T) {
 	late := newBrowser(t, s)
 	late.get(path).is(403).has("used before")
 	late.get("/").has("<h1>Log in</h1>")
-}
-
-// A page that is open is told of every change, and of the time alone.
-func TestLive(t *testing.T) {
-	t.Parallel()
-	clock := new(wall)
-	s, b := start(t, func(o *sandboxtest.Options) { o.Clock = clock.now })
-	request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, b.root+"/live", nil))
-	response := must(b.client.Do(request))
-	defer func() { _ = response.Body.Close() }()
-	events := bufio.NewScanner(response.Body)
-	version := func() string {
-		for events.Scan() {
-			if strings.Contains(events.Text(), `"now":"2026-03-01T12:0`) {
-				return regexp.MustCompile(`"version":"[^"]+"`).FindString(events.Text())
-			}
-		}
-		return ""
-	}
-	first := version()
-	s.Issue("100")
-	second := version()
-	clock.advance(10 * time.Second)
-	if third := version(); first == "" || first == second || second == third {
-		t.Errorf("the versions are %s, %s and %s", first, second, third)
-	}
-	clock.advance(13 * time.Hour)
-	for events.Scan() && events.Text() != "event: ended" {
-		if events.Err() != nil {
-			t.Error(events.Err())
-		}
-	}
 }
 
 // Who is not logged in is answered without a form, or after a small one, however
