@@ -60,6 +60,12 @@ func block(name string, lines ...string) string {
 
 const createFirst = "lifecycle {\n    create_before_destroy = true\n  }"
 
+// refused is a fault: the service refuses a termination.
+var refused = map[string]any{
+	"method": "DELETE", "path": "/cards/*", "times": 1, "when": "before",
+	"then": map[string]any{"status": 400, "body": map[string]string{"error": "invalid_request", "message": "Not now."}},
+}
+
 // TestEveryKindOfPlan lives through what a plan can do with cards. What the
 // statement says is what the wallet does.
 func TestEveryKindOfPlan(t *testing.T) {
@@ -67,10 +73,6 @@ func TestEveryKindOfPlan(t *testing.T) {
 	acctest.Needs(t, "1.7.0", "1.7.0")
 	s := acctest.Start(t)
 	f := newFolder(t, s)
-	refused := map[string]any{
-		"method": "DELETE", "path": "/cards/*", "times": 1, "when": "before",
-		"then": map[string]any{"status": 400, "body": map[string]string{"error": "invalid_request", "message": "Not now."}},
-	}
 	frozen, d, e := block("b", "amount = 60.5", "frozen = true"), block("d", "amount = 60.51"), block("e", "amount = 75")
 	for _, step := range []struct {
 		name    string
