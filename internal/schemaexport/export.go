@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -23,9 +22,6 @@ func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (
 	if err != nil {
 		return nil, fmt.Errorf("get the identity schemas: %w", err)
 	}
-	if err := failure(append(all.Diagnostics, identities.Diagnostics...)); err != nil {
-		return nil, err
-	}
 	var c converter
 	schemas := &tfjson.ProviderSchemas{
 		FormatVersion: "1.0",
@@ -41,16 +37,6 @@ func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (
 		}},
 	}
 	return schemas, c.err
-}
-
-func failure(diagnostics []*tfprotov6.Diagnostic) error {
-	var all []error
-	for _, d := range diagnostics {
-		if d.Severity == tfprotov6.DiagnosticSeverityError {
-			all = append(all, fmt.Errorf("%s: %s", d.Summary, d.Detail))
-		}
-	}
-	return errors.Join(all...)
 }
 
 func each[From, To any](from map[string]From, convert func(From) To) map[string]To {
@@ -73,23 +59,14 @@ func (c *converter) action(s *tfprotov6.ActionSchema) *tfjson.ActionSchema {
 	return &tfjson.ActionSchema{Block: c.block(s.Schema.Block)}
 }
 
+// block converts one without nested blocks: the provider nests attributes.
 func (c *converter) block(b *tfprotov6.SchemaBlock) *tfjson.SchemaBlock {
-	block := &tfjson.SchemaBlock{
+	return &tfjson.SchemaBlock{
 		Attributes:      c.attributes(b.Attributes),
-		NestedBlocks:    make(map[string]*tfjson.SchemaBlockType, len(b.BlockTypes)),
 		Description:     b.Description,
 		DescriptionKind: descriptionKind(b.DescriptionKind),
 		Deprecated:      b.Deprecated,
 	}
-	for _, nested := range b.BlockTypes {
-		block.NestedBlocks[nested.TypeName] = &tfjson.SchemaBlockType{
-			NestingMode: nestingMode(nested.Nesting),
-			Block:       c.block(nested.Block),
-			MinItems:    uint64(nested.MinItems), //nolint:gosec // never negative
-			MaxItems:    uint64(nested.MaxItems), //nolint:gosec // never negative
-		}
-	}
-	return block
 }
 
 func (c *converter) attributes(attributes []*tfprotov6.SchemaAttribute) map[string]*tfjson.SchemaAttribute {
@@ -110,7 +87,7 @@ func (c *converter) attributes(attributes []*tfprotov6.SchemaAttribute) map[stri
 		} else {
 			attribute.AttributeNestedType = &tfjson.SchemaNestedAttributeType{
 				Attributes:  c.attributes(a.NestedType.Attributes),
-				NestingMode: nestingMode(a.NestedType.Nesting),
+				NestingMode: tfjson.SchemaNestingMode(strings.ToLower(a.NestedType.Nesting.String())),
 			}
 		}
 		converted[a.Name] = attribute
@@ -142,21 +119,14 @@ func (c *converter) function(f *tfprotov6.Function) *tfjson.FunctionSignature {
 		ReturnType:         c.valueType("result", f.Return.Type),
 	}
 	for _, p := range f.Parameters {
-		signature.Parameters = append(signature.Parameters, c.parameter(p))
-	}
-	if f.VariadicParameter != nil {
-		signature.VariadicParameter = c.parameter(f.VariadicParameter)
+		signature.Parameters = append(signature.Parameters, &tfjson.FunctionParameter{
+			Name:        p.Name,
+			Description: p.Description,
+			IsNullable:  p.AllowNullValue,
+			Type:        c.valueType(p.Name, p.Type),
+		})
 	}
 	return signature
-}
-
-func (c *converter) parameter(p *tfprotov6.FunctionParameter) *tfjson.FunctionParameter {
-	return &tfjson.FunctionParameter{
-		Name:        p.Name,
-		Description: p.Description,
-		IsNullable:  p.AllowNullValue,
-		Type:        c.valueType(p.Name, p.Type),
-	}
 }
 
 // valueType goes through JSON, the one form that both type systems share.
@@ -174,8 +144,4 @@ func (c *converter) valueType(name string, from tftypes.Type) cty.Type {
 
 func descriptionKind(kind tfprotov6.StringKind) tfjson.SchemaDescriptionKind {
 	return tfjson.SchemaDescriptionKind(strings.ToLower(kind.String()))
-}
-
-func nestingMode(mode fmt.Stringer) tfjson.SchemaNestingMode {
-	return tfjson.SchemaNestingMode(strings.ToLower(mode.String()))
 }
