@@ -89,7 +89,7 @@ POST /_sandbox/clock {"advance":"1h"}`), "\n")
 	}
 	columns := query[string](t, s.path, `SELECT group_concat(m.name || '.' || c.name, ' ')
 		FROM sqlite_schema m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'`)
-	for _, column := range strings.Fields(columns) {
+	for column := range strings.FieldsSeq(columns) {
 		table, name, _ := strings.Cut(column, ".")
 		for i, answer := range try(table, name) {
 			if answer != want[i] && !strings.HasPrefix(answer, "500{\"error\":\"internal_error\"") {
