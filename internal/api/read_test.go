@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -106,8 +107,8 @@ func TestPauseThatOutlastsTheOperationEndsIt(t *testing.T) {
 	}
 }
 
-// A connection that is refused is tried again as often as any, but for a read of a run
-// that has changed nothing; one to a stranger is not.
+// A connection that is refused, or ends before TLS begins, is tried again as often as
+// any, but for a read of a run that has changed nothing; one to a stranger is not.
 func TestConnectionThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
@@ -115,6 +116,16 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 	stranger := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }))
 	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(stranger.Close)
+	restarting, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = restarting.Close() })
+	go func() {
+		for connection, err := restarting.Accept(); err == nil; connection, err = restarting.Accept() {
+			_ = connection.Close()
+		}
+	}()
 	for name, test := range map[string]struct {
 		address  string
 		calls    []string
@@ -124,6 +135,7 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 		"read":                {gone.URL, []string{"wallet"}, 3, "connection refused"},
 		"change":              {gone.URL, []string{"freeze"}, 5, "connection refused"},
 		"read after a change": {gone.URL, []string{"freeze", "wallet"}, 5, "connection refused"},
+		"broken handshake":    {"https://" + restarting.Addr().String(), []string{"freeze"}, 5, ""},
 		"untrusted":           {stranger.URL, []string{"freeze"}, 1, "certificate"},
 	} {
 		client := newClient(t, nil, func(c *api.Config) { c.BaseURL = test.address + "/api/v1" })
