@@ -47,6 +47,8 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := api.New(api.Config{BaseURL: test.base, APIKey: api.Secret(test.key)})
+			broken, isConfig := errors.AsType[*api.ConfigError](err)
+			isSecret := isConfig && broken.Secret
 			field := api.FieldBaseURL
 			if test.want == "sk_live_" || test.want == "line break" {
 				field = api.FieldAPIKey
@@ -58,8 +60,8 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 				}
 			case err == nil || !strings.Contains(err.Error(), test.want):
 				t.Errorf("error %v, want one about %q", err, test.want)
-			case isSecret(err) != slices.Contains([]string{"API key", "user name", "query", "fragment"}, test.want):
-				t.Errorf("error %v, which lets its value be shown: %t", err, !isSecret(err))
+			case isSecret != slices.Contains([]string{"API key", "user name", "query", "fragment"}, test.want):
+				t.Errorf("error %v, which lets its value be shown: %t", err, !isSecret)
 			case !strings.HasPrefix(err.Error(), "the "+field+" must "):
 				t.Errorf("error %v names the wrong field", err)
 			case len(test.key) > 10 && strings.Contains(err.Error(), strings.Fields(test.key)[0]) || strings.Contains(err.Error(), "pw"):
@@ -67,11 +69,6 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 			}
 		})
 	}
-}
-
-func isSecret(err error) bool {
-	broken, ok := errors.AsType[*api.ConfigError](err)
-	return ok && broken.Secret
 }
 
 func TestConfigAndClientDoNotShowTheKey(t *testing.T) {

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,64 +113,6 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-// A gateway's 404 after a lost response is none of the service; a refusal that speaks
-// of the key tells of no card that can be seen; one that a gateway makes up hides no
-// card that nobody else can have. The clock of a gateway is not the service's. What
-// looks like the card is no duplicate where its request took effect once, and an
-// interruption keeps nobody from learning what became of the last request.
-func TestIssueCardAndOddAnswers(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		faults      []fault
-		honoured    bool
-		ahead       time.Duration
-		generated   bool
-		beside      bool // another card comes with the first request
-		interrupted bool // at the last one
-		ends        string
-		cards       int
-		posts       int
-	}{
-		"a gateway's 404, then the card": {faults: []fault{lostButApplied, undone("404 <html>"), works}, honoured: true, ends: "issued card_1", cards: 1, posts: 3},
-		"a key that was used":            {faults: []fault{lostForGood, undone("409 duplicate_request")}, honoured: true, ends: "unknown, 0 candidates", posts: 2},
-		"issued, and refused by 400":     {faults: []fault{{response: "400 forbidden"}}, generated: true, ends: "recovered card_1", cards: 1, posts: 1},
-		"issued, and refused by 403":     {faults: []fault{{response: "403 forbidden"}}, generated: true, ends: "recovered card_1", cards: 1, posts: 1},
-		"issued before it was asked for": {faults: []fault{lostButApplied}, ahead: 15 * time.Second, ends: "unknown, 1 candidates", cards: 1, posts: 1},
-		"beside one, refused for pace":   {faults: []fault{undone("429"), works}, beside: true, ends: "issued card_2", cards: 2, posts: 2},
-		"beside one, lost":               {faults: []fault{lostForGood, works}, honoured: true, beside: true, ends: "issued card_2", cards: 2, posts: 2},
-		"interrupted, answered":          {faults: []fault{works}, interrupted: true, ends: "issued card_1", cards: 1, posts: 1},
-		"interrupted, lost":              {faults: []fault{lostButApplied}, interrupted: true, ends: "adopted card_1", cards: 1, posts: 1},
-		"interrupted, not done":          {faults: []fault{lostForGood}, interrupted: true, ends: "unknown, 0 candidates", posts: 1},
-		"interrupted, refused for pace":  {faults: []fault{undone("429")}, interrupted: true, ends: "refused", posts: 1},
-		"interrupted, issued twice":      {faults: []fault{afterTheLooks, works}, interrupted: true, ends: "issued card_1, and card_2", cards: 2, posts: 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, interrupt := context.WithCancel(t.Context())
-			defer interrupt()
-			service := newFakeService(test.faults...)
-			if service.ahead = test.ahead; !test.honoured {
-				service.idempotency = "ignored"
-			}
-			if test.beside {
-				service.faults[0].before = func() { service.add(alike()) }
-			}
-			if test.interrupted {
-				service.faults[test.posts-1].before = interrupt
-			}
-			req := request("ads")
-			req.GeneratedLabel = test.generated
-			issuance, err := service.client(t, func(c *api.Config) { c.KeysHonoured = test.honoured }).IssueCard(ctx, req)
-			if got := toldOf(issuance, err); got != test.ends || err == nil && issuance.Card.CreatedAt == "" {
-				t.Errorf("%s (%v), want %s", got, err, test.ends)
-			}
-			if cards := len(service.balances()); cards != test.cards || len(service.keys()) != test.posts || test.generated && service.clock.total() > 0 {
-				t.Errorf("%d cards after %d requests and %s", cards, len(service.keys()), service.clock.total())
-			}
-		})
 	}
 }
 
@@ -297,26 +238,6 @@ func TestIssueCardNamesNoRivalsCardAsDuplicate(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestIssueCardFindsItsCardBehindManyOthers(t *testing.T) {
-	t.Parallel()
-	service := newFakeService()
-	for range 130 {
-		service.add(alike())
-	}
-	client := service.client(t)
-	if _, err := client.IssueCard(t.Context(), request("first")); err != nil {
-		t.Fatal(err)
-	}
-	service.faults = []fault{{response: "drop", before: func() {
-		for range 250 {
-			service.add(api.CardListItem{BinID: "bin_1", Label: "of somebody else", Balance: 50 * usd.Dollar})
-		}
-	}}}
-	if got := toldOf(client.IssueCard(t.Context(), request("ads"))); got != "adopted card_382" {
-		t.Error(got)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -65,48 +65,19 @@ func TestRefusedAccountIsAskedOnce(t *testing.T) {
 	}
 }
 
-// What concerns one call, or one field of a response, is no outage.
-func TestOtherRefusalsConcernNoOtherCall(t *testing.T) {
-	t.Parallel()
-	for body, status := range map[string]int{
-		`{"error": "forbidden", "message": "not this one"}`: 403,
-		`{"error": "not_found", "message": "no"}`:           404,
-		`{"error": "invalid_request", "message": "no"}`:     400,
-		`<html>Bad Request</html>`:                          400,
-		`{"data": [{"id": "bin_1", "network": 5}]}`:         200,
-	} {
-		service := steps(respond(status, body))
-		client := newClient(t, service)
-		for range 3 {
-			err := try(t.Context(), client, "bins")
-			if _, isOut := outageOf(err); err == nil || isOut {
-				t.Errorf("%s: %v", body, err)
-			}
-		}
-		if calls := len(service.requests()); calls != 3 {
-			t.Errorf("%s: %d calls", body, calls)
-		}
-	}
-}
-
 // A service that fails is given all its tries once; another call confirms it. Nothing
 // that listens is found out sooner.
 func TestOutageIsFoundOutOnce(t *testing.T) {
 	t.Parallel()
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := nobody.Close(); err != nil {
-		t.Fatal(err)
-	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
 	for base, test := range map[string]struct {
 		kind     api.OutageKind
 		attempts int64
 		atMost   time.Duration
 	}{
-		"": {api.OutageServerError, 6, 10 * time.Second},
-		"http://" + nobody.Addr().String() + "/api/v1": {api.OutageUnreachable, 3, 2 * time.Second},
+		"":                   {api.OutageServerError, 6, 10 * time.Second},
+		gone.URL + "/api/v1": {api.OutageUnreachable, 3, 2 * time.Second},
 	} {
 		clock := newFakeClock()
 		var attempts atomic.Int64
@@ -164,19 +135,42 @@ func TestFailuresBesideAnswersAreNoOutage(t *testing.T) {
 	}
 }
 
-func TestOtherServerIsRecognizedBeforeTheServiceHasSpoken(t *testing.T) {
+// What concerns one call, or one field of a response, is no outage. Another server is
+// told by its pages, until the service has spoken.
+func TestResponsesThatMayBeAnotherServers(t *testing.T) {
 	t.Parallel()
-	for status, body := range map[int]string{200: "<html>log in</html>", 302: "", 404: "<html>no such page</html>"} {
-		err := try(t.Context(), newClient(t, respond(status, body)), "bins")
-		if kind, isOut := outageOf(err); !isOut || kind != api.OutageOtherServer {
-			t.Errorf("%d: %v", status, err)
-		}
-		client := newClient(t, steps(respond(200, catalogue), respond(status, body)))
-		if err := try(t.Context(), client, "bins"); err != nil {
-			t.Fatal(err)
-		}
-		if err := try(t.Context(), client, "bins"); errors.As(err, new(*api.OutageError)) {
-			t.Errorf("%d, where the service has spoken before: %v", status, err)
+	for body, test := range map[string]struct {
+		status  int
+		another bool
+	}{
+		`{"error": "forbidden", "message": "not this one"}`: {403, false},
+		`{"error": "not_found", "message": "no"}`:           {404, false},
+		`{"error": "invalid_request", "message": "no"}`:     {400, false},
+		`<html>Bad Request</html>`:                          {400, false},
+		`{"data": [{"id": "bin_1", "network": 5}]}`:         {200, false},
+		"<html>log in</html>":                               {200, true},
+		"":                                                  {302, true},
+		"<html>no such page</html>":                         {404, true},
+	} {
+		for _, spoken := range []bool{false, true} {
+			service := steps(respond(200, catalogue))
+			client := newClient(t, service)
+			if spoken {
+				if err := try(t.Context(), client, "bins"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			service.then(respond(test.status, body))
+			for range 3 {
+				err := try(t.Context(), client, "bins")
+				kind, isOut := outageOf(err)
+				if err == nil || isOut != (test.another && !spoken) || isOut && kind != api.OutageOtherServer {
+					t.Errorf("%s, spoken %t: %v", body, spoken, err)
+				}
+			}
+			if calls := len(service.requests()); !test.another && calls != 3 {
+				t.Errorf("%s, spoken %t: %d calls", body, spoken, calls)
+			}
 		}
 	}
 }

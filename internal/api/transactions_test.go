@@ -150,46 +150,34 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 // service goes.
 func TestTransactionsEndWithARefusedPage(t *testing.T) {
 	t.Parallel()
-	for count, ends := range map[int]bool{1: true, 25: true, 26: true, 74: true, 75: false, 100: false, 1024: true} {
-		service := &journal{count: count, size: 25, pastEnd: 400}
-		if count > 100 {
-			service.size = 0
-		}
+	for _, test := range []struct {
+		count, size, status, read int
+		ends                      bool
+	}{
+		{1, 25, 400, 1, true}, {25, 25, 400, 25, true}, {26, 25, 400, 26, true}, {74, 25, 400, 74, true}, {1024, 0, 400, 1024, true},
+		{75, 25, 400, 50, false}, {100, 25, 400, 100, false}, {200, 0, 403, 100, false},
+	} {
+		service := &journal{count: test.count, size: test.size, pastEnd: test.status}
 		got, err := service.read(t, api.TransactionFilter{})
-		if (err == nil) != ends || ends && len(got) != count {
-			t.Errorf("%d of %d transactions, %v", len(got), count, err)
+		if (err == nil) != test.ends || len(got) != test.read {
+			t.Errorf("%+v: %d transactions, %v", test, len(got), err)
 		}
 	}
 }
 
+// Pages are read side by side, as far as they are wanted.
 func TestTransactionPagesAreReadSideBySide(t *testing.T) {
 	t.Parallel()
 	service := &journal{count: 10_000}
-	got, err := service.read(t, api.TransactionFilter{})
-	if err != nil || len(got) != 10_000 || service.most.Load() < 4 || len(service.asked) > 135 {
-		t.Errorf("%d transactions by %d requests, %d side by side, %v", len(got), len(service.asked), service.most.Load(), err)
-	}
-}
-
-func TestTransactionsAreReadAsFarAsTheyAreWanted(t *testing.T) {
-	t.Parallel()
-	service := &journal{count: 10_000}
 	for _, err := range newClient(t, service).Transactions(t.Context(), api.TransactionFilter{}) {
-		if err != nil {
-			t.Error(err)
+		if err != nil || len(service.asked) != 1 {
+			t.Errorf("asked %q for one transaction, %v", service.asked, err)
 		}
 		break
 	}
-	if len(service.asked) != 1 {
-		t.Errorf("asked %q for one transaction", service.asked)
-	}
-}
-
-func TestTransactionsEndWithTheFirstError(t *testing.T) {
-	t.Parallel()
-	service := &journal{count: 500, invalid: 403, refuses: func(query url.Values) bool { return query.Get("page") != "1" }}
-	if got, err := service.read(t, api.TransactionFilter{CardID: "card_1"}); len(got) != 100 || err == nil {
-		t.Errorf("%d transactions, %v", len(got), err)
+	got, err := service.read(t, api.TransactionFilter{})
+	if err != nil || len(got) != 10_000 || service.most.Load() < 4 || len(service.asked) > 136 {
+		t.Errorf("%d transactions by %d requests, %d side by side, %v", len(got), len(service.asked), service.most.Load(), err)
 	}
 }
 

@@ -22,7 +22,12 @@ func TestMoveThatIsAnswered(t *testing.T) {
 	unreadable := func(b *fakeService, c *fakeCard) {
 		b.hooks["/cards/"+c.ID] = respond(403, `{"error":"forbidden"}`)
 	}
-	emptied := func(b *fakeService, c *fakeCard) { b.give(c, step-c.Balance) } // of which the withdrawal leaves nothing
+	emptied := func(spent usd.Amount) spends { // but for what the withdrawal takes
+		return func(b *fakeService, c *fakeCard) {
+			b.spend(c, api.TransactionAuthorization, spent, 0)
+			b.give(c, step-c.Balance)
+		}
+	}
 	for name, test := range map[string]struct {
 		answer  fault
 		during  spends // when the request arrives
@@ -41,8 +46,8 @@ func TestMoveThatIsAnswered(t *testing.T) {
 		"refunded meanwhile":               {during: spend(api.TransactionRefund, 7*usd.Dollar), ends: "moved", balance: start + step + 7*usd.Dollar},
 		"spent meanwhile, and unlisted":    {during: come(-7 * usd.Dollar), ends: "stops, not shown -2.00", waited: 30 * time.Second, balance: start - 2*usd.Dollar},
 		"moved twice by the network":       {during: come(step), ends: "moved, excess 5.00", waited: 30 * time.Second, balance: start + 2*step},
-		"all is taken":                     {during: emptied, taken: true, ends: "moved, excess -95.00", waited: 30 * time.Second},
-		"all is taken after spending":      {during: both(spend(api.TransactionAuthorization, 7*usd.Dollar), emptied), taken: true, ends: "moved, excess -88.00", waited: 30 * time.Second},
+		"all is taken":                     {during: func(b *fakeService, c *fakeCard) { b.give(c, step-c.Balance) }, taken: true, ends: "moved, excess -95.00", waited: 30 * time.Second},
+		"all is taken after spending":      {during: emptied(7 * usd.Dollar), taken: true, ends: "moved, excess -88.00", waited: 30 * time.Second},
 		"the card cannot be read any more": {during: unreadable, ends: "unknown", balance: start + step},
 	} {
 		for _, recorded := range []bool{true, false} {
@@ -89,13 +94,6 @@ func TestMoveThatIsAnswered(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func both(first, second spends) spends {
-	return func(b *fakeService, c *fakeCard) {
-		first(b, c)
-		second(b, c)
 	}
 }
 
