@@ -52,11 +52,6 @@ func (f fault) forEver() fault {
 	return f
 }
 
-// leavesOpen reports whether a response leaves it open what became of the request.
-func (f fault) leavesOpen() bool {
-	return f.response != "" && f.response != "400" && f.response != "429"
-}
-
 type fakeCard struct {
 	api.CardListItem
 	CreatedAt string    `json:"created_at"`

@@ -154,8 +154,14 @@ func TestTransactionsEndWithARefusedPage(t *testing.T) {
 		count, size, status, read int
 		ends                      bool
 	}{
-		{1, 25, 400, 1, true}, {25, 25, 400, 25, true}, {26, 25, 400, 26, true}, {74, 25, 400, 74, true}, {1024, 0, 400, 1024, true},
-		{75, 25, 400, 50, false}, {100, 25, 400, 100, false}, {200, 0, 403, 100, false},
+		{1, 25, 400, 1, true},
+		{25, 25, 400, 25, true},
+		{26, 25, 400, 26, true},
+		{74, 25, 400, 74, true},
+		{1024, 0, 400, 1024, true},
+		{75, 25, 400, 50, false},
+		{100, 25, 400, 100, false},
+		{200, 0, 403, 100, false},
 	} {
 		service := &journal{count: test.count, size: test.size, pastEnd: test.status}
 		got, err := service.read(t, api.TransactionFilter{})
