@@ -3,14 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
@@ -55,22 +53,6 @@ func TestStateGrowsAfterItsFirstInstance(t *testing.T) {
 	}
 	if err := addToState(path, nil); err == nil {
 		t.Error("a state with two instances has no first one to go by, but was taken")
-	}
-}
-
-func TestHighestPeakIsTakenOnce(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "peaks")
-	for _, size := range []megabytes{20_000, 50_000, 30_000} {
-		if err := addPeak(path, size); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if peak, err := takePeak(path); err != nil || peak != 50_000 {
-		t.Errorf("got %d MB, %v", peak, err)
-	}
-	if _, err := takePeak(path); err == nil {
-		t.Error("a peak was taken twice")
 	}
 }
 
@@ -120,18 +102,5 @@ func TestRandomMayHaveAnyName(t *testing.T) {
 	}
 	if content, err := os.ReadFile(filepath.Join(w.dir, "plugins", "terraform-provider-random")); err != nil || string(content) != "binary" {
 		t.Errorf("the CLI finds %q, %v", content, err)
-	}
-}
-
-func TestRowNamesEveryFigure(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	row{
-		cards: 1000, latency: 100 * time.Millisecond, operation: "plan", leastCalls: 10, wall: 5449 * time.Millisecond, leastWall: 2 * time.Second, peak: 40,
-		calls: callCounts{"GET " + endpoint("/cards"): 10, "POST " + endpoint("/cards/card_a/fund"): 2},
-	}.print(&out)
-	want := "1000 100ms plan 12 10 5.4 s 2.0 s – 40 MB 10 GET /cards, 2 POST /cards/*/fund"
-	if got := strings.Join(strings.Fields(out.String()), " "); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
