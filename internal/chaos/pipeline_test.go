@@ -320,7 +320,7 @@ func (p *pipeline) edit() {
 		c.config["top_up"] = pick[any](p.r, nil, acctest.Object{"below": amount.String(), "to": (amount + 10*usd.Dollar).String()})
 	case n < 18:
 		if label, written := c.config["label"].(string); written && c.state.Values == nil {
-			w.abandon(label)
+			w.abandoned.Store(label, true)
 		}
 		c.config = nil
 	case len(p.cards) < 6:

@@ -41,14 +41,14 @@ type scenario struct {
 	// abandoned are the written labels of cards that users took out of the
 	// configuration before a run had issued them to the end: no later plan issues
 	// them, and so none looks for them.
-	abandoned map[string]bool
+	abandoned sync.Map
 }
 
 func (w *scenario) String() string { return fmt.Sprintf("seed %d (%s)", w.seed, w.profile.name) }
 
 func newScenario(t *testing.T, seed uint64, profile profile, pipelines int, sideBySide bool) *scenario {
 	t.Helper()
-	w := &scenario{t: t, seed: seed, profile: profile, sideBySide: sideBySide, clock: newClock(), abandoned: map[string]bool{}}
+	w := &scenario{t: t, seed: seed, profile: profile, sideBySide: sideBySide, clock: newClock()}
 	w.proxy, w.service = startProxied(t, seed, w.clock, profile)
 	for n := range pipelines {
 		p := &pipeline{scenario: w, r: rand.New(rand.NewPCG(seed, uint64(10+n))), name: fmt.Sprintf("p%d", n), parallel: sideBySide}
@@ -336,19 +336,13 @@ func (w *scenario) compareCards(owner map[string]*card) {
 		findable := func() bool {
 			return strings.HasPrefix(label, "tf-") && w.unsavedCreates.Add(-1) >= 0 || w.proxy.isOrphan(id) || w.cameUnseen()
 		}
-		if !named && !w.abandoned[label] && !findable() {
+		if _, abandoned := w.abandoned.Load(label); !named && !abandoned && !findable() {
 			w.t.Errorf("%s: card %s (%s) is in no state and was never named", w, id, label)
 		}
 		w.named++
 		w.service.Terminate(id)
 	}
 	w.unsavedCreates.Store(0)
-}
-
-func (w *scenario) abandon(label string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.abandoned[label] = true
 }
 
 // cameUnseen reports whether a card may have been issued after everybody had
