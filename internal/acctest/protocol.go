@@ -3,6 +3,7 @@ package acctest
 import (
 	"bytes"
 	"context"
+	"io"
 	"maps"
 	"strings"
 	"sync"
@@ -32,6 +33,7 @@ type protocolServer interface {
 	tfprotov6.ProviderServer
 	tfprotov6.ListResourceServer
 	tfprotov6.ActionServer
+	io.Closer
 }
 
 // Protocol configures a provider for this service; more adds to its provider
@@ -54,8 +56,9 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 	var ok bool
 	var err error
 	if p.server, ok = server.(protocolServer); !ok {
-		t.Fatalf("%T serves no list resources or no actions", server)
+		t.Fatalf("%T serves no list resources or no actions, or cannot be closed", server)
 	}
+	t.Cleanup(func() { _ = p.server.Close() })
 	if p.schemas, err = server.GetProviderSchema(p.ctx, &tfprotov6.GetProviderSchemaRequest{}); err != nil {
 		t.Fatal(err)
 	}

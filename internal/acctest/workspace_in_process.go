@@ -21,10 +21,9 @@ func ServeProvider(t *testing.T, options ...provider.Option) (variable string, s
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	configs, closed := make(chan *plugin.ReattachConfig, 1), make(chan struct{})
+	server := provider.NewServer("test", options...)()
 	go func() {
-		err := tf6server.Serve("vcard/vcard", func() tfprotov6.ProviderServer {
-			return provider.NewServer("test", options...)()
-		}, tf6server.WithDebug(ctx, configs, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithLoggingSink(t))
+		err := tf6server.Serve("vcard/vcard", func() tfprotov6.ProviderServer { return server }, tf6server.WithDebug(ctx, configs, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()), tf6server.WithLoggingSink(t))
 		if err != nil {
 			t.Error(err)
 		}
@@ -45,6 +44,9 @@ func ServeProvider(t *testing.T, options ...provider.Option) (variable string, s
 	return "TF_REATTACH_PROVIDERS=" + string(reattach), func() {
 		cancel()
 		<-closed
+		if closer, ok := server.(io.Closer); ok {
+			_ = closer.Close()
+		}
 	}
 }
 

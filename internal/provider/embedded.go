@@ -36,8 +36,16 @@ func embed(service *sandbox.Sandbox) *embeddedSandbox {
 	return e
 }
 
+// lastCalls is how long calls that are under way may take once Close is called.
+const lastCalls = 500 * time.Millisecond
+
 // Close ends the connections and the service.
-func (e *embeddedSandbox) Close() error { return errors.Join(e.web.Close(), e.Sandbox.Close()) }
+func (e *embeddedSandbox) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastCalls)
+	defer cancel()
+	_ = e.web.Shutdown(ctx) // what takes longer is cut off
+	return errors.Join(e.web.Close(), e.Sandbox.Close())
+}
 
 // transport reaches the service until Close.
 func (e *embeddedSandbox) transport() *http.Transport {

@@ -74,7 +74,8 @@ func newProvider(version string, options []Option) *vcardProvider {
 	return p
 }
 
-// NewServer returns what makes a protocol server of this version ("dev" outside releases).
+// NewServer returns what makes a protocol server of this version ("dev" outside releases),
+// which is an [io.Closer].
 func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
 	return newProvider(version, options).newServer
 }
@@ -86,7 +87,7 @@ func (p *vcardProvider) newServer() tfprotov6.ProviderServer {
 	if !ok {
 		panic("the framework serves no list resources or no actions")
 	}
-	return server{inner, served.session}
+	return server{inner, served.session, served.sandboxes}
 }
 
 func (p *vcardProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {

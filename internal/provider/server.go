@@ -31,7 +31,11 @@ type framework interface {
 type server struct {
 	framework framework
 	session   *atomic.Pointer[session.Session] // of the last configuration; empty before
+	sandboxes *sandboxes
 }
+
+// Close closes the embedded services, as the end of the provider's process does.
+func (s server) Close() error { return s.sandboxes.close() }
 
 var _ framework = server{}
 
