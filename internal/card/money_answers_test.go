@@ -197,7 +197,7 @@ func TestLostResponses(t *testing.T) {
 			says Held up by the service's limits | To fund card | took 30m
 			on POST /fund x1 made drop
 			apply amount = 140
-			says the outcome found out | To fund card | took 30s | A response was lost on the way
+			says the outcome found out | To fund card | took 3 | A response was lost on the way
 			holds active 140 9859
 			on GET * limit 1800
 			stops amount = 150
