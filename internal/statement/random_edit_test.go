@@ -22,7 +22,9 @@ func (w *world) deposit() {
 }
 
 func (w *world) balance(id string) usd.Amount {
-	return w.parse(json.Number(w.s.Get("/cards/" + id).Text("balance")))
+	var card struct{ Balance usd.Amount }
+	w.s.Get("/cards/" + id).Into(&card)
+	return card.Balance
 }
 
 // spend buys something on a card, which may be declined.
@@ -61,7 +63,7 @@ func (w *world) outside() {
 	default:
 		w.spend(id)
 	case 0:
-		w.s.Freeze(id)
+		w.s.Post("/cards/"+id+"/freeze", nil) // which a frozen card may refuse
 		w.note("freeze %s", id)
 	case 1:
 		w.s.Terminate(id)
