@@ -185,7 +185,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 	}
 	service := embed(opened)
 	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", api.Secret(service.APIKey())
-	settings.Transport = service.transport()
+	settings.Transport = service.transport
 	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
 	return service
 }

@@ -18,10 +18,11 @@ import (
 type embeddedSandbox struct {
 	*sandbox.Sandbox
 
-	web    http.Server
-	dialed chan net.Conn
-	ended  chan struct{}
-	end    sync.Once
+	transport *http.Transport // reaches the service until Close
+	web       http.Server
+	dialed    chan net.Conn
+	ended     chan struct{}
+	end       sync.Once
 }
 
 func embed(service *sandbox.Sandbox) *embeddedSandbox {
@@ -32,6 +33,7 @@ func embed(service *sandbox.Sandbox) *embeddedSandbox {
 			ErrorLog: log.New(io.Discard, "", 0), // the service has a log of its own
 		},
 	}
+	e.transport = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64, DialContext: e.dial}
 	go func() { _ = e.web.Serve(memoryListener{e}) }()
 	return e
 }
@@ -43,25 +45,20 @@ const lastCalls = 500 * time.Millisecond
 func (e *embeddedSandbox) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastCalls)
 	defer cancel()
-	_ = e.web.Shutdown(ctx) // what takes longer is cut off
+	e.transport.CloseIdleConnections() // a server waits for one that was never used
+	_ = e.web.Shutdown(ctx)            // what takes longer is cut off
 	return errors.Join(e.web.Close(), e.Sandbox.Close())
 }
 
-// transport reaches the service until Close.
-func (e *embeddedSandbox) transport() *http.Transport {
-	return &http.Transport{
-		DisableCompression: true, MaxIdleConnsPerHost: 64,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			near, far := net.Pipe()
-			select {
-			case e.dialed <- far:
-				return near, nil
-			case <-e.ended:
-				return nil, net.ErrClosed
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		},
+func (e *embeddedSandbox) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case e.dialed <- far:
+		return near, nil
+	case <-e.ended:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
