@@ -83,7 +83,7 @@ func (test *randomTest) deposit() {
 }
 
 func (test *randomTest) cents(from, to int) string {
-	return usd.Cents(int64(from + test.r.IntN(to-from))).String()
+	return usd.Amount(from + test.r.IntN(to-from)).String()
 }
 
 func (test *randomTest) newConfig() map[string]string {
@@ -93,7 +93,7 @@ func (test *randomTest) newConfig() map[string]string {
 // change makes one change to the configuration, or to the card outside Terraform.
 func (test *randomTest) change(one *randomCard) string {
 	below := 100 + test.r.IntN(15000)
-	topUp := fmt.Sprintf("{ below = %s, to = %s }", usd.Cents(int64(below)), test.cents(below, below+10000))
+	topUp := fmt.Sprintf("{ below = %s, to = %s }", usd.Amount(below), test.cents(below, below+10000))
 	metadata := fmt.Sprintf("{ k = \"%d\" }", test.r.IntN(3))
 	choices := [][]string{
 		{"amount", test.cents(0, 40000)},

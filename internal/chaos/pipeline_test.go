@@ -177,7 +177,7 @@ func (p *pipeline) act(c *card, process *acctest.Protocol, of *run, change accte
 	c.loose = c.loose || !p.scenario.proxy.quiet.Load()
 	of.calm.Store(true)
 	defer of.calm.Store(false)
-	amount := usd.Cents(int64(1 + p.r.IntN(9000)))
+	amount := usd.Amount(1 + p.r.IntN(9000))
 	if _, said := process.InvokeAction("vcard_card_fund", acctest.Object{"card_id": c.id(), "amount": amount.String()}, nil); said.Errors() != "" {
 		p.scenario.t.Errorf("%s: an action funds %s: %s", p.scenario, c.id(), said.Errors())
 	}

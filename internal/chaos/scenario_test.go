@@ -122,7 +122,7 @@ func (p *pipeline) use(c *card) {
 		return
 	}
 	w := p.scenario
-	cents := func(limit int) usd.Amount { return usd.Cents(int64(1 + p.r.IntN(limit))) }
+	cents := func(limit int) usd.Amount { return usd.Amount(1 + p.r.IntN(limit)) }
 	switch n := p.r.IntN(10); {
 	case n < 4 || len(c.bought) == 0:
 		amount, fee := cents(300), usd.Amount(0)

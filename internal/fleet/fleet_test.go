@@ -44,7 +44,7 @@ type source struct {
 func newSource(n int) *source {
 	s := &source{cap: api.MaxPerPage, clock: ratelimit.SystemClock{}, latency: time.Millisecond}
 	for i := range n {
-		card := api.CardListItem{ID: fmt.Sprintf("card_%d", i), BinID: "bin_1", Status: api.StatusActive, Balance: usd.Cents(int64(5000 + i))}
+		card := api.CardListItem{ID: fmt.Sprintf("card_%d", i), BinID: "bin_1", Status: api.StatusActive, Balance: usd.Amount(5000 + i)}
 		if i%10 == 3 {
 			card.Status = api.StatusFrozen
 		}

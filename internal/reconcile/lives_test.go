@@ -202,11 +202,11 @@ func (l *life) dollars(least, step, steps int) usd.Amount {
 func (l *life) sum(liked int) usd.Amount {
 	switch {
 	case !l.round:
-		return usd.Cents(1 + l.rng.Int64N(60_000_00))
+		return usd.Amount(1 + l.rng.Int64N(60_000_00))
 	case l.chance(liked):
 		return usd.Amount([]int{5, 10, 10, 15, 20, 20, 25, 30, 40, 50, 50, 60}[l.rng.IntN(12)]) * dollar
 	}
-	return usd.Cents(100 + l.rng.Int64N(60_00))
+	return usd.Amount(100 + l.rng.Int64N(60_00))
 }
 
 // lag is how far what is read is behind.

@@ -132,7 +132,7 @@ func (w *world) edit(e *edit) {
 		card["frozen"] = []any{true, false, nil}[w.r.IntN(3)]
 	case 4, 5:
 		below := 1_00 + w.r.IntN(99_00)
-		card["top_up"] = map[string]any{"below": json.Number(usd.Cents(int64(below)).String()), "to": w.usd(below, below+100_00)}
+		card["top_up"] = map[string]any{"below": json.Number(usd.Amount(below).String()), "to": w.usd(below, below+100_00)}
 		if w.r.IntN(2) == 0 {
 			card["max_top_up_per_month"] = w.usd(1, 120_00)
 			w.did["capped"]++

@@ -72,7 +72,7 @@ func (w *world) note(format string, args ...any) {
 }
 
 func (w *world) usd(from, to int) json.Number {
-	return json.Number(usd.Cents(int64(from + w.r.IntN(to-from))).String())
+	return json.Number(usd.Amount(from + w.r.IntN(to-from)).String())
 }
 
 func (w *world) parse(amount json.Number) usd.Amount {

@@ -39,9 +39,6 @@ var (
 // texts of computed Terraform numbers have up to about 160 characters.
 const maxTextLength = 400
 
-// Cents returns n cents.
-func Cents(n int64) Amount { return Amount(n) }
-
 // Parse reads an exact decimal text such as "12.5", "-3" or "5e1". It returns
 // ErrSyntax, ErrFraction or ErrRange, wrapped with the text.
 func Parse(text string) (Amount, error) {

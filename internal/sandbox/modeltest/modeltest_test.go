@@ -114,7 +114,7 @@ func newFixture(t *testing.T, rng *rand.Rand, quirky bool, see func(string)) *fi
 		options = append(options, contract.RequestsOnly())
 	}
 	f.server = sandboxtest.Start(t, sandboxtest.Stopped(begin), f.receiver.Trusted, func(o *sandboxtest.Options) {
-		o.InitialBalance = usd.Cents(int64(firstWallet))
+		o.InitialBalance = usd.Amount(firstWallet)
 		o.Wrap = func(h http.Handler) http.Handler { return contract.Handler(t, h, options...) }
 	})
 	return f

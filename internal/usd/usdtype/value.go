@@ -14,7 +14,8 @@ import (
 )
 
 // Value is an amount in USD, null or unknown. Two values are semantically
-// equal when their cents agree, so the noise of computed numbers is no change.
+// equal when their cents agree, so the noise of computed numbers is no change. The
+// zero value is null.
 type Value struct {
 	basetypes.NumberValue
 	amount usd.Amount // of the number, zero for null, unknown and what is no amount
@@ -25,9 +26,6 @@ var (
 	_ basetypes.NumberValuableWithSemanticEquals = Value{}
 	_ xattr.ValidateableAttribute                = Value{}
 )
-
-// Null returns the null amount.
-func Null() Value { return FromNumber(basetypes.NewNumberNull()) }
 
 // Unknown returns an amount that is not known yet.
 func Unknown() Value { return FromNumber(basetypes.NewNumberUnknown()) }
@@ -43,14 +41,6 @@ func (v Value) Becoming(a usd.Amount) Value {
 		return v
 	}
 	return Of(a)
-}
-
-// OfPointer returns a known amount, or null for nil.
-func OfPointer(a *usd.Amount) Value {
-	if a == nil {
-		return Null()
-	}
-	return Of(*a)
 }
 
 // FromNumber parses a number; Err says what is wrong with it.

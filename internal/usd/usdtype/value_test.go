@@ -44,7 +44,7 @@ func TestValidateAttribute(t *testing.T) {
 			t.Errorf("%s: %v; want one error with %q", text, resp.Diagnostics, want)
 		}
 	}
-	for _, v := range []usdtype.Value{usdtype.Null(), usdtype.Unknown()} {
+	for _, v := range []usdtype.Value{{}, usdtype.Unknown()} {
 		var resp xattr.ValidateAttributeResponse
 		v.ValidateAttribute(context.Background(), xattr.ValidateAttributeRequest{}, &resp)
 		if resp.Diagnostics.HasError() {
@@ -63,12 +63,12 @@ func TestSemanticEquality(t *testing.T) {
 		{usdtype.Of(741), noisy, true},
 		{noisy, usdtype.Of(741), true},
 		{usdtype.Of(741), usdtype.Of(742), false},
-		{usdtype.Null(), usdtype.Null(), true},
-		{usdtype.Null(), usdtype.Of(0), false},
-		{usdtype.Of(0), usdtype.Null(), false},
+		{usdtype.Value{}, usdtype.Value{}, true},
+		{usdtype.Value{}, usdtype.Of(0), false},
+		{usdtype.Of(0), usdtype.Value{}, false},
 		{usdtype.Of(0), usdtype.Unknown(), false},
 		{usdtype.Unknown(), usdtype.Of(0), false},
-		{usdtype.Unknown(), usdtype.Null(), false},
+		{usdtype.Unknown(), usdtype.Value{}, false},
 	} {
 		if got, diags := c.a.NumberSemanticEquals(context.Background(), c.b); got != c.want || diags.HasError() {
 			t.Errorf("%s ~ %s = %v, want %v", c.a, c.b, got, c.want)
@@ -85,7 +85,7 @@ func TestBecoming(t *testing.T) {
 	if got := noisy.Becoming(741); !got.Equal(noisy) {
 		t.Errorf("%s becomes %s at the same cents", noisy, got)
 	}
-	for _, v := range []usdtype.Value{noisy, usdtype.Null(), usdtype.Unknown(), fromText(t, "0.001")} {
+	for _, v := range []usdtype.Value{noisy, {}, usdtype.Unknown(), fromText(t, "0.001")} {
 		if got := v.Becoming(0); !got.Equal(usdtype.Of(0)) || got.Err() != nil {
 			t.Errorf("%s becomes %s, %v, want 0", v, got, got.Err())
 		}
@@ -97,15 +97,11 @@ func TestAmountAndPointer(t *testing.T) {
 	if got := usdtype.Of(-5).Amount(); got != -5 {
 		t.Errorf("Of(-5).Amount() = %v", got)
 	}
-	if usdtype.Null().Pointer() != nil || usdtype.Unknown().Pointer() != nil {
+	if (usdtype.Value{}).Pointer() != nil || usdtype.Unknown().Pointer() != nil {
 		t.Error("null or unknown has an amount")
 	}
-	a := usd.Amount(1234)
-	if got := usdtype.OfPointer(&a).Pointer(); got == nil || *got != a {
-		t.Errorf("pointer round trip = %v", got)
-	}
-	if !usdtype.OfPointer(nil).IsNull() {
-		t.Error("nil is not null")
+	if got := usdtype.Of(1234).Pointer(); got == nil || *got != 1234 {
+		t.Errorf("Of(1234).Pointer() = %v", got)
 	}
 }
 
@@ -119,7 +115,7 @@ func TestAtLeast(t *testing.T) {
 			t.Errorf("AtLeast(50) on %s: %v", text, resp.Diagnostics)
 		}
 	}
-	for _, v := range []usdtype.Value{usdtype.Null(), usdtype.Unknown()} {
+	for _, v := range []usdtype.Value{{}, usdtype.Unknown()} {
 		var resp validator.NumberResponse
 		usdtype.AtLeast(50*usd.Dollar).ValidateNumber(context.Background(), validator.NumberRequest{ConfigValue: v.NumberValue}, &resp)
 		if resp.Diagnostics.HasError() {
