@@ -76,7 +76,7 @@ func (a *transferAction) Schema(_ context.Context, _ action.SchemaRequest, resp 
 				Required:            !a.withdraws,
 				Optional:            a.withdraws,
 				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+				Validators:          []validator.Number{session.AtLeast(usd.Cent)},
 				MarkdownDescription: amount,
 			},
 		},
@@ -167,7 +167,7 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 	typed := xattr.ValidateAttributeResponse{}
 	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
 	least := validator.NumberResponse{}
-	usdtype.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &least)
+	session.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &least)
 	if !a.withdraws {
 		least.Diagnostics.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
 	}

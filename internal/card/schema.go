@@ -71,7 +71,7 @@ func immutableAttributes() map[string]schema.Attribute {
 			Optional:            true,
 			Computed:            true,
 			CustomType:          usdtype.Type{},
-			Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+			Validators:          []validator.Number{session.AtLeast(usd.Cent)},
 			MarkdownDescription: "What the card may spend in a month, in USD with at most two decimals. Not set: the BIN's maximum. Taken out of the configuration, the card keeps its limit." + replaces,
 		},
 		"allowed_categories": schema.SetAttribute{
@@ -86,7 +86,7 @@ func immutableAttributes() map[string]schema.Attribute {
 		"auto_freeze_at": schema.NumberAttribute{
 			Optional:            true,
 			CustomType:          usdtype.Type{},
-			Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+			Validators:          []validator.Number{session.AtLeast(usd.Cent)},
 			MarkdownDescription: "The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. Not set: never." + replaces + notReadable,
 		},
 		"metadata": schema.MapAttribute{
@@ -126,13 +126,13 @@ func mutableAttributes() map[string]schema.Attribute {
 				"below": schema.NumberAttribute{
 					Required:            true,
 					CustomType:          usdtype.Type{},
-					Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+					Validators:          []validator.Number{session.AtLeast(usd.Cent)},
 					MarkdownDescription: "Balance in USD, at most two decimals, under which the card is topped up.",
 				},
 				"to": schema.NumberAttribute{
 					Required:            true,
 					CustomType:          usdtype.Type{},
-					Validators:          []validator.Number{usdtype.AtLeast(0)},
+					Validators:          []validator.Number{session.AtLeast(0)},
 					MarkdownDescription: "Balance in USD, at most two decimals, up to which it is topped up; at least `below`.",
 				},
 			},
@@ -140,7 +140,7 @@ func mutableAttributes() map[string]schema.Attribute {
 		"max_top_up_per_month": schema.NumberAttribute{
 			Optional:            true,
 			CustomType:          usdtype.Type{},
-			Validators:          []validator.Number{usdtype.AtLeast(usd.Cent)},
+			Validators:          []validator.Number{session.AtLeast(usd.Cent)},
 			MarkdownDescription: "What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. Money that came to the card and that nothing explains counts too. Not set: no bound. A replacement or an import begins at 0.",
 		},
 		"deletion_protection": schema.BoolAttribute{

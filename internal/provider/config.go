@@ -123,7 +123,7 @@ func configAttributes() map[string]schema.Attribute {
 		"max_card_load": schema.NumberAttribute{
 			Optional:   true,
 			CustomType: usdtype.Type{},
-			Validators: []validator.Number{usdtype.AtLeast(api.MinimumLoad)},
+			Validators: []validator.Number{session.AtLeast(api.MinimumLoad)},
 			MarkdownDescription: "The most that one card may be given, in USD with at most two decimals, at least " + api.MinimumLoad.String() + ". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: " +
 				"it catches cents that were typed for dollars. Not set: no bound.",
 		},

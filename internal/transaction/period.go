@@ -1,37 +1,23 @@
 package transaction
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
 // instant wants an RFC 3339 time or a bare date.
-type instant struct{}
-
-func (instant) Description(context.Context) string {
-	return "a date like 2026-03-31, or a time with its zone like 2026-03-31T18:00:00Z"
-}
-
-func (v instant) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v instant) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
-		return
-	}
-	text := req.ConfigValue.ValueString()
+func instant(text string) (title, wrong string) {
 	if _, _, err := span(text); err == nil {
-		return
+		return "", ""
 	}
-	summary, why := complaint(text)
-	resp.Diagnostics.AddAttributeError(req.Path, summary,
-		fmt.Sprintf("%s must be %s, got %q, %s.", req.Path, v.Description(ctx), text, why))
+	title, why := complaint(text)
+	return title, fmt.Sprintf("must be a date like 2026-03-31, or a time with its zone like 2026-03-31T18:00:00Z, got %q, %s.",
+		text, why)
 }
 
 // complaint says what is wrong with a text that is neither date nor time.

@@ -45,11 +45,11 @@ func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRe
 				MarkdownDescription: "Only transactions of this type, one of `" + strings.Join(transactionTypes(), "`, `") + "`. Default: all types.",
 			},
 			"from": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{instant{}},
+				Optional: true, Validators: []validator.String{session.TextRule(instant)},
 				MarkdownDescription: "Only transactions from here on: an RFC 3339 time with its zone such as `2026-03-01T08:00:00Z`, or a date such as `2026-03-01`, which begins at midnight UTC. Inclusive. Default: from the first one on.",
 			},
 			"to": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{instant{}},
+				Optional: true, Validators: []validator.String{session.TextRule(instant)},
 				MarkdownDescription: "Only transactions up to here: an RFC 3339 time with its zone, or a date, which includes that whole day in UTC. Inclusive; not before `from`. Default: up to now.",
 			},
 			"max_results": schema.NumberAttribute{

@@ -8,10 +8,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -102,24 +100,5 @@ func TestAmountAndPointer(t *testing.T) {
 	}
 	if got := usdtype.Of(1234).Pointer(); got == nil || *got != 1234 {
 		t.Errorf("Of(1234).Pointer() = %v", got)
-	}
-}
-
-func TestAtLeast(t *testing.T) {
-	t.Parallel()
-	for text, wantErr := range map[string]bool{"49.99": true, "50": false, "50.01": false, "-1": true, "49.991": false} {
-		var resp validator.NumberResponse
-		usdtype.AtLeast(50*usd.Dollar).ValidateNumber(context.Background(),
-			validator.NumberRequest{Path: path.Root("amount"), ConfigValue: fromText(t, text).NumberValue}, &resp)
-		if resp.Diagnostics.HasError() != wantErr {
-			t.Errorf("AtLeast(50) on %s: %v", text, resp.Diagnostics)
-		}
-	}
-	for _, v := range []usdtype.Value{{}, usdtype.Unknown()} {
-		var resp validator.NumberResponse
-		usdtype.AtLeast(50*usd.Dollar).ValidateNumber(context.Background(), validator.NumberRequest{ConfigValue: v.NumberValue}, &resp)
-		if resp.Diagnostics.HasError() {
-			t.Errorf("AtLeast(50) on %s: %v", v, resp.Diagnostics)
-		}
 	}
 }
