@@ -17,61 +17,45 @@ import (
 // list them yet, as they were issued where they cannot be read.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
-		l := cardLister{client: c, filter: filter, yield: yield, listed: map[string]bool{}}
+		var own []CardListItem // new cards of this process, newest first
 		if filter.Status != StatusTerminated {
-			l.own = slices.DeleteFunc(c.recent.newCards(c.clock.Now()), func(card CardListItem) bool { return !filter.hasBIN(card) })
+			own = slices.DeleteFunc(c.recent.newCards(c.clock.Now()), func(card CardListItem) bool { return !filter.hasBIN(card) })
 		}
-		if _, err := c.WalkCards(ctx, filter, func(card CardListItem) bool { return l.list(ctx, card) }); err != nil {
+		listed, goesOn := map[string]bool{}, true
+		pass := func(card CardListItem) {
+			listed[card.ID] = true
+			goesOn = goesOn && yield(card, nil)
+		}
+		passOwn := func() {
+			for ; goesOn && len(own) > 0; own = own[1:] {
+				if listed[own[0].ID] {
+					continue
+				}
+				card, err := c.GetCard(ctx, own[0].ID)
+				if err != nil {
+					card.CardListItem = own[0]
+				}
+				if !IsNotFound(err) && filter.selects(card.CardListItem) {
+					pass(card.CardListItem)
+				}
+			}
+		}
+		_, err := c.WalkCards(ctx, filter, func(card CardListItem) bool {
+			if listed[card.ID] {
+				return true
+			}
+			if !slices.ContainsFunc(own, func(own CardListItem) bool { return own.ID == card.ID }) {
+				passOwn() // before the first card of others
+			}
+			pass(card)
+			return goesOn
+		})
+		if err != nil {
 			yield(CardListItem{}, err)
 			return
 		}
-		l.listOwn(ctx)
+		passOwn()
 	}
-}
-
-// cardLister yields cards as they are listed, and before the first one of others
-// those of this process's new cards that the list lacks.
-type cardLister struct {
-	client *Client
-	filter CardFilter
-	yield  func(CardListItem, error) bool
-	own    []CardListItem // newest first
-	listed map[string]bool
-}
-
-func (l *cardLister) list(ctx context.Context, card CardListItem) bool {
-	if l.listed[card.ID] {
-		return true
-	}
-	isOwn := slices.ContainsFunc(l.own, func(own CardListItem) bool { return own.ID == card.ID })
-	return (isOwn || l.listOwn(ctx)) && l.pass(card)
-}
-
-func (l *cardLister) listOwn(ctx context.Context) bool {
-	own := l.own
-	l.own = nil
-	for _, issued := range own {
-		if l.listed[issued.ID] {
-			continue
-		}
-		card, err := l.client.GetCard(ctx, issued.ID)
-		if err != nil {
-			card.CardListItem = issued
-		}
-		if !IsNotFound(err) && l.filter.selects(card.CardListItem) && !l.pass(card.CardListItem) {
-			return false
-		}
-	}
-	return true
-}
-
-func (l *cardLister) pass(card CardListItem) bool {
-	l.listed[card.ID] = true
-	goesOn := l.yield(card, nil)
-	if !goesOn {
-		l.own = nil
-	}
-	return goesOn
 }
 
 func (f CardFilter) selects(card CardListItem) bool {

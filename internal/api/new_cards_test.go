@@ -138,6 +138,9 @@ func TestListOfNewCardsEndsEarly(t *testing.T) {
 		}
 		break
 	}
+	if slices.Contains(service.reads, "/cards/card_1") {
+		t.Error("a card is read after the end")
+	}
 }
 
 // What a service shows of a card may be from before the last change for some
