@@ -16,13 +16,6 @@ type CardFilter struct {
 	BinID  string
 }
 
-// Page asks for one page of a list. Zero leaves the choice to the service:
-// page 1 of 25 entries.
-type Page struct {
-	Number  int
-	PerPage int // at most 100
-}
-
 // CardPage is one page of cards, newest first.
 type CardPage struct {
 	Data    []CardListItem
@@ -42,17 +35,12 @@ func (p CardPage) Size() int {
 // MaxPerPage is the most that a page holds (API §4).
 const MaxPerPage = 100
 
-// ListCards returns one page of the cards that the filter selects.
-func (c *Client) ListCards(ctx context.Context, filter CardFilter, page Page) (CardPage, error) {
-	query := url.Values{}
+// ListCards returns one page of the cards that the filter selects, counted from 1,
+// with pages of a size of at most MaxPerPage.
+func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size int) (CardPage, error) {
+	query := url.Values{"page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(size)}}
 	setQuery(query, "status", string(filter.Status))
 	setQuery(query, "bin_id", filter.BinID)
-	if page.Number > 0 {
-		query.Set("page", strconv.Itoa(page.Number))
-	}
-	if page.PerPage > 0 {
-		query.Set("per_page", strconv.Itoa(page.PerPage))
-	}
 	var result CardPage
 	err := c.read(ctx, &call{
 		operation: "list cards", method: http.MethodGet, path: "/cards", query: query,

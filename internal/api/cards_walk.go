@@ -71,7 +71,7 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
 	w := cardWalk{seen: map[string]bool{}, number: 1}
 	for !w.ended {
-		page, err := c.ListCards(ctx, filter, Page{Number: w.number, PerPage: MaxPerPage})
+		page, err := c.ListCards(ctx, filter, w.number, MaxPerPage)
 		if err != nil {
 			return false, err
 		}

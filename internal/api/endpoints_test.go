@@ -54,7 +54,7 @@ func TestEndpoints(t *testing.T) {
 	read("the summary", summary, err, fmt.Sprintf("%+v", card.CardSummary))
 	plain, err := client.IssueCard(ctx, api.IssueCardRequest{BinID: bins[1].ID, Amount: 50 * usd.Dollar})
 	read("without properties", []any{plain.Card.AutoFreezeAt, plain.Card.Metadata, plain.Card.SpendingLimit > 0}, err, "[<nil> map[] true]")
-	page, err := client.ListCards(ctx, api.CardFilter{}, api.Page{Number: 2, PerPage: 1})
+	page, err := client.ListCards(ctx, api.CardFilter{}, 2, 1)
 	read("the second page", []any{page.Page, page.PerPage, *page.Total, page.Data}, err, fmt.Sprintf("[2 1 2 [%+v]]", card.CardListItem))
 	same(t, "the filtered cards", listed(t, client, api.CardFilter{Status: api.StatusActive, BinID: bins[1].ID}), "["+plain.Card.ID+"]")
 	details, err := client.CardDetails(ctx, card.ID)

@@ -109,7 +109,7 @@ func try(ctx context.Context, c *api.Client, name string) (err error) {
 	case "details":
 		_, err = c.CardDetails(ctx, id)
 	case "list":
-		_, err = c.ListCards(ctx, api.CardFilter{}, api.Page{})
+		_, err = c.ListCards(ctx, api.CardFilter{}, 1, api.MaxPerPage)
 	case "cards":
 		err = lastError(c.Cards(ctx, api.CardFilter{}))
 	case "bins":

@@ -40,7 +40,7 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	if known != nil {
 		return known, nil
 	}
-	page, err := c.ListCards(ctx, CardFilter{BinID: bin}, Page{Number: 1, PerPage: MaxPerPage})
+	page, err := c.ListCards(ctx, CardFilter{BinID: bin}, 1, MaxPerPage)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func liveCards(ctx context.Context, client *api.Client, bin string, states ...ap
 			if !ok {
 				return
 			}
-			now, err := client.ListCards(ctx, api.CardFilter{Status: api.StatusActive, BinID: bin}, api.Page{PerPage: 1})
+			now, err := client.ListCards(ctx, api.CardFilter{Status: api.StatusActive, BinID: bin}, 1, 1)
 			if err != nil {
 				yield(api.CardListItem{}, err)
 				return

@@ -104,7 +104,7 @@ func (l *listing) fetchMissing() func(context.Context, *fetch) error {
 // fetchPage gets one page and adds it. After a write nobody uses it any more.
 func (l *listing) fetchPage(ctx context.Context, number int, add func(api.CardPage) bool) error {
 	f := l.fleet
-	page, err := f.source.ListCards(ctx, api.CardFilter{Status: l.status}, api.Page{Number: number, PerPage: api.MaxPerPage})
+	page, err := f.source.ListCards(ctx, api.CardFilter{Status: l.status}, number, api.MaxPerPage)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l.spent++

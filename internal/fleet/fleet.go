@@ -14,7 +14,7 @@ import (
 
 // Source is what a fleet needs of the client.
 type Source interface {
-	ListCards(ctx context.Context, filter api.CardFilter, page api.Page) (api.CardPage, error)
+	ListCards(ctx context.Context, filter api.CardFilter, page, size int) (api.CardPage, error)
 	WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) (complete bool, err error)
 	GetCard(ctx context.Context, id string) (api.CardSummary, error)
 	HasWritten() bool

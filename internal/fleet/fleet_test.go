@@ -95,12 +95,12 @@ func (s *source) GetCard(ctx context.Context, id string) (api.CardSummary, error
 	return api.CardSummary{}, &api.Error{Status: http.StatusNotFound, Code: "not_found"}
 }
 
-func (s *source) ListCards(ctx context.Context, filter api.CardFilter, page api.Page) (api.CardPage, error) {
-	err := s.request(ctx, fmt.Sprintf("%s page %d", filter.Status, page.Number))
+func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, size int) (api.CardPage, error) {
+	err := s.request(ctx, fmt.Sprintf("%s page %d", filter.Status, number))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists++
-	if err != nil || s.fails && page.Number > 1 {
+	if err != nil || s.fails && number > 1 {
 		return api.CardPage{}, errors.Join(err, errors.New("no page"))
 	}
 	var found []api.CardListItem
@@ -109,8 +109,8 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, page api.
 			found = append(found, card)
 		}
 	}
-	result := api.CardPage{Page: page.Number, PerPage: min(page.PerPage, s.cap)}
-	number, total := page.Number, len(found)
+	result := api.CardPage{Page: number, PerPage: min(size, s.cap)}
+	total := len(found)
 	if s.onePage {
 		number = 1
 	}
@@ -122,7 +122,7 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, page api.
 		}
 	}
 	if s.echoes {
-		result.PerPage = page.PerPage
+		result.PerPage = size
 	}
 	if !s.noTotal {
 		result.Total = &total
@@ -133,7 +133,7 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, page api.
 // WalkCards ends with a page that is not full, or that repeats.
 func (s *source) WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) (bool, error) {
 	for number := 1; ; number++ {
-		page, err := s.ListCards(ctx, filter, api.Page{Number: number, PerPage: api.MaxPerPage})
+		page, err := s.ListCards(ctx, filter, number, api.MaxPerPage)
 		if err != nil || number > 1 && s.onePage {
 			return false, err
 		}
