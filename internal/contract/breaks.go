@@ -11,7 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-func (d *document) requestBreaks(op *operation, asked request) []string {
+func (d *document) requestBreaks(op *openapi3.Operation, asked request) []string {
 	if op == d.undocumented {
 		return []string{"there is no such call"}
 	}
@@ -31,15 +31,15 @@ func authorizationBreaks(header http.Header) []string {
 	return nil
 }
 
-func (d *document) queryBreaks(op *operation, u *url.URL) []string {
+func (d *document) queryBreaks(op *openapi3.Operation, u *url.URL) []string {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return []string{"the query cannot be parsed"}
 	}
 	var breaks []string
 	for name, values := range query {
-		parameter, ok := op.query[name]
-		if !ok {
+		parameter := op.Parameters.GetByInAndName(openapi3.ParameterInQuery, name)
+		if parameter == nil {
 			breaks = append(breaks, fmt.Sprintf("query parameter %.40q is not documented", name))
 			continue
 		}
@@ -49,11 +49,12 @@ func (d *document) queryBreaks(op *operation, u *url.URL) []string {
 	return breaks
 }
 
-func (d *document) requestHeaderBreaks(op *operation, header http.Header) []string {
+func (d *document) requestHeaderBreaks(op *openapi3.Operation, header http.Header) []string {
 	var breaks []string
-	for name, parameter := range op.header {
-		if values := header.Values(name); len(values) > 0 {
-			breaks = append(breaks, d.parameterBreaks(parameter, values)...)
+	for _, parameter := range op.Parameters {
+		values := header.Values(parameter.Value.Name)
+		if parameter.Value.In == openapi3.ParameterInHeader && len(values) > 0 {
+			breaks = append(breaks, d.parameterBreaks(parameter.Value, values)...)
 		}
 	}
 	return breaks
@@ -74,31 +75,32 @@ func (d *document) parameterBreaks(parameter *openapi3.Parameter, values []strin
 	return prefixed(name, d.valueBreaks(parameter.Schema.Value, value))
 }
 
-func (d *document) requestBodyBreaks(op *operation, asked request) []string {
-	switch {
-	case op.body == nil && len(asked.body) > 0:
-		return []string{"body: this call has none"}
-	case op.body != nil && op.body.Required && len(asked.body) == 0:
+func (d *document) requestBodyBreaks(op *openapi3.Operation, asked request) []string {
+	switch documented := op.RequestBody; {
+	case len(asked.body) == 0 && documented != nil && documented.Value.Required:
 		return []string{"body: required"}
 	case len(asked.body) == 0:
 		return nil
+	case documented == nil:
+		return []string{"body: this call has none"}
+	default:
+		return d.contentBreaks(documented.Value.Content, asked.Header, asked.body)
 	}
-	return d.contentBreaks(op.body.Content, asked.Header, asked.body)
 }
 
-func (d *document) responseBreaks(op *operation, got response) []string {
-	documented, ok := op.responses[got.status]
-	if !ok {
+func (d *document) responseBreaks(op *openapi3.Operation, got response) []string {
+	documented := op.Responses.Status(got.status)
+	if documented == nil {
 		return []string{fmt.Sprintf("status %d is not documented", got.status)}
 	}
 	var breaks []string
-	for name, header := range documented.Headers {
+	for name, header := range documented.Value.Headers {
 		for _, value := range got.header.Values(name) {
 			breaks = append(breaks, prefixed("header "+name, d.valueBreaks(header.Value.Schema.Value, value))...)
 		}
 	}
 	return prefixed(
 		fmt.Sprintf("status %d", got.status),
-		slices.Concat(breaks, d.contentBreaks(documented.Content, got.header, got.body)),
+		slices.Concat(breaks, d.contentBreaks(documented.Value.Content, got.header, got.body)),
 	)
 }

@@ -70,17 +70,16 @@ type response struct {
 	body   []byte
 }
 
-// check holds an exchange to the contract. A nil response stands for one that
-// never came.
-func (c *checker) check(asked request, got *response) {
+// check holds an exchange to the contract.
+func (c *checker) check(asked request, got response) {
 	op := c.document.find(asked.Method, asked.URL.EscapedPath())
 
-	refused := got == nil || got.status >= 400 && got.status < 500
+	refused := got.status >= 400 && got.status < 500
 	if !c.badRequests || !refused {
 		c.report(asked, "request", c.document.requestBreaks(op, asked))
 	}
-	if got != nil && !c.requestsOnly {
-		c.report(asked, "response", c.document.responseBreaks(op, *got))
+	if !c.requestsOnly {
+		c.report(asked, "response", c.document.responseBreaks(op, got))
 	}
 }
 

@@ -59,11 +59,11 @@ func (r *recorder) Write(data []byte) (int, error) {
 // Unwrap lets a [http.ResponseController] reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-func (r *recorder) response() *response {
+func (r *recorder) response() response {
 	if r.status == 0 {
-		return &response{status: http.StatusOK, header: r.Header()}
+		return response{status: http.StatusOK, header: r.Header()}
 	}
-	return &response{status: r.status, header: r.header, body: r.body.Bytes()}
+	return response{status: r.status, header: r.header, body: r.body.Bytes()}
 }
 
 // replay gives back a body that was read for the check, with the error that
