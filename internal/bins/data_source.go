@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -17,29 +18,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-type binsDataSource struct {
-	session *session.Session
-}
-
-var _ datasource.DataSourceWithConfigure = (*binsDataSource)(nil)
-
 // NewDataSource makes the data source vcard_bins.
-func NewDataSource() datasource.DataSource { return &binsDataSource{} }
-
-func (d *binsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_bins"
-}
-
-func (d *binsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.session = session.From(req.ProviderData, &resp.Diagnostics)
-}
-
-func (d *binsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	computed := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+func NewDataSource() datasource.DataSource {
+	return &session.DataSource[model]{
+		Name: "bins", Does: "read the BIN catalogue",
+		About: about, Fill: fill,
 	}
+}
+
+func about() schema.Schema {
 	notEmpty := []validator.String{session.NotEmpty()}
-	resp.Schema = schema.Schema{
+	return schema.Schema{
 		MarkdownDescription: "The BINs that cards can be issued on, in the order of the service's catalogue. Filters that are set must all hold; when no BIN passes, the lists are empty, with a warning that names what there is.",
 		Attributes: map[string]schema.Attribute{
 			"network": schema.StringAttribute{
@@ -62,9 +51,9 @@ func (d *binsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 				Computed:            true,
 				MarkdownDescription: "The BINs that pass the filters.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"id":       computed("BIN id, as `bin_id` of `vcard_card` takes it."),
-					"network":  computed("Card network, in lower case."),
-					"category": computed("Category, such as `ads`."),
+					"id":       session.Computed("BIN id, as `bin_id` of `vcard_card` takes it."),
+					"network":  session.Computed("Card network, in lower case."),
+					"category": session.Computed("Category, such as `ads`."),
 					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part in 3D Secure."},
 					"wallets": schema.MapAttribute{
 						Computed: true, ElementType: types.BoolType,
@@ -92,16 +81,10 @@ type bin struct {
 	Wallets  map[string]bool `tfsdk:"wallets"`
 }
 
-func (d *binsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the BIN catalogue") {
-		return
-	}
-	catalogue, err := d.session.Bins(ctx)
+func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
+	catalogue, err := s.Bins(ctx)
 	if err != nil {
-		resp.Diagnostics.Append(session.ErrorDiagnostic("read the BIN catalogue", err))
-		return
+		return err
 	}
 	m.IDs, m.Bins = []string{}, []bin{}
 	for _, b := range catalogue {
@@ -111,9 +94,9 @@ func (d *binsDataSource) Read(ctx context.Context, req datasource.ReadRequest, r
 		}
 	}
 	if len(m.Bins) == 0 {
-		resp.Diagnostics.AddWarning("No BIN passes the filters", "ids and bins are empty. "+has(catalogue))
+		diags.AddWarning("No BIN passes the filters", "ids and bins are empty. "+has(catalogue))
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+	return nil
 }
 
 // has says what a catalogue has to filter by.
@@ -126,7 +109,7 @@ func has(catalogue []api.Bin) string {
 	return fmt.Sprintf("The catalogue has %d BINs, of the networks %s and the categories %s.", len(catalogue), listed(networks), listed(categories))
 }
 
-func (m model) passes(b api.Bin) bool {
+func (m *model) passes(b api.Bin) bool {
 	return (m.Network.IsNull() || strings.EqualFold(m.Network.ValueString(), b.Network)) &&
 		(m.Category.IsNull() || strings.EqualFold(m.Category.ValueString(), b.Category)) &&
 		(m.ThreeDS.IsNull() || m.ThreeDS.ValueBool() == b.ThreeDS)

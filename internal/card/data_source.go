@@ -18,27 +18,15 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-type cardDataSource struct {
-	session *session.Session
-}
-
-var (
-	_ datasource.DataSourceWithConfigure      = (*cardDataSource)(nil)
-	_ datasource.DataSourceWithValidateConfig = (*cardDataSource)(nil)
-)
-
 // NewDataSource makes the data source vcard_card.
-func NewDataSource() datasource.DataSource { return &cardDataSource{} }
-
-func (d *cardDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_card"
+func NewDataSource() datasource.DataSource {
+	return &session.DataSource[summaryModel]{
+		Name: "card", Does: "read a card",
+		About: aboutCard, Check: checkSelector, Fill: fillCard,
+	}
 }
 
-func (d *cardDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.session = session.From(req.ProviderData, &resp.Diagnostics)
-}
-
-func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func aboutCard() schema.Schema {
 	attributes := listItemAttributes()
 	attributes["id"] = schema.StringAttribute{
 		Optional:            true,
@@ -57,7 +45,7 @@ func (d *cardDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 		CustomType:          timetypes.RFC3339Type{},
 		MarkdownDescription: "When the card was issued, RFC 3339.",
 	}
-	resp.Schema = schema.Schema{
+	return schema.Schema{
 		MarkdownDescription: "Reads one card of the account: by its id, in whatever state it is, terminated included, or by its label, where exactly one active or frozen card has it. " +
 			"The card's number, expiry and code are not among its attributes: see the ephemeral resource `vcard_card_details`.",
 		Attributes: attributes,
@@ -70,49 +58,45 @@ type summaryModel struct {
 	CreatedAt timetypes.RFC3339 `tfsdk:"created_at"`
 }
 
-func (d *cardDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var wanted summaryModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &wanted)...)
-	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read a card") || !session.RequireCardID(path.Root("id"), wanted.ID, &resp.Diagnostics) {
-		return
+func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *diag.Diagnostics) error {
+	if !session.RequireCardID(path.Root("id"), m.ID, diags) {
+		return nil
 	}
-	id := wanted.ID.ValueString()
-	if wanted.ID.IsNull() {
-		card, problem := d.labelled(ctx, wanted.Label.ValueString())
+	id, label := m.ID.ValueString(), m.Label
+	if m.ID.IsNull() {
+		card, problem := labelled(ctx, s.Client, label.ValueString())
 		if problem != nil {
-			resp.Diagnostics.Append(problem)
-			return
+			diags.Append(problem)
+			return nil
 		}
 		id = card.ID
 	}
-	summary, err := d.session.Client.GetCard(ctx, id)
+	summary, err := s.Client.GetCard(ctx, id)
 	if err != nil {
-		resp.Diagnostics.Append(session.ErrorDiagnostic("read card "+id, err))
-		return
+		diags.Append(session.ErrorDiagnostic("read card "+id, err))
+		return nil
 	}
-	found := summaryModel{
+	*m = summaryModel{
 		listItemModel: listItemFromAPI(summary.CardListItem),
-		CreatedAt:     session.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), &resp.Diagnostics),
+		CreatedAt:     session.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), diags),
 	}
-	if !wanted.Label.IsNull() { // as it is written; the service may have trimmed it
-		found.Label = wanted.Label
+	if !label.IsNull() { // as it is written; the service may have trimmed it
+		m.Label = label
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, found)...)
+	return nil
 }
 
-// ValidateConfig wants one way to say which card it is.
-func (d *cardDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
-	var wanted summaryModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &wanted)...)
+// checkSelector wants one way to say which card it is.
+func checkSelector(wanted summaryModel, diags *diag.Diagnostics) {
 	if !wanted.ID.IsUnknown() && !wanted.Label.IsUnknown() && wanted.ID.IsNull() == wanted.Label.IsNull() {
-		resp.Diagnostics.AddError("Either id or label", "Set one of the two: id for a card in whatever state it is, label for the one active or frozen card that has it.")
+		diags.AddError("Either id or label", "Set one of the two: id for a card in whatever state it is, label for the one active or frozen card that has it.")
 	}
 }
 
 // labelled finds the one live card that has a label.
-func (d *cardDataSource) labelled(ctx context.Context, label string) (api.CardListItem, diag.Diagnostic) {
+func labelled(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
 	var found []api.CardListItem
-	for card, err := range liveCards(ctx, d.session.Client, "") {
+	for card, err := range liveCards(ctx, client, "") {
 		if err != nil {
 			return card, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
 		}
@@ -161,20 +145,17 @@ func listItemFromAPI(c api.CardListItem) listItemModel {
 }
 
 func listItemAttributes() map[string]schema.Attribute {
-	text := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
 	amount := func(description string) schema.NumberAttribute {
 		return schema.NumberAttribute{Computed: true, CustomType: usdtype.Type{}, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
-		"id":             text("Card id, of the form `card_…`."),
-		"bin_id":         text("BIN that the card was issued on."),
-		"network":        text("Card network of the BIN, in lower case."),
-		"last4":          text("Last four digits of the card number."),
-		"status":         text("`active`, `frozen` or `terminated`."),
+		"id":             session.Computed("Card id, of the form `card_…`."),
+		"bin_id":         session.Computed("BIN that the card was issued on."),
+		"network":        session.Computed("Card network of the BIN, in lower case."),
+		"last4":          session.Computed("Last four digits of the card number."),
+		"status":         session.Computed("`active`, `frozen` or `terminated`."),
 		"balance":        amount("USD on the card."),
 		"spending_limit": amount("What the card may spend in a month, in USD."),
-		"label":          text("Name of the card; null when it has none."),
+		"label":          session.Computed("Name of the card; null when it has none."),
 	}
 }

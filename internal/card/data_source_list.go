@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -12,25 +13,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-type cardsDataSource struct {
-	session *session.Session
-}
-
-var _ datasource.DataSourceWithConfigure = (*cardsDataSource)(nil)
-
 // NewListDataSource makes the data source vcard_cards.
-func NewListDataSource() datasource.DataSource { return &cardsDataSource{} }
-
-func (d *cardsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_cards"
+func NewListDataSource() datasource.DataSource {
+	return &session.DataSource[cardsModel]{
+		Name: "cards", Does: "list cards",
+		About: aboutCards, Fill: fillCards,
+	}
 }
 
-func (d *cardsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.session = session.From(req.ProviderData, &resp.Diagnostics)
-}
-
-func (d *cardsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	resp.Schema = schema.Schema{
+func aboutCards() schema.Schema {
+	return schema.Schema{
 		MarkdownDescription: "Lists all cards of the account that the filters select: the active ones, then the frozen ones, each newest first. Terminated cards, whose labels may have been given to others since, are listed only with `status = \"terminated\"`.",
 		Attributes: map[string]schema.Attribute{
 			"status": schema.StringAttribute{
@@ -76,21 +68,16 @@ type cardsModel struct {
 	Cards []listItemModel `tfsdk:"cards"`
 }
 
-func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var found cardsModel
-	resp.Diagnostics.Append(req.Config.Get(ctx, &found)...)
-	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "list cards") {
-		return
-	}
+func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags *diag.Diagnostics) error {
 	found.IDs, found.Cards = []string{}, []listItemModel{}
 	var states []api.CardStatus
 	if !found.Status.IsNull() {
 		states = append(states, api.CardStatus(found.Status.ValueString()))
 	}
-	for card, err := range liveCards(ctx, d.session.Client, found.BinID.ValueString(), states...) {
+	for card, err := range liveCards(ctx, s.Client, found.BinID.ValueString(), states...) {
 		if err != nil {
-			resp.Diagnostics.Append(session.ErrorDiagnostic("list the cards", err))
-			return
+			diags.Append(session.ErrorDiagnostic("list the cards", err))
+			return nil
 		}
 		if !found.selects(card.Label) {
 			continue
@@ -98,5 +85,5 @@ func (d *cardsDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 		found.IDs = append(found.IDs, card.ID)
 		found.Cards = append(found.Cards, listItemFromAPI(card))
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, found)...)
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -13,32 +14,11 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-type transactionsDataSource struct {
-	session *session.Session
-}
-
-var (
-	_ datasource.DataSourceWithConfigure      = (*transactionsDataSource)(nil)
-	_ datasource.DataSourceWithValidateConfig = (*transactionsDataSource)(nil)
-)
-
 // NewDataSource makes the data source vcard_transactions.
-func NewDataSource() datasource.DataSource { return &transactionsDataSource{} }
-
-func (d *transactionsDataSource) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_transactions"
-}
-
-func (d *transactionsDataSource) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.session = session.From(req.ProviderData, &resp.Diagnostics)
-}
-
-// ValidateConfig checks that the period does not end before it begins.
-func (d *transactionsDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if !resp.Diagnostics.HasError() {
-		resp.Diagnostics.Append(checkPeriod(m.From, m.To)...)
+func NewDataSource() datasource.DataSource {
+	return &session.DataSource[model]{
+		Name: "transactions", Does: "read the transactions",
+		About: about, Check: checkPeriod, Fill: fill,
 	}
 }
 
@@ -70,19 +50,15 @@ type merchant struct {
 	MCC  string `tfsdk:"mcc"`
 }
 
-func (d *transactionsDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m model
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, "read the transactions") || !session.RequireCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
-		return
+func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
+	if !session.RequireCardID(path.Root("card_id"), m.CardID, diags) {
+		return nil
 	}
-	problems, err := m.read(d.session.Client.Transactions(ctx, m.filter()))
-	if err != nil {
-		resp.Diagnostics.Append(session.ErrorDiagnostic("read the transactions", err))
-		return
+	problems, err := m.read(s.Client.Transactions(ctx, m.filter()))
+	if err == nil {
+		diags.Append(problems.warning()...)
 	}
-	resp.Diagnostics.Append(problems.warning()...)
-	resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+	return err
 }
 
 func (m *model) filter() api.TransactionFilter {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
 // instant wants an RFC 3339 time or a bare date.
@@ -43,15 +42,13 @@ func span(text string) (first, last time.Time, err error) {
 }
 
 // checkPeriod refuses a period that ends before it begins.
-func checkPeriod(from, to types.String) diag.Diagnostics {
-	first, _, err := span(from.ValueString())
+func checkPeriod(m model, diags *diag.Diagnostics) {
+	first, _, err := span(m.From.ValueString())
 	if err != nil {
-		return nil // not set, not known, or refused by its own validator
+		return // not set, not known, or refused by its own validator
 	}
-	_, last, err := span(to.ValueString())
-	if err != nil || !first.After(last) {
-		return nil
+	if _, last, err := span(m.To.ValueString()); err == nil && first.After(last) {
+		diags.AddAttributeError(path.Root("from"), "The period ends before it begins",
+			fmt.Sprintf("from must not be after to, got from %q to %q. Both are inclusive, and a bare date is that whole day in UTC.", m.From.ValueString(), m.To.ValueString()))
 	}
-	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(path.Root("from"), "The period ends before it begins",
-		fmt.Sprintf("from must not be after to, got from %q to %q. Both are inclusive, and a bare date is that whole day in UTC.", from.ValueString(), to.ValueString()))}
 }

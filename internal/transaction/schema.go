@@ -1,11 +1,9 @@
 package transaction
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -29,8 +27,8 @@ func transactionTypes() []string {
 	}
 }
 
-func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	resp.Schema = schema.Schema{
+func about() schema.Schema {
+	return schema.Schema{
 		MarkdownDescription: "What was spent on the account's cards, newest first, with exact sums. " +
 			"The sums cover all transactions that the filters select, whatever `max_results` is; so all pages are read, 100 transactions in a call where the service allows it.",
 		Attributes: map[string]schema.Attribute{
@@ -79,21 +77,21 @@ func (d *transactionsDataSource) Schema(_ context.Context, _ datasource.SchemaRe
 
 func transactionAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"id":       text("Transaction id, of the form `txn_…`."),
-		"card_id":  text("Id of the card."),
-		"type":     text("One of `" + strings.Join(transactionTypes(), "`, `") + "`."),
-		"amount":   amount("Amount, in `currency`, exact and never negative: `type` says which way it went. Null, with a warning, where the service shows none that can be read; no sum includes it then."),
-		"currency": text("Currency code of `amount` and `fee`, such as `USD`."),
-		"fee":      amount("Fee charged, in `currency`, exact and never negative. Null where `amount` is."),
+		"id":       session.Computed("Transaction id, of the form `txn_…`."),
+		"card_id":  session.Computed("Id of the card."),
+		"type":     session.Computed("One of `" + strings.Join(transactionTypes(), "`, `") + "`."),
+		"amount":   session.ComputedNumber("Amount, in `currency`, exact and never negative: `type` says which way it went. Null, with a warning, where the service shows none that can be read; no sum includes it then."),
+		"currency": session.Computed("Currency code of `amount` and `fee`, such as `USD`."),
+		"fee":      session.ComputedNumber("Fee charged, in `currency`, exact and never negative. Null where `amount` is."),
 		"merchant": schema.SingleNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "Where the card was used.",
 			Attributes: map[string]schema.Attribute{
-				"name": text("Name of the merchant."),
-				"mcc":  text("Merchant category code."),
+				"name": session.Computed("Name of the merchant."),
+				"mcc":  session.Computed("Merchant category code."),
 			},
 		},
-		"created_at": text("When it happened, as the service writes it: ISO 8601, UTC."),
+		"created_at": session.Computed("When it happened, as the service writes it: ISO 8601, UTC."),
 	}
 }
 
@@ -103,19 +101,11 @@ func summaryObject() schema.NestedAttributeObject {
 			Computed: true, ElementType: types.Int64Type,
 			MarkdownDescription: "Number of transactions by type. The documented types are always there, with 0 where there is none.",
 		},
-		"authorized": amount("Sum of the authorizations, those that were settled since included."),
-		"settled":    amount("Sum of the settlements."),
-		"refunded":   amount("Sum of the refunds."),
-		"declined":   amount("Sum of what was declined. It was not spent."),
-		"fees":       amount("Sum of the fees of all transactions."),
-		"net_spend":  amount("What the cards have cost: `settled`, less `refunded`, plus `fees`. Negative when more came back than went out."),
+		"authorized": session.ComputedNumber("Sum of the authorizations, those that were settled since included."),
+		"settled":    session.ComputedNumber("Sum of the settlements."),
+		"refunded":   session.ComputedNumber("Sum of the refunds."),
+		"declined":   session.ComputedNumber("Sum of what was declined. It was not spent."),
+		"fees":       session.ComputedNumber("Sum of the fees of all transactions."),
+		"net_spend":  session.ComputedNumber("What the cards have cost: `settled`, less `refunded`, plus `fees`. Negative when more came back than went out."),
 	}}
-}
-
-func text(description string) schema.StringAttribute {
-	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-}
-
-func amount(description string) schema.NumberAttribute {
-	return schema.NumberAttribute{Computed: true, MarkdownDescription: description}
 }

@@ -1,0 +1,80 @@
+package session
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+)
+
+// DataSource is a data source whose configuration and state have the shape M.
+type DataSource[M any] struct {
+	Name  string // of the type, after the provider's, as in "bins"
+	Does  string // completes "to …" and "Could not …", as in "read the BIN catalogue"
+	About func() schema.Schema
+	// Check adds what is wrong with attributes together; nil where nothing can be.
+	Check func(M, *diag.Diagnostics)
+	// Fill completes a configuration to a state, which is kept when Fill returns nil
+	// and adds no error.
+	Fill func(context.Context, *Session, *M, *diag.Diagnostics) error
+
+	session *Session
+}
+
+var (
+	_ datasource.DataSourceWithConfigure      = (*DataSource[any])(nil)
+	_ datasource.DataSourceWithValidateConfig = (*DataSource[any])(nil)
+)
+
+// Metadata names the type.
+func (d *DataSource[M]) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + d.Name
+}
+
+// Configure takes the session of the configured provider.
+func (d *DataSource[M]) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
+	d.session = From(req.ProviderData, &resp.Diagnostics)
+}
+
+// Schema is what About says.
+func (d *DataSource[M]) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+	resp.Schema = d.About()
+}
+
+// ValidateConfig makes the check, if there is one.
+func (d *DataSource[M]) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
+	if d.Check == nil {
+		return
+	}
+	var m M
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if !resp.Diagnostics.HasError() {
+		d.Check(m, &resp.Diagnostics)
+	}
+}
+
+// Read fills the state.
+func (d *DataSource[M]) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+	var m M
+	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
+	if resp.Diagnostics.HasError() || !d.session.Require(&resp.Diagnostics, d.Does) {
+		return
+	}
+	if err := d.Fill(ctx, d.session, &m, &resp.Diagnostics); err != nil {
+		resp.Diagnostics.Append(ErrorDiagnostic(d.Does, err))
+	}
+	if !resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+	}
+}
+
+// Computed is a text that the service says.
+func Computed(description string) schema.StringAttribute {
+	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+// ComputedNumber is a number that the service says.
+func ComputedNumber(description string) schema.NumberAttribute {
+	return schema.NumberAttribute{Computed: true, MarkdownDescription: description}
+}
