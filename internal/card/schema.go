@@ -3,7 +3,6 @@ package card
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,13 +30,133 @@ const (
 	maxMetadataCount = 20
 )
 
-const replaces = " The service cannot change this on a live card: a change terminates the card and issues another, with another number."
+const (
+	replaces    = " The service cannot change this on a live card: a change terminates the card and issues another, with another number."
+	notReadable = " The service does not report it back: on an imported card the first value set is taken over without replacing the card."
+)
 
 func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	computed := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: fmt.Sprintf("A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of %s USD; destroying it terminates the card for good and returns what it holds to the wallet. ", api.IssuanceFee) +
 			"The card's number and code are never in the state; the ephemeral resource `vcard_card_details` reads them.",
-		Attributes: merge(immutableAttributes(), mutableAttributes(), computedAttributes()),
+		Attributes: map[string]schema.Attribute{
+			// Fixed when the card is issued.
+			"bin_id": schema.StringAttribute{
+				Required:            true,
+				Validators:          []validator.String{session.NotEmpty()},
+				MarkdownDescription: "BIN to issue the card on; the data source `vcard_bins` lists them. Checked against that catalogue at plan time." + replaces,
+			},
+			"label": schema.StringAttribute{
+				Optional:   true,
+				Computed:   true,
+				Validators: []validator.String{session.Rule("Not a label", labelLength), session.Rule("More than a line", oneLine)},
+				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
+					"Taken out of the configuration, the card keeps its label." + replaces,
+			},
+			"spending_limit": schema.NumberAttribute{
+				Optional:            true,
+				Computed:            true,
+				CustomType:          usdtype.Type{},
+				Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+				MarkdownDescription: "What the card may spend in a month, in USD with at most two decimals. Not set: the BIN's maximum. Taken out of the configuration, the card keeps its limit." + replaces,
+			},
+			"allowed_categories": schema.SetAttribute{
+				Optional:    true,
+				ElementType: types.StringType,
+				Validators: []validator.Set{
+					setvalidator.NoNullValues(),
+					setvalidator.ValueStringsAre(session.NotEmpty()),
+				},
+				MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is declined. Not set: no restriction." + replaces + notReadable,
+			},
+			"auto_freeze_at": schema.NumberAttribute{
+				Optional:            true,
+				CustomType:          usdtype.Type{},
+				Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+				MarkdownDescription: "The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. Not set: never." + replaces + notReadable,
+			},
+			"metadata": schema.MapAttribute{
+				Optional:    true,
+				ElementType: types.StringType,
+				Validators: []validator.Map{
+					mapvalidator.NoNullValues(),
+					mapvalidator.KeysAre(session.NotEmpty()),
+				},
+				MarkdownDescription: fmt.Sprintf("Key-value pairs kept with the card, at most %d keys.", maxMetadataCount) + replaces + notReadable,
+			},
+
+			// Changed on a live card.
+			"amount": schema.NumberAttribute{
+				Optional:   true,
+				CustomType: usdtype.Type{},
+				MarkdownDescription: fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least %s. ", api.MinimumLoad) +
+					"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
+					"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
+					"Round what you compute, as in `floor(x * 100 + 0.5) / 100`: a plan shows every digit of a product.",
+			},
+			"frozen": schema.BoolAttribute{
+				Optional:            true,
+				Computed:            true,
+				MarkdownDescription: "`true` freezes the card: all transactions are suspended, it keeps its balance, and `top_up` rests. `false` unfreezes it. Not set: Terraform leaves the card as it is, also when the service froze it at `auto_freeze_at`. Taken out of the configuration, the card stays as it is.",
+			},
+			"top_up": schema.SingleNestedAttribute{
+				Optional:            true,
+				MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`. It rests while the configuration says `frozen = true`, however little the card holds.",
+				Attributes: map[string]schema.Attribute{
+					"below": schema.NumberAttribute{
+						Required:            true,
+						CustomType:          usdtype.Type{},
+						Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+						MarkdownDescription: "Balance in USD, at most two decimals, under which the card is topped up.",
+					},
+					"to": schema.NumberAttribute{
+						Required:            true,
+						CustomType:          usdtype.Type{},
+						Validators:          []validator.Number{session.AtLeast(0)},
+						MarkdownDescription: "Balance in USD, at most two decimals, up to which it is topped up; at least `below`.",
+					},
+				},
+			},
+			"max_top_up_per_month": schema.NumberAttribute{
+				Optional:            true,
+				CustomType:          usdtype.Type{},
+				Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+				MarkdownDescription: "What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. Money that came to the card and that nothing explains counts too. Not set: no bound. A replacement or an import begins at 0.",
+			},
+			"deletion_protection": schema.BoolAttribute{
+				Optional:            true,
+				Computed:            true,
+				Default:             booldefault.StaticBool(false),
+				MarkdownDescription: "While `true`, plans that would terminate the card fail: destroy, replacement, and removal from the configuration. A replacement fails also in the plan that sets it to `true`. Default `false`. To terminate a protected card, apply `false` first.",
+			},
+
+			// What the service says of the card.
+			"id":      computed("Card id, of the form `card_…`."),
+			"network": computed("Card network of the BIN, in lower case."),
+			"last4":   computed("Last four digits of the card number."),
+			"status":  computed("`active`, `frozen` or `terminated`."),
+			"balance": schema.NumberAttribute{
+				Computed: true, CustomType: usdtype.Type{},
+				MarkdownDescription: "USD on the card at the last refresh.",
+			},
+			"topped_up": schema.NumberAttribute{
+				Computed: true, CustomType: usdtype.Type{},
+				MarkdownDescription: "USD that `top_up` has funded since Terraform manages the card, in sum.",
+			},
+			"issuance_fee": schema.NumberAttribute{
+				Computed: true, CustomType: usdtype.Type{},
+				MarkdownDescription: fmt.Sprintf("USD that issuing the card cost beside its load, %s; a plan that issues a card shows it. Null on an imported card.", api.IssuanceFee),
+			},
+			"created_at": schema.StringAttribute{
+				Computed: true, CustomType: timetypes.RFC3339Type{},
+				MarkdownDescription: "When the card was issued, RFC 3339.",
+			},
+			"money_record": computed("What the provider remembers so that no money moves twice: opaque, no secret. It changes when money moves."),
+			"expires_at":   computed("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones."),
+		},
 	}
 }
 
@@ -50,145 +169,6 @@ func (r *cardResource) IdentitySchema(_ context.Context, _ resource.IdentitySche
 			},
 		},
 	}
-}
-
-// immutableAttributes are fixed when the card is issued.
-func immutableAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"bin_id": schema.StringAttribute{
-			Required:            true,
-			Validators:          []validator.String{session.NotEmpty()},
-			MarkdownDescription: "BIN to issue the card on; the data source `vcard_bins` lists them. Checked against that catalogue at plan time." + replaces,
-		},
-		"label": schema.StringAttribute{
-			Optional:   true,
-			Computed:   true,
-			Validators: []validator.String{session.Rule("Not a label", labelLength), session.Rule("More than a line", oneLine)},
-			MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
-				"Taken out of the configuration, the card keeps its label." + replaces,
-		},
-		"spending_limit": schema.NumberAttribute{
-			Optional:            true,
-			Computed:            true,
-			CustomType:          usdtype.Type{},
-			Validators:          []validator.Number{session.AtLeast(usd.Cent)},
-			MarkdownDescription: "What the card may spend in a month, in USD with at most two decimals. Not set: the BIN's maximum. Taken out of the configuration, the card keeps its limit." + replaces,
-		},
-		"allowed_categories": schema.SetAttribute{
-			Optional:    true,
-			ElementType: types.StringType,
-			Validators: []validator.Set{
-				setvalidator.NoNullValues(),
-				setvalidator.ValueStringsAre(session.NotEmpty()),
-			},
-			MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is declined. Not set: no restriction." + replaces + notReadable,
-		},
-		"auto_freeze_at": schema.NumberAttribute{
-			Optional:            true,
-			CustomType:          usdtype.Type{},
-			Validators:          []validator.Number{session.AtLeast(usd.Cent)},
-			MarkdownDescription: "The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. Not set: never." + replaces + notReadable,
-		},
-		"metadata": schema.MapAttribute{
-			Optional:    true,
-			ElementType: types.StringType,
-			Validators: []validator.Map{
-				mapvalidator.NoNullValues(),
-				mapvalidator.KeysAre(session.NotEmpty()),
-			},
-			MarkdownDescription: fmt.Sprintf("Key-value pairs kept with the card, at most %d keys.", maxMetadataCount) + replaces + notReadable,
-		},
-	}
-}
-
-const notReadable = " The service does not report it back: on an imported card the first value set is taken over without replacing the card."
-
-// mutableAttributes change a live card.
-func mutableAttributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
-		"amount": schema.NumberAttribute{
-			Optional:   true,
-			CustomType: usdtype.Type{},
-			MarkdownDescription: fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least %s. ", api.MinimumLoad) +
-				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
-				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
-				"Round what you compute, as in `floor(x * 100 + 0.5) / 100`: a plan shows every digit of a product.",
-		},
-		"frozen": schema.BoolAttribute{
-			Optional:            true,
-			Computed:            true,
-			MarkdownDescription: "`true` freezes the card: all transactions are suspended, it keeps its balance, and `top_up` rests. `false` unfreezes it. Not set: Terraform leaves the card as it is, also when the service froze it at `auto_freeze_at`. Taken out of the configuration, the card stays as it is.",
-		},
-		"top_up": schema.SingleNestedAttribute{
-			Optional:            true,
-			MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`. It rests while the configuration says `frozen = true`, however little the card holds.",
-			Attributes: map[string]schema.Attribute{
-				"below": schema.NumberAttribute{
-					Required:            true,
-					CustomType:          usdtype.Type{},
-					Validators:          []validator.Number{session.AtLeast(usd.Cent)},
-					MarkdownDescription: "Balance in USD, at most two decimals, under which the card is topped up.",
-				},
-				"to": schema.NumberAttribute{
-					Required:            true,
-					CustomType:          usdtype.Type{},
-					Validators:          []validator.Number{session.AtLeast(0)},
-					MarkdownDescription: "Balance in USD, at most two decimals, up to which it is topped up; at least `below`.",
-				},
-			},
-		},
-		"max_top_up_per_month": schema.NumberAttribute{
-			Optional:            true,
-			CustomType:          usdtype.Type{},
-			Validators:          []validator.Number{session.AtLeast(usd.Cent)},
-			MarkdownDescription: "What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. Money that came to the card and that nothing explains counts too. Not set: no bound. A replacement or an import begins at 0.",
-		},
-		"deletion_protection": schema.BoolAttribute{
-			Optional:            true,
-			Computed:            true,
-			Default:             booldefault.StaticBool(false),
-			MarkdownDescription: "While `true`, plans that would terminate the card fail: destroy, replacement, and removal from the configuration. A replacement fails also in the plan that sets it to `true`. Default `false`. To terminate a protected card, apply `false` first.",
-		},
-	}
-}
-
-// computedAttributes are what the service says of the card.
-func computedAttributes() map[string]schema.Attribute {
-	computed := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
-	return map[string]schema.Attribute{
-		"id":      computed("Card id, of the form `card_…`."),
-		"network": computed("Card network of the BIN, in lower case."),
-		"last4":   computed("Last four digits of the card number."),
-		"status":  computed("`active`, `frozen` or `terminated`."),
-		"balance": schema.NumberAttribute{
-			Computed: true, CustomType: usdtype.Type{},
-			MarkdownDescription: "USD on the card at the last refresh.",
-		},
-		"topped_up": schema.NumberAttribute{
-			Computed: true, CustomType: usdtype.Type{},
-			MarkdownDescription: "USD that `top_up` has funded since Terraform manages the card, in sum.",
-		},
-		"issuance_fee": schema.NumberAttribute{
-			Computed: true, CustomType: usdtype.Type{},
-			MarkdownDescription: fmt.Sprintf("USD that issuing the card cost beside its load, %s; a plan that issues a card shows it. Null on an imported card.", api.IssuanceFee),
-		},
-		"created_at": schema.StringAttribute{
-			Computed: true, CustomType: timetypes.RFC3339Type{},
-			MarkdownDescription: "When the card was issued, RFC 3339.",
-		},
-		"money_record": computed("What the provider remembers so that no money moves twice: opaque, no secret. It changes when money moves."),
-		"expires_at":   computed("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones."),
-	}
-}
-
-func merge(groups ...map[string]schema.Attribute) map[string]schema.Attribute {
-	all := map[string]schema.Attribute{}
-	for _, group := range groups {
-		maps.Copy(all, group)
-	}
-	return all
 }
 
 // ValidateConfig checks what attributes say together.
