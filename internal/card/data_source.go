@@ -96,7 +96,7 @@ func checkSelector(wanted summaryModel, diags *diag.Diagnostics) {
 // labelled finds the one live card that has a label.
 func labelled(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
 	var found []api.CardListItem
-	for card, err := range liveCards(ctx, client, "") {
+	for card, err := range liveCards(ctx, client, "", "") {
 		if err != nil {
 			return card, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
 		}

@@ -70,11 +70,7 @@ type cardsModel struct {
 
 func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags *diag.Diagnostics) error {
 	found.IDs, found.Cards = []string{}, []listItemModel{}
-	var states []api.CardStatus
-	if !found.Status.IsNull() {
-		states = append(states, api.CardStatus(found.Status.ValueString()))
-	}
-	for card, err := range liveCards(ctx, s.Client, found.BinID.ValueString(), states...) {
+	for card, err := range liveCards(ctx, s.Client, found.BinID.ValueString(), found.Status.ValueString()) {
 		if err != nil {
 			diags.Append(session.ErrorDiagnostic("list the cards", err))
 			return nil

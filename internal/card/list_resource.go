@@ -1,7 +1,9 @@
 package card
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"maps"
 	"strings"
@@ -94,44 +96,52 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 		stream.Results = list.ListResultsStreamDiagnostics(diags)
 		return
 	}
-	cards := l.manageable(ctx, query)
-	if req.Limit > 0 {
-		cards = first(req.Limit, cards)
-	}
-	if req.IncludeResource {
-		stream.Results = l.withResources(ctx, req, cards)
-		return
-	}
-	stream.Results = func(push func(list.ListResult) bool) {
-		for card, err := range cards {
-			if !push(listResult(ctx, req, card, err)) {
+	stream.Results = l.results(ctx, req, query)
+}
+
+// results are the cards that a query selects and that can be imported.
+func (l *cardListResource) results(ctx context.Context, req list.ListRequest, query cardQuery) iter.Seq[list.ListResult] {
+	return func(push func(list.ListResult) bool) {
+		var batch []api.CardListItem
+		flush := func() bool {
+			results := l.readAll(ctx, req, batch)
+			batch = batch[:0]
+			for _, result := range results {
+				if result != nil && (!push(*result) || result.Diagnostics.HasError()) {
+					return false
+				}
+			}
+			return true
+		}
+		var count int64
+		for card, err := range liveCards(ctx, l.session.Client, query.BinID.ValueString(), query.Status.ValueString()) {
+			if err != nil {
+				if flush() {
+					push(list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}})
+				}
+				return
+			}
+			if !query.selects(card.Label) {
+				continue
+			}
+			batch = append(batch, card)
+			if count++; count == req.Limit {
+				break // before the next page is asked for
+			}
+			if len(batch) == readAhead && !flush() {
 				return
 			}
 		}
+		flush()
 	}
 }
 
-// manageable returns the cards that a query selects and that can be imported.
-func (l *cardListResource) manageable(ctx context.Context, query cardQuery) iter.Seq2[api.CardListItem, error] {
-	var states []api.CardStatus
-	if !query.Status.IsNull() {
-		states = append(states, api.CardStatus(query.Status.ValueString()))
-	}
-	return func(yield func(api.CardListItem, error) bool) {
-		for card, err := range liveCards(ctx, l.session.Client, query.BinID.ValueString(), states...) {
-			if (err != nil || query.selects(card.Label)) && !yield(card, err) {
-				return
-			}
-		}
-	}
-}
-
-// liveCards returns the cards of a BIN, or of all with "", that are not
-// terminated, each once. The active ones come first: the service freezes cards
-// by itself, so that a card which changes meanwhile shows up in the second
-// listing too, and is not missed. When a card may have changed the other way, both
-// are listed again.
-func liveCards(ctx context.Context, client *api.Client, bin string, states ...api.CardStatus) iter.Seq2[api.CardListItem, error] {
+// liveCards returns the cards of a BIN, or of all with "", each once: those of a
+// status, or with "" those that are not terminated. The active ones come first then:
+// the service freezes cards by itself, so that a card which changes meanwhile shows up
+// in the second listing too, and is not missed. When a card may have changed the other
+// way, both are listed again.
+func liveCards(ctx context.Context, client *api.Client, bin, status string) iter.Seq2[api.CardListItem, error] {
 	const mostListings = 3
 	return func(yield func(api.CardListItem, error) bool) {
 		listed := map[string]bool{}
@@ -148,12 +158,11 @@ func liveCards(ctx context.Context, client *api.Client, bin string, states ...ap
 			}
 			return ids, true
 		}
-		for _, state := range states {
-			if _, ok := list(state); !ok {
-				return
-			}
+		if status != "" {
+			list(api.CardStatus(status))
+			return
 		}
-		for n := 0; n < mostListings && len(states) == 0; n++ {
+		for range mostListings {
 			active, ok := list(api.StatusActive)
 			if !ok {
 				return
@@ -175,68 +184,8 @@ func liveCards(ctx context.Context, client *api.Client, bin string, states ...ap
 	}
 }
 
-// first ends a sequence after so many entries.
-func first[V any](limit int64, all iter.Seq2[V, error]) iter.Seq2[V, error] {
-	return func(yield func(V, error) bool) {
-		var count int64
-		for v, err := range all {
-			if !yield(v, err) {
-				return
-			}
-			if count++; count == limit {
-				return
-			}
-		}
-	}
-}
-
-// listResult is one card as a result, or the error that ended the list.
-func listResult(ctx context.Context, req list.ListRequest, card api.CardListItem, err error) list.ListResult {
-	if err != nil {
-		return list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}}
-	}
-	result := req.NewListResult(ctx)
-	result.DisplayName = card.Label
-	if result.DisplayName == "" {
-		result.DisplayName = card.ID
-	}
-	result.DisplayName += " (" + card.Network + " ending in " + card.Last4 + ")"
-	result.Diagnostics.Append(result.Identity.SetAttribute(ctx, path.Root("id"), card.ID)...)
-	return result
-}
-
 // readAhead is how many cards are read side by side.
 const readAhead = 8
-
-// withResources adds to each card what importing it gives. Only a card's own
-// summary tells when it was created, so that takes a call for each.
-func (l *cardListResource) withResources(ctx context.Context, req list.ListRequest, cards iter.Seq2[api.CardListItem, error]) iter.Seq[list.ListResult] {
-	return func(push func(list.ListResult) bool) {
-		var batch []api.CardListItem
-		flush := func() bool {
-			results := l.readAll(ctx, req, batch)
-			batch = batch[:0]
-			for _, result := range results {
-				if result != nil && (!push(*result) || result.Diagnostics.HasError()) {
-					return false
-				}
-			}
-			return true
-		}
-		for card, err := range cards {
-			if err != nil {
-				if flush() {
-					push(listResult(ctx, req, card, err))
-				}
-				return
-			}
-			if batch = append(batch, card); len(batch) == readAhead && !flush() {
-				return
-			}
-		}
-		flush()
-	}
-}
 
 // readAll reads these cards side by side and returns their results in the same
 // order, nil for a card that was terminated meanwhile.
@@ -254,7 +203,15 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	return results
 }
 
+// read makes the result of a card, with what importing it gives where that is asked
+// for. Only a card's own summary tells when it was created, so that takes a call.
 func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
+	result := req.NewListResult(ctx)
+	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label, card.ID), card.Network, card.Last4)
+	result.Diagnostics.Append(result.Identity.SetAttribute(ctx, path.Root("id"), card.ID)...)
+	if !req.IncludeResource {
+		return &result
+	}
 	summary, err := l.session.Client.GetCard(ctx, card.ID)
 	switch {
 	case err != nil:
@@ -262,7 +219,6 @@ func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card 
 	case summary.Status == api.StatusTerminated:
 		return nil
 	}
-	result := listResult(ctx, req, card, nil)
 	m := importedModel(summary)
 	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), &result.Diagnostics)
 	result.Diagnostics.Append(result.Resource.Set(ctx, m)...)
