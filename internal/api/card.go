@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -60,7 +59,9 @@ type Card struct {
 
 // CanonicalLabel is the same for labels of which the service may have made one
 // another, by trimming them.
-func CanonicalLabel(label string) string { return reconcile.CanonicalLabel(label) }
+func CanonicalLabel(label string) string {
+	return strings.Join(strings.Fields(label), " ")
+}
 
 // requiredOfCard lists what every card of a response must have: one without its
 // BIN or limit must not read as a card that has changed.

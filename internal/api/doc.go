@@ -14,7 +14,7 @@
 // Its files, in the order in which they are read; each uses those after it:
 //
 //	bins webhooks threeds
-//	issue issue_reconcile
+//	issue issue_reconcile issue_match
 //	transfer wallet snapshot movement
 //	transactions transactions_page transaction
 //	cards_state cards_walk cards

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
 // Error is a response of the service that is not a success.
@@ -143,9 +141,9 @@ type UndecidedError struct {
 	Operation  string
 	Key        string // the idempotency key of every attempt; not a secret
 	Attempts   int
-	SentAt     time.Time          // the last attempt
-	Err        error              // the last failure
-	Candidates []reconcile.Listed // of an issuance: cards that may be the one that was asked for
+	SentAt     time.Time     // the last attempt
+	Err        error         // the last failure
+	Candidates []CardSummary // of an issuance: cards that may be the one that was asked for
 }
 
 // Error says what was tried and what went wrong.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
 // issueTracker knows what this process has issued and what was there before, so
@@ -71,23 +69,12 @@ type issueReconciliation struct {
 	undecided bool
 
 	found      CardListItem
-	candidates []reconcile.Listed
-}
-
-// wanted is the card as it is looked for.
-func (r *issueReconciliation) wanted() reconcile.Wanted {
-	q := r.request
-	return reconcile.Wanted{BIN: q.BinID, Label: q.Label, Unique: q.GeneratedLabel, Load: q.Amount, Limit: q.SpendingLimit, AskedAt: r.began}
-}
-
-// listed is a card of a list as it may be the wanted one.
-func (i CardListItem) listed() reconcile.Listed {
-	return reconcile.Listed{ID: i.ID, BIN: i.BinID, Label: i.Label, Balance: i.Balance, Limit: i.SpendingLimit}
+	candidates []CardSummary
 }
 
 // fingerprint is the same for all issuances whose cards look the same in a list.
 func (r *issueReconciliation) fingerprint() string {
-	return fmt.Sprintf("card %q %q %s", r.request.BinID, reconcile.CanonicalLabel(r.request.Label), r.request.Amount)
+	return fmt.Sprintf("card %q %q %s", r.request.BinID, CanonicalLabel(r.request.Label), r.request.Amount)
 }
 
 func (r *issueReconciliation) join(ctx context.Context) (err error) {
@@ -154,16 +141,12 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		return outcome{undecided, err}
 	}
 	equal, others := r.rivals()
-	found, verdict, reason := r.wanted().Identify(r.candidates, equal, others)
-	switch verdict {
-	case reconcile.Send:
-		return outcome{state: notApplied}
-	case reconcile.Made:
-		r.found = cards[slices.IndexFunc(cards, func(c CardListItem) bool { return c.ID == found.ID })]
-		r.client.recent.claim(r.found, r.client.clock.Now())
-		return outcome{state: applied}
+	found, how := r.request.identify(r.candidates, r.began, equal, others)
+	if how.state == applied {
+		r.found = found
+		r.client.recent.claim(found, r.client.clock.Now())
 	}
-	return outcome{undecided, errors.New(reason)}
+	return how
 }
 
 // isThere claims the card where the label alone tells it.
@@ -178,10 +161,10 @@ func (r *issueReconciliation) isThere(ctx context.Context) outcome {
 
 // readCreated adds when each card was created, which lists do not show, where the
 // label alone does not tell.
-func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListItem) ([]reconcile.Listed, error) {
-	all := make([]reconcile.Listed, len(cards))
+func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListItem) ([]CardSummary, error) {
+	all := make([]CardSummary, len(cards))
 	for i, card := range cards {
-		all[i] = card.listed()
+		all[i].CardListItem = card
 		if r.request.GeneratedLabel || r.began.IsZero() {
 			continue
 		}
@@ -189,7 +172,7 @@ func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListI
 		if err != nil {
 			return all, err
 		}
-		all[i].CreatedAt, _ = summary.CreatedAt.Time() // zero where it cannot be read
+		all[i].CreatedAt = summary.CreatedAt
 	}
 	return all, nil
 }
@@ -217,12 +200,12 @@ func (r *issueReconciliation) rivals() (equal, others int) {
 func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, error) {
 	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
 	var cards []CardListItem
-	old, wanted := 0, r.wanted()
+	old := 0
 	_, err := r.client.WalkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
 		switch {
 		case r.baseline.ids[card.ID]:
 			old++
-		case wanted.IsLike(card.listed()) && r.client.recent.of(card.ID).issued == nil:
+		case r.request.isLike(card) && r.client.recent.of(card.ID).issued == nil:
 			cards = append(cards, card)
 		}
 		return old < enough
@@ -233,15 +216,7 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 	if r.baseline.full && old == 0 && !r.request.GeneratedLabel && len(cards) > 0 {
 		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")
 	}
-	best := map[string]bool{}
-	listed := make([]reconcile.Listed, len(cards))
-	for i, card := range cards {
-		listed[i] = card.listed()
-	}
-	for _, card := range wanted.BestMatches(listed) {
-		best[card.ID] = true
-	}
-	return slices.DeleteFunc(cards, func(card CardListItem) bool { return !best[card.ID] }), nil
+	return r.request.bestMatches(cards), nil
 }
 
 // duplicates are what an issuance that was sent several times has left behind, seen
