@@ -53,7 +53,7 @@ func TestIssueCardAmongOthers(t *testing.T) {
 		"of a lower limit": {
 			faults: lost, limit: seventy, meanwhile: limit(60 * usd.Dollar), ends: open, posts: 1,
 		},
-		"that cannot be read": {faults: lost, meanwhile: one, unreadable: true, ends: open, posts: 1},
+		"that cannot be read": {faults: lost, meanwhile: slices.Repeat(one, 2), unreadable: true, ends: "unknown, 2 candidates", posts: 1},
 		"of another BIN":      {faults: lost, meanwhile: elsewhere, ends: issued, cards: 1, posts: 2},
 		"from before":         {faults: lost, before: one, ends: issued, cards: 1, posts: 2},
 		"beside its own": {

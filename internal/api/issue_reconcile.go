@@ -165,9 +165,11 @@ func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListI
 	all := make([]CardSummary, len(cards))
 	for i, card := range cards {
 		all[i].CardListItem = card
-		if r.request.GeneratedLabel || r.began.IsZero() {
-			continue
-		}
+	}
+	if r.request.GeneratedLabel || r.began.IsZero() {
+		return all, nil
+	}
+	for i, card := range cards {
 		summary, err := r.client.GetCard(ctx, card.ID)
 		if err != nil {
 			return all, err
