@@ -116,18 +116,12 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 
 // begin reads the master key and the first account's key; in a new file it
 // makes them.
-func (s *Sandbox) begin(tx *store.Tx, o Options) error {
+func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 	var master []byte
-	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)
-	if err != nil {
-		return err
-	}
+	found := tx.Get([]any{&master}, `SELECT master_key FROM service`)
 	if !found {
 		master = vault.NewMasterKey()
-		err := tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
-		if err != nil {
-			return err
-		}
+		tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
 	}
 	if s.keys, err = vault.New(master); err != nil {
 		return err
@@ -146,9 +140,9 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) error {
 // plant begins the file with a world.
 func (s *Sandbox) plant(ctx context.Context, world []byte) error {
 	var first account.Account
-	err := s.db.Read(ctx, func(tx *store.Tx) (err error) {
-		first, err = account.First(tx)
-		return err
+	err := s.db.Read(ctx, func(tx *store.Tx) error {
+		first = account.First(tx)
+		return nil
 	})
 	if err != nil {
 		return err

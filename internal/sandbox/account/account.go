@@ -4,7 +4,6 @@ package account
 import (
 	"bytes"
 	"errors"
-	"fmt"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -40,36 +39,34 @@ type Account struct {
 func (a Account) First() bool { return a.PublicID == firstPublicID }
 
 // ByKey returns the account that an API key opens.
-func ByKey(tx *store.Tx, key string) (a Account, found bool, err error) {
-	found, err = tx.Get([]any{&a.ID, &a.PublicID, &a.State},
+func ByKey(tx *store.Tx, key string) (a Account, found bool) {
+	found = tx.Get([]any{&a.ID, &a.PublicID, &a.State},
 		`SELECT id, public_id, state FROM accounts WHERE key_hash = ?`, vault.HashAPIKey(key))
-	return a, found, err
+	return a, found
 }
 
 // ByID returns the account of a row.
-func ByID(tx *store.Tx, id int64) (a Account, found bool, err error) {
+func ByID(tx *store.Tx, id int64) (a Account, found bool) {
 	a.ID = id
-	found, err = tx.Get([]any{&a.PublicID, &a.State}, `SELECT public_id, state FROM accounts WHERE id = ?`, id)
-	return a, found, err
+	found = tx.Get([]any{&a.PublicID, &a.State}, `SELECT public_id, state FROM accounts WHERE id = ?`, id)
+	return a, found
 }
 
 // First returns the account that the file began with.
-func First(tx *store.Tx) (a Account, err error) {
-	a.PublicID = firstPublicID
-	_, err = tx.Get([]any{&a.ID, &a.State}, `SELECT id, state FROM accounts WHERE public_id = ?`, firstPublicID)
-	return a, err
+func First(tx *store.Tx) Account {
+	a := Account{PublicID: firstPublicID}
+	tx.Get([]any{&a.ID, &a.State}, `SELECT id, state FROM accounts WHERE public_id = ?`, firstPublicID)
+	return a
 }
 
 // List returns a page of the accounts of the file, the oldest first, and how many
 // there are.
-func List(tx *store.Tx, page wire.Page) (accounts []Account, total int64, err error) {
-	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM accounts`); err != nil {
-		return nil, 0, err
-	}
-	accounts, err = store.Select(tx, func(row store.Row) (a Account, err error) {
+func List(tx *store.Tx, page wire.Page) (accounts []Account, total int64) {
+	tx.Get([]any{&total}, `SELECT COUNT(*) FROM accounts`)
+	accounts = store.Select(tx, func(row store.Row) (a Account, err error) {
 		return a, row.Scan(&a.ID, &a.PublicID, &a.State)
 	}, `SELECT id, public_id, state FROM accounts ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
-	return accounts, total, err
+	return accounts, total
 }
 
 // New is an account to be created.
@@ -83,12 +80,11 @@ type New struct {
 // maxAccounts is how many a file holds.
 const maxAccounts = 100
 
-// Create adds an account with its ledger and returns its API key.
+// Create adds an account with its ledger and returns its API key. It refuses more
+// than a file holds.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 	var held int64
-	if _, err := tx.Get([]any{&held}, `SELECT COUNT(*) FROM accounts`); err != nil {
-		return "", err
-	}
+	tx.Get([]any{&held}, `SELECT COUNT(*) FROM accounts`)
 	if held >= maxAccounts {
 		return "", wire.Invalid("there are %d accounts already, which is the most that a sandbox holds; a reset removes all but the first", held)
 	}
@@ -97,26 +93,24 @@ func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 	if n.Key != "" {
 		key, sealed = n.Key, keys.Seal(vault.APIKeyOfAccount, n.PublicID, []byte(n.Key))
 	}
-	id, err := tx.Insert(`INSERT INTO accounts (public_id, key_hash, key_sealed, state) VALUES (?, ?, ?, ?)`,
+	id := tx.Insert(`INSERT INTO accounts (public_id, key_hash, key_sealed, state) VALUES (?, ?, ?, ?)`,
 		n.PublicID, vault.HashAPIKey(key), sealed, n.State)
-	if err != nil {
-		return "", fmt.Errorf("creating an account: %w", err)
-	}
-	return key, openLedger(tx, id, n.Balance)
+	openLedger(tx, id, n.Balance)
+	return key, nil
 }
 
-func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
-	if err := ledger.OpenAccounts(tx, accountID); err != nil || balance == 0 {
-		return err
+func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) {
+	ledger.OpenAccounts(tx, accountID)
+	if balance != 0 {
+		ledger.Post(tx, accountID, ledger.OpeningBalance,
+			ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 	}
-	return ledger.Post(tx, accountID, ledger.OpeningBalance,
-		ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 }
 
 // Deposited takes an account past its first deposit. What is left of its
 // onboarding is for the support team to do.
-func Deposited(tx *store.Tx, accountID int64) error {
-	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
+func Deposited(tx *store.Tx, accountID int64) {
+	tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
 
 // firstPublicID names the account that a file begins with.
@@ -130,20 +124,16 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 // ResetFirst removes every other account, and gives the first one the balance that its
 // file begins with. Nothing else is left of the ledger. The account keeps its row, since
 // calls that are on their way may know it already.
-func ResetFirst(tx *store.Tx) error {
+func ResetFirst(tx *store.Tx) {
 	for _, rows := range []string{"ledger_postings", "ledger_entries", "ledger_accounts", "accounts WHERE public_id <> '" + firstPublicID + "'"} {
-		if err := tx.Exec(`DELETE FROM ` + rows); err != nil {
-			return err
-		}
+		tx.Exec(`DELETE FROM ` + rows)
 	}
 	var (
 		id      int64
 		balance usd.Amount
 	)
-	if _, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`); err != nil {
-		return err
-	}
-	return openLedger(tx, id, balance)
+	tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`)
+	openLedger(tx, id, balance)
 }
 
 // FirstKey returns the API key of the first account.
@@ -155,9 +145,7 @@ func FirstKey(tx *store.Tx, keys *vault.Keyring) (string, error) {
 // that the account was made under.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
 	var hash, sealed []byte
-	if _, err := tx.Get([]any{&hash, &sealed}, `SELECT key_hash, key_sealed FROM accounts WHERE public_id = ?`, publicID); err != nil {
-		return "", err
-	}
+	tx.Get([]any{&hash, &sealed}, `SELECT key_hash, key_sealed FROM accounts WHERE public_id = ?`, publicID)
 	key := keys.APIKey(publicID)
 	if sealed != nil {
 		plain, err := keys.Open(vault.APIKeyOfAccount, publicID, sealed)

@@ -97,7 +97,7 @@ func (r *Record) Moved() usd.Amount {
 
 // OfAccount returns a page of what happened on an account, newest first, and
 // whether there is more.
-func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool, err error) {
+func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool) {
 	return list(tx, page, accountID,
 		purchases+`WHERE t.account_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
 		movements+`WHERE e.account_id = ?1 AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?2`,
@@ -107,7 +107,7 @@ func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record
 }
 
 // OfCard is OfAccount for a card.
-func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more bool, err error) {
+func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more bool) {
 	return list(tx, page, cardID,
 		purchases+`WHERE t.card_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
 		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?2`,
@@ -120,27 +120,20 @@ type ChallengeFilter struct{ CardText, Status string }
 
 // OfChallenges returns a page of the challenges that a filter picks, newest first, and
 // whether there is more.
-func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) (records []*Record, more bool, err error) {
-	now, err := tx.Now()
-	if err != nil {
-		return nil, false, err
-	}
+func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) (records []*Record, more bool) {
+	now := tx.Now()
 	cards, args := card.Filter{Text: f.CardText}.Where(accountID)
 	args = append(args, f.Status, now.UnixMilli(), page.Size+1, page.Offset())
-	records, err = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
+	records = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
 		strings.Replace(challenges, "?5", strconv.FormatInt(threeds.Lifetime.Milliseconds(), 10), 1)+cards+`
 		AND ? IN ('', CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END)
 		ORDER BY h.id DESC LIMIT ? OFFSET ?`, args...)
-	records, more = wire.Cut(page, records)
-	return records, more, err
+	return wire.Cut(page, records)
 }
 
 // OfPurchases returns a page of the purchases that a filter picks, in its order.
-func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
-	now, err := tx.Now()
-	if err != nil {
-		return nil, err
-	}
+func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) []*Record {
+	now := tx.Now()
 	f.Purchases = true
 	where, args := f.Where(accountID)
 	return store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
@@ -150,12 +143,12 @@ func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.
 }
 
 // Loaded returns what an owner put on a card, less what was taken back.
-func Loaded(tx *store.Tx, cardID int64) (loaded usd.Amount, err error) {
-	_, err = tx.Get([]any{&loaded}, `
+func Loaded(tx *store.Tx, cardID int64) (loaded usd.Amount) {
+	tx.Get([]any{&loaded}, `
 		SELECT COALESCE(SUM(p.amount), 0) FROM cards c JOIN ledger_entries e ON e.card_account_id = c.ledger_account_id
 		JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = c.ledger_account_id
 		WHERE c.id = ? AND `+ledger.Movements+` AND e.kind <> 'card terminated'`, cardID)
-	return loaded, err
+	return loaded
 }
 
 // Each source selects the columns of a Record, after a rank that orders what one
@@ -190,16 +183,12 @@ const (
 		FROM deposits d `
 )
 
-func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []*Record, more bool, err error) {
+func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []*Record, more bool) {
 	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY 1 DESC, 2 DESC, 3 DESC LIMIT ?3 OFFSET ?4`
-	now, err := tx.Now()
-	if err != nil {
-		return nil, false, err
-	}
-	records, err = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) }, union,
+	now := tx.Now()
+	records = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) }, union,
 		id, page.Offset()+page.Size+1, page.Size+1, page.Offset(), threeds.Lifetime.Milliseconds())
-	records, more = wire.Cut(page, records)
-	return records, more, err
+	return wire.Cut(page, records)
 }
 
 func scan(row store.Row, now time.Time) (*Record, error) {

@@ -44,8 +44,11 @@ func (c *Counters) Admit(l Limits, accountID int64, class Class, now time.Time) 
 
 // ReadUsed returns how many calls of an account are in the window of each limit.
 // What has no limit is not counted.
-func (c *Counters) ReadUsed(tx *store.Tx, accountID int64) (Limits, error) {
-	now, err := tx.Now()
+func (c *Counters) ReadUsed(tx *store.Tx, accountID int64) Limits {
+	now := tx.Now()
+	if tx.Failed() { // it is not the time, by which calls are forgotten
+		return Limits{}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	in := func(class Class, length time.Duration) int64 { return c.of(accountID, class).in(length, now).calls }
@@ -54,7 +57,7 @@ func (c *Counters) ReadUsed(tx *store.Tx, accountID int64) (Limits, error) {
 		CreatesPerMinute:  in(Create, time.Minute),
 		RequestsPerHour:   in(Request, longestWindow),
 		DetailsPerMinute:  in(Details, time.Minute),
-	}, err
+	}
 }
 
 // Forget begins to count anew.

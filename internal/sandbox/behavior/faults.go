@@ -117,7 +117,7 @@ func (f *Fault) matches(method, path string) bool {
 const selectFaults = `SELECT id, COALESCE(times_left, 0), definition FROM faults `
 
 // Faults returns the faults that will still be applied, the oldest first.
-func Faults(tx *store.Tx) ([]Fault, error) {
+func Faults(tx *store.Tx) []Fault {
 	return store.Select(tx, scanFault, selectFaults+`ORDER BY id`)
 }
 
@@ -136,53 +136,48 @@ func scanFault(row store.Row) (f Fault, err error) {
 
 // FindFault tells whether there is a fault for a call to a path below the base
 // address, and which is the oldest.
-func FindFault(tx *store.Tx, method, path string) (id int64, found bool, err error) {
-	all, err := store.Select(tx, func(row store.Row) (f Fault, err error) {
+func FindFault(tx *store.Tx, method, path string) (id int64, found bool) {
+	all := store.Select(tx, func(row store.Row) (f Fault, err error) {
 		return f, row.Scan(&f.ID, &f.Method, &f.Path)
 	}, `SELECT id, method, path FROM faults ORDER BY id`)
-	if err != nil {
-		return 0, false, err
-	}
 	for _, f := range all {
 		if f.matches(method, path) {
-			return f.ID, true, nil
+			return f.ID, true
 		}
 	}
-	return 0, false, nil
+	return 0, false
 }
 
 // TakeFault returns the fault that FindFault finds, nil when there is none, and
 // counts that it is applied.
-func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
-	id, found, err := FindFault(tx, method, path)
-	if err != nil || !found {
-		return nil, err
+func TakeFault(tx *store.Tx, method, path string) *Fault {
+	id, found := FindFault(tx, method, path)
+	if !found {
+		return nil
 	}
-	faults, err := store.Select(tx, scanFault, selectFaults+`WHERE id = ?`, id)
-	if err != nil {
-		return nil, err
+	faults := store.Select(tx, scanFault, selectFaults+`WHERE id = ?`, id)
+	tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id)
+	tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
+	if tx.Failed() {
+		return nil
 	}
-	if err := tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id); err != nil {
-		return nil, err
-	}
-	return &faults[0], tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
+	return &faults[0]
 }
 
 // AddFault sets a fault and gives it an id.
-func AddFault(tx *store.Tx, f *Fault) error {
+func AddFault(tx *store.Tx, f *Fault) {
 	definition, err := json.Marshal(f)
 	if err != nil {
-		return fmt.Errorf("writing a fault: %w", err)
+		tx.Fail(fmt.Errorf("writing a fault: %w", err))
 	}
-	f.ID, err = tx.Insert(`INSERT INTO faults (times_left, definition, method, path) VALUES (NULLIF(?, 0), ?, ?, ?)`,
+	f.ID = tx.Insert(`INSERT INTO faults (times_left, definition, method, path) VALUES (NULLIF(?, 0), ?, ?, ?)`,
 		f.Times, string(definition), f.Method, f.Path)
-	return err
 }
 
 // RemoveFault removes a fault, and tells whether it was there.
-func RemoveFault(tx *store.Tx, id int64) (found bool, err error) {
+func RemoveFault(tx *store.Tx, id int64) (found bool) {
 	return tx.Get([]any{&id}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
 }
 
 // ClearFaults removes all faults.
-func ClearFaults(tx *store.Tx) error { return tx.Exec(`DELETE FROM faults`) }
+func ClearFaults(tx *store.Tx) { tx.Exec(`DELETE FROM faults`) }

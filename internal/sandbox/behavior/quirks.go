@@ -147,10 +147,11 @@ func DefaultQuirks() Quirks {
 const quirksSetting = "quirks"
 
 // ReadQuirks returns the quirks of the file.
-func ReadQuirks(tx *store.Tx) (Quirks, error) {
+func ReadQuirks(tx *store.Tx) Quirks {
 	q := DefaultQuirks()
-	return q, tx.ReadSetting(quirksSetting, &q)
+	tx.ReadSetting(quirksSetting, &q)
+	return q
 }
 
 // Write replaces the quirks of the file.
-func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting, q) }
+func (q Quirks) Write(tx *store.Tx) { tx.WriteSetting(quirksSetting, q) }

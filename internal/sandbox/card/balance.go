@@ -13,30 +13,28 @@ const openHolds = `
 
 // Shown reads what the API shows as the card's balance: more than what can be
 // spent when authorizations lower it only once they are settled.
-func (c *Card) Shown(call *server.Call) (usd.Amount, error) {
+func (c *Card) Shown(call *server.Call) usd.Amount {
 	c.holds = 0
-	if call.Quirks.Balance == behavior.LessHolds || c.Status == Terminated {
-		return c.Balance, nil
+	if call.Quirks.Balance != behavior.LessHolds && c.Status != Terminated {
+		c.holds = c.Held(call.Tx)
 	}
-	var err error
-	c.holds, err = c.Held(call.Tx)
-	return c.shown(), err
+	return c.shown()
 }
 
 // Held returns what the card's open authorizations keep back.
-func (c *Card) Held(tx *store.Tx) (held usd.Amount, err error) {
-	_, err = tx.Get([]any{&held}, openHolds+` AND t.card_id = ?`, c.ID)
-	return held, err
+func (c *Card) Held(tx *store.Tx) (held usd.Amount) {
+	tx.Get([]any{&held}, openHolds+` AND t.card_id = ?`, c.ID)
+	return held
 }
 
 func (c *Card) shown() usd.Amount { return c.Balance + c.holds }
 
 // ShownHolds returns what the balances of an account's cards show of its holds.
-func ShownHolds(call *server.Call) (held usd.Amount, err error) {
+func ShownHolds(call *server.Call) (held usd.Amount) {
 	if call.Quirks.Balance == behavior.LessHolds {
-		return 0, nil
+		return 0
 	}
-	_, err = call.Tx.Get([]any{&held}, openHolds+` AND t.account_id = ?
+	call.Tx.Get([]any{&held}, openHolds+` AND t.account_id = ?
 		AND (SELECT status FROM cards WHERE id = t.card_id) <> ?`, call.Account.ID, Terminated)
-	return held, err
+	return held
 }

@@ -98,10 +98,7 @@ func scan(row store.Row) (*Card, error) {
 
 // ByPublicID returns a card of an account, or a 404.
 func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
-	found, err := store.Select(tx, scan, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
-	if err != nil {
-		return nil, err
-	}
+	found := store.Select(tx, scan, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
 	if len(found) == 0 {
 		return nil, wire.NotFound("card", publicID)
 	}
@@ -114,8 +111,8 @@ func find(c *server.Call) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = card.Shown(c)
-	return card, err
+	card.Shown(c)
+	return card, nil
 }
 
 // findLive returns the card that a call's path names, unless it is terminated.

@@ -29,28 +29,21 @@ func issue(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
-	if err != nil {
-		return wire.Response{}, err
-	}
+	wallet := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
 	cost := card.Balance + issuanceFee
 	if wallet < cost {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
 			"the wallet holds %s USD; the load and the fee of %s USD need %s USD", wallet, issuanceFee, cost)
 	}
-	if err := card.insert(c); err != nil {
-		return wire.Response{}, err
-	}
-	err = ledger.Post(c.Tx, c.Account.ID, "card issued",
+	card.insert(c)
+	ledger.Post(c.Tx, c.Account.ID, "card issued",
 		ledger.On(ledger.Wallet, -cost), ledger.OnCard(card.LedgerAccountID, card.Balance), ledger.On(ledger.Fees, issuanceFee))
-	if err != nil {
-		return wire.Response{}, err
-	}
 	view := card.full()
 	if c.Quirks.CardValues == behavior.Tidied {
 		view.AllowedCategories = tidied(card.AllowedCategories)
 	}
-	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.full())
+	webhook.Emit(c, webhook.CardCreated, card.full())
+	return wire.Created(view), nil
 }
 
 // tidied returns categories as they are in no request.
@@ -106,32 +99,22 @@ func (c *Card) check(on bin) error {
 }
 
 // insert gives the card its number and writes it. What loads it is up to the caller.
-func (c *Card) insert(call *server.Call) error {
-	now, err := call.Tx.Now()
-	if err != nil {
-		return err
-	}
+func (c *Card) insert(call *server.Call) {
+	now := call.Tx.Now()
 	c.PublicID = call.Tx.NewID("card_")
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = now
 	c.ExpiresAt = time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC)
-	if c.LedgerAccountID, err = ledger.OpenCard(call.Tx, call.Account.ID); err != nil {
-		return err
-	}
+	c.LedgerAccountID = ledger.OpenCard(call.Tx, call.Account.ID)
 	categories, err := json.Marshal(c.AllowedCategories)
-	if err != nil {
-		return err
-	}
+	call.Tx.Fail(err)
 	metadata, err := json.Marshal(c.Metadata)
-	if err != nil {
-		return err
-	}
-	c.ID, err = call.Tx.Insert(`
+	call.Tx.Fail(err)
+	c.ID = call.Tx.Insert(`
 		INSERT INTO cards (public_id, account_id, ledger_account_id, bin_id, last4, status, spending_limit, label,
 		                   allowed_categories, auto_freeze_at, metadata, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.SpendingLimit, c.Label,
 		string(categories), c.AutoFreezeAt, string(metadata), now.UnixMilli(), c.ExpiresAt.Format(time.DateOnly))
-	return err
 }

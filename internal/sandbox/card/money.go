@@ -19,19 +19,13 @@ func fund(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	if wallet < amount {
+	if wallet := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet); wallet < amount {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
 			"the wallet holds %s USD, less than the %s USD to move", wallet, amount)
 	}
-	res, err := card.move(c, "card funded", amount)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	return res, webhook.Emit(c, webhook.CardFunded, card.full())
+	res := card.move(c, "card funded", amount)
+	webhook.Emit(c, webhook.CardFunded, card.full())
+	return res, nil
 }
 
 // withdraw moves the amount in the body; without one, all that is on the card.
@@ -59,21 +53,16 @@ func withdraw(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientCardBalance,
 			"card %s holds %s USD, not enough to withdraw", card.PublicID, card.Balance)
 	}
-	res, err := card.move(c, "card withdrawn", -amount)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	return res, card.AutoFreeze(c)
+	res := card.move(c, "card withdrawn", -amount)
+	card.AutoFreeze(c)
+	return res, nil
 }
 
 // move takes an amount from the wallet to the card; a negative one, back.
-func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Response, error) {
-	err := ledger.Post(call.Tx, call.Account.ID, entry,
+func (c *Card) move(call *server.Call, entry string, amount usd.Amount) wire.Response {
+	ledger.Post(call.Tx, call.Account.ID, entry,
 		ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
-	if err != nil {
-		return wire.Response{}, err
-	}
 	c.Balance += amount
-	wallet, err := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
-	return wire.OK(moneyView{c.PublicID, c.shown(), call.Quirks.WalletAmount(wallet)}), err
+	wallet := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
+	return wire.OK(moneyView{c.PublicID, c.shown(), call.Quirks.WalletAmount(wallet)})
 }

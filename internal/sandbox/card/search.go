@@ -33,31 +33,26 @@ func (f Filter) Where(accountID int64) (where string, args []any) {
 
 // Search returns a page of the cards that a filter picks, newest first, and how
 // many there are.
-func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
-	if total, err = Count(tx, accountID, f); err != nil {
-		return nil, 0, err
-	}
+func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64) {
+	total = Count(tx, accountID, f)
 	where, args := f.Where(accountID)
-	join, order, err := f.order(tx)
-	if err != nil {
-		return nil, 0, err
-	}
+	join, order := f.order(tx)
 	// The ids first, so that what is sorted is narrow.
-	found, err = store.Select(tx, scan, columns+`
+	found = store.Select(tx, scan, columns+`
 		JOIN (SELECT c.id, ROW_NUMBER() OVER () AS place FROM (SELECT c.id FROM cards c `+join+where+order+` LIMIT ? OFFSET ?) c) chosen ON chosen.id = c.id
 		ORDER BY chosen.place`, append(args, page.Size, page.Offset())...)
-	return found, total, err
+	return found, total
 }
 
 // Count returns how many cards a filter picks.
-func Count(tx *store.Tx, accountID int64, f Filter) (n int64, err error) {
+func Count(tx *store.Tx, accountID int64, f Filter) (n int64) {
 	where, args := f.Where(accountID)
-	_, err = tx.Get([]any{&n}, `SELECT COUNT(*) FROM cards c `+where, args...)
-	return n, err
+	tx.Get([]any{&n}, `SELECT COUNT(*) FROM cards c `+where, args...)
+	return n
 }
 
 // order is what sorts the rows of cards c, and the join that it takes.
-func (f Filter) order(tx *store.Tx) (join, order string, err error) {
+func (f Filter) order(tx *store.Tx) (join, order string) {
 	direction := ""
 	if f.Descending {
 		direction = " DESC"
@@ -70,27 +65,23 @@ func (f Filter) order(tx *store.Tx) (join, order string, err error) {
 	case "balance":
 		join, order = `JOIN ledger_accounts l ON l.id = c.ledger_account_id `, `l.balance`
 	case "spent":
-		now, err := tx.Now()
-		if err != nil {
-			return "", "", err
-		}
-		join = `LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = '` + now.Format("2006-01") + `' `
+		join = `LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = '` + tx.Now().Format("2006-01") + `' `
 		order = `COALESCE(s.amount, 0)`
 	case "issued":
-		return "", ` ORDER BY c.id` + direction, nil
+		return "", ` ORDER BY c.id` + direction
 	default:
-		return "", ` ORDER BY c.id DESC`, nil
+		return "", ` ORDER BY c.id DESC`
 	}
-	return join, ` ORDER BY ` + order + direction + `, c.id DESC`, nil
+	return join, ` ORDER BY ` + order + direction + `, c.id DESC`
 }
 
 // Counts are how many cards have each status.
 type Counts struct{ Active, Frozen, Terminated int64 }
 
 // CountByStatus counts the cards of an account.
-func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
-	_, err = tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
+func CountByStatus(tx *store.Tx, accountID int64) (n Counts) {
+	tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
 		SELECT COUNT(*) FILTER (WHERE status = ?2), COUNT(*) FILTER (WHERE status = ?3), COUNT(*) FILTER (WHERE status = ?4)
 		FROM cards WHERE account_id = ?1`, accountID, Active, Frozen, Terminated)
-	return n, err
+	return n
 }

@@ -30,11 +30,11 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 	}
 	switch {
 	case card.Status != status:
-		err = card.setStatus(c, status, event, false)
+		card.setStatus(c, status, event, false)
 	case c.Quirks.RepeatedState == behavior.Conflict:
-		err = card.repeated()
+		return wire.Response{}, card.repeated()
 	}
-	return wire.OK(card.state()), err
+	return wire.OK(card.state()), nil
 }
 
 // repeated refuses a change to the status that the card has.
@@ -50,33 +50,20 @@ func (c *Card) repeated() *wire.Error {
 }
 
 // setStatus changes the status; automatic is the service's own doing.
-func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
+func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) {
 	c.Status = status
-	if err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID); err != nil {
-		return err
-	}
-	now, err := call.Tx.Now()
-	if err != nil {
-		return err
-	}
-	err = call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
-		call.Account.ID, c.ID, status, automatic, now.UnixMilli())
-	if err != nil {
-		return err
-	}
-	return webhook.Emit(call, event, c.full())
+	call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID)
+	call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
+		call.Account.ID, c.ID, status, automatic, call.Tx.Now().UnixMilli())
+	webhook.Emit(call, event, c.full())
 }
 
 // AutoFreeze freezes an active card whose balance is below its threshold.
 // Whatever decreases a balance calls it afterwards, with Balance up to date.
-func (c *Card) AutoFreeze(call *server.Call) error {
-	if c.Status != Active || c.AutoFreezeAt == nil {
-		return nil
+func (c *Card) AutoFreeze(call *server.Call) {
+	if c.Status == Active && c.AutoFreezeAt != nil && c.Shown(call) < *c.AutoFreezeAt {
+		c.setStatus(call, Frozen, webhook.CardFrozen, true)
 	}
-	if shown, err := c.Shown(call); err != nil || shown >= *c.AutoFreezeAt {
-		return err
-	}
-	return c.setStatus(call, Frozen, webhook.CardFrozen, true)
 }
 
 func terminate(c *server.Call) (wire.Response, error) {
@@ -89,15 +76,10 @@ func terminate(c *server.Call) (wire.Response, error) {
 	}
 	rest := card.Balance
 	if rest != 0 {
-		err := ledger.Post(c.Tx, c.Account.ID, "card terminated",
+		ledger.Post(c.Tx, c.Account.ID, "card terminated",
 			ledger.OnCard(card.LedgerAccountID, -rest), ledger.On(ledger.Wallet, rest))
-		if err != nil {
-			return wire.Response{}, err
-		}
 	}
 	card.Balance, card.holds = 0, 0
-	if err := card.setStatus(c, Terminated, webhook.CardTerminated, false); err != nil {
-		return wire.Response{}, err
-	}
+	card.setStatus(c, Terminated, webhook.CardTerminated, false)
 	return wire.OK(terminationView{card.PublicID, Terminated, rest}), nil
 }

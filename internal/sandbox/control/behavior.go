@@ -24,7 +24,8 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	if err := f.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(q), q.Write(c.Tx)
+	q.Write(c.Tx)
+	return wire.OK(q), nil
 }
 
 func readNumber(f *wire.Fields, n behavior.Number) int64 {
@@ -57,15 +58,13 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 const maxCalls = 1_000_000_000
 
 func readLimits(c *server.Call) (wire.Response, error) {
-	limits, err := behavior.ReadLimits(c.Tx)
-	return wire.OK(limits), err
+	return wire.OK(behavior.ReadLimits(c.Tx)), nil
 }
 
 // readUsed shows how many calls of the account are in the window of each limit.
 func readUsed(counters *behavior.Counters) func(*server.Call) (wire.Response, error) {
 	return func(c *server.Call) (wire.Response, error) {
-		used, err := counters.ReadUsed(c.Tx, c.Account.ID)
-		return wire.OK(used), err
+		return wire.OK(counters.ReadUsed(c.Tx, c.Account.ID)), nil
 	}
 }
 
@@ -82,5 +81,6 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(limits), limits.Write(c.Tx)
+	limits.Write(c.Tx)
+	return wire.OK(limits), nil
 }

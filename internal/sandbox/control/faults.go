@@ -22,12 +22,12 @@ const (
 )
 
 func listFaults(c *server.Call) (wire.Response, error) {
-	faults, err := behavior.Faults(c.Tx)
-	return wire.OK(wire.List[behavior.Fault]{Data: faults}), err
+	return wire.OK(wire.List[behavior.Fault]{Data: behavior.Faults(c.Tx)}), nil
 }
 
 func clearFaults(c *server.Call) (wire.Response, error) {
-	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), behavior.ClearFaults(c.Tx)
+	behavior.ClearFaults(c.Tx)
+	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), nil
 }
 
 // removeFault shows the faults that are left.
@@ -37,14 +37,7 @@ func removeFault(c *server.Call) (wire.Response, error) {
 	}
 	text := c.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return wire.Response{}, noFault(text)
-	}
-	found, err := behavior.RemoveFault(c.Tx, id)
-	switch {
-	case err != nil:
-		return wire.Response{}, err
-	case !found:
+	if err != nil || !behavior.RemoveFault(c.Tx, id) {
 		return wire.Response{}, noFault(text)
 	}
 	return listFaults(c)
@@ -74,15 +67,11 @@ func setFault(c *server.Call, api []server.Route) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	set, err := behavior.Faults(c.Tx)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	if len(set) >= maxFaults {
+	if len(behavior.Faults(c.Tx)) >= maxFaults {
 		return wire.Response{}, wire.Invalid("there are %d faults already; delete them first", maxFaults)
 	}
-	err = behavior.AddFault(c.Tx, &f)
-	return wire.Created(f), err
+	behavior.AddFault(c.Tx, &f)
+	return wire.Created(f), nil
 }
 
 func readThen(fields *wire.Fields) (then behavior.Then) {

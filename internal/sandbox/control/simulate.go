@@ -56,28 +56,18 @@ func simulate(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	for range days * perDay {
-		now, err := c.Tx.Now()
-		if err != nil {
-			return wire.Response{}, err
-		}
-		if err := c.Tx.MoveClock(now.Add(24 * time.Hour / time.Duration(perDay))); err != nil {
-			return wire.Response{}, err
-		}
+		c.Tx.MoveClock(c.Tx.Now().Add(24 * time.Hour / time.Duration(perDay)))
 		if err := s.purchase(); err != nil {
 			return wire.Response{}, err
 		}
 	}
-	now, err := c.Tx.Now()
-	s.made.Now = wire.Timestamp(now)
-	return wire.Created(s.made), err
+	s.made.Now = wire.Timestamp(c.Tx.Now())
+	return wire.Created(s.made), nil
 }
 
 // choose has active cards share the purchases.
-func (s *simulation) choose(purchases int) (err error) {
-	s.cards, _, err = card.Search(s.call.Tx, s.call.Account.ID, card.Filter{Status: card.Active}, wire.Page{Number: 1, Size: maxShoppers})
-	if err != nil {
-		return err
-	}
+func (s *simulation) choose(purchases int) error {
+	s.cards, _ = card.Search(s.call.Tx, s.call.Account.ID, card.Filter{Status: card.Active}, wire.Page{Number: 1, Size: maxShoppers})
 	if len(s.cards) == 0 {
 		return wire.Invalid("there is no active card to buy with; issue one first")
 	}

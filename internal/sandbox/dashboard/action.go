@@ -141,12 +141,12 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {
 	var by account.Account
-	refused := d.server.Read(ctx, func(tx *store.Tx) (err error) {
+	refused := d.server.Read(ctx, func(tx *store.Tx) error {
 		var found bool
-		if by, found, err = account.ByID(tx, accountID); err == nil && !found {
-			err = wire.Invalid("the account is gone since a reset; nothing was done")
+		if by, found = account.ByID(tx, accountID); !found {
+			return wire.Invalid("the account is gone since a reset; nothing was done")
 		}
-		return err
+		return nil
 	})
 	if refused != nil {
 		return wire.Response{}, refused

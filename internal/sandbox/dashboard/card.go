@@ -66,24 +66,15 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := new(cardData)
-	if data.cardFigures, err = readFigures(v, c); err != nil {
-		return nil, err
-	}
-	if data.Held, err = c.Held(v.Tx); err != nil {
-		return nil, err
-	}
-	if data.Time, err = v.timeline(&data.cardFigures); err != nil {
-		return nil, err
-	}
+	data := &cardData{cardFigures: readFigures(v, c), Held: c.Held(v.Tx), Time: v.timeline(c)}
 	if details := new(cardDetails); v.response("details", details) {
 		data.Details = details
 	}
 	l := v.list()
-	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)
+	timeline, more := activity.OfCard(v.Tx, c.ID, l.page)
 	data.Timeline = timeline
 	l.shows(len(timeline), more)
-	return data, err
+	return data, nil
 }
 
 // followUpForm settles an authorization, or refunds a settlement.

@@ -24,30 +24,19 @@ type cardFigures struct {
 	Spent  usd.Amount // this month
 }
 
-func readFigures(v *view, c *card.Card) (f cardFigures, err error) {
-	f.Card = c
-	if f.Loaded, err = activity.Loaded(v.Tx, c.ID); err != nil {
-		return cardFigures{}, err
-	}
-	f.Spent, err = transaction.SpentThisMonth(v.Tx, c.ID)
-	return f, err
+func readFigures(v *view, c *card.Card) cardFigures {
+	return cardFigures{c, activity.Loaded(v.Tx, c.ID), transaction.SpentThisMonth(v.Tx, c.ID)}
 }
 
 func readCards(v *view) (any, error) {
 	l := v.list(search("Label or last four digits"), pick("status", "active", "frozen", "terminated"))
 	filter := card.Filter{Text: l.text("q"), Status: card.Status(l.text("status"))}
 	filter.Sort, filter.Descending = l.order()
-	found, total, err := card.Search(v.Tx, v.Account.ID, filter, l.page)
-	if err != nil {
-		return nil, err
-	}
+	found, total := card.Search(v.Tx, v.Account.ID, filter, l.page)
 	l.showsOf(len(found), total)
 	data := new(cardList)
 	for _, c := range found {
-		f, err := readFigures(v, c)
-		if err != nil {
-			return nil, err
-		}
+		f := readFigures(v, c)
 		data.Cards = append(data.Cards, f)
 		v.rows = append(v.rows, []string{
 			c.PublicID, cell(c.Label), c.Last4, string(c.Status), c.BINID, c.Balance.String(), f.Loaded.String(), f.Spent.String(),

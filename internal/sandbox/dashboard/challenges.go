@@ -37,12 +37,8 @@ type pendingChallenge struct {
 }
 
 func readChallenges(v *view) (any, error) {
-	now, err := v.Tx.Now()
-	if err != nil {
-		return nil, err
-	}
 	l := v.list(search("Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
-	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
+	records, more := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
 	l.shows(len(records), more)
 	list := new(challengeList)
 	for _, r := range records {
@@ -50,8 +46,8 @@ func readChallenges(v *view) (any, error) {
 			list.Settled = append(list.Settled, r)
 			continue
 		}
-		left := r.At.Add(threeds.Lifetime).Sub(now).Round(time.Second)
+		left := r.At.Add(threeds.Lifetime).Sub(v.Tx.Now()).Round(time.Second)
 		list.Pending = append(list.Pending, pendingChallenge{r, v.Server.Keys.OTP(r.ID), left})
 	}
-	return list, err
+	return list, nil
 }

@@ -39,13 +39,10 @@ func readLedger(v *view) (any, error) {
 	if report := new(ledger.Report); v.response("audit", report) {
 		data.Audit = report
 	}
-	var err error
-	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
-		return nil, err
-	}
+	data.Accounts = ledger.Summary(v.Tx, v.Account.ID)
 	l := v.list(pick("kind", ledger.EntryKinds()...))
-	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind")}, l.page)
+	entries, more := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind")}, l.page)
 	data.Journal = entries
 	l.shows(len(entries), more)
-	return data, err
+	return data, nil
 }

@@ -22,9 +22,8 @@ const (
 )
 
 // liveVersion changes when a page may have.
-func liveVersion(tx *store.Tx, now time.Time) (string, error) {
-	version, err := tx.Version()
-	return version + "." + strconv.FormatInt(now.UnixMilli()/refreshInterval.Milliseconds(), 36), err
+func liveVersion(tx *store.Tx) string {
+	return tx.Version() + "." + strconv.FormatInt(tx.Now().UnixMilli()/refreshInterval.Milliseconds(), 36)
 }
 
 // liveState is what a page that is shown needs to know to be up to date.
@@ -61,13 +60,8 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		}
 		var state liveState
 		refused := d.server.Read(r.Context(), func(tx *store.Tx) error {
-			now, err := tx.Now()
-			if err != nil {
-				return err
-			}
-			state.Now = wire.Timestamp(now)
-			state.Version, err = liveVersion(tx, now)
-			return err
+			state = liveState{Now: wire.Timestamp(tx.Now()), Version: liveVersion(tx)}
+			return nil
 		})
 		if refused != nil {
 			return // the browser asks again

@@ -58,9 +58,8 @@ func looksAhead(h http.Header) bool {
 
 func (d *Dashboard) firstAccount(r *http.Request) (id int64, refused *wire.Error) {
 	refused = d.server.Read(r.Context(), func(tx *store.Tx) error {
-		first, err := account.First(tx)
-		id = first.ID
-		return err
+		id = account.First(tx).ID
+		return nil
 	})
 	return id, refused
 }
@@ -108,9 +107,9 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 		found bool
 		by    account.Account
 	)
-	refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
-		by, found, err = account.ByKey(tx, strings.TrimSpace(r.PostForm.Get("key")))
-		return err
+	refused := d.server.Read(r.Context(), func(tx *store.Tx) error {
+		by, found = account.ByKey(tx, strings.TrimSpace(r.PostForm.Get("key")))
+		return nil
 	})
 	switch {
 	case refused != nil:

@@ -97,22 +97,14 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted, use func(*frame, *view) error) (f *frame, refused *wire.Error) {
 	f = &frame{Title: p.Title, Page: p, Pages: d.pages, Token: d.token(cookie(r)), Query: r.URL.Query(), posted: sent}
 	found := false
-	refused = d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
-		if f.Account, found, err = account.ByID(tx, accountID); err != nil || !found {
-			return err
+	refused = d.server.Read(r.Context(), func(tx *store.Tx) error {
+		if f.Account, found = account.ByID(tx, accountID); !found {
+			return nil
 		}
-		if f.Now, err = tx.Now(); err != nil {
-			return err
-		}
-		if f.Version, err = liveVersion(tx, f.Now); err != nil {
-			return err
-		}
-		if f.Unusual, err = unusual(tx, f.Now.Sub(d.sessions.now())); err != nil {
-			return err
-		}
-		if f.Waiting, err = waiting(tx, accountID); err != nil {
-			return err
-		}
+		f.Now = tx.Now()
+		f.Version = liveVersion(tx)
+		f.Unusual = unusual(tx, f.Now.Sub(d.sessions.now()))
+		f.Waiting = waiting(tx, accountID)
 		return use(f, &view{
 			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent, table: p.csv != nil,
 		})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
@@ -48,7 +49,7 @@ type span struct {
 }
 
 // timeline reads the days that the query asks for, of a card or, with nil, of the account.
-func (v *view) timeline(c *cardFigures) (t timeline, err error) {
+func (v *view) timeline(c *card.Card) (t timeline) {
 	spans := []int64{7, 30, 90}
 	n, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64)
 	if !slices.Contains(spans, n) {
@@ -57,22 +58,15 @@ func (v *view) timeline(c *cardFigures) (t timeline, err error) {
 	for _, days := range spans {
 		t.Spans = append(t.Spans, span{days, with(v.Query, "days", strconv.FormatInt(days, 10)), days == n})
 	}
-	now, err := v.Tx.Now()
-	if err != nil {
-		return t, err
-	}
-	first := store.Day(now) - n + 1
+	first := store.Day(v.Tx.Now()) - n + 1
 	cardID := int64(0)
 	var balances []ledger.DailyBalance
 	if c != nil {
 		cardID = c.ID
-		if balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first); err != nil {
-			return t, err
-		}
+		balances = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first)
 	}
-	days, err := transaction.Days(v.Tx, v.Account.ID, cardID, first)
-	t.draw(first, n, days, balances)
-	return t, err
+	t.draw(first, n, transaction.Days(v.Tx, v.Account.ID, cardID, first), balances)
+	return t
 }
 
 // draw places the days from a first one on.

@@ -25,36 +25,29 @@ func readTransactions(v *view) (any, error) {
 		day("from", "From (UTC)"), day("to", "To, inclusive"))
 	filter := transaction.Filter{CardText: l.text("q"), State: transaction.State(l.text("state")), Purchases: true}
 	filter.Sort, filter.Descending = l.order()
-	var (
-		total, cards int64
-		err          error
-	)
+	var err error
 	if filter.From, filter.To, err = l.days(); err != nil {
 		return nil, err
 	}
+	var total, cards int64
 	if filter.CardText != "" {
-		if cards, err = card.Count(v.Tx, v.Account.ID, card.Filter{Text: filter.CardText}); err != nil {
-			return nil, err
-		}
+		cards = card.Count(v.Tx, v.Account.ID, card.Filter{Text: filter.CardText})
 	}
 	data := new(transactionList)
 	summed := cards <= maxSummed && v.csv == 0
 	switch {
 	case !summed:
 	case filter.State != "":
-		total, err = transaction.Count(v.Tx, v.Account.ID, filter)
+		total = transaction.Count(v.Tx, v.Account.ID, filter)
 	default:
-		data.Sums, err = transaction.Sums(v.Tx, v.Account.ID, filter)
-	}
-	if err != nil {
-		return nil, err
+		data.Sums = transaction.Sums(v.Tx, v.Account.ID, filter)
 	}
 	for _, sum := range data.Sums {
 		if sum.Type == transaction.Authorization || sum.Type == transaction.Decline {
 			total += sum.Count
 		}
 	}
-	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
+	data.Records = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
 	rows := len(data.Records)
 	if summed {
 		l.showsOf(rows, total)
@@ -67,7 +60,7 @@ func readTransactions(v *view) (any, error) {
 			r.Amount.String(), r.Settled.String(), r.Refunded.String(), r.Fee.String(), r.Reason, newWhat(r).Why,
 		})
 	}
-	return data, err
+	return data, nil
 }
 
 // maxSummed is how many cards a search may find for its sums to be worked out, which

@@ -11,22 +11,10 @@ import (
 )
 
 // unusual says what is not as usual in the world, by how far its clock is ahead.
-func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
-	faults, err := behavior.Faults(tx)
-	if err != nil {
-		return nil, err
-	}
-	found = append(found, counted(int64(len(faults)), "fault", "faults")...)
-	quirks, err := behavior.ReadQuirks(tx)
-	if err != nil {
-		return nil, err
-	}
-	found = append(found, counted(changed(quirkSettings(quirks)), "quirk", "quirks")...)
-	limits, err := behavior.ReadLimits(tx)
-	if err != nil {
-		return nil, err
-	}
-	found = append(found, counted(changed(limitSettings(limits)), "limit", "limits")...)
+func unusual(tx *store.Tx, ahead time.Duration) (found []string) {
+	found = append(found, counted(int64(len(behavior.Faults(tx))), "fault", "faults")...)
+	found = append(found, counted(changed(quirkSettings(behavior.ReadQuirks(tx))), "quirk", "quirks")...)
+	found = append(found, counted(changed(limitSettings(behavior.ReadLimits(tx))), "limit", "limits")...)
 	const day = 24 * time.Hour
 	switch ahead = ahead.Round(time.Minute); {
 	case ahead >= 2*day:
@@ -34,7 +22,7 @@ func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
 	case ahead > 0:
 		found = append(found, "clock +"+ahead.String()[:len(ahead.String())-2]) // without the seconds
 	}
-	return found, nil
+	return found
 }
 
 // changed is how many settings are not as usual.
@@ -48,11 +36,6 @@ func changed(settings []*setting) (n int64) {
 }
 
 // waiting is what waits for somebody, by the paths of the pages that show it.
-func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
-	challenges, err := threeds.CountPending(tx, accountID)
-	if err != nil {
-		return nil, err
-	}
-	endpoints, err := webhook.CountFailing(tx, accountID)
-	return map[string]int64{"/3ds": challenges, "/webhooks": endpoints}, err
+func waiting(tx *store.Tx, accountID int64) map[string]int64 {
+	return map[string]int64{"/3ds": threeds.CountPending(tx, accountID), "/webhooks": webhook.CountFailing(tx, accountID)}
 }

@@ -31,24 +31,19 @@ func readWebhooks(v *view) (any, error) {
 	endpoint := pick("endpoint")
 	lists := &webhookLists{EndpointsList: v.listOf("endpoints")}
 	l := v.list(pick("state", string(webhook.Pending), string(webhook.Delivered), string(webhook.Failed)), endpoint)
-	var (
-		more bool
-		err  error
-	)
-	if lists.Endpoints, more, err = webhook.Endpoints(v.Tx, v.Server.Keys, v.Account.ID, lists.EndpointsList.page); err != nil {
-		return nil, err
-	}
+	var more bool
+	lists.Endpoints, more = webhook.Endpoints(v.Tx, v.Server.Keys, v.Account.ID, lists.EndpointsList.page)
 	lists.EndpointsList.shows(len(lists.Endpoints), more)
 	endpoint.Texts = map[string]string{}
 	for _, e := range lists.Endpoints {
 		endpoint.Values = append(endpoint.Values, e.ID)
 		endpoint.Texts[e.ID] = e.URL + " " + e.ID
 	}
-	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{
+	lists.Deliveries, more = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{
 		Endpoint: endpoint.Chosen, State: webhook.DeliveryState(l.text("state")),
 	}, l.page)
 	l.shows(len(lists.Deliveries), more)
-	return lists, err
+	return lists, nil
 }
 
 func deliveryPage() *page {

@@ -55,24 +55,16 @@ func readWorld(v *view) (any, error) {
 	if created := new(createdAccount); v.response("create-account", created) {
 		w.Created = created
 	}
-	limits, err := behavior.ReadLimits(v.Tx)
-	if err != nil {
-		return nil, err
+	w.Limits = limitSettings(behavior.ReadLimits(v.Tx))
+	w.Quirks = quirkSettings(behavior.ReadQuirks(v.Tx))
+	w.Faults = behavior.Faults(v.Tx)
+	if v.Account.First() {
+		l := v.list()
+		accounts, total := account.List(v.Tx, l.page)
+		w.Accounts = accounts
+		l.showsOf(len(accounts), total)
 	}
-	w.Limits = limitSettings(limits)
-	quirks, err := behavior.ReadQuirks(v.Tx)
-	if err != nil {
-		return nil, err
-	}
-	w.Quirks = quirkSettings(quirks)
-	if w.Faults, err = behavior.Faults(v.Tx); err != nil || !v.Account.First() {
-		return w, err
-	}
-	l := v.list()
-	accounts, total, err := account.List(v.Tx, l.page)
-	w.Accounts = accounts
-	l.showsOf(len(accounts), total)
-	return w, err
+	return w, nil
 }
 
 // faultResponse is what a fault responds with, if anything.

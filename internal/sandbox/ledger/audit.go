@@ -35,8 +35,8 @@ type account struct {
 // adds up to zero, every balance is the sum of its postings, holds are what
 // open authorizations keep back, only deposits and loss are negative, a
 // terminated card holds nothing, and no index hides a card or a balance.
-func Audit(tx *store.Tx, accountID int64) (Report, error) {
-	accounts, err := store.Select(tx, scanAccount, `
+func Audit(tx *store.Tx, accountID int64) Report {
+	accounts := store.Select(tx, scanAccount, `
 		WITH posted AS (
 			SELECT p.ledger_account_id AS id, SUM(p.amount) AS total
 			FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
@@ -46,24 +46,17 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 		LEFT JOIN posted ON posted.id = l.id
 		LEFT JOIN cards c ON c.ledger_account_id = l.id
 		WHERE l.account_id = ? ORDER BY l.id`, accountID, accountID)
-	if err != nil {
-		return Report{}, err
-	}
 	report := Report{Accounts: make([]Line, 0, len(accounts))}
 	for _, a := range accounts {
 		report.Accounts = append(report.Accounts, a.Line)
 		report.Problems = append(report.Problems, a.problems()...)
 	}
-	for _, check := range []func(*store.Tx, int64) ([]string, error){unbalancedEntries, wrongHolds, damages} {
-		problems, err := check(tx, accountID)
-		if err != nil {
-			return Report{}, err
-		}
-		report.Problems = append(report.Problems, problems...)
+	for _, check := range []func(*store.Tx, int64) []string{unbalancedEntries, wrongHolds, damages} {
+		report.Problems = append(report.Problems, check(tx, accountID)...)
 	}
 	report.Balanced = len(report.Problems) == 0
 	report.Problems = report.Problems[:min(maxProblems, len(report.Problems))]
-	return report, nil
+	return report
 }
 
 func scanAccount(row store.Row) (a account, err error) {
@@ -84,7 +77,7 @@ func (a account) problems() (found []string) {
 	return found
 }
 
-func unbalancedEntries(tx *store.Tx, accountID int64) ([]string, error) {
+func unbalancedEntries(tx *store.Tx, accountID int64) []string {
 	return store.Select(tx, func(row store.Row) (string, error) {
 		var (
 			id   int64
@@ -97,37 +90,27 @@ func unbalancedEntries(tx *store.Tx, accountID int64) ([]string, error) {
 		WHERE e.account_id = ? GROUP BY e.id HAVING SUM(p.amount) <> 0`, accountID)
 }
 
-func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
-	posted, err := Balance(tx, accountID, Holds)
-	if err != nil {
-		return nil, err
-	}
+func wrongHolds(tx *store.Tx, accountID int64) []string {
+	posted := Balance(tx, accountID, Holds)
 	var open usd.Amount
-	_, err = tx.Get([]any{&open}, `
+	tx.Get([]any{&open}, `
 		SELECT COALESCE(SUM(t.amount), 0) FROM transactions t WHERE t.account_id = ? AND t.type = 'authorization'
 		AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`, accountID)
-	if err != nil {
-		return nil, err
-	}
 	if posted == open {
-		return nil, nil
+		return nil
 	}
-	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}, nil
+	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}
 }
 
 // damages are tables that their indexes do not agree with, as after a bit has
 // flipped on the disk.
-func damages(tx *store.Tx, _ int64) ([]string, error) {
-	var found []string
+func damages(tx *store.Tx, _ int64) (found []string) {
 	for _, table := range []string{"cards", "ledger_accounts"} {
-		lines, err := store.Select(tx, func(row store.Row) (line string, err error) {
+		lines := store.Select(tx, func(row store.Row) (line string, err error) {
 			err = row.Scan(&line)
 			return "the file is damaged: " + line, err
 		}, `SELECT integrity_check FROM pragma_integrity_check(?) WHERE integrity_check <> 'ok'`, table)
-		if err != nil {
-			return nil, err
-		}
 		found = append(found, lines...)
 	}
-	return found, nil
+	return found
 }

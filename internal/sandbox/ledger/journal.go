@@ -47,7 +47,7 @@ type Filter struct {
 
 // Journal returns a page of the entries that a filter picks, newest first, and whether
 // there is more.
-func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool, err error) {
+func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool) {
 	where, args := `WHERE account_id = ?`, []any{accountID}
 	if f.Kind != "" {
 		where, args = where+` AND kind = ?`, append(args, f.Kind)
@@ -55,7 +55,7 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 	if len(f.Transactions) > 0 {
 		where, args = where+` AND transaction_id IN (SELECT value FROM json_each(?))`, append(args, string(wire.Encode(f.Transactions)))
 	}
-	entries, err = store.Select(tx, func(row store.Row) (*Entry, error) {
+	entries = store.Select(tx, func(row store.Row) (*Entry, error) {
 		e, at := new(Entry), int64(0)
 		err := row.Scan(&e.ID, &e.Kind, &at)
 		e.At = time.UnixMilli(at).UTC()
@@ -63,38 +63,25 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 	}, `SELECT id, kind, created_at FROM ledger_entries
 		WHERE id IN (SELECT id FROM ledger_entries `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
 		append(args, page.Size+1, page.Offset())...)
-	if err != nil {
-		return nil, false, err
-	}
 	entries, more = wire.Cut(page, entries)
 	for _, e := range entries {
-		e.Postings, err = store.Select(tx, func(row store.Row) (*Posting, error) {
+		e.Postings = store.Select(tx, func(row store.Row) (*Posting, error) {
 			p := new(Posting)
 			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount)
 		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id
 			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, e.ID)
-		if err != nil {
-			return nil, false, err
-		}
 	}
-	return entries, more, nil
+	return entries, more
 }
 
 // Summary returns an account's ledger accounts, with all cards as one.
-func Summary(tx *store.Tx, accountID int64) (lines []Line, err error) {
-	onCards, err := CardsTotal(tx, accountID)
-	if err != nil {
-		return nil, err
-	}
+func Summary(tx *store.Tx, accountID int64) (lines []Line) {
+	onCards := CardsTotal(tx, accountID)
 	for _, kind := range kinds() {
-		balance, err := Balance(tx, accountID, kind)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, Line{string(kind), balance})
+		lines = append(lines, Line{string(kind), Balance(tx, accountID, kind)})
 	}
-	return append(lines, Line{string(Card), onCards}), nil
+	return append(lines, Line{string(Card), onCards})
 }
 
 // DailyBalance is what a card held at the end of a day.
@@ -105,7 +92,7 @@ type DailyBalance struct {
 
 // DailyBalances returns those of a card's ledger account from the last one before a
 // day on, the oldest first.
-func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) ([]DailyBalance, error) {
+func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) []DailyBalance {
 	return store.Select(tx, func(row store.Row) (d DailyBalance, err error) { return d, row.Scan(&d.Day, &d.Balance) }, `
 		SELECT day, balance FROM daily_balances WHERE ledger_account_id = ?1 AND day >= (
 			SELECT COALESCE(MAX(day), 0) FROM daily_balances WHERE ledger_account_id = ?1 AND day <= ?2) ORDER BY day`, ledgerAccountID, from)

@@ -31,41 +31,32 @@ func kinds() []Kind { return []Kind{Wallet, Holds, Fees, Merchants, Deposits, Lo
 func (k Kind) mayOwe() bool { return k == Deposits || k == Loss }
 
 // OpenAccounts makes the ledger accounts of a new account.
-func OpenAccounts(tx *store.Tx, accountID int64) error {
+func OpenAccounts(tx *store.Tx, accountID int64) {
 	for _, kind := range kinds() {
-		if _, err := open(tx, accountID, kind); err != nil {
-			return err
-		}
+		open(tx, accountID, kind)
 	}
-	return nil
 }
 
 // OpenCard makes the ledger account of a new card and returns its id.
-func OpenCard(tx *store.Tx, accountID int64) (int64, error) { return open(tx, accountID, Card) }
+func OpenCard(tx *store.Tx, accountID int64) int64 { return open(tx, accountID, Card) }
 
-func open(tx *store.Tx, accountID int64, kind Kind) (int64, error) {
+func open(tx *store.Tx, accountID int64, kind Kind) int64 {
 	return tx.Insert(`INSERT INTO ledger_accounts (account_id, kind) VALUES (?, ?)`, accountID, kind)
 }
 
 // Balance returns what is on the one ledger account of a kind.
-func Balance(tx *store.Tx, accountID int64, kind Kind) (usd.Amount, error) {
-	var balance usd.Amount
-	_, err := tx.Get([]any{&balance}, `SELECT balance FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, kind)
-	return balance, err
+func Balance(tx *store.Tx, accountID int64, kind Kind) (balance usd.Amount) {
+	tx.Get([]any{&balance}, `SELECT balance FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, kind)
+	return balance
 }
 
 // CardsTotal returns the sum of all cards' balances. Since every entry adds up to
 // zero, it is what all other balances lack, which are few.
-func CardsTotal(tx *store.Tx, accountID int64) (usd.Amount, error) {
-	var total usd.Amount
+func CardsTotal(tx *store.Tx, accountID int64) (total usd.Amount) {
 	for _, kind := range kinds() {
-		balance, err := Balance(tx, accountID, kind)
-		if err != nil {
-			return 0, err
-		}
-		total -= balance
+		total -= Balance(tx, accountID, kind)
 	}
-	return total, nil
+	return total
 }
 
 // Leg is one side of an entry.
@@ -83,31 +74,24 @@ func OnCard(ledgerAccountID int64, amount usd.Amount) Leg {
 	return Leg{kind: Card, cardID: ledgerAccountID, amount: amount}
 }
 
-// Post writes an entry and changes the balances. It refuses, as the caller's
-// mistake, legs that do not add up to zero and balances that must not be
-// negative; callers check what a user may take before they post.
-func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
-	return PostFor(tx, accountID, "", kind, legs...)
+// Post writes an entry and changes the balances. It fails the transaction, as the
+// caller's mistake, over legs that do not add up to zero and balances that must not
+// be negative; callers check what a user may take before they post.
+func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) {
+	PostFor(tx, accountID, "", kind, legs...)
 }
 
 // PostFor is Post for money that a transaction moves.
-func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) error {
-	now, err := tx.Now()
-	if err != nil {
-		return err
-	}
+func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) {
 	var card *int64 // its ledger account
 	for _, leg := range legs {
 		if leg.kind == Card {
 			card = &leg.cardID
 		}
 	}
-	entry, err := tx.Insert(`
+	entry := tx.Insert(`
 		INSERT INTO ledger_entries (account_id, kind, card_account_id, transaction_id, created_at) VALUES (?, ?, ?, NULLIF(?, ''), ?)`,
-		accountID, kind, card, transactionID, now.UnixMilli())
-	if err != nil {
-		return err
-	}
+		accountID, kind, card, transactionID, tx.Now().UnixMilli())
 	var sum usd.Amount
 	for _, leg := range legs {
 		sum += leg.amount
@@ -115,48 +99,40 @@ func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...
 			continue
 		}
 		if err := leg.post(tx, accountID, entry); err != nil {
-			return fmt.Errorf("posting %s: %w", kind, err)
+			tx.Fail(fmt.Errorf("posting %s: %w", kind, err))
 		}
 	}
 	if sum != 0 {
-		return fmt.Errorf("posting %s: the legs are off by %s USD", kind, sum)
+		tx.Fail(fmt.Errorf("posting %s: the legs are off by %s USD", kind, sum))
 	}
-	return nil
 }
 
+// post returns a refusal.
 func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
 	var (
 		id      int64
 		balance usd.Amount
 		found   bool
-		err     error
 	)
 	if l.kind == Card {
-		found, err = tx.Get([]any{&id, &balance},
+		found = tx.Get([]any{&id, &balance},
 			`UPDATE ledger_accounts SET balance = balance + ? WHERE id = ? AND account_id = ? RETURNING id, balance`,
 			l.amount, l.cardID, accountID)
 	} else {
-		found, err = tx.Get([]any{&id, &balance},
+		found = tx.Get([]any{&id, &balance},
 			`UPDATE ledger_accounts SET balance = balance + ? WHERE account_id = ? AND kind = ? RETURNING id, balance`,
 			l.amount, accountID, l.kind)
 	}
 	switch {
-	case err != nil:
-		return err
 	case !found:
 		return errors.New("no ledger account of kind " + string(l.kind))
 	case balance < 0 && !l.kind.mayOwe():
 		return fmt.Errorf("%s would be at %s USD", l.kind, balance)
 	}
 	if l.kind == Card {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		err = tx.Exec(`INSERT OR REPLACE INTO daily_balances (ledger_account_id, day, balance) VALUES (?, ?, ?)`, id, store.Day(now), balance)
-		if err != nil {
-			return err
-		}
+		tx.Exec(`INSERT OR REPLACE INTO daily_balances (ledger_account_id, day, balance) VALUES (?, ?, ?)`,
+			id, store.Day(tx.Now()), balance)
 	}
-	return tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount) VALUES (?, ?, ?)`, entry, id, l.amount)
+	tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount) VALUES (?, ?, ?)`, entry, id, l.amount)
+	return nil
 }

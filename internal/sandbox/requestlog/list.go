@@ -23,12 +23,10 @@ func scan(row store.Row) (e Entry, err error) {
 
 // List returns a page of the calls of an account, the oldest first, and how many
 // there are.
-func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total int64, err error) {
-	if _, err := tx.Get([]any{&total}, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID); err != nil {
-		return nil, 0, err
-	}
-	entries, err = store.Select(tx, scan, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
-	return entries, total, err
+func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total int64) {
+	tx.Get([]any{&total}, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
+	entries = store.Select(tx, scan, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
+	return entries, total
 }
 
 // Filter picks calls of an account; what is empty picks all.
@@ -41,7 +39,7 @@ type Filter struct {
 
 // Newest returns a page of the calls that a filter picks, newest first, and whether
 // there is more.
-func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []Entry, more bool, err error) {
+func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []Entry, more bool) {
 	where, args := `WHERE r.account_id = ?`, []any{accountID}
 	switch {
 	case f.RunID != 0:
@@ -56,17 +54,14 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []
 		"succeeded": ` AND r.status BETWEEN 200 AND 299`, "refused": ` AND r.status BETWEEN 400 AND 499`, "failed": ` AND (r.status = 0 OR r.status >= 500)`,
 		"lost": ` AND r.lost`, "fault": ` AND r.fault <> ''`,
 	}[f.Outcome]
-	entries, err = store.Select(tx, scan, columns+where+` ORDER BY r.id DESC LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
-	entries, more = wire.Cut(page, entries)
-	return entries, more, err
+	entries = store.Select(tx, scan, columns+where+` ORDER BY r.id DESC LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
+	return wire.Cut(page, entries)
 }
 
 // Forget removes what List returns.
-func Forget(tx *store.Tx, accountID int64) error {
-	if err := tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID); err != nil {
-		return err
-	}
-	return tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
+func Forget(tx *store.Tx, accountID int64) {
+	tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID)
+	tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
 }
 
 // Milliseconds is a duration as a decimal number.

@@ -104,7 +104,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	err := r.db.Write(ctx, func(tx *store.Tx) error { return write(tx, entries) })
+	err := r.db.Write(ctx, func(tx *store.Tx) error { write(tx, entries); return nil })
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -123,7 +123,7 @@ func (r *Recorder) Close() error {
 	return r.Flush(context.Background())
 }
 
-func write(tx *store.Tx, entries []Entry) error {
+func write(tx *store.Tx, entries []Entry) {
 	type key struct {
 		accountID int64
 		name      string
@@ -135,40 +135,25 @@ func write(tx *store.Tx, entries []Entry) error {
 		run := runs[key{e.AccountID, e.Run}]
 		if run == nil || !run.has(e) {
 			if run != nil {
-				if err := run.write(tx); err != nil {
-					return err
-				}
+				run.write(tx)
 			}
-			next, err := runOf(tx, e)
-			if err != nil {
-				return err
-			}
-			run, runs[key{e.AccountID, e.Run}] = next, next
+			run = runOf(tx, e)
+			runs[key{e.AccountID, e.Run}] = run
 		}
-		var err error
-		e.ID, err = tx.Insert(`
+		e.ID = tx.Insert(`
 			INSERT INTO request_log (account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault,
 			                         committed, lost, duration_us, time)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			e.AccountID, run.ID, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
 			e.Committed, e.Lost, e.Duration.Microseconds(), e.Time.UnixMilli())
-		if err != nil {
-			return err
-		}
-		if err := run.add(tx, e); err != nil {
-			return err
-		}
+		run.add(tx, e)
 		last = e.ID
 	}
 	for _, run := range runs {
-		if err := run.write(tx); err != nil {
-			return err
-		}
+		run.write(tx)
 	}
-	if err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries); err != nil {
-		return err
-	}
-	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
+	tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
+	tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
 }
 
 var (

@@ -83,25 +83,22 @@ func scanRun(row store.Row) (*Run, error) {
 }
 
 // runOf returns the run that an entry belongs to, which it may begin.
-func runOf(tx *store.Tx, e *Entry) (*Run, error) {
-	runs, err := store.Select(tx, scanRun, runColumns+`WHERE account_id = ? AND name = ? ORDER BY id DESC LIMIT 1`, e.AccountID, e.Run)
-	if err != nil {
-		return nil, err
-	}
+func runOf(tx *store.Tx, e *Entry) *Run {
+	runs := store.Select(tx, scanRun, runColumns+`WHERE account_id = ? AND name = ? ORDER BY id DESC LIMIT 1`, e.AccountID, e.Run)
 	if len(runs) == 1 && runs[0].has(e) {
-		return runs[0], nil
+		return runs[0]
 	}
 	r := &Run{Name: e.Run, Did: map[string]int64{}, Begun: e.Time, Ended: e.Time, accountID: e.AccountID}
-	r.ID, err = tx.Insert(`INSERT INTO runs (account_id, name, requests, refused, lost, recovered, did, begun, ended, last_entry)
+	r.ID = tx.Insert(`INSERT INTO runs (account_id, name, requests, refused, lost, recovered, did, begun, ended, last_entry)
 		VALUES (?, ?, 0, 0, 0, 0, '{}', ?, ?, 0)`, e.AccountID, e.Run, e.Time.UnixMilli(), e.Time.UnixMilli())
-	return r, err
+	return r
 }
 
 // has tells whether an entry by the run's name belongs to it.
 func (r *Run) has(e *Entry) bool { return e.Run != "" || e.Time.Sub(r.Ended) < pause }
 
 // add counts an entry that is in the file.
-func (r *Run) add(tx *store.Tx, e *Entry) error {
+func (r *Run) add(tx *store.Tx, e *Entry) {
 	r.Requests++
 	r.last = e.ID
 	if ended := e.Time.Add(e.Duration); ended.After(r.Ended) {
@@ -118,29 +115,27 @@ func (r *Run) add(tx *store.Tx, e *Entry) error {
 		r.Refused++
 	}
 	if !succeeded || r.Recovered == r.Lost {
-		return nil
+		return
 	}
 	// What was lost is made sure of by the same call again, or by a look at what it did.
-	recovered, err := store.Select(tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) }, `
+	recovered := store.Select(tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) }, `
 		UPDATE request_log SET recovered = TRUE WHERE run_id = ?1 AND lost AND NOT recovered
 		AND CASE ?2 WHEN 'GET' THEN committed ELSE idempotency_key <> '' AND idempotency_key = ?3 END RETURNING id`,
 		r.ID, e.Method, e.IdempotencyKey)
 	r.Recovered += int64(len(recovered))
-	return err
 }
 
-func (r *Run) write(tx *store.Tx) error {
+func (r *Run) write(tx *store.Tx) {
 	did, err := json.Marshal(r.Did)
 	if err != nil {
-		return err
+		tx.Fail(err)
 	}
-	return tx.Exec(`UPDATE runs SET requests = ?, refused = ?, lost = ?, recovered = ?, did = ?, ended = ?, last_entry = ? WHERE id = ?`,
+	tx.Exec(`UPDATE runs SET requests = ?, refused = ?, lost = ?, recovered = ?, did = ?, ended = ?, last_entry = ? WHERE id = ?`,
 		r.Requests, r.Refused, r.Lost, r.Recovered, string(did), r.Ended.UnixMilli(), r.last, r.ID)
 }
 
 // Runs returns a page of the runs of an account, newest first, and whether there is more.
-func Runs(tx *store.Tx, accountID int64, page wire.Page) (runs []*Run, more bool, err error) {
-	runs, err = store.Select(tx, scanRun, runColumns+`WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`, accountID, page.Size+1, page.Offset())
-	runs, more = wire.Cut(page, runs)
-	return runs, more, err
+func Runs(tx *store.Tx, accountID int64, page wire.Page) (runs []*Run, more bool) {
+	runs = store.Select(tx, scanRun, runColumns+`WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`, accountID, page.Size+1, page.Offset())
+	return wire.Cut(page, runs)
 }

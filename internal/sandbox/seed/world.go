@@ -3,7 +3,6 @@ package seed
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -109,27 +108,23 @@ func begin(c *server.Call) (wire.Response, error) {
 // refuseUsed refuses a file in which anything has happened.
 func refuseUsed(c *server.Call) error {
 	var used bool
-	_, err := c.Tx.Get([]any{&used}, `SELECT (SELECT COUNT(*) FROM accounts) > 1 OR (SELECT COUNT(*) FROM ledger_entries) > 1
+	c.Tx.Get([]any{&used}, `SELECT (SELECT COUNT(*) FROM accounts) > 1 OR (SELECT COUNT(*) FROM ledger_entries) > 1
 		OR EXISTS (SELECT 1 FROM webhooks) OR EXISTS (SELECT 1 FROM deposits) OR EXISTS (SELECT 1 FROM settings WHERE name = ?)`, randomSetting)
-	if err == nil && used {
-		err = wire.Invalid("the sandbox is in use already; seed a new file, or reset this one first")
+	if used {
+		return wire.Invalid("the sandbox is in use already; seed a new file, or reset this one first")
 	}
-	return err
+	return nil
 }
 
-func (p *planter) plant(world *mapping) error {
+func (p *planter) plant(world *mapping) (err error) {
 	tx := p.call.Tx
-	wall, err := tx.Now()
-	if err != nil {
-		return err
-	}
 	var random uint64
 	if text := world.take("random_seed"); text != nil {
 		if random, err = strconv.ParseUint(fmt.Sprint(text), 10, 64); err != nil {
 			return world.refused("random_seed must be an integer from 0")
 		}
 	}
-	p.now = world.time("clock", wall)
+	p.now = world.time("clock", tx.Now())
 	p.opening = p.now
 	for i, a := range world.list("accounts") {
 		p.account(a, i == 0)
@@ -139,9 +134,8 @@ func (p *planter) plant(world *mapping) error {
 		return *world.mistake
 	}
 	tx.SetRandom(random)
-	if err := errors.Join(tx.WriteSetting(randomSetting, random), tx.MoveClock(p.now)); err != nil {
-		return err
-	}
+	tx.WriteSetting(randomSetting, random)
+	tx.MoveClock(p.now)
 	slices.SortStableFunc(p.steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.rank/lasting, b.rank/lasting), a.at.Compare(b.at), cmp.Compare(a.rank, b.rank))
 	})

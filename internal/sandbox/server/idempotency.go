@@ -40,13 +40,8 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if c.body.Err != nil {
 		return wire.Response{}, c.body.Err
 	}
-	now, err := c.Tx.Now()
-	if err != nil {
-		return wire.Response{}, err
-	}
-	if err := c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli()); err != nil {
-		return wire.Response{}, err
-	}
+	now := c.Tx.Now()
+	c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli())
 	hash := sha256.Sum256(c.body.Raw)
 	stored, found, err := c.storedResponse(key, hash[:])
 	if err != nil || found {
@@ -56,22 +51,23 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if err != nil {
 		return wire.Response{}, err
 	}
-	return res, c.Tx.Exec(`
+	c.Tx.Exec(`
 		INSERT INTO idempotent_responses (account_id, key, method, path, body_hash, status, response, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status,
 		c.Keys.Seal(vault.IdempotentResponse, responseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), res.Body), now.UnixMilli())
+	return res, nil
 }
 
 // storedResponse returns what was sent for the key before.
 func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found bool, err error) {
 	var storedHash, sealed []byte
-	found, err = c.Tx.Get([]any{&storedHash, &res.Status, &sealed}, `
+	found = c.Tx.Get([]any{&storedHash, &res.Status, &sealed}, `
 		SELECT body_hash, status, response FROM idempotent_responses
 		WHERE account_id = ? AND key = ? AND method = ? AND path = ?`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path)
-	if err != nil || !found {
-		return wire.Response{}, false, err
+	if !found {
+		return wire.Response{}, false, nil
 	}
 	if !bytes.Equal(storedHash, hash) {
 		return wire.Response{}, true, wire.Refuse(wire.CodeIdempotencyKeyReused,

@@ -80,11 +80,8 @@ func (s *Server) do(ctx context.Context, x *exchange, res *wire.Response) error 
 	if x.route.writes() {
 		begin = s.DB.Write
 	}
-	return begin(ctx, func(tx *store.Tx) error {
-		quirks, err := behavior.ReadQuirks(tx)
-		if err != nil {
-			return err
-		}
+	return begin(ctx, func(tx *store.Tx) (err error) {
+		quirks := behavior.ReadQuirks(tx)
 		if err := s.admit(tx, x); err != nil {
 			return err
 		}
@@ -102,13 +99,9 @@ func (s *Server) admit(tx *store.Tx, x *exchange) error {
 	if err := readiness(x.account.State); err != nil || x.route.Class == "" {
 		return err
 	}
-	limits, err := behavior.ReadLimits(tx)
-	if err != nil {
-		return err
-	}
-	now, err := tx.Now()
-	if err != nil {
-		return err
+	limits, now := behavior.ReadLimits(tx), tx.Now()
+	if tx.Failed() { // nothing is counted
+		return nil
 	}
 	if wait := s.Counters.Admit(limits, x.account.ID, x.route.Class, now); wait > 0 {
 		return rateLimited(wait)

@@ -92,37 +92,28 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 // without a valid one, nothing else is done.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	faulty := false
-	err := s.DB.Read(ctx, func(tx *store.Tx) (err error) {
-		if x.now, err = tx.Now(); err != nil {
-			return err
-		}
-		if x.quirks, err = behavior.ReadQuirks(tx); err != nil {
-			return err
-		}
+	err := s.DB.Read(ctx, func(tx *store.Tx) error {
+		x.now = tx.Now()
+		x.quirks = behavior.ReadQuirks(tx)
 		scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
 		if strings.EqualFold(scheme, "Bearer") {
-			if x.account, _, err = account.ByKey(tx, key); err != nil {
-				return err
-			}
+			x.account, _ = account.ByKey(tx, key)
 		}
 		if x.account.ID == 0 {
 			return unauthorized()
 		}
-		if !x.isAPI() {
-			return nil
+		if x.isAPI() {
+			x.limits = behavior.ReadLimits(tx)
+			_, faulty = behavior.FindFault(tx, x.request.Method, x.path())
 		}
-		if x.limits, err = behavior.ReadLimits(tx); err != nil {
-			return err
-		}
-		_, faulty, err = behavior.FindFault(tx, x.request.Method, x.path())
-		return err
+		return nil
 	})
 	if err != nil || !faulty {
 		return err
 	}
-	return s.DB.Write(ctx, func(tx *store.Tx) (err error) {
-		x.fault, err = behavior.TakeFault(tx, x.request.Method, x.path())
-		return err
+	return s.DB.Write(ctx, func(tx *store.Tx) error {
+		x.fault = behavior.TakeFault(tx, x.request.Method, x.path())
+		return nil
 	})
 }
 

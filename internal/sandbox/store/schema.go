@@ -76,11 +76,9 @@ func create(ctx context.Context, p *pool) error {
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
 	return tx.run("BEGIN IMMEDIATE", func(tx *Tx) error {
 		var m mark
-		if _, err := tx.Get([]any{&m.empty, &m.application, &m.version}, `
-			SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_id, user_version FROM pragma_application_id, pragma_user_version`); err != nil {
-			return err
-		}
-		if err := m.refuse(); err != nil || !m.empty {
+		tx.Get([]any{&m.empty, &m.application, &m.version}, `
+			SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_id, user_version FROM pragma_application_id, pragma_user_version`)
+		if err := m.refuse(); err != nil || !m.empty || tx.Failed() {
 			return err
 		}
 		// PRAGMA takes no parameters.

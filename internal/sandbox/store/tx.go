@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -16,6 +17,10 @@ import (
 )
 
 // Tx is a running transaction. It belongs to one goroutine.
+//
+// It keeps its first error. From there on it does nothing and reads nothing, so that
+// who uses it gets zero values; its end undoes everything and returns that error,
+// whatever was made of it meanwhile.
 type Tx struct {
 	conn   *conn
 	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
@@ -23,48 +28,60 @@ type Tx struct {
 	now    time.Time
 	random io.Reader // of ids; nil: nobody can tell them in advance
 	signal bool
+	err    error // the first one
 }
 
 // run runs f in a transaction, which is undone when f fails or panics.
-func (tx *Tx) run(begin string, f func(*Tx) error) (err error) {
-	tx.now, tx.random, tx.signal = time.Time{}, nil, false
-	if err = tx.Exec(begin); err != nil {
+func (tx *Tx) run(begin string, f func(*Tx) error) error {
+	tx.now, tx.random, tx.signal, tx.err = time.Time{}, nil, false, nil
+	if _, err := tx.exec(begin, nil); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	committed := false
-	defer func() { // last
-		if !committed {
-			tx.ctx = context.WithoutCancel(tx.ctx)
-			err = errors.Join(err, tx.Exec("ROLLBACK"))
+	err := tx.try(f)
+	if err == nil {
+		if _, err = tx.exec("COMMIT", nil); err == nil {
+			return nil
 		}
-	}()
-	defer crash.Catch(&err)
-	if err = f(tx); err != nil {
-		return err
+		err = fmt.Errorf("committing: %w", err)
 	}
-	if err = tx.Exec("COMMIT"); err != nil {
-		return fmt.Errorf("committing: %w", err)
-	}
-	committed = true
-	return nil
+	tx.ctx = context.WithoutCancel(tx.ctx)
+	_, undone := tx.exec("ROLLBACK", nil)
+	return errors.Join(err, undone)
 }
+
+func (tx *Tx) try(f func(*Tx) error) (err error) {
+	defer func() { err = cmp.Or(tx.err, err) }()
+	defer crash.Catch(&err)
+	return f(tx)
+}
+
+// Fail makes an error the transaction's, unless it has one already.
+func (tx *Tx) Fail(err error) { tx.err = cmp.Or(tx.err, err) }
+
+// Failed tells whether the transaction has an error. Who acts outside of the file, or
+// needs what it has read to be whole, asks before.
+func (tx *Tx) Failed() bool { return tx.err != nil }
 
 // Signal wakes the receiver of DB.Signals once the transaction is committed.
 func (tx *Tx) Signal() { tx.signal = true }
 
 // Exec runs a statement.
-func (tx *Tx) Exec(query string, args ...any) error {
-	_, err := tx.exec(query, args)
-	return err
+func (tx *Tx) Exec(query string, args ...any) {
+	if tx.err == nil {
+		_, tx.err = tx.exec(query, args)
+	}
 }
 
 // Insert runs an INSERT and returns the id of the new row.
-func (tx *Tx) Insert(query string, args ...any) (int64, error) {
-	res, err := tx.exec(query, args)
-	if err != nil {
-		return 0, err
+func (tx *Tx) Insert(query string, args ...any) (id int64) {
+	if tx.err != nil {
+		return 0
 	}
-	return res.LastInsertId()
+	var res sql.Result
+	if res, tx.err = tx.exec(query, args); tx.err == nil {
+		id, tx.err = res.LastInsertId()
+	}
+	return id
 }
 
 func (tx *Tx) exec(query string, args []any) (sql.Result, error) {
@@ -76,33 +93,37 @@ func (tx *Tx) exec(query string, args []any) (sql.Result, error) {
 }
 
 // Get scans the first row of a query into dest and tells whether there was one.
-func (tx *Tx) Get(dest []any, query string, args ...any) (found bool, err error) {
+func (tx *Tx) Get(dest []any, query string, args ...any) (found bool) {
+	if tx.err != nil {
+		return false
+	}
 	s, err := tx.conn.prepare(tx.ctx, query)
-	if err != nil {
-		return false, err
+	if err == nil {
+		err = s.QueryRowContext(tx.ctx, args...).Scan(dest...)
 	}
-	err = s.QueryRowContext(tx.ctx, args...).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+	if !errors.Is(err, sql.ErrNoRows) {
+		tx.err = err
 	}
-	return err == nil, err
+	return err == nil
 }
 
 // Row is what a scan function reads its columns from.
 type Row interface{ Scan(dest ...any) error }
 
 // Select returns every row of a query; never nil, so that no rows encode as [].
-func Select[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
+func Select[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) []T {
 	all := []T{}
-	err := tx.each(query, args, func(row Row) error {
-		v, err := scan(row)
-		all = append(all, v)
-		return err
-	})
-	if err != nil {
-		return nil, err
+	if tx.err == nil {
+		tx.Fail(tx.each(query, args, func(row Row) error {
+			v, err := scan(row)
+			all = append(all, v)
+			return err
+		}))
 	}
-	return all, nil
+	if tx.err != nil {
+		return []T{}
+	}
+	return all
 }
 
 // each is what Select would otherwise hold once for each type.
@@ -126,16 +147,13 @@ func (tx *Tx) each(query string, args []any, scan func(Row) error) error {
 
 // Now is the service's time, the same throughout a transaction: the clock on
 // the wall plus what the file's clock was moved by; UTC, whole milliseconds.
-func (tx *Tx) Now() (time.Time, error) {
-	if !tx.now.IsZero() {
-		return tx.now, nil
+func (tx *Tx) Now() time.Time {
+	if tx.now.IsZero() {
+		var offset int64
+		tx.Get([]any{&offset}, `SELECT clock_offset_ms FROM service`)
+		tx.now = time.UnixMilli(tx.wall().UnixMilli() + offset).UTC()
 	}
-	var offset int64
-	if _, err := tx.Get([]any{&offset}, `SELECT clock_offset_ms FROM service`); err != nil {
-		return time.Time{}, fmt.Errorf("reading the clock: %w", err)
-	}
-	tx.now = time.UnixMilli(tx.wall().UnixMilli() + offset).UTC()
-	return tx.now, nil
+	return tx.now
 }
 
 // SetNow has the rest of the transaction happen at a time.
@@ -161,45 +179,43 @@ func Day(t time.Time) int64 { return t.UnixMilli() / (24 * time.Hour).Millisecon
 
 // MoveClock sets the file's clock for every process that shares it, and signals: what
 // waited for a time may be due.
-func (tx *Tx) MoveClock(to time.Time) error {
+func (tx *Tx) MoveClock(to time.Time) {
 	tx.now = time.Time{}
 	tx.Signal()
-	return tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall().UnixMilli())
+	tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall().UnixMilli())
 }
 
 // ResetClock sets the file's clock back to the one on the wall.
-func (tx *Tx) ResetClock() error {
+func (tx *Tx) ResetClock() {
 	tx.now = time.Time{}
-	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
+	tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
 // Version changes with every commit to the file, whichever process makes it. It
 // compares with that of other transactions of ReadLong alone, while the file is open.
-func (tx *Tx) Version() (version string, err error) {
-	_, err = tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
-	return version, err
+func (tx *Tx) Version() (version string) {
+	tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
+	return version
 }
 
 // ReadSetting fills value with what was written under a name, and leaves it as
 // it is when nothing was.
-func (tx *Tx) ReadSetting(name string, value any) error {
+func (tx *Tx) ReadSetting(name string, value any) {
 	var text []byte
-	found, err := tx.Get([]any{&text}, `SELECT value FROM settings WHERE name = ?`, name)
-	if err != nil || !found {
-		return err
+	if !tx.Get([]any{&text}, `SELECT value FROM settings WHERE name = ?`, name) {
+		return
 	}
 	if err := json.Unmarshal(text, value); err != nil {
-		return fmt.Errorf("reading the setting %s: %w", name, err)
+		tx.Fail(fmt.Errorf("reading the setting %s: %w", name, err))
 	}
-	return nil
 }
 
 // WriteSetting replaces what is kept under a name, for every process that
 // shares the file.
-func (tx *Tx) WriteSetting(name string, value any) error {
+func (tx *Tx) WriteSetting(name string, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("writing the setting %s: %w", name, err)
+		tx.Fail(fmt.Errorf("writing the setting %s: %w", name, err))
 	}
-	return tx.Exec(`INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)`, name, string(text))
+	tx.Exec(`INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)`, name, string(text))
 }

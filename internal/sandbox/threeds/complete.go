@@ -29,19 +29,13 @@ func begin(c *server.Call) (wire.Response, error) {
 	if on.Status == card.Terminated {
 		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated; it gets no challenges", ch.CardID)
 	}
-	now, err := c.Tx.Now()
-	if err != nil {
-		return wire.Response{}, err
-	}
-	expires := now.Add(Lifetime)
-	err = c.Tx.Exec(`
+	expires := c.Tx.Now().Add(Lifetime)
+	c.Tx.Exec(`
 		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
-	if err != nil {
-		return wire.Response{}, err
-	}
 	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Timestamp(expires)
-	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch)
+	webhook.Emit(c, webhook.ThreeDSChallenge, ch)
+	return wire.Created(ch), nil
 }
 
 // complete is what the cardholder makes of a challenge that is still pending.
@@ -59,19 +53,14 @@ func complete(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
 	}
 	ch.Status = outcome
-	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
+	c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
+	return wire.OK(ch), nil
 }
 
 func byPublicID(c *server.Call, publicID string) (Challenge, error) {
-	now, err := c.Tx.Now()
-	if err != nil {
-		return Challenge{}, err
-	}
-	found, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
+	now := c.Tx.Now()
+	found := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
 		columns+`WHERE h.public_id = ? AND h.account_id = ?`, publicID, c.Account.ID)
-	if err != nil {
-		return Challenge{}, err
-	}
 	if len(found) == 0 {
 		return Challenge{}, wire.NotFound("3DS challenge", publicID)
 	}

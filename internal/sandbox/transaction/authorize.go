@@ -38,21 +38,18 @@ func authorize(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	reason, facts, err := a.decline(c.Tx)
-	if err != nil {
-		return wire.Response{}, err
-	}
+	reason, facts := a.decline(c.Tx)
 	body := struct {
 		Transaction   Transaction    `json:"transaction"`
 		DeclineReason *declineReason `json:"decline_reason"`
 	}{}
 	if reason == "" {
-		body.Transaction, err = a.approve(c)
+		body.Transaction = a.approve(c)
 	} else {
-		body.Transaction, err = a.refuse(c, reason, facts)
+		body.Transaction = a.refuse(c, reason, facts)
 		body.DeclineReason = &reason
 	}
-	return wire.Created(body), err
+	return wire.Created(body), nil
 }
 
 func readAttempt(c *server.Call) (a attempt, err error) {
@@ -79,16 +76,14 @@ func isMCC(code string) bool {
 
 // decline returns why the card is not accepted, the first reason when there
 // are several; "" when it is. The facts are what it was decided by.
-func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts, err error) {
-	now, err := tx.Now()
-	if err != nil {
-		return "", nil, err
-	}
+func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts) {
 	facts = &Facts{
-		Asked: a.amount + a.fee, Balance: a.card.Balance, Limit: a.card.SpendingLimit, Month: monthOf(wire.Timestamp(now)), Allowed: a.card.AllowedCategories,
-	}
-	if facts.Spent, err = SpentThisMonth(tx, a.card.ID); err != nil {
-		return "", nil, err
+		Asked:   a.amount + a.fee,
+		Balance: a.card.Balance,
+		Spent:   SpentThisMonth(tx, a.card.ID),
+		Limit:   a.card.SpendingLimit,
+		Month:   monthOf(wire.Timestamp(tx.Now())),
+		Allowed: a.card.AllowedCategories,
 	}
 	switch allowed := a.card.AllowedCategories; {
 	case a.card.Status == card.Terminated:
@@ -102,36 +97,24 @@ func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts, err 
 	case facts.Spent+a.amount > facts.Limit:
 		reason = spendingLimitExceeded
 	}
-	return reason, facts, nil
+	return reason, facts
 }
 
-func (a attempt) approve(c *server.Call) (Transaction, error) {
-	balance, err := a.card.Shown(c)
-	if err != nil {
-		return Transaction{}, err
-	}
-	shown, err := Record(c.Tx, c.Account.ID, New{
+func (a attempt) approve(c *server.Call) Transaction {
+	balance := a.card.Shown(c)
+	shown := Record(c.Tx, c.Account.ID, New{
 		Card: a.card, Type: Authorization, Amount: a.amount, Fee: a.fee, Merchant: a.merchant,
 	})
-	if err != nil {
-		return Transaction{}, err
-	}
-	err = ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "authorized", debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
-	if err != nil {
-		return Transaction{}, err
-	}
-	if err := addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt), a.amount); err != nil {
-		return Transaction{}, err
-	}
-	return shown, finish(c, a.card, balance, webhook.TransactionAuthorized, shown)
+	ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "authorized", debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
+	addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt), a.amount)
+	finish(c, a.card, balance, webhook.TransactionAuthorized, shown)
+	return shown
 }
 
-func (a attempt) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
-	shown, err := Record(c.Tx, c.Account.ID, New{
+func (a attempt) refuse(c *server.Call, reason declineReason, facts *Facts) Transaction {
+	shown := Record(c.Tx, c.Account.ID, New{
 		Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant, Reason: reason, Facts: facts,
 	})
-	if err != nil {
-		return Transaction{}, err
-	}
-	return shown, webhook.Emit(c, webhook.TransactionDeclined, shown)
+	webhook.Emit(c, webhook.TransactionDeclined, shown)
+	return shown
 }

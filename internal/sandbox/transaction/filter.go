@@ -86,7 +86,7 @@ type Sum struct {
 }
 
 // Sums returns the sum of each type that a filter of cards and whole days picks any of.
-func Sums(tx *store.Tx, accountID int64, f Filter) ([]*Sum, error) {
+func Sums(tx *store.Tx, accountID int64, f Filter) []*Sum {
 	where, args := f.dailyWhere(accountID)
 	return store.Select(tx, func(row store.Row) (*Sum, error) {
 		s := new(Sum)
@@ -114,10 +114,10 @@ func (f Filter) dailyWhere(accountID int64) (where string, args []any) {
 }
 
 // Count returns how many transactions a filter picks.
-func Count(tx *store.Tx, accountID int64, f Filter) (n int64, err error) {
+func Count(tx *store.Tx, accountID int64, f Filter) (n int64) {
 	where, args := f.Where(accountID)
-	_, err = tx.Get([]any{&n}, `SELECT COUNT(*) FROM transactions `+where, args...)
-	return n, err
+	tx.Get([]any{&n}, `SELECT COUNT(*) FROM transactions `+where, args...)
+	return n
 }
 
 // Day is what the transactions of a UTC day come to.
@@ -129,7 +129,7 @@ type Day struct {
 
 // Days returns the days from one on that have any settlement or decline, of one card
 // or, with 0, of all, the oldest first.
-func Days(tx *store.Tx, accountID, cardID, from int64) ([]Day, error) {
+func Days(tx *store.Tx, accountID, cardID, from int64) []Day {
 	return store.Select(tx, func(row store.Row) (d Day, err error) { return d, row.Scan(&d.Day, &d.Settled, &d.Declines) }, `
 		SELECT day, COALESCE(SUM(amount) FILTER (WHERE type = 'settlement'), 0), COALESCE(SUM(count) FILTER (WHERE type = 'decline'), 0)
 		FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ? AND type IN ('settlement', 'decline') GROUP BY day ORDER BY day`,

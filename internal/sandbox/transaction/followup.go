@@ -23,16 +23,13 @@ type parent struct {
 func byPublicID(c *server.Call, publicID string) (p parent, err error) {
 	p.ID = publicID
 	var created int64
-	found, err := c.Tx.Get(
+	found := c.Tx.Get(
 		[]any{&p.rowID, &p.CardID, &p.Type, &p.Amount, &p.Merchant.Name, &p.Merchant.MCC, &created, &p.children, &p.childTotal}, `
 		SELECT t.id, k.public_id, t.type, t.amount, t.merchant_name, t.merchant_mcc, t.created_at,
 		       (SELECT COUNT(*) FROM transactions f WHERE f.parent_id = t.id),
 		       (SELECT COALESCE(SUM(f.amount), 0) FROM transactions f WHERE f.parent_id = t.id)
 		FROM transactions t JOIN cards k ON k.id = t.card_id WHERE t.public_id = ? AND t.account_id = ?`,
 		publicID, c.Account.ID)
-	if err != nil {
-		return parent{}, err
-	}
 	if !found {
 		return parent{}, wire.NotFound("transaction", publicID)
 	}
@@ -63,7 +60,7 @@ func readFollowUp(c *server.Call) (f followUp, err error) {
 	return f, err
 }
 
-func (f followUp) record(c *server.Call, kind Type) (Transaction, error) {
+func (f followUp) record(c *server.Call, kind Type) Transaction {
 	return Record(c.Tx, c.Account.ID, New{
 		Card: f.parent.card, ParentID: &f.parent.rowID, Type: kind, Amount: f.amount, Fee: f.fee, Merchant: f.parent.Merchant,
 	})

@@ -28,38 +28,26 @@ func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 
 // collect returns the legs that take an amount from whoever has it: the card,
 // then the wallet; the rest is the service's loss.
-func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, error) {
-	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
-	if err != nil {
-		return nil, err
-	}
+func collect(c *server.Call, from *card.Card, amount usd.Amount) []ledger.Leg {
 	fromCard := min(amount, from.Balance)
-	fromWallet := min(amount-fromCard, wallet)
+	fromWallet := min(amount-fromCard, ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet))
 	return []ledger.Leg{
 		debit(from, fromCard), ledger.On(ledger.Wallet, -fromWallet), ledger.On(ledger.Loss, fromCard+fromWallet-amount),
-	}, nil
+	}
 }
 
 // finish ends a transaction on a card that showed balance before it: it charges
 // the fee, emits the event, and freezes the card when it holds less than before
 // and too little.
-func finish(c *server.Call, on *card.Card, balance usd.Amount, event webhook.EventType, done Transaction) error {
+func finish(c *server.Call, on *card.Card, balance usd.Amount, event webhook.EventType, done Transaction) {
 	if done.Fee > 0 {
-		legs, err := collect(c, on, done.Fee)
-		if err != nil {
-			return err
-		}
-		if err := ledger.PostFor(c.Tx, c.Account.ID, done.ID, "fee", append(legs, ledger.On(ledger.Fees, done.Fee))...); err != nil {
-			return err
-		}
+		legs := append(collect(c, on, done.Fee), ledger.On(ledger.Fees, done.Fee))
+		ledger.PostFor(c.Tx, c.Account.ID, done.ID, "fee", legs...)
 	}
-	if err := webhook.Emit(c, event, done); err != nil {
-		return err
+	webhook.Emit(c, event, done)
+	if on.Shown(c) < balance {
+		on.AutoFreeze(c)
 	}
-	if now, err := on.Shown(c); err != nil || now >= balance {
-		return err
-	}
-	return on.AutoFreeze(c)
 }
 
 // monthOf returns the UTC calendar month, YYYY-MM, of a timestamp.
@@ -68,18 +56,14 @@ func monthOf(timestamp string) string { return timestamp[:len("2006-01")] }
 // SpentThisMonth returns what a card's authorizations of the current UTC month
 // come to: the settled amount of those that are settled, the held one of the
 // others. Refunds do not lower it.
-func SpentThisMonth(tx *store.Tx, cardID int64) (spent usd.Amount, err error) {
-	now, err := tx.Now()
-	if err != nil {
-		return 0, err
-	}
-	_, err = tx.Get([]any{&spent}, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`,
-		cardID, monthOf(wire.Timestamp(now)))
-	return spent, err
+func SpentThisMonth(tx *store.Tx, cardID int64) (spent usd.Amount) {
+	tx.Get([]any{&spent}, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`,
+		cardID, monthOf(wire.Timestamp(tx.Now())))
+	return spent
 }
 
-func addSpending(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
-	return tx.Exec(`
+func addSpending(tx *store.Tx, cardID int64, month string, amount usd.Amount) {
+	tx.Exec(`
 		INSERT INTO card_spending (card_id, month, amount) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`, cardID, month, amount)
 }

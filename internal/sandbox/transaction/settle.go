@@ -27,39 +27,24 @@ func settle(c *server.Call) (wire.Response, error) {
 	if !f.partial {
 		f.amount = authorized.Amount
 	}
-	balance, err := authorized.card.Shown(c)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	shown, err := f.record(c, Settlement)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	legs, err := payMerchant(c, authorized.card, authorized.Amount, f.amount)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	if err := ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "settled", legs...); err != nil {
-		return wire.Response{}, err
-	}
-	if err := c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = ?`, Settled, authorized.rowID); err != nil {
-		return wire.Response{}, err
-	}
+	balance := authorized.card.Shown(c)
+	shown := f.record(c, Settlement)
+	legs := payMerchant(c, authorized.card, authorized.Amount, f.amount)
+	ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "settled", legs...)
+	c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = ?`, Settled, authorized.rowID)
 	// The month of the authorization, whenever it is settled.
-	if err := addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt), f.amount-authorized.Amount); err != nil {
-		return wire.Response{}, err
-	}
-	return wire.Created(followUpView{shown}), finish(c, authorized.card, balance, webhook.TransactionSettled, shown)
+	addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt), f.amount-authorized.Amount)
+	finish(c, authorized.card, balance, webhook.TransactionSettled, shown)
+	return wire.Created(followUpView{shown}), nil
 }
 
 // payMerchant returns the legs of a settlement of an amount that was held.
-func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
+func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) []ledger.Leg {
 	legs := []ledger.Leg{ledger.On(ledger.Holds, -held), ledger.On(ledger.Merchants, amount)}
 	if amount <= held {
-		return append(legs, credit(on, held-amount)), nil
+		return append(legs, credit(on, held-amount))
 	}
-	excess, err := collect(c, on, amount-held)
-	return append(legs, excess...), err
+	return append(legs, collect(c, on, amount-held)...)
 }
 
 // refund returns what was settled, or a part of it, to the card. Several
@@ -80,21 +65,10 @@ func refund(c *server.Call) (wire.Response, error) {
 	if f.amount == 0 || f.amount > left {
 		return wire.Response{}, wire.Invalid("amount: of %s, %s USD can still be refunded", settled.ID, left)
 	}
-	balance, err := settled.card.Shown(c)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	shown, err := f.record(c, Refund)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	err = c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = (SELECT parent_id FROM transactions WHERE id = ?)`, Refunded, settled.rowID)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	err = ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "refunded", ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount))
-	if err != nil {
-		return wire.Response{}, err
-	}
-	return wire.Created(followUpView{shown}), finish(c, settled.card, balance, webhook.TransactionRefunded, shown)
+	balance := settled.card.Shown(c)
+	shown := f.record(c, Refund)
+	c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = (SELECT parent_id FROM transactions WHERE id = ?)`, Refunded, settled.rowID)
+	ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "refunded", ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount))
+	finish(c, settled.card, balance, webhook.TransactionRefunded, shown)
+	return wire.Created(followUpView{shown}), nil
 }

@@ -17,20 +17,14 @@ type Spending struct {
 
 // LargestSpending returns the cards of an account that spent most this month, and
 // what all of them spent together.
-func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []*Spending, total usd.Amount, err error) {
-	now, err := tx.Now()
-	if err != nil {
-		return nil, 0, err
-	}
-	month := monthOf(wire.Timestamp(now))
+func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []*Spending, total usd.Amount) {
+	month := monthOf(wire.Timestamp(tx.Now()))
 	const ofAccount = ` FROM card_spending s JOIN cards c ON c.id = s.card_id WHERE s.month = ? AND c.account_id = ? AND s.amount > 0`
-	if _, err := tx.Get([]any{&total}, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID); err != nil {
-		return nil, 0, err
-	}
-	largest, err = store.Select(tx, func(row store.Row) (*Spending, error) {
+	tx.Get([]any{&total}, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID)
+	largest = store.Select(tx, func(row store.Row) (*Spending, error) {
 		s := new(Spending)
 		return s, row.Scan(&s.CardID, &s.Label, &s.Last4, &s.Amount, &s.Limit)
 	}, `SELECT c.public_id, c.label, c.last4, s.amount, c.spending_limit`+ofAccount+` ORDER BY s.amount DESC LIMIT ?`,
 		month, accountID, cards)
-	return largest, total, err
+	return largest, total
 }

@@ -34,30 +34,19 @@ type summary struct {
 }
 
 func balance(c *server.Call) (wire.Response, error) {
-	s := summary{Currency: "USDT"}
-	balance, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
-	if err != nil {
-		return wire.Response{}, err
+	s := summary{
+		Balance:           c.Quirks.WalletAmount(ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)),
+		Currency:          "USDT",
+		CardsTotalBalance: ledger.CardsTotal(c.Tx, c.Account.ID) + card.ShownHolds(c),
+		PendingDeposits:   c.Quirks.WalletAmount(PendingDeposits(c.Tx, c.Account.ID)),
 	}
-	if s.CardsTotalBalance, err = ledger.CardsTotal(c.Tx, c.Account.ID); err != nil {
-		return wire.Response{}, err
-	}
-	held, err := card.ShownHolds(c)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	s.CardsTotalBalance += held
-	if _, err := c.Tx.Get([]any{&s.CardsActive}, `SELECT COUNT(*) FROM cards WHERE account_id = ? AND status = ?`, c.Account.ID, card.Active); err != nil {
-		return wire.Response{}, err
-	}
-	pending, err := PendingDeposits(c.Tx, c.Account.ID)
-	s.Balance, s.PendingDeposits = c.Quirks.WalletAmount(balance), c.Quirks.WalletAmount(pending)
-	return wire.OK(s), err
+	c.Tx.Get([]any{&s.CardsActive}, `SELECT COUNT(*) FROM cards WHERE account_id = ? AND status = ?`, c.Account.ID, card.Active)
+	return wire.OK(s), nil
 }
 
 // PendingDeposits returns what is on its way into an account's wallet.
-func PendingDeposits(tx *store.Tx, accountID int64) (pending usd.Amount, err error) {
-	_, err = tx.Get([]any{&pending}, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
+func PendingDeposits(tx *store.Tx, accountID int64) (pending usd.Amount) {
+	tx.Get([]any{&pending}, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
 		accountID, depositPending)
-	return pending, err
+	return pending
 }

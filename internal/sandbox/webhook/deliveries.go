@@ -23,13 +23,10 @@ func listDeliveries(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	var total int64
-	_, err := c.Tx.Get([]any{&total}, `
+	c.Tx.Get([]any{&total}, `
 		SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	deliveries, err := readDeliveries(c.Tx, c.Keys, onPage, c.Account.ID, page.Size, page.Offset())
-	return wire.OK(wire.LargeList[*Delivery]{Data: deliveries, Page: page.Number, PerPage: page.Size, Total: total}), err
+	deliveries := readDeliveries(c.Tx, c.Keys, onPage, c.Account.ID, page.Size, page.Offset())
+	return wire.OK(wire.LargeList[*Delivery]{Data: deliveries, Page: page.Number, PerPage: page.Size, Total: total}), nil
 }
 
 // redeliver makes a delivery due at once, at the start of the schedule, also
@@ -39,21 +36,12 @@ func redeliver(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	id := c.PathValue("delivery_id")
-	deliveries, err := readDeliveries(c.Tx, c.Keys, ofID, c.Account.ID, id)
-	if err != nil {
-		return wire.Response{}, err
-	}
+	deliveries := readDeliveries(c.Tx, c.Keys, ofID, c.Account.ID, id)
 	if len(deliveries) == 0 {
 		return wire.Response{}, wire.NotFound("delivery", id)
 	}
-	now, err := c.Tx.Now()
-	if err != nil {
-		return wire.Response{}, err
-	}
-	err = c.Tx.Exec(`UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ? WHERE public_id = ?`, now.UnixMilli(), id)
-	if err != nil {
-		return wire.Response{}, err
-	}
+	now := c.Tx.Now()
+	c.Tx.Exec(`UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ? WHERE public_id = ?`, now.UnixMilli(), id)
 	c.Tx.Signal()
 	deliveries[0].setDue(now)
 	return wire.OK(deliveries[0]), nil
@@ -65,16 +53,12 @@ func redeliverFailed(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Response{}, err
 	}
-	now, err := c.Tx.Now()
-	if err != nil {
-		return wire.Response{}, err
-	}
-	again, err := store.Select(c.Tx, func(row store.Row) (id string, err error) { return id, row.Scan(&id) }, `
+	again := store.Select(c.Tx, func(row store.Row) (id string, err error) { return id, row.Scan(&id) }, `
 		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
 		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND (state = 'failed' OR state = 'pending' AND failures > 0)
-		RETURNING public_id`, now.UnixMilli(), c.Account.ID)
+		RETURNING public_id`, c.Tx.Now().UnixMilli(), c.Account.ID)
 	c.Tx.Signal()
-	return wire.OK(wire.List[string]{Data: again}), err
+	return wire.OK(wire.List[string]{Data: again}), nil
 }
 
 // DeliveryState is where a delivery stands.
@@ -135,29 +119,23 @@ const (
 )
 
 // readDeliveries returns deliveries with their tries, the oldest first.
-func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any) ([]*Delivery, error) {
-	deliveries, err := store.Select(tx, func(row store.Row) (*Delivery, error) { return scanDelivery(row, keys) }, `
+func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any) []*Delivery {
+	deliveries := store.Select(tx, func(row store.Row) (*Delivery, error) { return scanDelivery(row, keys) }, `
 		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url_sealed, e.created_at, d.due_at
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
 		WHERE `+which+` ORDER BY d.id`, args...)
-	if err != nil {
-		return nil, err
-	}
 	byRow := make(map[int64]*Delivery, len(deliveries))
 	for _, v := range deliveries {
 		byRow[v.row] = v
 	}
-	tries, err := store.Select(tx, scanTry, `
+	tries := store.Select(tx, scanTry, `
 		SELECT t.delivery_id, t.time, t.status, t.error, t.duration_ms
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN delivery_tries t ON t.delivery_id = d.id
 		WHERE `+which+` ORDER BY t.id`, args...)
-	if err != nil {
-		return nil, err
-	}
 	for _, t := range tries {
 		byRow[t.row].add(t)
 	}
-	return deliveries, nil
+	return deliveries
 }
 
 // Filter picks deliveries of an account; what is empty picks all.
@@ -169,7 +147,7 @@ type Filter struct {
 
 // Newest returns a page of the deliveries that a filter picks, newest first, and
 // whether there is more.
-func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
+func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool) {
 	// In the order of the rows, which the limit ends.
 	from, where, args := `deliveries d CROSS JOIN events e ON e.id = d.event_id`, `WHERE e.account_id = ?`, []any{accountID}
 	if len(f.Subjects) > 0 {
@@ -182,11 +160,10 @@ func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, f Filter, page w
 	if f.State != "" {
 		where, args = where+` AND d.state = ?`, append(args, f.State)
 	}
-	deliveries, err = readDeliveries(tx, keys, `d.id IN (SELECT d.id FROM `+from+` `+where+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
+	deliveries = readDeliveries(tx, keys, `d.id IN (SELECT d.id FROM `+from+` `+where+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
 		append(args, page.Size+1, page.Offset())...)
 	slices.Reverse(deliveries)
-	deliveries, more = wire.Cut(page, deliveries)
-	return deliveries, more, err
+	return wire.Cut(page, deliveries)
 }
 
 // Sent is a delivery with what is sent.
@@ -200,31 +177,22 @@ type Sent struct {
 
 // SentByID returns a delivery of an account with what is sent.
 func SentByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (Sent, error) {
-	deliveries, err := readDeliveries(tx, keys, ofID, accountID, id)
-	if err != nil {
-		return Sent{}, err
-	}
+	deliveries := readDeliveries(tx, keys, ofID, accountID, id)
 	if len(deliveries) == 0 {
 		return Sent{}, wire.NotFound("delivery", id)
 	}
 	s := Sent{Delivery: deliveries[0]}
 	var sealedPayload, sealedSecret []byte
-	_, err = tx.Get([]any{&sealedPayload, &sealedSecret}, `
+	tx.Get([]any{&sealedPayload, &sealedSecret}, `
 		SELECT e.payload_sealed, w.secret_sealed
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`, s.row)
-	if err != nil {
-		return Sent{}, err
-	}
+	var err error
 	if s.Payload, err = keys.Open(vault.PayloadOfEvent, s.EventID, sealedPayload); err != nil {
 		return Sent{}, err
 	}
 	var response []byte
-	found, err := tx.Get([]any{&response}, `
-		SELECT response_sealed FROM delivery_tries WHERE delivery_id = ? AND length(response_sealed) > 0 ORDER BY id DESC LIMIT 1`, s.row)
-	if err != nil {
-		return Sent{}, err
-	}
-	if found {
+	if tx.Get([]any{&response}, `
+		SELECT response_sealed FROM delivery_tries WHERE delivery_id = ? AND length(response_sealed) > 0 ORDER BY id DESC LIMIT 1`, s.row) {
 		if response, err = keys.Open(vault.ResponseToDelivery, s.ID, response); err != nil {
 			return Sent{}, err
 		}

@@ -43,34 +43,24 @@ func (w *Worker) room(to target) int {
 
 // due returns what is to be sent now, as much as there is room for, and counts it as
 // in flight.
-func (w *Worker) due(tx *store.Tx) ([]delivery, error) {
-	now, err := tx.Now()
-	if err != nil {
-		return nil, err
-	}
-	endpoints, err := store.Select(tx, w.scanTarget, `
+func (w *Worker) due(tx *store.Tx) (all []delivery) {
+	now := tx.Now()
+	endpoints := store.Select(tx, w.scanTarget, `
 		SELECT public_id, url_sealed FROM webhooks
 		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ?)`, now.UnixMilli())
-	if err != nil {
-		return nil, err
-	}
-	var all []delivery
 	for _, to := range endpoints {
 		room := w.room(to)
 		if room == 0 {
 			continue
 		}
 		// Of the first ones, perEndpoint may be on their way already.
-		due, err := store.Select(tx, func(row store.Row) (delivery, error) {
+		due := store.Select(tx, func(row store.Row) (delivery, error) {
 			d := delivery{target: to, begun: now}
 			return d, row.Scan(&d.id, &d.round, &d.eventID, &d.event, &d.payload, &d.secret)
 		}, `SELECT d.public_id, d.round, e.public_id, e.type, e.payload_sealed, w.secret_sealed
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
 			WHERE w.public_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
 			to.webhookID, now.UnixMilli(), room+perEndpoint)
-		if err != nil {
-			return all, err
-		}
 		for _, d := range due {
 			if _, found := w.inFlight[d.id]; !found && room > 0 {
 				room--
@@ -79,7 +69,7 @@ func (w *Worker) due(tx *store.Tx) ([]delivery, error) {
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 func (w *Worker) scanTarget(row store.Row) (t target, err error) {

@@ -28,31 +28,28 @@ type Endpoint struct {
 const Attempts = 8
 
 // readHealth sums up the newest deliveries to an endpoint.
-func (e *Endpoint) readHealth(tx *store.Tx) error {
+func (e *Endpoint) readHealth(tx *store.Tx) {
 	const recent = 100
-	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
+	tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
 		WITH recent AS (
 			SELECT d.id, d.state, d.failures FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id WHERE w.public_id = ? ORDER BY d.id DESC LIMIT ?)
 		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'delivered'),
 		       COALESCE(MAX(CASE WHEN state = 'pending' AND failures > 0 THEN failures + 1 END), 0),
 		       COALESCE((SELECT t.error FROM delivery_tries t WHERE t.delivery_id IN (SELECT id FROM recent) ORDER BY t.id DESC LIMIT 1), '')
 		FROM recent`, e.ID, recent)
-	return err
 }
 
 // Endpoints returns a page of an account's endpoints, newest first, and whether
 // there is more.
-func Endpoints(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
-	endpoints, err = store.Select(tx, func(row store.Row) (*Endpoint, error) { return scanEndpoint(row, keys) },
+func Endpoints(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool) {
+	endpoints = store.Select(tx, func(row store.Row) (*Endpoint, error) { return scanEndpoint(row, keys) },
 		`SELECT public_id, url_sealed, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`,
 		accountID, page.Size+1, page.Offset())
 	endpoints, more = wire.Cut(page, endpoints)
 	for _, e := range endpoints {
-		if err := e.readHealth(tx); err != nil {
-			return nil, false, err
-		}
+		e.readHealth(tx)
 	}
-	return endpoints, more, err
+	return endpoints, more
 }
 
 func scanEndpoint(row store.Row, keys *vault.Keyring) (*Endpoint, error) {
@@ -81,11 +78,7 @@ func remove(c *server.Call) (wire.Response, error) {
 	}
 	var row int64
 	id := c.PathValue("webhook_id")
-	found, err := c.Tx.Get([]any{&row}, `SELECT id FROM webhooks WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	if !found {
+	if !c.Tx.Get([]any{&row}, `SELECT id FROM webhooks WHERE public_id = ? AND account_id = ?`, id, c.Account.ID) {
 		return wire.Response{}, wire.NotFound("webhook", id)
 	}
 	for _, statement := range []struct {
@@ -97,9 +90,7 @@ func remove(c *server.Call) (wire.Response, error) {
 		{`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`, c.Account.ID},
 		{`DELETE FROM webhooks WHERE id = ?`, row},
 	} {
-		if err := c.Tx.Exec(statement.query, statement.id); err != nil {
-			return wire.Response{}, err
-		}
+		c.Tx.Exec(statement.query, statement.id)
 	}
 	return wire.OK(struct {
 		ID string `json:"id"`
@@ -108,9 +99,9 @@ func remove(c *server.Call) (wire.Response, error) {
 
 // CountFailing returns how many endpoints of an account have a delivery that failed and
 // will be tried again.
-func CountFailing(tx *store.Tx, accountID int64) (n int64, err error) {
-	_, err = tx.Get([]any{&n}, `
+func CountFailing(tx *store.Tx, accountID int64) (n int64) {
+	tx.Get([]any{&n}, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
-	return n, err
+	return n
 }

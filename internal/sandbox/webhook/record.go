@@ -21,37 +21,26 @@ func retryDelay(failures int) (delay time.Duration, again bool) {
 }
 
 // record writes the results, and what follows from them, to the file.
-func (w *Worker) record(tx *store.Tx) error {
+func (w *Worker) record(tx *store.Tx) {
 	for _, r := range w.unrecorded {
-		if err := r.record(tx); err != nil {
-			return err
-		}
+		r.record(tx)
 	}
-	return nil
 }
 
-func (r result) record(tx *store.Tx) error {
-	now, err := tx.Now()
-	if err != nil {
-		return err
-	}
+func (r result) record(tx *store.Tx) {
 	var (
 		row, round int64
 		failures   int
 	)
-	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.id)
-	if err != nil || !found { // not found: the service was reset meanwhile
-		return err
+	if !tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.id) {
+		return // the service was reset meanwhile
 	}
-	err = tx.Exec(`
+	tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response_sealed)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
 		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
-	if err != nil {
-		return err
-	}
 	if round != r.round { // a try of an earlier round decides nothing
-		return nil
+		return
 	}
 	var due sql.NullInt64
 	state := Delivered
@@ -59,8 +48,8 @@ func (r result) record(tx *store.Tx) error {
 		state = Failed
 		failures++
 		if delay, again := retryDelay(failures); again {
-			state, due = Pending, sql.NullInt64{Int64: now.Add(delay).UnixMilli(), Valid: true}
+			state, due = Pending, sql.NullInt64{Int64: tx.Now().Add(delay).UnixMilli(), Valid: true}
 		}
 	}
-	return tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
+	tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
 }

@@ -49,26 +49,21 @@ func register(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	var endpoints int
-	if _, err := c.Tx.Get([]any{&endpoints}, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID); err != nil {
-		return wire.Response{}, err
-	}
+	c.Tx.Get([]any{&endpoints}, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID)
 	if endpoints >= maxEndpoints {
 		return wire.Response{}, wire.Invalid("the account has %d endpoints already, the most there may be", endpoints)
 	}
-	now, err := c.Tx.Now()
-	if err != nil {
-		return wire.Response{}, err
-	}
+	now := c.Tx.Now()
 	e.ID, e.CreatedAt = c.Tx.NewID("wh_"), wire.Timestamp(now)
 	events, err := json.Marshal(e.Events)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	err = c.Tx.Exec(`
+	c.Tx.Exec(`
 		INSERT INTO webhooks (public_id, account_id, url_sealed, events, secret_sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		e.ID, c.Account.ID, c.Keys.Seal(vault.URLOfWebhook, e.ID, []byte(e.URL)), string(events),
 		c.Keys.Seal(vault.SecretOfWebhook, e.ID, []byte(e.Secret)), now.UnixMilli())
-	return wire.Created(e), err
+	return wire.Created(e), nil
 }
 
 func readEndpoint(f *wire.Fields) (endpoint, error) {

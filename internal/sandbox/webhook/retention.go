@@ -21,44 +21,33 @@ const (
 )
 
 // prune forgets old deliveries, with their tries and events, now and then.
-func (w *Worker) prune(tx *store.Tx) error {
+func (w *Worker) prune(tx *store.Tx) {
 	if time.Since(w.pruned) < pruneInterval {
-		return nil
+		return
 	}
-	accounts, err := store.Select(tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) },
+	accounts := store.Select(tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) },
 		`SELECT DISTINCT account_id FROM webhooks`)
-	if err != nil {
-		return err
-	}
 	more := false
 	for _, account := range accounts {
 		for _, old := range []struct {
 			condition string
 			keep      int64
 		}{{`AND d.due_at IS NULL`, keptDeliveries}, {``, keptDeliveries * unfinishedFactor}} {
-			n, err := forget(tx, account, old.condition, old.keep)
-			if err != nil {
-				return err
-			}
-			more = more || n == pruneSize
+			more = forget(tx, account, old.condition, old.keep) == pruneSize || more
 		}
 	}
-	if !more { // else the next look is due at once
+	if !more && !tx.Failed() { // else the next look is due at once
 		w.pruned = time.Now()
 	}
-	return nil
 }
 
 // forget removes some of the oldest deliveries that a condition picks, but for the
 // newest ones, and returns how many.
-func forget(tx *store.Tx, account int64, condition string, keep int64) (n int, err error) {
+func forget(tx *store.Tx, account int64, condition string, keep int64) int {
 	type old struct{ delivery, event int64 }
-	all, err := store.Select(tx, func(row store.Row) (o old, err error) { return o, row.Scan(&o.delivery, &o.event) }, `
+	all := store.Select(tx, func(row store.Row) (o old, err error) { return o, row.Scan(&o.delivery, &o.event) }, `
 		SELECT d.id, d.event_id FROM events e JOIN deliveries d ON d.event_id = e.id
 		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?`, account, pruneSize, keep)
-	if err != nil {
-		return 0, err
-	}
 	for _, o := range all {
 		for _, statement := range []struct {
 			query string
@@ -68,10 +57,8 @@ func forget(tx *store.Tx, account int64, condition string, keep int64) (n int, e
 			{`DELETE FROM deliveries WHERE id = ?`, o.delivery},
 			{`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.event},
 		} {
-			if err := tx.Exec(statement.query, statement.id); err != nil {
-				return 0, err
-			}
+			tx.Exec(statement.query, statement.id)
 		}
 	}
-	return len(all), nil
+	return len(all)
 }

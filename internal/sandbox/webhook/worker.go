@@ -126,18 +126,22 @@ func (w *Worker) work(ctx context.Context) (due []delivery, err error) {
 		return nil, err
 	}
 	if len(w.unrecorded) > 0 || time.Since(w.pruned) >= pruneInterval {
-		err := w.db.Write(ctx, func(tx *store.Tx) error { return errors.Join(w.record(tx), w.prune(tx)) })
+		err := w.db.Write(ctx, func(tx *store.Tx) error {
+			w.record(tx)
+			w.prune(tx)
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
 		w.unrecorded = nil
 	}
-	err = w.db.Read(ctx, func(tx *store.Tx) (err error) {
+	err = w.db.Read(ctx, func(tx *store.Tx) error {
 		for _, d := range due { // of a run that met a lock
 			delete(w.inFlight, d.id)
 		}
-		due, err = w.due(tx)
-		return err
+		due = w.due(tx)
+		return nil
 	})
 	return due, err
 }
@@ -184,7 +188,11 @@ func (w *Worker) shutDown() {
 	if len(w.unrecorded) == 0 {
 		return
 	}
-	if err := w.db.Write(context.Background(), w.record); err != nil {
+	err := w.db.Write(context.Background(), func(tx *store.Tx) error {
+		w.record(tx)
+		return nil
+	})
+	if err != nil {
 		w.logger.Error("the last deliveries could not be recorded and will be repeated", "error", err)
 	}
 }
