@@ -51,7 +51,7 @@ func (c *Counters) ReadUsed(tx *store.Tx, accountID int64) Limits {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	in := func(class Class, length time.Duration) int64 { return c.of(accountID, class).in(length, now).calls }
+	in := func(class Class, length time.Duration) int64 { return c.of(accountID, class).used(length, now) }
 	return Limits{
 		RequestsPerMinute: in(Request, time.Minute),
 		CreatesPerMinute:  in(Create, time.Minute),
@@ -70,7 +70,7 @@ func (c *Counters) Forget() {
 func (c *Counters) of(accountID int64, class Class) *history {
 	key := counted{accountID, class}
 	if c.counted[key] == nil {
-		c.counted[key] = &history{}
+		c.counted[key] = newHistory()
 	}
 	return c.counted[key]
 }

@@ -1,6 +1,7 @@
 package behavior
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -13,30 +14,25 @@ const resolution = 50 * time.Millisecond
 // the clock to have been set back since.
 const clockStep = 5 * time.Minute
 
-// moment is a time, in Unix milliseconds, with the calls made then.
+// moment is a time, in Unix milliseconds, with all calls made until then.
 type moment struct{ at, calls int64 }
 
-// history is the calls of the longest window, the oldest first.
+// history is the calls of the longest window, the oldest first, after a moment that
+// is in no window.
 type history struct {
 	moments []moment
 	begun   int64 // the first call of the last moment
-	minute  span
-	hour    span
 }
 
-// span is the part of a history that is in a window.
-type span struct {
-	start int // the first moment
-	calls int64
-}
+func newHistory() *history { return &history{moments: make([]moment, 1)} }
 
 // add counts a call, which is never before those that are there.
 func (h *history) add(now time.Time) {
-	h.minute.calls++
-	h.hour.calls++
-	at := now.UnixMilli()
-	if n := len(h.moments); n > 0 {
-		last := &h.moments[n-1]
+	if kept := h.in(longestWindow, now); len(kept) <= len(h.moments)/2 {
+		h.moments = slices.Clone(kept)
+	}
+	at, last := now.UnixMilli(), &h.moments[len(h.moments)-1]
+	if len(h.moments) > 1 {
 		at = max(at, last.at)
 		if at-h.begun < resolution.Milliseconds() {
 			last.at = at
@@ -45,50 +41,32 @@ func (h *history) add(now time.Time) {
 		}
 	}
 	h.begun = at
-	h.moments = append(h.moments, moment{at, 1})
+	h.moments = append(h.moments, moment{at, last.calls + 1})
 }
 
-// in returns the part of the history that is in the window of a length.
-func (h *history) in(length time.Duration, now time.Time) span {
-	if n := len(h.moments); n > 0 && time.UnixMilli(h.moments[n-1].at).Sub(now) > clockStep {
-		*h = history{}
+// in returns the moments in the window of a length, after the one ahead of them.
+func (h *history) in(length time.Duration, now time.Time) []moment {
+	if time.UnixMilli(h.moments[len(h.moments)-1].at).Sub(now) > clockStep {
+		*h = *newHistory()
 	}
-	h.minute.advance(h.moments, now.Add(-time.Minute))
-	h.hour.advance(h.moments, now.Add(-longestWindow))
-	h.forget()
-	if length == longestWindow {
-		return h.hour
-	}
-	return h.minute
+	until := now.Add(-length).UnixMilli()
+	ahead, _ := slices.BinarySearchFunc(h.moments[1:], until+1, func(m moment, at int64) int { return cmp.Compare(m.at, at) })
+	return h.moments[ahead:]
+}
+
+// used is how many calls are in the window of a length.
+func (h *history) used(length time.Duration, now time.Time) int64 {
+	in := h.in(length, now)
+	return in[len(in)-1].calls - in[0].calls
 }
 
 // wait is how long it takes until a window has room.
 func (h *history) wait(w window, now time.Time) time.Duration {
-	s := h.in(w.length, now)
-	over := s.calls - w.limit + 1 // calls that have to leave the window
-	for i := s.start; over > 0 && i < len(h.moments); i++ {
-		if over -= h.moments[i].calls; over <= 0 {
-			return time.UnixMilli(h.moments[i].at).Add(w.length).Sub(now)
-		}
+	in := h.in(w.length, now)
+	leaving := in[len(in)-1].calls - w.limit + 1 // the last call that has to leave the window
+	if leaving <= in[0].calls {
+		return 0
 	}
-	return 0
-}
-
-// advance leaves behind what was made until a time.
-func (s *span) advance(moments []moment, until time.Time) {
-	for s.start < len(moments) && moments[s.start].at <= until.UnixMilli() {
-		s.calls -= moments[s.start].calls
-		s.start++
-	}
-}
-
-// forget drops what has left both windows, half of the history at a time.
-func (h *history) forget() {
-	gone := min(h.minute.start, h.hour.start)
-	if gone == 0 || gone < len(h.moments)/2 {
-		return
-	}
-	h.moments = slices.Clone(h.moments[gone:])
-	h.minute.start -= gone
-	h.hour.start -= gone
+	i, _ := slices.BinarySearchFunc(in, leaving, func(m moment, call int64) int { return cmp.Compare(m.calls, call) })
+	return time.UnixMilli(in[i].at).Add(w.length).Sub(now)
 }
