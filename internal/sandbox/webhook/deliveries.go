@@ -36,15 +36,9 @@ func redeliver(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	id := c.PathValue("delivery_id")
-	deliveries := readDeliveries(c.Tx, c.Keys, ofID, c.Account.ID, id)
-	if len(deliveries) == 0 {
-		return wire.Response{}, wire.NotFound("delivery", id)
-	}
-	now := c.Tx.Now()
-	c.Tx.Exec(`UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ? WHERE public_id = ?`, now.UnixMilli(), id)
-	c.Tx.Signal()
-	deliveries[0].setDue(now)
-	return wire.OK(deliveries[0]), nil
+	makeDue(c, `public_id = ?`, id)
+	delivery, err := deliveryByID(c.Tx, c.Keys, c.Account.ID, id)
+	return wire.OK(delivery), err
 }
 
 // redeliverFailed makes all deliveries due at once that have failed, and are not
@@ -53,12 +47,16 @@ func redeliverFailed(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Response{}, err
 	}
-	again := store.Select(c.Tx, func(row store.Row) (id string, err error) { return id, row.Scan(&id) }, `
-		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
-		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND (state = 'failed' OR state = 'pending' AND failures > 0)
-		RETURNING public_id`, c.Tx.Now().UnixMilli(), c.Account.ID)
+	return wire.OK(wire.List[string]{Data: makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)}), nil
+}
+
+// makeDue begins another round of an account's deliveries, and returns their ids.
+func makeDue(c *server.Call, which string, args ...any) []string {
 	c.Tx.Signal()
-	return wire.OK(wire.List[string]{Data: again}), nil
+	return store.Select(c.Tx, func(row store.Row) (id string, err error) { return id, row.Scan(&id) }, `
+		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
+		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND `+which+`
+		RETURNING public_id`, append([]any{c.Tx.Now().UnixMilli(), c.Account.ID}, args...)...)
 }
 
 // DeliveryState is where a delivery stands.
@@ -105,23 +103,23 @@ func (v *Delivery) Last() *Try {
 	return &v.Tries[len(v.Tries)-1]
 }
 
-// setDue makes the delivery one that is tried at a time.
-func (v *Delivery) setDue(at time.Time) {
-	text := wire.Timestamp(at)
-	v.State, v.NextTryAt = Pending, &text
-}
+// onPage picks deliveries to read.
+const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
+	WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
 
-// Which deliveries to read.
-const (
-	onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
-		WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
-	ofID = `e.account_id = ? AND d.public_id = ?`
-)
+// deliveryByID returns a delivery of an account, or a 404.
+func deliveryByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (*Delivery, error) {
+	found := readDeliveries(tx, keys, `e.account_id = ? AND d.public_id = ?`, accountID, id)
+	if len(found) == 0 {
+		return nil, wire.NotFound("delivery", id)
+	}
+	return found[0], nil
+}
 
 // readDeliveries returns deliveries with their tries, the oldest first.
 func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any) []*Delivery {
 	deliveries := store.Select(tx, func(row store.Row) (*Delivery, error) { return scanDelivery(row, keys) }, `
-		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url_sealed, e.created_at, d.due_at
+		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url_sealed, d.state, e.created_at, d.due_at
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
 		WHERE `+which+` ORDER BY d.id`, args...)
 	byRow := make(map[int64]*Delivery, len(deliveries))
@@ -133,7 +131,8 @@ func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN delivery_tries t ON t.delivery_id = d.id
 		WHERE `+which+` ORDER BY t.id`, args...)
 	for _, t := range tries {
-		byRow[t.row].add(t)
+		v := byRow[t.row]
+		v.Tries = append(v.Tries, t)
 	}
 	return deliveries
 }
@@ -177,16 +176,15 @@ type Sent struct {
 
 // SentByID returns a delivery of an account with what is sent.
 func SentByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (Sent, error) {
-	deliveries := readDeliveries(tx, keys, ofID, accountID, id)
-	if len(deliveries) == 0 {
-		return Sent{}, wire.NotFound("delivery", id)
+	delivery, err := deliveryByID(tx, keys, accountID, id)
+	if err != nil {
+		return Sent{}, err
 	}
-	s := Sent{Delivery: deliveries[0]}
+	s := Sent{Delivery: delivery}
 	var sealedPayload, sealedSecret []byte
 	tx.Get([]any{&sealedPayload, &sealedSecret}, `
 		SELECT e.payload_sealed, w.secret_sealed
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`, s.row)
-	var err error
 	if s.Payload, err = keys.Open(vault.PayloadOfEvent, s.EventID, sealedPayload); err != nil {
 		return Sent{}, err
 	}
@@ -203,18 +201,6 @@ func SentByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (Se
 	return s, err
 }
 
-// add takes the next try, which decides unless there will be another.
-func (v *Delivery) add(t Try) {
-	v.Tries = append(v.Tries, t)
-	switch {
-	case v.NextTryAt != nil:
-	case t.Error == nil:
-		v.State = Delivered
-	default:
-		v.State = Failed
-	}
-}
-
 func scanDelivery(row store.Row, keys *vault.Keyring) (*Delivery, error) {
 	v := &Delivery{Tries: []Try{}}
 	var (
@@ -222,13 +208,13 @@ func scanDelivery(row store.Row, keys *vault.Keyring) (*Delivery, error) {
 		created int64
 		due     sql.NullInt64
 	)
-	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &address, &created, &due)
+	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &address, &v.State, &created, &due)
 	if err != nil {
 		return nil, err
 	}
 	v.CreatedAt = wire.Timestamp(time.UnixMilli(created))
 	if due.Valid {
-		v.setDue(time.UnixMilli(due.Int64))
+		v.NextTryAt = new(wire.Timestamp(time.UnixMilli(due.Int64)))
 	}
 	plain, err := keys.Open(vault.URLOfWebhook, v.WebhookID, address)
 	v.URL = shownURL(string(plain))
