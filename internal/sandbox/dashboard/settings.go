@@ -43,19 +43,18 @@ func newNumber(name string, value, usual int64) *setting {
 func walletFields() [2]string { return [2]string{"wallet_field_1", "wallet_field_2"} }
 
 func quirkSettings(quirks behavior.Quirks) (settings []*setting) {
-	usual := behavior.DefaultQuirks()
 	for _, c := range quirks.Choices() {
 		settings = append(settings, &setting{c.Name, c.About, *c.Value, c.Words[0], c.Words})
 	}
-	usualNumbers := usual.Numbers()
-	for i, n := range quirks.Numbers() {
-		s := newNumber(n.Name, *n.Value, *usualNumbers[i].Value)
+	for _, n := range quirks.Numbers() {
+		s := newNumber(n.Name, *n.Value, n.Usual)
 		s.About = n.About
 		for _, only := range n.Only {
 			s.Words = append(s.Words, fmt.Sprint(only))
 		}
 		settings = append(settings, s)
 	}
+	usual := behavior.DefaultQuirks()
 	for i, name := range walletFields() {
 		const about = "the name of a BIN’s field for a mobile wallet"
 		settings = append(settings, &setting{name, about, quirks.WalletFields[i], usual.WalletFields[i], nil})
