@@ -185,7 +185,7 @@ CREATE TABLE deliveries (
   id           INTEGER PRIMARY KEY,
   public_id    TEXT    NOT NULL UNIQUE,
   event_id     INTEGER NOT NULL REFERENCES events (id),
-  webhook_id   INTEGER NOT NULL REFERENCES webhooks (id),
+  webhook_id   INTEGER NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
   round        INTEGER NOT NULL DEFAULT 0,  -- how often it was asked for again
   failures     INTEGER NOT NULL DEFAULT 0,  -- of this round: the place in the schedule
   state        TEXT    NOT NULL DEFAULT 'pending',
@@ -197,7 +197,7 @@ CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, state, id);
 
 CREATE TABLE delivery_tries (
   id          INTEGER PRIMARY KEY,
-  delivery_id INTEGER NOT NULL REFERENCES deliveries (id),
+  delivery_id INTEGER NOT NULL REFERENCES deliveries (id) ON DELETE CASCADE,
   response_sealed BLOB,                     -- the beginning of its body, which may repeat what was sent; null: none
   time        INTEGER NOT NULL,
   status      INTEGER,                      -- null: there was no response

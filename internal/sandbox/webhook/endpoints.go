@@ -76,22 +76,14 @@ func remove(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Response{}, err
 	}
-	var row int64
 	id := c.PathValue("webhook_id")
-	if !c.Tx.Get([]any{&row}, `SELECT id FROM webhooks WHERE public_id = ? AND account_id = ?`, id, c.Account.ID) {
+	found := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
+		id, c.Account.ID)
+	if !found {
 		return wire.Response{}, wire.NotFound("webhook", id)
 	}
-	for _, statement := range []struct {
-		query string
-		id    int64
-	}{
-		{`DELETE FROM delivery_tries WHERE delivery_id IN (SELECT id FROM deliveries WHERE webhook_id = ?)`, row},
-		{`DELETE FROM deliveries WHERE webhook_id = ?`, row},
-		{`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`, c.Account.ID},
-		{`DELETE FROM webhooks WHERE id = ?`, row},
-	} {
-		c.Tx.Exec(statement.query, statement.id)
-	}
+	c.Tx.Exec(`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`,
+		c.Account.ID)
 	return wire.OK(struct {
 		ID string `json:"id"`
 	}{id}), nil

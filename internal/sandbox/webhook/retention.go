@@ -49,16 +49,8 @@ func forget(tx *store.Tx, account int64, condition string, keep int64) int {
 		SELECT d.id, d.event_id FROM events e JOIN deliveries d ON d.event_id = e.id
 		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?`, account, pruneSize, keep)
 	for _, o := range all {
-		for _, statement := range []struct {
-			query string
-			id    int64
-		}{
-			{`DELETE FROM delivery_tries WHERE delivery_id = ?`, o.delivery},
-			{`DELETE FROM deliveries WHERE id = ?`, o.delivery},
-			{`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.event},
-		} {
-			tx.Exec(statement.query, statement.id)
-		}
+		tx.Exec(`DELETE FROM deliveries WHERE id = ?`, o.delivery)
+		tx.Exec(`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.event)
 	}
 	return len(all)
 }
