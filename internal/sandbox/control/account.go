@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -71,7 +70,7 @@ func FirstOnly(c *server.Call, what string) error {
 
 // reset empties the file down to a first account as it was at the start, with
 // the same API key. Other accounts and their keys are gone.
-func reset(c *server.Call, counters *behavior.Counters) (wire.Response, error) {
+func (s *shared) reset(c *server.Call) (wire.Response, error) {
 	if err := c.NoFields(); err != nil {
 		return wire.Response{}, err
 	}
@@ -81,7 +80,7 @@ func reset(c *server.Call, counters *behavior.Counters) (wire.Response, error) {
 	empty(c.Tx)
 	account.ResetFirst(c.Tx)
 	if !c.Tx.Failed() {
-		counters.Forget()
+		s.counters.Forget()
 	}
 	return now(c)
 }

@@ -62,10 +62,8 @@ func readLimits(c *server.Call) (wire.Response, error) {
 }
 
 // readUsed shows how many calls of the account are in the window of each limit.
-func readUsed(counters *behavior.Counters) func(*server.Call) (wire.Response, error) {
-	return func(c *server.Call) (wire.Response, error) {
-		return wire.OK(counters.ReadUsed(c.Tx, c.Account.ID)), nil
-	}
+func (s *shared) readUsed(c *server.Call) (wire.Response, error) {
+	return wire.OK(s.counters.ReadUsed(c.Tx, c.Account.ID)), nil
 }
 
 // replaceLimits sets all limits; one that is left out is as documented. Calls

@@ -7,8 +7,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// latest keeps every date that is worked out from the clock in four digits.
-const latest = 9000
+// LatestYear keeps every date that is worked out from the clock in four digits.
+const LatestYear = 9000
 
 func readClock(c *server.Call) (wire.Response, error) { return now(c) }
 
@@ -24,8 +24,8 @@ func moveClock(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	to := c.Tx.Now().Add(by)
-	if to.Year() > latest {
-		return wire.Response{}, wire.Invalid("advance must not pass the year %d", latest)
+	if to.Year() > LatestYear {
+		return wire.Response{}, wire.Invalid("advance must not pass the year %d", LatestYear)
 	}
 	c.Tx.MoveClock(to)
 	return now(c)

@@ -49,11 +49,7 @@ func noFault(id string) error {
 }
 
 // addFault sets a fault for calls that one of the API's routes takes.
-func addFault(api []server.Route) func(*server.Call) (wire.Response, error) {
-	return func(c *server.Call) (wire.Response, error) { return setFault(c, api) }
-}
-
-func setFault(c *server.Call, api []server.Route) (wire.Response, error) {
+func (s *shared) addFault(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	f := behavior.Fault{
 		Method:  fields.Choice("method", http.MethodGet, http.MethodPost, http.MethodDelete, behavior.AnyMethod),
@@ -63,7 +59,7 @@ func setFault(c *server.Call, api []server.Route) (wire.Response, error) {
 		DelayMS: fields.Integer("delay_ms", 0, 0, maxDelay),
 		Then:    readThen(fields),
 	}
-	checkPath(fields, &f, api)
+	checkPath(fields, &f, s.api)
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}

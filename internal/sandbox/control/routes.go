@@ -14,6 +14,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
+// shared is what calls need of the process beside their transaction.
+type shared struct {
+	counters *behavior.Counters
+	api      []server.Route
+}
+
 // Routes are the control calls. Faults are for those of the API.
 func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []server.Route) []server.Route {
 	const (
@@ -24,6 +30,7 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []se
 		quirks   = server.Control + "/quirks"
 		requests = server.Control + "/requests"
 	)
+	s := &shared{counters, api}
 	return []server.Route{
 		{Method: http.MethodGet, Path: clock, Handle: readClock},
 		{Method: http.MethodPost, Path: clock, Handle: forAll(moveClock)},
@@ -34,19 +41,17 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []se
 		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serveContract},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: forAll(replaceLimits)},
-		{Method: http.MethodGet, Path: limits + "/used", Handle: readUsed(counters)},
+		{Method: http.MethodGet, Path: limits + "/used", Handle: s.readUsed},
 		{Method: http.MethodGet, Path: quirks, Handle: readQuirks},
 		{Method: http.MethodPut, Path: quirks, Handle: forAll(replaceQuirks)},
 		{Method: http.MethodGet, Path: faults, Handle: listFaults},
-		{Method: http.MethodPost, Path: faults, Handle: forAll(addFault(api))},
+		{Method: http.MethodPost, Path: faults, Handle: forAll(s.addFault)},
 		{Method: http.MethodDelete, Path: faults, Handle: forAll(clearFaults)},
 		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: forAll(removeFault)},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
 		{Method: http.MethodPost, Path: server.Control + "/simulate", Handle: forAll(simulate)},
-		{Method: http.MethodPost, Path: server.Control + "/reset", Before: recorder.Flush, Handle: func(c *server.Call) (wire.Response, error) {
-			return reset(c, counters)
-		}},
+		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: s.reset, Before: recorder.Flush},
 	}
 }
 

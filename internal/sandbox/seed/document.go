@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -170,16 +171,13 @@ func (m *mapping) time(name string, otherwise time.Time) time.Time {
 	case nil:
 		return otherwise
 	case string:
-		if at, err := time.Parse(time.RFC3339, value); err == nil && at.Year() > 1970 && at.Year() <= latest {
+		if at, err := time.Parse(time.RFC3339, value); err == nil && at.Year() > 1970 && at.Year() <= control.LatestYear {
 			return at
 		}
 	}
 	m.refuse("%s must be a time, such as 2026-11-22T09:30:00Z", name)
 	return otherwise
 }
-
-// latest keeps every date that is worked out from the clock in four digits.
-const latest = 9000
 
 // done refuses what nobody has read.
 func (m *mapping) done() {
