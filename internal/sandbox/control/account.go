@@ -36,25 +36,13 @@ func readKey(c *server.Call) (wire.Response, error) {
 
 // listAccounts shows the accounts of the file, the oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
-	query := c.Query()
-	page := query.LargePage()
-	if err := query.Done(); err != nil {
-		return wire.Response{}, err
-	}
-	if err := FirstOnly(c, "lists them"); err != nil {
-		return wire.Response{}, err
-	}
-	accounts, total := account.List(c.Tx, page)
-	data := make([]accountView, len(accounts))
-	for i, a := range accounts {
-		data[i] = accountView{a.PublicID, a.State}
-	}
-	return wire.OK(wire.LargeList[accountView]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), nil
-}
-
-type accountView struct {
-	AccountID string        `json:"account_id"`
-	State     account.State `json:"state"`
+	return server.LargeList(c, func(page wire.Page) ([]account.Account, int64, error) {
+		if err := FirstOnly(c, "lists them"); err != nil {
+			return nil, 0, err
+		}
+		accounts, total := account.List(c.Tx, page)
+		return accounts, total, nil
+	})
 }
 
 // FirstOnly refuses what concerns every account to all but the first.

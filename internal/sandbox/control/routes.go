@@ -100,20 +100,20 @@ type requestView struct {
 
 // listRequests shows the API calls so far, the oldest first.
 func listRequests(c *server.Call) (wire.Response, error) {
-	query := c.Query()
-	page := query.LargePage()
-	if err := query.Done(); err != nil {
-		return wire.Response{}, err
-	}
-	entries, total := requestlog.List(c.Tx, c.Account.ID, page)
-	data := make([]requestView, len(entries))
-	for i, e := range entries {
-		data[i] = requestView{e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time), json.Number(requestlog.Milliseconds(e.Duration)), e.Run, e.Error, e.Fault}
-		if e.IdempotencyKey != "" {
-			data[i].IdempotencyKey = &e.IdempotencyKey
+	return server.LargeList(c, func(page wire.Page) ([]requestView, int64, error) {
+		entries, total := requestlog.List(c.Tx, c.Account.ID, page)
+		data := make([]requestView, len(entries))
+		for i, e := range entries {
+			data[i] = requestView{
+				e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time),
+				json.Number(requestlog.Milliseconds(e.Duration)), e.Run, e.Error, e.Fault,
+			}
+			if e.IdempotencyKey != "" {
+				data[i].IdempotencyKey = &e.IdempotencyKey
+			}
 		}
-	}
-	return wire.OK(wire.LargeList[requestView]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), nil
+		return data, total, nil
+	})
 }
 
 func forgetRequests(c *server.Call) (wire.Response, error) {

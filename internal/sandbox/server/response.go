@@ -15,6 +15,18 @@ const (
 	textType = "text/plain; charset=utf-8"
 )
 
+// LargeList responds with a page of a list that no API has, and how many there are on
+// all pages.
+func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64, err error)) (wire.Response, error) {
+	query := c.Query()
+	page := query.LargePage()
+	if err := query.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	data, total, err := read(page)
+	return wire.OK(wire.LargeList[T]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), err
+}
+
 // response is a response, and how much of it is sent.
 type response struct {
 	wire.Response

@@ -17,16 +17,12 @@ import (
 
 // listDeliveries shows the deliveries with their tries, the oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
-	query := c.Query()
-	page := query.LargePage()
-	if err := query.Done(); err != nil {
-		return wire.Response{}, err
-	}
-	var total int64
-	c.Tx.Get([]any{&total}, `
-		SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
-	deliveries := readDeliveries(c.Tx, c.Keys, onPage, c.Account.ID, page.Size, page.Offset())
-	return wire.OK(wire.LargeList[*Delivery]{Data: deliveries, Page: page.Number, PerPage: page.Size, Total: total}), nil
+	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
+		var total int64
+		c.Tx.Get([]any{&total}, `
+			SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
+		return readDeliveries(c.Tx, c.Keys, onPage, c.Account.ID, page.Size, page.Offset()), total, nil
+	})
 }
 
 // redeliver makes a delivery due at once, at the start of the schedule, also
