@@ -5,7 +5,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -55,29 +54,19 @@ func (c *Card) checkVisible(call *server.Call) error {
 
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
-	status := query.Choice("status", string(Active), string(Frozen), string(Terminated))
-	binID := query.Text("bin_id")
+	filter := Filter{
+		Status: Status(query.Choice("status", string(Active), string(Frozen), string(Terminated))),
+		BINID:  query.Text("bin_id"),
+	}
 	page := query.Page()
 	page.Size = min(page.Size, c.Quirks.CardsPerPage)
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	where, args := `WHERE c.account_id = ?`, []any{c.Account.ID}
 	if c.Quirks.CardsHiddenSeconds > 0 {
-		where, args = where+` AND c.created_at <= ?`, append(args, newestVisible(c).UnixMilli())
+		filter.Until = newestVisible(c)
 	}
-	for _, filter := range [][2]string{{"status", status}, {"bin_id", binID}} {
-		if filter[1] != "" {
-			where += ` AND c.` + filter[0] + ` = ?`
-			args = append(args, filter[1])
-		}
-	}
-	var total int64
-	c.Tx.Get([]any{&total}, `SELECT COUNT(*) FROM cards c `+where, args...)
-	// The ids first, from an index alone: rows that the offset skips are never read.
-	ids := `SELECT c.id FROM cards c ` + where + ` ORDER BY c.id DESC LIMIT ? OFFSET ?`
-	cards := store.Select(c.Tx, scan, columns+`WHERE c.id IN (`+ids+`) ORDER BY c.id DESC`,
-		append(args, page.Size, page.Offset())...)
+	cards, total := Search(c.Tx, c.Account.ID, filter, page)
 	items := make([]listItem, len(cards))
 	for i, card := range cards {
 		card.Shown(c)

@@ -2,6 +2,7 @@ package card
 
 import (
 	"strings"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -11,6 +12,8 @@ import (
 type Filter struct {
 	Text   string // in the label, or the last four digits, or the id
 	Status Status
+	BINID  string
+	Until  time.Time // when it was issued at the latest
 	// Sort is one of label, status, balance and spent; else the order is that of issue.
 	Sort       string
 	Descending bool
@@ -22,6 +25,12 @@ func (f Filter) Where(accountID int64) (where string, args []any) {
 	where, args = `WHERE c.account_id = ?`, []any{accountID}
 	if f.Status != "" {
 		where, args = where+` AND c.status = ?`, append(args, f.Status)
+	}
+	if f.BINID != "" {
+		where, args = where+` AND c.bin_id = ?`, append(args, f.BINID)
+	}
+	if !f.Until.IsZero() {
+		where, args = where+` AND c.created_at <= ?`, append(args, f.Until.UnixMilli())
 	}
 	if f.Text != "" {
 		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text)
@@ -37,7 +46,8 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*C
 	total = Count(tx, accountID, f)
 	where, args := f.Where(accountID)
 	join, order := f.order(tx)
-	// The ids first, so that what is sorted is narrow.
+	// The ids first, so that what is sorted is narrow, and rows that the offset skips
+	// are never read.
 	found = store.Select(tx, scan, columns+`
 		JOIN (SELECT c.id, ROW_NUMBER() OVER () AS place FROM (SELECT c.id FROM cards c `+join+where+order+` LIMIT ? OFFSET ?) c) chosen ON chosen.id = c.id
 		ORDER BY chosen.place`, append(args, page.Size, page.Offset())...)
