@@ -21,9 +21,6 @@ func unfreeze(c *server.Call) (wire.Response, error) {
 // changeStatus responds the same for a card that has the status already, without
 // an event, unless a quirk says otherwise.
 func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.Response, error) {
-	if err := c.NoFields(); err != nil {
-		return wire.Response{}, err
-	}
 	card, err := findLive(c)
 	if err != nil {
 		return wire.Response{}, err
@@ -67,9 +64,6 @@ func (c *Card) AutoFreeze(call *server.Call) {
 }
 
 func terminate(c *server.Call) (wire.Response, error) {
-	if err := c.NoFields(); err != nil {
-		return wire.Response{}, err
-	}
 	card, err := findLive(c)
 	if err != nil {
 		return wire.Response{}, err

@@ -59,9 +59,6 @@ func FirstOnly(c *server.Call, what string) error {
 // reset empties the file down to a first account as it was at the start, with
 // the same API key. Other accounts and their keys are gone.
 func (s *shared) reset(c *server.Call) (wire.Response, error) {
-	if err := c.NoFields(); err != nil {
-		return wire.Response{}, err
-	}
 	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
 		return wire.Response{}, err
 	}

@@ -32,9 +32,6 @@ func clearFaults(c *server.Call) (wire.Response, error) {
 
 // removeFault shows the faults that are left.
 func removeFault(c *server.Call) (wire.Response, error) {
-	if err := c.NoFields(); err != nil {
-		return wire.Response{}, err
-	}
 	text := c.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || !behavior.RemoveFault(c.Tx, id) {

@@ -47,11 +47,11 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []se
 		{Method: http.MethodGet, Path: faults, Handle: listFaults},
 		{Method: http.MethodPost, Path: faults, Handle: forAll(s.addFault)},
 		{Method: http.MethodDelete, Path: faults, Handle: forAll(clearFaults)},
-		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: forAll(removeFault)},
+		{Method: http.MethodDelete, Path: faults + "/{id}", Handle: forAll(server.NoFields(removeFault))},
 		{Method: http.MethodGet, Path: requests, Handle: listRequests, Before: recorder.Flush},
 		{Method: http.MethodDelete, Path: requests, Handle: forgetRequests, Before: recorder.Flush},
 		{Method: http.MethodPost, Path: server.Control + "/simulate", Handle: forAll(simulate)},
-		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: s.reset, Before: recorder.Flush},
+		{Method: http.MethodPost, Path: server.Control + "/reset", Handle: server.NoFields(s.reset), Before: recorder.Flush},
 	}
 }
 

@@ -41,6 +41,16 @@ type Route struct {
 // writes tells whether the route changes anything.
 func (r Route) writes() bool { return r.Method != http.MethodGet }
 
+// NoFields has a handler refuse a body that holds anything.
+func NoFields(handle func(*Call) (wire.Response, error)) func(*Call) (wire.Response, error) {
+	return func(c *Call) (wire.Response, error) {
+		if err := c.Fields().Done(); err != nil {
+			return wire.Response{}, err
+		}
+		return handle(c)
+	}
+}
+
 // Call is an authenticated request in its transaction: a snapshot for GET,
 // else a write that is committed with the response, and undone by an error.
 type Call struct {
@@ -66,9 +76,6 @@ func (c *Call) Fields() *wire.Fields { return c.body.Fields(c.request.Header.Get
 
 // Text returns a body that need not be JSON, as it is.
 func (c *Call) Text() ([]byte, error) { return c.body.Raw, c.body.Err }
-
-// NoFields refuses a body that holds anything.
-func (c *Call) NoFields() error { return c.Fields().Done() }
 
 // Server responds to HTTP requests by its routes.
 type Server struct {

@@ -20,7 +20,7 @@ func Routes() []server.Route {
 		{Method: http.MethodGet, Path: server.API + "/wallet/balance", Handle: balance},
 		{Method: http.MethodGet, Path: server.API + "/wallet/deposit-address", Handle: depositAddresses},
 		{Method: http.MethodPost, Path: deposits, Handle: detect},
-		{Method: http.MethodPost, Path: deposits + "/{id}/confirm", Handle: confirm},
+		{Method: http.MethodPost, Path: deposits + "/{id}/confirm", Handle: server.NoFields(confirm)},
 	}
 }
 

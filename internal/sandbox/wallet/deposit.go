@@ -47,9 +47,6 @@ func detect(c *server.Call) (wire.Response, error) {
 
 // confirm is the coin's network confirming a deposit.
 func confirm(c *server.Call) (wire.Response, error) {
-	if err := c.NoFields(); err != nil {
-		return wire.Response{}, err
-	}
 	d, err := depositByPublicID(c, c.PathValue("id"))
 	if err != nil {
 		return wire.Response{}, err

@@ -28,9 +28,6 @@ func listDeliveries(c *server.Call) (wire.Response, error) {
 // redeliver makes a delivery due at once, at the start of the schedule, also
 // one that has arrived already or is in flight.
 func redeliver(c *server.Call) (wire.Response, error) {
-	if err := c.NoFields(); err != nil {
-		return wire.Response{}, err
-	}
 	id := c.PathValue("delivery_id")
 	makeDue(c, `public_id = ?`, id)
 	delivery, err := deliveryByID(c.Tx, c.Keys, c.Account.ID, id)
@@ -40,9 +37,6 @@ func redeliver(c *server.Call) (wire.Response, error) {
 // redeliverFailed makes all deliveries due at once that have failed, and are not
 // delivered since.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
-	if err := c.NoFields(); err != nil {
-		return wire.Response{}, err
-	}
 	return wire.OK(wire.List[string]{Data: makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)}), nil
 }
 

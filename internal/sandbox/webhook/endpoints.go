@@ -73,9 +73,6 @@ func scanEndpoint(row store.Row, keys *vault.Keyring) (*Endpoint, error) {
 // remove ends an endpoint. What was to be delivered to it is forgotten, and so is
 // what was delivered.
 func remove(c *server.Call) (wire.Response, error) {
-	if err := c.NoFields(); err != nil {
-		return wire.Response{}, err
-	}
 	id := c.PathValue("webhook_id")
 	found := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
 		id, c.Account.ID)

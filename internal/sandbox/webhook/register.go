@@ -27,10 +27,10 @@ func Routes() []server.Route {
 	const deliveries = server.Control + "/deliveries"
 	return []server.Route{
 		{Method: http.MethodPost, Path: server.API + "/webhooks", Handle: register},
-		{Method: http.MethodDelete, Path: server.Control + "/webhooks/{webhook_id}", Handle: remove},
+		{Method: http.MethodDelete, Path: server.Control + "/webhooks/{webhook_id}", Handle: server.NoFields(remove)},
 		{Method: http.MethodGet, Path: deliveries, Handle: listDeliveries},
-		{Method: http.MethodPost, Path: deliveries + "/{delivery_id}/redeliver", Handle: redeliver},
-		{Method: http.MethodPost, Path: deliveries + "/redeliver-failed", Handle: redeliverFailed},
+		{Method: http.MethodPost, Path: deliveries + "/{delivery_id}/redeliver", Handle: server.NoFields(redeliver)},
+		{Method: http.MethodPost, Path: deliveries + "/redeliver-failed", Handle: server.NoFields(redeliverFailed)},
 	}
 }
 
