@@ -102,7 +102,7 @@ func (w *world) step(n int) {
 		w.did["refused"]++
 		w.note("refused: %s", output)
 		if w.inARow++; w.inARow > 2 {
-			w.mend()
+			w.mend(output)
 		}
 		return
 	}
@@ -144,8 +144,12 @@ func (w *world) step(n int) {
 
 // mend takes out what keeps every plan from being made: top-ups, where an apply has
 // stopped before a withdrawal that they forbid now, protection, and loads with which a
-// card that was terminated outside cannot be issued again.
-func (w *world) mend() {
+// card that was terminated outside cannot be issued again. A protected card that is
+// deposed leaves the plan when it is terminated outside, as the refusal advises.
+func (w *world) mend(refusal string) {
+	if found := failed.FindStringSubmatch(refusal); w.inARow > 9 && found != nil {
+		w.s.Terminate(found[1])
+	}
 	for _, card := range w.cards {
 		delete(card, "top_up")
 		delete(card, "max_top_up_per_month")
