@@ -142,7 +142,7 @@ func (t *transferRun) refuse() (madeBefore bool, err error) {
 		}
 		return true, nil
 	case reconcile.Stop:
-		t.Transfer.Record = t.Movement.Record.Stopped(s, e)
+		t.Transfer.Record = t.Movement.Record.Stopped(t.Movement.Movement, s, e)
 		t.client.recent.takeIn(t.CardID)
 		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: e.Left, Unread: e.Hidden}
 	case reconcile.Send, reconcile.SendKey:

@@ -45,12 +45,6 @@ type rule struct {
 	met, stuck int
 }
 
-func newNetwork(to *acctest.Service, do func(string)) *network {
-	n := &network{to: to, do: do, due: make(chan struct{})}
-	n.Service = to.Proxy(n.handle)
-	return n
-}
-
 // on adds a rule: when it holds, the kind of call, what is done and in the end what
 // is answered. The oldest rule that holds is followed.
 //

@@ -92,7 +92,8 @@ func newTeller(t *testing.T, mode, steps string) *teller {
 	if idempotency != "" {
 		st.s.AddQuirks(object{"idempotency": idempotency})
 	}
-	st.net = newNetwork(st.s, st.step)
+	st.net = &network{to: st.s, do: st.step, due: make(chan struct{})}
+	st.net.Service = st.s.Proxy(st.net.handle)
 	st.through(st.net.Service)
 	return st
 }

@@ -50,6 +50,17 @@ func cameOrWent(found usd.Amount) string {
 	return found.String() + " USD came to it"
 }
 
+// fitting says how a balance may be that after a movement, by what is unexplained of it.
+func fitting(m reconcile.Movement, found usd.Amount) string {
+	switch {
+	case found > 0 && m.Delta > 0, found < 0 && m.Delta < 0:
+		return "and since Terraform last moved money on it " + cameOrWent(found) + " that no transaction explains, which may be this movement or hold it"
+	case m.Delta > 0 && m.Range != nil:
+		return "which fits with this movement, perhaps with a top-up beside it, and without it"
+	}
+	return "which fits with this movement and without it"
+}
+
 // foreseen says what apply will do about a movement that may have been made.
 func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d reconcile.Decision) (diags diag.Diagnostics) {
 	name := capitalized(card.name())
@@ -59,11 +70,7 @@ func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d recon
 	}
 	switch {
 	case mayBeMade(d) && d.Verdict == reconcile.Stop:
-		found := "which fits with this movement and without it"
-		if e.Left != 0 {
-			found = "and since Terraform last moved money on it " + cameOrWent(e.Left) + " that no transaction explains"
-		}
-		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, found)
+		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, fitting(m, e.Left))
 	case mayBeMade(d) && d.Verdict == reconcile.SendKey:
 		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply asks under its idempotency key, which the service counts once.", e.Balance)
 	case mayBeMade(d):
@@ -140,11 +147,7 @@ func stopped(card model, operation string, halted *api.StoppedError, had reconci
 		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
 	}
 	title := "Could not " + operation + ": it may have been made already"
-	found := "which fits with this movement and without it"
-	if halted.Found != 0 {
-		found = "and since Terraform last moved money on it " + cameOrWent(halted.Found) + " that no transaction explains, which may be this movement or hold it"
-	}
-	text := fmt.Sprintf("Nothing was sent. %s holds %s USD, %s: a run that was cut off or an action may have made it. %s", name, halted.Balance, found, again)
+	text := fmt.Sprintf("Nothing was sent. %s holds %s USD, %s: a run that was cut off or an action may have made it. %s", name, halted.Balance, fitting(m.Movement, halted.Found), again)
 	switch halted.Reason {
 	case reconcile.RecordLost:
 		title = "Could not " + operation + ": nothing tells what was moved before"

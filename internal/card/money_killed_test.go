@@ -81,21 +81,6 @@ func TestKilledRuns(t *testing.T) {
 			apply amount = 200
 			quiet
 			holds active 200 9799`},
-		// The next plan has amount alone, of which nothing tells whether it was made besides:
-		// it stops, and is not paid on top.
-		"for amount and for top_up": {eachMode, `
-			apply amount = 100; top_up = { below = 50, to = 100 }
-			buy 60
-			settle
-			on POST /fund x1 made pass
-			on POST /fund x1 made stall
-			kill amount = 105; top_up = { below = 50, to = 100 }
-			holds 100
-			stops
-			says 60.00 USD
-			holds 100
-			apply amount = 100; top_up = { below = 50, to = 100 } # it has the money
-			holds active 100 9839`},
 		// The plan says what apply would stop for, though purchases have taken the balance
 		// under what it was.
 		"the card was used then": {eachMode, `
@@ -258,6 +243,28 @@ func TestKilledRuns(t *testing.T) {
 			cards 2 100 topped
 			wallet 8770
 			nothing`}
+	}
+	// Both were made of amount and top_up, and the next plan has amount alone, of which
+	// nothing tells whether it was made: it stops, and is not paid on top.
+	const toppedUp = "; top_up = { below = 50, to = 100 }"
+	for name, c := range map[string]struct{ load, purchase, killed, since, next, says, holds string }{
+		"settled":                    {"100", "60\nsettle", "105", "", toppedUp, "60.00 USD came to it", "100"},
+		"not settled":                {"100", "60", "105", "", toppedUp, "perhaps with a top-up beside it", "100"},
+		"loaded with more":           {"150", "110", "155", "", toppedUp, "perhaps with a top-up beside it", "100"},
+		"frozen then":                {"100", "60", "105", "", toppedUp + "; frozen = true", "perhaps with a top-up beside it", "100"},
+		"without top_up then":        {"100", "60", "105", "", "", "perhaps with a top-up beside it", "100"},
+		"two, and another one since": {"100", "31\nbuy 30", "105", "buy 3", toppedUp, "perhaps with a top-up beside it", "97"},
+	} {
+		stories["both, "+name] = story{eachMode[1:], `
+			apply amount = ` + c.load + toppedUp + `
+			buy ` + c.purchase + `
+			on POST /fund x1 made pass
+			on POST /fund x1 made stall
+			kill amount = ` + c.killed + toppedUp + `
+			` + c.since + `
+			stops amount = ` + c.killed + c.next + `
+			says ` + c.says + `
+			holds ` + c.holds}
 	}
 	tell(t, stories)
 }

@@ -61,9 +61,15 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 func movementsOf(ctx context.Context, before, after model) []reconcile.Movement {
 	var all []reconcile.Movement
 	if old, now := before.Amount, after.Amount; old.IsKnown() && now.IsKnown() && !old.SameCents(now) {
-		m := reconcile.Movement{Purpose: reconcile.ForAmount, Delta: now.Amount() - old.Amount(), Before: old.Amount()}
-		if !after.Frozen.ValueBool() {
-			m.Range = after.toppedUpIn(ctx)
+		m := reconcile.Movement{
+			Purpose: reconcile.ForAmount, Delta: now.Amount() - old.Amount(), Before: old.Amount(), Range: after.toppedUpIn(ctx),
+		}
+		was := before.toppedUpIn(ctx) // by which a run that was cut off may have topped up
+		switch {
+		case m.Delta > 0 && was != nil && (m.Range == nil || m.Range.Below < was.Below):
+			m.Range = was
+		case m.Delta < 0 && after.Frozen.ValueBool():
+			m.Range = nil
 		}
 		all = append(all, m)
 	}

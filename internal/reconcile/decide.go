@@ -30,6 +30,13 @@ type Movement struct {
 	Range   *Range     // nil without top-ups
 }
 
+// mayHaveTopUp reports whether what may have come to the card may be a fund and the
+// top-up of the same run, which would have been due.
+func (m Movement) mayHaveTopUp(e Explanation) bool {
+	before := e.Balance - e.Came
+	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+m.Delta < m.Range.Below
+}
+
 // Range is what top-ups keep a card in.
 type Range struct {
 	Below, To usd.Amount
@@ -104,7 +111,9 @@ type Decision struct {
 func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 	keyDecides := p.KeysHonoured && e.Recent && !p.OtherKey
 	made := e.With >= AsSettled && e.Without == Unexplained
-	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled)
+	withTopUp := m.mayHaveTopUp(e)
+	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled ||
+		withTopUp && (e.Without < LessHolds || e.AnchorBalance == m.Range.To))
 	held := e.With == HoldReleased && e.Without == Unexplained
 	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
 	sameWay := e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
@@ -166,7 +175,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return again(p, Send, Explained)
 	case e.Without != Unexplained:
 		return Decision{Send, Explained}
-	case sameWay && (p.KeysHonoured && e.Recent || abs(e.Left) >= abs(m.Delta)):
+	case withTopUp || sameWay && (p.KeysHonoured && e.Recent || abs(e.Left) >= abs(m.Delta)):
 		return again(p, Stop, LeftOver)
 	case intoRange:
 		return Decision{Stop, IntoRange}

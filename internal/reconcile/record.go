@@ -66,10 +66,14 @@ func (r Record) Key(card string, m Movement) string {
 		card, m.Purpose, m.Delta, m.Before, r.Token), form).String()
 }
 
-// Stopped is the record after nothing was sent: what the card holds now is taken
-// as it is. What came unexplained counts as topped up.
-func (r Record) Stopped(s Snapshot, e Explanation) Record {
-	r.TopUps = r.TopUps.add(MonthOf(s.At), e.Gain())
+// Stopped is the record after a movement was not sent: what the card holds now is
+// taken as it is. What came unexplained, or may be a top-up beside it, counts as topped up.
+func (r Record) Stopped(m Movement, s Snapshot, e Explanation) Record {
+	gain := e.Gain()
+	if m.mayHaveTopUp(e) {
+		gain = e.Came
+	}
+	r.TopUps = r.TopUps.add(MonthOf(s.At), gain)
 	if !e.Anchored {
 		r.TopUps = TopUps{MonthOf(s.At), Unknown}
 	}

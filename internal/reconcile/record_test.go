@@ -117,6 +117,8 @@ func TestTransitions(t *testing.T) {
 	topUp := reconcile.Movement{Purpose: reconcile.ForTopUp, Delta: 40 * dollar, Before: 100 * dollar}
 	foreign := reconcile.Explain(was.Anchor, s, 40*dollar) // 50 USD came
 	quiet := reconcile.Explanation{Anchored: true, Without: holds}
+	beside, settledLater := fund, reconcile.Explanation{Anchored: true, Balance: 150 * dollar, Without: settled, Came: 60 * dollar}
+	beside.Range = &reconcile.Range{Below: 130*dollar + 1, To: 150 * dollar}
 	pending := was.Undecided(topUp, was.Anchor, quiet, next.At)
 	for name, test := range map[string]struct {
 		got           reconcile.Record
@@ -126,8 +128,9 @@ func TestTransitions(t *testing.T) {
 		topUps        reconcile.TopUps
 		pending       bool
 	}{
-		"stopped":               {got: was.Stopped(s, foreign), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 70}},
-		"stopped, record lost":  {got: reconcile.Record{}.Stopped(s, reconcile.Explanation{}), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: reconcile.Unknown}},
+		"stopped":               {got: was.Stopped(reconcile.Movement{}, s, foreign), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 70}},
+		"stopped, topped up?":   {got: was.Stopped(beside, s, settledLater), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: 80}},
+		"stopped, record lost":  {got: reconcile.Record{}.Stopped(reconcile.Movement{}, s, reconcile.Explanation{}), balance: 150, topUps: reconcile.TopUps{Month: march, Sum: reconcile.Unknown}},
 		"not shown, refused":    {got: was.NotShown(s).Refused(true), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"not shown":             {got: was.NotShown(s), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"refused":               {got: was.Refused(true), balance: 100, last: 100, topUps: reconcile.TopUps{Month: march, Sum: 20}},
@@ -168,7 +171,7 @@ func TestTransitions(t *testing.T) {
 		t.Errorf("pending is %+v", p)
 	}
 	unread := reconcile.Snapshot{Unclear: "x"}
-	stopped := was.Stopped(unread, quiet)
+	stopped := was.Stopped(reconcile.Movement{}, unread, quiet)
 	if !stopped.Anchor.Unclear || was.Moved(fund, unread, quiet, at).Anchor.Unclear {
 		t.Error("only a stop says that the events cannot be read")
 	}
