@@ -124,6 +124,7 @@ type life struct {
 	retention time.Duration
 	moved     usd.Amount // for the resource, in all
 	toppedIn  map[reconcile.Month]usd.Amount
+	abandoned usd.Amount // withdrawals that were given up: as much of a top-up may be hidden
 
 	// What the configuration says.
 	target, below, to usd.Amount
@@ -278,7 +279,7 @@ func (l *life) settle() {
 			return
 		}
 	}
-	if l.departure() != 0 && !l.mustBeExact() && !l.spoke {
+	if l.departure() != 0 && (!l.strict || l.loose) && !l.spoke {
 		l.target += dollar // the next movement names what came after the last
 		l.apply(false)
 	}
@@ -292,21 +293,19 @@ func (l *life) audit() {
 	case departure == 0, departure > 0 && departure <= l.unsaved: // the plan saw that the card held enough
 	case l.round && !l.spoke:
 		l.hidden++
-	case l.mustBeExact(), !l.spoke:
+	case l.strict && !l.loose, !l.spoke:
 		l.fail("the state says %s and %s topped up, and the service has moved %s more", l.amount, l.toppedUp, departure)
 	default:
 		l.named++
 	}
 	for month, sum := range l.toppedIn {
-		if l.strict && l.limit > 0 && sum > l.limit {
+		if l.strict && l.limit > 0 && sum > l.limit+l.abandoned {
 			l.fail("topped up %s in month %d, and the cap is %s", sum, month, l.limit)
 		}
 	}
 	l.moved -= l.departure() // from here on it is taken as it is
 	l.unsaved, l.spoke, l.loose = 0, false, false
 }
-
-func (l *life) mustBeExact() bool { return l.strict && !l.loose }
 
 // apply is one run: refresh, plan, apply. It reports whether all is as configured.
 func (l *life) apply(faulty bool) bool {
@@ -370,7 +369,7 @@ func (l *life) run(client *api.Client, record reconcile.Record) (reconcile.Recor
 		}
 		var err error
 		if record, err = l.move(client, m, record); err != nil {
-			l.loose = l.loose || len(movements) > 1 // what was made makes the next plan another one
+			l.loose = l.loose || len(movements) > 1 && !l.killed // what was made makes the next plan another one
 			return record, false
 		}
 	}
@@ -393,12 +392,14 @@ func (l *life) plan(balance usd.Amount, record reconcile.Record) (all []reconcil
 	delta := l.target - l.amount
 	if after := balance + delta; delta < 0 && (after < 0 || l.below > 0 && after < l.below) {
 		l.target = l.amount // the plan refuses it
-		l.loose = l.loose || l.unsure
+		if l.unsure {
+			l.loose, l.abandoned = true, l.abandoned-delta
+		}
 		return nil
 	}
 	if delta != 0 {
 		m := reconcile.Movement{Purpose: reconcile.ForAmount, Delta: delta, Before: l.amount}
-		if delta < 0 && l.to > 0 {
+		if l.to > 0 {
 			m.Range = &reconcile.Range{Below: l.below, To: l.to}
 		}
 		all = append(all, m)

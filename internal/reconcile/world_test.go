@@ -66,7 +66,9 @@ func (l *life) purchase() {
 	ends := func() { l.held -= amount - hold }
 	settle := func(sum usd.Amount) {
 		ends()
-		happen(reconcile.Settlement, sum, 0, max(hold-sum, -c.balance)) // the rest comes from the wallet
+		// The rest comes from the wallet, which is unexplained and may hide a movement.
+		l.loose = l.loose || sum-hold > c.balance
+		happen(reconcile.Settlement, sum, 0, max(hold-sum, -c.balance))
 	}
 	done := l.span(4 * 24 * time.Hour)
 	way := l.rng.IntN(100)
