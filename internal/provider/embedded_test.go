@@ -58,7 +58,7 @@ func TestEmbeddedFaults(t *testing.T) {
 
 	s.Fault(map[string]any{"method": http.MethodGet, "path": "/wallet/balance", "times": 0, "delay_ms": 60000, "then": "pass"})
 	impatient := acctest.Configure(t, acctest.Object{"sandbox": acctest.Object{"path": file}, "request_timeout": "1s", "max_retries": 0})
-	if _, diags := impatient.ReadDataSource("vcard_wallet_balance", nil); !strings.Contains(diags.Errors(), "request_timeout") {
+	if _, diags := impatient.ReadDataSource("vcard_wallet_balance", acctest.Object{}); !strings.Contains(diags.Errors(), "request_timeout") {
 		t.Errorf("a service that does not answer: %s", fmt.Sprint(diags.Errors()))
 	}
 }
