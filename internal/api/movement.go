@@ -55,6 +55,7 @@ type StoppedError struct {
 	Reason   reconcile.Reason
 	Balance  usd.Amount // now
 	Found    usd.Amount // what no transaction explains
+	TopUp    bool       // it may have been made with a top-up
 	Unread   string     // what could not be read; for Unreadable
 	Answered *usd.Amount
 	Refusal  *Error // of the key; nil for none

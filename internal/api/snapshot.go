@@ -31,7 +31,7 @@ func (c *Client) Foresee(ctx context.Context, m Movement, balance usd.Amount) (r
 	s := reconcile.Snapshot{Balance: balance, At: c.serviceTime()}
 	switch anchor := m.Record.Anchor; {
 	case anchor == nil:
-	case anchor.Balance == balance:
+	case anchor.Balance == balance && (m.Delta < 0 || m.Range == nil): // else a top-up may have led there
 		return reconcile.Explanation{}, reconcile.Decision{Verdict: reconcile.Send, Reason: reconcile.Explained}
 	default:
 		c.readEventsOrSayWhyNot(ctx, m.CardID, anchor, &s)

@@ -137,14 +137,18 @@ func (t *transferRun) refuse() (madeBefore bool, err error) {
 		if t.Movement.Record.Pending != nil {
 			t.Transfer.Record = t.Movement.Record.PendingMade()
 		} else {
-			t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, s, 0)
+			var besides usd.Amount
+			if t.MayHaveTopUp(e) {
+				besides = e.Came - t.Delta
+			}
+			t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, s, besides)
 			t.client.recent.takeIn(t.CardID)
 		}
 		return true, nil
 	case reconcile.Stop:
 		t.Transfer.Record = t.Movement.Record.Stopped(t.Movement.Movement, s, e)
 		t.client.recent.takeIn(t.CardID)
-		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: e.Left, Unread: e.Hidden}
+		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: e.Left, TopUp: t.MayHaveTopUp(e), Unread: e.Hidden}
 	case reconcile.Send, reconcile.SendKey:
 		if e.Anchored && e.Without == reconcile.Unexplained {
 			t.LeftOver = e.Left

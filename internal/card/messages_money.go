@@ -51,12 +51,14 @@ func cameOrWent(found usd.Amount) string {
 }
 
 // fitting says how a balance may be that after a movement, by what is unexplained of it.
-func fitting(m reconcile.Movement, found usd.Amount) string {
+func fitting(delta, found usd.Amount, topUp bool) string {
 	switch {
-	case found > 0 && m.Delta > 0, found < 0 && m.Delta < 0:
+	case found > 0 && delta > 0, found < 0 && delta < 0:
 		return "and since Terraform last moved money on it " + cameOrWent(found) + " that no transaction explains, which may be this movement or hold it"
-	case m.Delta > 0 && m.Range != nil:
-		return "which fits with this movement, perhaps with a top-up beside it, and without it"
+	case topUp:
+		return "as it may after this movement and a top-up beside it"
+	case found != 0:
+		return "which fits with this movement"
 	}
 	return "which fits with this movement and without it"
 }
@@ -70,9 +72,9 @@ func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d recon
 	}
 	switch {
 	case mayBeMade(d) && d.Verdict == reconcile.Stop:
-		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, fitting(m, e.Left))
+		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, fitting(m.Delta, e.Left, m.MayHaveTopUp(e)))
 	case mayBeMade(d) && d.Verdict == reconcile.SendKey:
-		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply asks under its idempotency key, which the service counts once.", e.Balance)
+		say("The "+what+" may have been made already", "holds %s USD, as it may after an apply that made this movement and was cut off. Apply asks under its idempotency key, which the service counts once.", e.Balance)
 	case mayBeMade(d):
 		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply finds out, and does not make it a second time.", e.Balance)
 	case d.Reason == reconcile.RecordLost:
@@ -147,7 +149,7 @@ func stopped(card model, operation string, halted *api.StoppedError, had reconci
 		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
 	}
 	title := "Could not " + operation + ": it may have been made already"
-	text := fmt.Sprintf("Nothing was sent. %s holds %s USD, %s: a run that was cut off or an action may have made it. %s", name, halted.Balance, fitting(m.Movement, halted.Found), again)
+	text := fmt.Sprintf("Nothing was sent. %s holds %s USD, %s: a run that was cut off or an action may have made it. %s", name, halted.Balance, fitting(m.Delta, halted.Found, halted.TopUp), again)
 	switch halted.Reason {
 	case reconcile.RecordLost:
 		title = "Could not " + operation + ": nothing tells what was moved before"

@@ -249,11 +249,11 @@ func TestKilledRuns(t *testing.T) {
 	const toppedUp = "; top_up = { below = 50, to = 100 }"
 	for name, c := range map[string]struct{ load, purchase, killed, since, next, says, holds string }{
 		"settled":                    {"100", "60\nsettle", "105", "", toppedUp, "60.00 USD came to it", "100"},
-		"not settled":                {"100", "60", "105", "", toppedUp, "perhaps with a top-up beside it", "100"},
-		"loaded with more":           {"150", "110", "155", "", toppedUp, "perhaps with a top-up beside it", "100"},
-		"frozen then":                {"100", "60", "105", "", toppedUp + "; frozen = true", "perhaps with a top-up beside it", "100"},
-		"without top_up then":        {"100", "60", "105", "", "", "perhaps with a top-up beside it", "100"},
-		"two, and another one since": {"100", "31\nbuy 30", "105", "buy 3", toppedUp, "perhaps with a top-up beside it", "97"},
+		"not settled":                {"100", "60", "105", "", toppedUp, "and a top-up beside it", "100"},
+		"loaded with more":           {"150", "110", "155", "", toppedUp, "and a top-up beside it", "100"},
+		"frozen then":                {"100", "60", "105", "", toppedUp + "; frozen = true", "and a top-up beside it", "100"},
+		"without top_up then":        {"100", "60", "105", "", "", "and a top-up beside it", "100"},
+		"two, and another one since": {"100", "31\nbuy 30", "105", "buy 3", toppedUp, "and a top-up beside it", "97"},
 	} {
 		stories["both, "+name] = story{eachMode[1:], `
 			apply amount = ` + c.load + toppedUp + `
@@ -262,7 +262,9 @@ func TestKilledRuns(t *testing.T) {
 			on POST /fund x1 made stall
 			kill amount = ` + c.killed + toppedUp + `
 			` + c.since + `
-			stops amount = ` + c.killed + c.next + `
+			plan amount = ` + c.killed + c.next + `
+			says may have been made already | ` + c.says + `
+			stops
 			says ` + c.says + `
 			holds ` + c.holds}
 	}

@@ -30,11 +30,12 @@ type Movement struct {
 	Range   *Range     // nil without top-ups
 }
 
-// mayHaveTopUp reports whether what may have come to the card may be a fund and the
-// top-up of the same run, which would have been due.
-func (m Movement) mayHaveTopUp(e Explanation) bool {
+// MayHaveTopUp reports whether what may have come to the card may be a fund and the
+// top-up of the same run, which would have been due. A balance that is less the holds
+// and explained is believed.
+func (m Movement) MayHaveTopUp(e Explanation) bool {
 	before := e.Balance - e.Came
-	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+m.Delta < m.Range.Below
+	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+m.Delta < m.Range.Below && e.Without < LessHolds
 }
 
 // Range is what top-ups keep a card in.
@@ -111,9 +112,8 @@ type Decision struct {
 func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 	keyDecides := p.KeysHonoured && e.Recent && !p.OtherKey
 	made := e.With >= AsSettled && e.Without == Unexplained
-	withTopUp := m.mayHaveTopUp(e)
-	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled ||
-		withTopUp && (e.Without < LessHolds || e.AnchorBalance == m.Range.To))
+	withTopUp := m.MayHaveTopUp(e)
+	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled || withTopUp)
 	held := e.With == HoldReleased && e.Without == Unexplained
 	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
 	sameWay := e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0

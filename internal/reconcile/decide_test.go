@@ -49,7 +49,7 @@ func everyQuestion(yield func(question) bool) {
 		q.m.Range = ranges[draw(len(ranges))]
 		q.p = reconcile.Policy{KeysHonoured: flip(), Waited: flip(), OtherKey: flip()}
 		q.e = reconcile.Explanation{
-			Anchored: flip(), Stale: flip(), Recent: flip(), Echoed: flip(), AnchorBalance: 140 * dollar, Balance: 100 * dollar, Delta: q.m.Delta,
+			Anchored: flip(), Stale: flip(), Recent: flip(), Echoed: flip(), Balance: 100 * dollar, Delta: q.m.Delta,
 			With: ranks[draw(len(ranks))], Without: ranks[draw(len(ranks))], Left: rests[draw(len(rests))],
 		}
 		q.e.Came = max(0, q.e.Left)
@@ -79,9 +79,8 @@ func (q question) facts() (f facts) {
 	f.made = (e.With == holds || e.With == settled) && e.Without == none
 	f.held = e.With == released && e.Without == none
 	r := q.m.Range
-	f.withTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came+delta < r.Below
-	f.both = e.With != none && e.Without != none && (e.With >= e.Without || delta > 0 && e.With != released) ||
-		f.withTopUp && e.Without != none && (e.Without != holds || e.AnchorBalance == r.To)
+	f.withTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came+delta < r.Below && e.Without != holds
+	f.both = e.Without != none && (f.withTopUp || e.With != none && (e.With >= e.Without || delta > 0 && e.With != released))
 	f.sameWay = e.Left > 0 && delta > 0 || e.Left < 0 && delta < 0
 	f.asMuch = f.sameWay && (e.Left >= delta && delta > 0 || e.Left <= delta && delta < 0)
 	if r != nil && delta < 0 {
@@ -129,7 +128,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("sent, though it may be what could not be read")
 			case before && f.notDue:
 				wrong("sent, though nothing is due")
-			case before && f.withTopUp && q.e.Without != holds && !q.p.KeysHonoured:
+			case before && f.withTopUp && !q.p.KeysHonoured:
 				wrong("sent, though a top-up may have been made after it")
 			case before && f.intoRange:
 				wrong("withdrawn, though the next top-up would load it again")
@@ -168,7 +167,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("undecided")
 			}
 		}
-		quiet := q.e.Anchored && !q.e.Stale && q.e.Hidden == "" && q.e.Without == holds && q.e.With == none && !f.withTopUp && !f.notDue && !f.intoRange && !f.pastCap
+		quiet := q.e.Anchored && !q.e.Stale && q.e.Hidden == "" && q.e.Without == holds && q.e.With == none && !f.notDue && !f.intoRange && !f.pastCap
 		if quiet && q.moment != 0 && q.moment != reconcile.Answered && d.Verdict != reconcile.Send && d.Reason != reconcile.KeyDecides {
 			wrong("a quiet world holds up the movement")
 		}

@@ -21,14 +21,13 @@ const (
 
 // Explanation is what a snapshot tells about a movement since an anchor.
 type Explanation struct {
-	Anchored      bool // without it nothing else is known
-	AnchorBalance usd.Amount
-	Balance       usd.Amount
-	Month         Month      // of the snapshot
-	With          Rank       // when the movement was made
-	Without       Rank       // when it was not
-	Left          usd.Amount // what Without does not explain; above zero when it came to the card
-	Came          usd.Amount // the most that may have come besides what the events tell
+	Anchored bool // without it nothing else is known
+	Balance  usd.Amount
+	Month    Month      // of the snapshot
+	With     Rank       // when the movement was made
+	Without  Rank       // when it was not
+	Left     usd.Amount // what Without does not explain; above zero when it came to the card
+	Came     usd.Amount // the most that may have come besides what the events tell
 	// Hidden says what could not be read and may have gone in the movement's
 	// direction; Ignored, in the other.
 	Hidden, Ignored string
@@ -77,7 +76,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	}
 	c := comparison{s.Balance, a.Balance + s.Own, interpret(unpaired(events))}
 	since := s.At.Sub(a.At)
-	e.Anchored, e.AnchorBalance, e.Recent = true, a.Balance, -atTolerance <= since && since < keysKept
+	e.Anchored, e.Recent = true, -atTolerance <= since && since < keysKept
 	e.With, e.Without = c.rank(delta), c.rank(0)
 	e.Left, e.Came = c.left(delta)
 	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without

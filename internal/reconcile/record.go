@@ -70,7 +70,7 @@ func (r Record) Key(card string, m Movement) string {
 // taken as it is. What came unexplained, or may be a top-up beside it, counts as topped up.
 func (r Record) Stopped(m Movement, s Snapshot, e Explanation) Record {
 	gain := e.Gain()
-	if m.mayHaveTopUp(e) {
+	if m.MayHaveTopUp(e) {
 		gain = e.Came
 	}
 	r.TopUps = r.TopUps.add(MonthOf(s.At), gain)
