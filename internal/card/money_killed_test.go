@@ -244,14 +244,14 @@ func TestKilledRuns(t *testing.T) {
 			wallet 8770
 			nothing`}
 	}
-	// Both were made of amount and top_up, and the next plan has amount alone, of which
-	// nothing tells whether it was made: it stops, and is not paid on top.
+	// Both were made of amount and top_up; the next plan has amount alone, and stops.
 	const toppedUp = "; top_up = { below = 50, to = 100 }"
 	for name, c := range map[string]struct{ load, purchase, killed, since, next, says, holds string }{
-		"settled":                    {"100", "60\nsettle", "105", "", toppedUp, "60.00 USD came to it", "100"},
+		"settled":                    {"100", "60\nsettle", "105", "", toppedUp, "which may be this movement or hold it", "100"},
 		"not settled":                {"100", "60", "105", "", toppedUp, "and a top-up beside it", "100"},
 		"loaded with more":           {"150", "110", "155", "", toppedUp, "and a top-up beside it", "100"},
 		"frozen then":                {"100", "60", "105", "", toppedUp + "; frozen = true", "and a top-up beside it", "100"},
+		"less below then":            {"100", "60", "105", "", "; top_up = { below = 30, to = 100 }", "and a top-up beside it", "100"},
 		"without top_up then":        {"100", "60", "105", "", "", "and a top-up beside it", "100"},
 		"two, and another one since": {"100", "31\nbuy 30", "105", "buy 3", toppedUp, "and a top-up beside it", "97"},
 	} {
@@ -265,7 +265,7 @@ func TestKilledRuns(t *testing.T) {
 			plan amount = ` + c.killed + c.next + `
 			says may have been made already | ` + c.says + `
 			stops
-			says ` + c.says + `
+			says ` + c.says + `: a run that was cut off
 			holds ` + c.holds}
 	}
 	tell(t, stories)

@@ -52,7 +52,7 @@ func everyQuestion(yield func(question) bool) {
 			Anchored: flip(), Stale: flip(), Recent: flip(), Echoed: flip(), Balance: 100 * dollar, Delta: q.m.Delta,
 			With: ranks[draw(len(ranks))], Without: ranks[draw(len(ranks))], Left: rests[draw(len(rests))],
 		}
-		q.e.Came = max(0, q.e.Left)
+		q.e.Came = max(0, q.e.Left, usd.Amount(draw(2))*2*delta)
 		if flip() {
 			q.e.Hidden = "an unknown type"
 		}
