@@ -69,6 +69,8 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if registered.MayHaveDuplicate {
 		resp.Diagnostics.Append(possibleDuplicate(state))
+	} else {
+		resp.Diagnostics.Append(session.DelayWarning("register "+state.name(), registered.Delay)...)
 	}
 }
 

@@ -114,6 +114,7 @@ func TestRegistrationsThatGoWrong(t *testing.T) {
 		"failed":         {status: 500, times: 9, says: []string{"500"}},
 		"in no JSON":     {status: 418, times: 9, says: []string{"418"}},
 		"never answered": {status: lost, times: 9, says: []string{host, "dashboard"}},
+		"limited":        {status: 429, times: 1, says: []string{"Held up", "To register webhook endpoint wh_", "1m30s and 2 attempts"}, registered: true},
 		"another key":    {key: "sk_live_unknown", says: []string{"Could not register a webhook endpoint at " + host, "401", "VCARD_API_KEY"}},
 		"answered the second": {
 			status: lost, times: 1, registered: true,
@@ -134,6 +135,7 @@ func TestRegistrationsThatGoWrong(t *testing.T) {
 				if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
 					t.Error(err)
 				}
+				w.Header().Set("Retry-After", "90")
 				w.WriteHeader(test.status)
 				if message := fmt.Sprint("cannot take ", sent); test.status == 418 {
 					_, _ = w.Write([]byte(message))
@@ -149,8 +151,8 @@ func TestRegistrationsThatGoWrong(t *testing.T) {
 			hook, diags := p.Apply(change, nil)
 			text := diags.Errors() + diags.Warnings()
 			holds(t, name, text, test.says...)
-			if registered := hook.Values != nil; registered != test.registered || registered != (diags.Errors() == "") {
-				t.Errorf("registered: %t: %s", registered, text)
+			if registered := hook.Values != nil; registered != test.registered || registered != (diags.Errors() == "") || len(diags) != 1 {
+				t.Errorf("registered: %t, and not one diagnostic: %s", registered, text)
 			}
 			if strings.Contains(text, "hush") || strings.Contains(text, "cannot take") {
 				t.Errorf("repeats what it was sent: %s", text)
