@@ -96,7 +96,6 @@ func setQuery(query url.Values, name, value string) {
 
 // CardDetails are what a payment needs.
 type CardDetails struct {
-	ID       string `json:"id"`
 	PAN      Secret `json:"pan"` // full card number
 	CVV      Secret `json:"cvv"`
 	ExpMonth int    `json:"exp_month"` // 1 to 12

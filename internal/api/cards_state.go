@@ -25,9 +25,6 @@ type Termination struct {
 	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD
 	// AlreadyTerminated says that the card had been terminated before.
 	AlreadyTerminated bool `json:"-"`
-	// Recovered says that the response was lost and the card read terminated
-	// afterwards; what was returned is not known.
-	Recovered bool `json:"-"`
 	// Delay is set when the call took long, or lost a response.
 	Delay *Delay `json:"-"`
 }
@@ -132,7 +129,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		card.newUntil, card.status, card.statusUntil = time.Time{}, StatusTerminated, c.clock.Now().Add(statusShownWithin)
 	})
 	if how.verified {
-		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, Recovered: how.uncertain, Delay: how.delay}, nil
+		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, Delay: how.delay}, nil
 	}
 	result.Delay = how.delay
 	return result, nil

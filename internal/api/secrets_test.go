@@ -31,10 +31,10 @@ const (
 func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]any{
-		"details":         api.CardDetails{ID: "card_1", PAN: planted, CVV: plantedOTP, ExpMonth: 1, ExpYear: 2031},
+		"details":         api.CardDetails{PAN: planted, CVV: plantedOTP, ExpMonth: 1, ExpYear: 2031},
 		"challenge":       api.Challenge{ID: "3ds_1", CardID: "card_1", OTP: planted},
 		"webhook request": api.WebhookRequest{URL: "https://hooks.example.com", Secret: planted},
-		"webhook":         api.Webhook{ID: "wh_1", URL: "https://hooks.example.com", Secret: planted},
+		"webhook":         api.Webhook{ID: "wh_1", Secret: planted},
 		"registration":    api.Registration{Webhook: api.Webhook{ID: "wh_1", Secret: planted}},
 		"slice":           []api.CardDetails{{PAN: planted}},
 		"pointer":         &api.CardDetails{PAN: planted},

@@ -20,8 +20,6 @@ type WebhookRequest struct {
 // Webhook is a registered endpoint.
 type Webhook struct {
 	ID        string    `json:"id"`
-	URL       string    `json:"url"`
-	Events    []string  `json:"events"`
 	Secret    Secret    `json:"secret"`
 	CreatedAt Timestamp `json:"created_at"`
 }

@@ -32,9 +32,6 @@ func (x Decimal) Sub(y Decimal) Decimal { return Decimal{x.d.Sub(y.d)} }
 // Abs returns the amount without its sign.
 func (x Decimal) Abs() Decimal { return Decimal{x.d.Abs()} }
 
-// Equal reports whether both are the same number.
-func (x Decimal) Equal(y Decimal) bool { return x.d.Equal(y.d) }
-
 // String returns the exact number in plain notation, with at least two decimals.
 func (x Decimal) String() string {
 	if cents := x.d.Round(2); cents.Equal(x.d) {

@@ -45,11 +45,11 @@ func TestDecimal(t *testing.T) {
 		t.Errorf("0.003: %v", err)
 	}
 	kept := exact(t, "1.5")
-	if err := json.Unmarshal([]byte("null"), &kept); err != nil || !kept.Equal(exact(t, "1.5")) {
+	if err := json.Unmarshal([]byte("null"), &kept); err != nil || kept.String() != "1.50" {
 		t.Errorf("null makes it %s, %v", kept, err)
 	}
 	var zero usd.Decimal
-	if sum := zero.Add(exact(t, "-1.001")).Abs().Sub(exact(t, "0.501")); !sum.Equal(exact(t, "0.5")) {
+	if sum := zero.Add(exact(t, "-1.001")).Abs().Sub(exact(t, "0.501")); sum.String() != "0.50" {
 		t.Errorf("the sum is %s", sum)
 	}
 	for _, text := range []string{`"x"`, "true", "{}", `"1e999999"`} {
@@ -79,7 +79,7 @@ func FuzzDecimal(f *testing.F) {
 		if d.UnmarshalJSON([]byte(text)) != nil {
 			return
 		}
-		if err := back.UnmarshalJSON([]byte(d.String())); err == nil && !back.Equal(d) {
+		if err := back.UnmarshalJSON([]byte(d.String())); err == nil && back.String() != d.String() {
 			t.Errorf("%q → %s → %s", text, d, back)
 		}
 		if cents, err := d.Floor(); err == nil && cents.BigFloat().Cmp(d.WithoutNoise().BigFloat()) > 0 {
