@@ -47,7 +47,7 @@ const (
 // Record is something that happened.
 type Record struct {
 	Row      string // names the record among others
-	At       time.Time
+	At       wire.Time
 	Kind     Kind
 	ID       string // of the transaction, challenge or deposit
 	CardID   string // empty: it concerns no card
@@ -194,15 +194,14 @@ func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []
 func scan(row store.Row, now time.Time) (*Record, error) {
 	r := new(Record)
 	var (
-		at, rank, id int64
-		facts        []byte
+		rank, id int64
+		facts    []byte
 	)
-	err := row.Scan(&at, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason,
+	err := row.Scan(&r.At, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason,
 		&r.State, &facts, &r.Settled, &r.Refunded, &r.Settlement)
 	if err == nil && len(facts) > 0 {
 		err = json.Unmarshal(facts, &r.Facts)
 	}
-	r.At = time.UnixMilli(at).UTC()
 	r.Row = cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, id))
 	if r.Kind == Challenge && r.Reason == threeds.Pending && !r.At.Add(threeds.Lifetime).After(now) {
 		r.Reason = threeds.Expired

@@ -59,7 +59,7 @@ type Card struct {
 	AllowedCategories []string // empty: all
 	AutoFreezeAt      *usd.Amount
 	Metadata          map[string]json.RawMessage
-	CreatedAt         time.Time
+	CreatedAt         wire.Time
 	ExpiresAt         time.Time // the last day of its month
 }
 
@@ -78,15 +78,13 @@ func scan(row store.Row) (*Card, error) {
 	var (
 		c                    Card
 		categories, metadata []byte
-		created              int64
 		expires              string
 	)
 	err := row.Scan(&c.ID, &c.PublicID, &c.LedgerAccountID, &c.BINID, &c.Last4, &c.Status, &c.Balance, &c.SpendingLimit,
-		&c.Label, &categories, &c.AutoFreezeAt, &metadata, &created, &expires)
+		&c.Label, &categories, &c.AutoFreezeAt, &metadata, &c.CreatedAt, &expires)
 	if err != nil {
 		return nil, err
 	}
-	c.CreatedAt = time.UnixMilli(created).UTC()
 	if c.ExpiresAt, err = time.Parse(time.DateOnly, expires); err != nil {
 		return nil, err
 	}

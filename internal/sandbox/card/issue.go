@@ -104,7 +104,7 @@ func (c *Card) insert(call *server.Call) {
 	c.PublicID = call.Tx.NewID("card_")
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
-	c.CreatedAt = now
+	c.CreatedAt = wire.Time{Time: now}
 	c.ExpiresAt = time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC)
 	c.LedgerAccountID = ledger.OpenCard(call.Tx, call.Account.ID)
 	categories, err := json.Marshal(c.AllowedCategories)

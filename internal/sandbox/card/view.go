@@ -30,7 +30,7 @@ type listView struct {
 
 type summaryView struct {
 	listItem
-	CreatedAt string `json:"created_at"`
+	CreatedAt wire.Time `json:"created_at"`
 }
 
 type fullView struct {
@@ -38,7 +38,7 @@ type fullView struct {
 	AllowedCategories []string                   `json:"allowed_categories"`
 	AutoFreezeAt      *usd.Amount                `json:"auto_freeze_at"`
 	Metadata          map[string]json.RawMessage `json:"metadata"`
-	CreatedAt         string                     `json:"created_at"`
+	CreatedAt         wire.Time                  `json:"created_at"`
 	ExpiresAt         string                     `json:"expires_at"`
 }
 
@@ -72,13 +72,13 @@ func (c *Card) item() listItem {
 	return listItem{c.PublicID, c.BINID, c.Network(), c.Last4, c.Status, c.shown(), c.SpendingLimit, c.Label}
 }
 
-func (c *Card) summary() summaryView { return summaryView{c.item(), wire.Timestamp(c.CreatedAt)} }
+func (c *Card) summary() summaryView { return summaryView{c.item(), c.CreatedAt} }
 
 // full is also what events carry.
 func (c *Card) full() fullView {
 	return fullView{
 		c.item(), c.AllowedCategories, c.AutoFreezeAt, c.Metadata,
-		wire.Timestamp(c.CreatedAt), c.ExpiresAt.Format(time.DateOnly),
+		c.CreatedAt, c.ExpiresAt.Format(time.DateOnly),
 	}
 }
 

@@ -40,7 +40,7 @@ func readCards(v *view) (any, error) {
 		data.Cards = append(data.Cards, f)
 		v.rows = append(v.rows, []string{
 			c.PublicID, cell(c.Label), c.Last4, string(c.Status), c.BINID, c.Balance.String(), f.Loaded.String(), f.Spent.String(),
-			c.SpendingLimit.String(), timestamp(c.CreatedAt),
+			c.SpendingLimit.String(), timestamp(c.CreatedAt.Time),
 		})
 	}
 	return data, nil

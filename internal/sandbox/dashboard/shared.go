@@ -37,32 +37,15 @@ func functions() template.FuncMap {
 	}
 }
 
-// at reads a time as the API writes it.
-func at(timestamp string) (time.Time, error) { return time.Parse(time.RFC3339, timestamp) }
-
 // clock writes a time of the service for people. It is UTC, which pages say once.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
 // moment is a time as it is shown: how long ago, with the time itself behind it.
 type moment struct{ Ago, Clock, Machine string }
 
-// newMoment takes a time, or a timestamp of the API.
-func newMoment(f *frame, when any) (moment, error) {
-	var (
-		t   time.Time
-		err error
-	)
-	switch when := when.(type) {
-	case time.Time:
-		t = when
-	case *string:
-		t, err = at(*when)
-	case string:
-		t, err = at(when)
-	}
-	if err != nil {
-		return moment{}, err
-	}
+// newMoment takes a time, or one of the file.
+func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
+	t := when.UTC()
 	m := moment{Clock: clock(t), Machine: timestamp(t)}
 	ago := f.Now.Sub(t)
 	in := func(unit time.Duration, name string) string {
@@ -86,7 +69,7 @@ func newMoment(f *frame, when any) (moment, error) {
 	default:
 		m.Ago = m.Clock[:len(time.DateOnly)]
 	}
-	return m, nil
+	return m
 }
 
 // grouped writes a number in groups of three digits.

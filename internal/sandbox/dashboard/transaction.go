@@ -40,11 +40,7 @@ type purchase struct {
 }
 
 // step is a transaction of a purchase.
-type step struct {
-	transaction.Transaction
-
-	At time.Time
-}
+type step struct{ transaction.Transaction }
 
 // Moved is what the step says about the money on the card: below zero, it leaves it.
 func (s *step) Moved() usd.Amount {
@@ -72,11 +68,7 @@ func readTransaction(v *view) (any, error) {
 	p := &purchase{Record: records[0]}
 	var ids []string
 	for _, t := range chain {
-		at, err := time.Parse(time.RFC3339, t.CreatedAt)
-		if err != nil {
-			return nil, err
-		}
-		p.Chain, ids = append(p.Chain, step{t, at}), append(ids, t.ID)
+		p.Chain, ids = append(p.Chain, step{t}), append(ids, t.ID)
 	}
 	all := wire.Page{Number: 1, Size: pageSize}
 	p.Entries, _ = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all)

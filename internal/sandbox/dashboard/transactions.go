@@ -56,7 +56,7 @@ func readTransactions(v *view) (any, error) {
 	}
 	for _, r := range data.Records {
 		v.rows = append(v.rows, []string{
-			r.ID, timestamp(r.At), string(r.State), r.CardID, cell(r.Label), r.Last4, cell(r.Merchant), r.MCC, card.CategoryOf(r.MCC),
+			r.ID, timestamp(r.At.Time), string(r.State), r.CardID, cell(r.Label), r.Last4, cell(r.Merchant), r.MCC, card.CategoryOf(r.MCC),
 			r.Amount.String(), r.Settled.String(), r.Refunded.String(), r.Fee.String(), r.Reason, newWhat(r).Why,
 		})
 	}

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"time"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -26,7 +24,7 @@ const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issu
 type Entry struct {
 	ID       int64
 	Kind     string
-	At       time.Time
+	At       wire.Time
 	Postings []*Posting
 }
 
@@ -56,10 +54,8 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 		where, args = where+` AND transaction_id IN (SELECT value FROM json_each(?))`, append(args, string(wire.Encode(f.Transactions)))
 	}
 	entries = store.Select(tx, func(row store.Row) (*Entry, error) {
-		e, at := new(Entry), int64(0)
-		err := row.Scan(&e.ID, &e.Kind, &at)
-		e.At = time.UnixMilli(at).UTC()
-		return e, err
+		e := new(Entry)
+		return e, row.Scan(&e.ID, &e.Kind, &e.At)
 	}, `SELECT id, kind, created_at FROM ledger_entries
 		WHERE id IN (SELECT id FROM ledger_entries `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
 		append(args, page.Size+1, page.Offset())...)

@@ -20,14 +20,14 @@ type Run struct {
 	Lost      int64 // changes whose response did not arrive as the service wrote it
 	Recovered int64 // of those, what the client made sure of later
 	Did       map[string]int64
-	Begun     time.Time
-	Ended     time.Time
+	Begun     wire.Time
+	Ended     wire.Time
 
 	accountID, last int64
 }
 
 // Took is the time from the first request to the last response.
-func (r *Run) Took() time.Duration { return r.Ended.Sub(r.Begun) }
+func (r *Run) Took() time.Duration { return r.Ended.Sub(r.Begun.Time) }
 
 // Deeds are what a run may have done, in the order in which they are told.
 func Deeds() []string {
@@ -71,14 +71,12 @@ const runColumns = `SELECT id, account_id, name, requests, refused, lost, recove
 
 func scanRun(row store.Row) (*Run, error) {
 	var (
-		r            Run
-		did          []byte
-		begun, ended int64
+		r   Run
+		did []byte
 	)
-	if err := row.Scan(&r.ID, &r.accountID, &r.Name, &r.Requests, &r.Refused, &r.Lost, &r.Recovered, &did, &begun, &ended); err != nil {
+	if err := row.Scan(&r.ID, &r.accountID, &r.Name, &r.Requests, &r.Refused, &r.Lost, &r.Recovered, &did, &r.Begun, &r.Ended); err != nil {
 		return nil, err
 	}
-	r.Begun, r.Ended = time.UnixMilli(begun).UTC(), time.UnixMilli(ended).UTC()
 	return &r, json.Unmarshal(did, &r.Did)
 }
 
@@ -88,21 +86,21 @@ func runOf(tx *store.Tx, e *Entry) *Run {
 	if len(runs) == 1 && runs[0].has(e) {
 		return runs[0]
 	}
-	r := &Run{Name: e.Run, Did: map[string]int64{}, Begun: e.Time, Ended: e.Time, accountID: e.AccountID}
+	r := &Run{Name: e.Run, Did: map[string]int64{}, Begun: wire.Time{Time: e.Time}, Ended: wire.Time{Time: e.Time}, accountID: e.AccountID}
 	r.ID = tx.Insert(`INSERT INTO runs (account_id, name, requests, refused, lost, recovered, did, begun, ended, last_entry)
 		VALUES (?, ?, 0, 0, 0, 0, '{}', ?, ?, 0)`, e.AccountID, e.Run, e.Time.UnixMilli(), e.Time.UnixMilli())
 	return r
 }
 
 // has tells whether an entry by the run's name belongs to it.
-func (r *Run) has(e *Entry) bool { return e.Run != "" || e.Time.Sub(r.Ended) < pause }
+func (r *Run) has(e *Entry) bool { return e.Run != "" || e.Time.Sub(r.Ended.Time) < pause }
 
 // add counts an entry that is in the file.
 func (r *Run) add(tx *store.Tx, e *Entry) {
 	r.Requests++
 	r.last = e.ID
-	if ended := e.Time.Add(e.Duration); ended.After(r.Ended) {
-		r.Ended = ended
+	if ended := e.Time.Add(e.Duration); ended.After(r.Ended.Time) {
+		r.Ended.Time = ended
 	}
 	if deed := e.deed(); deed != "" {
 		r.Did[deed]++

@@ -32,7 +32,7 @@ type Challenge struct {
 	Amount    usd.Amount `json:"amount"`
 	OTP       *string    `json:"otp"` // derived from the id, not stored
 	Status    string     `json:"status"`
-	ExpiresAt string     `json:"expires_at"`
+	ExpiresAt wire.Time  `json:"expires_at"`
 }
 
 // Routes is API §4.14, and what merchants and cardholders do.
@@ -51,12 +51,11 @@ const columns = `
 
 // scan reads a challenge as it stands at a time.
 func scan(keys *vault.Keyring, now time.Time, row store.Row) (ch Challenge, err error) {
-	var expires int64
-	err = row.Scan(&ch.ID, &ch.CardID, &ch.Merchant, &ch.Amount, &ch.Status, &expires)
-	if ch.Status == Pending && expires <= now.UnixMilli() {
+	err = row.Scan(&ch.ID, &ch.CardID, &ch.Merchant, &ch.Amount, &ch.Status, &ch.ExpiresAt)
+	if ch.Status == Pending && !ch.ExpiresAt.After(now) {
 		ch.Status = Expired
 	}
-	ch.OTP, ch.ExpiresAt = new(keys.OTP(ch.ID)), wire.Timestamp(time.UnixMilli(expires))
+	ch.OTP = new(keys.OTP(ch.ID))
 	return ch, err
 }
 

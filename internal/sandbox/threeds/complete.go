@@ -33,7 +33,7 @@ func begin(c *server.Call) (wire.Response, error) {
 	c.Tx.Exec(`
 		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
-	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Timestamp(expires)
+	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Time{Time: expires}
 	webhook.Emit(c, webhook.ThreeDSChallenge, ch)
 	return wire.Created(ch), nil
 }

@@ -82,7 +82,7 @@ func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts) {
 		Balance: a.card.Balance,
 		Spent:   SpentThisMonth(tx, a.card.ID),
 		Limit:   a.card.SpendingLimit,
-		Month:   monthOf(wire.Timestamp(tx.Now())),
+		Month:   monthOf(tx.Now()),
 		Allowed: a.card.AllowedCategories,
 	}
 	switch allowed := a.card.AllowedCategories; {
@@ -106,7 +106,7 @@ func (a attempt) approve(c *server.Call) Transaction {
 		Card: a.card, Type: Authorization, Amount: a.amount, Fee: a.fee, Merchant: a.merchant,
 	})
 	ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "authorized", debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
-	addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt), a.amount)
+	addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt.Time), a.amount)
 	finish(c, a.card, balance, webhook.TransactionAuthorized, shown)
 	return shown
 }

@@ -1,8 +1,6 @@
 package transaction
 
 import (
-	"time"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -22,9 +20,8 @@ type parent struct {
 
 func byPublicID(c *server.Call, publicID string) (p parent, err error) {
 	p.ID = publicID
-	var created int64
 	found := c.Tx.Get(
-		[]any{&p.rowID, &p.CardID, &p.Type, &p.Amount, &p.Merchant.Name, &p.Merchant.MCC, &created, &p.children, &p.childTotal}, `
+		[]any{&p.rowID, &p.CardID, &p.Type, &p.Amount, &p.Merchant.Name, &p.Merchant.MCC, &p.CreatedAt, &p.children, &p.childTotal}, `
 		SELECT t.id, k.public_id, t.type, t.amount, t.merchant_name, t.merchant_mcc, t.created_at,
 		       (SELECT COUNT(*) FROM transactions f WHERE f.parent_id = t.id),
 		       (SELECT COALESCE(SUM(f.amount), 0) FROM transactions f WHERE f.parent_id = t.id)
@@ -33,7 +30,6 @@ func byPublicID(c *server.Call, publicID string) (p parent, err error) {
 	if !found {
 		return parent{}, wire.NotFound("transaction", publicID)
 	}
-	p.CreatedAt = wire.Timestamp(time.UnixMilli(created))
 	p.card, err = card.ByPublicID(c.Tx, c.Account.ID, p.CardID)
 	return p, err
 }

@@ -1,12 +1,13 @@
 package transaction
 
 import (
+	"time"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -51,14 +52,14 @@ func finish(c *server.Call, on *card.Card, balance usd.Amount, event webhook.Eve
 }
 
 // monthOf returns the UTC calendar month, YYYY-MM, of a timestamp.
-func monthOf(timestamp string) string { return timestamp[:len("2006-01")] }
+func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // SpentThisMonth returns what a card's authorizations of the current UTC month
 // come to: the settled amount of those that are settled, the held one of the
 // others. Refunds do not lower it.
 func SpentThisMonth(tx *store.Tx, cardID int64) (spent usd.Amount) {
 	tx.Get([]any{&spent}, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`,
-		cardID, monthOf(wire.Timestamp(tx.Now())))
+		cardID, monthOf(tx.Now()))
 	return spent
 }
 

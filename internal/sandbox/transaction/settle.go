@@ -33,7 +33,7 @@ func settle(c *server.Call) (wire.Response, error) {
 	ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "settled", legs...)
 	c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = ?`, Settled, authorized.rowID)
 	// The month of the authorization, whenever it is settled.
-	addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt), f.amount-authorized.Amount)
+	addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt.Time), f.amount-authorized.Amount)
 	finish(c, authorized.card, balance, webhook.TransactionSettled, shown)
 	return wire.Created(followUpView{shown}), nil
 }

@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -18,7 +17,7 @@ type Spending struct {
 // LargestSpending returns the cards of an account that spent most this month, and
 // what all of them spent together.
 func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []*Spending, total usd.Amount) {
-	month := monthOf(wire.Timestamp(tx.Now()))
+	month := monthOf(tx.Now())
 	const ofAccount = ` FROM card_spending s JOIN cards c ON c.id = s.card_id WHERE s.month = ? AND c.account_id = ? AND s.amount > 0`
 	tx.Get([]any{&total}, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID)
 	largest = store.Select(tx, func(row store.Row) (*Spending, error) {

@@ -36,7 +36,7 @@ type Transaction struct {
 	Currency  string     `json:"currency"`
 	Fee       usd.Amount `json:"fee"`
 	Merchant  Merchant   `json:"merchant"`
-	CreatedAt string     `json:"created_at"`
+	CreatedAt wire.Time  `json:"created_at"`
 }
 
 const currency = "USD"
@@ -89,7 +89,7 @@ func Record(tx *store.Tx, accountID int64, n New) Transaction {
 		Currency:  currency,
 		Fee:       n.Fee,
 		Merchant:  n.Merchant,
-		CreatedAt: wire.Timestamp(time.UnixMilli(created)),
+		CreatedAt: wire.Time{Time: time.UnixMilli(created)},
 	}
 	var facts []byte
 	if n.Facts != nil {
@@ -115,8 +115,7 @@ func addToDay(tx *store.Tx, accountID, day int64, n New) {
 }
 
 func scan(row store.Row) (t Transaction, err error) {
-	var created int64
-	err = row.Scan(&t.ID, &t.CardID, &t.Type, &t.Amount, &t.Fee, &t.Merchant.Name, &t.Merchant.MCC, &created)
-	t.Currency, t.CreatedAt = currency, wire.Timestamp(time.UnixMilli(created))
+	t.Currency = currency
+	err = row.Scan(&t.ID, &t.CardID, &t.Type, &t.Amount, &t.Fee, &t.Merchant.Name, &t.Merchant.MCC, &t.CreatedAt)
 	return t, err
 }

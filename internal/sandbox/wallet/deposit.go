@@ -1,8 +1,6 @@
 package wallet
 
 import (
-	"time"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -25,7 +23,7 @@ type Deposit struct {
 	Address
 	Amount    usd.Amount `json:"amount"` // what the coins come to in USDT
 	Status    string     `json:"status"`
-	CreatedAt string     `json:"created_at"`
+	CreatedAt wire.Time  `json:"created_at"`
 }
 
 // detect is somebody sending coins to a deposit address. The wallet has them
@@ -38,7 +36,7 @@ func detect(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	now := c.Tx.Now()
-	d := Deposit{c.Tx.NewID("dep_"), addressFor(c.Keys, c.Account, currency), amount, depositPending, wire.Timestamp(now)}
+	d := Deposit{c.Tx.NewID("dep_"), addressFor(c.Keys, c.Account, currency), amount, depositPending, wire.Time{Time: now}}
 	c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		d.ID, c.Account.ID, currency, d.Amount, d.Status, now.UnixMilli())
 	webhook.Emit(c, webhook.DepositPending, d)
@@ -65,14 +63,11 @@ func confirm(c *server.Call) (wire.Response, error) {
 const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
 
 func scan(row store.Row, keys *vault.Keyring, by account.Account) (d Deposit, err error) {
-	var (
-		currency string
-		created  int64
-	)
-	if err := row.Scan(&d.ID, &currency, &d.Amount, &d.Status, &created); err != nil {
+	var currency string
+	if err := row.Scan(&d.ID, &currency, &d.Amount, &d.Status, &d.CreatedAt); err != nil {
 		return Deposit{}, err
 	}
-	d.Address, d.CreatedAt = addressFor(keys, by, currency), wire.Timestamp(time.UnixMilli(created))
+	d.Address = addressFor(keys, by, currency)
 	return d, nil
 }
 

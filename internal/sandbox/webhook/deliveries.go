@@ -1,12 +1,10 @@
 package webhook
 
 import (
-	"database/sql"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -68,8 +66,8 @@ type Delivery struct {
 	WebhookID string        `json:"webhook_id"`
 	URL       string        `json:"url"` // without what may be a token
 	State     DeliveryState `json:"state"`
-	CreatedAt string        `json:"created_at"`
-	NextTryAt *string       `json:"next_try_at"` // null: there will be none
+	CreatedAt wire.Time     `json:"created_at"`
+	NextTryAt *wire.Time    `json:"next_try_at"` // null: there will be none
 	Tries     []Try         `json:"tries"`
 
 	row int64
@@ -77,10 +75,10 @@ type Delivery struct {
 
 // Try is an attempt to deliver.
 type Try struct {
-	Time       string  `json:"time"`
-	Status     *int    `json:"status"` // null: there was no response
-	Error      *string `json:"error"`  // null: it was delivered
-	DurationMS int64   `json:"duration_ms"`
+	Time       wire.Time `json:"time"`
+	Status     *int      `json:"status"` // null: there was no response
+	Error      *string   `json:"error"`  // null: it was delivered
+	DurationMS int64     `json:"duration_ms"`
 
 	row int64 // of the delivery
 }
@@ -193,18 +191,10 @@ func SentByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (Se
 
 func scanDelivery(row store.Row, keys *vault.Keyring) (*Delivery, error) {
 	v := &Delivery{Tries: []Try{}}
-	var (
-		address []byte
-		created int64
-		due     sql.NullInt64
-	)
-	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &address, &v.State, &created, &due)
+	var address []byte
+	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &address, &v.State, &v.CreatedAt, &v.NextTryAt)
 	if err != nil {
 		return nil, err
-	}
-	v.CreatedAt = wire.Timestamp(time.UnixMilli(created))
-	if due.Valid {
-		v.NextTryAt = new(wire.Timestamp(time.UnixMilli(due.Int64)))
 	}
 	plain, err := keys.Open(vault.URLOfWebhook, v.WebhookID, address)
 	v.URL = shownURL(string(plain))
@@ -238,12 +228,6 @@ func shownURL(address string) string {
 	return shown
 }
 
-func scanTry(row store.Row) (Try, error) {
-	var (
-		t  Try
-		at int64
-	)
-	err := row.Scan(&t.row, &at, &t.Status, &t.Error, &t.DurationMS)
-	t.Time = wire.Timestamp(time.UnixMilli(at))
-	return t, err
+func scanTry(row store.Row) (t Try, err error) {
+	return t, row.Scan(&t.row, &t.Time, &t.Status, &t.Error, &t.DurationMS)
 }

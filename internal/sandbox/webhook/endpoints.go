@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -15,7 +14,7 @@ type Endpoint struct {
 	ID        string
 	URL       string // without what may be a token
 	Events    []string
-	CreatedAt time.Time
+	CreatedAt wire.Time
 
 	// Of its newest deliveries.
 	Recent    int64
@@ -56,12 +55,10 @@ func scanEndpoint(row store.Row, keys *vault.Keyring) (*Endpoint, error) {
 	var (
 		e               Endpoint
 		address, events []byte
-		created         int64
 	)
-	if err := row.Scan(&e.ID, &address, &events, &created); err != nil {
+	if err := row.Scan(&e.ID, &address, &events, &e.CreatedAt); err != nil {
 		return nil, err
 	}
-	e.CreatedAt = time.UnixMilli(created).UTC()
 	plain, err := keys.Open(vault.URLOfWebhook, e.ID, address)
 	if err != nil {
 		return nil, err

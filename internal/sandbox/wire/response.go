@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -45,6 +46,22 @@ func Encode(v any) []byte {
 	}
 	return b.Bytes()
 }
+
+// Time is a time of the file, in milliseconds there and a Timestamp in JSON.
+type Time struct{ time.Time }
+
+// Scan reads the milliseconds.
+func (t *Time) Scan(column any) error {
+	ms, ok := column.(int64)
+	if !ok {
+		return fmt.Errorf("a time is a %T", column)
+	}
+	t.Time = time.UnixMilli(ms).UTC()
+	return nil
+}
+
+// MarshalJSON writes the Timestamp.
+func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(Timestamp(t.Time)) }
 
 // Timestamp writes a time as the API does: UTC, one width, so that the order
 // of the texts is the order of the times.
