@@ -97,10 +97,7 @@ func scan(row store.Row) (*Card, error) {
 // ByPublicID returns a card of an account, or a 404.
 func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
 	found := store.Select(tx, scan, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
-	if len(found) == 0 {
-		return nil, wire.NotFound("card", publicID)
-	}
-	return found[0], nil
+	return wire.Only(found, "card", publicID)
 }
 
 // find returns the card that a call's path names.

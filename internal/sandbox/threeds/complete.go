@@ -61,8 +61,5 @@ func byPublicID(c *server.Call, publicID string) (Challenge, error) {
 	now := c.Tx.Now()
 	found := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
 		columns+`WHERE h.public_id = ? AND h.account_id = ?`, publicID, c.Account.ID)
-	if len(found) == 0 {
-		return Challenge{}, wire.NotFound("3DS challenge", publicID)
-	}
-	return found[0], nil
+	return wire.Only(found, "3DS challenge", publicID)
 }

@@ -74,10 +74,7 @@ func scan(row store.Row, keys *vault.Keyring, by account.Account) (d Deposit, er
 func depositByPublicID(c *server.Call, publicID string) (Deposit, error) {
 	found := store.Select(c.Tx, func(row store.Row) (Deposit, error) { return scan(row, c.Keys, c.Account) },
 		columns+`WHERE public_id = ? AND account_id = ?`, publicID, c.Account.ID)
-	if len(found) == 0 {
-		return Deposit{}, wire.NotFound("deposit", publicID)
-	}
-	return found[0], nil
+	return wire.Only(found, "deposit", publicID)
 }
 
 // Newest returns a page of an account's deposits, newest first, and whether there

@@ -97,11 +97,7 @@ const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d
 
 // deliveryByID returns a delivery of an account, or a 404.
 func deliveryByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (*Delivery, error) {
-	found := readDeliveries(tx, keys, `e.account_id = ? AND d.public_id = ?`, accountID, id)
-	if len(found) == 0 {
-		return nil, wire.NotFound("delivery", id)
-	}
-	return found[0], nil
+	return wire.Only(readDeliveries(tx, keys, `e.account_id = ? AND d.public_id = ?`, accountID, id), "delivery", id)
 }
 
 // readDeliveries returns deliveries with their tries, the oldest first.

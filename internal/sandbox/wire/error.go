@@ -50,6 +50,14 @@ func Invalid(format string, args ...any) *Error {
 	return Refuse(CodeInvalidRequest, format, args...)
 }
 
+// Only returns what was found by an id, or a 404.
+func Only[T any](found []T, kind, id string) (only T, err error) {
+	if len(found) == 0 {
+		return only, NotFound(kind, id)
+	}
+	return found[0], nil
+}
+
 // NotFound is a 404 for an object that this account does not have.
 func NotFound(kind, id string) *Error {
 	return &Error{Status: http.StatusNotFound, Code: CodeNotFound, Message: fmt.Sprintf("there is no %s %.64q on this account", kind, id)}
