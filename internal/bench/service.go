@@ -39,7 +39,7 @@ func startSandbox(ctx context.Context, program string) (*service, error) {
 // call calls the API or, below /_sandbox, the control calls. What is not a 2xx
 // is an error.
 func (s *service) call(ctx context.Context, method, path, body string, into any) error {
-	request, err := s.NewRequest(ctx, method, path, body)
+	request, err := s.Address.NewRequest(ctx, method, path, body)
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (w *workspace) environment() []string {
 	kept = append(kept, "TF_CLI_CONFIG_FILE="+filepath.Join(w.dir, "cli.tfrc"), "CHECKPOINT_DISABLE=1",
 		programVariable+"="+w.program, peaksVariable+"="+w.peaks(), fmt.Sprintf("TF_VAR_changed=%d", changed))
 	if w.service != nil {
-		kept = append(kept, "VCARD_BASE_URL="+w.service.URL, "VCARD_API_KEY="+w.service.Key)
+		kept = append(kept, "VCARD_BASE_URL="+w.service.Address.URL, "VCARD_API_KEY="+w.service.Address.Key)
 	}
 	return kept
 }

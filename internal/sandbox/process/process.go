@@ -13,9 +13,9 @@ import (
 
 // Process is a running sandbox.
 type Process struct {
-	Address
+	Address Address
 
-	// Wait returns when the process has ended.
+	// Wait returns how the process ended.
 	Wait func() error
 
 	command *exec.Cmd
@@ -52,5 +52,10 @@ func (p *Process) Kill() {
 // ID is the process's.
 func (p *Process) ID() int { return p.command.Process.Pid }
 
-// Interrupt asks the process to end.
-func (p *Process) Interrupt() error { return p.command.Process.Signal(os.Interrupt) }
+// Interrupt asks the process to end, and returns how it ended.
+func (p *Process) Interrupt() error {
+	if err := p.command.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	return p.Wait()
+}

@@ -47,8 +47,7 @@ func RemoveProgram() { _ = os.RemoveAll(programFolder()) }
 // account's key.
 type Process struct {
 	*Client
-
-	process *process.Process
+	*process.Process
 }
 
 // StartProcess runs the built sandbox on a free port until the test ends, then
@@ -66,20 +65,3 @@ func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process 
 	}
 	return p
 }
-
-// Interrupt asks the process to end, and returns how it ended.
-func (p *Process) Interrupt() error {
-	if err := p.process.Interrupt(); err != nil {
-		return err
-	}
-	return p.process.Wait()
-}
-
-// Wait returns how the process ended.
-func (p *Process) Wait() error { return p.process.Wait() }
-
-// ID is that of the process.
-func (p *Process) ID() int { return p.process.ID() }
-
-// Kill ends the process as kill -9 does.
-func (p *Process) Kill() { p.process.Kill() }
