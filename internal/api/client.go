@@ -66,7 +66,7 @@ func (c *Client) Clock() Clock { return c.clock }
 func (c *Client) HasWritten() bool { return c.written.Load() }
 
 // CreatesPerMinute is how many cards this client issues in a minute at most.
-func (c *Client) CreatesPerMinute() int { return c.limits.PerMinute(ratelimit.Creates) }
+func (c *Client) CreatesPerMinute() int { return c.limits.CreatesPerMinute() }
 
 // KeysHonoured reports whether the service is known to honour idempotency keys.
 func (c *Client) KeysHonoured() bool { return c.config.KeysHonoured }

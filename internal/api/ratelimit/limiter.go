@@ -78,15 +78,10 @@ func New(clock Clock, l Limits) *Limiter {
 	}
 }
 
-// PerMinute is how many requests of b a minute has room for.
-func (l *Limiter) PerMinute(b Budget) int {
-	size := DocumentedRequestsPerMinute
-	for i, w := range l.windows[b] {
-		if w.length == time.Minute && (i == 0 || w.size < size) {
-			size = w.size
-		}
-	}
-	return size
+// CreatesPerMinute is how many new cards a minute has room for.
+func (l *Limiter) CreatesPerMinute() int {
+	all := l.windows[Creates]
+	return min(all[0].size, all[2].size) // requests, and creates
 }
 
 // Acquire waits until no pause of b is on and every window of b has room, and then
