@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -22,6 +23,13 @@ var (
 
 // IsCardID reports whether a text has the documented form of a card's id.
 func IsCardID(text string) bool { return cardIDForm.MatchString(text) }
+
+// IdentityByID is the identity of a resource that its id alone names.
+func IdentityByID(description string) identityschema.Schema {
+	return identityschema.Schema{Attributes: map[string]identityschema.Attribute{
+		"id": identityschema.StringAttribute{RequiredForImport: true, Description: description},
+	}}
+}
 
 // CardID wants what may be the id of a card; whether there is such a card only
 // the service knows. Any id will do that is safe and is not another object's: a
