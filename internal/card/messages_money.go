@@ -117,7 +117,7 @@ func madeBefore(card model, operation string, m reconcile.Movement, transfer api
 	return diag.NewWarningDiagnostic("It was made before: "+operation,
 		fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, or after an action of the apply before. So the movement counts as made, and the state says so. "+
 			"If somebody else moved that money, change amount by %s USD once more and apply.",
-			capitalized(card.name()), transfer.CardBalance, abs(m.Delta)))
+			capitalized(card.name()), transfer.CardBalance, m.Delta.Abs()))
 }
 
 func unexplainedMoney(card model, transfer api.Transfer) diag.Diagnostic {
@@ -137,14 +137,14 @@ func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {
 		fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead to. "+
 			"The service may have ignored the amount. Where Terraform manages the card, amount in the state is as it was planned. "+
 			"Look at the card in the dashboard, and put it right with the actions vcard_card_fund and vcard_card_withdraw.",
-			name, transfer.CardBalance, abs(transfer.Excess)))
+			name, transfer.CardBalance, transfer.Excess.Abs()))
 }
 
 // stopped says why nothing was moved, and how the money moves after all. A stop is
 // never repeated for the same facts.
 func stopped(card model, operation string, halted *api.StoppedError, had reconcile.TopUps) diag.Diagnostic {
 	name, m := capitalized(card.name()), halted.Movement
-	again := fmt.Sprintf("If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.", abs(m.Delta))
+	again := fmt.Sprintf("If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.", m.Delta.Abs())
 	if m.Purpose == reconcile.ForTopUp {
 		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
 	}
@@ -193,5 +193,3 @@ func loadedWith(card model) string {
 	}
 	return text
 }
-
-func abs(a usd.Amount) usd.Amount { return max(a, -a) }

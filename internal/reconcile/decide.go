@@ -175,7 +175,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return again(p, Send, Explained)
 	case e.Without != Unexplained:
 		return Decision{Send, Explained}
-	case withTopUp || sameWay && (p.KeysHonoured && e.Recent || abs(e.Left) >= abs(m.Delta)):
+	case withTopUp || sameWay && (p.KeysHonoured && e.Recent || e.Left.Abs() >= m.Delta.Abs()):
 		return again(p, Stop, LeftOver)
 	case intoRange:
 		return Decision{Stop, IntoRange}

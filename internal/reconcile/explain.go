@@ -121,7 +121,7 @@ type comparison struct {
 }
 
 func (c comparison) rank(delta usd.Amount) Rank {
-	isShown := func(rest usd.Amount) bool { return abs(rest) <= c.fractions }
+	isShown := func(rest usd.Amount) bool { return rest.Abs() <= c.fractions }
 	switch {
 	case slices.ContainsFunc(c.rests(c.lessHolds, delta), isShown):
 		return LessHolds
@@ -141,7 +141,7 @@ func (c comparison) left(delta usd.Amount) (left, came usd.Amount) {
 	if delta > 0 && slices.Min(rests) > 0 {
 		return came, came
 	}
-	return slices.MinFunc(rests, func(a, b usd.Amount) int { return cmp.Compare(abs(a), abs(b)) }), came
+	return slices.MinFunc(rests, func(a, b usd.Amount) int { return cmp.Compare(a.Abs(), b.Abs()) }), came
 }
 
 // rests returns by how much the balance is off the nearest, the least and the most
@@ -157,8 +157,6 @@ func (c comparison) rests(changes sums, delta usd.Amount) []usd.Amount {
 	}
 	return rests
 }
-
-func abs(a usd.Amount) usd.Amount { return max(a, -a) }
 
 // mayMove reports whether an unreadable event may have moved money in a direction.
 func (e Event) mayMove(up bool) bool {

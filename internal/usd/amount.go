@@ -88,6 +88,9 @@ func (a Amount) BigFloat() *big.Float {
 	return cents.Quo(cents, big.NewFloat(100))
 }
 
+// Abs returns the amount without its sign.
+func (a Amount) Abs() Amount { return max(a, -a) }
+
 // String returns dollars with exactly two decimals, as in "-0.05".
 func (a Amount) String() string {
 	sign := ""
