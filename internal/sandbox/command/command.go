@@ -229,10 +229,7 @@ func isLoopback(address net.Addr) bool {
 
 // root is the address to give to clients on this machine.
 func root(address net.Addr) string {
-	host, port, err := net.SplitHostPort(address.String())
-	if err != nil {
-		return "http://" + address.String()
-	}
+	host, port, _ := net.SplitHostPort(address.String()) // which a listener's is made of
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
