@@ -14,11 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sandboxtest.RemoveProgram()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
 // What a person meets who starts the program, rightly or not.
 func TestStartedByHand(t *testing.T) {

@@ -243,6 +243,14 @@ func (d Diagnostics) Errors() string { return d.text(tfprotov6.DiagnosticSeverit
 // Warnings is the text of all warnings, "" when there is none.
 func (d Diagnostics) Warnings() string { return d.text(tfprotov6.DiagnosticSeverityWarning) }
 
+// Must fails the test when there is an error.
+func (d Diagnostics) Must(t testing.TB) {
+	t.Helper()
+	if text := d.Errors(); text != "" {
+		t.Fatal(text)
+	}
+}
+
 func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
 	var lines []string
 	for _, one := range d {

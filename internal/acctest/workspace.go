@@ -47,8 +47,26 @@ func (w *Workspace) Built() *Workspace {
 	w.t.Helper()
 	other := *w
 	other.built = true
-	w.install(filepath.Dir(sandboxtest.Program(w.t)))
+	w.Install("vcard/vcard", filepath.Dir(sandboxtest.Program(w.t)))
 	return &other
+}
+
+// Wrapped is Built, where the CLI starts lines of shell in the provider's place. They
+// run it as "$PROVIDER" "$@".
+func (w *Workspace) Wrapped(lines string) *Workspace {
+	w.t.Helper()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		w.t.Skip("needs a shell, which runs the provider")
+	}
+	other, program := w.Built(), sandboxtest.Program(w.t)
+	folder := filepath.Join(w.Dir, "wrapped")
+	w.Write(filepath.Join("wrapped", filepath.Base(program)), fmt.Sprintf("#!%s\nPROVIDER='%s'\n%s\n", shell, program, lines))
+	if err := os.Chmod(filepath.Join(folder, filepath.Base(program)), 0o700); err != nil { //nolint:gosec // it is to be run
+		w.t.Fatal(err)
+	}
+	w.Install("vcard/vcard", folder)
+	return other
 }
 
 // On makes the providers in this process share a clock, as a service may that
@@ -58,10 +76,10 @@ func (w *Workspace) On(clock *Clock) *Workspace {
 	return w
 }
 
-// install makes the CLI take the provider from a folder.
-func (w *Workspace) install(folder string) {
+// Install makes the CLI take the provider of an address from a folder, and no other.
+func (w *Workspace) Install(address, folder string) {
 	w.t.Helper()
-	w.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", folder))
+	w.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    %q = %q\n  }\n  direct {}\n}\n", address, folder))
 }
 
 // Write writes a file of the folder, and the folders that its name has.
@@ -72,6 +90,9 @@ func (w *Workspace) Write(name, content string) {
 		w.t.Fatal(err)
 	}
 }
+
+// Read returns what is in a file of the folder.
+func (w *Workspace) Read(name string) string { w.t.Helper(); return sandboxtest.File(w.t, w.Dir, name) }
 
 // Run runs the CLI and returns its exit code and all that it printed.
 func (w *Workspace) Run(args ...string) (int, string) {
@@ -91,7 +112,7 @@ func (w *Workspace) run(due <-chan struct{}, strike func(command *exec.Cmd, ende
 	w.t.Helper()
 	command := exec.CommandContext(w.t.Context(), CLI(), args...)
 	ownGroup(command)
-	command.Dir, command.Env = w.Dir, append(os.Environ(), w.Env...)
+	command.Dir, command.Env = w.Dir, append(Environ(), w.Env...)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	if !w.built {
@@ -123,6 +144,13 @@ func (w *Workspace) run(due <-chan struct{}, strike func(command *exec.Cmd, ende
 		w.t.Fatal(err)
 	}
 	return 0, output.String()
+}
+
+// Environ is this process's, less what would steer the CLI or the provider.
+func Environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "TF_") || strings.HasPrefix(variable, "VCARD_")
+	})
 }
 
 // getenv is what a variable has been set to in Env.

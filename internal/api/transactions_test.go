@@ -190,7 +190,7 @@ func TestTransactionPagesAreReadSideBySide(t *testing.T) {
 // A parameter that is refused is left out, and not sent again.
 func TestTransactionsAreAskedForAsTheServiceWants(t *testing.T) {
 	t.Parallel()
-	march := api.TransactionFilter{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 4, 1, 0, 0, 0, -1, time.UTC)}
+	march := api.TransactionFilter{From: time.Date(2026, 3, 1, 2, 0, 0, 0, time.FixedZone("", 7200)), To: time.Date(2026, 4, 1, 0, 0, 0, -1, time.UTC)}
 	const times, dates = "from=2026-02-28T23:59:59Z&page=1&%sto=2026-04-01T00:00:01Z", "from=2026-02-28&page=1&%sto=2026-04-01"
 	perPage := func(query url.Values) bool { return query.Has("per_page") }
 	instants := func(query url.Values) bool { return len(query.Get("from")+query.Get("to")) > 20 }

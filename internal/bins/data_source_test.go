@@ -29,9 +29,7 @@ func TestFilters(t *testing.T) {
 		"nowhere":     {object{"network": "other"}, object{"network": "other"}},
 	} {
 		got, diags := p.ReadDataSource("vcard_bins", c.filter)
-		if text := diags.Errors(); text != "" {
-			t.Fatal(text)
-		}
+		diags.Must(t)
 		ids, bins := []any{}, []any{}
 		for _, b := range all {
 			passed := maps.Clone(b)

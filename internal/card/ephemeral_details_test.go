@@ -32,9 +32,7 @@ func TestCardDetails(t *testing.T) {
 	known := secretsOf(s, card.ID)
 	for _, state := range []string{"active", "frozen"} {
 		opened, diags := p.OpenEphemeral("vcard_card_details", object{"card_id": card.ID})
-		if text := diags.Errors(); text != "" {
-			t.Fatal(text)
-		}
+		diags.Must(t)
 		if opened["pan"] != known.PAN || opened["cvv"] != known.CVV ||
 			opened["exp_month"] != acctest.Number(fmt.Sprint(known.ExpMonth)) || opened["exp_year"] != acctest.Number(fmt.Sprint(known.ExpYear)) {
 			t.Errorf("the details of an %s card are not the service's", state)

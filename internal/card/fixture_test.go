@@ -49,9 +49,7 @@ func (f *fixture) protocol() *acctest.Protocol { return f.s.Protocol(f.account) 
 
 func (f *fixture) succeed(diags acctest.Diagnostics) {
 	f.t.Helper()
-	if text := diags.Errors(); text != "" {
-		f.t.Fatal(text)
-	}
+	diags.Must(f.t)
 }
 
 // plan fills in the BIN where the configuration leaves it out.

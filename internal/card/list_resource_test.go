@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // listings are the ways to list cards, of which the labels are returned by ids.
@@ -143,9 +142,7 @@ func TestListedCardIsWhatImportGives(t *testing.T) {
 	}
 	for _, one := range listed {
 		imported, diags := p.Import("vcard_card", one.Identity["id"].(string), nil)
-		if text := diags.Errors(); text != "" {
-			t.Fatal(text)
-		}
+		diags.Must(t)
 		for name, want := range imported.Values {
 			if got := one.Resource[name]; name != "money_record" && plain(got) != plain(want) {
 				t.Errorf("%s is listed as %v, and imported as %v", name, got, want)
@@ -170,7 +167,7 @@ func TestListAsksNoMoreThanItNeeds(t *testing.T) {
 	if listed, _ := capped(s, "2").Protocol(nil).List("vcard_card", object{}, 2, false); len(listed) != 2 {
 		t.Fatalf("%d cards are listed", len(listed))
 	}
-	if calls := requests(s); len(calls) != 1 {
+	if calls := s.Requests(); len(calls) != 1 {
 		t.Errorf("two cards on a page of two took %v", calls)
 	}
 	s.AddQuirks(object{"cards_total": "present", "cards_per_page": 100})
@@ -178,7 +175,7 @@ func TestListAsksNoMoreThanItNeeds(t *testing.T) {
 	if _, diags := s.Protocol(nil).ReadDataSource("vcard_cards", object{}); diags.Errors() != "" {
 		t.Error(diags.Errors())
 	}
-	if calls := requests(s); len(calls) != 3 { // active, frozen, and how many are active now
+	if calls := s.Requests(); len(calls) != 3 { // active, frozen, and how many are active now
 		t.Errorf("cards that stay as they are took %v", calls)
 	}
 }
@@ -220,14 +217,13 @@ func TestListThroughTheCLI(t *testing.T) {
 	w := acctest.NewWorkspace(t)
 	through(w, s, "")
 	w.Write("main.tf", required)
-	w.Write("cards.tfquery.hcl", example(t, "list-resources/vcard_card/list-resource.tfquery.hcl"))
+	w.Write("cards.tfquery.hcl", sandboxtest.File(t, "../../examples/list-resources/vcard_card/list-resource.tfquery.hcl"))
 	output := w.Must("query", "-no-color", "-generate-config-out=found.tf")
 	for _, label := range []string{"newest", "oldest"} {
 		prints(t, output, "id="+ids[label], label+" (visa ending in ")
 	}
-	found, err := os.ReadFile(filepath.Join(w.Dir, "found.tf"))
-	if err != nil || strings.Count(string(found), "import {") != 2 {
-		t.Errorf("what is found is %v:\n%s", err, found)
+	if found := w.Read("found.tf"); strings.Count(found, "import {") != 2 {
+		t.Errorf("what is found is:\n%s", found)
 	}
 }
 

@@ -1,7 +1,6 @@
 package card_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -134,25 +133,20 @@ func TestIssueChecks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	but := func(name string, value any) object { return merged(load(100), object{name: value}) }
-	many := object{}
-	for i := range 21 {
-		many[fmt.Sprint(i)] = "v"
-	}
 	for words, config := range map[string]object{
-		"label must have 1 to 64 characters, got 65":                             but("label", strings.Repeat("x", 65)),
-		"metadata must have at most 20 keys, got 21":                             but("metadata", many),
-		"allowed_categories must name at least one":                              but("allowed_categories", []any{}),
-		"amount must be set to issue a card":                                     {},
-		"amount must be at least 50.00 USD to issue a card, got 49.99":           load("49.99"),
-		"amount must be an amount in USD with at most two decimals, got 333.333": load("333.333333"),
-		"must be at least top_up.below (60.00 USD)":                              merged(load(55), object{"top_up": object{"below": 60, "to": 80}}),
-		"\"bin_gone\". There are:\n  bin_ads_mastercard_eu (mastercard, ads)\n":  merged(load(55), object{"bin_id": "bin_gone"}),
-		"top_up.to must be an amount in USD with at most two decimals":           but("top_up", object{"below": 20, "to": "50.001"}),
-		"top_up.below must be an amount in USD with at most two decimals":        but("top_up", object{"below": "20.001", "to": 50}),
-		"top_up.to must be at least 0.00 USD, got -1.00":                         but("top_up", object{"below": 20, "to": -1}),
-		"top_up.to must be at least top_up.below (20.00 USD), got 10.00 USD":     but("top_up", object{"below": 20, "to": 10}),
-		"auto_freeze_at must be at least 0.01 USD, got 0.00":                     but("auto_freeze_at", 0),
-		"spending_limit must be an amount in USD of at most":                     but("spending_limit", "1e20"),
+		"label must have 1 to 64 characters, got 65. substr(…, 0, 64) cuts what is longer":    but("label", strings.Repeat("x", 65)),
+		"allowed_categories must name at least one":                                           but("allowed_categories", []any{}),
+		"amount must be set to issue a card":                                                  {},
+		"amount must be at least 50.00 USD to issue a card, got 49.99":                        load("49.99"),
+		"amount must be an amount in USD with at most two decimals, got 333.333333. Round it": load("333.333333"),
+		"must be at least top_up.below (60.00 USD)":                                           merged(load(55), object{"top_up": object{"below": 60, "to": 80}}),
+		"\"bin_gone\". There are:\n  bin_ads_mastercard_eu (mastercard, ads)\n":               merged(load(55), object{"bin_id": "bin_gone"}),
+		"top_up.to must be an amount in USD with at most two decimals":                        but("top_up", object{"below": 20, "to": "50.001"}),
+		"top_up.below must be an amount in USD with at most two decimals":                     but("top_up", object{"below": "20.001", "to": 50}),
+		"top_up.to must be at least 0.00 USD, got -1.00":                                      but("top_up", object{"below": 20, "to": -1}),
+		"top_up.to must be at least top_up.below (20.00 USD), got 10.00 USD":                  but("top_up", object{"below": 20, "to": 10}),
+		"auto_freeze_at must be at least 0.01 USD, got 0.00":                                  but("auto_freeze_at", 0),
+		"spending_limit must be an amount in USD of at most":                                  but("spending_limit", "1e20"),
 	} {
 		_, diags := f.plan(config)
 		if f.says(plain(config), diags.Errors(), words); strings.Contains(diags.Errors(), "\n") && words[0] != '"' {
@@ -168,7 +162,4 @@ func TestIssueChecks(t *testing.T) {
 	})
 	f.succeed(diags)
 	f.same("the plan", object{"amount": acctest.Unknown, "bin_id": acctest.Unknown, "frozen": acctest.Unknown, "topped_up": 0}, change.Planned)
-	_, diags = f.plan(object{"amount": 100, "auto_freeze_at": 20, "top_up": object{"below": 20, "to": 80}})
-	f.succeed(diags)
-	f.says("the warning", diags.Warnings(), "auto_freeze_at (20.00 USD)", "top_up.below (20.00 USD)")
 }

@@ -370,8 +370,4 @@ func killChildren(parent int) {
 	}
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sandboxtest.RemoveProgram()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { sandboxtest.Run(m) }

@@ -1,12 +1,12 @@
 package contract_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // Documented exchanges pass, and so does every documented error on each endpoint.
@@ -31,13 +31,10 @@ func TestDocumentedExchangesPass(t *testing.T) {
 // does not have it by default: one for each x-wider, and no other.
 func TestExchanges(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("openapi/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := sandboxtest.File(t, "openapi/openapi.yaml")
 	keys21 := "{" + regexp.MustCompile(".").ReplaceAllString("abcdefghijklmnopqrst", `"$0": "v", `) + `"u": "v"}`
 	wider := map[string]bool{}
-	for _, match := range regexp.MustCompile(`x-wider: ([^}\n]+?) *[}\n]`).FindAllStringSubmatch(string(text), -1) {
+	for _, match := range regexp.MustCompile(`x-wider: ([^}\n]+?) *[}\n]`).FindAllStringSubmatch(text, -1) {
 		wider[match[1]] = true
 	}
 	for _, test := range []struct{ name, of, part, old, replacement, want string }{

@@ -24,11 +24,7 @@ import (
 
 const root = "../.."
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sandboxtest.RemoveProgram()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
 func must[T any](value T, err error) T {
 	if err != nil {
@@ -161,10 +157,8 @@ func reader(t *testing.T) []string {
 	for name, target := range map[string]string{"terraform": cli, "terraform-provider-vcard": sandboxtest.Program(t)} {
 		must(0, os.Symlink(target, filepath.Join(programs, name)))
 	}
-	own := slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return slices.ContainsFunc([]string{"TF_", "VCARD_", "MAKE", "MFLAGS", "PATH="}, func(prefix string) bool {
-			return strings.HasPrefix(variable, prefix)
-		})
+	own := slices.DeleteFunc(acctest.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS") || strings.HasPrefix(variable, "PATH=")
 	})
 	nowhere := "=http://127.0.0.1:9"
 	return append(own,

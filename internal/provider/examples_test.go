@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 const examples = "../../examples"
@@ -89,11 +90,7 @@ func readFiles(t *testing.T, folder, pattern string) string {
 	}
 	var all strings.Builder
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Write(content)
+		all.WriteString(sandboxtest.File(t, file))
 	}
 	return all.String()
 }
@@ -175,9 +172,7 @@ func (e example) lives(t *testing.T) {
 	if adopts && !strings.Contains(output, "3 imported, 0 added") {
 		t.Errorf("the cards that were there are not taken over:\n%s", output)
 	}
-	if code, output := e.w.Run("-chdir="+e.folder, "plan", "-detailed-exitcode", "-no-color"); code != 0 {
-		t.Errorf("the second plan ended with %d:\n%s", code, output)
-	}
+	e.must("plan", "-detailed-exitcode")
 	if e.has("tests") {
 		t.Run("tests", func(t *testing.T) {
 			acctest.Needs(t, "1.6.0", "1.6.0")

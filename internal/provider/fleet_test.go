@@ -5,8 +5,6 @@ package provider_test
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,11 +29,11 @@ func (f *adFleet) as(key string) {
 // edit replaces text in a file of the configuration.
 func (f *adFleet) edit(file, old, next string) {
 	f.t.Helper()
-	content, err := os.ReadFile(filepath.Join(f.w.Dir, file))
-	if err != nil || !strings.Contains(string(content), old) {
-		f.t.Fatalf("%s lacks %q: %v", file, old, err)
+	content := f.w.Read(file)
+	if !strings.Contains(content, old) {
+		f.t.Fatalf("%s lacks %q", file, old)
 	}
-	f.w.Write(file, strings.Replace(string(content), old, next, 1))
+	f.w.Write(file, strings.Replace(content, old, next, 1))
 }
 
 // applies checks that a plan does this, in the words of somebody who wrote it

@@ -34,14 +34,9 @@ func cardWith(lines string) string {
 func amounts() []mistake {
 	return []mistake{
 		{`amount = -5`, cardWith(`amount = -5`), "Error: Amount too small amount must not be below zero, and must be at least 50.00 USD to issue a card, got -5.00."},
-		{`amount = 49`, cardWith(`amount = 49`), "amount must be at least 50.00 USD to issue a card, got 49.00"},
-		{`amount = 60.005`, cardWith(`amount = 60.005`), "amount must be an amount in USD with at most two decimals, got 60.005. Round it"},
-		{`amount` + " not set", "resource \"vcard_card\" \"c\" {\n  bin_id = \"bin_ads_visa_us\"\n}\n", "amount must be set to issue a card: it is the initial load in USD, at least 50.00"},
 		{`auto_freeze_at = 80, amount = 60`, cardWith("amount = 60\nauto_freeze_at = 80"), warns + "The card freezes with its first purchase auto_freeze_at (80.00 USD) is not under amount (60.00 USD)"},
 		{`spending_limit = 40, amount = 60`, cardWith("spending_limit = 40\namount = 60"), warns + "The card is loaded with more than it may spend in a month spending_limit (40.00 USD a month) is under amount (60.00 USD)"},
 		{`spending_limit = 0`, cardWith(`spending_limit = 0`), "spending_limit must be at least 0.01 USD, got 0.00"},
-		{`top_up = { below = 100, to = 50 }`, cardWith(`top_up = { below = 100, to = 50 }`), "top_up.to must be at least top_up.below (100.00 USD), got 50.00 USD"},
-		{`top_up = { below = 100, to = 200 }, amount = 60`, cardWith("amount = 60\ntop_up = { below = 100, to = 200 }"), "amount (60.00 USD) must be at least top_up.below (100.00 USD) to issue the card"},
 		{`top_up = { below = 30, to = 90 }, auto_freeze_at = 30`, cardWith("top_up = { below = 30, to = 90 }\nauto_freeze_at = 30"), warns + "The card freezes before it is topped up auto_freeze_at (30.00 USD) is not under top_up.below (30.00 USD)"},
 	}
 }
@@ -55,11 +50,9 @@ func words() []mistake {
 		{`label = "ads\n"`, cardWith(`label = "ads\n"`), `label must be one line, without control characters, got "ads\n"`},
 		{`label = " ads"`, cardWith(`label = " ads"`), warns + "Spaces around the label " + `label is " ads". The service may leave the spaces out`},
 		{`label = ""`, cardWith(`label = ""`), "Error: Not a label " + "label must have 1 to 64 characters, got 0."},
-		{"label of 65 characters", cardWith(`label = "` + strings.Repeat("a", 65) + `"`), "label must have 1 to 64 characters, got 65. substr(…, 0, 64) cuts what is longer."},
 		{"two cards with one label", cardWith(`label = "ads"`) + twice, warns + `Several new cards are labelled "ads"`},
 		{`allowed_categories = ["Advertising"]`, cardWith(`allowed_categories = ["Advertising"]`), warns + `A category is not written as the service writes them allowed_categories has "Advertising"`},
 		{`allowed_categories = []`, cardWith(`allowed_categories = []`), `Error: No categories allowed_categories must name at least one category, such as "advertising". Leave it out`},
-		{`bin_id = "visa"`, cardWith(`bin_id = "visa"`), `got "visa". There are: bin_ads_mastercard_eu (mastercard, ads)`},
 		{"metadata of 21 keys", cardWith(`metadata = { for n in range(21) : "k${n}" => "v" }`), "Error: Too many metadata keys metadata must have at most 20 keys, got 21."},
 		{`network = "Amex"`, `data "vcard_bins" "b" { network = "Amex" }`, warns + "No BIN passes the filters ids and bins are empty. The catalogue has 9 BINs, of the networks mastercard, visa"},
 		{`max_results = 2.5`, "data \"vcard_transactions\" \"t\" {\n  max_results = 2.5\n}\n", "max_results must be a whole number between 1 and 10000, got 2.5"},
@@ -70,7 +63,6 @@ func words() []mistake {
 		{"data vcard_card with id and label", "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"ads\"\n}\n", "Error: Either id or label"},
 		{`data vcard_card label = "nobody"`, "data \"vcard_card\" \"c\" {\n  label = \"nobody\"\n}\n", `No live card is labelled "nobody"`},
 		{`url = "http://example.com"`, hook + "url = \"http://example.com\"\n}\n", "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
-		{`import { id = "ads" }`, "import {\n  to = vcard_card.c\n  id = \"ads\"\n}\n" + cardWith(""), `A card is imported by its id, which has the form card_…, got "ads"`},
 	}
 }
 
@@ -113,26 +105,22 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 		{"no deposit", at(s.URL, accountKey(s, "no_deposit")), "The second step is next: make a first deposit"},
 		{"no API", at(s.URL, accountKey(s, "api_not_enabled")), "The third step is still to be done: ask the service's support"},
 		{`api_key = " sk_live_…\n"`, at(s.URL, " "+s.Key+"\n"), warns + "Spaces around the API key"},
-		{`api_key = "pk_test_…"`, account("pk_test_1"), not + "begin with sk_live_. Keys"},
 		{"a password", at("https://me:planted@cards.example.com/api/v1", "sk_live_x"), "Error: "},
 		{"a key for an address", at("sk_live_planted", "sk_live_x"), "Error: "},
 		{"a key in an address", at("https://sk_live_planted/api/v1", "sk_live_sandbox_x"), "Error: "},
-		{"a sandbox's key elsewhere", account("sk_live_sandbox_planted"), "Error: "},
-		{"no key", at("https://cards.example.com/api/v1/", "planted"), "Error: "},
+		{"no key", at("https://cards.example.com/api/v1/", "planted"), not + "begin with sk_live_. Keys are made in the dashboard"},
 		{"no address", at("cards.example.com", "sk_live_x"), "base_url must be an address such as https://cards.example.com/api/v1"},
 		{`base_url` + " not set", block(`api_key = "sk_live_x"`), "api_key is set, but neither base_url nor VCARD_BASE_URL"},
 		{`sandbox = { path = ":memory:" }`, block(`sandbox = { path = ":memory:" }`), "keeps nothing from one run of the provider to the next"},
 		{`sandbox = { path = "C:\temp" }`, block(`sandbox = { path = "C:\temp\new.db" }`), `In a Windows path, write / or \\ where there is a \`},
 		{"no database", block(fmt.Sprintf(`sandbox = { path = %q }`, notSQLite)), notSQLite},
 		{`sandbox = { path = "/proc/…" }`, block(`sandbox = { path = "/proc/vcard/s.db" }`), "The sandbox file /proc/vcard/s.db cannot be used"},
-		{`sandbox = { path = "/nowhere/…" }`, block(`sandbox = { path = "/nowhere/s.db" }`), "The sandbox file /nowhere/s.db cannot be used"},
 		{`initial_balance = 0.001`, block(`sandbox = { path = "s.db", initial_balance = 0.001 }`), "sandbox.initial_balance must be an amount in USD with at most two decimals"},
 		{`api_key = "Bearer sk_live_…"`, account("Bearer sk_live_abc"), not + "begin with sk_live_, without the word Bearer, which the provider adds itself"},
 		{`api_key = "\"sk_live_…\""`, account(`"sk_live_abc"`), not + "begin with sk_live_, without the quotes that stand around it"},
 		{`api_key = "'sk_live_…'"`, account(`'sk_live_abc'`), not + "begin with sk_live_, without the quotes"},
-		{`api_key = "sk_test_…"`, account("sk_test_abc"), not + "begin with sk_live_. Keys are made in the dashboard"},
 		{`api_key = "sk_live_… …"`, account("sk_live_a bc"), not + "hold no space, no line break"},
-		{"sandbox key for another host", account("sk_live_sandbox_abc"), `api_key was made by a sandbox, but base_url points to "cards.example.com"`},
+		{"sandbox key for another host", account("sk_live_sandbox_planted"), `api_key was made by a sandbox, but base_url points to "cards.example.com"`},
 		{`base_url = "http://cards.example.com/api/v1"`, at("http://cards.example.com/api/v1", "sk_live_abc"), "plain http would show the API key to the network, and"},
 		{`base_url = "https://cards.example.com"`, at("https://cards.example.com", "sk_live_abc"), "base_url must end in /api/v1, as in https://cards.example.com/api/v1"},
 		{`base_url` + " without a key", block(`base_url = "https://cards.example.com/api/v1"`), "base_url is set, but neither api_key nor VCARD_API_KEY"},
@@ -177,7 +165,7 @@ func TestMistakes(t *testing.T) {
 		if strings.Contains(output, "planted") {
 			t.Errorf("%s: a secret is shown:\n%s", m.input, output)
 		}
-		if isWarning := strings.HasPrefix(m.says, warns); isWarning != (code == 0) {
+		if isWarning := strings.HasPrefix(m.says, warns); isWarning != (code == 0) || strings.Count(output, "Error: ") > 1 {
 			t.Errorf("%s: the plan ended with %d:\n%s", m.input, code, output)
 		}
 		t.Logf("| `%s` | %s |", m.input, text)

@@ -116,9 +116,7 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		run(c, "changes that were planned", campaigns, c.calls, "apply", "more")
 	}
 	w.Write("main.tf", fleet)
-	if code, output := w.Run("plan", "-no-color", "-detailed-exitcode"); code != 0 {
-		t.Errorf("the plan after it all ended with %d:\n%s", code, output)
-	}
+	w.Must("plan", "-no-color", "-detailed-exitcode")
 }
 
 // accountKey is the key of another account in a state of its onboarding.

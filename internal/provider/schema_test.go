@@ -2,8 +2,6 @@ package provider_test
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // TestSurface pins what the provider has, and that docs/ has every description and
@@ -101,9 +100,5 @@ func holds(t *testing.T, where, page, text string) {
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(append([]string{"../.."}, path...)...))
-	if err != nil {
-		t.Fatalf("%v: run make generate", err)
-	}
-	return string(content)
+	return sandboxtest.File(t, append([]string{"../.."}, path...)...) // make generate makes what is missing
 }

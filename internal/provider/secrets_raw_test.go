@@ -94,11 +94,11 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 			if written, err := os.ReadDir(filepath.Join(w.Dir, "data")); err != nil || len(written) > 0 {
 				t.Errorf("the SDK has written %v, %v", written, err)
 			}
-			trace, err := os.ReadFile(filepath.Join(w.Dir, "trace.log"))
-			if err != nil || !strings.Contains(string(trace), `service call`) {
-				t.Errorf("the log of %d bytes does not tell of the calls: %v", len(trace), err)
+			trace := w.Read("trace.log")
+			if !strings.Contains(trace, `service call`) {
+				t.Errorf("the log of %d bytes does not tell of the calls", len(trace))
 			}
-			if foreign := regexp.MustCompile(`.*terraform-provider-vcard.*(Unsolicited|\[core\]|\[transport\]).*`).Find(trace); foreign != nil {
+			if foreign := regexp.MustCompile(`.*terraform-provider-vcard.*(Unsolicited|\[core\]|\[transport\]).*`).FindString(trace); foreign != "" {
 				t.Errorf("a library of the provider logs %s", foreign)
 			}
 		})

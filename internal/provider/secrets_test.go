@@ -14,11 +14,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sandboxtest.RemoveProgram()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
 const secretsConfig = required + `
 provider "vcard" {}
@@ -133,15 +129,12 @@ func TestNoSecretRests(t *testing.T) {
 	keep("plan.out", "plan", "-out=plan.bin")
 	keep("replace.out", "apply", "plan.bin")
 	keep("show.out", "show")
-	state, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := w.Read("terraform.tfstate")
 	if shown := w.Must("show", "-json"); !strings.Contains(shown, custom) {
 		t.Error("terraform show -json does not show what it is documented to")
 	}
-	generated := regexp.MustCompile(`whsec_[A-Za-z0-9_-]+`).FindString(string(state))
-	if generated == "" || !strings.Contains(string(state), custom) {
+	generated := regexp.MustCompile(`whsec_[A-Za-z0-9_-]+`).FindString(state)
+	if generated == "" || !strings.Contains(state, custom) {
 		t.Error("the state lacks the webhook secrets that it is documented to hold")
 	}
 	w.Env = append(w.Env, "VCARD_API_KEY="+wrong)
@@ -159,9 +152,8 @@ func TestNoSecretRests(t *testing.T) {
 		t.Error("found the " + where)
 	}
 
-	trace, err := os.ReadFile(filepath.Join(w.Dir, "trace.log"))
-	if err != nil || !strings.Contains(string(trace), "/cards/"+card+"/details") || !strings.Contains(string(trace), "[TRACE]") {
-		t.Errorf("the log of %d bytes does not tell of the calls that carried secrets: %v", len(trace), err)
+	if trace := w.Read("trace.log"); !strings.Contains(trace, "/cards/"+card+"/details") || !strings.Contains(trace, "[TRACE]") {
+		t.Errorf("the log of %d bytes does not tell of the calls that carried secrets", len(trace))
 	}
 
 	// The search itself finds what is planted.

@@ -2,13 +2,11 @@ package provider_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // What nobody reads is not written, and what is asked for is all there: the
@@ -30,24 +28,16 @@ func TestLogOfTheProvider(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := acctest.NewWorkspace(t).Built()
+			w := acctest.NewWorkspace(t)
 			written := filepath.Join(w.Dir, "stderr")
-			program := filepath.Join(w.Dir, "terraform-provider-vcard")
-			script := fmt.Sprintf("#!/bin/sh\nexec %q \"$@\" 2>>%q\n", sandboxtest.Program(t), written)
-			if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			w.Write("cli.tfrc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", w.Dir))
+			w = w.Wrapped(fmt.Sprintf(`exec "$PROVIDER" "$@" 2>>%q`, written))
 			w.Write("main.tf", sandboxConfig)
 			w.Env = append(w.Env, test.environment...)
 			w.Must("plan", "-no-color")
-			log, err := os.ReadFile(written)
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := w.Read("stderr")
 			var lines []string
 			for _, line := range all {
-				if strings.Contains(string(log), line) {
+				if strings.Contains(log, line) {
 					lines = append(lines, line)
 				}
 			}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 func write(t testing.TB, path, content string) {
@@ -35,10 +37,7 @@ func run(t testing.TB, folder, program string, arguments ...string) string {
 // was unpacked in a repository, another one's or none, has nothing of its version.
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile("version.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := sandboxtest.File(t, "version.sh")
 	folder := t.TempDir()
 	unpacked := filepath.Join(folder, "unpacked")
 	version := func(folder string) string {
@@ -46,7 +45,7 @@ func TestVersion(t *testing.T) {
 		return run(t, "", filepath.Join(folder, "internal/release/version.sh"))
 	}
 	for _, folder := range []string{folder, unpacked} {
-		write(t, filepath.Join(folder, "internal/release/version.sh"), string(script))
+		write(t, filepath.Join(folder, "internal/release/version.sh"), script)
 	}
 	for _, step := range [][2]string{
 		{"version", "0.1.0"}, // as from a tarball

@@ -154,8 +154,4 @@ func TestAForeignLock(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sandboxtest.RemoveProgram()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { sandboxtest.Run(m) }

@@ -211,11 +211,7 @@ func query[T any](t testing.TB, path, query string) (value T) {
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
+	return []byte(sandboxtest.File(t, path))
 }
 
 // written is the path of a new file, alone in its folder.

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"math/big"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/session"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 func TestCardID(t *testing.T) {
@@ -42,21 +40,6 @@ func TestCardID(t *testing.T) {
 		}
 		if ok := session.IsCardID(id); ok != want.imported {
 			t.Errorf("%q for an import: accepted %v, want %v", id, ok, want.imported)
-		}
-	}
-}
-
-func TestAtLeast(t *testing.T) {
-	t.Parallel()
-	of := func(a usd.Amount) types.Number { return types.NumberValue(a.BigFloat()) }
-	for amount, refused := range map[types.Number]bool{
-		of(4999): true, of(5000): false, of(5001): false, of(-100): true,
-		types.NumberValue(big.NewFloat(49.991)): false, types.NumberNull(): false, types.NumberUnknown(): false,
-	} {
-		resp := validator.NumberResponse{}
-		session.AtLeast(50*usd.Dollar).ValidateNumber(t.Context(), validator.NumberRequest{ConfigValue: amount}, &resp)
-		if resp.Diagnostics.HasError() != refused {
-			t.Errorf("AtLeast(50) on %s: %v", amount, resp.Diagnostics)
 		}
 	}
 }

@@ -1,21 +1,18 @@
 package statement_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // The guide's schema is that of what is printed.
 func TestSchemaInTheGuide(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../../templates/guides/statement.md.tmpl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(guide), "```json\n")
+	_, text, _ := strings.Cut(sandboxtest.File(t, "../../templates/guides/statement.md.tmpl"), "```json\n")
 	text, _, _ = strings.Cut(text, "```")
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {

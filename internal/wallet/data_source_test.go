@@ -40,9 +40,7 @@ func TestDepositAddresses(t *testing.T) {
 	p := s.Protocol(nil)
 	coins := []string{"btc", "eth", "sol", "usdt", "bnb", "trx", "pol", "ltc", "avax", "arb"}
 	all, diags := p.ReadDataSource("vcard_deposit_addresses", object{})
-	if text := diags.Errors(); text != "" {
-		t.Fatal(text)
-	}
+	diags.Must(t)
 	byCurrency, _ := all["by_currency"].(object)
 	if list, _ := all["addresses"].([]any); len(list) != len(coins) || len(byCurrency) != len(coins) {
 		t.Errorf("read %d addresses of %d coins, want %d", len(list), len(byCurrency), len(coins))
@@ -53,9 +51,7 @@ func TestDepositAddresses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", coin, entry, want)
 		}
 		one, diags := p.ReadDataSource("vcard_deposit_addresses", object{"currency": coin})
-		if text := diags.Errors(); text != "" {
-			t.Fatal(text)
-		}
+		diags.Must(t)
 		if list, _ := one["addresses"].([]any); one["currency"] != coin || len(list) != 1 || fmt.Sprint(list[0]) != fmt.Sprint(entry) {
 			t.Errorf("%s alone: %v", coin, one)
 		}

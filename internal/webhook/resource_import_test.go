@@ -19,7 +19,7 @@ func TestAdoption(t *testing.T) {
 		}
 	}
 	byIdentity, diags := p.Import(typeName, "", object{"id": "wh_9f2c"})
-	mustSucceed(t, diags)
+	diags.Must(t)
 	for name, c := range map[string]struct {
 		config  object
 		settled object
@@ -31,7 +31,7 @@ func TestAdoption(t *testing.T) {
 		"unknown":    {endpoint(object{"url": acctest.Unknown, "secret": acctest.Unknown}), object{"url": "https://example.org/", "secret": "made"}, "made"},
 	} {
 		imported, diags := p.Import(typeName, "wh_9f2c", nil)
-		mustSucceed(t, diags)
+		diags.Must(t)
 		if !reflect.DeepEqual(imported, byIdentity) || imported.Values["id"] != "wh_9f2c" || imported.Identity["id"] != "wh_9f2c" || imported.Values["url"] != nil {
 			t.Errorf("imported %v with identity %v, by its identity %v", imported.Values, imported.Identity, byIdentity)
 		}
@@ -39,18 +39,18 @@ func TestAdoption(t *testing.T) {
 			t.Errorf("destroying an imported endpoint warns %q", diags.Warnings())
 		}
 		plan, diags := p.Plan(imported, c.config)
-		mustSucceed(t, diags)
+		diags.Must(t)
 		warnings := diags.Warnings()
 		if len(plan.Replaces) > 0 || !strings.Contains(warnings, "wh_9f2c") || !strings.Contains(warnings, "without proof") || strings.Contains(warnings, "mine") {
 			t.Errorf("%s: replaces for %v and warns %q", name, plan.Replaces, warnings)
 		}
 		hook, diags := p.Apply(plan, c.settled)
-		mustSucceed(t, diags)
+		diags.Must(t)
 		if hook.Values["id"] != "wh_9f2c" || hook.Identity["id"] != "wh_9f2c" || hook.Values["secret"] != c.secret || hook.Values["created_at"] != nil || hook.Values["secret_wo"] != nil {
 			t.Errorf("%s: adopted as %v", name, hook.Values)
 		}
 		hook, diags = p.Refresh(hook)
-		mustSucceed(t, diags)
+		diags.Must(t)
 		again := endpoint(c.config)
 		maps.Copy(again, c.settled)
 		if same, diags := p.Plan(hook, again); len(diags) > 0 || len(same.Replaces) > 0 || same.Planned["secret"] != c.secret {

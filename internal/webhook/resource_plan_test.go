@@ -25,13 +25,6 @@ func endpoint(changes object) object {
 	return config
 }
 
-func mustSucceed(t *testing.T, diags acctest.Diagnostics) {
-	t.Helper()
-	if text := diags.Errors(); text != "" {
-		t.Fatal(text)
-	}
-}
-
 // holds checks that a text that is said has these words, and no token.
 func holds(t *testing.T, what, text string, words ...string) {
 	t.Helper()
@@ -49,12 +42,12 @@ func holds(t *testing.T, what, text string, words ...string) {
 func registered(t *testing.T, p *acctest.Protocol, config object) acctest.Instance {
 	t.Helper()
 	plan, diags := p.Plan(acctest.Instance{Type: typeName}, config)
-	mustSucceed(t, diags)
+	diags.Must(t)
 	if warnings := diags.Warnings(); warnings != "" {
 		t.Errorf("a new endpoint warns of %s", warnings)
 	}
 	instance, diags := p.Apply(plan, nil)
-	mustSucceed(t, diags)
+	diags.Must(t)
 	if created := fmt.Sprint(instance.Values["created_at"]); !regexp.MustCompile(`^\d{4}-\d\d-\d\dT.*Z$`).MatchString(created) {
 		t.Errorf("it was created at %s", created)
 	}
@@ -68,23 +61,22 @@ func TestBadInput(t *testing.T) {
 		config object
 		want   []string
 	}{
-		"http":                  {endpoint(object{"url": "http://hooks.example.com/t/hush"}), []string{"url", "https://", "begins with http:"}},
-		"no scheme":             {endpoint(object{"url": "hooks.example.com/t/hush"}), []string{"url", "https://", "without a scheme"}},
-		"no host":               {endpoint(object{"url": "https:///hush"}), []string{"url", "without a host"}},
-		"no address":            {endpoint(object{"url": "https://%zz hush"}), []string{"url", "no address"}},
-		"no port":               {endpoint(object{"url": "https://hooks.example.com:65536/hush"}), []string{"url", "port over 65535"}},
-		"empty url":             {endpoint(object{"url": ""}), []string{"url", "https://"}},
-		"no events":             {endpoint(object{"events": []any{}}), []string{"events", "at least one event"}},
-		"unknown event":         {endpoint(object{"events": []any{"card.created", "card.eaten"}}), []string{"events", `"card.eaten"`, "3ds.challenge"}},
-		"unknown event and all": {endpoint(object{"events": []any{"*", "card.eaten"}}), []string{"events", `"card.eaten"`}},
-		"all and one":           {endpoint(object{"events": []any{"*", "card.created"}}), []string{"events", `["*"]`, "alone"}},
-		"null event":            {endpoint(object{"events": []any{"card.created", nil}}), []string{"events", "null"}},
-		"empty secret":          {endpoint(object{"secret": ""}), []string{"secret", "must not be empty"}},
-		"empty write-only":      {endpoint(object{"secret_wo": "", "secret_wo_version": 1}), []string{"secret_wo", "must not be empty"}},
-		"secret_wo alone":       {endpoint(object{"secret_wo": "hush"}), []string{"secret_wo needs secret_wo_version"}},
-		"version alone":         {endpoint(object{"secret_wo_version": 1}), []string{"secret_wo_version needs secret_wo"}},
-		"both secrets":          {endpoint(object{"secret": "hush", "secret_wo": "hush", "secret_wo_version": 1}), []string{"secret and secret_wo exclude each other"}},
-		"both without version":  {endpoint(object{"secret": "hush", "secret_wo": "hush"}), []string{"secret and secret_wo exclude each other"}},
+		"http":                 {endpoint(object{"url": "http://hooks.example.com/t/hush"}), []string{"url", "https://", "begins with http:"}},
+		"no scheme":            {endpoint(object{"url": "hooks.example.com/t/hush"}), []string{"url", "https://", "without a scheme"}},
+		"no host":              {endpoint(object{"url": "https:///hush"}), []string{"url", "without a host"}},
+		"no address":           {endpoint(object{"url": "https://%zz hush"}), []string{"url", "no address"}},
+		"no port":              {endpoint(object{"url": "https://hooks.example.com:65536/hush"}), []string{"url", "port over 65535"}},
+		"empty url":            {endpoint(object{"url": ""}), []string{"url", "https://"}},
+		"no events":            {endpoint(object{"events": []any{}}), []string{"events", "at least one event"}},
+		"unknown event":        {endpoint(object{"events": []any{"card.created", "card.eaten"}}), []string{"events", `"card.eaten"`, "3ds.challenge"}},
+		"all and one":          {endpoint(object{"events": []any{"*", "card.created"}}), []string{"events", `["*"]`, "alone"}},
+		"null event":           {endpoint(object{"events": []any{"card.created", nil}}), []string{"events", "null"}},
+		"empty secret":         {endpoint(object{"secret": ""}), []string{"secret", "must not be empty"}},
+		"empty write-only":     {endpoint(object{"secret_wo": "", "secret_wo_version": 1}), []string{"secret_wo", "must not be empty"}},
+		"secret_wo alone":      {endpoint(object{"secret_wo": "hush"}), []string{"secret_wo needs secret_wo_version"}},
+		"version alone":        {endpoint(object{"secret_wo_version": 1}), []string{"secret_wo_version needs secret_wo"}},
+		"both secrets":         {endpoint(object{"secret": "hush", "secret_wo": "hush", "secret_wo_version": 1}), []string{"secret and secret_wo exclude each other"}},
+		"both without version": {endpoint(object{"secret": "hush", "secret_wo": "hush"}), []string{"secret and secret_wo exclude each other"}},
 	} {
 		_, diags := p.Plan(acctest.Instance{Type: typeName}, c.config)
 		if holds(t, name, diags.Errors(), c.want...); len(diags) != 1 {
@@ -125,9 +117,9 @@ func TestWriteOnlySecretKnownAfterApply(t *testing.T) {
 	s := acctest.Start(t)
 	p := s.Protocol(nil)
 	plan, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(object{"secret_wo": acctest.Unknown, "secret_wo_version": 1}))
-	mustSucceed(t, diags)
+	diags.Must(t)
 	hook, diags := p.Apply(plan, object{"secret": nil, "secret_wo": "hush-hush"})
-	mustSucceed(t, diags)
+	diags.Must(t)
 	if hook.Values["secret"] != nil || hook.Values["secret_wo"] != nil {
 		t.Error("a write-only secret came into the state")
 	}
@@ -167,7 +159,7 @@ func TestReplacement(t *testing.T) {
 		"write-only unknown": {writeOnly, endpoint(object{"secret_wo": acctest.Unknown, "secret_wo_version": 1}), nil, nil},
 	} {
 		plan, diags := p.Plan(c.from, c.to)
-		mustSucceed(t, diags)
+		diags.Must(t)
 		warnings := diags.Warnings()
 		if !slices.Equal(plan.Replaces, c.replaces) {
 			t.Errorf("%s: replaces for %v, want %v", name, plan.Replaces, c.replaces)
@@ -191,23 +183,14 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-func TestDestroy(t *testing.T) {
+// Of a tainted endpoint there is no plan that could say that it stays registered.
+func TestTaintedEndpointStaysRegistered(t *testing.T) {
 	t.Parallel()
 	p := acctest.Start(t).Protocol(nil)
-	hook := registered(t, p, endpoint(nil))
-	plan, planned := p.Plan(hook, nil)
-	mustSucceed(t, planned)
-	gone, applied := p.Apply(plan, nil)
-	mustSucceed(t, applied)
-	if text := applied.Warnings(); text != "" || gone.Values != nil {
-		t.Errorf("it stays in the state: %t, and what the plan has said is said again: %s", gone.Values != nil, text)
-	}
-	// Of a tainted endpoint there is no plan that could say it.
 	tainted := acctest.Change{Prior: registered(t, p, endpoint(nil))}
-	_, unplanned := p.Apply(tainted, nil)
-	mustSucceed(t, unplanned)
-	holds(t, "planned", planned.Warnings(), fmt.Sprint(hook.Values["id"]), "stays registered", host, "dashboard")
-	holds(t, "tainted", unplanned.Warnings(), fmt.Sprint(tainted.Prior.Values["id"]), "stays registered", host, "dashboard")
+	_, diags := p.Apply(tainted, nil)
+	diags.Must(t)
+	holds(t, "tainted", diags.Warnings(), fmt.Sprint(tainted.Prior.Values["id"]), "stays registered", host, "dashboard")
 }
 
 func TestSharedURL(t *testing.T) {
@@ -237,7 +220,7 @@ func TestSharedURL(t *testing.T) {
 		}
 		// Once one is there, a plan of both warns again, and of one alone does not.
 		known, diags := p.Apply(first, nil)
-		mustSucceed(t, diags)
+		diags.Must(t)
 		p = s.Protocol(nil)
 		for range 2 {
 			if _, diags = p.Plan(known, endpoint(c.first)); diags.Warnings() != "" {
@@ -262,7 +245,7 @@ func TestUnknownProvider(t *testing.T) {
 		t.Errorf("a refresh loses the state or the identity, and says %s%s", diags.Errors(), diags.Warnings())
 	}
 	plan, diags := p.Plan(acctest.Instance{Type: typeName}, endpoint(nil))
-	mustSucceed(t, diags)
+	diags.Must(t)
 	if _, diags := p.Apply(plan, nil); !strings.Contains(diags.Errors(), "register a webhook endpoint") {
 		t.Errorf("applying without a service says %q", diags.Errors())
 	}

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -19,8 +17,8 @@ import (
 // registrations is how often the service was asked to register an endpoint.
 func registrations(s *acctest.Service) int {
 	count := 0
-	for _, request := range s.Get("/_sandbox/requests").Data() {
-		if request["method"] == http.MethodPost && request["path"] == "/webhooks" {
+	for _, request := range s.Requests() {
+		if request.Method == http.MethodPost && request.Path == "/webhooks" {
 			count++
 		}
 	}
@@ -81,20 +79,15 @@ func TestLife(t *testing.T) {
 		if n := registrations(s); n != step.registrations {
 			t.Errorf("%s: %d endpoints were registered, want %d", step.what, n, step.registrations)
 		}
-		state, err := os.ReadFile(filepath.Join(w.Dir, "terraform.tfstate"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		now := regexp.MustCompile(`"secret": (.*),`).FindStringSubmatch(string(state))[1]
+		state := w.Read("terraform.tfstate")
+		now := regexp.MustCompile(`"secret": (.*),`).FindStringSubmatch(state)[1]
 		if same := now == secret; same != (step.secret == "") || !regexp.MustCompile(step.secret).MatchString(now) {
 			t.Errorf("%s: the secret stays: %t, want one of the form %s", step.what, same, step.secret)
 		}
-		if secret = now; strings.Contains(string(state)+output, "planted-") || strings.Contains(output, "whsec_") {
+		if secret = now; strings.Contains(state+output, "planted-") || strings.Contains(output, "whsec_") {
 			t.Errorf("%s: a secret rests or is shown:\n%s", step.what, output)
 		}
-		if code, output := w.Run(append([]string{"plan", "-detailed-exitcode"}, flags...)...); code != 0 {
-			t.Errorf("%s: the next plan ended with %d:\n%s", step.what, code, output)
-		}
+		w.Must(append([]string{"plan", "-detailed-exitcode"}, flags...)...)
 	}
 }
 
@@ -147,7 +140,7 @@ func TestRegistrationsThatGoWrong(t *testing.T) {
 			p := acctest.Configure(t, object{"base_url": s.URL, "api_key": cmp.Or(test.key, s.Key), "max_retries": 1})
 			config := endpoint(object{"url": "https://" + host + "/t-hush-1?token=hush-2&b=1", "secret": "my-own<hush-3&secret"})
 			change, diags := p.Plan(acctest.Instance{Type: typeName}, config)
-			mustSucceed(t, diags)
+			diags.Must(t)
 			hook, diags := p.Apply(change, nil)
 			text := diags.Errors() + diags.Warnings()
 			holds(t, name, text, test.says...)

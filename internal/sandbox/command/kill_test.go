@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,11 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sandboxtest.RemoveProgram()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
 // flawless is a log without errors.
 type flawless struct{ testing.TB }

@@ -23,12 +23,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	sandboxtest.Run(m)
 	if stop := stopChromium; stop != nil {
 		stop()
 	}
-	sandboxtest.RemoveProgram()
-	os.Exit(code)
 }
 
 var stopChromium func()

@@ -102,6 +102,17 @@ func (c *Client) Unlimited() {
 	c.Put("/_sandbox/limits", none).OK(http.StatusOK)
 }
 
+// Request is a call as the sandbox remembers it.
+type Request struct{ Method, Path, Query string }
+
+// Requests are the calls of the API that the sandbox remembers, the oldest first.
+func (c *Client) Requests() []Request {
+	c.T.Helper()
+	var log struct{ Data []Request }
+	c.Get("/_sandbox/requests?per_page=1000").Into(&log)
+	return log.Data
+}
+
 // Fault sets a fault, which is sent as it is.
 func (c *Client) Fault(fault any) Response {
 	c.T.Helper()

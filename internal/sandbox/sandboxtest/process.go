@@ -39,9 +39,21 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// RemoveProgram removes what Program built; a package that uses it calls this
-// when its tests have run.
-func RemoveProgram() { _ = os.RemoveAll(programFolder()) }
+// Run runs the tests of a package, and removes what Program built for them.
+func Run(m *testing.M) {
+	m.Run()
+	_ = os.RemoveAll(programFolder())
+}
+
+// File returns what is in a file.
+func File(t testing.TB, path ...string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(path...)) //nolint:gosec // the test names it
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
 
 // Process is a sandbox in a process of its own, and a client with its first
 // account's key.

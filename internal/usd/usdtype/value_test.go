@@ -89,16 +89,3 @@ func TestBecoming(t *testing.T) {
 		}
 	}
 }
-
-func TestAmountAndPointer(t *testing.T) {
-	t.Parallel()
-	if got := usdtype.Of(-5).Amount(); got != -5 {
-		t.Errorf("Of(-5).Amount() = %v", got)
-	}
-	if (usdtype.Value{}).Pointer() != nil || usdtype.Unknown().Pointer() != nil {
-		t.Error("null or unknown has an amount")
-	}
-	if got := usdtype.Of(1234).Pointer(); got == nil || *got != 1234 {
-		t.Errorf("Of(1234).Pointer() = %v", got)
-	}
-}
