@@ -11,7 +11,7 @@ variable "load" {
   default = 60
 }
 
-variable "added" {
+variable "issued" {
   type    = number
   default = 0
 }
@@ -26,8 +26,8 @@ resource "terraform_data" "fleet" {
   }
 }
 
-resource "terraform_data" "added" {
-  count = var.added
+resource "terraform_data" "issued" {
+  count = var.issued
   input = {
     bin_id = "bin_ads_visa_us"
     amount = 60
