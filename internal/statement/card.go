@@ -76,9 +76,10 @@ func (r *reader) change(change *tfjson.ResourceChange) {
 	if refreshed := r.prior.cards[object{change.Address, change.DeposedKey}]; refreshed != nil {
 		before.known = refreshed
 	}
+	id, _ := before.known["id"].(string)
 	card := &Card{
 		Address: change.Address, Deposed: change.DeposedKey, ID: before.text("id"), Last4: before.text("last4"),
-		module: change.ModuleAddress, after: after, isNew: creates,
+		module: change.ModuleAddress, key: cmp.Or(id, change.Address), holder: change.Address, after: after, isNew: creates,
 	}
 	if !creates && (deletes || forgets) {
 		card.after = before
@@ -237,7 +238,12 @@ func (r *reader) action(a *tfjson.ActionInvocation) {
 	}
 	config := valuesOf(a.ConfigValues, a.ConfigUnknown, a.ConfigSensitive)
 	module, _, _ := strings.Cut(a.Address, "action."+a.Type+".")
-	card := &Card{Address: a.Address, isAction: true, Actions: []Action{word}, ID: config.text("card_id"), module: strings.TrimSuffix(module, ".")}
+	card := &Card{Address: a.Address, Actions: []Action{word}, ID: config.text("card_id"), module: strings.TrimSuffix(module, ".")}
+	card.key, _ = config.known["card_id"].(string)
+	card.holder = card.ID
+	if resource := r.prior.byID[card.key]; resource != nil {
+		card.holder = resource.Address
+	}
 	card.after = r.prior.card(card.ID)
 	card.Label, card.Last4 = card.after.text("label"), card.after.text("last4")
 	amount := r.amount(config, "amount")

@@ -86,20 +86,21 @@ func (r Rules) checkNet(s *Statement, violated func(string, ...any)) {
 func (r Rules) checkCards(s *Statement, violated func(string, ...any)) {
 	sums := map[string]usd.Amount{}
 	for _, card := range s.Cards {
-		sums[card.key()] += card.paid()
+		sums[card.key] += card.paid()
 	}
 	toAny := sums[""]
 	for _, card := range s.Cards {
-		key := card.key()
-		sum, isNext := sums[key]
-		delete(sums, key)
+		sum, isNext := sums[card.key]
+		delete(sums, card.key)
 		switch {
 		case card.mayTake:
 			violated("-max-card %s: %s may get more, which is known only during apply", *r.MaxCard, card.Address)
+		case isNext && sum > *r.MaxCard && card.key == "":
+			violated("-max-card %s: one card may get %s by actions on cards that are known only during apply", *r.MaxCard, sum)
 		case isNext && sum > *r.MaxCard:
-			violated("-max-card %s: %s gets %s", *r.MaxCard, card.Address, sum)
-		case isNext && key != "" && sum > 0 && sum+toAny > *r.MaxCard:
-			violated("-max-card %s: %s gets %s, and may get %s by actions on cards that are known only during apply", *r.MaxCard, card.Address, sum, toAny)
+			violated("-max-card %s: %s gets %s", *r.MaxCard, card.holder, sum)
+		case isNext && card.key != "" && sum > 0 && sum+toAny > *r.MaxCard:
+			violated("-max-card %s: %s gets %s, and may get %s by actions on cards that are known only during apply", *r.MaxCard, card.holder, sum, toAny)
 		}
 	}
 }

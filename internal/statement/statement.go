@@ -2,6 +2,7 @@
 package statement
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -70,7 +71,8 @@ type Unknown struct {
 	isMissing bool // left to another plan, as a whole
 }
 
-// Card is what a plan does with one card, which a replacement does with two.
+// Card is what a resource or an action of a plan does with one card, which a
+// replacement does with two.
 type Card struct {
 	Address string `json:"address"` // of the resource, or of the action
 	Deposed string `json:"deposed,omitempty"`
@@ -83,30 +85,25 @@ type Card struct {
 	Baseline *usd.Amount `json:"baseline,omitempty"` // amount that moves nothing, in USD
 	Sums     Sums        `json:"sums"`
 
-	module   string
-	after    values // of a card that goes: before
-	isNew    bool
-	isAction bool
-	mayTake  bool // from the wallet, more than Sums says
+	module  string
+	key     string // the same for all that happens to one card, "" while that is not known
+	holder  string // address of the card's resource, or the id of a card that has none here
+	after   values // of a card that goes: before
+	isNew   bool
+	mayTake bool // from the wallet, more than Sums says
 }
 
 // Group are the cards that have something in common.
 type Group struct {
 	Name   string `json:"name"`
-	Cards  int    `json:"cards"`
+	Cards  int    `json:"cards"` // each once, whatever happens to it
 	Wallet Sums   `json:"wallet"`
 }
 
 func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
 
-// key is the same for all that happens to one card, and "" for an action whose card
-// is known only during apply.
-func (c Card) key() string {
-	if c.ID != "" || c.isAction {
-		return c.ID
-	}
-	return c.Address
-}
+// identity tells cards apart. An action whose card is not known yet stands for one.
+func (c Card) identity() string { return cmp.Or(c.key, c.Address) }
 
 // paid is what the card gets from the wallet, in USD.
 func (c Card) paid() usd.Amount { return c.Sums.Loads + c.Sums.Funds + c.Sums.TopUps }
@@ -151,6 +148,7 @@ func (s *Sums) add(more Sums) (err error) {
 // GroupBy fills in Groups: by module, by label-prefix, or by metadata.KEY.
 func (s *Statement) GroupBy(by string) error {
 	groups := map[string]*Group{}
+	seen := map[[2]string]bool{} // a card of a group
 	for _, card := range s.Cards {
 		name := card.group(by)
 		group := groups[name]
@@ -158,7 +156,10 @@ func (s *Statement) GroupBy(by string) error {
 			group = &Group{Name: name}
 			groups[name] = group
 		}
-		group.Cards++
+		if member := [2]string{name, card.identity()}; !seen[member] {
+			seen[member] = true
+			group.Cards++
+		}
 		if err := group.Wallet.add(card.Sums); err != nil {
 			return err
 		}

@@ -228,22 +228,23 @@ func TestOf(t *testing.T) {
 
 func TestSums(t *testing.T) {
 	t.Parallel()
-	s := read(t, planWith(strings.Join([]string{
-		change("vcard_card.a", `"create","delete"`, held, created, "", `,"module_address":"module.m[0]"`),
+	changes := strings.Join([]string{
+		change("vcard_card.c", `"create","delete"`, with("id", `"card_2"`), created, "", `,"module_address":"module.m[0]"`),
 		change("vcard_card.b", `"create"`, "", created, "", ""),
-		change("vcard_card.c", `"update"`, held, with("amount", "130", "topped_up", "15"), "", ""),
-		change("vcard_card.d", `"update"`, held, with("amount", "90", "metadata", "null"), `"metadata":true`, ""),
-		change("vcard_card.e", `"delete"`, with("label", "null", "metadata", "null"), "", "", ""),
-	}, ",")))
-	want := statement.Sums{Loads: 30100, Fees: 200, Funds: 3000, TopUps: 1500, Withdrawals: 1000, Returns: 16000, Net: -17800}
+		change("vcard_card.a", `"update"`, held, with("amount", "130", "topped_up", "15"), "", ""),
+		change("vcard_card.d", `"update"`, with("id", `"card_3"`), with("amount", "90", "metadata", "null"), `"metadata":true`, ""),
+		change("vcard_card.e", `"delete"`, with("id", `"card_4"`, "label", "null", "metadata", "null"), "", "", ""),
+	}, ",")
+	s := read(t, strings.Replace(invoke("vcard_card_fund", `"card_id":"card_1","amount":5`, ""), `"resource_changes":[`, `"resource_changes":[`+changes, 1))
+	want := statement.Sums{Loads: 30100, Fees: 200, Funds: 3500, TopUps: 1500, Withdrawals: 1000, Returns: 16000, Net: -18300}
 	if diff := cmp.Diff(want, s.Wallet); diff != "" {
 		t.Error(diff)
 	}
 	for by, want := range map[string]string{
-		"module":        "(root) 4 -106.50, module.m[0] 1 -71.50",
-		"label-prefix":  "(none) 1 80.00, ads 2 -35.00, new 2 -223.00",
-		"metadata.team": "(none) 1 80.00, (unknown) 1 10.00, eu 1 -45.00, us 2 -223.00",
-		"metadata.x":    "(none) 4 -188.00, (unknown) 1 10.00",
+		"module":        "(root) 4 -106.50, module.m 1 -5.00, module.m[0] 1 -71.50",
+		"label-prefix":  "(none) 1 80.00, ads 2 -40.00, new 2 -223.00",
+		"metadata.team": "(none) 1 80.00, (unknown) 1 10.00, eu 1 -50.00, us 2 -223.00",
+		"metadata.x":    "(none) 4 -193.00, (unknown) 1 10.00",
 	} {
 		if err := s.GroupBy(by); err != nil {
 			t.Fatal(err)

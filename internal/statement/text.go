@@ -57,14 +57,14 @@ func (s *Statement) counts() string {
 	}
 	var parts []string
 	for _, action := range actions() {
-		count := 0
+		cards := map[string]bool{}
 		for _, card := range s.Cards {
 			if card.does(action) {
-				count++
+				cards[card.identity()] = true
 			}
 		}
-		if count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count, words[action]))
+		if len(cards) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", len(cards), words[action]))
 		}
 	}
 	if len(parts) == 0 {
