@@ -3,6 +3,8 @@ package card
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -73,7 +75,7 @@ func replaced(ctx context.Context, p *planner) diag.Diagnostic {
 func (p *planner) mayBeRefused() string {
 	changes := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
 	var doubtful []string
-	if changes("allowed_categories") && !p.config.AllowedCategories.IsNull() {
+	if (changes("allowed_categories") || p.state.AllowedCategories.IsNull()) && !p.config.AllowedCategories.IsNull() {
 		doubtful = append(doubtful, "allowed_categories (it does not publish which there are)")
 	}
 	if (changes("spending_limit") || changes("bin_id")) && !p.config.SpendingLimit.IsNull() {
@@ -106,8 +108,13 @@ func (p *planner) notCarriedOver() []string {
 	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {
 		lost = append(lost, "frozen (the new card is active)")
 	}
-	if p.state.isImported() {
-		lost = append(lost, "whatever else it was issued with and the service does not report (allowed_categories, auto_freeze_at, metadata)")
+	unreadable := map[string]attr.Value{
+		"allowed_categories": p.config.AllowedCategories, "auto_freeze_at": p.config.AutoFreezeAt, "metadata": p.config.Metadata,
+	}
+	maps.DeleteFunc(unreadable, func(_ string, configured attr.Value) bool { return !configured.IsNull() })
+	if p.state.isImported() && len(unreadable) > 0 {
+		lost = append(lost, "whatever else it was issued with and the service does not report ("+
+			strings.Join(slices.Sorted(maps.Keys(unreadable)), ", ")+")")
 	}
 	return lost
 }

@@ -38,7 +38,6 @@ func TestReplacementsThatTheWalletCannotPayFor(t *testing.T) {
 		"unchecked": {nil, poor + `
 			told wallet_check = "off"
 			stops amount = 9000; label = "new"
-			says-not The wallet cannot pay for the card
 			cards 0`},
 		"which creates first, from a wallet that has paid already": {nil, poor + `
 			apply amount = 900; label = "new"; lifecycle { create_before_destroy = true }
@@ -125,8 +124,9 @@ func TestReplacements(t *testing.T) {
 		"that loses what nobody knows": {nil, `
 			issue card {"amount": 100, "allowed_categories": ["travel"]}
 			import label = "x"
-			plan amount = 100; label = "y"
-			says spending_limit ( | the service does not report (allowed_categories, auto_freeze_at, metadata)`},
+			plan amount = 100; label = "y"; allowed_categories = ["travel"]; auto_freeze_at = 5
+			says spending_limit ( | the service does not report (metadata). | may refuse the new allowed_categories
+			says-not Taken over without proof`},
 		// In March 2026; cards are good for three years.
 		"of a card that expires": {nil, `
 			apply amount = 100

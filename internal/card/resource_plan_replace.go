@@ -48,7 +48,7 @@ func (p *planner) planImmutable(ctx context.Context) {
 	if c.AutoFreezeAt.SameCents(s.AutoFreezeAt) {
 		p.plan.AutoFreezeAt = s.AutoFreezeAt
 	}
-	if len(adopted) > 0 {
+	if len(adopted) > 0 && len(p.replacement.Paths) == 0 { // else the new card has them
 		p.diags.AddWarning("Taken over without proof: "+strings.Join(adopted, ", "),
 			fmt.Sprintf("%s was imported, and the service does not report %s. The configured values go into the state as they are, and the card is not touched. "+
 				"If they must hold for certain, issue the card anew with -replace.", capitalized(p.state.name()), strings.Join(adopted, ", ")))
