@@ -81,11 +81,11 @@ func TestDriftReplacesNoCard(t *testing.T) {
 	}
 	w := applied(newCLI(t, nil), s, "", config("500"))
 	old := onlyCard(s)
-	through(w, showing(s, http.MethodGet, object{"label": "ads"}), "")
-	prints(t, plansNothing(t, w), "The service shows a card otherwise", `label "ads" in place of "Ads "`)
+	through(w, showing(s, http.MethodGet, object{"label": "", "spending_limit": 0}), "")
+	prints(t, plansNothing(t, w), `shows a card otherwise`, `label "" in place of "Ads "`, "asked. An empty label cannot be configured")
 	through(w, showing(s, http.MethodGet, object{"spending_limit": 700, "label": "ads"}), "")
 	output := plansNothing(t, w)
-	prints(t, output, "The service shows a card otherwise", old.ID, `label "ads" in place of "Ads "`, "spending_limit 700.00 USD in place of 500.00 USD", "The card stays")
+	prints(t, output, old.ID, "spending_limit 700.00 USD in place of 500.00", "write its label and spending_limit into")
 	w.Must("apply", "-no-color", "-auto-approve", "-refresh-only")
 	printsNot(t, plansNothing(t, w), "otherwise")
 	prints(t, apply(w, config("700")), "spending_limit = 500 -> 700", "0 added, 1 changed, 0 destroyed")
@@ -188,8 +188,8 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 			f.same("what apply returns", object{name: value}, f.card.Values)
 		}
 	}
-	f.says("the warning", diags.Warnings(), f.id(), `label "trimmed" in place of " trimmed"`, "spending_limit 100.00 USD in place of 200.00",
-		`bin_id "`+strings.ToUpper(bin)+`" in place of "`+bin+`"`, "auto_freeze_at 25.00 in place of 30.00", `allowed_categories ["travel"] in place of [`)
+	f.says("the warning", diags.Warnings(), f.id(), `label "trimmed" in`, "its bin_id and label and spending_limit into", "100.00 USD in",
+		`bin_id "`+strings.ToUpper(bin)+`" in place of "`+bin+`"`, "auto_freeze_at 25.00 in", `allowed_categories ["travel"] in place of [`)
 	f.refresh()
 	f.same("the refreshed state", object{"bin_id": bin, "label": " trimmed", "spending_limit": 200, "frozen": true}, f.card.Values)
 }

@@ -3,6 +3,8 @@ package card
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -201,17 +203,39 @@ func notLookedForLiveCards(err error) diag.Diagnostic {
 		"This plan issues cards, and whether the service has cards with their labels already is not known. If an earlier run was cut off, plan again before you apply. "+failure.Detail())
 }
 
-func shownOtherwise(card model, has []string) diag.Diagnostic {
+func shownOtherwise(card model, has []string, shown map[string]string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service shows a card otherwise than it was asked for",
-		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked. Write what the service shows into the configuration to have it in the state: that replaces nothing.",
-			capitalized(card.name()), strings.Join(has, " and ")))
+		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked.", capitalized(card.name()), strings.Join(has, " and "))+
+			followAdvice(shown))
 }
 
-func issuedDifferently(card model, has []string) diag.Diagnostic {
+func issuedDifferently(card model, has []string, shown map[string]string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service issued "+card.name()+" otherwise than asked",
-		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked. "+
-			"Write what the service has into the configuration to see it there: that changes nothing else.",
-			strings.Join(has, " and ")))
+		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+
+			followAdvice(shown))
+}
+
+// followAdvice is how the configuration takes over what the service shows, as far as
+// it may say that.
+func followAdvice(shown map[string]string) (advice string) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(shown)), func(name string) bool {
+		switch value := shown[name]; name {
+		case "label":
+			return labelLength(value)+oneLine(value) != ""
+		case "spending_limit":
+			limit, err := usd.Parse(value)
+			return err != nil || limit < usd.Cent
+		default:
+			return value == ""
+		}
+	})
+	if len(names) > 0 {
+		advice = fmt.Sprintf(" To have what the service shows in the state, write its %s into the configuration: that replaces nothing.", strings.Join(names, " and "))
+	}
+	if label, differs := shown["label"]; differs && label == "" {
+		advice += " An empty label cannot be configured: delete the line where there is one, which replaces nothing."
+	}
+	return advice
 }
 
 func possibleDuplicates(card model, others []api.CardListItem) diag.Diagnostics {

@@ -82,7 +82,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	if has := append(differences(private.Shown, state), issuedDifferences(plan, issued.Card)...); len(has) > 0 {
-		resp.Diagnostics.Append(issuedDifferently(state, has))
+		resp.Diagnostics.Append(issuedDifferently(state, has, private.Shown))
 	}
 	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
 	resp.Diagnostics.Append(session.DelayWarning("issue "+state.name(), issued.Delay)...)

@@ -85,7 +85,7 @@ func (r *cardResource) showsOtherwise(state *model, before model, private *priva
 	if len(private.Shown) == 0 || maps.Equal(told, private.Shown) {
 		return nil
 	}
-	return diag.Diagnostics{shownOtherwise(*state, differences(private.Shown, *state))}
+	return diag.Diagnostics{shownOtherwise(*state, differences(private.Shown, *state), private.Shown)}
 }
 
 // refresh updates the model with what the service says, and returns the moment
