@@ -66,8 +66,9 @@ func differences(shown map[string]string, asked model) []string {
 // issuedDifferences is the same for what only the issuance shows.
 func issuedDifferences(plan model, card api.Card) []string {
 	var all []string
-	if asked := plan.AutoFreezeAt; asked.IsKnown() && card.AutoFreezeAt != nil && *card.AutoFreezeAt != asked.Amount() {
-		all = append(all, fmt.Sprintf("auto_freeze_at %s in place of %s USD", card.AutoFreezeAt, asked.Amount()))
+	if shown := card.AutoFreezeAt; shown != nil && *shown != plan.AutoFreezeAt.Amount() {
+		was, _ := shownAs(plan.AutoFreezeAt)
+		all = append(all, fmt.Sprintf("auto_freeze_at %s USD in place of %s", shown, was))
 	}
 	var asked []string
 	for _, category := range plan.AllowedCategories.Elements() {
@@ -77,6 +78,32 @@ func issuedDifferences(plan model, card api.Card) []string {
 	}
 	if card.AllowedCategories != nil && !sameCategories(asked, card.AllowedCategories) {
 		all = append(all, fmt.Sprintf("allowed_categories %q in place of %q", card.AllowedCategories, asked))
+	}
+	if card.Metadata != nil {
+		all = append(all, metadataDifferences(plan.Metadata.Elements(), card.Metadata)...)
+	}
+	return all
+}
+
+// metadataDifferences compares as text, which is all that can be asked for.
+func metadataDifferences(asked map[string]attr.Value, shown api.Metadata) (all []string) {
+	was, is, keys := map[string]types.String{}, map[string]types.String{}, map[string]bool{}
+	for key, value := range asked {
+		was[key], _ = value.(types.String)
+		keys[key] = true
+	}
+	for key, value := range shown {
+		if value != nil {
+			is[key] = types.StringValue(fmt.Sprint(value))
+			keys[key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !is[key].Equal(was[key]) {
+			has, _ := shownAs(is[key])
+			wanted, _ := shownAs(was[key])
+			all = append(all, fmt.Sprintf("metadata[%q] %s in place of %s", key, has, wanted))
+		}
 	}
 	return all
 }

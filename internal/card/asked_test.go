@@ -142,11 +142,10 @@ func TestDefaultLimitThatIsShownLater(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	w := newCLI(t, nil)
-	through(w, showing(s, http.MethodPost, object{"spending_limit": 0}), "")
-	apply(w, oneCard("amount = 60"))
+	through(w, showing(s, http.MethodPost, object{"spending_limit": 0, "auto_freeze_at": 5, "metadata": nil}), "")
+	prints(t, apply(w, oneCard("amount = 60")), "has auto_freeze_at 5.00 USD in place of not set, which")
 	printsNot(t, plansNothing(t, w), "otherwise than asked")
 	prints(t, w.Must("apply", "-no-color", "-auto-approve", "-refresh-only"), "spending_limit", "0 -> 50000")
-	prints(t, w.Must("show", "-no-color"), "spending_limit = 50000")
 	plansNothing(t, w)
 }
 
@@ -173,11 +172,11 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 	f := newFixture(t)
 	f.s = showing(f.s, "", object{
 		"bin_id": strings.ToUpper(bin), "label": "trimmed", "spending_limit": 100, "status": "frozen", "auto_freeze_at": 25,
-		"allowed_categories": []string{"travel"},
+		"allowed_categories": []string{"travel"}, "metadata": object{"team": "us", "size": 5, "more": true, "none": nil},
 	})
 	config := object{
 		"amount": 60, "label": " trimmed", "spending_limit": 200, "frozen": false, "auto_freeze_at": 30,
-		"allowed_categories": []any{"travel", "food"},
+		"allowed_categories": []any{"travel", "food"}, "metadata": object{"team": "eu", "size": "5", "less": "a", "none": "b"},
 	}
 	change, diags := f.plan(config)
 	f.succeed(diags)
@@ -189,7 +188,8 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 		}
 	}
 	f.says("the warning", diags.Warnings(), f.id(), `label "trimmed" in`, "its bin_id and label and spending_limit into", "100.00 USD in",
-		`bin_id "`+strings.ToUpper(bin)+`" in place of "`+bin+`"`, "auto_freeze_at 25.00 in", `allowed_categories ["travel"] in place of [`)
+		`bin_id "`+strings.ToUpper(bin)+`" in place of "`+bin+`"`, "auto_freeze_at 25.00 USD in", `allowed_categories ["travel"] in place of [`,
+		`metadata["less"] not set in place of "a" and metadata["more"] "true" in place of not set and`, `"b" and metadata["team"] "us" in`)
 	f.refresh()
 	f.same("the refreshed state", object{"bin_id": bin, "label": " trimmed", "spending_limit": 200, "frozen": true}, f.card.Values)
 }
