@@ -53,7 +53,8 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				Computed:   true,
 				Validators: []validator.String{session.Rule("Not a label", labelLength), session.Rule("More than a line", oneLine)},
 				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
-					"Taken out of the configuration, the card keeps its label." + replaces,
+					"Taken out of the configuration, the card keeps its label. " +
+					"Messages name the card by it, also where the configuration marks it as sensitive, which a provider cannot see." + replaces,
 			},
 			"spending_limit": schema.NumberAttribute{
 				Optional:            true,
