@@ -55,19 +55,3 @@ func TestFilters(t *testing.T) {
 		}
 	}
 }
-
-func TestErrors(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	for name, c := range map[string]struct {
-		provider object
-		want     string
-	}{
-		"unknown provider": {object{"base_url": acctest.Unknown, "api_key": acctest.Unknown}, "read the BIN catalogue, but they depend on values that are known only after apply"},
-		"foreign key":      {object{"base_url": s.URL, "api_key": "sk_live_unknown"}, "Could not read the BIN catalogue: The service answered 401"},
-	} {
-		if _, diags := acctest.Configure(t, c.provider).ReadDataSource("vcard_bins", object{}); !strings.Contains(diags.Errors(), c.want) {
-			t.Errorf("%s: %s", name, diags.Errors())
-		}
-	}
-}

@@ -248,7 +248,6 @@ func TestSeedOfAProcess(t *testing.T) {
 		t.Errorf("ended with %v: %s", err, log)
 	}
 	for _, c := range []struct{ world, data, text string }{
-		{"accounts: [", ":memory:", "cannot be seeded: it is not YAML"},
 		{"accounts:\n- cards: [{colour: red}]\n", ":memory:", `cannot be seeded: line 2: accounts[0].cards[0]: bin_id is required`},
 		{world, used, "in use already"},
 	} {

@@ -291,17 +291,3 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("bad input was sent to the service: %v", sent)
 	}
 }
-
-func TestErrors(t *testing.T) {
-	t.Parallel()
-	s, _, _ := spent(t)
-	s.Fault(object{"method": "GET", "path": "/transactions", "times": 0, "when": "before", "then": object{"status": 401}})
-	for want, p := range map[string]*acctest.Protocol{
-		"read the transactions, but they depend on values that are known only after apply": acctest.Configure(t, object{"sandbox": acctest.Unknown}),
-		"Could not read the transactions: The service answered 401":                        s.Protocol(nil),
-	} {
-		if _, diags := p.ReadDataSource(typeName, object{}); !strings.Contains(diags.Errors(), want) {
-			t.Errorf("says %q, want %q", diags.Errors(), want)
-		}
-	}
-}

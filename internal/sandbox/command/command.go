@@ -51,7 +51,7 @@ type settings struct {
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	log := newLogWriter(stderr)
 	defer log.close()
-	s, err := parse(args, stdout)
+	s, err := parse(ctx, args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
 	}
@@ -72,7 +72,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-func parse(args []string, stdout io.Writer) (settings, error) {
+func parse(ctx context.Context, args []string, stdout io.Writer) (settings, error) {
 	var s settings
 	flags := pflag.NewFlagSet("sandbox", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -100,27 +100,22 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 		return settings{}, fmt.Errorf("--initial-balance %q: want USD with at most two decimals, not negative", *balance)
 	}
 	s.wallet = amount
-	return s, s.readKey()
+	return s, s.readKey(ctx)
 }
 
-// maxKeyFile is in bytes.
-const maxKeyFile = 1 << 10
+// What a file may hold, in bytes.
+const (
+	maxKeyFile = 1 << 10
+	maxFile    = 4 << 20 // a world with twenty thousand purchases
+)
 
-func (s *settings) readKey() error {
-	switch {
-	case s.keyFile == "":
-		return nil
-	case s.apiKey != "":
+func (s *settings) readKey(ctx context.Context) error {
+	if s.keyFile != "" && s.apiKey != "" {
 		return errors.New("--api-key and --api-key-file exclude each other")
 	}
-	file, err := os.Open(s.keyFile)
-	if err != nil {
-		return fmt.Errorf("--api-key-file: %w", err)
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
-	if err != nil {
-		return fmt.Errorf("--api-key-file: %w", err)
+	text, err := read(ctx, "--api-key-file", s.keyFile, maxKeyFile)
+	if err != nil || text == nil {
+		return err
 	}
 	if s.apiKey = strings.TrimSpace(string(text)); s.apiKey == "" {
 		return fmt.Errorf("--api-key-file: %s is empty", s.keyFile)
@@ -128,21 +123,49 @@ func (s *settings) readKey() error {
 	return nil
 }
 
+// read returns what the file of a flag holds, nil where none is named. The file may be
+// a pipe to which nobody writes: the end of the context ends the wait for it.
+func read(ctx context.Context, flag, path string, most int64) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	var text []byte
+	var err error
+	done := make(chan struct{})
+	go func() { // which ends with the file, or with the process
+		defer close(done)
+		var file *os.File
+		if file, err = os.Open(path); err != nil { //nolint:gosec // who starts the sandbox names it
+			return
+		}
+		defer func() { _ = file.Close() }() // it was only read
+		text, err = io.ReadAll(io.LimitReader(file, most+1))
+		if err == nil && int64(len(text)) > most {
+			err = fmt.Errorf("%s is larger than %d KiB, the most that is read", path, most>>10)
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: interrupted before %s was read to its end", flag, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	return text, nil
+}
+
 func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger) (err error) {
 	if s.apiKey != "" && s.keyFile == "" {
 		logger.Warn("--api-key shows the key in the list of processes; use --api-key-file")
 	}
-	var webhookCA []byte
-	if s.caFile != "" {
-		if webhookCA, err = os.ReadFile(s.caFile); err != nil {
-			return fmt.Errorf("--webhook-ca: %w", err)
-		}
+	webhookCA, err := read(ctx, "--webhook-ca", s.caFile, maxFile)
+	if err != nil {
+		return err
 	}
-	var world []byte
-	if s.seed != "" {
-		if world, err = os.ReadFile(s.seed); err != nil {
-			return fmt.Errorf("--seed: %w", err)
-		}
+	world, err := read(ctx, "--seed", s.seed, maxFile)
+	if err != nil {
+		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {

@@ -3,12 +3,17 @@
 package command_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/command"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -25,4 +30,20 @@ func TestFewFiles(t *testing.T) {
 	for range 100 { // each has a connection of its own, which stays open
 		sandboxtest.NewClient(t, running.Address).Get("/bins").OK(200)
 	}
+}
+
+// A signal ends the wait for a pipe that nobody writes to.
+func TestUnwrittenPipes(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	from, to, err := os.Pipe()
+	for _, flag := range []string{"--api-key-file", "--seed", "--webhook-ca"} {
+		var log bytes.Buffer
+		command.Main(ended, []string{flag, fmt.Sprintf("/dev/fd/%d", must(from, err).Fd())}, io.Discard, &log)
+		if !strings.Contains(log.String(), flag+": interrupted") {
+			t.Errorf("%s: %s", flag, log.String())
+		}
+	}
+	must(0, errors.Join(from.Close(), to.Close()))
 }
