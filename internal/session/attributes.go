@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -17,12 +18,15 @@ import (
 )
 
 var (
-	cardIDForm  = regexp.MustCompile(`^card_[A-Za-z0-9._~:=+-]{1,251}$`) // of any alphabet of tokens without a slash
+	idForm      = regexp.MustCompile(`^(card|wh)_[A-Za-z0-9._~:=+-]{1,251}$`) // of any alphabet of tokens without a slash
 	otherIDForm = regexp.MustCompile(`^((wh|txn|3ds|bin|evt)_.*|card_)$`)
 )
 
 // IsCardID reports whether a text has the documented form of a card's id.
-func IsCardID(text string) bool { return cardIDForm.MatchString(text) }
+func IsCardID(text string) bool { return strings.HasPrefix(text, "card_") && idForm.MatchString(text) }
+
+// IsWebhookID reports whether a text has the documented form of an endpoint's id.
+func IsWebhookID(text string) bool { return strings.HasPrefix(text, "wh_") && idForm.MatchString(text) }
 
 // IdentityByID is the identity of a resource that its id alone names.
 func IdentityByID(description string) identityschema.Schema {

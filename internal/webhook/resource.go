@@ -4,7 +4,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -106,14 +105,13 @@ func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest
 	}
 }
 
-// ImportState accepts any id, since there is no way to look it up.
+// ImportState accepts any id of the documented form, since there is no way to look it up.
 func (r *webhookResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	id := session.ImportID(ctx, req, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	const prefix = "wh_"
-	if !strings.HasPrefix(id, prefix) || id == prefix {
+	if !session.IsWebhookID(id) {
 		resp.Diagnostics.AddError("Not a webhook endpoint id",
 			fmt.Sprintf("A webhook endpoint is imported by its id, which has the form wh_…, got %q. The dashboard shows the ids.", id))
 		return

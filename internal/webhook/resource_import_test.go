@@ -13,7 +13,7 @@ import (
 func TestAdoption(t *testing.T) {
 	t.Parallel()
 	p := acctest.Start(t).Protocol(nil)
-	for _, id := range []string{"card_1", "wh_", "9f2c", " wh_1"} {
+	for _, id := range []string{"card_1", "wh_", "9f2c", " wh_1", "wh_ x", "wh_a\nb", "wh_../../x", "wh_" + strings.Repeat("a", 300)} {
 		if _, diags := p.Import(typeName, id, nil); !strings.Contains(diags.Errors(), "wh_…") {
 			t.Errorf("importing %q says %q", id, diags.Errors())
 		}
