@@ -16,6 +16,7 @@ type Error struct {
 	Status    int    // HTTP status
 	Code      string // the service's stable code; empty when the body has none
 	Message   string // the service's message, or an excerpt of a body that is not JSON
+	Withheld  bool   // there is a message, which may hold secrets and is not told
 	Attempts  int
 	RetryAt   time.Time // of a 429: when the client would have sent again, by its own clock
 	// AfterLostResponse says that an earlier attempt of the call had an unknown

@@ -157,7 +157,7 @@ func (c *Client) statusError(a attempt, status int, body []byte) *Error {
 	e.Code, e.Message = c.scrub.code(a.call, fields.Code), c.scrub.quote(a.call, fields.Message)
 	switch {
 	case a.secret:
-		e.Message = ""
+		e.Message, e.Withheld = "", len(fields.Message) > 0
 	case fields.Code+fields.Message == "":
 		e.Message = c.scrub.quote(a.call, string(body))
 	}

@@ -3,8 +3,6 @@ package card
 import (
 	"context"
 	"fmt"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
@@ -198,10 +196,8 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 	}
 }
 
-// oneLine refuses what shows as nothing or as a line break.
 func oneLine(text string) string {
-	isControl := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
-	if !strings.ContainsFunc(text, isControl) {
+	if session.IsOneLine(text) {
 		return ""
 	}
 	return fmt.Sprintf("must be one line, without control characters, got %q. Text that was read from a file ends in a line break: trimspace() takes it off.", text)

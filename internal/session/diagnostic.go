@@ -76,6 +76,9 @@ func cause(err error) string {
 	if refused.Message != "" {
 		said += ": " + refused.Message
 	}
+	if refused.Withheld {
+		said += "; its message is not shown, since it may hold a secret"
+	}
 	return sentence(said)
 }
 
@@ -195,6 +198,10 @@ func adviceForResponse(refused *api.Error) string {
 		return "The service is not available at the moment. Wait a few minutes and try again."
 	case status >= 500:
 		return "The service failed, or a gateway in front of it did; nothing in the configuration is known to be wrong. Try again later, and ask the service's support if it stays like this."
+	case refused.Withheld && refused.Path == "/webhooks":
+		return "Check url, events, and secret or secret_wo: the service does not take one of them."
+	case refused.Withheld && refused.Path == "/3ds":
+		return "Check status, which is the only filter that the service is asked for: it may not know this one."
 	}
 	return ""
 }

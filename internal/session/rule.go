@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -65,6 +66,11 @@ func NotEmpty() validator.String {
 		}
 		return "must not be empty."
 	})
+}
+
+// IsOneLine reports whether a text has nothing that shows as nothing or as a line break.
+func IsOneLine(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' })
 }
 
 // OneOf wants one of some words.

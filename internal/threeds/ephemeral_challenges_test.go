@@ -85,7 +85,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"card id":          {p, object{"card_id": "3ds_1"}, "must be a card id"},
 		"empty status":     {p, object{"status": ""}, "must not be empty"},
-		"refused status":   {p, object{"status": "eaten"}, "Could not read the 3D Secure challenges: The service answered 400"},
+		"refused status":   {p, object{"status": "eaten"}, "answered 400 (invalid_request); its message is not shown, since it may hold a secret.\n\nCheck status"},
 		"unknown provider": {acctest.Configure(t, object{"sandbox": acctest.Unknown}), object{}, "read the 3D Secure challenges, but they depend on values that are known only after apply"},
 	} {
 		if _, diags := c.p.OpenEphemeral(typeName, c.filters); !strings.Contains(diags.Errors(), c.want) {

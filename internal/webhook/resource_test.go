@@ -102,7 +102,7 @@ func TestRegistrationsThatGoWrong(t *testing.T) {
 		says          []string
 		registered    bool
 	}{
-		"refused":        {status: 400, times: 9, says: []string{"400", "invalid_request"}},
+		"refused":        {status: 400, times: 9, says: []string{"answered 400 (invalid_request); its message is not shown, since it may hold a secret.", "Check url, events, and secret"}},
 		"conflict":       {status: 409, times: 9, says: []string{"409"}},
 		"failed":         {status: 500, times: 9, says: []string{"500"}},
 		"in no JSON":     {status: 418, times: 9, says: []string{"418"}},

@@ -18,7 +18,7 @@ import (
 const replaces = " A change registers a new endpoint; the old one stays registered until it is removed in the dashboard."
 
 func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	notEmpty := []validator.String{session.NotEmpty()}
+	secret := []validator.String{session.NotEmpty(), session.Rule("More than a line", oneLine)}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "An HTTPS endpoint that the service sends events to, signed with HMAC-SHA256 over the raw body.\n\n" +
 			"The service can only register endpoints: it cannot show, change or remove one. So a change registers a new endpoint, " +
@@ -45,7 +45,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				Optional:   true,
 				Computed:   true,
 				Sensitive:  true,
-				Validators: notEmpty,
+				Validators: secret,
 				MarkdownDescription: "Secret that the service signs with, as it stands in the state. Not set: the service generates one, which lands here. " +
 					"Taken out of the configuration, the endpoint keeps the secret that it has. To keep the secret out of the state, use `secret_wo`: this is null then. " +
 					"Null as well on an imported endpoint until it is set." + replaces,
@@ -54,7 +54,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				Optional:   true,
 				WriteOnly:  true,
 				Sensitive:  true,
-				Validators: notEmpty,
+				Validators: secret,
 				MarkdownDescription: "Secret that the service signs with, sent and never kept: it is in no plan and no state, and may come from an ephemeral value. " +
 					"Needs `secret_wo_version` and excludes `secret`. A change is not noticed by itself; raise `secret_wo_version` with it. Needs Terraform 1.11 or OpenTofu 1.11.",
 			},

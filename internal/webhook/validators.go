@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 const allEvents = "*"
@@ -76,12 +78,22 @@ func httpsURL(text string) string {
 		got = "one that begins with " + u.Scheme + ":"
 	case u.Hostname() == "":
 		got = "one without a host"
+	case u.User != nil:
+		got = "one with a user name or a password"
 	case !isPort(u.Port()):
 		got = "one with a port over 65535"
 	default:
 		return ""
 	}
 	return "must be an address that begins with https://, as in https://example.com/events, got " + got + ". Events are delivered over https only."
+}
+
+// oneLine does not repeat the text, which is a secret.
+func oneLine(text string) string {
+	if session.IsOneLine(text) {
+		return ""
+	}
+	return "must be one line, without control characters. Text that was read from a file ends in a line break: trimspace() takes it off."
 }
 
 // isPort takes a port of digits, as url.Parse leaves it, or none.
