@@ -117,19 +117,19 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	if err != nil {
 		return response.StatusCode, nil, nil, fmt.Errorf("the response %d broke off: %w", response.StatusCode, c.scrub.lost(a.call, true, err))
 	}
-	if len(body) > maxBody {
-		return response.StatusCode, nil, nil, fmt.Errorf("the response %d is larger than %d MiB", response.StatusCode, maxBody>>20)
-	}
-	if bytes.Count(body, []byte{','}) > maxValues || bytes.Count(body, []byte{'['}) > maxValues {
-		return response.StatusCode, nil, nil, fmt.Errorf("the response %d holds more than %d values", response.StatusCode, maxValues)
-	}
 	return response.StatusCode, response.Header, body, nil
 }
 
 // judge reads a response; nil is success.
 func (c *Client) judge(a attempt, status int, body []byte) *failure {
+	err := checkSize(body)
+	if err != nil {
+		body = nil // of what is no success the status is enough
+	}
 	if status >= 200 && status < 300 {
-		err := a.accept(body)
+		if err == nil {
+			err = a.accept(body)
+		}
 		if err == nil {
 			return nil
 		}
@@ -147,8 +147,22 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 		}
 		return &failure{meaning: unknown, permanent: isShape, err: a.requestError(true, err)}
 	}
-	err := c.statusError(a, status, body)
-	return &failure{meaning: meaningOf(status, err.Code), err: err}
+	answer := c.statusError(a, status, body)
+	return &failure{meaning: meaningOf(status, answer.Code), err: answer}
+}
+
+// checkSize returns a *ShapeError for what costs too much to read.
+func checkSize(body []byte) error {
+	var problem string
+	switch {
+	case len(body) > maxBody:
+		problem = fmt.Sprintf("is larger than %d MiB", maxBody>>20)
+	case bytes.Count(body, []byte{','}) > maxValues, bytes.Count(body, []byte{'['}) > maxValues:
+		problem = fmt.Sprintf("holds more than %d values", maxValues)
+	default:
+		return nil
+	}
+	return &ShapeError{Field: "its body", Problem: problem}
 }
 
 func (c *Client) statusError(a attempt, status int, body []byte) *Error {

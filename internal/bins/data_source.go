@@ -101,6 +101,9 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 
 // has says what a catalogue has to filter by.
 func has(catalogue []api.Bin) string {
+	if len(catalogue) == 0 {
+		return "The service's catalogue is empty."
+	}
 	networks, categories := map[string]bool{}, map[string]bool{}
 	for _, b := range catalogue {
 		networks[b.Network], categories[b.Category] = true, true

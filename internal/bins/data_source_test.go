@@ -54,4 +54,8 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%v: %s", filter, diags.Errors())
 		}
 	}
+	s.Fault(object{"method": "GET", "path": "/bins", "then": object{"status": 200, "body": `{"data":[]}`}})
+	if _, diags := s.Protocol(nil).ReadDataSource("vcard_bins", object{}); !strings.HasSuffix(diags.Warnings(), "The service's catalogue is empty.") {
+		t.Errorf("of an empty catalogue it says %q", diags.Warnings())
+	}
 }

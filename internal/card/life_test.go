@@ -213,7 +213,7 @@ func TestLivesOfACard(t *testing.T) {
 					"allowed_categories": []any{"advertising", acctest.Unknown}, "metadata": object{"team": acctest.Unknown},
 				}),
 				replaces: []string{"allowed_categories", "metadata"},
-				says:     []string{"allowed_categories, metadata is known only after apply and may turn out the same; the card is replaced even then"},
+				says:     []string{"allowed_categories, metadata are known only after apply and may turn out the same; the card is replaced even then"},
 			},
 		}},
 		"empty metadata is none": {nil, []step{

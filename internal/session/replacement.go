@@ -34,6 +34,10 @@ func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %s is known only after apply and may turn out the same; the %s is replaced even then. Apply what it depends on first to avoid that.",
-		strings.Join(r.unknown, ", "), noun)
+	are := "are"
+	if len(r.unknown) == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf(" %s %s known only after apply and may turn out the same; the %s is replaced even then. Apply what it depends on first to avoid that.",
+		strings.Join(r.unknown, ", "), are, noun)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -169,7 +170,11 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s, where another sandbox may run already; choose another address with --listen, port 0 for a free one: %w", s.listen, err)
+		taken := ""
+		if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.Errno(10048)) { // the same of Windows
+			taken = ", where another sandbox may run already"
+		}
+		return fmt.Errorf("cannot listen on %s%s; choose another address with --listen, port 0 for a free one: %w", s.listen, taken, err)
 	}
 	defer func() { _ = listener.Close() }() // the server has closed it, unless there was none
 	exposed := !isLoopback(listener.Addr())

@@ -137,7 +137,7 @@ func TestMainRefuses(t *testing.T) {
 		{[]string{"--initial-balance", "1.001"}, 2, "two decimals"},
 		{[]string{"--data", ":memory:", "--api-key-file", "none.key"}, 2, "none.key"},
 		{[]string{"--data", ":memory:", "--api-key-file", "command_test.go", "--api-key", "sk_live_sandbox_x"}, 2, "exclude each other"},
-		{[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999"},
+		{[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999; choose another address … invalid port"},
 		{[]string{"--data", ":memory:", "--listen", taken}, 1, "cannot listen on " + taken + " … another sandbox … --listen … port 0"},
 		{[]string{"--data", ":memory:", "--api-key-file", "command_test.go"}, 2, "command_test.go is larger than 1 KiB"},
 		{[]string{"--data", ":memory:", "--seed", os.Args[0]}, 1, "--seed: … is larger than 4096 KiB"},
