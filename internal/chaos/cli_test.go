@@ -176,7 +176,7 @@ func (c *commandLine) change(midway bool) {
 	now := c.instances()
 	for _, n := range slices.Sorted(maps.Keys(c.cards)) {
 		card := c.cards[n]
-		if c.r.IntN(3) == 0 {
+		if c.r.IntN(3) == 0 || card.outside != 0 && c.profile.told == "unknown" { // it would hide a movement of the opposite sign
 			continue
 		}
 		card.frozen = !card.topUp && c.r.IntN(3) == 0
@@ -267,9 +267,9 @@ func (c *commandLine) begin() *run {
 	return started
 }
 
-// command is an apply with a provider of its own, which die ends.
-func (c *commandLine) command(of *run) (command *exec.Cmd, output *bytes.Buffer, die func()) {
-	command, output = exec.Command(acctest.CLI(), "apply", "-auto-approve", "-lock=false", "-no-color", "-parallelism=20"), new(bytes.Buffer)
+// command is a plan or an apply with a provider of its own, which die ends.
+func (c *commandLine) command(of *run, args ...string) (command *exec.Cmd, output *bytes.Buffer, die func()) {
+	command, output = exec.Command(acctest.CLI(), append(args, "-lock=false", "-no-color", "-parallelism=20")...), new(bytes.Buffer)
 	command.Dir, command.Env = c.folder.Dir, append(os.Environ(), c.folder.Env...)
 	command.Stdout, command.Stderr = output, output
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the provider dies with the CLI
@@ -288,7 +288,15 @@ func (c *commandLine) apply() string {
 	if c.r.IntN(5) > 0 {
 		this.killAt = 1 + c.r.IntN(8)
 	}
-	command, output, die := c.command(this)
+	if end == allDie || end == signalsTwice { // which leave the CLI no time to show the plan's warnings
+		this.calm.Store(true)
+		plan, shown, stop := c.command(this, "plan")
+		_ = plan.Run() // apply says what is wrong
+		stop()
+		c.said.Write(shown.Bytes())
+		this.calm.Store(false)
+	}
+	command, output, die := c.command(this, "apply", "-auto-approve")
 	if err := command.Start(); err != nil {
 		c.t.Fatal(err)
 	}
