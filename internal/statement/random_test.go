@@ -147,7 +147,8 @@ func (w *world) step(n int) {
 // card that was terminated outside cannot be issued again. A protected card that is
 // deposed leaves the plan when it is terminated outside, as the refusal advises.
 func (w *world) mend(refusal string) {
-	if found := failed.FindStringSubmatch(refusal); w.inARow > 9 && found != nil {
+	found := failed.FindStringSubmatch(refusal)
+	if w.inARow > 9 && found != nil && w.s.Get("/cards/"+found[1]).Text("status") != "terminated" { // which an unrefreshed plan does not see
 		w.s.Terminate(found[1])
 	}
 	for _, card := range w.cards {
