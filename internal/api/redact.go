@@ -24,9 +24,12 @@ import (
 // nothing when printed.
 type scrubber struct{ keys, foreign *regexp.Regexp }
 
-// number matches digits that are enough for a card number, however they are grouped,
-// but for the colons of a time.
-const number = `\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd}){12,}`
+// grouped matches a digit and, with what counts them, those after it, however they are
+// grouped, but for the colons of a time; number are enough of them for a card number.
+const (
+	grouped = `\p{Nd}(?:[^\pL\p{Nd}:]{0,8}\p{Nd})`
+	number  = grouped + `{12,}`
+)
 
 func newScrubber(key string) scrubber {
 	const shortest = 8 // less is a word of its own
@@ -43,7 +46,7 @@ func newScrubber(key string) scrubber {
 		keys: regexp.MustCompile(`(?i)` + keys),
 		// What is called a secret as well.
 		foreign: regexp.MustCompile(`(?i)` + keys + `|` + number +
-			`|\b(?:pan|cvv2?|cvc2?|otp)\b\W{0,8}\p{Nd}+|\bsecret\b\\?["']?\s*[:=]\s*\\?["']?[^\s"'\\,}]+`),
+			`|\b(?:pan|cvv2?|cvc2?|otp)\b\W{0,8}` + grouped + `*|\bsecret\b\\?["']?\s*[:=]\s*\\?["']?[^\s"'\\,}]+`),
 	}
 }
 

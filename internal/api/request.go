@@ -112,7 +112,10 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		}
 		return 0, nil, nil, err
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end or given up
+	defer func() { _ = response.Body.Close() }()              // read to its end or given up
+	if response.StatusCode == http.StatusSwitchingProtocols { // whose body is the connection, which nothing ends
+		return response.StatusCode, nil, nil, errors.New("the response 101 changes to another protocol")
+	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
 		return response.StatusCode, nil, nil, fmt.Errorf("the response %d broke off: %w", response.StatusCode, c.scrub.lost(a.call, true, err))

@@ -85,6 +85,8 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 		"the key in a page":         {"read", 401, `no key ` + testKey},
 		"another key":               {"read", 401, `{"error":"sk_live_` + planted + `","message":""}`},
 		"a number in a message":     {"read", 400, `{"error":"x","message":"card 0000 1234 1234 1234 is lost"}`},
+		"a number by its name":      {"read", 400, `{"error":"x","message":"card with PAN 0000 1234 1234 1234 is lost"}`},
+		"a code in groups":          {"read", 400, `{"error":"x","message":"OTP ` + plantedOTP[:3] + "-" + plantedOTP[3:] + ` was sent"}`},
 		"a code in a message":       {"challenges", 400, `{"error":"invalid_request","message":"the code ` + plantedOTP + ` is spent"}`},
 		"a code in a code":          {"challenges", 400, `{"error":"otp_` + plantedOTP + `","message":""}`},
 		"a code below a code":       {"details", 400, `{"error":{"code":"cvv ` + plantedOTP + `","message":"` + plantedOTP + `"}}`},
@@ -107,7 +109,7 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			for _, secret := range []string{planted, plantedOTP, "tail9", "TAIL9", "0000 1234", own, token, password} {
+			for _, secret := range []string{planted, plantedOTP, plantedOTP[3:], "tail9", "TAIL9", "1234 1234", own, token, password} {
 				if strings.Contains(err.Error(), secret) || strings.Contains(fmt.Sprintf("%+v %#v", err, err), secret) {
 					t.Errorf("repeats a secret: %v", err)
 				}
@@ -162,6 +164,7 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 			shut(to)
 		}), "got no usable response: connection reset by peer"},
 		"a redirect": {says("HTTP/1.1 302 Found\r\nLocation: http://["+planted+"\r\nContent-Length: 0\r\n\r\n", shut), "answered 302 Found"},
+		"a switch":   {says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", func(net.Conn) {}), "the response 101 changes to another protocol"},
 		"no TLS":     {nil, "could not be sent: no TLS connection could be made"},
 	} {
 		t.Run(name, func(t *testing.T) {
