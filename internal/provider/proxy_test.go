@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -25,6 +26,8 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	// Stands for a network in which "sandbox" is a name.
 	network := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Host = address.Host }})
 	t.Cleanup(network.Close)
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	t.Cleanup(refusing.Close)
 	elsewhere := strings.NewReplacer(service.URL, "https://cards.example.com/api/v1", service.Key, "sk_live_0123456789", "\n}", "\n  max_retries = 0\n}")
 	for name, test := range map[string]struct {
 		proxy, provider string
@@ -34,7 +37,8 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 		"loopback":             {deadProxy, service.Provider(), nil},
 		"loopback in capitals": {deadProxy, strings.Replace(service.Provider(), "127.0.0.1", "LOCALHOST", 1), nil},
 		"between containers":   {network.URL, strings.Replace(service.Provider(), address.Host, "sandbox:8420", 1), nil},
-		"elsewhere":            {deadProxy, elsewhere.Replace(service.Provider()), []string{"through the proxy 127.0.0.1:1", "HTTPS_PROXY", "NO_PROXY"}},
+		"elsewhere":            {deadProxy, elsewhere.Replace(service.Provider()), []string{"through the proxy 127.0.0.1:1", "connection refused", "HTTPS_PROXY", "NO_PROXY"}},
+		"refused elsewhere":    {"http://user:hunter2@" + refusing.Listener.Addr().String(), elsewhere.Replace(service.Provider()), []string{"through the proxy " + refusing.Listener.Addr().String(), "Proxy Authentication Required"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
