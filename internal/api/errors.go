@@ -142,7 +142,7 @@ type UndecidedError struct {
 	Operation  string
 	Key        string // the idempotency key of every attempt; not a secret
 	Attempts   int
-	SentAt     time.Time     // the last attempt
+	SentAt     time.Time     // the last attempt, by the service's clock
 	Err        error         // the last failure
 	Candidates []CardSummary // of an issuance: cards that may be the one that was asked for
 }

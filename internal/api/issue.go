@@ -103,7 +103,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			case o.state == notApplied:
 				err = fmt.Errorf("%s: the service has responded with card %s, which was issued for another request, again and again; nothing else is known to be issued", operation, card.ID)
 			case o.state == undecided:
-				err = &UndecidedError{Kind: MutationIssue, Operation: operation, Key: key, Attempts: how.attempts, SentAt: c.clock.Now(), Err: o.reason}
+				err = &UndecidedError{Kind: MutationIssue, Operation: operation, Key: key, Attempts: how.attempts, SentAt: c.serviceTime(), Err: o.reason}
 			}
 			how.verified = true
 		}

@@ -87,7 +87,7 @@ type mutationRun struct {
 	deadline time.Time
 	key      string
 	began    time.Time
-	sentAt   time.Time // the last attempt, by the client's clock
+	sentAt   time.Time // the last attempt, by the service's clock
 	retries  int
 	conflict int // attempts that met a conflict
 	lost     bool
@@ -96,7 +96,7 @@ type mutationRun struct {
 
 func (r *mutationRun) attempt() *failure {
 	r.attempts++
-	r.sentAt = r.client.clock.Now()
+	r.sentAt = r.client.serviceTime()
 	return r.client.do(r.waiting, attempt{
 		call: r.mutation.call, key: r.key, number: r.attempts, sending: r.detached, deadline: r.deadline,
 	})

@@ -79,7 +79,7 @@ func (c *Client) lookFirst(ctx context.Context, m Movement) (sight, error) {
 // letCommit gives a request that was sent a moment ago, perhaps by another
 // process, its time.
 func (c *Client) letCommit(ctx context.Context, p reconcile.Pending) error {
-	if left := c.config.CommitWait - c.clock.Now().Sub(p.SentAt); left > 0 {
+	if left := c.config.CommitWait - c.serviceTime().Sub(p.SentAt); left > 0 {
 		return c.clock.Wait(ctx, min(left, c.config.CommitWait))
 	}
 	return nil
@@ -137,11 +137,7 @@ func (t *transferRun) refuse() (madeBefore bool, err error) {
 		if t.Movement.Record.Pending != nil {
 			t.Transfer.Record = t.Movement.Record.PendingMade()
 		} else {
-			var besides usd.Amount
-			if t.MayHaveTopUp(e) {
-				besides = e.Came - t.Delta
-			}
-			t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, s, besides)
+			t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, s, t.Beside(e))
 			t.client.recent.takeIn(t.CardID)
 		}
 		return true, nil
@@ -236,7 +232,7 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 	switch {
 	case err != nil:
 		return t.undecided(&UndecidedError{
-			Kind: MutationMove, Operation: t.String(), Key: t.key, Attempts: t.attempts, SentAt: t.client.clock.Now(),
+			Kind: MutationMove, Operation: t.String(), Key: t.key, Attempts: t.attempts, SentAt: t.client.serviceTime(),
 			Err: fmt.Errorf("the service answered, but the card could not be read after it: %w", err),
 		})
 	case seen.decision.Verdict == reconcile.Made:
@@ -271,7 +267,7 @@ func (t *transferRun) moved(seen sight) {
 		gain := max(0, t.Excess) + t.before.explanation.Gain()
 		t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, now, gain)
 	default:
-		t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, now, 0)
+		t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, now, t.Beside(t.before.explanation))
 	}
 }
 
@@ -288,7 +284,7 @@ func (t *transferRun) notMoved(ctx context.Context, err error) error {
 	case refusal.AfterLostResponse:
 		t.Transfer.Record = t.Movement.Record.NotMade()
 	case refusal.IsFinal():
-		t.Transfer.Record = t.Movement.Record.Refused(speaksOfCard(refusal.Code))
+		t.Transfer.Record = t.Movement.Record.Refused()
 	}
 	return err
 }

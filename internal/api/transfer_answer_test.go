@@ -126,10 +126,6 @@ func TestMoveThatIsSeenLater(t *testing.T) {
 			t.Errorf("%s: %+v, %v, and the card holds %s", name, next, err, card.Balance)
 		}
 	}
-	poor, card, record := newAccount(t, fault{response: "400 insufficient_funds"}) // as no gateway says
-	if refused, err := poor.client(t, keysHonoured).Move(t.Context(), move(card.ID, step, record)); kindOf(err) != "refused" || !refused.Record.HasKey {
-		t.Errorf("%+v, %v", refused, err)
-	}
 }
 
 // What comes to a card near the end of the wait is listed before it is decided.

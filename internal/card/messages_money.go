@@ -74,7 +74,11 @@ func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d recon
 	case mayBeMade(d) && d.Verdict == reconcile.Stop:
 		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, fitting(m.Delta, e.Left, m.MayHaveTopUp(e)))
 	case mayBeMade(d) && d.Verdict == reconcile.SendKey:
-		say("The "+what+" may have been made already", "holds %s USD, as it may after an apply that made this movement and was cut off. Apply asks under its idempotency key, which the service counts once.", e.Balance)
+		beside := ""
+		if m.MayHaveTopUp(e) {
+			beside = " Where that run had another amount, the fund comes on top."
+		}
+		say("The "+what+" may have been made already", "holds %s USD, as it may after an apply that made this movement and was cut off. Apply asks under its idempotency key, which the service counts once."+beside, e.Balance)
 	case mayBeMade(d):
 		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply finds out, and does not make it a second time.", e.Balance)
 	case d.Reason == reconcile.RecordLost:

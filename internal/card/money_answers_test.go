@@ -10,6 +10,8 @@ import (
 // response.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
+	const meant = " must be at most 500.00 USD, which is max_card_load in the provider configuration, got 25000.00." +
+		" If 25000.00 was meant in cents, write 250.00: amounts are in USD."
 	tell(t, map[string]story{
 		"at once": {nil, `
 			apply amount = 60
@@ -24,10 +26,6 @@ func TestRefusals(t *testing.T) {
 			on POST /withdraw 400 invalid_request never
 			stops amount = 50
 			says 400 (invalid_request): never
-			at-once POST /withdraw
-			on POST /withdraw 422 not_withdrawable never
-			stops amount = 50
-			says 422 (not_withdrawable): never
 			at-once POST /withdraw
 			on POST /freeze 409 card_blocked ask support
 			stops amount = 60; frozen = true
@@ -70,6 +68,16 @@ func TestRefusals(t *testing.T) {
 			plan-stops amount = 96.67; top_up = { below = 80.5, to = 90 }
 			says top_up.below
 			says-not may have been made`},
+		"of cents for dollars": {nil, `
+			told max_card_load = 500
+			apply amount = 250; frozen = true; top_up = { below = 50, to = 500 }
+			plan-stops amount = 25000
+			says Error: More than one card may be given | amount` + meant + `
+			plan-stops amount = 250; top_up = { below = 50, to = 25000 }
+			says Error: More than one card may be given | top_up.to` + meant + `
+			plan-stops amount = 500.01
+			says got 500.01. | write 5.00 | raise max_card_load
+			holds 250`},
 	})
 	const toppedUp = "; top_up = { below = 40, to = 80 }"
 	for happens, c := range map[string]struct{ before, planned, says, wallet string }{

@@ -217,6 +217,78 @@ func TestKilledRuns(t *testing.T) {
 			says topped_up = 36 -> 61 | in May 2026 it has had nothing
 			apply
 			holds 57`},
+		"another amount, and a top-up beside it": {toldMode, `
+			apply amount = 100; top_up = { below = 50, to = 100 }; max_top_up_per_month = 60
+			buy 60
+			on POST /fund x1 made pass
+			on POST /fund x1 made stall
+			kill amount = 105; top_up = { below = 50, to = 100 }; max_top_up_per_month = 60
+			plan amount = 107; top_up = { below = 50, to = 100 }; max_top_up_per_month = 60
+			says which the service counts once. Where that run had another amount, the fund comes on top
+			apply
+			holds 107`},
+		"the same again, and the cap knows of its top-up": {toldMode, `
+			apply amount = 100; top_up = { below = 50, to = 105 }; max_top_up_per_month = 60
+			buy 60
+			on POST /fund x1 made pass
+			on POST /fund x1 made stall
+			kill amount = 105; top_up = { below = 50, to = 105 }; max_top_up_per_month = 60
+			apply
+			buy 62
+			apply
+			says in March 2026 it has had 60.00 USD
+			holds 43`},
+		"a top-up after a fund is lost, refused, and arrives": {toldMode, `
+			apply amount = 100; top_up = { below = 50, to = 100 }
+			buy 60
+			settle
+			on POST /fund x1 pass
+			on POST /fund x1 drop
+			on POST /fund x1 400 insufficient_funds The wallet holds too little
+			stops amount = 105; top_up = { below = 50, to = 100 }
+			on POST /fund x1 pass while late
+			apply
+			holds 100`},
+		"what was refused before is pending, and somebody withdraws": {toldMode, `
+			apply amount = 100
+			on POST /fund x1 400 insufficient_funds The wallet holds too little
+			stops amount = 140
+			on POST /fund drop
+			stops amount = 140
+			clear
+			withdraw 10
+			apply amount = 140
+			holds 130`},
+		"a top-up, in the service's month": {nil, `
+			apply amount = 100; top_up = { below = 50, to = 100 }; max_top_up_per_month = 60
+			ahead 7000h
+			buy 60
+			settle
+			run refresh
+			on after POST:/fund GET /transactions 500 down no
+			on POST /fund x1 made drop
+			stops
+			clear
+			run refresh
+			buy 60
+			apply
+			says in January 2027 it has had 60.00 USD
+			holds 40`},
+	}
+	// What is kept of a run before is another key's, when its request arrives at last.
+	for name, c := range map[string][2]string{
+		"a refusal": {"on POST /fund x1 400 insufficient_funds The wallet holds too little", "140"}, "a stop": {"fund 60", "200"},
+	} {
+		stories["the fund arrives after "+name] = story{eachMode, `
+			apply amount = 100
+			on POST /fund x1 stall
+			kill amount = 140
+			` + c[0] + `
+			stops amount = 140
+			clear
+			late
+			apply amount = 140
+			holds ` + c[1]}
 	}
 	// The key is another one, and both are paid unless the next run stops.
 	for killed, c := range map[string][3]string{"150": {"140", "150", "160"}, "50": {"60", "50", "60"}} {
@@ -253,6 +325,7 @@ func TestKilledRuns(t *testing.T) {
 		"frozen then":                {"100", "60", "105", "", toppedUp + "; frozen = true", "and a top-up beside it", "100"},
 		"less below then":            {"100", "60", "105", "", "; top_up = { below = 30, to = 100 }", "and a top-up beside it", "100"},
 		"without top_up then":        {"100", "60", "105", "", "", "and a top-up beside it", "100"},
+		"refunded since":             {"100" + toppedUp + "\nbuy 20\nsettle\napply amount = 120", "1\nwaits 1m\nbuy 60", "125", "refund 20", toppedUp, "and a top-up beside it", "120"},
 		"two, and another one since": {"100", "31\nbuy 30", "105", "buy 3", toppedUp, "and a top-up beside it", "97"},
 	} {
 		stories["both, "+name] = story{eachMode[1:], `

@@ -42,7 +42,9 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		operation := operationOf(u.before, m.Delta)
 		transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
 		record = transfer.Record
-		if record.Token == token && record.Pending == nil { // it was not sent, and the one before may have been made
+		refusal, _ := errors.AsType[*api.Error](err)
+		isSent := refusal != nil && refusal.AfterLostResponse          // and may arrive late
+		if record.Token == token && record.Pending == nil && !isSent { // the one before may have been made
 			record.Token = renewed
 		}
 		u.now.setRecord(record)

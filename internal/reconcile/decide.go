@@ -34,8 +34,16 @@ type Movement struct {
 // top-up of the same run, which would have been due. A balance that is less the holds
 // and explained is believed.
 func (m Movement) MayHaveTopUp(e Explanation) bool {
-	before := e.Balance - e.Came
+	before := e.Balance - e.Came - e.Refunded
 	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+m.Delta < m.Range.Below && e.Without < LessHolds
+}
+
+// Beside is what may have come with a fund that was made.
+func (m Movement) Beside(e Explanation) usd.Amount {
+	if m.MayHaveTopUp(e) {
+		return e.Came - m.Delta
+	}
+	return 0
 }
 
 // Range is what top-ups keep a card in.
@@ -120,17 +128,21 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 
 	switch moment {
 	case WhilePending, AnswerLost:
+		untold := Undecided
+		if moment == WhilePending && p.KeysHonoured && e.Recent { // its own key is known
+			untold = SendKey
+		}
 		switch {
-		case moment == WhilePending && keyDecides:
+		case untold == SendKey && keyDecides:
 			return Decision{SendKey, KeyDecides}
 		case e.Hidden != "":
-			return again(p, Undecided, Unreadable)
+			return again(p, untold, Unreadable)
 		case made:
 			return Decision{Made, LooksMade}
 		case e.Without != Unexplained && e.With == Unexplained:
 			return Decision{Send, Explained}
 		}
-		return again(p, Undecided, LooksBoth)
+		return again(p, untold, LooksBoth)
 	case Answered:
 		switch {
 		case e.With != Unexplained && e.With >= min(e.Without, AsSettled): // else it is an earlier answer again

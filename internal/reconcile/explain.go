@@ -28,6 +28,7 @@ type Explanation struct {
 	Without  Rank       // when it was not
 	Left     usd.Amount // what Without does not explain; above zero when it came to the card
 	Came     usd.Amount // the most that may have come besides what the events tell
+	Refunded usd.Amount // since the anchor, as far as it may be
 	// Hidden says what could not be read and may have gone in the movement's
 	// direction; Ignored, in the other.
 	Hidden, Ignored string
@@ -56,8 +57,9 @@ func (e Explanation) Gain() usd.Amount {
 const (
 	// StaleFor is how long a service may show a card as it was before a movement.
 	StaleFor = 30 * time.Second
-	// keysKept is how long a service keeps idempotency keys.
-	keysKept = 24 * time.Hour
+	// keysKept is how long keys are trusted: a service keeps them for a day, and a
+	// movement may wait for the limits before it is sent.
+	keysKept = 22 * time.Hour
 )
 
 // Explain compares a snapshot with an anchor, nil for none, and a movement of
@@ -79,6 +81,11 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	e.Anchored, e.Recent = true, -atTolerance <= since && since < keysKept
 	e.With, e.Without = c.rank(delta), c.rank(0)
 	e.Left, e.Came = c.left(delta)
+	for _, event := range events {
+		if event.side != Before && event.Kind == Refund {
+			e.Refunded += event.Amount
+		}
+	}
 	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without
 	if e.Without <= HoldReleased { // all has to be thought of
 		released := c.released

@@ -52,7 +52,7 @@ func TestRecent(t *testing.T) {
 	for _, test := range []struct {
 		at   time.Time
 		want bool
-	}{{at, true}, {at.Add(24*time.Hour - 1), true}, {at.Add(24 * time.Hour), false}, {time.Time{}, false}, {at.Add(-5 * time.Second), true}, {at.Add(-6 * time.Second), false}} {
+	}{{at, true}, {at.Add(22*time.Hour - 1), true}, {at.Add(22 * time.Hour), false}, {time.Time{}, false}, {at.Add(-5 * time.Second), true}, {at.Add(-6 * time.Second), false}} {
 		if got := reconcile.Explain(anchor, reconcile.Snapshot{At: test.at}, dollar).Recent; got != test.want {
 			t.Errorf("at %s: recent is %t", test.at, got)
 		}

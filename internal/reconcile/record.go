@@ -27,7 +27,8 @@ func NewToken() (t Token) {
 type Record struct {
 	Anchor *Anchor
 	Token  Token
-	// HasKey says that what was made since the anchor was made under the token.
+	// HasKey says that what was made since the anchor was made under the token: a late
+	// request of a run before a stop or a refusal was not.
 	HasKey  bool
 	Pending *Pending
 	TopUps  TopUps
@@ -39,7 +40,7 @@ type Pending struct {
 	Purpose Purpose
 	Delta   usd.Amount
 	Before  usd.Amount // see Movement
-	SentAt  time.Time  // the last attempt, to the second
+	SentAt  time.Time  // the last attempt by the service's clock, to the second
 }
 
 // Movement is the pending one, to be decided about.
@@ -77,7 +78,7 @@ func (r Record) Stopped(m Movement, s Snapshot, e Explanation) Record {
 	if !e.Anchored {
 		r.TopUps = TopUps{MonthOf(s.At), Unknown}
 	}
-	r.Anchor, r.Pending, r.Token, r.HasKey = s.Anchor(), nil, NewToken(), true
+	r.Anchor, r.Pending, r.Token, r.HasKey = s.Anchor(), nil, NewToken(), false
 	r.Anchor.Unclear = s.Unclear != ""
 	return r
 }
@@ -99,10 +100,9 @@ func (r Record) NotShown(before Snapshot) Record {
 }
 
 // Refused is the record after a movement was refused: the service may repeat that
-// under the same key. Where it is not sure to have spoken itself, as a gateway may in
-// its place, the movement may be made all the same.
-func (r Record) Refused(isSure bool) Record {
-	r.Pending, r.Token, r.HasKey = nil, NewToken(), r.HasKey && isSure
+// under the same key.
+func (r Record) Refused() Record {
+	r.Pending, r.Token, r.HasKey = nil, NewToken(), false
 	return r
 }
 
@@ -158,7 +158,7 @@ func (r Record) GivenUp(s Snapshot) Record {
 		gain = max(gain, r.Pending.Delta)
 	}
 	r.TopUps = r.TopUps.add(MonthOf(s.At), gain)
-	r.Anchor, r.Pending, r.Token, r.HasKey = r.Fresh(s), nil, NewToken(), true
+	r.Anchor, r.Pending, r.Token, r.HasKey = r.Fresh(s), nil, NewToken(), false
 	return r
 }
 

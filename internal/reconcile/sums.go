@@ -57,7 +57,7 @@ func (s sums) nearest(a usd.Amount) usd.Amount {
 	}
 	i, _ := slices.BinarySearch(s.values, a)
 	above, below := s.values[min(i, len(s.values)-1)], s.values[max(i-1, 0)]
-	if (a-above).Abs() < (a-below).Abs() {
+	if (a - above).Abs() < (a - below).Abs() {
 		return above
 	}
 	return below

@@ -20,7 +20,6 @@ func TestDelayWarning(t *testing.T) {
 		says  string
 	}{
 		{"fund card card_1", api.Delay{Took: slow, Attempts: 3}, "To fund card card_1 took 1m30s and 3 attempts."},
-		{"freeze card card_2", api.Delay{Took: slow, Attempts: 3}, "To freeze card card_2 took 1m30s and 3 attempts."},
 		{"fund card card_1", api.Delay{Took: slow, Attempts: 3, LostResponse: true}, "To fund card card_1 took 1m30s and 3 attempts."},
 		// A run of many creations waits for its own pace, and nobody refused anything.
 		{"issue card card_1", api.Delay{Took: 61 * time.Second, Attempts: 1}, "To issue card card_1 took 1m1s. This run needs more than they allow at once"},
