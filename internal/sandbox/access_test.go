@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,13 +54,23 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// Only the first account's key changes what all meet.
-func TestFirstAccountOnly(t *testing.T) {
+// Only the first account's key lists the accounts of the file, and changes what all meet.
+func TestAccountsAreListed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
+	other := s.Post("/_sandbox/accounts", `{"state":"no_deposit"}`).OK(201)
+	list := s.Get("/_sandbox/accounts").OK(200)
+	want := fmt.Sprintf("[map[account_id:acct_first state:ready] map[account_id:%s state:no_deposit]]", other.Text("account_id"))
+	if got := fmt.Sprint(list.Data()); list.Text("total") != "2" || got != want {
+		t.Errorf("the accounts are %s", list.Raw)
+	}
+	if second := s.Get("/_sandbox/accounts?page=2&per_page=1").OK(200).Data(); len(second) != 1 || second[0]["account_id"] != other.Text("account_id") {
+		t.Errorf("the second page is %v", second)
+	}
 	ready := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key"))
 	const refused = ` → 403 "first_account_only" & first account`
 	ready.play(s.populate(), strings.ReplaceAll(`
+		GET /_sandbox/accounts ONLY
 		GET /_sandbox/seed ONLY
 		POST /_sandbox/clock {"advance":"1h"} ONLY
 		PUT /_sandbox/limits {} ONLY

@@ -30,9 +30,9 @@ func States() []string {
 
 // Account is a customer. Everything else in the file belongs to one.
 type Account struct {
-	ID       int64
-	PublicID string
-	State    State
+	ID       int64  `json:"-"`
+	PublicID string `json:"account_id"`
+	State    State  `json:"state"`
 }
 
 // First tells whether the file began with this account.

@@ -34,6 +34,17 @@ func readKey(c *server.Call) (wire.Response, error) {
 	}{key}), err
 }
 
+// listAccounts shows the accounts of the file, the oldest first.
+func listAccounts(c *server.Call) (wire.Response, error) {
+	return server.LargeList(c, func(page wire.Page) ([]account.Account, int64, error) {
+		if err := FirstOnly(c, "lists them"); err != nil {
+			return nil, 0, err
+		}
+		accounts, total := account.List(c.Tx, page)
+		return accounts, total, nil
+	})
+}
+
 // FirstOnly refuses what concerns every account to all but the first.
 func FirstOnly(c *server.Call, what string) error {
 	if c.Account.First() {

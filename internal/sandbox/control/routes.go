@@ -23,6 +23,7 @@ type shared struct {
 // Routes are the control calls. Faults are for those of the API.
 func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []server.Route) []server.Route {
 	const (
+		accounts = server.Control + "/accounts"
 		clock    = server.Control + "/clock"
 		faults   = server.Control + "/faults"
 		limits   = server.Control + "/limits"
@@ -33,7 +34,8 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []se
 	return []server.Route{
 		{Method: http.MethodGet, Path: clock, Handle: readClock},
 		{Method: http.MethodPost, Path: clock, Handle: forAll(moveClock)},
-		{Method: http.MethodPost, Path: server.Control + "/accounts", Handle: createAccount},
+		{Method: http.MethodGet, Path: accounts, Handle: listAccounts},
+		{Method: http.MethodPost, Path: accounts, Handle: createAccount},
 		{Method: http.MethodGet, Path: server.Control + "/api-key", Handle: readKey},
 		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
 		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serveContract},
