@@ -22,7 +22,10 @@ const (
 // which have a code, tell that nothing was done: a gateway that answers in its place
 // may hide the response to what was done.
 func meaningOf(status int, code string) meaning {
-	has := func(words ...string) bool { return containsAny(code, words...) }
+	code = strings.ToLower(code)
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(code, word) })
+	}
 	switch {
 	case status >= 200 && status < 300:
 		return done
@@ -30,7 +33,7 @@ func meaningOf(status int, code string) meaning {
 		return unknown
 	case status == http.StatusTooManyRequests:
 		return rateLimited
-	case speaksOfCard(code), has("invalid", "blocked", "denied", "exceeded", "not_"):
+	case has("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_"):
 		return refused
 	case has("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		return unknown
@@ -40,13 +43,4 @@ func meaningOf(status int, code string) meaning {
 		return unknown
 	}
 	return refused
-}
-
-// speaksOfCard reports whether a code says why a card cannot have the money, as only
-// the service knows.
-func speaksOfCard(code string) bool { return containsAny(code, "frozen", "terminated", "insufficient") }
-
-func containsAny(code string, words ...string) bool {
-	code = strings.ToLower(code)
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(code, word) })
 }

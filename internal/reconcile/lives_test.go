@@ -462,7 +462,7 @@ func (l *life) isSaidOnce(next reconcile.Record, m reconcile.Movement, reason re
 	if reason == reconcile.NotShown || l.lagging {
 		return
 	}
-	again := reconcile.Decide(reconcile.BeforeSending, reconcile.Explain(next.Anchor, l.card.read(0), m.Delta), m, reconcile.Policy{KeysHonoured: l.honoured})
+	again := reconcile.Decide(reconcile.BeforeSending, reconcile.Explain(next.Anchor, l.card.read(0), m.Delta), m, reconcile.Policy{KeysHonoured: l.honoured, OtherKey: !next.HasKey})
 	switch again.Reason {
 	case reconcile.NotDue, reconcile.IntoRange, reconcile.OverCap:
 	default:
