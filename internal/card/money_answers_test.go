@@ -23,10 +23,6 @@ func TestRefusals(t *testing.T) {
 			stops amount = 100
 			says 402 (insufficient_funds) | vcard_deposit_addresses
 			at-once POST /fund
-			on POST /withdraw 400 invalid_request never
-			stops amount = 50
-			says 400 (invalid_request): never
-			at-once POST /withdraw
 			on POST /freeze 409 card_blocked ask support
 			stops amount = 60; frozen = true
 			says 409 (card_blocked): ask support

@@ -217,22 +217,14 @@ func TestKilledRuns(t *testing.T) {
 			says topped_up = 36 -> 61 | in May 2026 it has had nothing
 			apply
 			holds 57`},
-		"another amount, and a top-up beside it": {toldMode, `
-			apply amount = 100; top_up = { below = 50, to = 100 }; max_top_up_per_month = 60
-			buy 60
-			on POST /fund x1 made pass
-			on POST /fund x1 made stall
-			kill amount = 105; top_up = { below = 50, to = 100 }; max_top_up_per_month = 60
-			plan amount = 107; top_up = { below = 50, to = 100 }; max_top_up_per_month = 60
-			says which the service counts once. Where that run had another amount, the fund comes on top
-			apply
-			holds 107`},
 		"the same again, and the cap knows of its top-up": {toldMode, `
 			apply amount = 100; top_up = { below = 50, to = 105 }; max_top_up_per_month = 60
 			buy 60
 			on POST /fund x1 made pass
 			on POST /fund x1 made stall
 			kill amount = 105; top_up = { below = 50, to = 105 }; max_top_up_per_month = 60
+			plan
+			says which the service counts once. Where that run had another amount, the fund comes on top
 			apply
 			buy 62
 			apply
