@@ -228,7 +228,6 @@ func TestKilledRuns(t *testing.T) {
 			apply
 			buy 62
 			apply
-			says in March 2026 it has had 60.00 USD
 			holds 43`},
 		"a top-up after a fund is lost, refused, and arrives": {toldMode, `
 			apply amount = 100; top_up = { below = 50, to = 100 }

@@ -128,21 +128,19 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 
 	switch moment {
 	case WhilePending, AnswerLost:
-		untold := Undecided
-		if moment == WhilePending && p.KeysHonoured && e.Recent { // its own key is known
-			untold = SendKey
-		}
 		switch {
-		case untold == SendKey && keyDecides:
+		case moment == WhilePending && keyDecides:
 			return Decision{SendKey, KeyDecides}
 		case e.Hidden != "":
-			return again(p, untold, Unreadable)
+			return again(p, Undecided, Unreadable)
 		case made:
 			return Decision{Made, LooksMade}
 		case e.Without != Unexplained && e.With == Unexplained:
 			return Decision{Send, Explained}
+		case moment == WhilePending && p.KeysHonoured && e.Recent && e.With == Unexplained && !sameWay:
+			return again(p, SendKey, KeyDecides) // its own, as no other can have brought that
 		}
-		return again(p, untold, LooksBoth)
+		return again(p, Undecided, LooksBoth)
 	case Answered:
 		switch {
 		case e.With != Unexplained && e.With >= min(e.Without, AsSettled): // else it is an earlier answer again

@@ -135,7 +135,7 @@ func TestDecideNever(t *testing.T) {
 			}
 		case reconcile.SendKey:
 			switch {
-			case !f.keys && !(q.moment == reconcile.WhilePending && f.kept):
+			case !f.keys && !(q.moment == reconcile.WhilePending && f.kept && q.e.With == none && !f.sameWay && q.e.Hidden == ""):
 				wrong("left to a key that decides nothing")
 			case q.moment != reconcile.BeforeSending && q.moment != reconcile.WhilePending:
 				wrong("sent under the key after it was sent")
@@ -232,6 +232,7 @@ var words = map[string]func(question, facts) bool{
 	"explained with it as well as without": func(q question, _ facts) bool {
 		return q.e.With != none && (q.e.With >= q.e.Without || q.e.With != released)
 	},
+	"left over, not the same way":                 func(q question, f facts) bool { return q.e.With == none && !f.sameWay },
 	"left over, the same way":                     func(_ question, f facts) bool { return f.sameWay },
 	"left over, the same way, at least as much":   func(_ question, f facts) bool { return f.asMuch },
 	"left over, with a top-up":                    func(_ question, f facts) bool { return f.withTopUp },
