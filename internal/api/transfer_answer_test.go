@@ -53,14 +53,13 @@ func TestMoveThatIsAnswered(t *testing.T) {
 		for _, recorded := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, recorded %t", name, recorded), func(t *testing.T) {
 				t.Parallel()
-				service, card, record := newAccount(t)
-				test.answer.before = func() {
+				service, card, record := newAccount(t, test.answer)
+				service.faults[0].before = func() {
 					service.later(6 * time.Second)
 					if test.during != nil {
 						test.during(service, card)
 					}
 				}
-				service.faults = []fault{test.answer}
 				movement := move(card.ID, step, record)
 				if test.taken {
 					movement.Delta = -step

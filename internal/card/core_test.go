@@ -283,16 +283,16 @@ func (c *core) apply(plan *corePlan, due <-chan struct{}) {
 	defer hangUp()
 	ended := make(chan struct{})
 	defer close(ended)
-	go func() {
+	go func(interrupt <-chan struct{}) {
 		select {
 		case <-due:
 			kill()
 			hangUp()
-		case <-c.interrupt:
+		case <-interrupt:
 			p.Interrupt()
 		case <-ended:
 		}
-	}()
+	}(c.interrupt)
 	var mu sync.Mutex
 	c.each(slices.Sorted(maps.Keys(plan.changes)), func(address string) {
 		change := plan.changes[address]
