@@ -112,8 +112,9 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		}
 		return 0, nil, nil, err
 	}
-	defer func() { _ = response.Body.Close() }()              // read to its end or given up
-	if response.StatusCode == http.StatusSwitchingProtocols { // whose body is the connection, which nothing ends
+	defer func() { _ = response.Body.Close() }() // read to its end or given up
+	// Its body is the connection, which nothing ends.
+	if response.StatusCode == http.StatusSwitchingProtocols {
 		return response.StatusCode, nil, nil, errors.New("the response 101 changes to another protocol")
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))

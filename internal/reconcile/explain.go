@@ -57,9 +57,9 @@ func (e Explanation) Gain() usd.Amount {
 const (
 	// StaleFor is how long a service may show a card as it was before a movement.
 	StaleFor = 30 * time.Second
-	// keysKept is how long keys are trusted: a service keeps them for a day, and a
-	// movement may wait for the limits before it is sent.
-	keysKept = 22 * time.Hour
+	// keysTrusted is less than the day for which a service keeps keys, since a movement
+	// may wait for the limits before it is sent.
+	keysTrusted = 22 * time.Hour
 )
 
 // Explain compares a snapshot with an anchor, nil for none, and a movement of
@@ -78,7 +78,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	}
 	c := comparison{s.Balance, a.Balance + s.Own, interpret(unpaired(events))}
 	since := s.At.Sub(a.At)
-	e.Anchored, e.Recent = true, -atTolerance <= since && since < keysKept
+	e.Anchored, e.Recent = true, -atTolerance <= since && since < keysTrusted
 	e.With, e.Without = c.rank(delta), c.rank(0)
 	e.Left, e.Came = c.left(delta)
 	for _, event := range events {
