@@ -46,8 +46,12 @@ func TestLargeFleet(t *testing.T) {
 		t.Fatalf("%v: %.300s", err, output)
 	}
 	usage, _ := command.ProcessState.SysUsage().(*syscall.Rusage)
-	spent, memory := command.ProcessState.UserTime()+command.ProcessState.SystemTime(), usage.Maxrss/1000 // of KiB
-	if t.Logf("%s, %d MB", spent, memory); spent > longest || memory > mostMemory {
+	spent, memory := command.ProcessState.UserTime()+command.ProcessState.SystemTime(), usage.Maxrss/1000
+	var own syscall.Rusage // the kernel counts what this process held as well
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%s, %d MB", spent, memory); spent > longest || memory > max(mostMemory, own.Maxrss/1000) {
 		t.Errorf("it took %s and %d MB", spent, memory)
 	}
 }
