@@ -126,7 +126,7 @@ func (u *update) notMoved(operation string, err error) diag.Diagnostics {
 	return diag.Diagnostics{session.ErrorDiagnostic(operation, err)}
 }
 
-// tryOf completes "Could not …".
+// operationOf completes "Could not …".
 func operationOf(card model, delta usd.Amount) string {
 	if delta < 0 {
 		return "withdraw " + (-delta).String() + " USD from " + card.name()
