@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 func TestCardDataSource(t *testing.T) {
@@ -128,4 +129,68 @@ func sayAll(t *testing.T, what, text string, words ...string) {
 			t.Errorf("%s: %q is missing in %q", what, word, text)
 		}
 	}
+}
+
+// A service that shows new cards only after some seconds loses none of the run
+// that issued them, and none in the plan right after it.
+func TestCardsThatAreShownLate(t *testing.T) {
+	t.Parallel()
+	clock := new(acctest.Clock)
+	s, w := acctest.StartOn(t, clock), acctest.NewWorkspace(t).On(clock)
+	s.AddQuirks(object{"cards_hidden_seconds": 4})
+	through(w, s, "")
+	config := oneCard("amount = 60\n  frozen = true") + `
+data "vcard_card" "one" {
+  id = vcard_card.test.id
+}
+data "vcard_cards" "all" {
+  status     = "frozen"
+  depends_on = [vcard_card.test]
+}
+output "shown" {
+  value = "${data.vcard_card.one.status}, ${length(data.vcard_cards.all.ids)} listed"
+}
+`
+	prints(t, apply(w, config), "frozen, 1 listed")
+	plansNothing(t, w) // in another process, which has to wait for the card too
+	serviceHolds(t, s, "frozen", 60*usd.Dollar, acctest.InitialBalance-61*usd.Dollar)
+	w.Must("destroy", "-no-color", "-auto-approve")
+}
+
+// Data that depends on cards is read while planning, unless Terraform changes a card.
+func TestDataThatDependsOnCards(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	config := required + fmt.Sprintf(`
+resource "vcard_card" "test" {
+  for_each = toset(["a", "b"])
+  bin_id   = %q
+  amount   = 100
+  label    = each.key
+}
+
+data "vcard_wallet_balance" "now" {
+  depends_on = [vcard_card.test]
+}
+
+data "vcard_transactions" "spent" {
+  for_each = vcard_card.test
+  card_id  = each.value.id
+}
+
+output "spent" {
+  value = [for t in data.vcard_transactions.spent : length(t.transactions)]
+}
+
+output "wallet" {
+  value = data.vcard_wallet_balance.now.balance
+}
+`, bin)
+	w := applied(acctest.NewWorkspace(t), s, "", config)
+	printsNot(t, plansNothing(t, w), "will be read during apply")
+	s.Authorize(liveCards(s)[0].ID, "10", advertising).OK(201) // a balance that changes is no change of a card
+	output := w.Must("apply", "-no-color", "-auto-approve")
+	printsNot(t, output, "will be read during apply")
+	prints(t, output, "0 added, 0 changed, 0 destroyed")
+	plansNothing(t, w)
 }
