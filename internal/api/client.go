@@ -15,7 +15,6 @@ import (
 type Client struct {
 	config    Config // without the key
 	base      string
-	transport http.RoundTripper
 	header    func(http.Header) // a closure, so that printing a client shows no key
 	scrub     scrubber
 	clock     Clock
@@ -44,9 +43,8 @@ func New(config Config) (*Client, error) {
 	config = config.withDefaults()
 	config.APIKey = ""
 	return &Client{
-		config:    config,
-		base:      base,
-		transport: transportFor(config.Transport),
+		config: config,
+		base:   base,
 		header: func(h http.Header) {
 			h.Set("Authorization", "Bearer "+key)
 			h.Set("Accept", "application/json")

@@ -78,6 +78,9 @@ func (c Config) withDefaults() Config {
 	}
 	c.UserAgent = cmp.Or(c.UserAgent, "terraform-provider-vcard")
 	c.Clock = cmp.Or[Clock](c.Clock, ratelimit.SystemClock{})
+	if c.Transport == nil {
+		c.Transport = newTransport()
+	}
 	return c
 }
 

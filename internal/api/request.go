@@ -104,7 +104,7 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		request.Header.Set(keyHeader, a.key)
 	}
 	// Not by a Client, which reads the addresses of redirects that are not followed.
-	response, err := c.transport.RoundTrip(request)
+	response, err := c.config.Transport.RoundTrip(request)
 	if err != nil {
 		unsent := dialing.Load() && !connected.Load() || isDial(err)
 		if err = c.scrub.lost(a.call, connected.Load(), err); unsent {

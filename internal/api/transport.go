@@ -8,31 +8,22 @@ import (
 
 const keyHeader = "X-Idempotency-Key"
 
-// transportFor returns what carries the requests. net/http repeats a request
-// with an idempotency key by itself when a kept connection breaks, before
-// anyone could verify whether the first one took effect; it is kept from that.
-func transportFor(given http.RoundTripper) http.RoundTripper {
-	switch t := given.(type) {
-	case nil:
-		return oneTry{newTransport()}
-	case *http.Transport:
-		return oneTry{t}
-	default:
-		return given
-	}
-}
-
-func newTransport() *http.Transport {
-	return &http.Transport{
+// newTransport returns what carries the requests. net/http repeats a request by
+// itself, before anyone could verify whether the first one took effect: over HTTP/2
+// any, and over HTTP/1.1 one with an idempotency key. It is kept from both.
+func newTransport() oneTry {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return oneTry{&http.Transport{
+		Protocols:           &protocols,
 		Proxy:               http.ProxyFromEnvironment, // but for this machine, in lower case as the base URL is
 		DialContext:         (&net.Dialer{Timeout: connectTime, KeepAlive: keepAlive}).DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: connectTime,
-		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        100,
 		MaxIdleConnsPerHost: 32,
 		IdleConnTimeout:     idleTime,
-	}
+	}}
 }
 
 // oneTry hides the idempotency key from net/http by the case of its name, which
