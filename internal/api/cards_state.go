@@ -55,7 +55,14 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 	var state CardState
 	set := &call{
 		card: id, operation: verb + " card " + id, method: http.MethodPost, path: path,
-		accept: func(body []byte) error { return decodeCard(body, id, &state, "id", "status", "balance") },
+		accept: func(body []byte) error {
+			err := decodeCard(body, id, &state, "id", "status", "balance")
+			again := wanted == StatusActive && state.Status == StatusFrozen && (autoFreezeAt == nil || state.Balance < *autoFreezeAt)
+			if err == nil && state.Status != wanted && !again {
+				err = fmt.Errorf("the response says that the card is %s", state.Status)
+			}
+			return err
+		},
 	}
 	alreadyApplied := func(ctx context.Context) outcome {
 		card, err := c.GetCard(ctx, id)
@@ -108,7 +115,11 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	terminate := &call{
 		card: id, operation: "terminate card " + id, method: http.MethodDelete, path: path,
 		accept: func(body []byte) error {
-			return decodeCard(body, id, &result, "id", "status", "returned_to_wallet")
+			err := decodeCard(body, id, &result, "id", "status", "returned_to_wallet")
+			if err == nil && result.Status != StatusTerminated {
+				err = fmt.Errorf("the response says that the card is %s", result.Status)
+			}
+			return err
 		},
 	}
 	verify := func(ctx context.Context) outcome {

@@ -22,6 +22,9 @@ func TestCardStateAcrossFailures(t *testing.T) {
 	const active, frozen, terminated = api.StatusActive, api.StatusFrozen, api.StatusTerminated
 	const returned, already, recovered = ", returned 100.00, already false", ", returned 0.00, already true", ", returned 0.00, already false"
 	hidden := undone("404 <html>")
+	still := func(s api.CardStatus) fault {
+		return undone(fmt.Sprintf(`200 {"id":"card_1","status":%q,"balance":100,"returned_to_wallet":0}`, s))
+	}
 	type row struct {
 		was    api.CardStatus
 		faults []fault
@@ -35,6 +38,7 @@ func TestCardStateAcrossFailures(t *testing.T) {
 	}
 	tests := map[string]row{
 		"freeze":                               {was: active, wanted: frozen, posts: 1, ends: frozen},
+		"freeze, and it says active":           {was: active, faults: []fault{still(active)}, wanted: frozen, posts: 2, ends: frozen, waits: true},
 		"freeze refused":                       {was: active, faults: []fault{refusal}, wanted: frozen, posts: 1, ends: active, fails: "refused"},
 		"freeze, 409 that passes":              {was: active, faults: []fault{undone("409")}, wanted: frozen, posts: 2, ends: frozen, waits: true},
 		"freeze a terminated card":             {was: terminated, wanted: frozen, posts: 1, ends: terminated, fails: "refused"},
@@ -46,11 +50,14 @@ func TestCardStateAcrossFailures(t *testing.T) {
 		"freeze, a gateway's 404, not done":    {was: active, faults: []fault{hidden}, wanted: frozen, posts: 2, ends: frozen, waits: true},
 		"freeze what is not there":             {wanted: frozen, posts: 1, fails: "not found"},
 		"unfreeze":                             {was: frozen, wanted: active, posts: 1, ends: active},
+		"unfreeze, and it says frozen":         {was: frozen, faults: []fault{still(frozen)}, wanted: active, below: start, posts: 2, ends: active, waits: true},
+		"unfreeze, and it freezes it again":    {was: frozen, faults: []fault{still(frozen)}, wanted: active, below: start + usd.Cent, posts: 1, ends: frozen},
 		"unfreeze done, response lost":         {was: frozen, faults: []fault{lostButApplied}, wanted: active, posts: 1, ends: active, waits: true},
 		"unfreeze lost, frozen by the service": {was: frozen, faults: []fault{lostForGood}, wanted: active, below: start + usd.Cent, posts: 1, ends: frozen, waits: true},
 		"unfreeze lost, balance suffices":      {was: frozen, faults: []fault{lostForGood}, wanted: active, below: start, posts: 2, ends: active, waits: true},
 		"unfreeze refused below the threshold": {was: frozen, faults: []fault{refusal}, wanted: active, below: start + usd.Cent, posts: 1, ends: frozen, fails: "refused"},
 		"terminate":                            {was: active, wanted: terminated, posts: 1, ends: terminated, tells: returned},
+		"terminate, and it says active":        {was: active, faults: []fault{still(active)}, wanted: terminated, posts: 2, ends: terminated, tells: returned, waits: true},
 		"terminate done, lost":                 {was: active, faults: []fault{lostButApplied}, wanted: terminated, posts: 1, ends: terminated, tells: recovered, waits: true},
 		"terminate not done, lost":             {was: frozen, faults: []fault{undone("500")}, wanted: terminated, posts: 2, ends: terminated, tells: returned, waits: true},
 		"terminate refused":                    {was: active, faults: []fault{refusal}, wanted: terminated, posts: 1, ends: active, fails: "refused"},
