@@ -95,6 +95,9 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			m.alreadyApplied = reconciliation.isThere
 		}
 		how, err := c.mutate(ctx, m)
+		if err == nil && CanonicalLabel(card.Label) != CanonicalLabel(request.Label) { // or the service has changed it
+			how.verified = how.verified || reconciliation.isThere(detached).state == applied
+		}
 		if err == nil && !how.verified && !c.recent.claim(card.CardListItem, c.clock.Now()) {
 			// The response is another call's, and this call's card may be there all the same.
 			switch o := reconciliation.verify(detached); {

@@ -131,11 +131,7 @@ func TestIssueCardAndAnothersResponse(t *testing.T) {
 				} else if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
 					t.Fatal(err)
 				}
-				body, err := json.Marshal(service.cards[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				service.faults = []fault{{commit: commit, response: "201 " + string(body)}}
+				service.faults = []fault{{commit: commit, response: issuedAs(t, service.cards[0])}}
 				want := "issued card_2"
 				if commit == now && (ofThisRun || !honoured) {
 					want = "adopted card_2"
@@ -146,6 +142,30 @@ func TestIssueCardAndAnothersResponse(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func issuedAs(t *testing.T, card any) string {
+	t.Helper()
+	body, err := json.Marshal(card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "201 " + string(body)
+}
+
+// A response about a card that another has issued just now does not hide the own one.
+func TestIssueCardAndAnothersNewCard(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	client := service.client(t)
+	if _, err := client.IssueCard(t.Context(), request("first")); err != nil {
+		t.Fatal(err)
+	}
+	service.faults = []fault{{response: issuedAs(t, service.add(alike()))}}
+	issuance, err := client.IssueCard(t.Context(), request("software"))
+	if got := toldOf(issuance, err); got != "adopted card_3" {
+		t.Errorf("%s (%v)", got, err)
 	}
 }
 
