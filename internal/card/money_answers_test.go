@@ -194,6 +194,10 @@ func TestLostResponses(t *testing.T) {
 			run destroy -auto-approve
 			cards 0
 			wallet 9999`},
+		"one answer that the card is terminated": {nil, `
+			apply amount = 60
+			on GET /cards/card_* x1 replace "active" "terminated"
+			nothing`},
 		"waits are said": {nil, `
 			apply amount = 60
 			on POST /fund x1 limit 1800

@@ -41,6 +41,12 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	} else {
 		status, asOf, err = r.refresh(ctx, &state, private, &resp.Diagnostics)
 	}
+	if err == nil && status == api.StatusTerminated { // one answer ends no card
+		if again, err := r.session.Client.GetCard(ctx, state.ID.ValueString()); err == nil {
+			status = again.Status
+			state.setState(status, again.Balance)
+		}
+	}
 	unproven, isUnproven := errors.AsType[*session.NotGoneError](err)
 	switch {
 	case isUnproven:
