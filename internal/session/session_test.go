@@ -5,10 +5,15 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
@@ -63,5 +68,84 @@ func TestAccountWithoutAddressesIsNoProof(t *testing.T) {
 	s := against(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data": []}`)) })
 	if account, err := s.Account(t.Context()); err == nil || !strings.Contains(err.Error(), "no deposit address") {
 		t.Errorf("got %q, %v", account, err)
+	}
+}
+
+func TestCardID(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]struct{ reference, imported bool }{
+		"card_9f2":                         {true, true},
+		"card_a.b-c_d":                     {true, true},
+		"card_Y2FyZA==":                    {true, true},
+		"card_eu:1~a+b":                    {true, true},
+		"4iahoy8o":                         {true, false}, // of a mocked provider
+		"9f2b6a52-1f3c-4a35-9f4e-0d6d6b1e": {true, false},
+		"":                                 {false, false},
+		"card_":                            {false, false},
+		"..":                               {false, false},
+		"card_1/details":                   {false, false},
+		"card_1?x=1":                       {false, false},
+		"card_1\n":                         {false, false},
+		" card_1":                          {false, false},
+		"wh_1":                             {false, false},
+		"txn_1":                            {false, false},
+		"3ds_1":                            {false, false},
+		"bin_ads_visa_us":                  {false, false},
+		"card_" + strings.Repeat("a", 300): {false, false},
+	} {
+		resp := validator.StringResponse{}
+		session.CardID().ValidateString(t.Context(), validator.StringRequest{Path: path.Root("card_id"), ConfigValue: types.StringValue(id)}, &resp)
+		if ok := !resp.Diagnostics.HasError(); ok != want.reference {
+			t.Errorf("%q as a reference: accepted %v, want %v: %v", id, ok, want.reference, resp.Diagnostics)
+		}
+		if ok := session.IsCardID(id); ok != want.imported {
+			t.Errorf("%q for an import: accepted %v, want %v", id, ok, want.imported)
+		}
+	}
+}
+
+// What concerns the new cards of a plan together is said once, and only when all
+// that was counted is one plan's.
+func TestNewCardsOfOnePlan(t *testing.T) {
+	t.Parallel()
+	const slow, alike = "More than 50 new cards: at least 1 minute at 50 a minute", `Several new cards are labelled "ads"`
+	for name, test := range map[string]struct {
+		cards int
+		label string
+		want  []string
+	}{
+		"as many as a minute has room for": {cards: 50},
+		"two more":                         {cards: 52, want: []string{slow}},
+		"one with a label":                 {cards: 1, label: "ads"},
+		"three with one label":             {cards: 3, label: "ads", want: []string{alike}},
+	} {
+		for _, ahead := range []int{0, 1} { // configurations that are validated and planned later
+			s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+			var said []string
+			for range ahead {
+				s.Validated()
+			}
+			for range test.cards {
+				s.Validated()
+				s.Planned()
+				for _, warning := range s.AddNewCard(test.label) {
+					said = append(said, warning.Summary())
+				}
+			}
+			if ahead > 0 && said != nil {
+				t.Errorf("%s, while others are to be planned: %q", name, said)
+			}
+			for range ahead {
+				s.Planned()
+			}
+			for range 2 {
+				for _, warning := range s.OfOnePlan() {
+					said = append(said, warning.Summary())
+				}
+			}
+			if !slices.Equal(said, test.want) {
+				t.Errorf("%s: %q, want %q", name, said, test.want)
+			}
+		}
 	}
 }
