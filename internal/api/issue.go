@@ -95,7 +95,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			m.alreadyApplied = reconciliation.isThere
 		}
 		how, err := c.mutate(ctx, m)
-		if err == nil && CanonicalLabel(card.Label) != CanonicalLabel(request.Label) { // or the service has changed it
+		if err == nil && !request.isLike(card.CardListItem) { // it may be another's
 			how.verified = how.verified || reconciliation.isThere(detached).state == applied
 		}
 		if err == nil && !how.verified && !c.recent.claim(card.CardListItem, c.clock.Now()) {

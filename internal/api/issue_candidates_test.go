@@ -49,7 +49,8 @@ func TestIssueCardAmongOthers(t *testing.T) {
 		ends              string
 		cards, posts      int
 	}{
-		"of another label": {faults: lost, meanwhile: labelled("adS"), ends: issued, cards: 1, posts: 2},
+		"of another label": {faults: lost, meanwhile: labelled("adZ"), ends: issued, cards: 1, posts: 2},
+		"in other letters": {faults: lost, meanwhile: labelled("adS"), ends: open, posts: 1},
 		"of a lower limit": {
 			faults: lost, limit: seventy, meanwhile: limit(60 * usd.Dollar), ends: open, posts: 1,
 		},

@@ -7,25 +7,36 @@ import (
 	"time"
 )
 
-// isLike reports whether a list shows a card as it would show the one asked for.
+// isLike reports whether a card of a list may be the one asked for: the service may have
+// changed a label's letters, cut it, or rounded a limit.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
+	const shortest = 20 // that a label is cut to; more than the date in a generated one
+	shown, asked := strings.ToLower(CanonicalLabel(card.Label)), strings.ToLower(CanonicalLabel(q.Label))
+	isCut := len(shown) >= shortest && strings.HasPrefix(asked, shown)
 	switch {
-	case CanonicalLabel(card.Label) != CanonicalLabel(q.Label), card.BinID != "" && !strings.EqualFold(card.BinID, q.BinID):
+	case shown != asked && !isCut, card.BinID != "" && !strings.EqualFold(card.BinID, q.BinID):
 		return false
-	case q.GeneratedLabel:
-		return true
 	}
-	return card.Balance == q.Amount && (q.SpendingLimit == nil || card.SpendingLimit <= *q.SpendingLimit)
+	return q.GeneratedLabel || card.Balance == q.Amount
 }
 
-// bestMatches are the cards with the limit that was asked for or, where there is
-// none, all of them: the service may clamp limits.
+// bestMatches are the cards with the label and the limit that were asked for or, where
+// there is none, all of them.
 func (q IssueCardRequest) bestMatches(cards []CardListItem) []CardListItem {
-	isExact := func(card CardListItem) bool { return q.SpendingLimit != nil && card.SpendingLimit == *q.SpendingLimit }
-	if !slices.ContainsFunc(cards, isExact) {
-		return cards
+	for _, isExact := range []func(CardListItem) bool{q.hasLabel, q.hasLimit} {
+		if slices.ContainsFunc(cards, isExact) {
+			cards = slices.DeleteFunc(slices.Clone(cards), func(card CardListItem) bool { return !isExact(card) })
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(cards), func(card CardListItem) bool { return !isExact(card) })
+	return cards
+}
+
+func (q IssueCardRequest) hasLabel(card CardListItem) bool {
+	return CanonicalLabel(card.Label) == CanonicalLabel(q.Label)
+}
+
+func (q IssueCardRequest) hasLimit(card CardListItem) bool {
+	return q.SpendingLimit == nil || card.SpendingLimit == *q.SpendingLimit
 }
 
 // sameMoment is how long before it was asked for a card may seem to be created.
@@ -55,7 +66,10 @@ func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time, equal
 	if early := askedAt.Sub(createdAt); early > sameMoment && !createdAt.IsZero() {
 		return cannotTell("card %s looks like it, but was issued %s before it was asked for, by the service's clock", card.ID, early.Round(time.Second))
 	}
-	if q.SpendingLimit != nil && card.SpendingLimit != *q.SpendingLimit {
+	switch {
+	case !q.hasLabel(card.CardListItem):
+		return cannotTell("card %s looks like it, but has the label %q in place of %q", card.ID, card.Label, q.Label)
+	case !q.hasLimit(card.CardListItem):
 		return cannotTell("card %s looks like it, but has a spending limit of %s in place of %s USD", card.ID, card.SpendingLimit, q.SpendingLimit)
 	}
 	return card.CardListItem, outcome{state: applied}

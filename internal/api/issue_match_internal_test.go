@@ -14,14 +14,15 @@ func TestIdentify(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	limit, higher := 500*usd.Dollar, 501*usd.Dollar
-	wanted := IssueCardRequest{BinID: "bin_1", Label: "ads  eu", Amount: 100 * usd.Dollar, SpendingLimit: &limit}
+	wanted := IssueCardRequest{BinID: "bin_1", Label: "ads  eu, spring campaign", Amount: 100 * usd.Dollar, SpendingLimit: &limit}
 	unique, unlimited := wanted, wanted
 	unique.GeneratedLabel, unlimited.SpendingLimit = true, nil
 	card := func(id string, early time.Duration) CardSummary {
-		item := CardListItem{ID: id, BinID: "BIN_1", Label: "ads eu ", Balance: 100 * usd.Dollar, SpendingLimit: limit}
+		item := CardListItem{ID: id, BinID: "BIN_1", Label: "ads eu, spring campaign ", Balance: 100 * usd.Dollar, SpendingLimit: limit}
 		return CardSummary{item, Timestamp(asked.Add(-early).Format(time.RFC3339Nano))}
 	}
-	clamped, dateless, own := card("card_3", 0), card("card_4", 0), card("card_5", 240*time.Hour)
+	clamped, dateless, own, cut := card("card_3", 0), card("card_4", 0), card("card_5", 240*time.Hour), card("card_6", 0)
+	cut.Label = "Ads EU, spring campa"
 	clamped.SpendingLimit, dateless.CreatedAt, own.SpendingLimit = limit-1, "", 0
 	for name, test := range map[string]struct {
 		wanted        IssueCardRequest
@@ -44,6 +45,7 @@ func TestIdentify(t *testing.T) {
 		"asked for at no known time":   {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}, found: "card_1", state: applied},
 		"issued at no known time":      {wanted: wanted, alike: []CardSummary{dateless}, found: "card_4", state: applied},
 		"another limit":                {wanted: wanted, alike: []CardSummary{clamped}, reason: "spending limit"},
+		"a label that was cut":         {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
 		"no limit was asked for":       {wanted: unlimited, alike: []CardSummary{clamped}, found: "card_3", state: applied},
 		"a label of its own":           {wanted: unique, alike: []CardSummary{own}, found: "card_5", state: applied},
 	} {
@@ -61,11 +63,13 @@ func TestIdentify(t *testing.T) {
 	}{
 		"the same":        {func(*CardListItem) {}, true, true},
 		"another label":   {func(c *CardListItem) { c.Label = "ads us" }, false, false},
+		"a cut label":     {func(c *CardListItem) { c.Label = cut.Label }, true, true},
+		"its beginning":   {func(c *CardListItem) { c.Label = cut.Label[:19] }, false, false},
 		"another BIN":     {func(c *CardListItem) { c.BinID = "bin_2" }, false, false},
 		"no BIN":          {func(c *CardListItem) { c.BinID = "" }, true, true},
 		"another balance": {func(c *CardListItem) { c.Balance-- }, false, true},
 		"a clamped limit": {func(c *CardListItem) { c.SpendingLimit-- }, true, true},
-		"a higher limit":  {func(c *CardListItem) { c.SpendingLimit = higher }, false, true},
+		"a higher limit":  {func(c *CardListItem) { c.SpendingLimit = higher }, true, true},
 	} {
 		c := like
 		test.change(&c)
@@ -75,6 +79,9 @@ func TestIdentify(t *testing.T) {
 	}
 	both := []CardListItem{clamped.CardListItem, like}
 	if best := wanted.bestMatches(both); len(best) != 1 || best[0].ID != "card_1" {
+		t.Errorf("the best are %+v", best)
+	}
+	if best := wanted.bestMatches([]CardListItem{cut.CardListItem, clamped.CardListItem}); len(best) != 1 || best[0].ID != "card_3" {
 		t.Errorf("the best are %+v", best)
 	}
 	if best := wanted.bestMatches(both[:1]); len(best) != 1 || len(both) != 2 || both[0].ID != "card_3" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -74,7 +75,7 @@ type issueReconciliation struct {
 
 // fingerprint is the same for all issuances whose cards look the same in a list.
 func (r *issueReconciliation) fingerprint() string {
-	return fmt.Sprintf("card %q %q %s", r.request.BinID, CanonicalLabel(r.request.Label), r.request.Amount)
+	return fmt.Sprintf("card %q %q %s", r.request.BinID, strings.ToLower(CanonicalLabel(r.request.Label)), r.request.Amount)
 }
 
 func (r *issueReconciliation) join(ctx context.Context) (err error) {
