@@ -87,7 +87,9 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 	var its struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(body, &its) // an object, as was found
+	if err := decodeObject(body, &its); err != nil {
+		return err
+	}
 	return sameCard(id, its.ID)
 }
 

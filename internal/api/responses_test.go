@@ -18,6 +18,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 		"plain numbers":  `{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":50,"spending_limit":100.0,"label":"ads","created_at":"2026-03-01T12:00:00Z"}`,
 		"strings":        `{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":"50.00","spending_limit":"1e2","label":"ads","created_at":"2026-03-01T12:00:00Z"}`,
 		"capitals":       strings.Replace(cardBody, "active", "ACTIVE", 1),
+		"other fields":   strings.Replace(cardBody, "}", `,"Balance":7,"ID":"card_2","ſtatus":"frozen"}`, 1),
 		"unknown fields": strings.Replace(cardBody, "{", `{"balance_eur":1.234,"owner":{"a":[1]},`, 1),
 	} {
 		card, err := newClient(t, respond(200, body)).GetCard(t.Context(), "card_1")
