@@ -33,7 +33,7 @@ func meaningOf(status int, code string) meaning {
 		return unknown
 	case status == http.StatusTooManyRequests:
 		return rateLimited
-	case has("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_"):
+	case has("frozen", "terminated", "insufficient", "invalid", "blocked", "denied", "exceeded", "not_", "label"):
 		return refused
 	case has("in_flight", "in_progress", "in_use", "processing", "concurrent"):
 		return unknown

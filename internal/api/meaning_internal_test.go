@@ -22,7 +22,7 @@ func TestMeaningOfResponses(t *testing.T) {
 		},
 		rateLimited: {{[]int{429}, []string{"rate_limited", "too_many_requests", "idempotency_key_reused"}}},
 		refused: {
-			{[]int{400, 402, 409, 422}, []string{"insufficient_funds", "insufficient_card_balance", "card_frozen", "card_already_frozen", "card_terminated", "card_already_terminated", "Bin_Not_Found", "invalid_request", "invalid_idempotency_key"}},
+			{[]int{400, 402, 409, 422}, []string{"insufficient_funds", "insufficient_card_balance", "card_frozen", "card_already_frozen", "card_terminated", "card_already_terminated", "Bin_Not_Found", "invalid_request", "invalid_idempotency_key", "duplicate_label"}},
 			{[]int{400, 401, 402, 403, 404, 410, 422}, []string{"planned", "unauthorized", "not_found", "request_not_processed", "merchant_blocked", "limit_exceeded", "onboarding_incomplete"}},
 		},
 		keyRefused: {{[]int{400, 403, 409, 422}, []string{"idempotency_key_reused", "idempotency_error", "duplicate_request", "already_processed", "already_funded", "key_reused"}}},
