@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 	"google.golang.org/grpc/grpclog"
@@ -22,7 +23,17 @@ func Serve(version string) error {
 	// timeout(1) and systemd send it to the CLI and the provider. The CLI follows it, and
 	// waits for what the provider has sent.
 	signal.Ignore(syscall.SIGTERM)
+	go endWith(os.Getppid())
 	return serve(version)
+}
+
+// endWith ends this process after its parent, which tells nothing when it is killed.
+func endWith(parent int) {
+	for range time.Tick(time.Second) {
+		if os.Getppid() != parent {
+			os.Exit(1) //nolint:revive // nobody is left to take an error
+		}
+	}
 }
 
 // ServeDebugger serves a provider of this version that a debugger such as delve

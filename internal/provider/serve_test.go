@@ -1,18 +1,24 @@
 package provider_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // What nobody reads is not written, and what is asked for is all there: the
@@ -126,5 +132,34 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestProviderEndsAfterItsCLI(t *testing.T) {
+	t.Parallel()
+	output, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = output.Close() }()
+	cli := exec.CommandContext(t.Context(), "sh", "-c", `"$0" & wait`, sandboxtest.Program(t))
+	cli.Env = append(os.Environ(), "TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2")
+	cli.Stdout = write
+	if err := cli.Start(); err != nil {
+		t.Skip(err) // without a shell
+	}
+	if err := errors.Join(write.Close(), output.SetReadDeadline(time.Now().Add(20*time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	handshake := make([]byte, 1)
+	if _, err := output.Read(handshake); err != nil {
+		t.Fatal(err)
+	}
+	if err := cli.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cli.Wait() // it was killed
+	if _, err := io.Copy(io.Discard, output); err != nil {
+		t.Errorf("the provider goes on: %v", err)
 	}
 }
