@@ -113,18 +113,19 @@ type life struct {
 	round bool
 
 	// What the service does with requests.
-	pageSize  int
-	lagging   bool
-	behind    time.Duration
-	faulty    bool
-	killed    bool
-	acting    bool // for an action
-	toppingUp bool
-	keys      map[string]stored
-	retention time.Duration
-	moved     usd.Amount // for the resource, in all
-	toppedIn  map[reconcile.Month]usd.Amount
-	abandoned usd.Amount // withdrawals that were given up: as much of a top-up may be hidden
+	pageSize      int
+	lagging       bool
+	behind, ahead time.Duration
+	faulty        bool
+	killed        bool
+	acting        bool // for an action
+	toppingUp     bool
+	onTheWay      int // requests
+	keys          map[string]stored
+	retention     time.Duration
+	moved         usd.Amount // for the resource, in all
+	toppedIn      map[reconcile.Month]usd.Amount
+	abandoned     usd.Amount // withdrawals that were given up: as much of a top-up may be hidden
 
 	// What the configuration says.
 	target, below, to usd.Amount
@@ -177,6 +178,7 @@ func newLife(t *testing.T, k kind, number uint64) *life {
 		}
 	}
 	l.lagging = !l.ordinary && l.chance(50)
+	l.ahead = time.Duration(l.rng.IntN(3)-1) * l.span(60*24*time.Hour)
 	l.load = l.target
 	l.state = state{amount: l.target, record: reconcile.IssuedRecord(l.target, l.card.now).Text(cardID)}
 	l.card.later(l.span(time.Hour))
@@ -303,8 +305,9 @@ func (l *life) audit() {
 			l.fail("topped up %s in month %d, and the cap is %s", sum, month, l.limit)
 		}
 	}
-	l.moved -= l.departure() // from here on it is taken as it is
-	l.unsaved, l.spoke, l.loose = 0, false, false
+	l.loose = l.departure() != 0 // and may hide what a killed run moves then
+	l.moved -= l.departure()     // from here on it is taken as it is
+	l.unsaved, l.spoke = 0, false
 }
 
 // apply is one run: refresh, plan, apply. It reports whether all is as configured.
@@ -441,6 +444,9 @@ func (l *life) move(client *api.Client, m reconcile.Movement, record reconcile.R
 		l.unsaved += m.Delta
 	}
 	if l.killed {
+		if !l.honoured && m.Delta < 0 && transfer.LeftOver > 0 { // which hides that it was made
+			l.loose, l.abandoned = true, l.abandoned-m.Delta
+		}
 		return record, errKilled
 	}
 	stopped, isStopped := errors.AsType[*api.StoppedError](err)
@@ -477,6 +483,7 @@ func (l *life) heed(m reconcile.Movement) {
 	if beside := l.departure() - m.Delta; l.strict && !l.toppingUp && beside >= 0 && beside <= l.unsaved {
 		l.target = l.amount
 		l.moved -= m.Delta
+		l.abandoned += max(0, -m.Delta)
 	}
 }
 

@@ -30,8 +30,8 @@ type stored struct {
 	body string
 }
 
-// Now is the time of the client and of the service.
-func (l *life) Now() time.Time { return l.card.now }
+// Now is the time of the client, whose clock is not the service's.
+func (l *life) Now() time.Time { return l.card.now.Add(l.ahead) }
 
 // Wait lets time pass. What the client draws at random, between half and all of a power
 // of two of 500 ms, is all of it, so that a life repeats exactly.
@@ -99,6 +99,11 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 		body.Amount = -body.Amount
 	}
 	key := r.Header.Get("X-Idempotency-Key")
+	// Behind what a killed run sent a refusal is no end of it, as the guide says.
+	if _, met := l.keys[key]; !met && l.onTheWay == 0 && l.faulty && l.chance(5) {
+		l.tell("%s is refused", body.Amount)
+		return l.respond(http.StatusBadRequest, `{"error":"not_today","message":"no"}`)
+	}
 	move := func() (*http.Response, error) { return l.process(key, body.Amount) }
 	accident := 99
 	if l.faulty {
@@ -113,9 +118,13 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 		if l.honoured && l.to == 0 || !l.strict {
 			longest = 50 * time.Minute // else the next plan may top up with another sum
 		}
-		l.card.after(l.span(longest), func() { _, _ = move() })
+		l.onTheWay++
+		l.card.after(l.span(longest), func() {
+			l.onTheWay--
+			_, _ = move()
+		})
 	case 9:
-		if l.honours || !l.strict {
+		if l.honours || !l.strict && !l.toppingUp { // as much as is held may not have fallen yet
 			_, _ = move()
 		}
 		return move()

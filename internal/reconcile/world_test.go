@@ -66,8 +66,9 @@ func (l *life) purchase() {
 	ends := func() { l.held -= amount - hold }
 	settle := func(sum usd.Amount) {
 		ends()
-		// The rest comes from the wallet, which is unexplained and may hide a movement.
-		l.loose = l.loose || sum-hold > c.balance
+		if sum-hold > c.balance { // the wallet pays the rest, which may hide a movement
+			l.loose, l.spoke = true, true
+		}
 		happen(reconcile.Settlement, sum, 0, max(hold-sum, -c.balance))
 	}
 	done := l.span(4 * 24 * time.Hour)
