@@ -132,7 +132,7 @@ var number = regexp.MustCompile(`^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$`)
 
 // parseDecimal refuses what shopspring/decimal would accept or expand at great cost.
 func parseDecimal(text string) (decimal.Decimal, error) {
-	const maxExponent = 400
+	const maxExponent, maxDigits = 400, 30
 	if len(text) > maxTextLength || !number.MatchString(text) {
 		return decimal.Decimal{}, fmt.Errorf("%.20q: %w", text, ErrSyntax)
 	}
@@ -140,8 +140,8 @@ func parseDecimal(text string) (decimal.Decimal, error) {
 	switch e := d.Exponent(); {
 	case err != nil && strings.Contains(text, "-"), e < -maxExponent:
 		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrFraction)
-	case err != nil, e > maxExponent:
-		return decimal.Decimal{}, fmt.Errorf("%q: %w", text, ErrRange)
+	case err != nil, e > maxExponent, !d.IsZero() && d.NumDigits()+int(e) > maxDigits:
+		return decimal.Decimal{}, fmt.Errorf("%.40q: %w", text, ErrRange)
 	}
 	return d, nil
 }
