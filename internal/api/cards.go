@@ -21,15 +21,21 @@ type CardPage struct {
 	Data    []CardListItem
 	Page    int
 	PerPage int
-	Total   *int // cards in all pages; nil when the service does not say
+	Total   *int // cards in all pages; nil when the service does not say, or says more than anybody has
 }
 
 // Size is how many cards a full page has, whatever the service says.
 func (p CardPage) Size() int {
-	if p.PerPage <= 0 || p.Total != nil && len(p.Data) < min(p.PerPage, *p.Total) {
+	if p.PerPage <= 0 || p.PerPage > MaxPerPage || p.Total != nil && len(p.Data) < min(p.PerPage, *p.Total) {
 		return len(p.Data)
 	}
 	return p.PerPage
+}
+
+// IsBeyond reports whether a page before which there are so many cards has more than
+// the service counts.
+func (p CardPage) IsBeyond(before int) bool {
+	return p.Total != nil && len(p.Data) > 0 && before+len(p.Data) > *p.Total
 }
 
 // MaxPerPage is the most that a page holds (API §4).
@@ -47,7 +53,12 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 		eager: true, // many cards wait for one page
 		accept: func(body []byte) error {
 			cards, envelope, err := decodeList[CardListItem](body, requiredOfCard()...)
-			result = CardPage{Data: cards, Page: envelope.Page, PerPage: envelope.PerPage, Total: envelope.Total}
+			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage)}
+			if envelope.Total != nil {
+				if total := int(*envelope.Total); total <= maxCardPages*MaxPerPage {
+					result.Total = &total
+				}
+			}
 			return err
 		},
 	})

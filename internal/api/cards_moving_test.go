@@ -1,10 +1,13 @@
 package api_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +20,8 @@ type movingService struct {
 	onePage bool               // knows no pages
 	cap     int                // of per_page
 	short   []string           // pages that lack three cards
+	total   string             // in place of the number of cards; PAGE is that of the page
+	refused string             // a page that is answered with 404
 	lists   int
 	hook    func(page string) // before each response
 }
@@ -49,7 +54,18 @@ func (s *movingService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if slices.Contains(s.short, page) {
 		missing = 3
 	}
-	writePage(w, r, all, s.cap, missing, true)
+	if page == s.refused {
+		respond(404, `{"error":"not_found","message":"no such page"}`)(w, r)
+		return
+	}
+	written := httptest.NewRecorder()
+	writePage(written, r, all, s.cap, missing, true)
+	body := written.Body.String()
+	if s.total != "" {
+		total := strings.ReplaceAll(s.total, "PAGE", strconv.Itoa(strings.Count(body, `"id"`)))
+		body = strings.Replace(body, fmt.Sprintf(`"total":%d`, len(all)), `"total":`+total, 1)
+	}
+	respond(200, body)(w, r)
 }
 
 // walk returns the ids of the cards that a client reads, and whether they seem to be all.
@@ -68,32 +84,47 @@ func walk(t *testing.T, service http.Handler) (ids []string, complete bool) {
 // A card that leaves the filter between two pages moves all that follow, and one
 // of them to a page that was read already: a card that vanishes from a list so
 // may be one that a configuration counts, or is taken for gone. A service may leave cards
-// out after it has cut the pages: one that stays short ends no list.
+// out after it has cut the pages: one that stays short ends no list. Nor does a total
+// that the pages contradict, or that may be a page's own.
 func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
+		cards         int // 450 where it is zero
 		leave, arrive int // before page 4, and before page 5
 		short         []string
+		total         string
+		refused       string
 		onePage       bool
 		listed        int // of those that stay
 		requests      int
 		incomplete    bool
 	}{
-		"one leaves":                  {leave: 1, listed: 449, requests: 7},
-		"a page leaves":               {leave: 100, listed: 350, requests: 6},
-		"more than a page leaves":     {leave: 130, listed: 320, requests: 7},
-		"one arrives":                 {arrive: 1, listed: 450, requests: 5},
-		"one leaves and one arrives":  {leave: 1, arrive: 1, listed: 449, requests: 7},
-		"a page arrives and one goes": {leave: 1, arrive: 100, listed: 449, requests: 8},
-		"nothing changes":             {listed: 450, requests: 5},
-		"a short page":                {short: []string{"2"}, listed: 447, requests: 12, incomplete: true},
-		"short pages":                 {short: []string{"1", "3"}, listed: 444, requests: 12, incomplete: true},
-		"a page that repeats":         {onePage: true, listed: 100, requests: 12, incomplete: true},
+		"one leaves":                   {leave: 1, listed: 449, requests: 7},
+		"a page leaves":                {leave: 100, listed: 350, requests: 6},
+		"more than a page leaves":      {leave: 130, listed: 320, requests: 7},
+		"one arrives":                  {arrive: 1, listed: 450, requests: 5},
+		"one leaves and one arrives":   {leave: 1, arrive: 1, listed: 449, requests: 7},
+		"a page arrives and one goes":  {leave: 1, arrive: 100, listed: 449, requests: 8},
+		"nothing changes":              {listed: 450, requests: 5},
+		"a short page":                 {short: []string{"2"}, listed: 447, requests: 12, incomplete: true},
+		"short pages":                  {short: []string{"1", "3"}, listed: 444, requests: 12, incomplete: true},
+		"a page that repeats":          {onePage: true, listed: 100, requests: 12, incomplete: true},
+		"no total":                     {total: "null", listed: 450, requests: 6},
+		"no total, one page":           {total: "null", onePage: true, listed: 100, requests: 2, incomplete: true},
+		"a total with a point":         {total: "450.0", listed: 450, requests: 5},
+		"a total of nothing":           {total: "0", listed: 450, requests: 6},
+		"a total below zero":           {total: "-1", listed: 450, requests: 6},
+		"a total of the page":          {total: "PAGE", listed: 450, requests: 6},
+		"a total and a size of a page": {total: `PAGE,"per_page":4e15`, listed: 450, requests: 6},
+		"a total beyond all paging":    {total: "9223372036854775807", listed: 450, requests: 6},
+		"a total of less, at the end":  {total: "420", listed: 450, requests: 6},
+		"full pages":                   {cards: 400, listed: 400, requests: 5},
+		"full pages, no page after":    {cards: 400, refused: "5", listed: 400, requests: 5, incomplete: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := newMovingService(450)
-			service.short, service.onePage = test.short, test.onePage
+			service := newMovingService(cmp.Or(test.cards, 450))
+			service.short, service.onePage, service.total, service.refused = test.short, test.onePage, test.total, test.refused
 			stay := slices.Clone(service.cards[test.leave:])
 			service.hook = func(page string) {
 				switch {
@@ -120,14 +151,6 @@ func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 				t.Errorf("complete: %t after %d requests, want at most %d", complete, service.lists, test.requests)
 			}
 		})
-	}
-}
-
-// A list without a total is never known to be complete.
-func TestListWithoutATotal(t *testing.T) {
-	t.Parallel()
-	if ids, complete := walk(t, respond(200, `{"data":[{"id":"card_9","status":"active","balance":1,"bin_id":"b","spending_limit":1}]}`)); complete {
-		t.Errorf("taken for complete: %q", ids)
 	}
 }
 
@@ -164,7 +187,8 @@ func TestCardsThatStayAreListed(t *testing.T) {
 	}
 }
 
-// A list that never holds still is an error, not a short list.
+// A list that never holds still is an error, not a short list. So is one that a refused
+// page cuts off.
 func TestCardsThatNeverHoldStill(t *testing.T) {
 	t.Parallel()
 	service := newMovingService(0)
@@ -173,5 +197,10 @@ func TestCardsThatNeverHoldStill(t *testing.T) {
 	err := try(t.Context(), newClient(t, service, unlimited), "cards")
 	if err == nil || !strings.Contains(err.Error(), "changes while it is read") {
 		t.Errorf("the list ended with %v", err)
+	}
+	service = newMovingService(450)
+	service.total, service.refused = "PAGE", "3"
+	if err := try(t.Context(), newClient(t, service, unlimited), "cards"); !api.IsNotFound(err) {
+		t.Errorf("without its third page, the list ended with %v", err)
 	}
 }

@@ -67,11 +67,15 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 }
 
 // WalkCards calls visit for each card until it says no, and reports whether the
-// pages held as many cards as the service counts.
+// pages held as many cards as the service counts, and after the last one there is
+// no other: a count may be of a page.
 func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
 	w := cardWalk{seen: map[string]bool{}, number: 1}
 	for !w.ended {
 		page, err := c.ListCards(ctx, filter, w.number, MaxPerPage)
+		if w.counted && (IsNotFound(err) || isBadRequest(err)) {
+			return false, nil // past the end, in the words of some services
+		}
 		if err != nil {
 			return false, err
 		}
@@ -102,6 +106,8 @@ type cardWalk struct {
 	highest  int  // the number of the last page, as far as is known
 	requests int
 
+	uncounted       bool // a page had no total, or one that contradicts it
+	counted         bool // the pages before the next one have all that are counted
 	ended, complete bool
 }
 
@@ -117,7 +123,9 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	if w.requests > maxCardPages {
 		return nil, fmt.Errorf("list cards: the list has no end: %d pages were read, and each leads to another; check base_url, and report it to the service's support", maxCardPages)
 	}
-	if page.Total == nil { // nothing tells whether the list has moved
+	begin := (w.number - 1) * w.size
+	w.uncounted = w.uncounted || page.Total == nil || page.IsBeyond(begin)
+	if w.counted = false; w.uncounted { // nothing tells whether the list has moved
 		fresh := w.unseen(page.Data)
 		w.ended, w.complete = len(fresh) == 0, len(page.Data) == 0
 		w.number++
@@ -134,7 +142,6 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	if w.requests > 3*w.highest+10 {
 		return nil, errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
 	}
-	begin := (w.number - 1) * w.size
 	if begin > w.read { // a card between may have moved onto the page before
 		w.number, w.again = w.read/w.size+1, false
 		return nil, nil
@@ -145,7 +152,8 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	if w.again && change == 0 && len(fresh) == 0 { // it stays short
 		w.read = max(w.read, begin+w.size)
 	}
-	w.ended = w.read >= w.total || len(page.Data) == 0
+	w.counted = w.read >= w.total
+	w.ended = w.counted && len(page.Data) != w.size || len(page.Data) == 0
 	next := w.read/w.size + 1
 	w.number, w.again = next, next == w.number
 	return fresh, nil

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -146,9 +148,23 @@ func shapeError(name string, err error) *ShapeError {
 // list is the envelope of every list of the service.
 type list struct {
 	Data    []json.RawMessage `json:"data"`
-	Page    int               `json:"page"`
-	PerPage int               `json:"per_page"`
-	Total   *int              `json:"total"`
+	Page    Count             `json:"page"`
+	PerPage Count             `json:"per_page"`
+	Total   *Count            `json:"total"`
+}
+
+// Count is a whole number, which some services write as 130.0.
+type Count int
+
+// UnmarshalJSON reads a whole number in any notation.
+func (c *Count) UnmarshalJSON(data []byte) error {
+	number, err := strconv.ParseFloat(string(data), 64)
+	if err != nil || number != math.Trunc(number) {
+		return errors.New("not a whole number")
+	}
+	const most = 1 << 53 // up to which a JSON number is exact
+	*c = Count(max(-most, min(number, most)))
+	return nil
 }
 
 const (

@@ -14,7 +14,7 @@ type WalletBalance struct {
 	Balance           usd.Decimal `json:"balance"`
 	Currency          string      `json:"currency"`
 	PendingDeposits   usd.Decimal `json:"pending_deposits"` // detected, not confirmed
-	CardsActive       int         `json:"cards_active"`
+	CardsActive       Count       `json:"cards_active"`
 	CardsTotalBalance usd.Decimal `json:"cards_total_balance"`
 }
 

@@ -25,6 +25,7 @@ type source struct {
 	cards   []api.CardListItem // newest first
 	noTotal bool
 	onePage bool // knows no pages
+	ofPage  bool // the total is the page's own
 	cap     int  // of per_page
 	echoes  bool // per_page is answered as it was asked for
 	fails   bool // lists, from the second page on
@@ -124,6 +125,9 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 	if s.echoes {
 		result.PerPage = size
 	}
+	if s.ofPage {
+		total = len(result.Data)
+	}
 	if !s.noTotal {
 		result.Total = &total
 	}
@@ -193,6 +197,7 @@ func TestRefresh(t *testing.T) {
 		"1 card":                       {cards: 1, most: 1},
 		"2 cards":                      {cards: 2, most: 3},
 		"100 cards":                    {cards: 100, most: 3},
+		"a total of the page":          {cards: 111, change: func(s *source) { s.ofPage = true }, most: 3},
 		"1,000 cards":                  {cards: 1000, most: 12},
 		"3,000 cards":                  {cards: 3000, most: 32},
 		"10,000 cards":                 {cards: 10_000, most: 178},

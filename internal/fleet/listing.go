@@ -52,6 +52,7 @@ type contents struct {
 	labels     map[string][]api.CardListItem
 	disputed   map[string]bool // seen twice, with different content
 	pages      int             // 0 while unknown
+	size       int             // of a full one
 	fetched    map[int]bool    // by number
 	closed     bool            // no more pages: one has failed, or they cannot be relied on
 	walked     bool            // read to the end, one page after the other
@@ -174,14 +175,18 @@ func (l *listing) addFirst(page api.CardPage) bool {
 	if size == 0 && *page.Total > 0 {
 		return false
 	}
-	l.pages = max(1, (*page.Total+size-1)/max(1, size))
+	l.size = max(1, size)
+	l.pages = max(1, (*page.Total+size-1)/l.size)
+	if *page.Total == l.size { // which may be the page's own
+		l.pages++
+	}
 	return l.addPage(1, page)
 }
 
-// addPage adds a page. It reports whether it is what was asked for: a service that
-// does not know pages sends the same one again.
+// addPage adds a page. It reports whether it is what was asked for, and has no more
+// than is counted: a service that does not know pages sends the same one again.
 func (l *listing) addPage(number int, page api.CardPage) bool {
-	if page.Page != 0 && page.Page != number {
+	if page.Page != 0 && page.Page != number || page.IsBeyond((number-1)*l.size) {
 		return false
 	}
 	l.fetched[number] = true

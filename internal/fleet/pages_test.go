@@ -155,6 +155,7 @@ func TestLabelled(t *testing.T) {
 		"after a refresh":     {read: true},
 		"after a failure":     {fails: true, lists: 4},
 		"no total":            {change: func(s *source) { s.noTotal = true }, lists: 6},
+		"a total of the page": {change: func(s *source) { s.ofPage = true }, lists: 6},
 		"no pages":            {change: func(s *source) { s.onePage = true }, lists: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
