@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -15,6 +16,9 @@ const (
 	// probeTime is how long the first request after a pause goes alone, so that
 	// not all callers run into the next rejection together.
 	probeTime = time.Second
+	// longestAsked stands for whatever a service asks that is longer: no call waits
+	// for its end.
+	longestAsked = 100 * 365 * 24 * time.Hour
 )
 
 // pause holds back the callers of a budget after the service has answered 429.
@@ -102,8 +106,8 @@ func Backoff(first, longest time.Duration, n int) time.Duration {
 // RetryAfter reads a Retry-After header, in seconds or as a date; 0 is none.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(longestAsked/time.Second))) * time.Second
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {
@@ -113,5 +117,5 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 		now = date // the service's own clock
 	}
 	// Dates are cut to the second, so one second more has to pass.
-	return max(0, at.Sub(now)+time.Second)
+	return max(0, min(at.Sub(now), longestAsked)+time.Second)
 }
