@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -183,6 +184,9 @@ func adviceForResponse(refused *api.Error) string {
 	case (status == http.StatusNotFound || status == http.StatusGone) && refused.Code == "":
 		return "This is not how the service says that something is missing: a gateway or another server answered in its place, so nothing is known to be gone. Check base_url, and try again."
 	case status == http.StatusNotFound || status == http.StatusGone:
+		if slices.Contains([]string{"/wallet/balance", "/wallet/deposit-address", "/bins", "/3ds"}, refused.Path) {
+			return "Every account has this, so something else may be at base_url. Check its host and path, with the version prefix, as in https://host/api/v1."
+		}
 		return "Either the id is wrong, or the API key belongs to another account."
 	case status == http.StatusConflict:
 		return "Something else may be changing the same object at this moment. Try again; if it stays like this, look at the object in the dashboard."

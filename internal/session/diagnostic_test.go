@@ -27,6 +27,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"no deposit":      {&api.Error{Status: http.StatusForbidden, Code: "onboarding_incomplete", Message: "Deposit first"}, []string{"The second step is next"}},
 		"forbidden":       {&api.Error{Status: http.StatusForbidden}, []string{"answered 403", "confirms the e-mail address"}},
 		"not found":       {&api.Error{Status: http.StatusNotFound, Code: "not_found", Message: "no such card"}, []string{"answered 404 (not_found): no such card.", "belongs to another account"}},
+		"no wallet":       {&api.Error{Status: http.StatusNotFound, Code: "not_found", Path: "/wallet/balance"}, []string{"answered 404 (not_found).", "something else may be at base_url"}},
 		"gateway's 404":   {&api.Error{Status: http.StatusNotFound, Message: "<html>"}, []string{"answered 404: <html>.", "a gateway or another server answered in its place"}},
 		"conflict":        {&api.Error{Status: http.StatusConflict}, []string{"answered 409", "Something else may be changing the same object"}},
 		"rate limited":    {&api.Error{Status: http.StatusTooManyRequests}, []string{"answered 429", "rate_limits"}},
