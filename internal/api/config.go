@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -131,6 +132,9 @@ func checkBaseURL(text, key string) (string, error) {
 		return breaks("begin with https://: plain http would show the API key to the network, and is accepted for a loopback address or with a sandbox's key only; %s is not this machine", u.Host)
 	default:
 		return breaks("begin with https://, not with %s://", u.Scheme)
+	}
+	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {
+		return breaks("have a port between 1 and 65535")
 	}
 	u.Host, u.Path = strings.ToLower(u.Host), strings.TrimRight(u.Path, "/")
 	if !strings.HasSuffix(u.Path, versionPrefix) {

@@ -83,7 +83,7 @@ func configAttributes() map[string]schema.Attribute {
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
 					Required:            true,
-					Validators:          []validator.String{session.NotEmpty(), session.Rule("Not a path", noControlCharacter)},
+					Validators:          []validator.String{session.NotEmpty(), session.Rule("Not a path", sandboxFile)},
 					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
 				// A text, since Terraform says of a number in here that is none only that
@@ -215,9 +215,13 @@ func timeout(text string) string {
 	return fmt.Sprintf("must be a duration of at least 1s, written like 30s or 2m, got %q.", text)
 }
 
-func noControlCharacter(text string) string {
-	if !strings.ContainsFunc(text, unicode.IsControl) {
-		return ""
+// sandboxFile wants the path of a file.
+func sandboxFile(text string) string {
+	switch {
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return `must have no control character. In a Windows path, write / or \\ where there is a \.`
+	case text != "" && strings.TrimSpace(text) == "":
+		return "must have more than spaces."
 	}
-	return `must have no control character. In a Windows path, write / or \\ where there is a \.`
+	return ""
 }

@@ -50,6 +50,7 @@ func TestEnvironment(t *testing.T) {
 		{address, ""},
 		{slices.Concat(address, file), "VCARD_SANDBOX is set beside VCARD_API_KEY or VCARD_BASE_URL"},
 		{file, ""},
+		{[]string{"VCARD_SANDBOX= "}, "sandbox.path, or VCARD_SANDBOX, must have more than spaces."},
 	} {
 		w := acctest.NewWorkspace(t)
 		w.Env = append(w.Env, test.environment...)

@@ -117,7 +117,7 @@ func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 			"api_key, or "+envAPIKey+" in its place, begins or ends with spaces or line breaks. They are left out here, and may be refused elsewhere.")
 	}
 	u, err := url.Parse(base)
-	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, api.SandboxKeyPrefix) && u.Scheme != "http" && !api.IsLoopback(u.Hostname()) {
+	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, api.SandboxKeyPrefix) && u.Scheme != "http" && u.Hostname() != "" && !api.IsLoopback(u.Hostname()) {
 		diags.AddError("A sandbox key for a foreign host",
 			fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
 	}
@@ -153,6 +153,10 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 		return nil
 	}
 	attribute := path.Root("sandbox").AtName("path")
+	if wrong := sandboxFile(file); wrong != "" {
+		diags.AddAttributeError(attribute, "Not a path", "sandbox.path, or "+envSandbox+", "+wrong)
+		return nil
+	}
 	if file == ":memory:" {
 		diags.AddAttributeError(attribute, "The sandbox needs a file",
 			"sandbox.path, or "+envSandbox+", is :memory:, which keeps nothing from one run of the provider to the next, and a plan and its apply are two: every card would be lost, while the state still has it. Name a file.")
