@@ -96,7 +96,7 @@ func TestPanicOfAHandler(t *testing.T) {
 	}))
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/bins", nil))
-	if said := w.Body.String() + log.String(); w.Code != http.StatusInternalServerError || strings.Contains(said, "0815") || !strings.Contains(log.String(), "panic_test.go") {
+	if said := w.Body.String() + log.String(); w.Code != http.StatusInternalServerError || strings.Contains(said, "0815") || !strings.Contains(log.String(), "lost_test.go") {
 		t.Errorf("answered %d, and said %s", w.Code, said)
 	}
 	defer func() {
