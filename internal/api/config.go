@@ -79,8 +79,11 @@ func (c Config) withDefaults() Config {
 	}
 	c.UserAgent = cmp.Or(c.UserAgent, "terraform-provider-vcard")
 	c.Clock = cmp.Or[Clock](c.Clock, ratelimit.SystemClock{})
-	if c.Transport == nil {
+	switch given := c.Transport.(type) {
+	case nil:
 		c.Transport = newTransport()
+	case *http.Transport:
+		c.Transport = oneTry{given}
 	}
 	return c
 }
