@@ -85,7 +85,7 @@ func TestEndpoints(t *testing.T) {
 	}
 
 	wallet, err := client.WalletBalance(ctx)
-	read("the wallet", wallet, err, "{Balance:948.00 Currency:USDT PendingDeposits:0.00 CardsActive:1 CardsTotalBalance:50.00}")
+	read("the wallet", []any{wallet.Balance, wallet.Currency, wallet.PendingDeposits, *wallet.CardsActive, wallet.CardsTotalBalance}, err, "[948.00 USDT 0.00 1 50.00]")
 	all, err := client.DepositAddresses(ctx, "")
 	one, failed := client.DepositAddresses(ctx, "usdt")
 	if err != nil || failed != nil || len(all) != 10 || len(one) != 1 || one[0].Currency != "usdt" || !slices.Contains(all, one[0]) {

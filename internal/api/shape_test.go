@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -123,12 +124,18 @@ func TestChallengesThatAreSettled(t *testing.T) {
 	}
 }
 
-func TestYearOfTwoDigits(t *testing.T) {
+func TestWholeNumbers(t *testing.T) {
 	t.Parallel()
 	for year, want := range map[string]int{"29": 2029, "2029": 2029, "0": 2000} {
 		details, err := newClient(t, respond(200, `{"id":"card_1","pan":"0","cvv":"1","exp_month":1,"exp_year":`+year+`}`)).CardDetails(t.Context(), "card_1")
 		if err != nil || details.ExpYear != want {
 			t.Errorf("%s is read as %d, %v", year, details.ExpYear, err)
+		}
+	}
+	for count, want := range map[string]*int64{`5.0`: new(int64(5)), `5.5`: nil, `"many"`: nil} {
+		wallet, err := newClient(t, respond(200, `{"balance":1,"cards_active":`+count+`}`)).WalletBalance(t.Context())
+		if err != nil || !reflect.DeepEqual(wallet.CardsActive, want) {
+			t.Errorf("%s is read as %v, %v", count, wallet.CardsActive, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 
@@ -14,7 +15,7 @@ type WalletBalance struct {
 	Balance           usd.Decimal `json:"balance"`
 	Currency          string      `json:"currency"`
 	PendingDeposits   usd.Decimal `json:"pending_deposits"` // detected, not confirmed
-	CardsActive       Count       `json:"cards_active"`
+	CardsActive       *int64      `json:"cards_active"`     // nil where it is not known
 	CardsTotalBalance usd.Decimal `json:"cards_total_balance"`
 }
 
@@ -31,8 +32,16 @@ func (c *Client) WalletBalance(ctx context.Context) (WalletBalance, error) {
 	err := c.read(ctx, &call{
 		operation: "read the wallet balance", method: http.MethodGet, path: "/wallet/balance",
 		accept: func(body []byte) error {
-			wallet = WalletBalance{}
-			return decodeObject(body, &wallet, "balance")
+			var read struct {
+				WalletBalance
+				CardsActive json.RawMessage `json:"cards_active"` // nothing is decided by it
+			}
+			err := decodeObject(body, &read, "balance")
+			wallet = read.WalletBalance
+			if count := readable[*Count](read.CardsActive); count != nil {
+				wallet.CardsActive = new(int64(*count))
+			}
+			return err
 		},
 	})
 	return wallet, err

@@ -25,7 +25,7 @@ func withWallet(t *testing.T, wallet, balance func() string) *session.Session {
 	return against(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !strings.Contains(r.URL.Path, "/cards/"):
-			_, _ = w.Write([]byte(`{"balance": ` + wallet() + `, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 1, "cards_total_balance": 10.00}`))
+			_, _ = w.Write([]byte(`{"balance": ` + wallet() + `, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 1.0, "cards_total_balance": 10.00}`))
 		case strings.HasSuffix(r.URL.Path, "/card_1"):
 			_, _ = w.Write([]byte(`{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":` + balance() + `,"spending_limit":100.00,"label":"ads","created_at":"2026-03-01T12:00:00Z"}`))
 		case strings.HasSuffix(r.URL.Path, "/card_ended"):

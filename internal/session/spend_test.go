@@ -23,7 +23,7 @@ func purse(t *testing.T, wallet, cards string) (*session.Session, *atomic.Int32)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		_, _ = fmt.Fprintf(w, `{"balance": %s, "currency": "USDT", "pending_deposits": 0.00, "cards_active": 1.0, "cards_total_balance": %s}`, wallet, cards)
+		_, _ = fmt.Fprintf(w, `{"balance": %s, "currency": "USDT", "pending_deposits": 0.00, "cards_active": "many", "cards_total_balance": %s}`, wallet, cards)
 	}), reads
 }
 

@@ -28,7 +28,7 @@ func aboutBalance() schema.Schema {
 			"balance":             session.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
 			"currency":            session.Computed("Currency that the wallet is held in; `USDT`."),
 			"pending_deposits":    session.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
-			"cards_active":        schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards."},
+			"cards_active":        schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null where the service does not tell it."},
 			"cards_total_balance": session.ComputedNumber("Sum of the balances on cards, in USD. It is not part of `balance`, and returns to it when cards are terminated."),
 		},
 	}
@@ -51,7 +51,7 @@ func fillBalance(ctx context.Context, s *session.Session, m *balanceModel, _ *di
 		Balance:           types.NumberValue(wallet.Balance.WithoutNoise().BigFloat()),
 		Currency:          types.StringValue(wallet.Currency),
 		PendingDeposits:   types.NumberValue(wallet.PendingDeposits.WithoutNoise().BigFloat()),
-		CardsActive:       types.Int64Value(int64(wallet.CardsActive)),
+		CardsActive:       types.Int64PointerValue(wallet.CardsActive),
 		CardsTotalBalance: types.NumberValue(wallet.CardsTotalBalance.WithoutNoise().BigFloat()),
 	}
 	return nil
