@@ -51,7 +51,7 @@ func TestValuesThatTheServiceKeepsOtherwise(t *testing.T) {
 	through(w, s, "")
 	output := apply(w, oneCard(untidy))
 	card := onlyCard(s)
-	prints(t, output, "otherwise than asked", card.ID, `label "ads" in place of " ads "`, "spending_limit 50000.00 USD in place of 60000.00")
+	prints(t, output, "The service issued "+card.ID+" otherwise than asked", `label "ads" in place of " ads "`, "spending_limit 50000.00 USD in place of 60000.00")
 	printsNot(t, output, "allowed_categories [")
 	for range 2 {
 		plansNothing(t, w)

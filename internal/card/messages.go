@@ -210,7 +210,7 @@ func shownOtherwise(card model, has []string, shown map[string]string) diag.Diag
 }
 
 func issuedDifferently(card model, has []string, shown map[string]string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("The service issued "+card.name()+" otherwise than asked",
+	return diag.NewWarningDiagnostic("The service issued "+card.ID.ValueString()+" otherwise than asked",
 		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+
 			followAdvice(shown))
 }
