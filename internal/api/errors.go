@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,12 @@ func (e *Error) IsFinal() bool {
 // SpeaksOfKey reports whether the service's code speaks of a key, or of a request
 // that came before, rather than of the state of the card.
 func (e *Error) SpeaksOfKey() bool { return meaningOf(e.Status, e.Code) == keyRefused }
+
+// LacksFunds reports whether the service refused a call because the wallet, or the
+// card that it takes from, holds too little.
+func (e *Error) LacksFunds() bool {
+	return e.Status == http.StatusPaymentRequired || e.Status < 500 && strings.Contains(strings.ToLower(e.Code), "insufficient")
+}
 
 // RequestError is a request without a usable response: it could not be sent, or
 // what came back could not be read. For a call that changes something it means

@@ -19,9 +19,9 @@ func TestRefusals(t *testing.T) {
 			stops amount = 100
 			says 409 (card_blocked): ask support
 			at-once POST /fund
-			on POST /fund 402 insufficient_funds too little
+			on POST /fund 400 INSUFFICIENT_FUNDS too little
 			stops amount = 100
-			says 402 (insufficient_funds) | vcard_deposit_addresses
+			says (INSUFFICIENT_FUNDS): too little. The wallet cannot pay for this. | vcard_deposit_addresses
 			at-once POST /fund
 			on POST /freeze 409 card_blocked ask support
 			stops amount = 60; frozen = true

@@ -163,10 +163,6 @@ func adviceForResponse(refused *api.Error) string {
 		return onboardingAdvice(refused.Message)
 	case "api_not_enabled":
 		return readiness + " The third step is still to be done: ask the service's support."
-	case "insufficient_funds":
-		return "The wallet cannot pay for this. Deposit first (the data source vcard_deposit_addresses lists where), or use a smaller amount."
-	case "insufficient_card_balance":
-		return "The card holds less than that; it may have been spent meanwhile. Run terraform plan again to see its balance now."
 	case "card_frozen":
 		return "The service refuses this for a frozen card. Set frozen = false, apply, then try again."
 	case "card_terminated":
@@ -181,6 +177,10 @@ func adviceForResponse(refused *api.Error) string {
 		return "Check api_key in the provider configuration or VCARD_API_KEY: keys begin with sk_live_, are made in the dashboard under API access, and belong to the service at base_url."
 	case status == http.StatusForbidden:
 		return readiness
+	case refused.LacksFunds() && strings.HasSuffix(refused.Path, "/withdraw"):
+		return "The card holds less than that; it may have been spent meanwhile. Run terraform plan again to see its balance now."
+	case refused.LacksFunds():
+		return "The wallet cannot pay for this. Deposit first (the data source vcard_deposit_addresses lists where), or use a smaller amount."
 	case (status == http.StatusNotFound || status == http.StatusGone) && refused.Code == "":
 		return "This is not how the service says that something is missing: a gateway or another server answered in its place, so nothing is known to be gone. Check base_url, and try again."
 	case status == http.StatusNotFound || status == http.StatusGone:

@@ -35,7 +35,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"server error":    {&api.Error{Status: http.StatusInternalServerError}, []string{"answered 500", "Try again later"}},
 		"bad gateway":     {&api.Error{Status: http.StatusBadGateway, Message: "<html>"}, []string{"answered 502: <html>.", "a gateway in front of it"}},
 		"unavailable":     {&api.Error{Status: http.StatusServiceUnavailable}, []string{"answered 503", "not available at the moment"}},
-		"frozen":          {&api.Error{Status: http.StatusBadRequest, Code: "card_frozen"}, []string{"frozen = false"}},
+		"poor card":       {&api.Error{Status: http.StatusPaymentRequired, Code: "E1001", Path: "/cards/card_1/withdraw"}, []string{"The card holds less"}},
 		"reused key":      {&api.Error{Status: http.StatusBadRequest, Code: "idempotency_key_reused"}, []string{"Run the command again"}},
 		"unknown BIN":     {&api.Error{Status: http.StatusBadRequest, Code: "bin_not_found"}, []string{"vcard_bins"}},
 		"no connection":   {&api.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
