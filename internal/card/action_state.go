@@ -77,7 +77,7 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	progress(resp, a.doing+", which is %s and holds %s USD.", name, card.Status, card.Balance)
 	state, err := a.change(a.session.Client, ctx, card.ID)
 	if err != nil {
-		resp.Diagnostics.Append(rejection(ctx, a.session.Client, card.ID, fmt.Sprintf(a.operation, name), err))
+		resp.Diagnostics.Append(rejection(card.Status, fmt.Sprintf(a.operation, name), err))
 		return
 	}
 	progress(resp, "%s is %s now and holds %s USD.", capitalized(name), state.Status, state.Balance)

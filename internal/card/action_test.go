@@ -75,7 +75,7 @@ func TestActionRefusals(t *testing.T) {
 	frozen := issue(s, map[string]any{"amount": 50}).ID
 	s.Freeze(frozen)
 	refusing := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		return r.Method == http.MethodPost && refuse(w, http.StatusUnprocessableEntity, "invalid_request", "not now")
+		return r.Method == http.MethodPost && refuse(w, http.StatusBadRequest, "invalid_request", "not now")
 	})
 	wallet := s.Wallet()
 	for name, test := range map[string]struct {
@@ -89,8 +89,8 @@ func TestActionRefusals(t *testing.T) {
 		"poor card":         {s, "withdraw", object{"card_id": card, "amount": "50.01"}, []string{"withdraw 50.01 USD from card " + card, "insufficient_card_balance"}},
 		"terminated":        {s, "fund", object{"card_id": terminated, "amount": 1}, []string{"fund card " + terminated, "with 1.00 USD", "is terminated, which is final"}},
 		"freeze terminated": {s, "freeze", object{"card_id": terminated}, []string{"freeze card " + terminated, "is terminated, which is final"}},
-		"frozen, refused":   {refusing, "withdraw", object{"card_id": frozen, "amount": 1}, []string{"422", "not now", "is frozen, which may be the reason"}},
-		"active, refused":   {refusing, "freeze", object{"card_id": card}, []string{"freeze card " + card, "422", "not now"}},
+		"frozen, refused":   {refusing, "withdraw", object{"card_id": frozen, "amount": 1}, []string{"400", "not now", "is frozen, which may be the reason"}},
+		"active, refused":   {refusing, "withdraw", object{"card_id": card, "amount": 1}, []string{"400", "not now", "takes no amount", "set it back"}},
 	} {
 		progress, diags := test.service.Protocol(nil).InvokeAction("vcard_card_"+test.action, test.config, nil)
 		sayAll(t, name, diags.Errors(), test.words...)

@@ -131,7 +131,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	}
 	transfer, err := a.session.Client.Move(ctx, movement)
 	if err != nil {
-		resp.Diagnostics.Append(a.notMoved(ctx, card, fmt.Sprintf(a.operation(amount), name), err))
+		resp.Diagnostics.Append(notMoved(card, fmt.Sprintf(a.operation(amount), name), err))
 		return
 	}
 	a.moved(ctx, card, fmt.Sprintf(a.operation(amount), name), transfer, resp)
@@ -175,14 +175,14 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 }
 
 // notMoved says why money did not move, moved too far, or may have moved.
-func (a *transferAction) notMoved(ctx context.Context, card api.CardSummary, operation string, err error) diag.Diagnostic {
+func notMoved(card api.CardSummary, operation string, err error) diag.Diagnostic {
 	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
 		return undecided(open, card.Balance, operation)
 	}
 	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
 		return notShown(halted, nameOf(card.CardListItem), operation)
 	}
-	return rejection(ctx, a.session.Client, card.ID, operation, err)
+	return rejection(card.Status, operation, err)
 }
 
 func undecided(open *api.UndecidedError, before usd.Amount, operation string) diag.Diagnostic {

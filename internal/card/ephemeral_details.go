@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
@@ -80,7 +81,11 @@ func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	id := opened.CardID.ValueString()
 	details, err := e.session.Client.CardDetails(ctx, id)
 	if err != nil {
-		resp.Diagnostics.Append(rejection(ctx, e.session.Client, id, "read the details of card "+id, err))
+		var card api.CardSummary
+		if forState(err) != nil {
+			card, _ = e.session.Client.GetCard(ctx, id) // the first response says more than a failed read
+		}
+		resp.Diagnostics.Append(rejection(card.Status, "read the details of card "+id, err))
 		return
 	}
 	opened.PAN, opened.CVV = types.StringValue(details.PAN.Reveal()), types.StringValue(details.CVV.Reveal())

@@ -78,7 +78,7 @@ func TestCardDetailsRefusals(t *testing.T) {
 		"terminated":                {s, terminated, []string{terminated, "400 (card_terminated)", "terminated", "final"}},
 		"terminated, as not there":  {responding(404, "gone", "no such card"), terminated, []string{"404 (gone)", "is terminated, which is final", "has no details"}},
 		"terminated, without words": {responding(409, "", ""), terminated, []string{"409", "is terminated, which is final"}},
-		"frozen":                    {responding(400, "card_frozen", "the card is frozen"), frozen, []string{frozen, "400 (card_frozen)", "frozen = false"}},
+		"frozen":                    {responding(400, "card_frozen", "the card is frozen"), active, []string{active, "400 (card_frozen)", "frozen = false"}},
 		"frozen, without words":     {responding(422, "", ""), frozen, []string{"422", "is frozen, which may be the reason", "vcard_card_unfreeze"}},
 		"not there":                 {s, "card_none", []string{"card_none", "404 (not_found)", "the id is wrong"}},
 		"not a card id":             {s, "3ds_1", []string{"must be a card id", "3ds_1"}},

@@ -15,19 +15,21 @@ func TestRefusals(t *testing.T) {
 	tell(t, map[string]story{
 		"at once": {nil, `
 			apply amount = 60
-			on POST /fund 409 card_blocked ask support
-			stops amount = 100
-			says 409 (card_blocked): ask support
-			at-once POST /fund
-			on POST /fund 400 INSUFFICIENT_FUNDS too little
-			stops amount = 100
-			says (INSUFFICIENT_FUNDS): too little. The wallet cannot pay for this. | vcard_deposit_addresses
-			at-once POST /fund
 			on POST /freeze 409 card_blocked ask support
 			stops amount = 60; frozen = true
 			says 409 (card_blocked): ask support
 			at-once POST /freeze
-			holds active 60 9939`},
+			apply
+			on POST /fund 400 E2001 ask support
+			stops amount = 100; frozen = true
+			says 400 (E2001): ask support. The card is frozen, which may be the reason. Unfreeze it with frozen = false
+			at-once POST /fund
+			on POST /fund 400 INSUFFICIENT_FUNDS too little
+			stops
+			says (INSUFFICIENT_FUNDS): too little. The wallet cannot pay for this. | vcard_deposit_addresses
+			says-not may be the reason
+			at-once POST /fund
+			holds frozen 60 9939`},
 		"the money, and not the freezing": {nil, `
 			apply amount = 60
 			on POST /fund x1 400 invalid_request not today
@@ -39,18 +41,19 @@ func TestRefusals(t *testing.T) {
 			holds frozen 100 9899`},
 		"the unfreezing, and the money with it": {nil, `
 			apply amount = 60; frozen = true
-			on POST /unfreeze x1 400 invalid_request not today
+			on POST /unfreeze x1 400 card_frozen not under its threshold
 			stops amount = 100; frozen = false
-			says Could not unfreeze card {card} | not today
+			says Could not unfreeze card {card} | its threshold. | take frozen out of the configuration, raise amount
+			says-not frozen = false
 			holds frozen 60 9939
 			shows amount = 60 | frozen = true`},
 		"the termination": {nil, `
-			apply amount = 60
-			on DELETE /cards/* x1 400 invalid_request not today
+			apply amount = 60; frozen = true
+			on DELETE /cards/* 409 bad_request not today
 			run-stops destroy -auto-approve
-			says Could not terminate card {card} | not today
+			says Could not terminate card {card} | not today | Unfreeze it with frozen = false
 			shows amount = 60
-			holds active 60 9939`},
+			holds frozen 60 9939`},
 		"none of a card that is at top_up.below then": {nil, `
 			apply amount = 100; top_up = { below = 40, to = 80 }
 			save amount = 60; top_up = { below = 40, to = 80 }

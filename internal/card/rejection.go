@@ -1,8 +1,8 @@
 package card
 
 import (
-	"context"
 	"errors"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -10,42 +10,44 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
-// rejection is session.ErrorDiagnostic and, where the service rejects a call without a code that
-// says why, the state of the card: it is the likely reason.
-func rejection(ctx context.Context, client *api.Client, id, operation string, err error) diag.Diagnostic {
-	failure := session.ErrorDiagnostic(operation, err)
-	if !lacksReason(err) {
+// rejection is session.ErrorDiagnostic and, where the state in which the card was last
+// seen may be the reason, what to do about that.
+func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
+	failure, rejected := session.ErrorDiagnostic(operation, err), forState(err)
+	if rejected == nil {
 		return failure
 	}
-	card, err := client.GetCard(ctx, id)
-	if err != nil {
-		return failure // the first response says more than a failed read
+	isFrozen := status == api.StatusFrozen || rejected.Code == "card_frozen"
+	var reason string
+	switch {
+	case status == api.StatusTerminated:
+		reason = "The card " + terminatedForGood
+	case isFrozen && strings.HasSuffix(rejected.Path, "/unfreeze"):
+		reason = "If the card holds less than its auto_freeze_at, fund it before you unfreeze it: " +
+			"take frozen out of the configuration, raise amount and apply (or use the action vcard_card_fund), then try again."
+	case isFrozen:
+		reason = "The card is frozen, which may be the reason. " +
+			"Unfreeze it with frozen = false on its vcard_card or with the action vcard_card_unfreeze, then try again."
+	case rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw"):
+		reason = "If the service takes no amount with a withdrawal, it has to be made in the dashboard. " +
+			"amount of a vcard_card stays in the state as it was: set it back in the configuration, or each apply tries again."
+	default:
+		return failure
 	}
-	name := capitalized(nameOf(card.CardListItem))
-	switch card.Status {
-	case api.StatusTerminated:
-		return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+"\n\n"+name+" "+terminatedForGood)
-	case api.StatusFrozen:
-		return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+"\n\n"+name+" is frozen, which may be the reason. "+
-			"Unfreeze it with frozen = false on its vcard_card or with the action vcard_card_unfreeze, then try again.")
-	}
-	return failure
+	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+"\n\n"+reason)
 }
 
 const terminatedForGood = "is terminated, which is final: it holds no money, has no details, and its state cannot change any more."
 
-// lacksReason reports a rejection that may be for the state of the card.
-func lacksReason(err error) bool {
-	if _, unknown := errors.AsType[*api.UndecidedError](err); unknown {
-		return false
-	}
+// forState returns the rejection of a call that may be for the state of the card, or nil.
+func forState(err error) *api.Error {
 	rejected, ok := errors.AsType[*api.Error](err)
-	if !ok || rejected.Code == "card_frozen" || rejected.Code == "card_terminated" {
-		return false
+	if _, unknown := errors.AsType[*api.UndecidedError](err); unknown || !ok || rejected.LacksFunds() || rejected.Code == "card_terminated" {
+		return nil
 	}
 	switch rejected.Status {
 	case 400, 404, 409, 422:
-		return true
+		return rejected
 	}
-	return false
+	return nil
 }

@@ -162,7 +162,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, private privat
 	case api.IsNotFound(err):
 		return r.proveGone(ctx, card, private)
 	case err != nil:
-		return diag.Diagnostics{session.ErrorDiagnostic("terminate "+card.name(), err)}
+		return diag.Diagnostics{rejection(api.CardStatus(card.Status.ValueString()), "terminate "+card.name(), err)}
 	}
 	tflog.Info(ctx, "card terminated", map[string]any{
 		"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.AlreadyTerminated,

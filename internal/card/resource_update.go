@@ -70,7 +70,7 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	state, err := u.client.UnfreezeCard(ctx, u.id(), threshold)
 	if err != nil {
 		u.unfreezeFailed = true
-		return diag.Diagnostics{session.ErrorDiagnostic("unfreeze "+u.before.name(), err)}
+		return diag.Diagnostics{rejection(api.StatusFrozen, "unfreeze "+u.before.name(), err)}
 	}
 	u.now.setState(state.Status, state.Balance)
 	return session.DelayWarning("unfreeze "+u.before.name(), state.Delay)

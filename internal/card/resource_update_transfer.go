@@ -49,7 +49,7 @@ func (u *update) move(ctx context.Context) diag.Diagnostics {
 		}
 		u.now.setRecord(record)
 		if err != nil {
-			return append(diags, u.notMoved(operation, err)...)
+			return append(diags, u.notMoved(operation, transfer.CardStatus, err)...)
 		}
 		u.withdrew = u.withdrew || m.Delta < 0
 		u.now.setState(transfer.CardStatus, transfer.CardBalance)
@@ -118,12 +118,12 @@ func (u *update) moved(operation string, m reconcile.Movement, transfer api.Tran
 	return diags
 }
 
-func (u *update) notMoved(operation string, err error) diag.Diagnostics {
+func (u *update) notMoved(operation string, status api.CardStatus, err error) diag.Diagnostics {
 	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
 		u.now.Balance = usdtype.Of(halted.Balance)
 		return diag.Diagnostics{stopped(u.before, operation, halted, u.now.record().TopUps)}
 	}
-	return diag.Diagnostics{session.ErrorDiagnostic(operation, err)}
+	return diag.Diagnostics{rejection(status, operation, err)}
 }
 
 // operationOf completes "Could not …".

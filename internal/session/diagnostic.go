@@ -163,8 +163,6 @@ func adviceForResponse(refused *api.Error) string {
 		return onboardingAdvice(refused.Message)
 	case "api_not_enabled":
 		return readiness + " The third step is still to be done: ask the service's support."
-	case "card_frozen":
-		return "The service refuses this for a frozen card. Set frozen = false, apply, then try again."
 	case "card_terminated":
 		return "The card was terminated meanwhile, which is final. Run terraform plan again: the refresh removes it from the state, and the next apply issues a new card if it is still in the configuration."
 	case "bin_not_found":
