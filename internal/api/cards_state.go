@@ -53,13 +53,13 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 		return CardState{}, err
 	}
 	var state CardState
+	var answered CardStatus
 	set := &call{
 		card: id, operation: verb + " card " + id, method: http.MethodPost, path: path,
 		accept: func(body []byte) error {
 			err := decodeCard(body, id, &state, "id", "status", "balance")
-			again := wanted == StatusActive && state.Status == StatusFrozen && (autoFreezeAt == nil || state.Balance < *autoFreezeAt)
-			if err == nil && state.Status != wanted && !again {
-				err = fmt.Errorf("the response says that the card is %s", state.Status)
+			if answered = state.Status; err == nil && answered != wanted {
+				err = fmt.Errorf("the response says that the card is %s", answered)
 			}
 			return err
 		},
@@ -70,10 +70,10 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 			return notFoundOutcome(err)
 		}
 		state = CardState{ID: card.ID, Status: card.Status, Balance: card.Balance}
-		switch card.Status {
-		case wanted:
+		switch {
+		case card.Status == wanted, card.Status == StatusFrozen && answered == StatusFrozen: // again
 			return outcome{state: applied}
-		case StatusTerminated:
+		case card.Status == StatusTerminated:
 			return outcome{rejected, fmt.Errorf("card %s is terminated, for good", id)}
 		}
 		return outcome{state: notApplied}

@@ -34,9 +34,10 @@ func (e *ShapeError) within(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
-// decodeObject reads a JSON object. Unknown fields are ignored, those that json would
-// take for known ones in capitals too; a null counts as absent, and the required fields
-// must be there: a missing balance must never be read as zero. The error is a *ShapeError unless nothing in the body tells that
+// decodeObject reads a JSON object. Unknown fields are ignored, and so is a second one
+// of a name in other letters, which json would take for the first. A null counts as
+// absent, and the required fields must be there: a missing balance must never be read
+// as zero. The error is a *ShapeError unless nothing in the body tells that
 // the service wrote it.
 func decodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
@@ -51,7 +52,8 @@ func decodeObject(body []byte, into any, required ...string) error {
 	}
 	all := len(fields)
 	maps.DeleteFunc(fields, func(name string, value json.RawMessage) bool {
-		return string(value) == "null" || !isLower.MatchString(name)
+		folded := strings.ToLower(strings.ToUpper(name))
+		return string(value) == "null" || name != folded && fields[folded] != nil
 	})
 	if err := checkNames(fields); err != nil {
 		return err
@@ -86,8 +88,6 @@ func IsID(text string) bool {
 }
 
 var (
-	// isLower matches the names of the document.
-	isLower = regexp.MustCompile(`^[a-z0-9_]*$`)
 	// secretName matches a key and a webhook secret.
 	secretName = regexp.MustCompile(`(?i)sk_live_|whsec_`)
 	longNumber = regexp.MustCompile(number)
@@ -105,15 +105,16 @@ func isMadeOf(text, signs string) bool {
 // checkNames refuses ids and words of the service that have no place in what people
 // read, and paste into a shell or a configuration.
 func checkNames(fields map[string]json.RawMessage) error {
-	for name, value := range fields {
+	for field, value := range fields {
+		is := func(name string) bool { return strings.EqualFold(name, field) } // as json matches them
 		var text string
 		switch {
 		case len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil:
-		case name == "id" && !IsID(text), name == "card_id" && text != "" && !IsID(text):
-			return &ShapeError{Field: name, Problem: "is not an id"}
-		case slices.Contains([]string{"bin_id", "status", "network", "last4", "currency", "type", "category"}, name) &&
-			(!isMadeOf(text, " _-.~:=+/()") || name != "bin_id" && longNumber.MatchString(text)):
-			return &ShapeError{Field: name, Problem: "is not a word"}
+		case is("id") && !IsID(text), is("card_id") && text != "" && !IsID(text):
+			return &ShapeError{Field: strings.ToLower(field), Problem: "is not an id"}
+		case slices.ContainsFunc([]string{"bin_id", "status", "network", "last4", "currency", "type", "category"}, is) &&
+			(!isMadeOf(text, " _-.~:=+/()") || !is("bin_id") && longNumber.MatchString(text)):
+			return &ShapeError{Field: strings.ToLower(field), Problem: "is not a word"}
 		}
 	}
 	return nil

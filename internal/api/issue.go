@@ -95,8 +95,8 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			m.alreadyApplied = reconciliation.isThere
 		}
 		how, err := c.mutate(ctx, m)
-		if err == nil && !request.isLike(card.CardListItem) { // it may be another's
-			how.verified = how.verified || reconciliation.isThere(detached).state == applied
+		if err == nil && !how.verified && !request.hasLabel(card.CardListItem) {
+			how.verified = reconciliation.findInPlaceOf(detached, card.ID)
 		}
 		if err == nil && !how.verified && !c.recent.claim(card.CardListItem, c.clock.Now()) {
 			// The response is another call's, and this call's card may be there all the same.

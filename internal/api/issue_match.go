@@ -8,11 +8,11 @@ import (
 )
 
 // isLike reports whether a card of a list may be the one asked for: the service may have
-// changed a label's letters, cut it, or rounded a limit.
+// changed the letters of a label, or rounded a limit, and cut a generated label.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
-	const shortest = 20 // that a label is cut to; more than the date in a generated one
+	const shortest = 20 // of a generated label, more than the date
 	shown, asked := strings.ToLower(CanonicalLabel(card.Label)), strings.ToLower(CanonicalLabel(q.Label))
-	isCut := len(shown) >= shortest && strings.HasPrefix(asked, shown)
+	isCut := q.GeneratedLabel && len(shown) >= shortest && strings.HasPrefix(asked, shown)
 	switch {
 	case shown != asked && !isCut, card.BinID != "" && !strings.EqualFold(card.BinID, q.BinID):
 		return false

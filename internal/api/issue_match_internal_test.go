@@ -45,7 +45,7 @@ func TestIdentify(t *testing.T) {
 		"asked for at no known time":   {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}, found: "card_1", state: applied},
 		"issued at no known time":      {wanted: wanted, alike: []CardSummary{dateless}, found: "card_4", state: applied},
 		"another limit":                {wanted: wanted, alike: []CardSummary{clamped}, reason: "spending limit"},
-		"a label that was cut":         {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
+		"a label in other letters":     {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
 		"no limit was asked for":       {wanted: unlimited, alike: []CardSummary{clamped}, found: "card_3", state: applied},
 		"a label of its own":           {wanted: unique, alike: []CardSummary{own}, found: "card_5", state: applied},
 	} {
@@ -63,7 +63,8 @@ func TestIdentify(t *testing.T) {
 	}{
 		"the same":        {func(*CardListItem) {}, true, true},
 		"another label":   {func(c *CardListItem) { c.Label = "ads us" }, false, false},
-		"a cut label":     {func(c *CardListItem) { c.Label = cut.Label }, true, true},
+		"a cut label":     {func(c *CardListItem) { c.Label = cut.Label }, false, true},
+		"other letters":   {func(c *CardListItem) { c.Label = strings.ToUpper(c.Label) }, true, true},
 		"its beginning":   {func(c *CardListItem) { c.Label = cut.Label[:19] }, false, false},
 		"another BIN":     {func(c *CardListItem) { c.BinID = "bin_2" }, false, false},
 		"no BIN":          {func(c *CardListItem) { c.BinID = "" }, true, true},

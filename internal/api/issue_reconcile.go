@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -75,7 +74,7 @@ type issueReconciliation struct {
 
 // fingerprint is the same for all issuances whose cards look the same in a list.
 func (r *issueReconciliation) fingerprint() string {
-	return fmt.Sprintf("card %q %q %s", r.request.BinID, strings.ToLower(CanonicalLabel(r.request.Label)), r.request.Amount)
+	return fmt.Sprintf("card %q %q %s", r.request.BinID, CanonicalLabel(r.request.Label), r.request.Amount)
 }
 
 func (r *issueReconciliation) join(ctx context.Context) (err error) {
@@ -137,6 +136,25 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 			return outcome{undecided, err}
 		}
 	}
+	return r.claim(ctx, cards)
+}
+
+// findInPlaceOf claims the card for this issuance when it is certain that the response
+// about a card with another label is not about it. Where the service has changed the
+// label, the list has that card as one that is like it.
+func (r *issueReconciliation) findInPlaceOf(ctx context.Context, id string) bool {
+	if r.beExclusive(ctx) != nil {
+		return false
+	}
+	cards, err := r.unclaimed(ctx)
+	if err != nil || slices.ContainsFunc(cards, func(card CardListItem) bool { return card.ID == id }) {
+		return false
+	}
+	return r.claim(ctx, slices.DeleteFunc(cards, func(card CardListItem) bool { return !r.request.hasLabel(card) })).state == applied
+}
+
+// claim takes the one of some cards that is certain to be this issuance's.
+func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) outcome {
 	var err error
 	if r.candidates, err = r.readCreated(ctx, cards); err != nil {
 		return outcome{undecided, err}

@@ -154,7 +154,8 @@ func issuedAs(t *testing.T, card any) string {
 	return "201 " + string(body)
 }
 
-// A response about a card that another has issued just now does not hide the own one.
+// A response about a card that another has issued just now does not hide the own one;
+// one that shows the own with another label than the list does is about it.
 func TestIssueCardAndAnothersNewCard(t *testing.T) {
 	t.Parallel()
 	service := newFakeService()
@@ -165,6 +166,11 @@ func TestIssueCardAndAnothersNewCard(t *testing.T) {
 	service.faults = []fault{{response: issuedAs(t, service.add(alike()))}}
 	issuance, err := client.IssueCard(t.Context(), request("software"))
 	if got := toldOf(issuance, err); got != "adopted card_3" {
+		t.Errorf("%s (%v)", got, err)
+	}
+	service.faults = []fault{{response: strings.Replace(issuedAs(t, service.add(alike())), "card_4", "card_5", 1)}}
+	issuance, err = client.IssueCard(t.Context(), request("video"))
+	if got := toldOf(issuance, err); got != "issued card_5" {
 		t.Errorf("%s (%v)", got, err)
 	}
 }

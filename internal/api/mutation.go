@@ -17,7 +17,7 @@ type mutation struct {
 	key  string // idempotency key; empty is a random one
 	// verify finds out whether the call took effect; nil when nothing shows it.
 	verify func(context.Context) outcome
-	// alreadyApplied verifies at once after a refusal that may mean that the
+	// alreadyApplied verifies at once after a response that may mean that the
 	// wanted state is there all the same; nil when nothing shows that for certain.
 	alreadyApplied func(context.Context) outcome
 	// uncertain says that an earlier run may have made the call under the same key.
@@ -253,9 +253,9 @@ func (r *mutationRun) undecided(err error) error {
 }
 
 // mayBeApplied reports whether a service may answer so when it is asked to do again
-// what is done, or a gateway when it was done.
+// what is done, or a gateway when it was done. A 2xx may be in words of its own.
 func (f *failure) mayBeApplied() bool {
-	return f.status >= 400 && f.status < 500 && f.status != http.StatusUnauthorized && f.status != http.StatusTooManyRequests && NotReadyCode(f.err) == ""
+	return f.status >= 200 && f.status < 300 || f.status >= 400 && f.status < 500 && f.status != http.StatusUnauthorized && f.status != http.StatusTooManyRequests && NotReadyCode(f.err) == ""
 }
 
 // withGrace returns a context that lives on for a while after ctx has ended.

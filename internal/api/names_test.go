@@ -26,6 +26,7 @@ func TestNamesOfTheServiceAreChecked(t *testing.T) {
 		"a card's id":              {"cards", `{"data":[{%s,"status":"active","balance":1,"bin_id":"b","spending_limit":1}],"total":1}`, "id", ids},
 		"a card's BIN":             {"read", `{"id":"card_1","status":"active","balance":1,"spending_limit":1,%s}`, "bin_id", hostile},
 		"a card's status":          {"read", `{"id":"card_1","bin_id":"b","balance":1,"spending_limit":1,%s}`, "status", words},
+		"a network in capitals":    {"read", `{"id":"card_1","status":"active","bin_id":"b","balance":1,"spending_limit":1,%s}`, "NETWORK", hostile},
 		"a card's digits":          {"read", `{"id":"card_1","status":"active","bin_id":"b","balance":1,"spending_limit":1,%s}`, "last4", words},
 		"a BIN's id":               {"bins", `{"data":[{%s}]}`, "id", ids},
 		"a transaction's id":       {"transactions", `{"data":[{%s,"type":"refund","amount":1}]}`, "id", ids},

@@ -200,7 +200,11 @@ func TestLostResponses(t *testing.T) {
 		"one answer that the card is terminated": {nil, `
 			apply amount = 60
 			on GET /cards/card_* x1 replace "active" "terminated"
-			nothing`},
+			nothing
+			on GET /cards/card_* x1 replace "active" "terminated"
+			on GET /cards/card_* x1 400 invalid_request busy
+			plan-stops
+			says Could not read card | busy`},
 		"waits are said": {nil, `
 			apply amount = 60
 			on POST /fund x1 limit 1800

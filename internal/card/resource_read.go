@@ -42,7 +42,8 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		status, asOf, err = r.refresh(ctx, &state, private, &resp.Diagnostics)
 	}
 	if err == nil && status == api.StatusTerminated { // one answer ends no card
-		if again, err := r.session.Client.GetCard(ctx, state.ID.ValueString()); err == nil {
+		var again api.CardSummary
+		if again, err = r.session.Client.GetCard(ctx, state.ID.ValueString()); err == nil {
 			status = again.Status
 			state.setState(status, again.Balance)
 		}

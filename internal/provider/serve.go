@@ -30,7 +30,7 @@ func Serve(version string) error {
 // endWith ends this process after its parent, which tells nothing when it is killed.
 func endWith(parent int) {
 	for range time.Tick(time.Second) {
-		if os.Getppid() != parent {
+		if now := os.Getppid(); now > 0 && now != parent { // it is -1 where Windows cannot tell
 			os.Exit(1) //nolint:revive // nobody is left to take an error
 		}
 	}
