@@ -2,6 +2,7 @@ package statement
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,7 +15,7 @@ import (
 
 const cardType = "vcard_card"
 
-// Of says what a plan does. It is an error when the plan has amounts that are none.
+// Of says what a plan does. It is an error when the plan has amounts that are none, or changes without an action.
 func Of(plan *Plan) (*Statement, error) {
 	r := reader{prior: priorOf(plan.Prior.Values), statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Cards: []Card{}, Others: []string{}}}
 	for _, change := range plan.ResourceChanges {
@@ -43,7 +44,7 @@ func Of(plan *Plan) (*Statement, error) {
 type reader struct {
 	prior     prior
 	statement *Statement
-	err       error // of an amount that is none
+	err       error // of what no plan has
 }
 
 func (r *reader) amount(v values, name string) *usd.Amount {
@@ -54,7 +55,10 @@ func (r *reader) amount(v values, name string) *usd.Amount {
 
 func (r *reader) change(change *tfjson.ResourceChange) {
 	switch {
-	case change == nil || change.Change == nil || change.Mode != tfjson.ManagedResourceMode:
+	case change == nil || change.Mode != tfjson.ManagedResourceMode:
+		return
+	case change.Change == nil || len(change.Change.Actions) == 0:
+		r.err = errors.New("the plan does not say what becomes of it")
 		return
 	case change.Type != cardType:
 		if !change.Change.Actions.NoOp() || change.Change.Importing != nil {

@@ -48,6 +48,8 @@ func TestWhatIsNoPlan(t *testing.T) {
 		"amounts beyond measure": {planWith(update(held, with("amount", "1e30"), "")), "vcard_card.a: amount: "},
 		"amounts below zero":     {planWith(update(held, with("amount", "-1"), "")), "vcard_card.a: amount is below zero"},
 		"a change of its own":    {planWith(change("vcard_card.a", `"update","renew"`, held, held, "", "")), `vcard_card.a: this version of the provider does not know what "renew" does`},
+		"no change":              {strings.Replace(planWith(update(held, held, "")), `"change":{`, `"change":null,"x":{`, 1), "vcard_card.a: the plan does not say what becomes of it"},
+		"no action":              {planWith(change("vcard_card.a", "", held, held, "", "")), "vcard_card.a: the plan does not say what becomes of it"},
 		"amounts beyond a cent":  {planWith(update(held, with("topped_up", "0.001"), "")), "vcard_card.a: topped_up: "},
 	} {
 		t.Run(name, func(t *testing.T) {
