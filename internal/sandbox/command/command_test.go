@@ -82,8 +82,8 @@ func refused(t *testing.T, code int, words string, arguments ...string) string {
 			t.Errorf("%q: %q lacks %q", arguments, log.String(), word)
 		}
 	}
-	if strings.Contains(log.String(), "planted") {
-		t.Errorf("%q: a secret is in %q", arguments, log.String())
+	if strings.Contains(log.String(), "planted") || strings.Contains(log.String(), "\x1b") {
+		t.Errorf("%q: a secret or an escape is in %q", arguments, log.String())
 	}
 	return out.String() + log.String()
 }
@@ -133,7 +133,7 @@ func TestMainRefuses(t *testing.T) {
 		code      int
 		words     string
 	}{
-		{[]string{"--fast"}, 2, "--fast"},
+		{[]string{"--fast\x1b"}, 2, "--fast"},
 		{[]string{"--initial-balance", "1.001"}, 2, "two decimals"},
 		{[]string{"--data", ":memory:", "--api-key-file", "none.key"}, 2, "none.key"},
 		{[]string{"--data", ":memory:", "--api-key-file", "command_test.go", "--api-key", "sk_live_sandbox_x"}, 2, "exclude each other"},
@@ -146,7 +146,7 @@ func TestMainRefuses(t *testing.T) {
 		{[]string{"--initial-balance", planted}, 2, "--initial-balance"},
 		{[]string{"--health", other.URL}, 1, "is no sandbox"},
 		{[]string{"--health", gone.URL}, 1, "no sandbox answers"},
-		{[]string{"--health", "%"}, 1, "want a URL"},
+		{[]string{"--health", "%\x1b"}, 1, "want a URL"},
 	} {
 		refused(t, c.code, c.words, append([]string{"--listen", "127.0.0.1:0"}, c.arguments...)...)
 	}

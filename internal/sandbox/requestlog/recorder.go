@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -184,5 +185,11 @@ func Clean(text string) string {
 		}
 		plain = decoded
 	}
-	return secret.ReplaceAllString(strings.ToValidUTF8(text, "�"), "$1…") + end
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsGraphic(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+	return secret.ReplaceAllString(text, "$1…") + end
 }
