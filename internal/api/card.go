@@ -54,7 +54,7 @@ type Card struct {
 	AllowedCategories []string    `json:"allowed_categories"`
 	AutoFreezeAt      *usd.Amount `json:"auto_freeze_at"` // USD; nil when unset
 	Metadata          Metadata    `json:"metadata"`
-	ExpiresAt         string      `json:"expires_at"` // YYYY-MM-DD
+	ExpiresAt         string      `json:"expires_at"` // YYYY-MM-DD; empty when that cannot be read
 }
 
 // CanonicalLabel is the same for labels of which the service may have made one

@@ -250,6 +250,18 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 // Time returns the moment.
 func (t Timestamp) Time() (time.Time, error) { return time.Parse(time.RFC3339, string(t)) }
 
+// day is the date of a text that is one, or a time, as YYYY-MM-DD, and of another "".
+func day(data json.RawMessage) string {
+	written := readable[Timestamp](data)
+	if at, err := written.Time(); err == nil {
+		return at.Format(time.DateOnly)
+	}
+	if _, err := time.Parse(time.DateOnly, string(written)); err != nil {
+		return ""
+	}
+	return string(written)
+}
+
 // Metadata are a caller's own keys and values. Some services write none as [].
 type Metadata map[string]any
 

@@ -146,7 +146,7 @@ func decodeIssuedCard(body []byte) (Card, error) {
 	card.AllowedCategories = readable[[]string](fields["allowed_categories"])
 	card.AutoFreezeAt = readable[*usd.Amount](fields["auto_freeze_at"])
 	card.Metadata = readable[Metadata](fields["metadata"])
-	card.ExpiresAt = readable[string](fields["expires_at"])
+	card.ExpiresAt = day(fields["expires_at"])
 	return card, nil
 }
 

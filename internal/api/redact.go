@@ -31,9 +31,22 @@ const (
 	number  = grouped + `{12,}`
 )
 
+// coded matches the name of a short secret, with the digits near behind it; named that
+// of a longer one, with what it is set to, which may be in an object.
+const (
+	coded = `(?:(?:\b|_)(?:pan\b|cv[vc]2?|otp|security.?code)|(?-i:[a-z](?:C[Vv][VCvc]2?|O[Tt][Pp])))` +
+		`(?:_|\P{Nd}{0,16}[^\pL\p{Nd}_])?` + grouped + `+`
+	named = `secret` + set + `(?:\{\s*\\?["']\w+` + set + `)?(?:\\?"[^"\\]+|[^\s"\\,}]+)`
+	set   = `\\?["']?\s*[:=]\s*`
+)
+
 func newScrubber(key string) scrubber {
-	const shortest = 8 // less is a word of its own
-	keys := `(?:sk_live_|whsec_)[\w.~+/=-]*\w`
+	const (
+		shortest = 8                  // less is a word of its own
+		made     = `[\w.~+/=-]*`      // of what a key is
+		next     = made + `\d` + made // of a key in which a space was put
+	)
+	keys := `(?:sk_live_|whsec_)` + made + `\w(?:\s` + next + `)*`
 	for _, prefix := range []string{keyPrefix, SandboxKeyPrefix} {
 		if rest, ok := strings.CutPrefix(key, prefix); ok && len(rest) >= shortest {
 			keys = "(?:" + prefix + ")?" + regexp.QuoteMeta(rest) + "|" + keys
@@ -43,15 +56,14 @@ func newScrubber(key string) scrubber {
 		keys = regexp.QuoteMeta(key) + "|" + keys
 	}
 	return scrubber{
-		keys: regexp.MustCompile(`(?i)` + keys),
-		// What is called a secret as well.
-		foreign: regexp.MustCompile(`(?i)` + keys + `|` + number +
-			`|\b(?:pan|cvv2?|cvc2?|otp)\b\W{0,8}` + grouped + `*|\bsecret\b\\?["']?\s*[:=]\s*\\?["']?[^\s"'\\,}]+`),
+		keys:    regexp.MustCompile(`(?i)` + keys),
+		foreign: regexp.MustCompile(`(?i)` + keys + `|` + number + `|` + coded + `|` + named),
 	}
 }
 
-// Redact takes keys, webhook secrets and card numbers out of a text of this program,
-// in which people and the service may have their say. A nil client does not know its key.
+// Redact takes keys, webhook secrets, card numbers and what would move the cursor out of
+// a text of this program, in which people and the service may have their say. A nil client
+// does not know its key.
 func (c *Client) Redact(text string) string {
 	var s scrubber
 	if c == nil {
@@ -59,7 +71,12 @@ func (c *Client) Redact(text string) string {
 	} else {
 		s = c.scrub
 	}
-	text = s.keys.ReplaceAllString(text, redacted)
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsGraphic(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s.keys.ReplaceAllString(text, redacted))
 	return digitRun.ReplaceAllStringFunc(text, func(run string) string {
 		if isCardNumber(run) {
 			return redacted
@@ -68,25 +85,50 @@ func (c *Client) Redact(text string) string {
 	})
 }
 
-// digitRun matches digits that may be a card number, with the word that they end.
-var digitRun = regexp.MustCompile(`[\w-]*\d(?:[^\pL\d:,;]{0,3}\d){12,}`)
+// escape matches what %q writes in place of a character that does not print.
+const escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8})`
+
+var (
+	// digitRun matches digits that may be a card number. It passes over UUIDs, dated
+	// ones too, and over words that begin with a letter.
+	digitRun = regexp.MustCompile(`(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}|` +
+		escape + `|\pL[\pL\p{Nd}_]*|\p{Nd}(?:(?:` + escape + `|[^\pL\p{Nd}:,;]){0,3}\p{Nd}){12,}`)
+	escapes = regexp.MustCompile(escape)
+)
 
 // isCardNumber tells a card number, by its check digit, from ids and from the numbers
 // that people give to campaigns.
 func isCardNumber(run string) bool {
-	if run[0] < '0' || run[0] > '9' {
+	run = escapes.ReplaceAllString(run, " ")
+	if strings.ContainsFunc(run, unicode.IsLetter) {
 		return false
 	}
-	groups := strings.FieldsFunc(run, func(r rune) bool { return r < '0' || r > '9' })
+	groups := strings.Fields(strings.Map(asciiDigit, run))
 	for first := range groups {
-		for last := range groups[first:] {
-			digits := strings.Join(groups[first:first+last+1], "")
-			if len(digits) >= 13 && len(digits) <= 19 && passesLuhn(digits) {
+		digits := ""
+		for _, group := range groups[first:] {
+			if digits += group; len(digits) > 19 {
+				break
+			}
+			if len(digits) >= 13 && passesLuhn(digits) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// asciiDigit is what a digit of any script stands for, of which Unicode has tens from
+// zero on, and a space for what is none.
+func asciiDigit(r rune) rune {
+	if !unicode.IsDigit(r) {
+		return ' '
+	}
+	value := rune(0)
+	for unicode.IsDigit(r - value - 1) {
+		value++
+	}
+	return '0' + value%10
 }
 
 func passesLuhn(digits string) bool {

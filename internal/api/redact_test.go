@@ -28,7 +28,7 @@ func TestGroupedNumbersAreHidden(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"2026-03-01 12:00:00.123", "card_000012341234", "limits 50.00 to 50000.00", "keys begin with sk_live_"} {
+	for _, text := range []string{"2026-03-01 12:00:00.123", "card_000012341234", "limits 50.00 to 50000.00", "keys begin with sk_live_", "secretary: 30 options, pandora 12, footprint 42", "no OTP for 3ds_8fj2 of card_465"} {
 		if got := said(text); !strings.HasSuffix(got, "lost: "+text+" !") {
 			t.Errorf("%s became %s", text, got)
 		}
@@ -106,13 +106,17 @@ func TestCutTextEndsBeforeASecret(t *testing.T) {
 func TestRedactTellsCardNumbers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`labelled "4111111111111111"`:           `labelled "[redacted]"`,
-		"4111 1111-1111.1111 is a card":         "[redacted] is a card",
-		"4111111111111111 123 12/29":            "[redacted]",
+		`labelled "4111111111111111"`:   `labelled "[redacted]"`,
+		"4111 1111-1111.1111 is a card": "[redacted] is a card",
+		"4111111111111111 123 12/29":    "[redacted]",
+		"Q4 4539 1488 0343 6467, slot1 4539148803436467, v2-4539148803436467, No1. 4539 1488 0343 6467": "Q4 [redacted], slot1 [redacted], v2-[redacted], No1. [redacted]",
+		"４５３９１４８８ ０３４３６４６７ or 𝟜𝟝𝟛𝟡𝟙𝟜𝟠𝟠𝟘𝟛𝟜𝟛𝟞𝟜𝟞𝟟":                                                         "[redacted] or [redacted]",
+		`"\u202e4539\u00a01488\u00a00343 6467"`: `"\u202e[redacted]"`,
 		"labelled 120210987654322":              "labelled 120210987654322",
 		"card_4111111111111111":                 "card_4111111111111111",
-		"from 2026-03-15, to 2026-04-15, 00:00": "from 2026-03-15, to 2026-04-15, 00:00",
-		"411111111111 is too short":             "411111111111 is too short",
+		"tf-20261123-12340002-a111-4111-8111-111111110007, card_12340002-a111-4111-8111-111111110007": "tf-20261123-12340002-a111-4111-8111-111111110007, card_12340002-a111-4111-8111-111111110007",
+		"from 2026-03-15, to 2026-04-15, 00:00":                                                       "from 2026-03-15, to 2026-04-15, 00:00",
+		"411111111111 is too short, 00000000000000000000 too long":                                    "411111111111 is too short, 00000000000000000000 too long",
 	} {
 		if got := (*api.Client)(nil).Redact(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)

@@ -114,7 +114,7 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 		{`sandbox = { path = ":memory:" }`, block(`sandbox = { path = ":memory:" }`), "keeps nothing from one run of the provider to the next"},
 		{`sandbox = { path = "C:\temp" }`, block(`sandbox = { path = "C:\temp\new.db" }`), `In a Windows path, write / or \\ where there is a \`},
 		{"no database", block(fmt.Sprintf(`sandbox = { path = %q }`, notSQLite)), notSQLite},
-		{`sandbox = { path = "/proc/…" }`, block(`sandbox = { path = "/proc/vcard/s.db" }`), "The sandbox file /proc/vcard/s.db cannot be used"},
+		{`sandbox = { path = "/proc/…" }`, block(`sandbox = { path = "/proc/vcard\u202e/s.db" }`), "The sandbox file /proc/vcard\ufffd/s.db cannot be used"},
 		{`initial_balance = 0.001`, block(`sandbox = { path = "s.db", initial_balance = 0.001 }`), "sandbox.initial_balance must be an amount in USD with at most two decimals"},
 		{`api_key = "Bearer sk_live_…"`, account("Bearer sk_live_abc"), not + "begin with sk_live_, without the word Bearer, which the provider adds itself"},
 		{`api_key = "\"sk_live_…\""`, account(`"sk_live_abc"`), not + "begin with sk_live_, without the quotes that stand around it"},

@@ -116,7 +116,7 @@ func TestShownTextHoldsNoSecret(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			card := fmt.Sprintf(`{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":50,"spending_limit":100,"label":"for %s","created_at":%[1]q}`, planted)
+			card := fmt.Sprintf(`{"id":"card_1","bin_id":"bin_1","network":"visa","last4":"4242","status":"active","balance":50,"spending_limit":100,"label":"for\u001b\u202e\n %s","created_at":%[1]q}`, planted)
 			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.Method == http.MethodPost:
@@ -135,6 +135,9 @@ func TestShownTextHoldsNoSecret(t *testing.T) {
 			progress, invoked := p.InvokeAction("vcard_card_freeze", acctest.Object{"card_id": "card_1"}, nil)
 			found, listed := p.List("vcard_card", acctest.Object{}, 10, true)
 			said := fmt.Sprint(progress, found[0].DisplayName)
+			if strings.ContainsAny(said, "\x1b\u202e\n") {
+				t.Errorf("what does not print is in %q", said)
+			}
 			for _, diagnostics := range []acctest.Diagnostics{read, misread, invoked, listed} {
 				said += diagnostics.Errors() + diagnostics.Warnings()
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"reflect"
+	"strings"
 	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -101,7 +102,7 @@ func (s server) ListResource(ctx context.Context, req *tfprotov6.ListResourceReq
 	}
 	redacted := func(result tfprotov6.ListResourceResult) tfprotov6.ListResourceResult {
 		s.redact(result.Diagnostics)
-		result.DisplayName = s.redacted(result.DisplayName)
+		result.DisplayName = strings.ReplaceAll(s.redacted(result.DisplayName), "\n", " ")
 		return result
 	}
 	results.Results = stream(results.Results, end, redacted, func(why *tfprotov6.Diagnostic) tfprotov6.ListResourceResult {
