@@ -105,9 +105,9 @@ func isCardNumber(run string) bool {
 	}
 	groups := strings.Fields(strings.Map(asciiDigit, run))
 	for first := range groups {
-		digits := ""
-		for _, group := range groups[first:] {
-			if digits += group; len(digits) > 19 {
+		for last := range groups[first:] {
+			digits := strings.Join(groups[first:first+last+1], "")
+			if len(digits) > 19 {
 				break
 			}
 			if len(digits) >= 13 && passesLuhn(digits) {
