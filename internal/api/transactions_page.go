@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -61,13 +62,24 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 }
 
 // endsBefore reports whether a page that is refused is past the end, and not only
-// deeper than the service goes.
+// deeper than the service goes: then something is older than the page before, by more
+// than the second that a service may round off, or may be for all that a day tells.
 func (p *transactionPages) endsBefore(ctx context.Context, number int) bool {
 	if number == 2 {
 		return true
 	}
 	before, err := p.ask(ctx, transactionForms()[p.form], number-1)
-	return isBadRequest(err) || err == nil && len(before) < p.full
+	if err != nil || len(before) < p.full {
+		return err == nil || isBadRequest(err)
+	}
+	oldest, err := before[len(before)-1].CreatedAt.Time()
+	if err != nil {
+		return false
+	}
+	rest := &transactionPages{client: p.client, filter: p.filter, form: p.form}
+	rest.filter.To = oldest.Add(-2 * time.Second) // as a request makes it a second wider
+	older, err := rest.read(ctx, 1)
+	return err == nil && len(older) < p.full && !slices.ContainsFunc(older, rest.filter.selects)
 }
 
 func isBadRequest(err error) bool {

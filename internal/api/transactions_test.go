@@ -21,6 +21,8 @@ type journal struct {
 	onePage bool                  // knows no pages
 	shown   func(number int) int  // the page that is shown for a number; nil is that one
 	pastEnd int                   // status past the end; 0 is an empty page
+	deep    int                   // the last page that is shown, with a pastEnd; 0 is all
+	perDay  int                   // transactions of one instant, a day before the next; below 0 their times cannot be read
 	refuses func(url.Values) bool // a request as invalid; nil is none
 	invalid int                   // the status of that; 0 is 400
 
@@ -58,12 +60,22 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if j.shown != nil {
 		number = j.shown(number)
 	}
-	newest := j.count - (number-1)*size
+	created := func(i int) string {
+		if j.perDay < 0 {
+			return "a long, long time ago"
+		}
+		return time.Date(2026, 1, 1+i/max(1, j.perDay), 12, 0, 0, 0, time.UTC).Format(time.RFC3339)
+	}
+	count := j.count
+	for to := query.Get("to"); to != "" && count > 0 && created(count)[:len(to)] > to; {
+		count--
+	}
+	newest := count - (number-1)*size
 	data := []map[string]any{}
 	for i := newest; i > max(0, newest-size); i-- {
-		data = append(data, map[string]any{"id": fmt.Sprintf("txn_%d", i), "card_id": "card_1", "type": "authorization", "amount": "1.50", "currency": "USD", "fee": nil})
+		data = append(data, map[string]any{"id": fmt.Sprintf("txn_%d", i), "card_id": "card_1", "type": "authorization", "amount": "1.50", "currency": "USD", "fee": nil, "created_at": created(i)})
 	}
-	if len(data) == 0 && number > 1 && j.pastEnd > 0 {
+	if (len(data) == 0 || j.deep > 0 && number > j.deep) && number > 1 && j.pastEnd > 0 {
 		write(w, j.pastEnd, map[string]string{"error": "not_found", "message": ""})
 		return
 	}
@@ -146,24 +158,28 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 	}
 }
 
-// A refusal is the end behind a page that is not full, and else perhaps how deep the
-// service goes.
+// A refusal is the end where nothing is older, and else how deep the service goes.
 func TestTransactionsEndWithARefusedPage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		count, size, status, read int
-		ends                      bool
+		count, size, status, deep, perDay, read int
+		dates, ends                             bool // whether times are refused, and whether it is the end
 	}{
-		{1, 25, 400, 1, true},
-		{25, 25, 400, 25, true},
-		{26, 25, 400, 26, true},
-		{74, 25, 400, 74, true},
-		{1024, 0, 400, 1024, true},
-		{75, 25, 400, 50, false},
-		{100, 25, 400, 100, false},
-		{200, 0, 403, 100, false},
+		{1, 25, 400, 0, 1, 1, false, true},
+		{25, 25, 400, 0, 1, 25, false, true},
+		{74, 25, 400, 0, 1, 74, false, true},
+		{1024, 0, 400, 0, 1, 1024, false, true},
+		{75, 25, 400, 0, 1, 75, false, true},
+		{75, 25, 400, 0, 99, 75, false, true},
+		{75, 25, 400, 0, 1, 75, true, true},
+		{75, 25, 400, 0, 99, 50, true, false}, // a date does not tell
+		{74, 25, 400, 2, 1, 50, false, false},
+		{100, 25, 400, 2, -1, 50, false, false},
+		{100, 25, 400, 2, 1, 50, true, false},
+		{200, 0, 403, 0, 1, 100, false, false},
 	} {
-		service := &journal{count: test.count, size: test.size, pastEnd: test.status}
+		service := &journal{count: test.count, size: test.size, pastEnd: test.status, deep: test.deep, perDay: test.perDay}
+		service.refuses = func(query url.Values) bool { return test.dates && len(query.Get("to")) > len(time.DateOnly) }
 		got, err := service.read(t, api.TransactionFilter{})
 		if (err == nil) != test.ends || len(got) != test.read {
 			t.Errorf("%+v: %d transactions, %v", test, len(got), err)
