@@ -99,9 +99,12 @@ func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card,
 	return card, known
 }
 
+// ErrIncomplete says that a list proves of no card that it is not there.
+var ErrIncomplete = errors.New("the list of all cards may lack some")
+
 // All lists all cards of the account, of every status, by id. The listing began
-// after notBefore, by the client's clock; callers who ask together share one. An
-// incomplete listing is an error.
+// after notBefore, by the client's clock; callers who ask together share one. Its
+// error is ErrIncomplete where cards may be missing.
 func (f *Fleet) All(ctx context.Context, notBefore time.Time) (map[string]Card, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +112,7 @@ func (f *Fleet) All(ctx context.Context, notBefore time.Time) (map[string]Card, 
 		return nil, err
 	}
 	if f.all.incomplete {
-		return nil, errors.New("list all cards: the pages do not hold as many cards as the service counts, or repeat")
+		return nil, ErrIncomplete
 	}
 	return f.all.cards, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/fleet"
 )
 
 // Account is what tells the account behind a key from others: hashes of its deposit
@@ -75,7 +76,10 @@ func (s *Session) IsNew(created time.Time) bool {
 // which sign is missing.
 func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, known Account) error {
 	cards, err := s.Cards.All(ctx, s.Client.Clock().Now())
-	if err != nil {
+	switch {
+	case errors.Is(err, fleet.ErrIncomplete):
+		return s.notGone("The list of all cards does not show as many cards as the service counts, or its pages repeat.")
+	case err != nil:
 		return err
 	}
 	switch item, listed := cards[id]; {
