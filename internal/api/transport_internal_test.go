@@ -24,11 +24,7 @@ func TestRequestsAreMadeOverHTTP1(t *testing.T) {
 		t.Fatal(err)
 	}
 	response, err := transport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if got := response.Header.Get("Proto"); got != "HTTP/1.1" {
-		t.Errorf("it was made over %s", got)
+	if err != nil || response.Body.Close() != nil || response.Header.Get("Proto") != "HTTP/1.1" {
+		t.Errorf("%+v, %v", response, err)
 	}
 }
