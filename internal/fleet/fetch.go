@@ -94,9 +94,6 @@ func (l *listing) fetchMissing() func(context.Context, *fetch) error {
 		for _, number := range missing {
 			group.Go(func() (err error) {
 				defer crash.Catch(&err)
-				if l.endsBefore(number) {
-					return nil
-				}
 				return l.fetchPage(ctx, number, func(page api.CardPage) bool { return l.addPage(number, page) })
 			})
 		}
@@ -104,20 +101,10 @@ func (l *listing) fetchMissing() func(context.Context, *fetch) error {
 	}
 }
 
-// endsBefore reports whether a page that has arrived was the last.
-func (l *listing) endsBefore(number int) bool {
-	l.fleet.mu.Lock()
-	defer l.fleet.mu.Unlock()
-	return number > l.pages
-}
-
 // fetchPage gets one page and adds it. After a write nobody uses it any more.
 func (l *listing) fetchPage(ctx context.Context, number int, add func(api.CardPage) bool) error {
 	f := l.fleet
 	page, err := f.source.ListCards(ctx, api.CardFilter{Status: l.status}, number, api.MaxPerPage)
-	if number > 1 && api.IsPastEnd(err) {
-		page, err = api.CardPage{}, nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l.spent++

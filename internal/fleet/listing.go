@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -184,18 +183,13 @@ func (l *listing) addFirst(page api.CardPage) bool {
 	return l.addPage(1, page)
 }
 
-// addPage adds a page, of which an empty one is the last whatever is counted. It
-// reports whether it is what was asked for, and has no more than is counted: a service
-// that does not know pages sends the same one again.
+// addPage adds a page. It reports whether it is what was asked for, and has no more
+// than is counted: a service that does not know pages sends the same one again.
 func (l *listing) addPage(number int, page api.CardPage) bool {
 	if page.Page != 0 && page.Page != number || page.IsBeyond((number-1)*l.size) {
 		return false
 	}
 	l.fetched[number] = true
-	if len(page.Data) == 0 {
-		l.pages = min(l.pages, number)
-	}
-	maps.DeleteFunc(l.fetched, func(number int, _ bool) bool { return number > l.pages })
 	return l.add(page.Data) || len(page.Data) == 0
 }
 
