@@ -68,15 +68,13 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 
 // WalkCards calls visit for each card until it says no, and reports whether the
 // pages held as many cards as the service counts, and after the last one there is
-// no other: a count may be of a page, and a refusal of how deep the service goes.
+// no other: a count may be of a page.
 func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
 	w := cardWalk{seen: map[string]bool{}, number: 1}
 	for !w.ended {
 		page, err := c.ListCards(ctx, filter, w.number, MaxPerPage)
-		if w.number > 1 && IsPastEnd(err) {
-			if err = w.turnBack(err); err == nil {
-				continue
-			}
+		if w.counted && (IsNotFound(err) || isBadRequest(err)) {
+			return false, nil // past the end, in the words of some services
 		}
 		if err != nil {
 			return false, err
@@ -106,9 +104,6 @@ type cardWalk struct {
 	total    int  // at the last page
 	arrived  int  // cards that joined since the first page, at least
 	highest  int  // the number of the last page, as far as is known
-	probed   bool // whether a page after all that are counted is empty
-	refused  int  // the number of a page that was past the end
-	full     bool // the last page
 	requests int
 
 	uncounted       bool // a page had no total, or one that contradicts it
@@ -128,7 +123,6 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	if w.requests > maxCardPages {
 		return nil, fmt.Errorf("list cards: the list has no end: %d pages were read, and each leads to another; check base_url, and report it to the service's support", maxCardPages)
 	}
-	w.full = len(page.Data) >= max(w.size, min(page.PerPage, MaxPerPage))
 	begin := (w.number - 1) * w.size
 	w.uncounted = w.uncounted || page.Total == nil || page.IsBeyond(begin)
 	if w.counted = false; w.uncounted { // nothing tells whether the list has moved
@@ -138,9 +132,6 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 		return fresh, nil
 	}
 	change := *page.Total - w.total
-	if change != 0 {
-		w.refused = 0
-	}
 	if change < 0 {
 		w.read = max(0, w.read+change)
 	} else if w.requests > 1 {
@@ -158,34 +149,14 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	fresh := w.unseen(page.Data)
 	w.complete = len(w.seen)+w.arrived >= w.total
 	w.read = max(w.read, begin+len(page.Data))
-	switch {
-	case change != 0 || len(fresh) > 0:
-	case w.again: // it stays short
+	if w.again && change == 0 && len(fresh) == 0 { // it stays short
 		w.read = max(w.read, begin+w.size)
-	case !w.probed && len(page.Data) > 0: // it may be what the service shows for all that it does not know
-		w.number, w.probed = w.highest+1, true
-		return nil, nil
 	}
 	w.counted = w.read >= w.total
 	w.ended = w.counted && len(page.Data) != w.size || len(page.Data) == 0
 	next := w.read/w.size + 1
 	w.number, w.again = next, next == w.number
 	return fresh, nil
-}
-
-// turnBack ends a list at a page that is refused as past its end. Where more are
-// counted, the pages before are first asked whether the list has become shorter.
-func (w *cardWalk) turnBack(refusal error) error {
-	switch {
-	case !w.uncounted && !w.counted && w.refused != w.number:
-		w.refused, w.probed = w.number, true
-		w.number--
-	case !w.counted && w.full && !IsNotFound(refusal): // or deeper than the service goes
-		return refusal
-	default:
-		w.ended, w.complete = true, !w.full && len(w.seen)+w.arrived >= w.total
-	}
-	return nil
 }
 
 // unseen returns the cards that no page before has shown.

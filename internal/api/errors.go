@@ -119,13 +119,6 @@ func IsNotFound(err error) bool {
 	return ok && !open && isMissing(e.Status) && e.Code != ""
 }
 
-// IsPastEnd reports whether the service has refused a page in its own words, as some do
-// when there is none of that number.
-func IsPastEnd(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Code != "" && (isMissing(e.Status) || isBadRequest(err))
-}
-
 func isMissing(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
 
 // NotReadyCode returns the code of a 403 of an account that is not ready

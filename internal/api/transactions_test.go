@@ -60,9 +60,11 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if j.shown != nil {
 		number = j.shown(number)
 	}
-	layout := map[bool]string{true: "a long, long time ago", false: time.RFC3339}[j.perDay < 0]
 	created := func(i int) string {
-		return time.Date(2026, 1, 1+i/max(1, j.perDay), 12, 0, 0, 0, time.UTC).Format(layout)
+		if j.perDay < 0 {
+			return "a long, long time ago"
+		}
+		return time.Date(2026, 1, 1+i/max(1, j.perDay), 12, 0, 0, 0, time.UTC).Format(time.RFC3339)
 	}
 	count := j.count
 	for to := query.Get("to"); to != "" && count > 0 && created(count)[:len(to)] > to; {
@@ -164,6 +166,8 @@ func TestTransactionsEndWithARefusedPage(t *testing.T) {
 		dates, ends                             bool // whether times are refused, and whether it is the end
 	}{
 		{1, 25, 400, 0, 1, 1, false, true},
+		{25, 25, 400, 0, 1, 25, false, true},
+		{74, 25, 400, 0, 1, 74, false, true},
 		{1024, 0, 400, 0, 1, 1024, false, true},
 		{75, 25, 400, 0, 1, 75, false, true},
 		{75, 25, 400, 0, 99, 75, false, true},
