@@ -58,10 +58,11 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 		card: id, operation: verb + " card " + id, method: http.MethodPost, path: path,
 		accept: func(body []byte) error {
 			err := decodeCard(body, id, &state, "id", "status", "balance")
-			if answered = state.Status; err == nil && answered != wanted {
-				err = fmt.Errorf("the response says that the card is %s", answered)
+			if err != nil || state.Status == wanted {
+				return err
 			}
-			return err
+			answered = state.Status
+			return fmt.Errorf("the response says that the card is %s", answered)
 		},
 	}
 	alreadyApplied := func(ctx context.Context) outcome {

@@ -95,7 +95,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 			m.alreadyApplied = reconciliation.isThere
 		}
 		how, err := c.mutate(ctx, m)
-		if err == nil && !how.verified && !request.hasLabel(card.CardListItem) {
+		if err == nil && !how.verified && request.isOther(card.CardListItem) {
 			how.verified = reconciliation.findInPlaceOf(detached, card.ID)
 		}
 		if err == nil && !how.verified && !c.recent.claim(card.CardListItem, c.clock.Now()) {

@@ -20,6 +20,12 @@ func (q IssueCardRequest) isLike(card CardListItem) bool {
 	return q.GeneratedLabel || card.Balance == q.Amount
 }
 
+// isOther reports whether a response seems to be about another card. Where the label
+// alone differs, the service may have changed it.
+func (q IssueCardRequest) isOther(card CardListItem) bool {
+	return !q.hasLabel(card) && (q.GeneratedLabel || card.Balance != q.Amount || !strings.EqualFold(card.BinID, q.BinID))
+}
+
 // bestMatches are the cards with the label and the limit that were asked for or, where
 // there is none, all of them.
 func (q IssueCardRequest) bestMatches(cards []CardListItem) []CardListItem {

@@ -139,9 +139,8 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 	return r.claim(ctx, cards)
 }
 
-// findInPlaceOf claims the card for this issuance when it is certain that the response
-// about a card with another label is not about it. Where the service has changed the
-// label, the list has that card as one that is like it.
+// findInPlaceOf claims the card for this issuance when it is certain that a response
+// about a card that seems to be another is not about it: else the list has that one.
 func (r *issueReconciliation) findInPlaceOf(ctx context.Context, id string) bool {
 	if r.beExclusive(ctx) != nil {
 		return false

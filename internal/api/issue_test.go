@@ -163,12 +163,14 @@ func TestIssueCardAndAnothersNewCard(t *testing.T) {
 	if _, err := client.IssueCard(t.Context(), request("first")); err != nil {
 		t.Fatal(err)
 	}
-	service.faults = []fault{{response: issuedAs(t, service.add(alike()))}}
+	other := alike()
+	other.Balance++
+	service.faults = []fault{{response: issuedAs(t, service.add(other))}}
 	issuance, err := client.IssueCard(t.Context(), request("software"))
 	if got := toldOf(issuance, err); got != "adopted card_3" {
 		t.Errorf("%s (%v)", got, err)
 	}
-	service.faults = []fault{{response: strings.Replace(issuedAs(t, service.add(alike())), "card_4", "card_5", 1)}}
+	service.faults = []fault{{response: strings.Replace(issuedAs(t, service.add(other)), "card_4", "card_5", 1)}}
 	issuance, err = client.IssueCard(t.Context(), request("video"))
 	if got := toldOf(issuance, err); got != "issued card_5" {
 		t.Errorf("%s (%v)", got, err)
