@@ -67,7 +67,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = s.run(ctx, stdout, logger)
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(log, "sandbox: %s\n", requestlog.Clean(err.Error()))
+		_, _ = fmt.Fprintf(log, "sandbox: %s\n", requestlog.Printable(err.Error()))
 		return exitFailed
 	}
 	return exitOK

@@ -185,11 +185,15 @@ func Clean(text string) string {
 		}
 		plain = decoded
 	}
-	text = strings.Map(func(r rune) rune {
+	return secret.ReplaceAllString(Printable(text), "$1…") + end
+}
+
+// Printable keeps a text from moving the cursor of whoever reads it.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {
 			return unicode.ReplacementChar
 		}
 		return r
 	}, text)
-	return secret.ReplaceAllString(text, "$1…") + end
 }
