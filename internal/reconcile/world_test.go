@@ -8,6 +8,41 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+func (l *life) chance(percent int) bool { return l.rng.IntN(100) < percent }
+
+// span is up to a duration.
+func (l *life) span(d time.Duration) time.Duration { return time.Duration(l.rng.Int64N(int64(d))) }
+
+// dollars are at least so many, and a few steps more, on a larger scale where sums are
+// to be told apart.
+func (l *life) dollars(least, step, steps int) usd.Amount {
+	sum := usd.Amount(least+step*l.rng.IntN(steps)) * dollar
+	if !l.round {
+		sum *= 1000
+	}
+	return sum
+}
+
+// sum is one that people like, or any, of so many that they do not add up to another
+// one by chance.
+func (l *life) sum(liked int) usd.Amount {
+	switch {
+	case !l.round:
+		return usd.Amount(1 + l.rng.Int64N(60_000_00))
+	case l.chance(liked):
+		return usd.Amount([]int{5, 10, 10, 15, 20, 20, 25, 30, 40, 50, 50, 60}[l.rng.IntN(12)]) * dollar
+	}
+	return usd.Amount(100 + l.rng.Int64N(60_00))
+}
+
+// lag is how far what is read is behind.
+func (l *life) lag() time.Duration {
+	if l.lagging && l.chance(30) {
+		return l.span(12 * time.Second)
+	}
+	return 0
+}
+
 // world is what others do until the next run.
 func (l *life) world() {
 	for range l.rng.IntN(5) {
@@ -29,6 +64,17 @@ func (l *life) world() {
 		}
 		l.tell("another hand moves %s", delta)
 		l.card.give(delta)
+	}
+}
+
+// change writes another amount into the configuration.
+func (l *life) change() {
+	delta := l.sum(70)
+	if l.chance(45) {
+		delta = -delta
+	}
+	if l.target+delta > 0 {
+		l.target += delta
 	}
 }
 
