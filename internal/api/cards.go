@@ -55,7 +55,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 			cards, envelope, err := decodeList[CardListItem](body, requiredOfCard()...)
 			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage)}
 			if envelope.Total != nil {
-				if total := int(*envelope.Total); total <= maxCardPages*MaxPerPage {
+				if total := int(*envelope.Total); total <= MaxCardPages*MaxPerPage {
 					result.Total = &total
 				}
 			}

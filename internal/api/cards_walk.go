@@ -111,8 +111,8 @@ type cardWalk struct {
 	ended, complete bool
 }
 
-// maxCardPages are more cards than an account has, be there 25 to a page.
-const maxCardPages = 1_000
+// MaxCardPages hold more cards than an account has, be there 25 to a page.
+const MaxCardPages = 1_000
 
 // add returns the cards of the asked page that were not seen before, and decides
 // which page is next.
@@ -120,8 +120,8 @@ func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
 	if w.requests++; w.requests == 1 {
 		w.size = max(1, page.Size())
 	}
-	if w.requests > maxCardPages {
-		return nil, fmt.Errorf("list cards: the list has no end: %d pages were read, and each leads to another; check base_url, and report it to the service's support", maxCardPages)
+	if w.requests > MaxCardPages {
+		return nil, fmt.Errorf("list cards: the list has no end: %d pages were read, and each leads to another; check base_url, and report it to the service's support", MaxCardPages)
 	}
 	begin := (w.number - 1) * w.size
 	w.uncounted = w.uncounted || page.Total == nil || page.IsBeyond(begin)

@@ -101,9 +101,16 @@ func (l *listing) fetchMissing() func(context.Context, *fetch) error {
 	}
 }
 
-// fetchPage gets one page and adds it. After a write nobody uses it any more.
+// fetchPage gets one page, unless the list has ended before, and adds it. After a write
+// nobody uses it any more.
 func (l *listing) fetchPage(ctx context.Context, number int, add func(api.CardPage) bool) error {
 	f := l.fleet
+	f.mu.Lock()
+	ended := number > max(1, l.pages)
+	f.mu.Unlock()
+	if ended {
+		return nil
+	}
 	page, err := f.source.ListCards(ctx, api.CardFilter{Status: l.status}, number, api.MaxPerPage)
 	f.mu.Lock()
 	defer f.mu.Unlock()

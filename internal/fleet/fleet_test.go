@@ -26,6 +26,7 @@ type source struct {
 	noTotal bool
 	onePage bool // knows no pages
 	ofPage  bool // the total is the page's own
+	counts  int  // in place of the cards that are listed
 	cap     int  // of per_page
 	echoes  bool // per_page is answered as it was asked for
 	fails   bool // lists, from the second page on
@@ -127,6 +128,8 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 	}
 	if s.ofPage {
 		total = len(result.Data)
+	} else if s.counts > 0 {
+		total = s.counts
 	}
 	if !s.noTotal {
 		result.Total = &total

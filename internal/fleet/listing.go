@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -172,10 +173,10 @@ func (l *listing) addFirst(page api.CardPage) bool {
 		return false
 	}
 	size := page.Size()
-	if size == 0 && *page.Total > 0 {
+	l.size = max(1, size)
+	if size == 0 && *page.Total > 0 || *page.Total > api.MaxCardPages*l.size {
 		return false
 	}
-	l.size = max(1, size)
 	l.pages = max(1, (*page.Total+size-1)/l.size)
 	if *page.Total == l.size { // which may be the page's own
 		l.pages++
@@ -183,13 +184,18 @@ func (l *listing) addFirst(page api.CardPage) bool {
 	return l.addPage(1, page)
 }
 
-// addPage adds a page. It reports whether it is what was asked for, and has no more
-// than is counted: a service that does not know pages sends the same one again.
+// addPage adds a page. An empty one is the last: a total may be of cards of every status.
+// It reports whether the page is what was asked for, and has no more than is counted: a
+// service that does not know pages sends the same one again.
 func (l *listing) addPage(number int, page api.CardPage) bool {
 	if page.Page != 0 && page.Page != number || page.IsBeyond((number-1)*l.size) {
 		return false
 	}
+	if len(page.Data) == 0 {
+		l.pages = min(l.pages, number)
+	}
 	l.fetched[number] = true
+	maps.DeleteFunc(l.fetched, func(number int, _ bool) bool { return number > l.pages })
 	return l.add(page.Data) || len(page.Data) == 0
 }
 
