@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -75,11 +79,7 @@ func unwrapped(output string) string { return lineBreaks.ReplaceAllString(output
 // prints checks that the CLI printed each of these, wherever it broke the lines.
 func prints(t *testing.T, output string, words ...string) {
 	t.Helper()
-	for _, word := range words {
-		if !strings.Contains(unwrapped(output), word) {
-			t.Errorf("the CLI does not print %q:\n%s", word, output)
-		}
-	}
+	sayAll(t, "what the CLI prints", unwrapped(output), words...)
 }
 
 func printsNot(t *testing.T, output string, words ...string) {
@@ -119,17 +119,11 @@ func liveCards(s *acctest.Service) []service {
 	s.T.Helper()
 	var live []service
 	for number := 1; ; number++ {
-		var page struct {
-			Data []service `json:"data"`
-		}
+		var page struct{ Data []service }
 		if s.Get(fmt.Sprintf("/cards?per_page=100&page=%d", number)).Into(&page); len(page.Data) == 0 {
 			return live
 		}
-		for _, card := range page.Data {
-			if card.Status != "terminated" {
-				live = append(live, card)
-			}
-		}
+		live = append(live, slices.DeleteFunc(page.Data, func(card service) bool { return card.Status == "terminated" })...)
 	}
 }
 
@@ -141,5 +135,101 @@ func serviceHolds(t *testing.T, s *acctest.Service, status string, balance, wall
 	}
 	if now := s.Wallet(); now != wallet {
 		t.Errorf("the wallet holds %s USD, want %s", now, wallet)
+	}
+}
+
+const stateFile = "terraform.tfstate"
+
+// losePrivate takes away what the provider keeps beside the state, as Terraform does
+// when a provider dies.
+func losePrivate(t *testing.T, w cli) {
+	t.Helper()
+	if c, ok := w.(*core); ok {
+		for address, card := range c.state {
+			card.Private = nil
+			c.state[address] = card
+		}
+		return
+	}
+	w.Write(stateFile, regexp.MustCompile(`"private": "[^"]*"`).ReplaceAllString(w.(*acctest.Workspace).Read(stateFile), `"private": ""`))
+}
+
+// stateOf returns what brings the present state back, as a backup does or a run that
+// was killed before it wrote any.
+func stateOf(t *testing.T, w cli) (restore func()) {
+	t.Helper()
+	if c, ok := w.(*core); ok {
+		state := maps.Clone(c.state)
+		return func() { c.state = state }
+	}
+	text := w.(*acctest.Workspace).Read(stateFile)
+	return func() { w.Write(stateFile, text) }
+}
+
+// A money_record that is lost, damaged or another card's stops the next movement
+// once, which both the plan and the error say; the apply after it moves the money.
+func TestLostMoneyRecordStopsOnce(t *testing.T) {
+	t.Parallel()
+	other := reconcile.ImportedRecord(60*usd.Dollar, time.Now()).Text("card_other")
+	for name, record := range map[string]any{"lost": nil, "damaged": "a_not-a-record", "another card's": other, "of a later version": "z" + other[1:]} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := issued(t, object{"amount": 60})
+			f.card.Values["money_record"] = record
+			f.refresh()
+			f.unchanged(object{"amount": 60})
+			f.says("the error", f.tryApply(object{"amount": 100}).Errors(), "nothing tells what was moved before", "Nothing was sent", "apply again")
+			f.holds("active", 60*usd.Dollar, 9939*usd.Dollar)
+			f.apply(object{"amount": 100})
+			f.holds("active", 100*usd.Dollar, 9899*usd.Dollar)
+		})
+	}
+}
+
+// Core drops private state when a provider dies: a card lives on without it.
+func TestCardWithoutPrivateState(t *testing.T) {
+	t.Parallel()
+	f := issued(t, object{"amount": 60, "spending_limit": 500, "top_up": object{"below": 40, "to": 60}, "deletion_protection": true})
+	f.card.Private = nil
+	config := object{"amount": 100, "spending_limit": 500, "top_up": object{"below": 40, "to": 60}, "deletion_protection": true}
+	f.refresh()
+	f.apply(config)
+	f.unchanged(config)
+	f.card.Private = []byte(`{"card":"WzFd"}`) // a list
+	f.failsToPlan(nil, "Deletion protection keeps card")
+	f.unchanged(config)
+	f.holds("active", 100*usd.Dollar, acctest.InitialBalance-101*usd.Dollar)
+}
+
+// What moves money, replaces cards or tells whose they are lies in the state's
+// values, where it survives, and stays as it is until money moves.
+func TestPrivateStateGuardsNoMoney(t *testing.T) {
+	t.Parallel()
+	topUp := object{"below": 40, "to": 60}
+	config := object{"amount": 120, "top_up": topUp}
+	f := issued(t, object{"amount": 100, "top_up": topUp})
+	f.apply(config)
+	before := plain(f.card.Values["money_record"])
+	if before == "null" || len(before) > 240 {
+		t.Errorf("money_record is %q", before)
+	}
+	for what, quiet := range map[string]func(){
+		"a refresh":           func() { f.refresh() },
+		"a purchase":          func() { f.s.Authorize(f.id(), "30", advertising).Must(); f.s.Advance("1h"); f.refresh() },
+		"an apply":            func() { f.apply(config) },
+		"an apply of a guard": func() { f.apply(object{"amount": 120, "top_up": topUp, "deletion_protection": true}) },
+	} {
+		if quiet(); plain(f.card.Values["money_record"]) != before {
+			t.Errorf("%s makes money_record %q of %q", what, f.card.Values["money_record"], before)
+		}
+	}
+	private := f.private()
+	if len(private) > 9 {
+		t.Errorf("private state has %d fields, want 9 at most: %v", len(private), private)
+	}
+	for _, guard := range []string{"anchor", "token", "unanswered", "pending", "imported", "history_lost"} {
+		if private[guard] != nil {
+			t.Errorf("%s lies in private state", guard)
+		}
 	}
 }

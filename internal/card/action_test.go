@@ -131,9 +131,6 @@ func TestWithdrawActionWithoutAnAmountTakesEverything(t *testing.T) {
 // An action tells what came of it where that is not what was asked for.
 func TestActionsThatComeToSomethingElse(t *testing.T) {
 	t.Parallel()
-	fault := func(method, path, when string, times int, then any) object {
-		return object{"method": method, "path": path, "when": when, "times": times, "then": then}
-	}
 	lost := fault("POST", "/cards/*/fund", "after", 1, "drop")
 	for name, c := range map[string]struct {
 		quirks object
@@ -173,8 +170,7 @@ func TestActionsThatComeToSomethingElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t)
-			f.s = acctest.Start(t, contract.RequestsOnly())
+			f := newFixture(t, contract.RequestsOnly())
 			f.s.Quirks(c.quirks)
 			f.apply(object{"amount": 50, "auto_freeze_at": 30})
 			f.account = object{"max_retries": 0}

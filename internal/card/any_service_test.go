@@ -26,7 +26,7 @@ func TestLifeOfACardInAnyNotation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fixture{t: t, s: acctest.Start(t, contract.RequestsOnly()), card: acctest.Instance{Type: "vcard_card"}}
+			f := newFixture(t, contract.RequestsOnly())
 			f.s.AddQuirks(quirks)
 			step := func(config object, balance, wallet usd.Amount) {
 				t.Helper()
@@ -69,13 +69,9 @@ func TestWrongShapeIsNotTheNetwork(t *testing.T) {
 	}
 }
 
-// fault makes the service misbehave at one kind of call.
-func fault(s *acctest.Service, method, path, when string, times int, then any) {
-	s.Fault(map[string]any{"method": method, "path": path, "when": when, "times": times, "then": then})
-}
-
-func refusal(status int, code, message string) any {
-	return map[string]any{"status": status, "body": map[string]string{"error": code, "message": message}}
+// fault is how the service misbehaves at one kind of call.
+func fault(method, path, when string, times int, then any) object {
+	return object{"method": method, "path": path, "when": when, "times": times, "then": then}
 }
 
 // down is an answer that says nothing about what happened.
@@ -86,7 +82,7 @@ func (f *fixture) tryApply(config object) acctest.Diagnostics {
 	f.t.Helper()
 	p := f.protocol()
 	change, diags := p.Plan(f.card, complete(config))
-	f.succeed(diags)
+	diags.Must(f.t)
 	return f.tryChange(p, change)
 }
 
@@ -100,7 +96,8 @@ func (f *fixture) tryChange(p *acctest.Protocol, change acctest.Change) acctest.
 func TestIssuedButNotFrozen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	fault(f.s, "POST", "/cards/*/freeze", "before", 1, refusal(400, "invalid_request", "not today"))
+	refusal := object{"status": 400, "body": object{"error": "invalid_request", "message": "not today"}}
+	f.s.Fault(fault("POST", "/cards/*/freeze", "before", 1, refusal))
 	diags := f.tryApply(object{"amount": 60, "frozen": true})
 	if f.id() == "" {
 		t.Fatal("the card's id is not in the state")
@@ -114,15 +111,14 @@ func TestIssuedButNotFrozen(t *testing.T) {
 // undecided is a card of which a fund from 60 to 100 USD was made, and nothing tells.
 func undecided(t *testing.T) *fixture {
 	t.Helper()
-	f := newFixture(t)
-	f.s = acctest.Start(t, contract.RequestsOnly())
+	f := newFixture(t, contract.RequestsOnly())
 	f.s.Quirks(nil) // each page is asked for once
 	f.apply(object{"amount": 60})
 	f.account = object{"max_retries": 0}
 	// The reading before the transfer succeeds, those after it fail.
-	fault(f.s, "GET", "/transactions", "before", 1, "pass")
-	fault(f.s, "GET", "/transactions", "before", 0, down)
-	fault(f.s, "POST", "/cards/*/fund", "after", 1, "drop")
+	f.s.Fault(fault("GET", "/transactions", "before", 1, "pass"))
+	f.s.Fault(fault("GET", "/transactions", "before", 0, down))
+	f.s.Fault(fault("POST", "/cards/*/fund", "after", 1, "drop"))
 	f.says("the error", f.tryApply(object{"amount": 100}).Errors(), "Could not fund card "+f.id(), "Money may or may not have moved", "terraform plan")
 	return f
 }

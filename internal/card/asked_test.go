@@ -11,14 +11,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// tidies is a service that keeps values of new cards otherwise than asked.
-func tidies(t *testing.T) *acctest.Service {
-	t.Helper()
-	s := acctest.Start(t)
-	s.Put("/_sandbox/quirks", map[string]any{"card_values": "tidied"}).OK(http.StatusOK)
-	return s
-}
-
 // showing is a service whose answers about a card, to calls of a method or of all with
 // "", show it otherwise.
 func showing(s *acctest.Service, method string, fields object) *acctest.Service {
@@ -46,8 +38,8 @@ const untidy = `amount = 60
 // replace the card, for a dollar, a new number, and the same result.
 func TestValuesThatTheServiceKeepsOtherwise(t *testing.T) {
 	t.Parallel()
-	s := tidies(t)
-	w := newCLI(t, nil)
+	s, w := acctest.Start(t), newCLI(t, nil)
+	s.Quirks(object{"card_values": "tidied"})
 	through(w, s, "")
 	output := apply(w, oneCard(untidy))
 	card := onlyCard(s)
@@ -105,13 +97,12 @@ func TestTidiedCardIsRecovered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := tidies(t)
-			s.Put("/_sandbox/quirks", map[string]any{"card_values": "tidied", "idempotency": "ignored"}).OK(http.StatusOK)
-			s.Fault(map[string]any{"method": "POST", "path": "/cards", "times": 1, "when": "after", "then": "drop"})
-			f := &fixture{t: t, s: s, card: acctest.Instance{Type: "vcard_card"}}
+			f := newFixture(t)
+			f.s.Quirks(object{"card_values": "tidied", "idempotency": "ignored"})
+			f.s.Fault(fault("POST", "/cards", "after", 1, "drop"))
 			f.apply(config)
 			f.unchanged(config)
-			if n := len(liveCards(s)); n != 1 {
+			if n := len(liveCards(f.s)); n != 1 {
 				t.Errorf("%d cards were issued", n)
 			}
 		})
@@ -155,13 +146,13 @@ func TestBalanceBelowZero(t *testing.T) {
 	f := issued(t, object{"amount": 60, "top_up": object{"below": 10, "to": 50}})
 	p := showing(f.s, "", object{"balance": -5.25}).Protocol(nil)
 	now, diags := p.Refresh(f.card)
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.same("the state", object{"balance": acctest.Number("-5.25")}, now.Values)
 	change, diags := p.Plan(now, complete(object{"amount": 60, "top_up": object{"below": 10, "to": 50}}))
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.same("the plan", object{"topped_up": acctest.Number("55.25")}, change.Planned)
 	read, diags := p.ReadDataSource("vcard_card", object{"id": f.id()})
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.same("the data source", object{"balance": acctest.Number("-5.25")}, read)
 }
 
@@ -179,9 +170,9 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 		"allowed_categories": []any{"travel", "food"}, "metadata": object{"team": "eu", "size": "5", "less": "a", "none": "b"},
 	}
 	change, diags := f.plan(config)
-	f.succeed(diags)
+	diags.Must(f.t)
 	diags = f.tryChange(f.protocol(), change)
-	f.succeed(diags)
+	diags.Must(f.t)
 	for name, value := range change.Planned {
 		if value != acctest.Unknown {
 			f.same("what apply returns", object{name: value}, f.card.Values)

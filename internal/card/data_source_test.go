@@ -20,7 +20,7 @@ func TestCardDataSource(t *testing.T) {
 		"balance": 51, "spending_limit": 50000, "label": "frozen",
 	}
 	cards, diags := f.protocol().ReadDataSource("vcard_cards", object{"status": "frozen"})
-	f.succeed(diags)
+	diags.Must(f.t)
 	if got := plain(cards["cards"]); got != plain([]any{shown}) {
 		t.Errorf("%s is listed", got)
 	}
@@ -59,12 +59,12 @@ func TestUnknownProvider(t *testing.T) {
 	f := issued(t, load(50))
 	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": f.s.Key})
 	kept, diags := p.Refresh(f.card)
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.says("the warning", diags.Warnings(), "Cards are not refreshed", f.id())
 	f.same("the state", f.card.Values, kept.Values)
 	f.same("the identity", f.card.Identity, kept.Identity)
 	_, diags = p.Plan(newCard, complete(load(50)))
-	f.succeed(diags)
+	diags.Must(f.t)
 	id := object{"card_id": f.id()}
 	for words, call := range map[string]func() (any, acctest.Diagnostics){
 		"to import a card":         func() (any, acctest.Diagnostics) { return p.Import("vcard_card", f.id(), nil) },
@@ -115,9 +115,7 @@ func capped(s *acctest.Service, size string) *acctest.Service {
 
 // refuse answers with an error of the service, and returns true.
 func refuse(w http.ResponseWriter, status int, code, message string) bool {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, `{"error": %q, "message": %q}`, code, message)
+	answer(w, status, fmt.Sprintf(`{"error": %q, "message": %q}`, code, message))
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -21,9 +22,9 @@ type fixture struct {
 	account object // the provider block, nil for the service's own
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t *testing.T, options ...contract.Option) *fixture {
 	t.Helper()
-	return &fixture{t: t, s: acctest.Start(t), card: acctest.Instance{Type: "vcard_card"}}
+	return &fixture{t: t, s: acctest.Start(t, options...), card: newCard}
 }
 
 // issued returns a card that was applied with this configuration.
@@ -39,18 +40,13 @@ func imported(t *testing.T, body map[string]any) *fixture {
 	t.Helper()
 	f := newFixture(t)
 	card, diags := f.protocol().Import("vcard_card", issue(f.s, body).ID, nil)
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.card = card
 	return f
 }
 
 // protocol is a provider process of its own, as each command of Terraform has.
 func (f *fixture) protocol() *acctest.Protocol { return f.s.Protocol(f.account) }
-
-func (f *fixture) succeed(diags acctest.Diagnostics) {
-	f.t.Helper()
-	diags.Must(f.t)
-}
 
 // plan fills in the BIN where the configuration leaves it out.
 func (f *fixture) plan(config object) (acctest.Change, acctest.Diagnostics) {
@@ -80,13 +76,13 @@ func merged(all ...object) object {
 func (f *fixture) apply(config object) acctest.Diagnostics {
 	f.t.Helper()
 	first, warnings := f.plan(config)
-	f.succeed(warnings)
+	warnings.Must(f.t)
 	p := f.protocol()
 	second, diags := p.Plan(f.card, complete(config))
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.same("the plan made during apply", first.Planned, second.Planned)
 	now, diags := p.Apply(second, nil)
-	f.succeed(diags)
+	diags.Must(f.t)
 	for name, value := range second.Planned {
 		if value != acctest.Unknown {
 			f.same("what apply returns for "+name, object{name: value}, object{name: now.Values[name]})
@@ -104,7 +100,7 @@ func (f *fixture) apply(config object) acctest.Diagnostics {
 func (f *fixture) refresh() acctest.Diagnostics {
 	f.t.Helper()
 	now, diags := f.protocol().Refresh(f.card)
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.card = now
 	return diags
 }
@@ -113,7 +109,7 @@ func (f *fixture) refresh() acctest.Diagnostics {
 func (f *fixture) unchanged(config object) {
 	f.t.Helper()
 	again, diags := f.plan(config)
-	f.succeed(diags)
+	diags.Must(f.t)
 	if len(again.Replaces) > 0 {
 		f.t.Fatalf("a second plan replaces the card for %v", again.Replaces)
 	}
@@ -149,11 +145,7 @@ func (f *fixture) says(what, text string, words ...string) {
 	if len(words) == 0 && text != "" {
 		f.t.Errorf("%s should not be there: %s", what, text)
 	}
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			f.t.Errorf("%s lacks %q: %s", what, word, text)
-		}
-	}
+	sayAll(f.t, what, text, words...)
 }
 
 func (f *fixture) id() string {
@@ -162,11 +154,7 @@ func (f *fixture) id() string {
 }
 
 // service asks the service about the card.
-func (f *fixture) service() service {
-	var now service
-	f.s.Get("/cards/" + f.id()).Into(&now)
-	return now
-}
+func (f *fixture) service() service { return read(f.s, f.id()).service }
 
 // holds checks the card at the service, and the wallet.
 func (f *fixture) holds(status string, balance, wallet usd.Amount) {

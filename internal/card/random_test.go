@@ -160,8 +160,7 @@ func (test *randomTest) apply(one *randomCard) bool {
 	if spent := wallet - test.s.Wallet(); spent != takes {
 		test.t.Errorf("the plan takes %s USD, apply took %s:\n%s", takes, spent, output)
 	}
-	var there service
-	test.s.Get("/cards/" + one.id()).Into(&there)
+	there := read(test.s, one.id())
 	if state := one.state[theCard].Values; there.Status != plain(state["status"]) || there.Balance != cents(state["balance"]) {
 		test.t.Errorf("the state says %s, the service %v", plain(state), there)
 	}

@@ -276,7 +276,7 @@ func TestPlanKeepsWhatIsKnownOfANewCard(t *testing.T) {
 	} {
 		f := newFixture(t)
 		change, diags := f.plan(c.config)
-		f.succeed(diags)
+		diags.Must(f.t)
 		f.card = change.After()
 		successor, _ := f.private()["replacement"].(object)
 		known, _ := successor["config"].(object)

@@ -44,7 +44,7 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 			operation := func(config object, replaces bool) {
 				t.Helper()
 				change, diags := f.plan(config)
-				f.succeed(diags)
+				diags.Must(f.t)
 				if got := slices.Contains(change.Replaces, attribute); got != replaces || len(change.Replaces) > 1 {
 					t.Errorf("%v replaces for %v", config, change.Replaces)
 				}
@@ -70,7 +70,7 @@ func TestEachAttributeChangedAndRemoved(t *testing.T) {
 			unknown := everything()
 			unknown[attribute] = acctest.Unknown
 			change, diags := f.plan(unknown)
-			f.succeed(diags)
+			diags.Must(f.t)
 			if planned := change.Planned[attribute]; !c.replaces && attribute != "deletion_protection" && planned != acctest.Unknown {
 				t.Errorf("an unknown %s is planned as %v", attribute, planned)
 			}
@@ -87,14 +87,14 @@ func TestReplacementIsSpelledOut(t *testing.T) {
 	f.spend(2050)
 	f.refresh()
 	change, diags := f.plan(object{"amount": 75, "label": "social"})
-	f.succeed(diags)
+	diags.Must(f.t)
 	last4, _ := f.card.Values["last4"].(string)
 	f.says("the warning", diags.Warnings(), f.id(), `"search"`, "ending in "+last4, "99.50 USD returns to the wallet",
 		"loaded with 75.00 USD", "fee of 1.00 USD", "label", "another number",
 		"A card is replaced for 76.00 USD", "Unless the resource has lifecycle { create_before_destroy = true }, Terraform terminates the card first",
 		"With lifecycle { destroy = false }, the old card keeps its number and its money. The provider cannot see lifecycle settings.")
 	again, diags := f.protocol().Plan(change.After(), complete(object{"amount": 75, "label": "social"}))
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.same("the creation", object{
 		"id": acctest.Unknown, "last4": acctest.Unknown, "network": acctest.Unknown, "status": acctest.Unknown,
 		"topped_up": acctest.Number("0"), "issuance_fee": acctest.Number("1"),
@@ -110,7 +110,7 @@ func TestDeletionProtection(t *testing.T) {
 	f.failsToPlan(object{"amount": 50, "label": "other", "deletion_protection": false}, want...)
 
 	forced, diags := f.plan(object{"amount": 50, "deletion_protection": true}) // -replace: the second plan alone sees it
-	f.succeed(diags)
+	diags.Must(f.t)
 	_, diags = f.protocol().Plan(forced.After(), complete(object{"amount": 50, "deletion_protection": true}))
 	f.says("the error", diags.Errors(), want...)
 
@@ -160,6 +160,6 @@ func TestIssueChecks(t *testing.T) {
 		"bin_id": acctest.Unknown, "amount": acctest.Unknown, "frozen": acctest.Unknown, "top_up": acctest.Unknown,
 		"metadata": object{"a": acctest.Unknown}, "label": acctest.Unknown,
 	})
-	f.succeed(diags)
+	diags.Must(f.t)
 	f.same("the plan", object{"amount": acctest.Unknown, "bin_id": acctest.Unknown, "frozen": acctest.Unknown, "topped_up": 0}, change.Planned)
 }

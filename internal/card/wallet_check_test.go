@@ -112,7 +112,7 @@ func TestWalletCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fixture{t: t, s: acctest.Start(t, contract.RequestsOnly()), card: newCard}
+			f := newFixture(t, contract.RequestsOnly())
 			f.s.AddQuirks(object{"wallet_decimals": 6}) // 10000.001234
 			if c.card != nil {
 				f.apply(c.card)
@@ -131,7 +131,7 @@ func TestWalletCheck(t *testing.T) {
 				if refused := c.refuses && i == len(c.plans)-1; refused {
 					told = diags.Errors()
 				} else {
-					f.succeed(diags)
+					diags.Must(f.t)
 				}
 				if plan.of == held && plan.says == nil { // what a plan says of a replacement
 					told = ofTheWallet.FindString(told)
@@ -139,7 +139,7 @@ func TestWalletCheck(t *testing.T) {
 				f.says("the plan of "+plan.of, told, plan.says...)
 				if last = change; plan.of == issues {
 					_, diags = p.Apply(change, nil)
-					f.succeed(diags)
+					diags.Must(f.t)
 				}
 			}
 		})
