@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // ServeProvider starts a provider in this process, and returns the variable by
@@ -29,7 +30,8 @@ func ServeProvider(t *testing.T, options ...provider.Option) (variable string, s
 		}
 	}()
 	config := <-configs
-	front := forward(t, config.Addr)
+	// A CLI that found nobody listening where its provider was would kill this process.
+	front := sandboxtest.Listen(t, func(from net.Conn) { connect(t.Context(), from, config.Addr) })
 	host := "registry.terraform.io"
 	if OpenTofu() {
 		host = "registry.opentofu.org"
@@ -48,27 +50,6 @@ func ServeProvider(t *testing.T, options ...provider.Option) (variable string, s
 			_ = closer.Close()
 		}
 	}
-}
-
-// forward listens until the test ends, and connects whoever comes. A CLI that found
-// nobody listening where its provider was would kill this process.
-func forward(t *testing.T, to net.Addr) net.Addr {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			from, err := listener.Accept()
-			if err != nil {
-				return // the test has ended
-			}
-			go connect(t.Context(), from, to)
-		}
-	}()
-	return listener.Addr()
 }
 
 // connect ends when either side does.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -115,16 +116,7 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 	stranger := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }))
 	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(stranger.Close)
-	restarting, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = restarting.Close() })
-	go func() {
-		for connection, err := restarting.Accept(); err == nil; connection, err = restarting.Accept() {
-			_ = connection.Close()
-		}
-	}()
+	restarting := sandboxtest.Listen(t, func(connection net.Conn) { _ = connection.Close() })
 	for name, test := range map[string]struct {
 		address  string
 		calls    []string
@@ -134,7 +126,7 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 		"read":                {nobody, []string{"wallet"}, 3, "connection refused"},
 		"change":              {nobody, []string{"freeze"}, 5, "connection refused"},
 		"read after a change": {nobody, []string{"freeze", "wallet"}, 5, "connection refused"},
-		"broken handshake":    {"https://" + restarting.Addr().String(), []string{"freeze"}, 5, ""},
+		"broken handshake":    {"https://" + restarting.String(), []string{"freeze"}, 5, ""},
 		"untrusted":           {stranger.URL, []string{"freeze"}, 1, "certificate"},
 	} {
 		client := newClient(t, nil, func(c *api.Config) { c.BaseURL = test.address + "/api/v1" })

@@ -24,23 +24,12 @@ func TestSilentReceivers(t *testing.T) {
 	s := start(t, good.Trusted)
 	var connected [receivers]atomic.Int32
 	for i := range connected {
-		silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = silent.Close() })
-		go func() {
-			for {
-				connection, err := silent.Accept()
-				if err != nil {
-					return
-				}
-				t.Cleanup(func() { _ = connection.Close() })
-				connected[i].Add(1)
-			}
-		}()
+		silent := sandboxtest.Listen(t, func(connection net.Conn) {
+			t.Cleanup(func() { _ = connection.Close() })
+			connected[i].Add(1)
+		})
 		for range endpoints {
-			s.subscribe("https://"+silent.Addr().String(), `"*"`)
+			s.subscribe("https://"+silent.String(), `"*"`)
 		}
 		if i == 0 {
 			s.subscribe(good.URL, `"*"`)

@@ -19,21 +19,23 @@ import (
 // the caller, closes it. It returns the address, as in http://127.0.0.1:1234.
 func RawService(t testing.TB, answer func(to net.Conn, request *http.Request)) string {
 	t.Helper()
+	return "http://" + Listen(t, func(connection net.Conn) { serveRaw(t.Context(), connection, answer) }).String()
+}
+
+// Listen takes connections at a free port of this machine until the test ends.
+func Listen(t testing.TB, serve func(net.Conn)) net.Addr {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go serveRaw(t.Context(), connection, answer)
+		for connection, err := listener.Accept(); err == nil; connection, err = listener.Accept() {
+			go serve(connection)
 		}
 	}()
-	return "http://" + listener.Addr().String()
+	return listener.Addr()
 }
 
 func serveRaw(ctx context.Context, connection net.Conn, answer func(net.Conn, *http.Request)) {
