@@ -79,7 +79,7 @@ func unwrapped(output string) string { return lineBreaks.ReplaceAllString(output
 // prints checks that the CLI printed each of these, wherever it broke the lines.
 func prints(t *testing.T, output string, words ...string) {
 	t.Helper()
-	sayAll(t, "what the CLI prints", unwrapped(output), words...)
+	sandboxtest.Says(t, "what the CLI prints", unwrapped(output), words...)
 }
 
 func printsNot(t *testing.T, output string, words ...string) {

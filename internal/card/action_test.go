@@ -7,6 +7,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -59,7 +60,7 @@ func TestActions(t *testing.T) {
 		}
 		for i, words := range step.says {
 			words = strings.NewReplacer("ID", card.ID, "LAST4", read(s, card.ID).Last4).Replace(words)
-			sayAll(t, step.action, progress[i], words)
+			sandboxtest.Says(t, step.action, progress[i], words)
 		}
 		if now := read(s, card.ID); now.Status != step.status || now.Balance != step.balance || s.Wallet() != step.wallet {
 			t.Errorf("after %s of %v the card is %s with %s USD, and the wallet holds %s", step.action, step.amount, now.Status, now.Balance, s.Wallet())
@@ -93,7 +94,7 @@ func TestActionRefusals(t *testing.T) {
 		"active, refused":   {refusing, "withdraw", object{"card_id": card, "amount": 1}, []string{"400", "not now", "takes no amount", "set it back"}},
 	} {
 		progress, diags := test.service.Protocol(nil).InvokeAction("vcard_card_"+test.action, test.config, nil)
-		sayAll(t, name, diags.Errors(), test.words...)
+		sandboxtest.Says(t, name, diags.Errors(), test.words...)
 		if diags.Errors() == "" || len(progress) > 1 {
 			t.Errorf("%s: it goes on to say %q", name, progress)
 		}
@@ -119,13 +120,13 @@ func TestWithdrawActionWithoutAnAmountTakesEverything(t *testing.T) {
 		if text := diags.Errors() + diags.Warnings(); text != "" {
 			t.Fatalf("%v: %s", step.config, text)
 		}
-		sayAll(t, "the progress", strings.Join(progress, "\n"), step.words...)
+		sandboxtest.Says(t, "the progress", strings.Join(progress, "\n"), step.words...)
 	}
 	if s.Wallet() != wallet+7654 || read(s, card.ID).Balance != 0 {
 		t.Errorf("the card holds %s USD and the wallet went from %s to %s", read(s, card.ID).Balance, wallet, s.Wallet())
 	}
 	_, diags := p.InvokeAction("vcard_card_fund", object{"card_id": card.ID, "amount": acctest.Unknown}, object{"amount": nil})
-	sayAll(t, "a fund of null", diags.Errors(), "amount turned out to be null")
+	sandboxtest.Says(t, "a fund of null", diags.Errors(), "amount turned out to be null")
 }
 
 // An action tells what came of it where that is not what was asked for.

@@ -119,16 +119,6 @@ func refuse(w http.ResponseWriter, status int, code, message string) bool {
 	return true
 }
 
-// sayAll checks what a user is told.
-func sayAll(t *testing.T, what, text string, words ...string) {
-	t.Helper()
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			t.Errorf("%s: %q is missing in %q", what, word, text)
-		}
-	}
-}
-
 // A service that shows new cards only after some seconds loses none of the run
 // that issued them, and none in the plan right after it.
 func TestCardsThatAreShownLate(t *testing.T) {

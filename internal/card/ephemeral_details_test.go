@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // secrets are what only the service and who asks it may know of a card.
@@ -87,7 +88,7 @@ func TestCardDetailsRefusals(t *testing.T) {
 	} {
 		p := test.service.Protocol(object{"max_retries": 0})
 		opened, diags := p.OpenEphemeral("vcard_card_details", object{"card_id": test.id})
-		sayAll(t, name, diags.Errors(), test.words...)
+		sandboxtest.Says(t, name, diags.Errors(), test.words...)
 		if opened != nil {
 			t.Errorf("%s: it opens", name)
 		}

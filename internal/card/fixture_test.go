@@ -8,6 +8,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -145,7 +146,7 @@ func (f *fixture) says(what, text string, words ...string) {
 	if len(words) == 0 && text != "" {
 		f.t.Errorf("%s should not be there: %s", what, text)
 	}
-	sayAll(f.t, what, text, words...)
+	sandboxtest.Says(f.t, what, text, words...)
 }
 
 func (f *fixture) id() string {

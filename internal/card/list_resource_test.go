@@ -92,10 +92,10 @@ func TestListCards(t *testing.T) {
 	}
 	for way, words := range map[string][]string{"vcard_cards": {"active", "frozen", "terminated", "lost"}, "list": {"active", "frozen", "lost"}} {
 		_, problem := listings[way](s.Protocol(nil), ids, object{"status": "lost"}, 100)
-		sayAll(t, "an unknown status", problem, append(words, "status")...)
+		sandboxtest.Says(t, "an unknown status", problem, append(words, "status")...)
 	}
 	_, problem := listings["list"](s.Protocol(nil), ids, object{"status": "terminated"}, 100)
-	sayAll(t, "terminated cards", problem, "status", "active", "frozen")
+	sandboxtest.Says(t, "terminated cards", problem, "status", "active", "frozen")
 }
 
 func TestListIsNeverCutShort(t *testing.T) {
@@ -107,7 +107,7 @@ func TestListIsNeverCutShort(t *testing.T) {
 	}).Protocol(nil)
 	for way, list := range listings {
 		got, problem := list(failing, ids, object{}, 100)
-		sayAll(t, "a page that fails", problem, "list the cards", "400 (invalid_request)", "no such page today")
+		sandboxtest.Says(t, "a page that fails", problem, "list the cards", "400 (invalid_request)", "no such page today")
 		want := []string{"newest", "other bin"}
 		if way == "vcard_cards" {
 			want = nil
@@ -120,7 +120,7 @@ func TestListIsNeverCutShort(t *testing.T) {
 		return strings.HasSuffix(r.URL.Path, "/cards/"+ids["other bin"]) && refuse(w, http.StatusNotFound, "not_found", "there is no such card")
 	}).Protocol(nil)
 	got, problem := listings["list, whole"](unreadable, ids, object{}, 100)
-	sayAll(t, "a card that fails", problem, ids["other bin"], "404 (not_found)")
+	sandboxtest.Says(t, "a card that fails", problem, ids["other bin"], "404 (not_found)")
 	if !slices.Equal(got, []string{"newest"}) {
 		t.Errorf("before the error come %v", got)
 	}

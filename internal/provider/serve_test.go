@@ -126,11 +126,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 			if (code == 0) != (test.says == nil) || strings.Contains(output, "hunter2") {
 				t.Errorf("ended with %d:\n%s", code, output)
 			}
-			for _, words := range test.says {
-				if !strings.Contains(unwrapped(output), words) {
-					t.Errorf("%q is not in:\n%s", words, output)
-				}
-			}
+			sandboxtest.Says(t, "the CLI", unwrapped(output), test.says...)
 		})
 	}
 }

@@ -99,11 +99,7 @@ echo "go: errors parsing go.mod: invalid go version" >&2; exit 1`
 			if err == nil {
 				t.Errorf("make %v succeeded: %s", test.arguments, said)
 			}
-			for _, words := range test.says {
-				if !strings.Contains(string(said), words) {
-					t.Errorf("%q lacks %q", said, words)
-				}
-			}
+			sandboxtest.Says(t, "make", string(said), test.says...)
 		})
 	}
 }

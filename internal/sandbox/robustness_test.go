@@ -187,11 +187,7 @@ func TestInternalError(t *testing.T) {
 		}
 	}
 	s.close()
-	for _, why := range whys {
-		if !strings.Contains(log.String(), why) {
-			t.Errorf("the log does not say %q:\n%s", why, log.String())
-		}
-	}
+	sandboxtest.Says(t, "the log", log.String(), whys...)
 }
 
 // Everything secret that a caller sees or sends, put where it may go wrong, and

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
@@ -58,11 +59,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 			if d.Summary() != "Could not fund card card_1" {
 				t.Errorf("the summary is %q", d.Summary())
 			}
-			for _, words := range test.says {
-				if !strings.Contains(d.Detail(), words) {
-					t.Errorf("%q lacks %q", d.Detail(), words)
-				}
-			}
+			sandboxtest.Says(t, "the detail", d.Detail(), test.says...)
 			if !strings.HasSuffix(d.Detail(), ".") || strings.Contains(d.Detail(), "..") {
 				t.Errorf("%q is no sentence", d.Detail())
 			}

@@ -196,11 +196,7 @@ func TestGuards(t *testing.T) {
 		if got != code {
 			t.Errorf("%s ended with %d: %s", flags, got, stderr)
 		}
-		for _, word := range words {
-			if !strings.Contains(stderr, word) {
-				t.Errorf("%s lacks %q: %s", flags, word, stderr)
-			}
-		}
+		sandboxtest.Says(t, flags, stderr, words...)
 	}
 	f.Write("main.tf", fleet("60", "100"))
 	check(f.plan(), "-no-duplicates -max-card 60 -max-net 305 -no-unknown -only issue", 0)

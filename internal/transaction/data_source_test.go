@@ -15,6 +15,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -284,11 +285,7 @@ func TestBadInput(t *testing.T) {
 		if len(diags) != 1 {
 			t.Errorf("%s: %d diagnostics, want one error: %s", name, len(diags), diags.Errors())
 		}
-		for _, want := range c.want {
-			if !strings.Contains(diags.Errors(), want) {
-				t.Errorf("%s: the error lacks %q: %s", name, want, diags.Errors())
-			}
-		}
+		sandboxtest.Says(t, name+": the error", diags.Errors(), c.want...)
 	}
 	if sent := s.Requests(); len(sent) != 0 {
 		t.Errorf("bad input was sent to the service: %v", sent)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 type object = acctest.Object
@@ -28,11 +29,7 @@ func endpoint(changes object) object {
 // holds checks that a text that is said has these words, and no token.
 func holds(t *testing.T, what, text string, words ...string) {
 	t.Helper()
-	for _, want := range words {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s: lacks %q: %s", what, want, text)
-		}
-	}
+	sandboxtest.Says(t, what, text, words...)
 	if strings.Contains(text, "hush") {
 		t.Errorf("%s: tells a secret: %s", what, text)
 	}

@@ -3,6 +3,7 @@ package command_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -77,11 +78,7 @@ func refused(t *testing.T, code int, words string, arguments ...string) string {
 	if got := command.Main(t.Context(), arguments, &out, &log); got != code {
 		t.Errorf("%q: ended with %d, want %d: %s", arguments, got, code, log.String())
 	}
-	for word := range strings.SplitSeq(words, " … ") {
-		if !strings.Contains(log.String(), word) {
-			t.Errorf("%q: %q lacks %q", arguments, log.String(), word)
-		}
-	}
+	sandboxtest.Says(t, fmt.Sprintf("%q", arguments), log.String(), strings.Split(words, " … ")...)
 	if strings.Contains(log.String(), "planted") || strings.Contains(log.String(), "\x1b") {
 		t.Errorf("%q: a secret or an escape is in %q", arguments, log.String())
 	}

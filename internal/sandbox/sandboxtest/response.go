@@ -46,6 +46,16 @@ func (r Response) Refused(status int, code, text string) {
 	}
 }
 
+// Says fails the test unless a text that somebody is told has each of these words.
+func Says(t testing.TB, what, text string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			t.Errorf("%s: %q is missing in %q", what, word, text)
+		}
+	}
+}
+
 // Must fails the test unless the call succeeded.
 func (r Response) Must() Response {
 	r.T.Helper()
