@@ -239,8 +239,8 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 			succeeded = false
 			continue
 		}
-		if now.Values == nil {
-			p.scenario.dropped(c)
+		if now.Values == nil && statusOf(p.scenario.service, c.id()) != "terminated" {
+			p.scenario.t.Errorf("%s: card %s left the state and lives:\n%s", p.scenario, c.id(), strings.Join(c.said, "\n"))
 		}
 		// Terraform saves what it refreshed with the first change that it makes.
 		c.state = now

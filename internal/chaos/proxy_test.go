@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"hash/fnv"
 	"io"
+	"math/bits"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -132,10 +134,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	r = r.Clone(context.WithoutCancel(r.Context()))
+	r = copyOf(r, body)
 	r.URL.Path = "/" + rest
 	r.RequestURI = r.URL.RequestURI()
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	if mutates(r) {
 		p.underWay.Add(1)
 		defer p.underWay.Add(-1)
@@ -313,4 +314,49 @@ func (p *proxy) calm() {
 	p.clock.advance(time.Hour)
 	p.deliverLate(p.clock.Now())
 	p.quiet.Store(true)
+}
+
+// clock is the time of the service and of all clients. It moves only when
+// somebody waits for something.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock {
+	return &clock{now: time.Date(2026, 3, 15, 12, 0, 0, 0, time.UTC)}
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+var errKilled = errors.New("the process was killed")
+
+// runClock is the clock of one run: a killed process waits no more.
+type runClock struct {
+	*clock
+	killed *atomic.Bool
+}
+
+// Wait lets time pass. What is drawn at random, between half and all of a power of two
+// of 500 ms, is all of it, so that a seed repeats exactly.
+func (c runClock) Wait(ctx context.Context, d time.Duration) error {
+	if c.killed.Load() {
+		return errKilled
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	const unit = 500 * time.Millisecond
+	c.advance(unit << bits.Len64(uint64((d-1)/unit)))
+	return nil
 }

@@ -46,12 +46,13 @@ type scenario struct {
 
 func (w *scenario) String() string { return fmt.Sprintf("seed %d (%s)", w.seed, w.profile.name) }
 
-func newScenario(t *testing.T, seed uint64, profile profile, pipelines int, sideBySide bool) *scenario {
+func newScenario(t *testing.T, seed uint64) *scenario {
 	t.Helper()
-	w := &scenario{t: t, seed: seed, profile: profile, sideBySide: sideBySide, clock: newClock()}
-	w.proxy, w.service = startProxied(t, seed, w.clock, profile)
-	for n := range pipelines {
-		p := &pipeline{scenario: w, r: rand.New(rand.NewPCG(seed, uint64(10+n))), name: fmt.Sprintf("p%d", n), parallel: sideBySide}
+	all := profiles()
+	w := &scenario{t: t, seed: seed, profile: all[seed/4%uint64(len(all))], sideBySide: seed%4 == 3, clock: newClock()}
+	w.proxy, w.service = startProxied(t, seed, w.clock, w.profile)
+	for n := range 1 + seed%3 {
+		p := &pipeline{scenario: w, r: rand.New(rand.NewPCG(seed, 10+n)), name: fmt.Sprintf("p%d", n), parallel: w.sideBySide}
 		for range 3 + p.r.IntN(3) {
 			p.cards = append(p.cards, newCard(p.newConfig()))
 		}
@@ -175,14 +176,6 @@ func (p *pipeline) merchant() string {
 	}
 	p.purchases++
 	return fmt.Sprint("Shop ", p.purchases)
-}
-
-// dropped checks a card that left a state.
-func (w *scenario) dropped(c *card) {
-	w.t.Helper()
-	if status := statusOf(w.service, c.id()); status != "terminated" {
-		w.t.Errorf("%s: card %s left the state and is %s:\n%s", w, c.id(), status, strings.Join(c.said, "\n"))
-	}
 }
 
 // audit ends all faults, lets each pipeline apply until nothing is left to do,
@@ -368,13 +361,8 @@ func (w *scenario) departs(c *card, format string, args ...any) {
 // namesMoney tells whether a text says that money may have moved otherwise than
 // the state says.
 func namesMoney(text string) bool {
-	for _, words := range []string{
+	return slices.ContainsFunc([]string{
 		"is not known whether", "undecided", "made before", "may have been made already", "without Terraform",
 		"More or less money moved", "Not checked for an earlier run", "recognized by its label", "the card does not show it", "no transaction explains", "more than when Terraform last moved",
-	} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
+	}, func(words string) bool { return strings.Contains(text, words) })
 }
