@@ -17,6 +17,9 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
+// Required begins a configuration: it names where the provider comes from.
+const Required = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"
+
 // Workspace is a folder in which the real CLI talks to a provider in this process, a
 // new one for each command, on a clock that skips waits.
 type Workspace struct {

@@ -245,7 +245,7 @@ var verbs = map[string]func(st *teller, rest string){
 		command(true, "import", "vcard_card.test", st.ids["card"])(st, lines)
 	},
 	"apply-none": func(st *teller, _ string) { // of the cards is configured any more
-		st.w.Write("main.tf", required)
+		st.w.Write("main.tf", acctest.Required)
 		st.runs(false, []string{"apply", "-auto-approve"})
 	},
 	"may-stop": (*teller).mayStop,

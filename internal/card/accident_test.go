@@ -34,7 +34,7 @@ func mustParse[T any](parse func(text string) (T, error), text string) T {
 
 // oneCard is the configuration of vcard_card.test with these lines.
 func oneCard(lines string) string {
-	return required + fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  %s\n}\n", bin, lines)
+	return acctest.Required + fmt.Sprintf("resource \"vcard_card\" \"test\" {\n  bin_id = %q\n  %s\n}\n", bin, lines)
 }
 
 // honoured tells the provider that the service honours its keys.

@@ -149,7 +149,7 @@ output "shown" {
 func TestDataThatDependsOnCards(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	config := required + fmt.Sprintf(`
+	config := acctest.Required + fmt.Sprintf(`
 resource "vcard_card" "test" {
   for_each = toset(["a", "b"])
   bin_id   = %q

@@ -216,7 +216,7 @@ func TestListThroughTheCLI(t *testing.T) {
 	ids := issueFleet(s)
 	w := acctest.NewWorkspace(t)
 	through(w, s, "")
-	w.Write("main.tf", required)
+	w.Write("main.tf", acctest.Required)
 	w.Write("cards.tfquery.hcl", sandboxtest.File(t, "../../examples/list-resources/vcard_card/list-resource.tfquery.hcl"))
 	output := w.Must("query", "-no-color", "-generate-config-out=found.tf")
 	for _, label := range []string{"newest", "oldest"} {

@@ -111,8 +111,6 @@ func TestMissingCards(t *testing.T) {
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-const required = "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"
-
 func TestGeneratedConfigurationAppliesWithoutChange(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.5.0", "1.6.0")
@@ -122,7 +120,7 @@ func TestGeneratedConfigurationAppliesWithoutChange(t *testing.T) {
 	// Terraform 1.16 wants the provider named while it generates configuration, and
 	// every CLI refuses it once there is some.
 	const named = "  provider = vcard\n"
-	config := required
+	config := acctest.Required
 	for i, body := range []map[string]any{
 		{"amount": 80},
 		{"amount": 50, "label": "by hand", "spending_limit": 700, "auto_freeze_at": 7, "metadata": map[string]string{"a": "b"}, "allowed_categories": []string{"travel"}},
@@ -196,7 +194,7 @@ func TestImportOfAFleetByLabel(t *testing.T) {
 	}
 	wallet := s.Wallet()
 	fleet := func(lines string) string {
-		return required + fmt.Sprintf(`
+		return acctest.Required + fmt.Sprintf(`
 resource "vcard_card" "fleet" {
   for_each       = toset(["ads-search", "ads-social"])
   bin_id         = %q

@@ -15,13 +15,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
 
-const required = `terraform {
-  required_providers {
-    vcard = { source = "vcard/vcard" }
-  }
-}
-`
-
 const card = `
 resource "vcard_card" "test" {
   bin_id = "bin_ads_visa_us"

@@ -81,7 +81,7 @@ func TestEmbeddedKeys(t *testing.T) {
 	}
 }
 
-const sandboxConfig = required + `
+const sandboxConfig = acctest.Required + `
 provider "vcard" {
   sandbox = { path = "sandbox.db" }
 }

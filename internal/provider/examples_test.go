@@ -35,7 +35,7 @@ func TestExamples(t *testing.T) {
 			config := readFiles(t, filepath.Dir(file), filepath.Base(file))
 			e := newExample(t, config, ".")
 			if !strings.Contains(config, "required_providers") {
-				config = required + config
+				config = acctest.Required + config
 			}
 			e.w.Write("main.tf", vault.Replace(config))
 			e.lives(t)

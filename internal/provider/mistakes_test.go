@@ -158,7 +158,7 @@ func TestMistakes(t *testing.T) {
 	all = append(all, connections(t, s)...)
 	w := acctest.NewWorkspace(t)
 	for _, m := range all {
-		w.Write("main.tf", required+m.lines)
+		w.Write("main.tf", acctest.Required+m.lines)
 		code, output := w.Run("plan", "-no-color", "-input=false")
 		text := firstTold(output)
 		if !strings.Contains(text, m.says) {
@@ -174,7 +174,7 @@ func TestMistakes(t *testing.T) {
 	}
 	guide := read(t, "templates", "guides", "troubleshooting.md.tmpl")
 	for _, m := range terraforms() {
-		w.Write("main.tf", required+account+m.lines)
+		w.Write("main.tf", acctest.Required+account+m.lines)
 		_, output := w.Run("plan", "-no-color", "-input=false")
 		title, words, _ := strings.Cut(m.says, ": ")
 		if text := firstTold(output); !strings.HasPrefix(text, "Error: "+title) || !strings.Contains(text, words) || !strings.Contains(guide, "\n### "+m.says+"\n") {
@@ -192,7 +192,7 @@ func TestWarningOfAConfigurationComesOnce(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
 	w := acctest.NewWorkspace(t)
-	w.Write("main.tf", required+s.Provider()+
+	w.Write("main.tf", acctest.Required+s.Provider()+
 		cardWith("for_each = toset([\"a\", \"b\", \"c\"])\nlabel = each.key\nauto_freeze_at = 30\ntop_up = { below = 30, to = 90 }"))
 	// Terraform 1.16 leaves out how many more there are.
 	const title, others, allOthers = "Warning: The card freezes before it is topped up", "more similar warnings elsewhere", "(and 2 more similar warnings elsewhere)"

@@ -14,7 +14,7 @@ import (
 const campaigns = 12
 
 // fleet is a configuration of twelve cards, and what else a team reads.
-const fleet = required + `
+const fleet = acctest.Required + `
 resource "vcard_card" "ads" {
   for_each = toset([for n in range(12) : format("ads-%02d", n)])
   bin_id   = "bin_ads_visa_us"

@@ -74,7 +74,7 @@ func TestNoSecretOfABrokenResponse(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(w.Dir, "data"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			config := required
+			config := acctest.Required
 			for i := range responses {
 				name := fmt.Sprintf("f%d", i)
 				config += fmt.Sprintf("provider \"vcard\" {\n  alias = %q\n  base_url = %q\n  max_retries = 0\n  request_timeout = \"5s\"\n  idempotency_keys = \"honoured\"\n}\n", name, service+"/"+name+"/api/v1")

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-const secretsConfig = required + `
+const secretsConfig = acctest.Required + `
 provider "vcard" {}
 variable "custom" {
   type      = string

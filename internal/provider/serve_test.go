@@ -121,7 +121,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 			for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 				w.Env = append(w.Env, name+"="+test.proxy)
 			}
-			w.Write("main.tf", required+test.provider+"data \"vcard_bins\" \"all\" {}\n")
+			w.Write("main.tf", acctest.Required+test.provider+"data \"vcard_bins\" \"all\" {}\n")
 			code, output := w.Run("plan", "-no-color")
 			if (code == 0) != (test.says == nil) || strings.Contains(output, "hunter2") {
 				t.Errorf("ended with %d:\n%s", code, output)

@@ -15,11 +15,7 @@ import (
 func TestExportIsWhatTheCLIPrints(t *testing.T) {
 	t.Parallel()
 	w := acctest.NewWorkspace(t).Built()
-	w.Write("main.tf", `terraform {
-		required_providers {
-			vcard = { source = "vcard/vcard" }
-		}
-	}`)
+	w.Write("main.tf", acctest.Required)
 	schemas, err := export(t.Context(), providerserver.NewProtocol6(provider.New("dev")())(), "vcard")
 	if err != nil {
 		t.Fatal(err)

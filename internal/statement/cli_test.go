@@ -21,7 +21,7 @@ type folder struct {
 func newFolder(t *testing.T, s *acctest.Service) *folder {
 	t.Helper()
 	f := &folder{acctest.NewWorkspace(t), s, t}
-	f.Write("provider.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider())
+	f.Write("provider.tf", acctest.Required+s.Provider())
 	return f
 }
 

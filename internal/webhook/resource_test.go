@@ -73,7 +73,7 @@ func TestLife(t *testing.T) {
 		{"an import", other + imported, "1 imported, 0 added, 1 changed, 1 destroyed", 7, `^"known"$`, nil},
 		{"a change of what was imported", strings.Replace(other, "hooks.", "new-hooks.", 1), "1 added, 0 changed, 1 destroyed", 8, "", nil},
 	} {
-		w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"+s.Provider()+step.config)
+		w.Write("main.tf", acctest.Required+s.Provider()+step.config)
 		flags := append([]string{"-no-color"}, step.flags...)
 		output := strings.Join(strings.Fields(w.Must(append([]string{"apply", "-auto-approve"}, flags...)...)), " ")
 		if !strings.Contains(output, "Resources: "+step.does+".") {

@@ -36,7 +36,7 @@ func TestPictures(t *testing.T) {
 	p := sandboxtest.StartProcess(t, nil, "--data", ":memory:", "--seed", root+"/examples/world.yaml")
 	w.Env = append(w.Env, "VCARD_BASE_URL="+p.URL, "VCARD_API_KEY="+p.Key)
 	w.Write("fleet.tf", string(must(os.ReadFile(root+"/internal/demo/fleet.tf"))))
-	w.Write("main.tf", "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n")
+	w.Write("main.tf", acctest.Required)
 	cards := map[any]string{}
 	for _, card := range p.Get("/cards").Data() {
 		cards[card["label"]] = card["id"].(string)

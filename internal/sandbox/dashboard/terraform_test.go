@@ -27,7 +27,7 @@ func TestCardsConfigurationTakesItOver(t *testing.T) {
 	s, b := start(t)
 	w := acctest.NewWorkspace(t)
 	w.Env = append(w.Env, "VCARD_BASE_URL="+s.URL, "VCARD_API_KEY="+s.Key)
-	config := "terraform {\n  required_providers {\n    vcard = { source = \"vcard/vcard\" }\n  }\n}\n"
+	config := acctest.Required
 	for _, card := range []string{
 		s.Issue("100.50", `"label":"Search ads: \"${x}\" %{y} \\ 2026"`, `"spending_limit":300`, `"allowed_categories":["advertising","software"]`,
 			`"auto_freeze_at":10`, `"metadata":{"team":"ads","a key":"$${z}\n\t"}`),
