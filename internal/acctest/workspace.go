@@ -9,9 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -174,4 +176,46 @@ func (w *Workspace) Must(args ...string) string {
 		w.t.Fatalf("%s %v ended with %d:\n%s", CLI(), args, code, output)
 	}
 	return output
+}
+
+// RunUntilProviderDies runs the CLI with the built provider and kills that alone
+// when it is due. It skips where there is no shell.
+func (w *Workspace) RunUntilProviderDies(due <-chan struct{}, args ...string) (int, string) {
+	w.t.Helper()
+	noted := filepath.Join(w.Dir, "provider.pid")
+	built := w.Wrapped(fmt.Sprintf("echo $$ > '%s'\nexec \"$PROVIDER\" \"$@\"", noted))
+	defer w.Built()
+	return built.run(due, func(*exec.Cmd, <-chan struct{}) error {
+		text, err := os.ReadFile(noted) //nolint:gosec // a file of this folder
+		if err != nil {
+			return err
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			return err
+		}
+		provider, err := os.FindProcess(pid)
+		if err != nil {
+			return err
+		}
+		return provider.Kill()
+	}, args)
+}
+
+// RunUntilForced runs the CLI with the built provider and interrupts both when it
+// is due, again and again, as somebody does who does not wait.
+func (w *Workspace) RunUntilForced(due <-chan struct{}, args ...string) (int, string) {
+	w.t.Helper()
+	return w.Built().run(due, func(command *exec.Cmd, ended <-chan struct{}) error {
+		again := time.NewTicker(200 * time.Millisecond)
+		defer again.Stop()
+		for {
+			_ = signalGroup(command, syscall.SIGINT) // it may have ended just now
+			select {
+			case <-again.C:
+			case <-ended:
+				return nil
+			}
+		}
+	}, args)
 }

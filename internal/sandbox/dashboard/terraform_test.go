@@ -3,11 +3,26 @@
 package dashboard_test
 
 import (
+	"bytes"
+	"encoding/base64"
+	"flag"
 	"fmt"
+	"html"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
+
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // snippet is the text that a page has for a copy button, by how it begins.
@@ -66,4 +81,110 @@ func TestFirstPageIssuesAFirstCard(t *testing.T) {
 	w.Must("apply", "-auto-approve", "-no-color")
 	equal(t, "cards", len(s.LiveCards()), 1)
 	b.get("/").has("On cards", "Spending this month").lacks("main.tf")
+}
+
+var pictures = flag.String("pictures", "", "folder to write the pictures of README and guides to")
+
+// What README's pictures show is there: a sandbox that was seeded is reached by the
+// CLI, whose plan has the top-up and the statement, and by a browser.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	const root = "../../.."
+	w := acctest.NewWorkspace(t)
+	p := sandboxtest.StartProcess(t, nil, "--data", ":memory:", "--seed", root+"/examples/world.yaml")
+	w.Env = append(w.Env, "VCARD_BASE_URL="+p.URL, "VCARD_API_KEY="+p.Key)
+	w.Write("fleet.tf", string(must(os.ReadFile(root+"/internal/demo/fleet.tf"))))
+	w.Write("main.tf", acctest.Required)
+	cards := map[any]string{}
+	for _, card := range p.Get("/cards").Data() {
+		cards[card["label"]] = card["id"].(string)
+	}
+	for _, label := range []string{"search-ads", "display-ads"} {
+		w.Must("import", "-no-color", fmt.Sprintf("vcard_card.fleet[%q]", label), cards[label])
+	}
+	w.Write("next.auto.tfvars", "fleet = {\n  search-ads = {}\n  video-ads  = { amount = 120 }\n}\n")
+	plan := w.Must("plan", "-out=plan")
+	_, topUp, _ := strings.Cut(plan, "\x1b[1m  # vcard_card.fleet[\"search-ads\"]")
+	topUp, rest, found := strings.Cut(topUp, "\x1b[1m  #")
+	_, sum, planned := strings.Cut(rest, "\x1b[1mPlan:")
+	if !found || !planned || !strings.Contains(topUp, "56.05") || !strings.Contains(topUp, "193.95") {
+		t.Fatalf("the plan has no top-up:\n%s", plan)
+	}
+	sum, _, _ = strings.Cut(sum, "\n")
+	save(t, "plan.svg", terminal("$ terraform plan\n\n\x1b[1m  # vcard_card.fleet[\"search-ads\"]"+topUp+"\x1b[1mPlan:"+sum))
+
+	statement := exec.CommandContext(t.Context(), sandboxtest.Program(t), "statement", "-format=markdown", "-")
+	statement.Stdin = strings.NewReader(w.Must("show", "-json", "plan"))
+	markdown, err := statement.Output()
+	if err != nil || !strings.Contains(string(markdown), "The wallet pays about 222.00 USD.") {
+		t.Errorf("%v: the statement is\n%s", err, markdown)
+	}
+
+	b := openTab(t, &sandboxtest.Server{Client: p.Client}).logIn()
+	b.await("document.querySelector('.timeline') !== null")
+	if *pictures == "" {
+		return
+	}
+	b.picture("dashboard", 1200, 764)
+	var comment bytes.Buffer // on a pull request
+	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
+	must(0, converter.Convert(markdown, &comment))
+	page := bytes.Replace(must(os.ReadFile("testdata/comment.html")), []byte("<!-- the comment -->"), comment.Bytes(), 1)
+	b.run(chromedp.Navigate("data:text/html;base64," + base64.StdEncoding.EncodeToString(page)))
+	b.picture("statement", 860, evaluate[int64](b, "document.querySelector('main').offsetHeight"))
+}
+
+// picture takes two pictures of the page, by the reader's scheme.
+func (b *tab) picture(name string, width, height int64) {
+	b.t.Helper()
+	b.run(chromedp.EmulateViewport(width, height))
+	for _, theme := range []string{"light", "dark"} {
+		b.theme(theme)
+		taken := must(chromedp.Run(b.ctx, chromedp.CaptureScreenshot()))
+		var small bytes.Buffer
+		must(0, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, must(png.Decode(bytes.NewReader(taken)))))
+		save(b.t, name+"-"+theme+".png", small.Bytes())
+	}
+}
+
+// save writes a picture, if any are to be written.
+func save(t testing.TB, name string, content []byte) {
+	t.Helper()
+	const most = 150_000
+	if *pictures == "" {
+		return
+	}
+	if len(content) > most {
+		t.Errorf("%s has %d bytes, of %d", name, len(content), most)
+	}
+	must(0, os.WriteFile(filepath.Join(*pictures, name), content, 0o644))
+}
+
+var (
+	escape = regexp.MustCompile(`\x1b\[(\d*)m`)
+	styles = map[string]string{"1": ` font-weight="bold"`, "31": ` fill="#ff7b72"`, "32": ` fill="#7ee787"`, "33": ` fill="#e3b341"`}
+)
+
+// terminal draws what a program wrote to a terminal.
+func terminal(text string) []byte {
+	const char, height, margin = 8.43, 20, 16
+	lines := strings.Split(text, "\n")
+	widest := 0
+	var rows strings.Builder
+	for i, line := range lines {
+		widest = max(widest, len([]rune(escape.ReplaceAllString(line, ""))))
+		fmt.Fprintf(&rows, `<text x="%d" y="%d">`, margin, margin+height*i+14)
+		for part := range strings.SplitSeq("0m"+line, "\x1b[") {
+			code, shown, _ := strings.Cut(part, "m")
+			if shown = strings.ReplaceAll(html.EscapeString(shown), " ", "\u00a0"); shown != "" && styles[code] != "" {
+				shown = "<tspan" + styles[code] + ">" + shown + "</tspan>"
+			}
+			rows.WriteString(shown)
+		}
+		rows.WriteString("</text>\n")
+	}
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" fill="#e6edf3" font-size="14" font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace">
+<rect width="100%%" height="100%%" rx="8" fill="#161b22"/>
+%s</svg>
+`, int(float64(widest)*char)+2*margin, height*len(lines)+2*margin, &rows)
 }

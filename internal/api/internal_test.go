@@ -1,0 +1,248 @@
+package api
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+func TestLocksThatNobodyUsesAreForgotten(t *testing.T) {
+	t.Parallel()
+	table := lockTable{}
+	release, err := table.acquire(t.Context(), "card_1", exclusive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := table.acquire(ended, "card_1", shared); err == nil {
+		t.Error("a lock was given twice")
+	}
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if again, err := table.acquire(t.Context(), "card_1", shared); err == nil {
+				again()
+			}
+		})
+	}
+	release()
+	wg.Wait()
+	if n := len(table.locks); n != 0 {
+		t.Errorf("%d locks are left", n)
+	}
+}
+
+// Only the service's own words tell that nothing was done.
+func TestMeaningOfResponses(t *testing.T) {
+	t.Parallel()
+	names := map[meaning]string{0: "unknown", done: "done", notSent: "not sent", rateLimited: "rate limited", refused: "refused", keyRefused: "key refused"}
+	for want, responses := range map[meaning][]struct {
+		statuses []int
+		codes    []string
+	}{
+		done: {{[]int{200, 201, 202, 204, 299}, []string{"", "insufficient_funds"}}},
+		unknown: {
+			{[]int{0, 100, 199, 300, 302, 307, 399, 408, 500, 502, 503, 504, 599}, []string{"", "internal", "insufficient_funds", "idempotency_key_reused"}},
+			{[]int{400, 401, 402, 403, 404, 405, 409, 410, 413, 422, 425, 429, 451, 499}, []string{""}},
+			{[]int{409}, []string{"Conflict", "conflict", "request_in_progress", "card_state_conflict"}},
+			{[]int{400, 409, 422, 425}, []string{"idempotency_key_in_use", "request_in_flight", "still_processing", "CONCURRENT_request"}},
+		},
+		rateLimited: {{[]int{429}, []string{"rate_limited", "too_many_requests", "idempotency_key_reused"}}},
+		refused: {
+			{[]int{400, 402, 409, 422}, []string{"insufficient_funds", "insufficient_card_balance", "card_frozen", "card_already_frozen", "card_terminated", "card_already_terminated", "Bin_Not_Found", "invalid_request", "invalid_idempotency_key", "duplicate_label"}},
+			{[]int{400, 401, 402, 403, 404, 410, 422}, []string{"planned", "unauthorized", "not_found", "request_not_processed", "merchant_blocked", "limit_exceeded", "onboarding_incomplete"}},
+		},
+		keyRefused: {{[]int{400, 403, 409, 422}, []string{"idempotency_key_reused", "idempotency_error", "duplicate_request", "already_processed", "already_funded", "key_reused"}}},
+	} {
+		for _, response := range responses {
+			for _, status := range response.statuses {
+				for _, code := range response.codes {
+					if got := meaningOf(status, code); got != want {
+						t.Errorf("%d %q means %q, want %q", status, code, names[got], names[want])
+					}
+				}
+			}
+		}
+	}
+}
+
+// What decides about money is unknown or undecided until it is told.
+func TestZeroValuesAreSafe(t *testing.T) {
+	t.Parallel()
+	var f failure
+	var o outcome
+	if f.meaning != unknown || slices.Contains([]outcomeState{notApplied, applied, rejected}, o.state) {
+		t.Errorf("%+v, %+v", f, o)
+	}
+}
+
+// Over HTTP/2 net/http sends again by itself what a stream's end may have cut off.
+func TestRequestsAreMadeOverHTTP1(t *testing.T) {
+	t.Parallel()
+	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Proto", r.Proto)
+	}))
+	service.EnableHTTP2 = true
+	service.StartTLS()
+	defer service.Close()
+	transport := newTransport()
+	transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+	transport.TLSClientConfig.RootCAs.AddCert(service.Certificate())
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil || response.Body.Close() != nil || response.Header.Get("Proto") != "HTTP/1.1" {
+		t.Errorf("%+v, %v", response, err)
+	}
+}
+
+// Which card of a list is the one that was asked for.
+func TestIdentify(t *testing.T) {
+	t.Parallel()
+	asked := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	limit, higher := 500*usd.Dollar, 501*usd.Dollar
+	wanted := IssueCardRequest{BinID: "bin_1", Label: "ads  eu, spring campaign", Amount: 100 * usd.Dollar, SpendingLimit: &limit}
+	unique, unlimited := wanted, wanted
+	unique.GeneratedLabel, unlimited.SpendingLimit = true, nil
+	card := func(id string, early time.Duration) CardSummary {
+		item := CardListItem{ID: id, BinID: "BIN_1", Label: "ads eu, spring campaign ", Balance: 100 * usd.Dollar, SpendingLimit: limit}
+		return CardSummary{item, Timestamp(asked.Add(-early).Format(time.RFC3339Nano))}
+	}
+	clamped, dateless, own, cut := card("card_3", 0), card("card_4", 0), card("card_5", 240*time.Hour), card("card_6", 0)
+	cut.Label = "Ads EU, spring campa"
+	clamped.SpendingLimit, dateless.CreatedAt, own.SpendingLimit = limit-1, "", 0
+	for name, test := range map[string]struct {
+		wanted        IssueCardRequest
+		anytime       bool
+		alike         []CardSummary
+		equal, others int
+		found         string
+		state         outcomeState
+		reason        string
+	}{
+		"none":                         {wanted: wanted, state: notApplied},
+		"one":                          {wanted: wanted, alike: []CardSummary{card("card_1", 0)}, found: "card_1", state: applied},
+		"two":                          {wanted: wanted, alike: []CardSummary{card("card_2", 0), card("card_1", 0)}, reason: "2 new cards"},
+		"two, and both were asked for": {wanted: wanted, alike: []CardSummary{card("card_2", 0), card("card_1", 0)}, equal: 1, found: "card_1", state: applied},
+		"one, or another's":            {wanted: wanted, alike: []CardSummary{card("card_1", 0)}, others: 1, reason: "other properties"},
+		"at the same moment":           {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second)}, found: "card_1", state: applied},
+		"too old":                      {wanted: wanted, alike: []CardSummary{card("card_1", 200*time.Second)}, reason: "3m20s before"},
+		"too old by a moment":          {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second+1)}, reason: "before"},
+		"of another day, or a clock":   {wanted: wanted, alike: []CardSummary{card("card_1", 48*time.Hour)}, reason: "48h0m0s before"},
+		"asked for at no known time":   {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}, found: "card_1", state: applied},
+		"issued at no known time":      {wanted: wanted, alike: []CardSummary{dateless}, found: "card_4", state: applied},
+		"another limit":                {wanted: wanted, alike: []CardSummary{clamped}, reason: "spending limit"},
+		"a label in other letters":     {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
+		"no limit was asked for":       {wanted: unlimited, alike: []CardSummary{clamped}, found: "card_3", state: applied},
+		"a label of its own":           {wanted: unique, alike: []CardSummary{own}, found: "card_5", state: applied},
+	} {
+		askedAt := map[bool]time.Time{false: asked, true: {}}[test.anytime]
+		found, how := test.wanted.identify(test.alike, askedAt, test.equal, test.others)
+		if found.ID != test.found || how.state != test.state || !strings.Contains(fmt.Sprint(how.reason), test.reason) || (how.reason == nil) != (test.reason == "") {
+			t.Errorf("%s: %q, %d, %v, want %q, %d, %q", name, found.ID, how.state, how.reason, test.found, test.state, test.reason)
+		}
+	}
+	like := card("card_1", 0).CardListItem
+	for name, test := range map[string]struct {
+		change func(*CardListItem)
+		want   bool
+		unique bool
+	}{
+		"the same":        {func(*CardListItem) {}, true, true},
+		"another label":   {func(c *CardListItem) { c.Label = "ads us" }, false, false},
+		"a cut label":     {func(c *CardListItem) { c.Label = cut.Label }, false, true},
+		"other letters":   {func(c *CardListItem) { c.Label = strings.ToUpper(c.Label) }, true, true},
+		"its beginning":   {func(c *CardListItem) { c.Label = cut.Label[:19] }, false, false},
+		"another BIN":     {func(c *CardListItem) { c.BinID = "bin_2" }, false, false},
+		"no BIN":          {func(c *CardListItem) { c.BinID = "" }, true, true},
+		"another balance": {func(c *CardListItem) { c.Balance-- }, false, true},
+		"a clamped limit": {func(c *CardListItem) { c.SpendingLimit-- }, true, true},
+		"a higher limit":  {func(c *CardListItem) { c.SpendingLimit = higher }, true, true},
+	} {
+		c := like
+		test.change(&c)
+		if wanted.isLike(c) != test.want || unique.isLike(c) != test.unique {
+			t.Errorf("%s: %t, and with a label of its own %t", name, wanted.isLike(c), unique.isLike(c))
+		}
+	}
+	both := []CardListItem{clamped.CardListItem, like}
+	if best := wanted.bestMatches(both); len(best) != 1 || best[0].ID != "card_1" {
+		t.Errorf("the best are %+v", best)
+	}
+	if best := wanted.bestMatches([]CardListItem{cut.CardListItem, clamped.CardListItem}); len(best) != 1 || best[0].ID != "card_3" {
+		t.Errorf("the best are %+v", best)
+	}
+	if best := wanted.bestMatches(both[:1]); len(best) != 1 || len(both) != 2 || both[0].ID != "card_3" {
+		t.Errorf("the best are %+v of %+v", best, both)
+	}
+	wanted.SpendingLimit = nil
+	if best := wanted.bestMatches(both); len(best) != 2 || !wanted.isLike(clamped.CardListItem) {
+		t.Errorf("without a limit the best are %+v", best)
+	}
+}
+
+// onlyOurs leaves out what other packages declare.
+type onlyOurs struct{}
+
+func (onlyOurs) Import(string) (*types.Package, error) { return nil, errors.ErrUnsupported }
+
+// The files use each other in the order in which the package's comment names them.
+func TestFilesUseThoseAfterThem(t *testing.T) {
+	t.Parallel()
+	set := token.NewFileSet()
+	nameOf := func(at token.Pos) string {
+		return strings.TrimSuffix(filepath.Base(set.Position(at).Filename), ".go")
+	}
+	var files []*ast.File
+	order, here := []string{"doc"}, []string{}
+	paths, _ := filepath.Glob("*.go")
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, here = append(files, file), append(here, nameOf(file.Pos()))
+		for line := range strings.Lines(file.Doc.Text()) {
+			if strings.HasPrefix(line, "\t") {
+				order = append(order, strings.Fields(line)...)
+			}
+		}
+	}
+	if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, here) {
+		t.Fatalf("the order names %q, the package has %q", sorted, here)
+	}
+	used := types.Info{Uses: map[*ast.Ident]types.Object{}}
+	pkg, _ := (&types.Config{Importer: onlyOurs{}, Error: func(error) {}}).Check("api", set, files, &used)
+	against := map[string]bool{}
+	for where, what := range used.Uses {
+		_, isMethod := what.(*types.Func)
+		user, declared := nameOf(where.Pos()), nameOf(what.Pos())
+		if (isMethod || what.Parent() == pkg.Scope()) && what.Pkg() == pkg && slices.Index(order, user) > slices.Index(order, declared) {
+			against[fmt.Sprintf("%s uses %s of %s", user, what.Name(), declared)] = true
+		}
+	}
+	if len(against) > 10 {
+		t.Errorf("%d uses run against the order: %v", len(against), against)
+	}
+}

@@ -1,0 +1,407 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+func TestAuthentication(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	if !strings.HasPrefix(s.Key, "sk_live_sandbox_") {
+		t.Error("the key has the wrong form")
+	}
+	for name, header := range map[string]string{
+		"none": "", "another scheme": "Basic " + s.Key, "no scheme": s.Key, "unknown": "Bearer sk_live_sandbox_0", "cut": "Bearer " + s.Key[:30],
+	} {
+		for _, path := range []string{"/api/v1/bins", "/api/v1/nothing", "/_sandbox/clock"} {
+			a := s.Call(http.MethodGet, path, "", "Authorization", header)
+			a.Refused(401, "unauthorized", "API key")
+			if strings.Contains(a.Raw, s.Key[16:]) {
+				t.Errorf("%s: the response shows a key", name)
+			}
+		}
+	}
+	s.Call(http.MethodGet, "/api/v1/bins", "", "Authorization", "bearer "+s.Key).OK(200)
+}
+
+// An account that is not ready uses the control calls alone; its first deposit ends its
+// onboarding.
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	s := startWithContract(t)
+	for state, codes := range map[string][2]string{
+		"email_unconfirmed": {"onboarding_incomplete", "onboarding_incomplete"}, "no_deposit": {"onboarding_incomplete", "api_not_enabled"},
+		"api_not_enabled": {"api_not_enabled", "api_not_enabled"}, "ready": {"", ""},
+	} {
+		newcomer := s.as(s.Post("/_sandbox/accounts", `{"state":"`+state+`"}`).OK(201).Text("api_key"))
+		deposit := newcomer.Post("/_sandbox/deposits", `{"currency":"usdt","amount":100}`).OK(201).Text("id")
+		for i, code := range codes {
+			if got := newcomer.Get("/bins"); code == "" {
+				got.OK(200)
+			} else {
+				got.Refused(403, code, "")
+				newcomer.Post("/cards", `{}`).Refused(403, code, "")
+			}
+			newcomer.Get("/_sandbox/clock").OK(200)
+			if i == 0 {
+				newcomer.Post("/_sandbox/deposits/"+deposit+"/confirm", "").OK(200)
+			}
+		}
+		newcomer.Balanced()
+	}
+}
+
+// Only the first account's key lists the accounts of the file, and changes what all meet.
+func TestAccountsAreListed(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	other := s.Post("/_sandbox/accounts", `{"state":"no_deposit"}`).OK(201)
+	list := s.Get("/_sandbox/accounts").OK(200)
+	want := fmt.Sprintf("[map[account_id:acct_first state:ready] map[account_id:%s state:no_deposit]]", other.Text("account_id"))
+	if got := fmt.Sprint(list.Data()); list.Text("total") != "2" || got != want {
+		t.Errorf("the accounts are %s", list.Raw)
+	}
+	if second := s.Get("/_sandbox/accounts?page=2&per_page=1").OK(200).Data(); len(second) != 1 || second[0]["account_id"] != other.Text("account_id") {
+		t.Errorf("the second page is %v", second)
+	}
+	ready := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201).Text("api_key"))
+	const refused = ` → 403 "first_account_only" & first account`
+	ready.play(s.populate(), strings.ReplaceAll(`
+		GET /_sandbox/accounts ONLY
+		GET /_sandbox/seed ONLY
+		POST /_sandbox/clock {"advance":"1h"} ONLY
+		PUT /_sandbox/limits {} ONLY
+		PUT /_sandbox/quirks {} ONLY
+		POST /_sandbox/faults {"method":"GET","path":"/bins","then":{"status":503}} ONLY
+		DELETE /_sandbox/faults ONLY
+		DELETE /_sandbox/faults/1 ONLY
+		POST /_sandbox/seed {} ONLY
+		POST /_sandbox/simulate {"days":1} ONLY
+		POST /_sandbox/reset ONLY
+		GET /_sandbox/clock → 200
+		GET /_sandbox/limits → 200
+		GET /_sandbox/quirks → 200
+		GET /_sandbox/faults → 200`, " ONLY", refused))
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, call := range []string{
+		"GET /", "GET /api/v1", "GET /api/v1/", "GET /api/v2/cards", "GET /api/v1/cards/", "GET /api/v1//cards", "GET /api/v1/../v1/cards",
+		"PUT /api/v1/cards", "DELETE /api/v1/cards", "PATCH /api/v1/cards/card_x", "POST /api/v1/bins", "GET /api/v1/webhooks",
+		"GET /_sandbox/nothing", "GET /api/v1/cards/card_x/freeze", "OPTIONS /api/v1/cards",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		s.Call(method, path, "").Refused(404, "not_found", "")
+	}
+	for _, id := range []string{"card_x", strings.Repeat("x", 10<<10), "%00", "%2F", "card_%ff", "'%20OR%201=1--"} {
+		s.Get("/api/v1/cards/"+id).Refused(404, "not_found", "")
+	}
+}
+
+// A key is one call's for a day: of its account, method and path. What was refused is
+// forgotten. That responses are the same is for modeltest.
+func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	s := start(t, stopped)
+	s.play(s.populate(), `
+		POST /cards/CARD/withdraw {"amount":60} # k → 400 "insufficient_card_balance"
+		POST /cards/CARD/fund {"amount":10} # k → 200 "card_balance":63.00
+		POST /cards/CARD/withdraw {"amount":60} # k → 200 "card_balance":3.00
+		POST /cards/CARD/withdraw {"amount":60} # k → 200 "card_balance":3.00
+		POST /cards/CARD/withdraw {"amount":61} # k → 400 "idempotency_key_reused"
+		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":13.00
+		DELETE /cards/FROZEN # k → 200 "returned_to_wallet":50.00
+		DELETE /cards/FROZEN # k → 200 "returned_to_wallet":50.00
+		POST /cards/CARD/fund {"amount":1} # a-`+s.Key+` → 400 "invalid_request" & API key
+		POST /cards/CARD/fund {"amount":1} # `+strings.Repeat("k", 256)+` → 400 "invalid_request" & X-Idempotency-Key
+		POST /_sandbox/clock {"advance":"23h59m59s"} → 200
+		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":13.00
+		POST /_sandbox/clock {"advance":"1s"} → 200
+		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":23.00`)
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).Text("api_key"))
+	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
+	mine := s.Post("/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
+	if theirs := other.Post("/cards", body, sandboxtest.IdempotencyKey, "k").OK(201); theirs.Text("id") == mine.Text("id") {
+		t.Error("another account's response was replayed")
+	}
+}
+
+// Thirty calls with one key at the same moment, to two services on one file: one
+// effect, and one response for all.
+func TestIdempotencyKeyManyAtOnce(t *testing.T) {
+	t.Parallel()
+	one := open(t)
+	two := open(t, on(one.path))
+	one.Unlimited()
+	if one.Key != two.Key {
+		t.Fatal("the keys differ")
+	}
+	id := one.Issue("50")
+	one.Post("/api/v1/cards/"+id+"/freeze", "").OK(200)
+	ended := one.Issue("50")
+	for name, c := range map[string][3]string{
+		"create":    {"POST", "/cards", `{"bin_id":"` + sandboxtest.BIN + `","amount":60}`},
+		"fund":      {"POST", "/cards/" + id + "/fund", `{"amount":7}`},
+		"withdraw":  {"POST", "/cards/" + id + "/withdraw", `{"amount":3}`},
+		"unfreeze":  {"POST", "/cards/" + id + "/unfreeze", ``},
+		"terminate": {"DELETE", "/cards/" + ended, ``},
+		"webhook":   {"POST", "/webhooks", `{"url":"https://127.0.0.1:1","events":["*"]}`},
+	} {
+		var (
+			group     sync.WaitGroup
+			mu        sync.Mutex
+			responses = map[string]int{}
+			fresh     int
+		)
+		for i := range 30 {
+			group.Go(func() {
+				a := []*service{one, two}[i%2].Call(c[0], "/api/v1"+c[1], c[2], sandboxtest.IdempotencyKey, name)
+				mu.Lock()
+				defer mu.Unlock()
+				responses[fmt.Sprint(a.Status, a.Raw)]++
+				if a.Header.Get("Idempotent-Replayed") == "" {
+					fresh++
+				}
+			})
+		}
+		group.Wait()
+		if len(responses) != 1 || fresh != 1 {
+			t.Errorf("%s: %d of 30 responses are no replay; they are %v", name, fresh, responses)
+		}
+	}
+	if got := two.Get("/api/v1/cards/" + id).Text("balance"); got != "54.00" {
+		t.Errorf("the card holds %s after a fund of 7 and a withdrawal of 3", got)
+	}
+	if got := two.Get("/api/v1/cards").Text("total"); got != "3" {
+		t.Errorf("%s cards, want three", got)
+	}
+	one.Advance("24h")
+	if one.Get("/_sandbox/clock").Text("now")[:10] != two.Get("/_sandbox/clock").Text("now")[:10] {
+		t.Error("the clocks differ")
+	}
+	two.Balanced()
+}
+
+// A call leaves the window of a minute when it is a minute old; what is refused before
+// it is looked at is not counted, by any limit.
+func TestLimitsCount(t *testing.T) {
+	t.Parallel()
+	s := startWithContract(t, stopped)
+	s.play(strings.NewReplacer("BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "LIMITS", "PUT /_sandbox/limits", "CLOCK", "POST /_sandbox/clock").Replace, `
+		LIMITS {"requests_per_minute":3} → 200
+		GET /bins → 200
+		CLOCK {"advance":"16500ms"} → 200
+		GET /bins → 200
+		CLOCK {"advance":"16500ms"} → 200
+		GET /bins → 200
+		CLOCK {"advance":"16500ms"} → 200
+		GET /bins → 429 "rate_limited" &  11 s
+		CLOCK {"advance":"10499ms"} → 200
+		GET /bins → 429 "rate_limited" &  1 s
+		CLOCK {"advance":"1ms"} → 200
+		GET /bins → 200
+		GET /bins → 429 "rate_limited" &  17 s
+		CLOCK {"advance":"1h"} → 200
+		LIMITS {"requests_per_minute":4,"creates_per_minute":2,"details_per_minute":1} → 200
+		POST /cards {} → 400 "invalid_request"
+		POST /cards {BIN,"amount":50} → 201
+		POST /cards {} → 429 "rate_limited" &  60 s
+		GET /cards/LAST/details → 200
+		GET /cards/LAST/details → 429 "rate_limited" &  60 s
+		GET /api/v1/nothing → 404 "not_found"
+		GET /bins → 429 "rate_limited" &  60 s`)
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).OK(201).Text("api_key"))
+	for range 5 {
+		s.Get("/_sandbox/clock").OK(200) // never counts
+		s.as("sk_live_sandbox_wrong").Get("/bins").Refused(401, "unauthorized", "")
+	}
+	if read := admitted(6, func() sandboxtest.Response { return other.Get("/bins") }); read != 4 { // of its own key
+		t.Errorf("%d calls of another key were let through", read)
+	}
+	s.Advance("1m")
+	for _, again := range []*service{s, other} {
+		again.Get("/bins").OK(200)
+	}
+}
+
+// A limit holds exactly, whatever comes at the same moment.
+func TestLimitsHold(t *testing.T) {
+	t.Parallel()
+	s := open(t, stopped)
+	s.Call(http.MethodPut, "/_sandbox/limits", `{"requests_per_minute":60,"creates_per_minute":20}`).OK(200)
+	if created := admitted(50, func() sandboxtest.Response {
+		return s.Post("/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
+	}); created != 20 {
+		t.Errorf("%d creates were let through, want 20", created)
+	}
+	if read := admitted(80, func() sandboxtest.Response { return s.Get("/api/v1/bins") }); read != 40 {
+		t.Errorf("%d reads were let through, want 40", read)
+	}
+	s.Advance("1m")
+	if total := s.Get("/api/v1/cards").Text("total"); total != "20" {
+		t.Errorf("%s cards", total)
+	}
+}
+
+// admitted makes calls side by side, and returns how many were not over the limit.
+func admitted(n int, call func() sandboxtest.Response) int64 {
+	var (
+		group sync.WaitGroup
+		count atomic.Int64
+	)
+	for range n {
+		group.Go(func() {
+			switch a := call(); a.Status {
+			case 200, 201:
+				count.Add(1)
+			case 429:
+			default:
+				a.T.Errorf("answered %d: %s", a.Status, a.Raw)
+			}
+		})
+	}
+	group.Wait()
+	return count.Load()
+}
+
+// Each service counts the calls that are made at it, and begins anew when it does.
+func TestEachServiceCountsItsOwn(t *testing.T) {
+	t.Parallel()
+	file := on(filepath.Join(t.TempDir(), "s.db"))
+	one, two := open(t, file, stopped), open(t, file, stopped)
+	letsThrough := func(s *service, want int64) {
+		t.Helper()
+		if read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") }); read != want {
+			t.Errorf("%d calls were let through, want %d", read, want)
+		}
+	}
+	one.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
+	letsThrough(one, 2)
+	letsThrough(two, 2)
+	letsThrough(open(t, file, stopped), 2)
+	two.Post("/_sandbox/reset", "").OK(200)
+	two.Put("/_sandbox/limits", `{"requests_per_minute":1}`).OK(200)
+	letsThrough(two, 1)
+}
+
+// Lists of control calls have large pages.
+func TestControlListsHavePages(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.subscribe("https://127.0.0.1:1", `"*"`)
+	first := s.Issue("50")
+	s.Issue("50")
+	s.Issue("50")
+	s.Freeze(first)
+	s.play(strings.NewReplacer("FIRST", first).Replace, `
+		GET /_sandbox/requests?per_page=2 → 200 "path":"/webhooks" & "path":"/cards" & "page":1,"per_page":2,"total":5 & !FIRST
+		GET /_sandbox/requests?per_page=2&page=3 → 200 {"data":[{"method":"POST","path":"/cards/FIRST/freeze" & "total":5 & !"path":"/cards"
+		GET /_sandbox/requests?page=9 → 200 "data":[]
+		GET /_sandbox/requests?per_page=1001 → 400 "invalid_request" & per_page
+		GET /_sandbox/deliveries?per_page=3 → 200 "card.created" & "page":1,"per_page":3,"total":4 & !"card.frozen"
+		GET /_sandbox/deliveries?per_page=3&page=2 → 200 "card.frozen" & "total":4 & !"card.created"
+		GET /_sandbox/deliveries?page=9 → 200 "data":[]
+		GET /_sandbox/deliveries?per_page=1001 → 400 "invalid_request" & per_page`)
+	ledger := s.Get("/_sandbox/ledger?per_page=4&page=2").OK(200)
+	if accounts, _ := ledger.Body["accounts"].([]any); len(accounts) != 4 || ledger.Body["balanced"] != true {
+		t.Errorf("the ledger is %s", ledger.Raw)
+	}
+}
+
+// What is asked for ends at the last moment of a date, and at a time in any zone; a
+// clock that was set back stands still, but holds no calls up until it has caught up.
+func TestPeriodsOfTransactions(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 3, 1, 23, 59, 59, 999e6, time.UTC)
+	var wall atomic.Int64
+	s := start(t, func(o *sandboxtest.Options) {
+		o.Clock = func() time.Time { return begin.Add(time.Duration(wall.Load())) }
+	})
+	card := s.Issue("50")
+	for _, at := range []time.Duration{0, time.Millisecond, -time.Hour, 24 * time.Hour} {
+		wall.Store(int64(at))
+		s.authorized(card, "1")
+	}
+	for query, want := range map[string]int{
+		"": 4, "?to=2026-03-01": 1, "?from=2026-03-02": 3, "?from=2026-03-02&to=2026-03-02": 3, "?from=2026-03-03": 0,
+		"?from=2026-03-01T23:59:59.999Z": 4, "?from=2026-03-01T23:59:59.9991Z": 3, "?to=2026-03-02T01:59:59.999%2B02:00": 1,
+		"?from=2026-03-02T00:00:00Z&to=2026-03-02T00:00:00Z": 2, "?to=2026-03-02T00:00:00.0009Z": 3, "?page=9223372036854775807&per_page=100": 0,
+		"?unknown=1": 4, "?card_id=card_x": 0, "?card_id=" + card + "&type=authorization": 4,
+	} {
+		if shown := s.Get("/transactions" + query).OK(200).Data(); len(shown) != want {
+			t.Errorf("%s: %d transactions, want %d: %v", query, len(shown), want, shown)
+		}
+	}
+	if page := s.Get("/cards?page=9223372036854775807&per_page=100").OK(200); len(page.Data()) != 0 || page.Text("total") != "1" {
+		t.Errorf("past all ends, there is %s", page.Raw)
+	}
+	s.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
+	for _, by := range []time.Duration{0, time.Hour} {
+		wall.Store(int64(24*time.Hour - by))
+		if read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") }); read != 2 {
+			t.Errorf("%v earlier, %d calls were let through", by, read)
+		}
+	}
+}
+
+// What modeltest's clients never send: null, an exponent, and as much as is taken; one
+// more of anything is refused.
+func TestIssueCard(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	label, metadata := strings.Repeat("ü", 64), map[string]string{}
+	for i := range 20 {
+		metadata[fmt.Sprintf("%0512d", i)] = strings.Repeat("ü", 512)
+	}
+	most, err := json.Marshal(map[string]any{"bin_id": "bin_general_visa_eu", "amount": 50, "label": label, "metadata": metadata})
+	if err != nil {
+		t.Fatal(err)
+	}
+	card := s.Post("/cards", string(most)).OK(201)
+	if kept, _ := card.Body["metadata"].(map[string]any); card.Text("label") != label || len(kept) != len(metadata) {
+		t.Errorf("kept %s", card.Raw)
+	}
+	s.play(s.populate(), `
+		POST /cards {BIN,"amount":1e2,"label":null,"auto_freeze_at":null} → 201 "balance":100.00 & "label":"" & "auto_freeze_at":null
+		POST /cards/LAST/withdraw {} → 200 "card_balance":0.00`)
+	for _, bin := range s.Get("/bins").OK(200).Data() {
+		s.Post("/cards", map[string]any{"bin_id": bin["id"], "amount": 50}).OK(201)
+	}
+	if cached := s.Get("/cards/" + card.Text("id") + "/details").OK(200).Header.Get("Cache-Control"); cached != "no-store" {
+		t.Errorf("details are for caches: %q", cached)
+	}
+}
+
+func TestCategories(t *testing.T) {
+	t.Parallel()
+	s := startWithContract(t)
+	codes := map[string][]string{
+		"advertising": {"7311"}, "software": {"5734", "7372", "5817", "5818"}, "travel": {"3000", "3999", "4511", "7011"},
+		"retail": {"5311", "5651", "5732", "5735"}, "food": {"5411", "5812"}, "entertainment": {"5816", "7832", "7999"},
+		"utilities": {"4900"}, "telecom": {"4814"}, "education": {"8220"}, "health": {"8099", "5912"}, "transport": {"4121", "5541"},
+		"finance": {"6011", "6300"}, "government": {"9311"}, "other": {"0000", "0763", "9999", "5599", "4000", "6541"},
+	}
+	for category := range codes {
+		card := s.Issue("50", `"allowed_categories":["`+category+`"]`)
+		for other, merchants := range codes {
+			for _, mcc := range merchants {
+				if accepted := s.Authorize(card, "0.01", mcc).OK(201).Body["decline_reason"] == nil; accepted != (category == other) {
+					t.Errorf("a card for %s at a merchant of %s (%s): accepted %v", category, other, mcc, accepted)
+				}
+			}
+		}
+	}
+	s.Balanced()
+}
