@@ -59,13 +59,10 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 		t.Fatalf("%T serves no list resources or no actions, or cannot be closed", server)
 	}
 	t.Cleanup(func() { _ = p.server.Close() })
-	if p.schemas, err = server.GetProviderSchema(p.ctx, &tfprotov6.GetProviderSchemaRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	p.schemas, err = server.GetProviderSchema(p.ctx, &tfprotov6.GetProviderSchemaRequest{})
+	p.check(err)
 	identities, err := server.GetResourceIdentitySchemas(p.ctx, &tfprotov6.GetResourceIdentitySchemasRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.check(err)
 	p.identities = identities.IdentitySchemas
 	block := p.encode(p.schemas.Provider.ValueType(), config)
 	validated, err := server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: block})
@@ -73,9 +70,7 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 	configured, err := server.ConfigureProvider(p.ctx, &tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.14.0", Config: block})
 	p.check(err)
 	for _, problems := range []Diagnostics{p.schemas.Diagnostics, identities.Diagnostics, validated.Diagnostics, configured.Diagnostics} {
-		if text := problems.Errors(); text != "" {
-			t.Fatal(text)
-		}
+		problems.Must(t)
 	}
 	return p
 }

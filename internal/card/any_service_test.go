@@ -295,11 +295,7 @@ func TestCardIsIssuedOtherwiseThanAsked(t *testing.T) {
 	diags.Must(f.t)
 	diags = f.tryChange(f.protocol(), change)
 	diags.Must(f.t)
-	for name, value := range change.Planned {
-		if value != acctest.Unknown {
-			f.same("what apply returns", object{name: value}, f.card.Values)
-		}
-	}
+	f.same("what apply returns", known(change.Planned), f.card.Values)
 	f.says("the warning", diags.Warnings(), f.id(), `label "trimmed" in`, "its bin_id and label and spending_limit into", "100.00 USD in",
 		`bin_id "`+strings.ToUpper(bin)+`" in place of "`+bin+`"`, "auto_freeze_at 25.00 USD in", `allowed_categories ["travel"] in place of [`,
 		`metadata["less"] not set in place of "a" and metadata["more"] "true" in place of not set and`, `"b" and metadata["team"] "us" in`)

@@ -334,8 +334,8 @@ func (c *core) apply(plan *corePlan, due <-chan struct{}) {
 
 // agree checks that what was planned is what comes.
 func (c *core) agree(address, what string, planned, comes object) {
-	for name, value := range planned {
-		if value != acctest.Unknown && plain(value) != plain(comes[name]) {
+	for name, value := range known(planned) {
+		if plain(value) != plain(comes[name]) {
 			c.t.Errorf("%s: %s: %s was planned as %s and is %s", address, what, name, plain(value), plain(comes[name]))
 		}
 	}

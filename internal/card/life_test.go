@@ -63,14 +63,10 @@ func (f *fixture) goes(s step) {
 	if s.turnsOut != nil || s.replaces != nil && s.says != nil {
 		f.says(plain(s.config)+": the warning", diags.Warnings(), f.named(s.says)...)
 	}
-	for _, known := range s.turnsOut {
-		second, diags := f.plan(known)
+	for _, config := range s.turnsOut {
+		second, diags := f.plan(config)
 		diags.Must(f.t)
-		for name, value := range change.Planned {
-			if value != acctest.Unknown {
-				f.same("the plan made during apply", object{name: value}, second.Planned)
-			}
-		}
+		f.same("the plan made during apply", known(change.Planned), second.Planned)
 	}
 	if s.turnsOut != nil || len(change.Replaces) > 0 {
 		return

@@ -3,6 +3,7 @@ package doctest
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -81,12 +82,7 @@ func (s Site) LinkedFrom(name string) []string {
 }
 
 func (s Site) names() []string {
-	var names []string
-	for name := range s.Pages {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(s.Pages))
 }
 
 // resolve returns the file that a link of a page leads to, "" for another site's,
