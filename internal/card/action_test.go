@@ -47,7 +47,7 @@ func TestActions(t *testing.T) {
 		{"vcard_card_unfreeze", nil, []string{"Unfreezing card ID (\"search\"", "is active now and holds 83.90 USD."}, "active", 8390, wallet - 3390},
 		{"vcard_card_withdraw", "83.90", []string{"Withdrawing 83.90 USD", "holds 0.00 USD now"}, "active", 0, wallet + 5000},
 		{"vcard_card_fund", "76.54", []string{"with 76.54 USD", "holds 76.54 USD"}, "active", 7654, wallet - 2654},
-		{"vcard_card_withdraw", nil, []string{"Withdrawing 76.54 USD from card ID", "holds 0.00 USD now"}, "active", 0, wallet + 5000}, // everything
+		{"vcard_card_withdraw", nil, []string{"Withdrawing 76.54 USD from card ID", "holds 0.00 USD now"}, "active", 0, wallet + 5000}, // all
 		{"vcard_card_withdraw", acctest.Unknown, []string{"holds 0.00 USD: there is nothing to withdraw"}, "active", 0, wallet + 5000},
 	} {
 		config, resolved := object{"card_id": card.ID}, object{}
