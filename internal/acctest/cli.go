@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -62,3 +63,8 @@ var cli = sync.OnceValue(func() commandLine {
 	}
 	return c
 })
+
+// Unwrapped is what a person reads, without the frame and the line breaks of the CLI.
+func Unwrapped(output string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(output)), " ")
+}

@@ -287,7 +287,7 @@ var verbs = map[string]func(st *teller, rest string){
 		if times == "live" { // once for each card
 			times = strconv.Itoa(len(liveCards(st.s)))
 		}
-		if n := strings.Count(unwrapped(st.said), words); strconv.Itoa(n) != times {
+		if n := strings.Count(acctest.Unwrapped(st.said), words); strconv.Itoa(n) != times {
 			st.t.Errorf("it prints %q %d times:\n%s", words, n, st.said)
 		}
 	},
@@ -298,7 +298,7 @@ var verbs = map[string]func(st *teller, rest string){
 		}
 	},
 	"shows": func(st *teller, words string) { // the state
-		shown := unwrapped(st.w.Must("show", "-no-color")) + " "
+		shown := acctest.Unwrapped(st.w.Must("show", "-no-color")) + " "
 		for word := range strings.SplitSeq(words, " | ") {
 			if !strings.Contains(shown, word+" ") {
 				st.t.Errorf("the state does not say %q: %s", word, shown)

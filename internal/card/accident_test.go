@@ -71,21 +71,16 @@ func plansNothing(t *testing.T, w cli) string {
 	return output
 }
 
-var lineBreaks = regexp.MustCompile(`[\s│╷╵]+`)
-
-// unwrapped undoes how the CLI breaks lines.
-func unwrapped(output string) string { return lineBreaks.ReplaceAllString(output, " ") }
-
 // prints checks that the CLI printed each of these, wherever it broke the lines.
 func prints(t *testing.T, output string, words ...string) {
 	t.Helper()
-	sandboxtest.Says(t, "what the CLI prints", unwrapped(output), words...)
+	sandboxtest.Says(t, "what the CLI prints", acctest.Unwrapped(output), words...)
 }
 
 func printsNot(t *testing.T, output string, words ...string) {
 	t.Helper()
 	for _, word := range words {
-		if strings.Contains(unwrapped(output), word) {
+		if strings.Contains(acctest.Unwrapped(output), word) {
 			t.Errorf("the CLI prints %q:\n%s", word, output)
 		}
 	}

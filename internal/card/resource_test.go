@@ -207,7 +207,7 @@ resource "vcard_card" "fleet" {
 	}
 	w := acctest.NewWorkspace(t)
 	through(w, s, "")
-	output := unwrapped(apply(w, fleet("")+`
+	output := acctest.Unwrapped(apply(w, fleet("")+`
 data "vcard_cards" "fleet" {
   label_prefix = "ads-"
 }

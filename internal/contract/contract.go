@@ -92,10 +92,6 @@ func (c *checker) report(asked request, side string, breaks []string) {
 	}
 }
 
-func underContract(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Path, pathPrefix)
-}
-
 // Handler wraps a service so that every exchange under /api/v1 is held to the
 // contract; each break fails t. A response that the service cuts off on purpose, by
 // aborting the handler, is not checked.
@@ -103,7 +99,7 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 	t.Helper()
 	c := newChecker(t, options)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !underContract(r) {
+		if !strings.HasPrefix(r.URL.Path, pathPrefix) {
 			service.ServeHTTP(w, r)
 			return
 		}

@@ -120,7 +120,9 @@ func TestBlocksRun(t *testing.T) {
 				t.Skipf("NOT RUN in %s, which is not installed: the blocks of README.md and the guides", shell)
 			}
 			for path, page := range site(t).Pages {
-				runner := doctest.Runner{Shell: shell, Env: guides, Has: has, Fill: copyWorld}
+				runner := doctest.Runner{Shell: shell, Env: guides, Has: has, Fill: func(folder string) error { // what a guide has its reader download
+					return copyFile(filepath.Join(root, "examples", "world.yaml"), filepath.Join(folder, "world.yaml"))
+				}}
 				switch {
 				case path == "README.md":
 					runner.Env, runner.Fill = readme, copyRepository
@@ -186,11 +188,6 @@ func mirror(t *testing.T) string {
 	text := "provider_installation {\n  filesystem_mirror {\n    path = \"" + folder + "\"\n  }\n}\n"
 	must(0, os.WriteFile(config, []byte(text), 0o600))
 	return config
-}
-
-// copyWorld is what a guide has its reader download.
-func copyWorld(folder string) error {
-	return copyFile(filepath.Join(root, "examples", "world.yaml"), filepath.Join(folder, "world.yaml"))
 }
 
 // copyRepository copies what git has of the working tree, and lets git in the copy

@@ -54,7 +54,7 @@ func TestEnvironment(t *testing.T) {
 		w.Env = append(w.Env, test.environment...)
 		w.Write("main.tf", strings.Replace(sandboxConfig, `sandbox = { path = "sandbox.db" }`, "", 1))
 		code, output := w.Run("apply", "-auto-approve", "-no-color")
-		if (code == 0) != (test.refused == "") || !strings.Contains(unwrapped(output), test.refused) {
+		if (code == 0) != (test.refused == "") || !strings.Contains(acctest.Unwrapped(output), test.refused) {
 			t.Errorf("%v: ended with %d, want %q:\n%s", test.environment, code, test.refused, output)
 		}
 	}
@@ -214,14 +214,14 @@ func TestTheNamedFileIsTheSandbox(t *testing.T) {
 	}
 	code, output := w.Run("plan", "-no-color")
 	for _, want := range []string{filepath.Base(w.Dir), "made new just now", "terraform state rm"} {
-		if code == 0 || !strings.Contains(unwrapped(output), want) {
+		if code == 0 || !strings.Contains(acctest.Unwrapped(output), want) {
 			t.Errorf("ended with %d and without %q: %s", code, want, output)
 		}
 	}
 	if strings.Contains(output, "VCARD_API_KEY") {
 		t.Errorf("the API key is blamed: %s", output)
 	}
-	if _, output := w.Run("plan", "-no-color"); !strings.Contains(unwrapped(output), "is not the one that held the card") {
+	if _, output := w.Run("plan", "-no-color"); !strings.Contains(acctest.Unwrapped(output), "is not the one that held the card") {
 		t.Errorf("the second time: %s", output)
 	}
 }

@@ -196,15 +196,15 @@ func TestWarningOfAConfigurationComesOnce(t *testing.T) {
 		cardWith("for_each = toset([\"a\", \"b\", \"c\"])\nlabel = each.key\nauto_freeze_at = 30\ntop_up = { below = 30, to = 90 }"))
 	// Terraform 1.16 leaves out how many more there are.
 	const title, others, allOthers = "Warning: The card freezes before it is topped up", "more similar warnings elsewhere", "(and 2 more similar warnings elsewhere)"
-	output := unwrapped(w.Must("plan", "-no-color"))
+	output := acctest.Unwrapped(w.Must("plan", "-no-color"))
 	if strings.Count(output, title) != 1 || strings.Contains(output, others) && !strings.Contains(output, allOthers) {
 		t.Errorf("three cards are warned of otherwise than once each:\n%s", output)
 	}
 	w.Must("apply", "-auto-approve", "-no-color")
-	if output := unwrapped(w.Must("plan", "-no-color")); strings.Contains(output, title) {
+	if output := acctest.Unwrapped(w.Must("plan", "-no-color")); strings.Contains(output, title) {
 		t.Errorf("what was said is said again:\n%s", output)
 	}
-	if output := unwrapped(w.Must("destroy", "-auto-approve", "-no-color")); strings.Contains(output, title) {
+	if output := acctest.Unwrapped(w.Must("destroy", "-auto-approve", "-no-color")); strings.Contains(output, title) {
 		t.Errorf("it is said of cards that go:\n%s", output)
 	}
 }
@@ -228,7 +228,7 @@ func firstTold(output string) string {
 			}
 			lines = append(lines, line)
 		}
-		return unwrapped(strings.Join(lines, "\n"))
+		return acctest.Unwrapped(strings.Join(lines, "\n"))
 	}
 	return ""
 }

@@ -27,11 +27,6 @@ data "vcard_bins" "all" {}
 data "vcard_wallet_balance" "now" {}
 `
 
-// unwrapped is what a person reads, without the frame and the line breaks of the CLI.
-func unwrapped(output string) string {
-	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(output)), " ")
-}
-
 // A cause is told in full once and in a line for the rest, each card by its name.
 func TestOneCauseIsToldOnce(t *testing.T) {
 	t.Parallel()
@@ -84,7 +79,7 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		if code != 1 {
 			t.Errorf("%s, %s: ended with %d", c.name, when, code)
 		}
-		text := unwrapped(output)
+		text := acctest.Unwrapped(output)
 		full, lines := strings.Count(text, "Error: "+c.title+" "), strings.Count(text, ": "+strings.ToLower(c.title[:1])+c.title[1:]+" with ")
 		if full != 1 || lines != errors-1 || strings.Count(text, "Error: ") != errors {
 			t.Errorf("%s, %s: told in full %d times and in a line %d times, want 1 and %d:\n%s", c.name, when, full, lines, errors-1, output)

@@ -275,7 +275,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 			if (code == 0) != (test.says == nil) || strings.Contains(output, "hunter2") {
 				t.Errorf("ended with %d:\n%s", code, output)
 			}
-			sandboxtest.Says(t, "the CLI", unwrapped(output), test.says...)
+			sandboxtest.Says(t, "the CLI", acctest.Unwrapped(output), test.says...)
 		})
 	}
 }
