@@ -16,9 +16,8 @@ const maxTransactionPages = 10_000
 
 // Transactions returns the transactions that the filter selects, newest first,
 // each once, and ends with the first error. One that cannot be read in full has a
-// Problem. Transactions that arrive while it
-// reads neither repeat nor hide another. However many there are, it holds some
-// thousands of them at a time.
+// Problem. Transactions that arrive while it reads neither repeat nor hide another.
+// However many there are, it holds some thousands of them at a time.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
 		r := &transactionReader{pages: c.transactionPages(filter), ahead: 2}
@@ -32,20 +31,25 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 				return
 			}
 			for _, page := range pages {
+				if len(page) == 0 {
+					return
+				}
+				ends := [2]string{page[0].ID, page[len(page)-1].ID}
 				unseen := r.seen.addPage(page)
 				for _, transaction := range unseen {
 					if filter.selects(transaction) && !yield(transaction, nil) {
 						return
 					}
 				}
-				if len(unseen) == 0 && !r.moving && len(page) > 0 {
-					// A page's worth may have arrived since the page before.
-					if err := r.watchFront(ctx); err != nil {
-						yield(Transaction{}, err)
-						return
-					}
+				if len(unseen) > 0 {
+					r.oldest, r.ending = ends[1], 1
+					continue
 				}
-				if len(page) == 0 || len(unseen) == 0 && !r.moving {
+				isEnd, err := r.isEnd(ctx, ends)
+				if err != nil {
+					yield(Transaction{}, err)
+				}
+				if err != nil || isEnd {
 					return
 				}
 			}
@@ -54,7 +58,8 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 	}
 }
 
-// maxAhead bounds the pages that are read side by side.
+// maxAhead bounds the pages of MaxPerPage that are read side by side, and the larger ones
+// of a service with another idea of a page to as many transactions.
 const maxAhead = 16
 
 // transactionReader reads pages of a list that grows at its front meanwhile. Read
@@ -65,10 +70,27 @@ const maxAhead = 16
 type transactionReader struct {
 	pages  *transactionPages
 	seen   seenIDs
-	newest string
-	moving bool // the front moved during the last read
-	full   bool // pages are as long as the service makes them
-	ahead  int  // pages of the next batch
+	newest string // at the last look at the front
+	full   bool   // pages are as long as the service makes them
+	ahead  int    // pages of the next batch
+
+	oldest string // the last one of a page that brought something
+	ending int    // pages that end with it, since the front was seen to move
+}
+
+// isEnd reports whether a page that brought nothing, of this first and last one, is
+// past the end of the list: there some services repeat the first page or the last one.
+// While the front holds still no other page does. Any further one repeats what has
+// moved onto it.
+func (r *transactionReader) isEnd(ctx context.Context, ends [2]string) (bool, error) {
+	if ends[1] == r.oldest {
+		r.ending++
+	}
+	if ends[0] != r.newest && r.ending < 2 {
+		return false, nil
+	}
+	moved, err := r.hasMoved(ctx)
+	return !moved, err
 }
 
 // read returns one or more pages from number on.
@@ -99,14 +121,13 @@ func (r *transactionReader) read(ctx context.Context, number int) ([][]Transacti
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if err := r.watchFront(ctx); err != nil {
+	if moved, err := r.hasMoved(ctx); err != nil {
 		return nil, err
-	}
-	if r.moving {
+	} else if moved {
 		r.ahead /= 2
 		return r.inOrder(ctx, number, len(pages))
 	}
-	r.ahead = min(2*r.ahead, maxAhead)
+	r.ahead = min(2*r.ahead, maxAhead, max(2, maxAhead*MaxPerPage/max(1, len(pages[0]))))
 	return pages, nil
 }
 
@@ -121,11 +142,14 @@ func (r *transactionReader) inOrder(ctx context.Context, number, count int) ([][
 	return pages, nil
 }
 
-func (r *transactionReader) watchFront(ctx context.Context) error {
-	front, err := r.pages.read(ctx, 1)
-	r.moving = newestOf(front) != r.newest
-	r.newest = newestOf(front)
-	return err
+// hasMoved looks at the front, and reports whether it is another than at the last look.
+func (r *transactionReader) hasMoved(ctx context.Context) (bool, error) {
+	page, err := r.pages.read(ctx, 1)
+	moved := newestOf(page) != r.newest
+	if r.newest = newestOf(page); moved {
+		r.ending = 0
+	}
+	return moved, err
 }
 
 func newestOf(page []Transaction) string {

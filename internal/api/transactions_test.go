@@ -99,6 +99,24 @@ func (j *journal) read(t *testing.T, filter api.TransactionFilter) (numbers []in
 	return numbers, failed
 }
 
+// However many pages arrive at once, between any two requests, what was there is read.
+func TestTransactionsOutlastBursts(t *testing.T) {
+	t.Parallel()
+	for at := 2; at < 24; at++ {
+		for _, arrive := range []int{300, 900, 1600} {
+			t.Run(fmt.Sprintf("%d at request %d", arrive, at), func(t *testing.T) {
+				t.Parallel()
+				const count = 2600
+				service := &journal{count: count, grow: func(request int) int { return map[int]int{at: arrive}[request] }}
+				got, err := service.read(t, api.TransactionFilter{})
+				if got = slices.DeleteFunc(got, func(n int) bool { return n > count }); err != nil || len(got) != count {
+					t.Errorf("%d transactions of %d, %v", len(got), count, err)
+				}
+			})
+		}
+	}
+}
+
 // every is how many arrive with each nth request, but the first.
 func every(nth, arrive int) func(int) int {
 	return func(request int) int {
