@@ -162,8 +162,15 @@ func TestLivesOfACard(t *testing.T) {
 		"freezing": {nil, []step{
 			{config: merged(at30, load(100), frozen), plans: object{"status": "frozen"}, status: "frozen", balance: 100 * d},
 			{config: merged(at30, load(100)), status: "frozen", balance: 100 * d},
+			{
+				config: merged(at30, load(120)), status: "frozen", balance: 120 * d,
+				says: []string{"20.00 USD go to a card that stays frozen", "Card ID", "until it is unfrozen (frozen = false)"},
+			},
 			{config: merged(at30, load(100), active), balance: 100 * d},
-			{config: merged(at30, load(25)), plans: undecided, status: "frozen", balance: 25 * d}, // by the service
+			{
+				config: merged(at30, load(25)), plans: undecided, status: "frozen", balance: 25 * d,
+				says: []string{"The service freezes a card that this plan withdraws from", "Card ID", "25.00 USD", "auto_freeze_at (30.00 USD)"},
+			},
 			{config: merged(at30, load(25), active), says: []string{"ID", "25.00 USD", "auto_freeze_at (30.00 USD)"}, balance: 25 * d},
 			{config: merged(at30, load(20), active), balance: 20 * d}, // unfrozen again
 		}},
@@ -175,7 +182,7 @@ func TestLivesOfACard(t *testing.T) {
 		}},
 		"below the threshold, after spending": {nil, []step{
 			{config: merged(at45, load(100)), balance: 100 * d},
-			{spent: 50 * d, config: merged(at45, load(90)), plans: undecided, status: "frozen", balance: 40 * d},
+			{spent: 50 * d, config: merged(at45, load(90)), plans: undecided, says: []string{"The service freezes a card", "with 40.00 USD"}, status: "frozen", balance: 40 * d},
 		}},
 		"imported, and may have a threshold": {map[string]any{"amount": 100, "auto_freeze_at": 70}, []step{
 			{config: load(100), says: []string{"baseline"}, balance: 100 * d},

@@ -73,6 +73,17 @@ func unfreezesUnderThreshold(card model, balance, threshold usd.Amount) diag.Dia
 			capitalized(card.name()), balance, threshold))
 }
 
+func freezesByWithdrawal(card model, balance usd.Amount) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("amount"), "The service freezes a card that this plan withdraws from",
+		fmt.Sprintf("%s is left with %s USD, which is under auto_freeze_at (%s USD): the service freezes it. Withdraw less, or fund and unfreeze it to use it again.",
+			capitalized(card.name()), balance, card.AutoFreezeAt.Amount()))
+}
+
+func staysFrozen(card model, delta usd.Amount) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), delta.String()+" USD go to a card that stays frozen",
+		capitalized(card.name())+" is frozen and stays so: nobody can spend this money until it is unfrozen (frozen = false).")
+}
+
 const issueAnew = "The service does not renew cards: issue another with -replace, with lifecycle { create_before_destroy = true } so that it comes first. What this one holds returns to the wallet."
 
 func expiresSoon(card model, delta usd.Amount) diag.Diagnostic {

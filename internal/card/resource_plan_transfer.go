@@ -42,8 +42,12 @@ func (p *planner) planTransfer(ctx context.Context) {
 	}
 	p.planFrozen(t)
 	p.warnExpiry(t.amount + t.topUp)
-	p.private.Replaced.Planned = p.foresee(ctx, t, movements, record)
-	p.spend(ctx, max(0, p.private.Replaced.Planned), max(0, -p.private.Replaced.Planned))
+	net := p.foresee(ctx, t, movements, record)
+	p.private.Replaced.Planned = net
+	if net > 0 && p.state.Frozen.ValueBool() && p.config.Frozen.IsNull() && p.resource.session.IsPlanning() {
+		p.diags.Append(staysFrozen(p.state, net))
+	}
+	p.spend(ctx, max(0, net), max(0, -net))
 }
 
 // asksAgain reports whether a plan makes the pending movement once more, under the
@@ -93,9 +97,9 @@ func mayBeMade(d reconcile.Decision) bool {
 }
 
 // checkWithdrawal refuses to withdraw what the card does not hold, or what the same
-// plan would load again.
+// plan would load again, and warns where the service freezes the card for it.
 func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
-	after := p.state.Balance.Amount() + t.amount
+	after, threshold := p.state.Balance.Amount()+t.amount, p.state.AutoFreezeAt
 	rule, _ := p.config.readTopUp(ctx)
 	switch {
 	case t.amount >= 0:
@@ -103,6 +107,8 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 		p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that", withdrawsTooMuch(p.state, p.plan.Amount.Amount()))
 	case rule != nil && !p.config.Frozen.ValueBool() && !p.config.Frozen.IsUnknown() && after < rule.Below.Amount():
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead)
+	case threshold.IsKnown() && after < threshold.Amount() && !t.unknown && p.config.Frozen.IsNull() && !p.state.Frozen.ValueBool():
+		p.diags.Append(freezesByWithdrawal(p.state, after))
 	}
 }
 
