@@ -107,6 +107,11 @@ func removedFromState(card model, what string) diag.Diagnostic {
 		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
 }
 
+func atTwoAddresses(card model) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Two resources manage "+card.name(),
+		"Both move its money, and removing either terminates it. terraform state list -id="+card.ID.ValueString()+" shows their addresses: take one out with terraform state rm.")
+}
+
 // notProvenGone tells once in full what concerns all cards of the state.
 func notProvenGone(card model, unproven *session.NotGoneError) diag.Diagnostic {
 	sign := "The service answers 404 for it"

@@ -69,6 +69,9 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.State.RemoveResource(ctx)
 		return
 	}
+	if r.session.ReadBefore(state.ID.ValueString()) {
+		resp.Diagnostics.Append(r.session.OfOnePlan(atTwoAddresses(state))...)
+	}
 	resp.Diagnostics.Append(r.showsOtherwise(&state, before, &private)...)
 	r.awaitMovement(ctx, &state, asOf)
 	r.settle(ctx, &state, &resp.Diagnostics)

@@ -80,7 +80,7 @@ func onlyCard(s *acctest.Service) service {
 	return service{}
 }
 
-func TestMissingCards(t *testing.T) {
+func TestMissingAndDoubleCards(t *testing.T) {
 	t.Parallel()
 	tell(t, map[string]story{
 		// It may be another account's, so a 404 does not prove that it is gone.
@@ -106,6 +106,19 @@ func TestMissingCards(t *testing.T) {
 			on GET /cards/card_* 404 not_found no such card
 			plan
 			says {card} | removed from the state | 1 to add, 0 to change, 0 to destroy`},
+		"at two addresses": {nil, `
+			apply for_each = toset(["a"]); amount = 60
+			write for_each = toset(["a", "b"]); amount = 60
+			run import vcard_card.test["b"] {card}
+			says-not Two resources
+			plan
+			told-times 1 Warning: Two resources manage card {card}
+			says terraform state rm
+			run plan -refresh-only
+			says Two resources manage card {card}
+			write for_each = toset(["a"]); amount = 60
+			plan
+			says Two resources manage card {card} | 1 to destroy`},
 	})
 }
 

@@ -49,6 +49,13 @@ func (s *Session) Track(id string, owner Account) { s.tracked.Store(id, owner) }
 // TrackCard notes that a card is in the state.
 func (s *Session) TrackCard(id string) { s.tracked.LoadOrStore(id, Account(nil)) }
 
+// ReadBefore notes that a card of the state is read, and reports whether it was before,
+// as a card is that the state has at two addresses.
+func (s *Session) ReadBefore(id string) bool {
+	_, before := s.read.LoadOrStore(id, true)
+	return before
+}
+
 // NotGoneError says why a card that the service calls missing is not known to
 // be gone.
 type NotGoneError struct {

@@ -36,6 +36,7 @@ type Session struct {
 	issuing *issuing
 	plan    plan
 	tracked sync.Map    // the cards of the state, by id, with their owners
+	read    sync.Map    // those of them that were refreshed, by id
 	reasons sync.Map    // why cards are not known to be gone, as they were told
 	foreign atomic.Bool // cards of the state were found to be another account's
 
