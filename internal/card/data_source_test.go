@@ -57,14 +57,23 @@ func TestCardDataSource(t *testing.T) {
 func TestUnknownProvider(t *testing.T) {
 	t.Parallel()
 	f := issued(t, load(50))
-	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": f.s.Key})
+	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": f.s.Key, "max_card_load": 100})
 	kept, diags := p.Refresh(f.card)
 	diags.Must(f.t)
 	f.says("the warning", diags.Warnings(), "Cards are not refreshed", f.id())
 	f.same("the state", f.card.Values, kept.Values)
 	f.same("the identity", f.card.Identity, kept.Identity)
-	_, diags = p.Plan(newCard, complete(load(50)))
-	diags.Must(f.t)
+	for _, c := range []struct {
+		of     acctest.Instance
+		amount any
+		warns  []string // once
+	}{{f.card, 50, nil}, {f.card, 20, nil}, {newCard, 50, []string{"The wallet, BINs and labels are not checked by this plan", "-target"}}, {f.card, 90, nil}} {
+		_, diags = p.Plan(c.of, complete(load(c.amount)))
+		diags.Must(f.t)
+		f.says(plain(c), diags.Warnings(), c.warns...)
+	}
+	_, diags = p.Plan(newCard, complete(load(5000)))
+	f.says("the error", diags.Errors(), "amount must be at most 100.00 USD, which is max_card_load")
 	id := object{"card_id": f.id()}
 	for words, call := range map[string]func() (any, acctest.Diagnostics){
 		"to import a card":         func() (any, acctest.Diagnostics) { return p.Import("vcard_card", f.id(), nil) },

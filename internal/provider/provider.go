@@ -127,9 +127,9 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 		if service != nil {
 			s.Sandbox = &session.Sandbox{Path: service.Path(), Created: service.Created()}
 		}
-		s.MaxCardLoad = c.MaxCardLoad.Pointer()
-		s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
 	}
+	s.MaxCardLoad = c.MaxCardLoad.Pointer()
+	s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
 	p.session.Store(s)
 	resp.ResourceData, resp.DataSourceData = s, s
 	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s

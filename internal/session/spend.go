@@ -31,6 +31,8 @@ type spend struct {
 	settled usd.Amount  // what the cards hold that it has dealt with
 	maybe   atomic.Bool // it was told that the plan may not be payable
 	certain atomic.Bool // it was told that the plan is not
+	// unchecked says that it was told that nothing is checked.
+	unchecked atomic.Bool
 	// unreadable says that the wallet cannot be read, which is tried once.
 	unreadable atomic.Bool
 	wallet     fetchedOnce[plannedWallet]
@@ -42,8 +44,14 @@ type plannedWallet struct{ Balance, CardsTotalBalance usd.Amount }
 // AddPlannedSpend adds what this plan takes from the wallet and returns to it, and
 // what the planned card holds, of which nothing more returns; in USD. After the
 // session's first write it adds nothing, because apply plans again what was counted
-// before.
+// before. While no calls can be made, it says once what is not checked.
 func (s *Session) AddPlannedSpend(taken, returned, holds usd.Amount) diag.Diagnostics {
+	if s != nil && !s.Known() && taken > 0 && !s.spend.unchecked.Swap(true) {
+		return diag.Diagnostics{diag.NewWarningDiagnostic("The wallet, BINs and labels are not checked by this plan",
+			"The provider's configuration depends on values that are known only after apply, so this plan cannot ask the service "+
+				"whether the wallet can pay, whether the BINs exist, and whether live cards have these labels already. "+
+				"Apply what the configuration depends on first, for example with -target, to have it checked.")}
+	}
 	if !s.IsPlanning() {
 		return nil
 	}
