@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"strings"
@@ -171,6 +172,7 @@ func (c config) isUnknown() bool {
 func (c *config) fillFromEnvironment(getenv func(string) string) (sandboxPath string) {
 	if c.Sandbox.IsNull() && c.APIKey.IsNull() && c.BaseURL.IsNull() {
 		sandboxPath = getenv(envSandbox)
+		sandboxPath = cmp.Or(strings.TrimSpace(sandboxPath), sandboxPath)
 	}
 	if !c.Sandbox.IsNull() {
 		return ""

@@ -40,7 +40,7 @@ func TestUnknownConfigurationDefers(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	address, file := []string{"VCARD_BASE_URL=" + s.URL, "VCARD_API_KEY=" + s.Key}, []string{"VCARD_SANDBOX=" + t.TempDir() + "/sandbox.db"}
+	address, file := []string{"VCARD_BASE_URL=" + s.URL, "VCARD_API_KEY=" + s.Key}, []string{"VCARD_SANDBOX= " + t.TempDir() + "/sandbox.db\n"}
 	for _, test := range []struct {
 		environment []string
 		refused     string

@@ -152,6 +152,10 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset the one or the other, or write into the provider block which of them to use.")
 		return nil
 	}
+	if strings.Contains(strings.ToLower(file), "sk_live_") { // no attribute: the CLI would show the line
+		diags.AddError("Not a path", "sandbox.path, or "+envSandbox+", must not hold an API key, which has a place of its own: api_key, or "+envAPIKey+".")
+		return nil
+	}
 	attribute := path.Root("sandbox").AtName("path")
 	if wrong := sandboxFile(file); wrong != "" {
 		diags.AddAttributeError(attribute, "Not a path", "sandbox.path, or "+envSandbox+", "+wrong)

@@ -108,6 +108,7 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 		{"a password", at("https://me:planted@cards.example.com/api/v1", "sk_live_x"), "Error: "},
 		{"a key for an address", at("sk_live_planted", "sk_live_x"), "Error: "},
 		{"a key in an address", at("https://sk_live_planted/api/v1", "sk_live_sandbox_x"), "Error: "},
+		{"a key for a sandbox", block(`sandbox = { path = "./sk_live_planted" }`), "Error: Not a path sandbox.path, or VCARD_SANDBOX, must not hold an API key"},
 		{"no key", at("https://cards.example.com/api/v1/", "planted"), not + "begin with sk_live_. Keys are made in the dashboard"},
 		{"no address", at("cards.example.com", "sk_live_x"), "base_url must be an address such as https://cards.example.com/api/v1"},
 		{`base_url` + " not set", block(`api_key = "sk_live_x"`), "api_key is set, but neither base_url nor VCARD_BASE_URL"},
