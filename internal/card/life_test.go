@@ -189,6 +189,10 @@ func TestLivesOfACard(t *testing.T) {
 			{config: load(60), plans: undecided, status: "frozen", balance: 60 * d},
 		}},
 		"imported, and taken over": {map[string]any{"amount": 80, "label": "by hand", "auto_freeze_at": 7}, []step{
+			{
+				config:  object{"label": "other", "bin_id": "bin"},
+				refused: []string{"Card ID", `bin_id ("` + bin + `" to "bin"), label ("by hand" to "other")`, "what the card has", "Only to"},
+			},
 			{config: object{"label": "by hand"}, changes: []string{}, balance: 80 * d},
 			{config: object{}, changes: []string{}, balance: 80 * d},
 			{

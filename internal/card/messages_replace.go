@@ -71,6 +71,15 @@ func replaced(ctx context.Context, p *planner) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(title, strings.Join(paragraphs, "\n\n"))
 }
 
+// replacedWithoutLoad is for an imported card above all, of which the configuration
+// was to say what it has.
+func replacedWithoutLoad(p *planner) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(p.replacement.Paths[0], "A card would be replaced, without a load for the new one",
+		fmt.Sprintf("%s differs from the configuration in what no live card changes: %s. To keep the card, set it to what the card has. "+
+			"Only to replace it by a new card, with another number, set amount: the initial load in USD, at least %s.",
+			capitalized(p.state.name()), strings.Join(p.changes, ", "), api.MinimumLoad))
+}
+
 // mayBeRefused names the changes whose values the service does not publish.
 func (p *planner) mayBeRefused() string {
 	changes := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }

@@ -66,6 +66,10 @@ func (p *planner) planReplacement(ctx context.Context) {
 		p.diags.Append(protected(p.state.name(), p))
 		return
 	}
+	if p.plan.Amount.IsNull() {
+		p.diags.Append(replacedWithoutLoad(p))
+		return
+	}
 	p.private.Replaced.Planned = p.plan.issueCost() - p.state.Balance.Amount()
 	p.addNewCard(ctx)
 	p.spend(ctx, p.plan.issueCost(), p.state.Balance.Amount())
