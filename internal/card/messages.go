@@ -196,7 +196,8 @@ func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
 		first = fmt.Sprintf("%s and %d more", first, n)
 	}
 	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Live cards have labels of cards that this plan issues: "+first,
-		"They are in no state that this run has read so far. In an apply with create_before_destroy they are the old cards, which are terminated next, and nothing is to be done.\n\n"+strings.Join(lines, "\n")+
+		"If this is an apply that replaces these cards (create_before_destroy), there is nothing to do.\n\n"+
+			"Otherwise they are in no state that this run has read so far:\n\n"+strings.Join(lines, "\n")+
 			"\n\nA run that was cut off leaves such cards, and so does another workspace or a lost state. Import them instead, and nothing is issued:\n\n"+block+
 			"\n\nThe statement of the plan (terraform-provider-vcard statement -no-duplicates) writes this with the addresses. "+
 			"To keep a live card in place of one that the plan replaces, remove the resource from the state (terraform state rm) before you import, and terminate the old card in the dashboard. "+

@@ -155,7 +155,7 @@ func TestKilledRuns(t *testing.T) {
 			save
 			says-not Live cards
 			run apply saved
-			says In an apply with create_before_destroy they are the old cards, which are terminated next
+			says If this is an apply that replaces these cards (create_before_destroy), there is nothing to do. Otherwise they
 			holds active 60 9937
 			run taint vcard_card.test # which is planned as a new card, and without a refresh
 			run plan -refresh=false
