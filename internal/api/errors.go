@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -16,7 +17,7 @@ type Error struct {
 	Path      string // below the base URL, without the query
 	Status    int    // HTTP status
 	Code      string // the service's stable code; empty when the body has none
-	Message   string // the service's message, or an excerpt of a body that is not JSON
+	Message   string // the service's message, or an excerpt of a body that is not JSON, of a page its title
 	Withheld  bool   // there is a message, which may hold secrets and is not told
 	Attempts  int
 	RetryAt   time.Time // of a 429: when the client would have sent again, by its own clock
@@ -66,6 +67,7 @@ type RequestError struct {
 	Operation string
 	Method    string
 	Path      string
+	Host      string // and port
 	Sent      bool
 	Attempts  int
 	Err       error
@@ -77,7 +79,7 @@ func (e *RequestError) Error() string {
 	if e.Sent {
 		what = "got no usable response"
 	}
-	text := fmt.Sprintf("%s: %s %s %s: %v", e.Operation, e.Method, e.Path, what, e.Err)
+	text := fmt.Sprintf("%s: %s %s to %s %s: %v", e.Operation, e.Method, e.Path, e.Host, what, e.Err)
 	if e.Attempts > 1 {
 		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
 	}
@@ -108,6 +110,22 @@ func decodeErrorBody(body []byte) errorBody {
 		}
 	}
 	return read
+}
+
+var (
+	page      = regexp.MustCompile(`(?i)^\s*<(?:!doctype html|html)\b`)
+	pageTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+)
+
+// excerpt is what of a body that is no error of the service tells a person anything.
+func excerpt(body []byte) string {
+	if !page.Match(body) {
+		return string(body)
+	}
+	if title := pageTitle.FindSubmatch(body[:min(len(body), 64<<10)]); title != nil {
+		return string(title[1])
+	}
+	return ""
 }
 
 // IsNotFound reports a 404 or 410 in the service's own words. It is not proof

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,11 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	defer func() {
 		if reason := recover(); reason != nil { // nothing tells how far it came
 			f = &failure{meaning: unknown, permanent: true, err: a.requestError(true, crash.New(reason))}
+		}
+		if f != nil {
+			if failed, ok := errors.AsType[*RequestError](f.err); ok {
+				failed.Host = strings.Split(c.base, "/")[2]
+			}
 		}
 	}()
 	if err := ctx.Err(); err != nil {
@@ -177,7 +183,7 @@ func (c *Client) statusError(a attempt, status int, body []byte) *Error {
 	case a.secret:
 		e.Message, e.Withheld = "", len(fields.Message) > 0
 	case fields.Code+fields.Message == "":
-		e.Message = c.scrub.quote(a.call, string(body))
+		e.Message = c.scrub.quote(a.call, excerpt(body))
 	}
 	return e
 }

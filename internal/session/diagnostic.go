@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -109,6 +110,9 @@ func advice(err error) string {
 		return "The run was interrupted. Nothing more was sent."
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The service took longer than request_timeout. Try again, or raise request_timeout in the provider configuration."
+	}
+	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(record.RecordHeader[:]) == "HTTP/" {
+		return "What answers there speaks plain http, and base_url has https. Check its port; a sandbox is at http://."
 	}
 	if _, ok := errors.AsType[*api.ProxyError](err); ok {
 		return "The proxy is the one that HTTPS_PROXY names in the environment. Check it, or add the service's host to NO_PROXY to go there without it."

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"strings"
@@ -39,6 +40,8 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"poor card":       {&api.Error{Status: http.StatusPaymentRequired, Code: "E1001", Path: "/cards/card_1/withdraw"}, []string{"The card holds less"}},
 		"reused key":      {&api.Error{Status: http.StatusBadRequest, Code: "idempotency_key_reused"}, []string{"Run the command again"}},
 		"unknown BIN":     {&api.Error{Status: http.StatusBadRequest, Code: "bin_not_found"}, []string{"vcard_bins"}},
+		"plain http":      {&api.RequestError{Err: tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}}, []string{"speaks plain http"}},
+		"no TLS":          {&api.RequestError{Err: tls.RecordHeaderError{RecordHeader: [5]byte([]byte("SSH-2"))}}, []string{"Check base_url and the network"}},
 		"no connection":   {&api.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
 		"a proxy":         {&api.RequestError{Operation: "read card card_1", Err: &api.ProxyError{Address: "10.0.0.1:3128", Err: errors.New("Forbidden")}}, []string{"through the proxy 10.0.0.1:3128: Forbidden", "HTTPS_PROXY", "NO_PROXY"}},
 		"undecided transfer": {
