@@ -75,7 +75,11 @@ func TestRefusals(t *testing.T) {
 			plan-stops amount = 250; top_up = { below = 50, to = 25000 }
 			says Error: More than one card may be given | top_up.to` + meant + `
 			plan-stops amount = 500.01
-			says got 500.01. | write 5.00 | raise max_card_load
+			says got 500.01. Where so much is wanted, raise max_card_load
+			plan-stops amount = 4999
+			says got 4999.00. Where
+			plan-stops amount = 5000
+			says write 50.00
 			holds 250`},
 	})
 	const toppedUp = "; top_up = { below = 40, to = 80 }"

@@ -204,7 +204,10 @@ func oneLine(text string) string {
 }
 
 func labelLength(text string) string {
-	if n := utf8.RuneCountInString(text); n == 0 || n > maxLabelLength {
+	switch n := utf8.RuneCountInString(text); {
+	case n == 0:
+		return fmt.Sprintf("must have 1 to %d characters, got 0. Leave it out for a generated one.", maxLabelLength)
+	case n > maxLabelLength:
 		return fmt.Sprintf("must have 1 to %d characters, got %d. substr(…, 0, %d) cuts what is longer.", maxLabelLength, n, maxLabelLength)
 	}
 	return ""

@@ -49,7 +49,7 @@ func words() []mistake {
 	return []mistake{
 		{`label = "ads\n"`, cardWith(`label = "ads\n"`), `label must be one line, without control characters, got "ads\n"`},
 		{`label = " ads"`, cardWith(`label = " ads"`), warns + "Spaces around the label " + `label is " ads". The service may leave the spaces out`},
-		{`label = ""`, cardWith(`label = ""`), "Error: Not a label " + "label must have 1 to 64 characters, got 0."},
+		{`label = ""`, cardWith(`label = ""`), "Error: Not a label " + "label must have 1 to 64 characters, got 0. Leave it out for a generated one."},
 		{"two cards with one label", cardWith(`label = "ads"`) + twice, warns + `Several new cards are labelled "ads"`},
 		{`allowed_categories = ["Advertising"]`, cardWith(`allowed_categories = ["Advertising"]`), warns + `A category is not written as the service writes them allowed_categories has "Advertising"`},
 		{`allowed_categories = []`, cardWith(`allowed_categories = []`), `Error: No categories allowed_categories must name at least one category, such as "advertising". Leave it out`},

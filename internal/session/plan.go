@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -86,8 +87,8 @@ func (s *Session) LoadDiagnostic(at path.Path, load usd.Amount) diag.Diagnostics
 	if s == nil || s.MaxCardLoad == nil || load <= *s.MaxCardLoad {
 		return nil
 	}
-	advice := ""
-	if meant := load / 100; meant <= *s.MaxCardLoad {
+	advice, meant := "", load/100
+	if load%usd.Dollar == 0 && meant <= *s.MaxCardLoad && (meant >= api.MinimumLoad || !at.Equal(path.Root("amount"))) {
 		advice = fmt.Sprintf(" If %s was meant in cents, write %s: amounts are in USD.", load, meant)
 	}
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "More than one card may be given",

@@ -64,6 +64,8 @@ func TestBadInput(t *testing.T) {
 		"no address":           {endpoint(object{"url": "https://%zz hush"}), []string{"url", "no address"}},
 		"no port":              {endpoint(object{"url": "https://hooks.example.com:65536/hush"}), []string{"url", "port over 65535"}},
 		"user info":            {endpoint(object{"url": "https://me:hush@hooks.example.com/"}), []string{"url", "one with a user name or a password"}},
+		"a space":              {endpoint(object{"url": "https://hooks.example.com/hush\u00a0"}), []string{"url", "one with spaces or line breaks around it"}},
+		"a fragment":           {endpoint(object{"url": "https://hooks.example.com/hush#"}), []string{"url", "one with a fragment (#)"}},
 		"no events":            {endpoint(object{"events": []any{}}), []string{"events", "at least one event"}},
 		"unknown event":        {endpoint(object{"events": []any{"card.created", "card.eaten"}}), []string{"events", `"card.eaten"`, "3ds.challenge"}},
 		"all and one":          {endpoint(object{"events": []any{"*", "card.created"}}), []string{"events", `["*"]`, "alone"}},

@@ -70,6 +70,8 @@ func (v eventNames) ValidateSet(_ context.Context, req validator.SetRequest, res
 func httpsURL(text string) string {
 	var got string
 	switch u, err := url.Parse(text); {
+	case strings.TrimSpace(text) != text:
+		got = "one with spaces or line breaks around it"
 	case err != nil:
 		got = "a text that is no address at all"
 	case u.Scheme == "":
@@ -80,6 +82,8 @@ func httpsURL(text string) string {
 		got = "one without a host"
 	case u.User != nil:
 		got = "one with a user name or a password"
+	case strings.Contains(text, "#"):
+		got = "one with a fragment (#)"
 	case !isPort(u.Port()):
 		got = "one with a port over 65535"
 	default:
