@@ -62,12 +62,13 @@ func First(tx *store.Tx) Account {
 // List returns a page of the accounts of the file, the oldest first, and how many
 // there are.
 func List(tx *store.Tx, page wire.Page) (accounts []Account, total int64) {
-	tx.Get([]any{&total}, `SELECT COUNT(*) FROM accounts`)
 	accounts = store.Select(tx, func(row store.Row) (a Account, err error) {
 		return a, row.Scan(&a.ID, &a.PublicID, &a.State)
 	}, `SELECT id, public_id, state FROM accounts ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
-	return accounts, total
+	return accounts, count(tx)
 }
+
+func count(tx *store.Tx) int64 { return store.Value[int64](tx, `SELECT COUNT(*) FROM accounts`) }
 
 // New is an account to be created.
 type New struct {
@@ -83,9 +84,7 @@ const maxAccounts = 100
 // Create adds an account with its ledger and returns its API key. It refuses more
 // than a file holds.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
-	var held int64
-	tx.Get([]any{&held}, `SELECT COUNT(*) FROM accounts`)
-	if held >= maxAccounts {
+	if held := count(tx); held >= maxAccounts {
 		return "", wire.Invalid("there are %d accounts already, which is the most that a sandbox holds; a reset removes all but the first", held)
 	}
 	key = keys.APIKey(n.PublicID)

@@ -143,12 +143,11 @@ func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.
 }
 
 // Loaded returns what an owner put on a card, less what was taken back.
-func Loaded(tx *store.Tx, cardID int64) (loaded usd.Amount) {
-	tx.Get([]any{&loaded}, `
+func Loaded(tx *store.Tx, cardID int64) usd.Amount {
+	return store.Value[usd.Amount](tx, `
 		SELECT COALESCE(SUM(p.amount), 0) FROM cards c JOIN ledger_entries e ON e.card_account_id = c.ledger_account_id
 		JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = c.ledger_account_id
 		WHERE c.id = ? AND `+ledger.Movements+` AND e.kind <> 'card terminated'`, cardID)
-	return loaded
 }
 
 // Each source selects the columns of a Record, after a rank that orders what one

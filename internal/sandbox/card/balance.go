@@ -22,19 +22,17 @@ func (c *Card) Shown(call *server.Call) usd.Amount {
 }
 
 // Held returns what the card's open authorizations keep back.
-func (c *Card) Held(tx *store.Tx) (held usd.Amount) {
-	tx.Get([]any{&held}, openHolds+` AND t.card_id = ?`, c.ID)
-	return held
+func (c *Card) Held(tx *store.Tx) usd.Amount {
+	return store.Value[usd.Amount](tx, openHolds+` AND t.card_id = ?`, c.ID)
 }
 
 func (c *Card) shown() usd.Amount { return c.Balance + c.holds }
 
 // ShownHolds returns what the balances of an account's cards show of its holds.
-func ShownHolds(call *server.Call) (held usd.Amount) {
+func ShownHolds(call *server.Call) usd.Amount {
 	if call.Quirks.Balance == behavior.LessHolds {
 		return 0
 	}
-	call.Tx.Get([]any{&held}, openHolds+` AND t.account_id = ?
+	return store.Value[usd.Amount](call.Tx, openHolds+` AND t.account_id = ?
 		AND (SELECT status FROM cards WHERE id = t.card_id) <> ?`, call.Account.ID, Terminated)
-	return held
 }

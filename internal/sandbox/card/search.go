@@ -55,10 +55,9 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*C
 }
 
 // Count returns how many cards a filter picks.
-func Count(tx *store.Tx, accountID int64, f Filter) (n int64) {
+func Count(tx *store.Tx, accountID int64, f Filter) int64 {
 	where, args := f.Where(accountID)
-	tx.Get([]any{&n}, `SELECT COUNT(*) FROM cards c `+where, args...)
-	return n
+	return store.Value[int64](tx, `SELECT COUNT(*) FROM cards c `+where, args...)
 }
 
 // order is what sorts the rows of cards c, and the join that it takes.

@@ -73,7 +73,7 @@ func (s *shared) reset(c *server.Call) (wire.Response, error) {
 // empty deletes every row but the file's own and the accounts', and sets the
 // clock right.
 func empty(tx *store.Tx) {
-	tables := store.Select(tx, func(row store.Row) (name string, err error) { return name, row.Scan(&name) },
+	tables := store.Values[string](tx,
 		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('service', 'accounts')`)
 	tx.Exec(`PRAGMA defer_foreign_keys = ON`) // until the commit
 	for _, table := range tables {

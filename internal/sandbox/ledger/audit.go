@@ -92,8 +92,7 @@ func unbalancedEntries(tx *store.Tx, accountID int64) []string {
 
 func wrongHolds(tx *store.Tx, accountID int64) []string {
 	posted := Balance(tx, accountID, Holds)
-	var open usd.Amount
-	tx.Get([]any{&open}, `
+	open := store.Value[usd.Amount](tx, `
 		SELECT COALESCE(SUM(t.amount), 0) FROM transactions t WHERE t.account_id = ? AND t.type = 'authorization'
 		AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`, accountID)
 	if posted == open {
@@ -106,11 +105,8 @@ func wrongHolds(tx *store.Tx, accountID int64) []string {
 // flipped on the disk.
 func damages(tx *store.Tx, _ int64) (found []string) {
 	for _, table := range []string{"cards", "ledger_accounts"} {
-		lines := store.Select(tx, func(row store.Row) (line string, err error) {
-			err = row.Scan(&line)
-			return "the file is damaged: " + line, err
-		}, `SELECT integrity_check FROM pragma_integrity_check(?) WHERE integrity_check <> 'ok'`, table)
-		found = append(found, lines...)
+		found = append(found, store.Values[string](tx,
+			`SELECT 'the file is damaged: ' || integrity_check FROM pragma_integrity_check(?) WHERE integrity_check <> 'ok'`, table)...)
 	}
 	return found
 }

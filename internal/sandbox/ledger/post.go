@@ -45,9 +45,8 @@ func open(tx *store.Tx, accountID int64, kind Kind) int64 {
 }
 
 // Balance returns what is on the one ledger account of a kind.
-func Balance(tx *store.Tx, accountID int64, kind Kind) (balance usd.Amount) {
-	tx.Get([]any{&balance}, `SELECT balance FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, kind)
-	return balance
+func Balance(tx *store.Tx, accountID int64, kind Kind) usd.Amount {
+	return store.Value[usd.Amount](tx, `SELECT balance FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, kind)
 }
 
 // CardsTotal returns the sum of all cards' balances. Since every entry adds up to

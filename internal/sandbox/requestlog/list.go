@@ -24,9 +24,8 @@ func scan(row store.Row) (e Entry, err error) {
 // List returns a page of the calls of an account, the oldest first, and how many
 // there are.
 func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total int64) {
-	tx.Get([]any{&total}, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
 	entries = store.Select(tx, scan, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
-	return entries, total
+	return entries, store.Value[int64](tx, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
 }
 
 // Filter picks calls of an account; what is empty picks all.

@@ -15,6 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -70,8 +71,7 @@ func write(c *server.Call) (wire.Response, error) {
 	if err := control.FirstOnly(c, "reads the whole world"); err != nil {
 		return wire.Response{}, err
 	}
-	var world []byte
-	c.Tx.Get([]any{&world}, present, c.Tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds())
+	world := store.Value[[]byte](c.Tx, present, c.Tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds())
 	w := writer{json.NewDecoder(bytes.NewReader(world)), c.Keys}
 	w.UseNumber()
 	document, err := w.node("")

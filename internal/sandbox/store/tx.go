@@ -107,6 +107,17 @@ func (tx *Tx) Get(dest []any, query string, args ...any) (found bool) {
 	return err == nil
 }
 
+// Value returns the one column of a query's first row, or zero when there is none.
+func Value[T any](tx *Tx, query string, args ...any) (value T) {
+	tx.Get([]any{&value}, query, args...)
+	return value
+}
+
+// Values returns the one column of every row of a query, as Select does.
+func Values[T any](tx *Tx, query string, args ...any) []T {
+	return Select(tx, func(row Row) (value T, err error) { return value, row.Scan(&value) }, query, args...)
+}
+
 // Row is what a scan function reads its columns from.
 type Row interface{ Scan(dest ...any) error }
 
@@ -149,9 +160,7 @@ func (tx *Tx) each(query string, args []any, scan func(Row) error) error {
 // the wall plus what the file's clock was moved by; UTC, whole milliseconds.
 func (tx *Tx) Now() time.Time {
 	if tx.now.IsZero() {
-		var offset int64
-		tx.Get([]any{&offset}, `SELECT clock_offset_ms FROM service`)
-		tx.now = time.UnixMilli(tx.wall().UnixMilli() + offset).UTC()
+		tx.now = time.UnixMilli(tx.wall().UnixMilli() + Value[int64](tx, `SELECT clock_offset_ms FROM service`)).UTC()
 	}
 	return tx.now
 }
@@ -193,9 +202,8 @@ func (tx *Tx) ResetClock() {
 
 // Version changes with every commit to the file, whichever process makes it. It
 // compares with that of other transactions of ReadLong alone, while the file is open.
-func (tx *Tx) Version() (version string) {
-	tx.Get([]any{&version}, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
-	return version
+func (tx *Tx) Version() string {
+	return Value[string](tx, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
 }
 
 // ReadSetting fills value with what was written under a name, and leaves it as

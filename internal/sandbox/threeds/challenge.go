@@ -104,8 +104,7 @@ func listAll(c *server.Call, now time.Time) wire.Response {
 }
 
 // CountPending returns how many challenges of an account wait for their cardholders.
-func CountPending(tx *store.Tx, accountID int64) (n int64) {
-	tx.Get([]any{&n}, `SELECT COUNT(*) FROM challenges WHERE account_id = ? AND status = ? AND expires_at > ?`,
+func CountPending(tx *store.Tx, accountID int64) int64 {
+	return store.Value[int64](tx, `SELECT COUNT(*) FROM challenges WHERE account_id = ? AND status = ? AND expires_at > ?`,
 		accountID, Pending, tx.Now().UnixMilli())
-	return n
 }

@@ -114,10 +114,9 @@ func (f Filter) dailyWhere(accountID int64) (where string, args []any) {
 }
 
 // Count returns how many transactions a filter picks.
-func Count(tx *store.Tx, accountID int64, f Filter) (n int64) {
+func Count(tx *store.Tx, accountID int64, f Filter) int64 {
 	where, args := f.Where(accountID)
-	tx.Get([]any{&n}, `SELECT COUNT(*) FROM transactions `+where, args...)
-	return n
+	return store.Value[int64](tx, `SELECT COUNT(*) FROM transactions `+where, args...)
 }
 
 // Day is what the transactions of a UTC day come to.

@@ -57,10 +57,8 @@ func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 // SpentThisMonth returns what a card's authorizations of the current UTC month
 // come to: the settled amount of those that are settled, the held one of the
 // others. Refunds do not lower it.
-func SpentThisMonth(tx *store.Tx, cardID int64) (spent usd.Amount) {
-	tx.Get([]any{&spent}, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`,
-		cardID, monthOf(tx.Now()))
-	return spent
+func SpentThisMonth(tx *store.Tx, cardID int64) usd.Amount {
+	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`, cardID, monthOf(tx.Now()))
 }
 
 func addSpending(tx *store.Tx, cardID int64, month string, amount usd.Amount) {

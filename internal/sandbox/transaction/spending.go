@@ -19,11 +19,10 @@ type Spending struct {
 func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []*Spending, total usd.Amount) {
 	month := monthOf(tx.Now())
 	const ofAccount = ` FROM card_spending s JOIN cards c ON c.id = s.card_id WHERE s.month = ? AND c.account_id = ? AND s.amount > 0`
-	tx.Get([]any{&total}, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID)
 	largest = store.Select(tx, func(row store.Row) (*Spending, error) {
 		s := new(Spending)
 		return s, row.Scan(&s.CardID, &s.Label, &s.Last4, &s.Amount, &s.Limit)
 	}, `SELECT c.public_id, c.label, c.last4, s.amount, c.spending_limit`+ofAccount+` ORDER BY s.amount DESC LIMIT ?`,
 		month, accountID, cards)
-	return largest, total
+	return largest, store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID)
 }

@@ -78,8 +78,7 @@ type Facts struct {
 // money. Times never go back, even when a clock does: the order of an account's
 // transactions is the order of their times.
 func Record(tx *store.Tx, accountID int64, n New) Transaction {
-	var last int64
-	tx.Get([]any{&last}, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
+	last := store.Value[int64](tx, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
 	created := max(last, tx.Now().UnixMilli())
 	shown := Transaction{
 		ID:        tx.NewID("txn_"),

@@ -34,19 +34,17 @@ type summary struct {
 }
 
 func balance(c *server.Call) (wire.Response, error) {
-	s := summary{
+	return wire.OK(summary{
 		Balance:           c.Quirks.WalletAmount(ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)),
 		Currency:          "USDT",
 		CardsTotalBalance: ledger.CardsTotal(c.Tx, c.Account.ID) + card.ShownHolds(c),
 		PendingDeposits:   c.Quirks.WalletAmount(PendingDeposits(c.Tx, c.Account.ID)),
-	}
-	c.Tx.Get([]any{&s.CardsActive}, `SELECT COUNT(*) FROM cards WHERE account_id = ? AND status = ?`, c.Account.ID, card.Active)
-	return wire.OK(s), nil
+		CardsActive:       card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active}),
+	}), nil
 }
 
 // PendingDeposits returns what is on its way into an account's wallet.
-func PendingDeposits(tx *store.Tx, accountID int64) (pending usd.Amount) {
-	tx.Get([]any{&pending}, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
+func PendingDeposits(tx *store.Tx, accountID int64) usd.Amount {
+	return store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
 		accountID, depositPending)
-	return pending
 }

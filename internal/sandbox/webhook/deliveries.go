@@ -16,8 +16,7 @@ import (
 // listDeliveries shows the deliveries with their tries, the oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
 	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
-		var total int64
-		c.Tx.Get([]any{&total}, `
+		total := store.Value[int64](c.Tx, `
 			SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
 		return readDeliveries(c.Tx, c.Keys, onPage, c.Account.ID, page.Size, page.Offset()), total, nil
 	})
@@ -41,7 +40,7 @@ func redeliverFailed(c *server.Call) (wire.Response, error) {
 // makeDue begins another round of an account's deliveries, and returns their ids.
 func makeDue(c *server.Call, which string, args ...any) []string {
 	c.Tx.Signal()
-	return store.Select(c.Tx, func(row store.Row) (id string, err error) { return id, row.Scan(&id) }, `
+	return store.Values[string](c.Tx, `
 		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
 		WHERE webhook_id IN (SELECT id FROM webhooks WHERE account_id = ?) AND `+which+`
 		RETURNING public_id`, append([]any{c.Tx.Now().UnixMilli(), c.Account.ID}, args...)...)

@@ -85,9 +85,8 @@ func remove(c *server.Call) (wire.Response, error) {
 
 // CountFailing returns how many endpoints of an account have a delivery that failed and
 // will be tried again.
-func CountFailing(tx *store.Tx, accountID int64) (n int64) {
-	tx.Get([]any{&n}, `
+func CountFailing(tx *store.Tx, accountID int64) int64 {
+	return store.Value[int64](tx, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
-	return n
 }

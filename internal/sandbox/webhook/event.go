@@ -52,7 +52,7 @@ type payload struct {
 // moment. data is the object as the API shows it. Without such an endpoint
 // there is nobody to tell, and nothing is written.
 func Emit(c *server.Call, event EventType, data any) {
-	endpoints := store.Select(c.Tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) }, `
+	endpoints := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
 		AND EXISTS (SELECT 1 FROM json_each(webhooks.events) WHERE value IN (?, ?)) ORDER BY id`,
 		c.Account.ID, allEvents, event)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
@@ -48,8 +49,7 @@ func register(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	var endpoints int
-	c.Tx.Get([]any{&endpoints}, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID)
+	endpoints := store.Value[int](c.Tx, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID)
 	if endpoints >= maxEndpoints {
 		return wire.Response{}, wire.Invalid("the account has %d endpoints already, the most there may be", endpoints)
 	}

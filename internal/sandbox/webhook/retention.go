@@ -25,10 +25,8 @@ func (w *Worker) prune(tx *store.Tx) {
 	if time.Since(w.pruned) < pruneInterval {
 		return
 	}
-	accounts := store.Select(tx, func(row store.Row) (id int64, err error) { return id, row.Scan(&id) },
-		`SELECT DISTINCT account_id FROM webhooks`)
 	more := false
-	for _, account := range accounts {
+	for _, account := range store.Values[int64](tx, `SELECT DISTINCT account_id FROM webhooks`) {
 		for _, old := range []struct {
 			condition string
 			keep      int64
