@@ -119,10 +119,8 @@ func findLive(c *server.Call) (*Card, error) {
 	if c.Quirks.TerminatedStatus == http.StatusNotFound {
 		return nil, wire.NotFound("card", card.PublicID)
 	}
-	return nil, &wire.Error{
-		Status: int(c.Quirks.TerminatedStatus), Code: wire.CodeCardTerminated,
-		Message: "card " + card.PublicID + " is terminated, which is permanent",
-	}
+	return nil, wire.NewError(int(c.Quirks.TerminatedStatus), wire.CodeCardTerminated,
+		"card %s is terminated, which is permanent", card.PublicID)
 }
 
 // findUsable is findLive for calls that a service may refuse on a frozen card.

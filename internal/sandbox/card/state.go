@@ -29,21 +29,10 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 	case card.Status != status:
 		card.setStatus(c, status, event, false)
 	case c.Quirks.RepeatedState == behavior.Conflict:
-		return wire.Response{}, card.repeated()
+		code := map[Status]string{Active: wire.CodeCardActive, Frozen: wire.CodeCardFrozen}[status]
+		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is %s already", card.PublicID, status)
 	}
 	return wire.OK(card.state()), nil
-}
-
-// repeated refuses a change to the status that the card has.
-func (c *Card) repeated() *wire.Error {
-	code := wire.CodeCardActive
-	if c.Status == Frozen {
-		code = wire.CodeCardFrozen
-	}
-	return &wire.Error{
-		Status: http.StatusConflict, Code: code,
-		Message: "card " + c.PublicID + " is " + string(c.Status) + " already",
-	}
 }
 
 // setStatus changes the status; automatic is the service's own doing.

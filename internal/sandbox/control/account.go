@@ -50,10 +50,7 @@ func FirstOnly(c *server.Call, what string) error {
 	if c.Account.First() {
 		return nil
 	}
-	return &wire.Error{
-		Status: http.StatusForbidden, Code: wire.CodeFirstAccountOnly,
-		Message: "only the key of the file's first account " + what,
-	}
+	return wire.NewError(http.StatusForbidden, wire.CodeFirstAccountOnly, "only the key of the file's first account %s", what)
 }
 
 // reset empties the file down to a first account as it was at the start, with

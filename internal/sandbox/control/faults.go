@@ -1,7 +1,6 @@
 package control
 
 import (
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -34,15 +33,10 @@ func clearFaults(c *server.Call) (wire.Response, error) {
 func removeFault(c *server.Call) (wire.Response, error) {
 	text := c.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || !behavior.RemoveFault(c.Tx, id) {
-		return wire.Response{}, noFault(text)
+	if err != nil || !behavior.RemoveFault(c.Tx, id) { // a fault belongs to the file, not to an account
+		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no fault %.64q; it may have been applied", text)
 	}
 	return listFaults(c)
-}
-
-// noFault is a 404. Faults belong to the file, not to an account.
-func noFault(id string) error {
-	return &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: fmt.Sprintf("there is no fault %.64q; it may have been applied", id)}
 }
 
 // addFault sets a fault for calls that one of the API's routes takes.

@@ -104,7 +104,7 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 		return
 	}
 	if !d.isOurs(r) {
-		d.showError(w, r, &wire.Error{Status: http.StatusForbidden, Code: wire.CodeUnauthorized, Message: "the form was not sent from this session; nothing was done"})
+		d.showError(w, r, wire.NewError(http.StatusForbidden, wire.CodeUnauthorized, "the form was not sent from this session; nothing was done"))
 		return
 	}
 	i := slices.IndexFunc(p.actions, func(a action) bool { return a.name == r.PostForm.Get("action") })

@@ -69,7 +69,7 @@ func (d *Dashboard) showError(w http.ResponseWriter, r *http.Request, e *wire.Er
 }
 
 func (d *Dashboard) notFound(w http.ResponseWriter, r *http.Request) {
-	d.showError(w, r, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: "there is no such page"})
+	d.showError(w, r, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no such page"))
 }
 
 // sentence makes one of a message of the service.

@@ -12,14 +12,7 @@ import (
 )
 
 func unknownPath() *wire.Error {
-	return &wire.Error{Status: http.StatusNotFound, Code: wire.CodeNotFound, Message: "there is no such method and path"}
-}
-
-func unauthorized() *wire.Error {
-	return &wire.Error{
-		Status: http.StatusUnauthorized, Code: wire.CodeUnauthorized,
-		Message: "send a valid API key as Authorization: Bearer sk_live_…",
-	}
+	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no such method and path")
 }
 
 func rateLimited(wait time.Duration) *wire.Error {
@@ -38,10 +31,8 @@ func unavailable() *wire.Error {
 }
 
 func internalError(requestID string) *wire.Error {
-	return &wire.Error{
-		Status: http.StatusInternalServerError, Code: wire.CodeInternal,
-		Message: fmt.Sprintf("the sandbox failed; its log says why, under request %s", requestID),
-	}
+	return wire.NewError(http.StatusInternalServerError, wire.CodeInternal,
+		"the sandbox failed; its log says why, under request %s", requestID)
 }
 
 // readiness refuses the calls of an account that is not ready.
@@ -50,14 +41,12 @@ func readiness(state account.State) error {
 	case account.Ready:
 		return nil
 	case account.APINotEnabled:
-		return &wire.Error{
-			Status: http.StatusForbidden, Code: wire.CodeAPINotEnabled,
-			Message: "API access is not switched on for this account yet; ask support to enable it",
-		}
+		return wire.NewError(http.StatusForbidden, wire.CodeAPINotEnabled,
+			"API access is not switched on for this account yet; ask support to enable it")
 	case account.EmailUnconfirmed:
-		return &wire.Error{Status: http.StatusForbidden, Code: wire.CodeOnboardingIncomplete, Message: "confirm the account's e-mail address"}
+		return wire.NewError(http.StatusForbidden, wire.CodeOnboardingIncomplete, "confirm the account's e-mail address")
 	case account.NoDeposit:
-		return &wire.Error{Status: http.StatusForbidden, Code: wire.CodeOnboardingIncomplete, Message: "make a first deposit"}
+		return wire.NewError(http.StatusForbidden, wire.CodeOnboardingIncomplete, "make a first deposit")
 	}
 	return fmt.Errorf("account state %q is unknown", state)
 }

@@ -41,9 +41,7 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 // from something between the service and its caller.
 func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	if t.Body == nil {
-		return x.errorResponse(&wire.Error{
-			Status: t.Status, Code: wire.CodeInjectedFault, Message: "this response was set with POST " + Control + "/faults",
-		})
+		return x.errorResponse(wire.NewError(t.Status, wire.CodeInjectedFault, "this response was set with POST "+Control+"/faults"))
 	}
 	var text *string
 	if err := json.Unmarshal(t.Body, &text); err == nil && text != nil {

@@ -97,10 +97,8 @@ func (s *Server) claim(x *exchange) (release func(), err error) {
 		return func() {}, nil
 	}
 	if _, busy := s.inFlight.LoadOrStore(scope, true); busy {
-		return nil, &wire.Error{
-			Status: http.StatusConflict, Code: wire.CodeIdempotencyKeyInUse,
-			Message: "the first call with this " + idempotencyHeader + " has no response yet",
-		}
+		return nil, wire.NewError(http.StatusConflict, wire.CodeIdempotencyKeyInUse,
+			"the first call with this "+idempotencyHeader+" has no response yet")
 	}
 	return func() { s.inFlight.Delete(scope) }, nil
 }

@@ -100,7 +100,7 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 			x.account, _ = account.ByKey(tx, key)
 		}
 		if x.account.ID == 0 {
-			return unauthorized()
+			return wire.NewError(http.StatusUnauthorized, wire.CodeUnauthorized, "send a valid API key as Authorization: Bearer sk_live_…")
 		}
 		if x.isAPI() {
 			x.limits = behavior.ReadLimits(tx)

@@ -40,9 +40,14 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
+// NewError words a refusal.
+func NewError(status int, code, format string, args ...any) *Error {
+	return &Error{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
 // Refuse is a 400 with a code of its own.
 func Refuse(code, format string, args ...any) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: code, Message: fmt.Sprintf(format, args...)}
+	return NewError(http.StatusBadRequest, code, format, args...)
 }
 
 // Invalid is a 400 for a request that breaks a rule. The message names the field.
@@ -60,5 +65,5 @@ func Only[T any](found []T, kind, id string) (only T, err error) {
 
 // NotFound is a 404 for an object that this account does not have.
 func NotFound(kind, id string) *Error {
-	return &Error{Status: http.StatusNotFound, Code: CodeNotFound, Message: fmt.Sprintf("there is no %s %.64q on this account", kind, id)}
+	return NewError(http.StatusNotFound, CodeNotFound, "there is no %s %.64q on this account", kind, id)
 }
