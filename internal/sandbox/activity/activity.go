@@ -122,10 +122,10 @@ type ChallengeFilter struct{ CardText, Status string }
 // whether there is more.
 func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) (records []*Record, more bool) {
 	now := tx.Now()
-	cards, args := card.Filter{Text: f.CardText}.Where(accountID)
-	args = append(args, f.Status, now.UnixMilli(), page.Size+1, page.Offset())
+	cards := card.Filter{Text: f.CardText}.Where(accountID)
+	args := append(cards.Args, f.Status, now.UnixMilli(), page.Size+1, page.Offset())
 	records = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
-		strings.Replace(challenges, "?5", strconv.FormatInt(threeds.Lifetime.Milliseconds(), 10), 1)+cards+`
+		strings.Replace(challenges, "?5", strconv.FormatInt(threeds.Lifetime.Milliseconds(), 10), 1)+cards.SQL+`
 		AND ? IN ('', CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END)
 		ORDER BY h.id DESC LIMIT ? OFFSET ?`, args...)
 	return wire.Cut(page, records)
@@ -135,11 +135,11 @@ func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Pa
 func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) []*Record {
 	now := tx.Now()
 	f.Purchases = true
-	where, args := f.Where(accountID)
+	where := f.Where(accountID)
 	return store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
-		purchases+`JOIN (SELECT id, ROW_NUMBER() OVER () AS place FROM (SELECT id FROM transactions `+where+f.Order()+` LIMIT ? OFFSET ?)) chosen
+		purchases+`JOIN (SELECT id, ROW_NUMBER() OVER () AS place FROM (SELECT id FROM transactions `+where.SQL+f.Order()+` LIMIT ? OFFSET ?)) chosen
 		ON chosen.id = t.id ORDER BY chosen.place`,
-		append(args, page.Size, page.Offset())...)
+		append(where.Args, page.Size, page.Offset())...)
 }
 
 // Loaded returns what an owner put on a card, less what was taken back.

@@ -19,45 +19,34 @@ type Filter struct {
 	Descending bool
 }
 
-// Where is the condition, and its arguments, that a filter puts on the rows of
-// cards c.
-func (f Filter) Where(accountID int64) (where string, args []any) {
-	where, args = `WHERE c.account_id = ?`, []any{accountID}
-	if f.Status != "" {
-		where, args = where+` AND c.status = ?`, append(args, f.Status)
-	}
-	if f.BINID != "" {
-		where, args = where+` AND c.bin_id = ?`, append(args, f.BINID)
-	}
-	if !f.Until.IsZero() {
-		where, args = where+` AND c.created_at <= ?`, append(args, f.Until.UnixMilli())
-	}
-	if f.Text != "" {
-		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text)
-		where += ` AND (c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`
-		args = append(args, "%"+literal+"%", f.Text, f.Text)
-	}
-	return where, args
+// Where is the condition that a filter puts on the rows of cards c.
+func (f Filter) Where(accountID int64) store.Where {
+	literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text)
+	return store.NewWhere(`c.account_id = ?`, accountID).
+		And(f.Status != "", `c.status = ?`, f.Status).
+		And(f.BINID != "", `c.bin_id = ?`, f.BINID).
+		And(!f.Until.IsZero(), `c.created_at <= ?`, f.Until.UnixMilli()).
+		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, "%"+literal+"%", f.Text, f.Text)
 }
 
 // Search returns a page of the cards that a filter picks, newest first, and how
 // many there are.
 func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64) {
 	total = Count(tx, accountID, f)
-	where, args := f.Where(accountID)
+	where := f.Where(accountID)
 	join, order := f.order(tx)
 	// The ids first, so that what is sorted is narrow, and rows that the offset skips
 	// are never read.
 	found = store.Select(tx, scan, columns+`
-		JOIN (SELECT c.id, ROW_NUMBER() OVER () AS place FROM (SELECT c.id FROM cards c `+join+where+order+` LIMIT ? OFFSET ?) c) chosen ON chosen.id = c.id
-		ORDER BY chosen.place`, append(args, page.Size, page.Offset())...)
+		JOIN (SELECT c.id, ROW_NUMBER() OVER () AS place FROM (SELECT c.id FROM cards c `+join+where.SQL+order+` LIMIT ? OFFSET ?) c) chosen ON chosen.id = c.id
+		ORDER BY chosen.place`, append(where.Args, page.Size, page.Offset())...)
 	return found, total
 }
 
 // Count returns how many cards a filter picks.
 func Count(tx *store.Tx, accountID int64, f Filter) int64 {
-	where, args := f.Where(accountID)
-	return store.Value[int64](tx, `SELECT COUNT(*) FROM cards c `+where, args...)
+	where := f.Where(accountID)
+	return store.Value[int64](tx, `SELECT COUNT(*) FROM cards c `+where.SQL, where.Args...)
 }
 
 // order is what sorts the rows of cards c, and the join that it takes.

@@ -46,19 +46,15 @@ type Filter struct {
 // Journal returns a page of the entries that a filter picks, newest first, and whether
 // there is more.
 func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool) {
-	where, args := `WHERE account_id = ?`, []any{accountID}
-	if f.Kind != "" {
-		where, args = where+` AND kind = ?`, append(args, f.Kind)
-	}
-	if len(f.Transactions) > 0 {
-		where, args = where+` AND transaction_id IN (SELECT value FROM json_each(?))`, append(args, string(wire.Encode(f.Transactions)))
-	}
+	where := store.NewWhere(`account_id = ?`, accountID).
+		And(f.Kind != "", `kind = ?`, f.Kind).
+		And(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
 	entries = store.Select(tx, func(row store.Row) (*Entry, error) {
 		e := new(Entry)
 		return e, row.Scan(&e.ID, &e.Kind, &e.At)
 	}, `SELECT id, kind, created_at FROM ledger_entries
-		WHERE id IN (SELECT id FROM ledger_entries `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
-		append(args, page.Size+1, page.Offset())...)
+		WHERE id IN (SELECT id FROM ledger_entries `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
+		append(where.Args, page.Size+1, page.Offset())...)
 	entries, more = wire.Cut(page, entries)
 	for _, e := range entries {
 		e.Postings = store.Select(tx, func(row store.Row) (*Posting, error) {

@@ -39,21 +39,20 @@ type Filter struct {
 // Newest returns a page of the calls that a filter picks, newest first, and whether
 // there is more.
 func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []Entry, more bool) {
-	where, args := `WHERE r.account_id = ?`, []any{accountID}
-	switch {
-	case f.RunID != 0:
-		where, args = `WHERE r.run_id = ?`, []any{f.RunID}
-	case f.Run != "":
-		where, args = where+` AND r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR name = '' AND id = ?))`, append(args, accountID, f.Run, f.Run)
-	}
-	if f.Method != "" {
-		where, args = where+` AND r.method = ?`, append(args, f.Method)
-	}
-	where += map[string]string{
-		"succeeded": ` AND r.status BETWEEN 200 AND 299`, "refused": ` AND r.status BETWEEN 400 AND 499`, "failed": ` AND (r.status = 0 OR r.status >= 500)`,
-		"lost": ` AND r.lost`, "fault": ` AND r.fault <> ''`,
+	outcome, wanted := map[string]string{
+		"succeeded": `r.status BETWEEN 200 AND 299`, "refused": `r.status BETWEEN 400 AND 499`, "failed": `(r.status = 0 OR r.status >= 500)`,
+		"lost": `r.lost`, "fault": `r.fault <> ''`,
 	}[f.Outcome]
-	entries = store.Select(tx, scan, columns+where+` ORDER BY r.id DESC LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
+	where := store.NewWhere(`r.account_id = ?`, accountID)
+	if f.RunID != 0 {
+		where = store.NewWhere(`r.run_id = ?`, f.RunID)
+	}
+	const named = `r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR name = '' AND id = ?))`
+	where = where.And(f.Run != "", named, accountID, f.Run, f.Run).
+		And(f.Method != "", `r.method = ?`, f.Method).
+		And(wanted, outcome)
+	entries = store.Select(tx, scan, columns+where.SQL+` ORDER BY r.id DESC LIMIT ? OFFSET ?`,
+		append(where.Args, page.Size+1, page.Offset())...)
 	return wire.Cut(page, entries)
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
@@ -116,6 +117,23 @@ func Value[T any](tx *Tx, query string, args ...any) (value T) {
 // Values returns the one column of every row of a query, as Select does.
 func Values[T any](tx *Tx, query string, args ...any) []T {
 	return Select(tx, func(row Row) (value T, err error) { return value, row.Scan(&value) }, query, args...)
+}
+
+// Where is a condition on rows, with its arguments.
+type Where struct {
+	SQL  string
+	Args []any
+}
+
+// NewWhere begins a condition.
+func NewWhere(condition string, args ...any) Where { return Where{`WHERE ` + condition, args} }
+
+// And narrows the condition, if that is wanted.
+func (w Where) And(wanted bool, condition string, args ...any) Where {
+	if !wanted {
+		return w
+	}
+	return Where{w.SQL + ` AND ` + condition, slices.Concat(w.Args, args)}
 }
 
 // Row is what a scan function reads its columns from.

@@ -36,37 +36,25 @@ func (f Filter) Order() string {
 	return ` ORDER BY ` + column + ` DESC, id DESC`
 }
 
-// Where is the condition, and its arguments, that a filter puts on transactions.
-func (f Filter) Where(accountID int64) (where string, args []any) {
+// Where is the condition that a filter puts on transactions.
+func (f Filter) Where(accountID int64) store.Where {
+	where := store.NewWhere(`account_id = ?`, accountID)
 	switch {
 	case f.ID != "":
-		where, args = `WHERE account_id = ? AND public_id = ?`, []any{accountID, f.ID}
+		where = where.And(true, `public_id = ?`, f.ID)
 	case f.CardID != "": // a foreign or unknown one has no row, so that nothing passes
-		where, args = `WHERE card_id = (SELECT id FROM cards WHERE public_id = ? AND account_id = ?)`, []any{f.CardID, accountID}
+		where = store.NewWhere(`card_id = (SELECT id FROM cards WHERE public_id = ? AND account_id = ?)`, f.CardID, accountID)
 	case f.CardText != "":
-		where, args = card.Filter{Text: f.CardText}.Where(accountID)
 		// The plus has the account's transactions read in their order: those of many
 		// cards would have to be sorted.
-		where, args = `WHERE account_id = ? AND +card_id IN (SELECT c.id FROM cards c `+where+`)`, append([]any{accountID}, args...)
-	default:
-		where, args = `WHERE account_id = ?`, []any{accountID}
+		cards := card.Filter{Text: f.CardText}.Where(accountID)
+		where = where.And(true, `+card_id IN (SELECT c.id FROM cards c `+cards.SQL+`)`, cards.Args...)
 	}
-	if f.Type != "" {
-		where, args = where+` AND type = ?`, append(args, f.Type)
-	}
-	if f.Purchases {
-		where += ` AND state IS NOT NULL`
-	}
-	if f.State != "" {
-		where, args = where+` AND state = ?`, append(args, f.State)
-	}
-	if !f.From.IsZero() {
-		where, args = where+` AND created_at >= ?`, append(args, ceilMilli(f.From).UnixMilli())
-	}
-	if !f.To.IsZero() {
-		where, args = where+` AND created_at <= ?`, append(args, f.To.UnixMilli())
-	}
-	return where, args
+	return where.And(f.Type != "", `type = ?`, f.Type).
+		And(f.Purchases, `state IS NOT NULL`).
+		And(f.State != "", `state = ?`, f.State).
+		And(!f.From.IsZero(), `created_at >= ?`, ceilMilli(f.From).UnixMilli()).
+		And(!f.To.IsZero(), `created_at <= ?`, f.To.UnixMilli())
 }
 
 // ceilMilli rounds up to the precision of stored times.
@@ -87,36 +75,22 @@ type Sum struct {
 
 // Sums returns the sum of each type that a filter of cards and whole days picks any of.
 func Sums(tx *store.Tx, accountID int64, f Filter) []*Sum {
-	where, args := f.dailyWhere(accountID)
+	cards := card.Filter{Text: f.CardText}.Where(accountID)
+	where := store.NewWhere(`account_id = ?`, accountID).
+		And(f.CardText == "", `card_id = 0`).
+		And(f.CardText != "", `card_id IN (SELECT c.id FROM cards c `+cards.SQL+`)`, cards.Args...).
+		And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).
+		And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
 	return store.Select(tx, func(row store.Row) (*Sum, error) {
 		s := new(Sum)
 		return s, row.Scan(&s.Type, &s.Count, &s.Amount, &s.Fee)
-	}, `SELECT type, SUM(count), SUM(amount), SUM(fee) FROM daily_sums `+where+` GROUP BY type`, args...)
-}
-
-// dailyWhere is the condition, and its arguments, that a filter of cards and whole
-// days puts on daily sums.
-func (f Filter) dailyWhere(accountID int64) (where string, args []any) {
-	where, args = `WHERE account_id = ?`, []any{accountID}
-	if f.CardText == "" {
-		where += ` AND card_id = 0`
-	} else {
-		cards, cardArgs := card.Filter{Text: f.CardText}.Where(accountID)
-		where, args = where+` AND card_id IN (SELECT c.id FROM cards c `+cards+`)`, append(args, cardArgs...)
-	}
-	if !f.From.IsZero() {
-		where, args = where+` AND day >= ?`, append(args, store.Day(f.From))
-	}
-	if !f.To.IsZero() {
-		where, args = where+` AND day <= ?`, append(args, store.Day(f.To))
-	}
-	return where, args
+	}, `SELECT type, SUM(count), SUM(amount), SUM(fee) FROM daily_sums `+where.SQL+` GROUP BY type`, where.Args...)
 }
 
 // Count returns how many transactions a filter picks.
 func Count(tx *store.Tx, accountID int64, f Filter) int64 {
-	where, args := f.Where(accountID)
-	return store.Value[int64](tx, `SELECT COUNT(*) FROM transactions `+where, args...)
+	where := f.Where(accountID)
+	return store.Value[int64](tx, `SELECT COUNT(*) FROM transactions `+where.SQL, where.Args...)
 }
 
 // Day is what the transactions of a UTC day come to.

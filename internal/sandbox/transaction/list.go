@@ -48,13 +48,13 @@ func list(c *server.Call) (wire.Response, error) {
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	where, args := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}.Where(c.Account.ID)
+	where := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}.Where(c.Account.ID)
 	// The ids first, from an index alone: rows that the offset skips are never read.
 	data := store.Select(c.Tx, scan, `
 		SELECT t.public_id, c.public_id, t.type, t.amount, t.fee, t.merchant_name, t.merchant_mcc, t.created_at
 		FROM transactions t JOIN cards c ON c.id = t.card_id
-		WHERE t.id IN (SELECT id FROM transactions `+where+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
-		append(args, page.Size, page.Offset())...)
+		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
+		append(where.Args, page.Size, page.Offset())...)
 	for i := range data {
 		data[i].sign(c.Quirks.TransactionSigns)
 	}

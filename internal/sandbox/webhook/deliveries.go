@@ -131,19 +131,16 @@ type Filter struct {
 // whether there is more.
 func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool) {
 	// In the order of the rows, which the limit ends.
-	from, where, args := `deliveries d CROSS JOIN events e ON e.id = d.event_id`, `WHERE e.account_id = ?`, []any{accountID}
-	if len(f.Subjects) > 0 {
-		from = `events e CROSS JOIN deliveries d ON d.event_id = e.id`
-		where, args = where+` AND e.subject IN (SELECT value FROM json_each(?))`, append(args, string(wire.Encode(f.Subjects)))
+	from, ofSubjects := `deliveries d CROSS JOIN events e ON e.id = d.event_id `, len(f.Subjects) > 0
+	if ofSubjects {
+		from = `events e CROSS JOIN deliveries d ON d.event_id = e.id `
 	}
-	if f.Endpoint != "" {
-		where, args = where+` AND d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, append(args, f.Endpoint)
-	}
-	if f.State != "" {
-		where, args = where+` AND d.state = ?`, append(args, f.State)
-	}
-	deliveries = readDeliveries(tx, keys, `d.id IN (SELECT d.id FROM `+from+` `+where+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
-		append(args, page.Size+1, page.Offset())...)
+	where := store.NewWhere(`e.account_id = ?`, accountID).
+		And(ofSubjects, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
+		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
+		And(f.State != "", `d.state = ?`, f.State)
+	deliveries = readDeliveries(tx, keys, `d.id IN (SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
+		append(where.Args, page.Size+1, page.Offset())...)
 	slices.Reverse(deliveries)
 	return wire.Cut(page, deliveries)
 }
