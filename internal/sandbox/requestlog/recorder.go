@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"log/slog"
+	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -24,6 +25,8 @@ const (
 	maxPending = 10_000
 	// maxEntries is how many entries a file holds; older ones make room.
 	maxEntries = 100_000
+	// pause is what ends a run of a client that does not name its runs.
+	pause = 10 * time.Minute
 	// maxText cuts what callers sent, in bytes.
 	maxText = 512
 )
@@ -125,36 +128,44 @@ func (r *Recorder) Close() error {
 }
 
 func write(tx *store.Tx, entries []Entry) {
-	type key struct {
-		accountID int64
-		name      string
-	}
-	runs := map[key]*Run{}
 	var last int64
-	for i := range entries {
-		e := &entries[i]
-		run := runs[key{e.AccountID, e.Run}]
-		if run == nil || !run.has(e) {
-			if run != nil {
-				run.write(tx)
-			}
-			run = runOf(tx, e)
-			runs[key{e.AccountID, e.Run}] = run
-		}
-		e.ID = tx.Insert(`
-			INSERT INTO request_log (account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault,
-			                         committed, lost, duration_us, time)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			e.AccountID, run.ID, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
-			e.Committed, e.Lost, e.Duration.Microseconds(), e.Time.UnixMilli())
-		run.add(tx, e)
-		last = e.ID
-	}
-	for _, run := range runs {
-		run.write(tx)
+	for _, e := range entries {
+		last = e.write(tx)
 	}
 	tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
 	tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
+}
+
+// write adds the entry to its run, which it may begin, and returns its id.
+func (e *Entry) write(tx *store.Tx) (id int64) {
+	begun := e.Time.UnixMilli()
+	run := store.Value[int64](tx, `
+		SELECT id FROM runs WHERE account_id = ? AND name = ? AND (name <> '' OR ended > ?) ORDER BY id DESC LIMIT 1`,
+		e.AccountID, e.Run, begun-pause.Milliseconds())
+	if run == 0 {
+		run = tx.Insert(`
+			INSERT INTO runs (account_id, name, requests, refused, lost, recovered, did, begun, ended, last_entry)
+			VALUES (?1, ?2, 0, 0, 0, 0, '{}', ?3, ?3, 0)`, e.AccountID, e.Run, begun)
+	}
+	id = tx.Insert(`
+		INSERT INTO request_log (account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault,
+		                         committed, lost, duration_us, time)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.AccountID, run, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
+		e.Committed, e.Lost, e.Duration.Microseconds(), begun)
+	uncertain := store.Value[bool](tx, `
+		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
+		       did = CASE ?6 WHEN '' THEN did ELSE json_set(did, '$.' || ?6, COALESCE(did ->> ?6, 0) + 1) END
+		WHERE id = ?1 RETURNING lost > recovered`,
+		run, e.Lost, e.Status >= http.StatusBadRequest && !e.Lost, e.Time.Add(e.Duration).UnixMilli(), id, e.deed())
+	if uncertain && e.Status/100 == 2 && !e.Lost {
+		// What was lost is made sure of by the same call again, or by a look at what it did.
+		tx.Exec(`
+			UPDATE request_log SET recovered = TRUE WHERE run_id = ?1 AND lost AND NOT recovered
+			AND CASE ?2 WHEN 'GET' THEN committed ELSE idempotency_key <> '' AND idempotency_key = ?3 END`, run, e.Method, e.IdempotencyKey)
+		tx.Exec(`UPDATE runs SET recovered = recovered + changes() WHERE id = ?`, run)
+	}
+	return id
 }
 
 var (
