@@ -2,13 +2,16 @@
 package threeds
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -59,52 +62,94 @@ func scan(keys *vault.Keyring, now time.Time, row store.Row) (ch Challenge, err 
 	return ch, err
 }
 
-// list shows the challenges of one status, the newest first.
+// list shows the challenges of one status, the newest first, or of all, where the
+// quirks say so, with codes only for those that are waited for.
 func list(c *server.Call) (wire.Response, error) {
-	query := c.Query()
-	if c.Quirks.ChallengeStatus == behavior.Ignored {
+	query, all := c.Query(), c.Quirks.ChallengeStatus == behavior.Ignored
+	if all {
 		query.Skip("status")
 	}
-	status := query.Choice("status", Pending, Approved, Failed, Expired)
+	status := cmp.Or(query.Choice("status", Pending, Approved, Failed, Expired), Pending)
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	if status == "" {
-		status = Pending
-	}
 	now := c.Tx.Now()
-	if c.Quirks.ChallengeStatus == behavior.Ignored {
-		return listAll(c, now), nil
+	stored := status
+	if status == Expired { // on the other side of now
+		stored = Pending
 	}
-	// Pending and expired are one stored status on two sides of now.
-	stored, after, until := status, int64(-1), int64(1<<62)
-	switch status {
-	case Pending:
-		after = now.UnixMilli()
-	case Expired:
-		stored, until = Pending, now.UnixMilli()
-	}
-	data := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
-		columns+`WHERE h.account_id = ? AND h.status = ? AND h.expires_at > ? AND h.expires_at <= ? ORDER BY h.expires_at DESC, h.id DESC`,
-		c.Account.ID, stored, after, until)
-	return wire.OK(wire.List[Challenge]{Data: data}), nil
-}
-
-// listAll shows the challenges of all statuses, and codes only where they are
-// waited for.
-func listAll(c *server.Call, now time.Time) wire.Response {
+	where := store.NewWhere(`h.account_id = ?`, c.Account.ID).
+		And(!all, `h.status = ?`, stored).
+		And(!all && status == Pending, `h.expires_at > ?`, now.UnixMilli()).
+		And(!all && status == Expired, `h.expires_at <= ?`, now.UnixMilli())
 	data := store.Select(c.Tx, func(row store.Row) (Challenge, error) {
 		ch, err := scan(c.Keys, now, row)
-		if ch.Status != Pending {
+		if all && ch.Status != Pending {
 			ch.OTP = nil
 		}
 		return ch, err
-	}, columns+`WHERE h.account_id = ? ORDER BY h.expires_at DESC, h.id DESC`, c.Account.ID)
-	return wire.OK(wire.List[Challenge]{Data: data})
+	}, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
+	return wire.OK(wire.List[Challenge]{Data: data}), nil
 }
 
 // CountPending returns how many challenges of an account wait for their cardholders.
 func CountPending(tx *store.Tx, accountID int64) int64 {
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM challenges WHERE account_id = ? AND status = ? AND expires_at > ?`,
 		accountID, Pending, tx.Now().UnixMilli())
+}
+
+// begin is a merchant asking for proof that the cardholder is the buyer. It
+// moves no money; what the merchant does with the outcome is up to it.
+func begin(c *server.Call) (wire.Response, error) {
+	fields := c.Fields()
+	ch := Challenge{
+		ID:       c.Tx.NewID("3ds_"),
+		CardID:   fields.Text("card_id"),
+		Merchant: fields.ShortText("merchant", card.MaxMerchantName),
+		Amount:   fields.Positive("amount"),
+		Status:   Pending,
+	}
+	if err := fields.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	on, err := card.ByPublicID(c.Tx, c.Account.ID, ch.CardID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if on.Status == card.Terminated {
+		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated; it gets no challenges", ch.CardID)
+	}
+	expires := c.Tx.Now().Add(Lifetime)
+	c.Tx.Exec(`
+		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
+	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Time{Time: expires}
+	webhook.Emit(c, webhook.ThreeDSChallenge, ch)
+	return wire.Created(ch), nil
+}
+
+// complete is what the cardholder makes of a challenge that is still pending.
+func complete(c *server.Call) (wire.Response, error) {
+	fields := c.Fields()
+	outcome := fields.Choice("outcome", Approved, Failed)
+	if err := fields.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	ch, err := byPublicID(c, c.PathValue("id"))
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if ch.Status != Pending {
+		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
+	}
+	ch.Status = outcome
+	c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
+	return wire.OK(ch), nil
+}
+
+func byPublicID(c *server.Call, publicID string) (Challenge, error) {
+	now := c.Tx.Now()
+	found := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
+		columns+`WHERE h.public_id = ? AND h.account_id = ?`, publicID, c.Account.ID)
+	return wire.Only(found, "3DS challenge", publicID)
 }
