@@ -104,14 +104,14 @@ type chart struct {
 }
 
 type chartRow struct {
-	*transaction.Spending
+	transaction.Spending
 	Name  string // short enough for a narrow window
 	TextY int
 	BarY  int
 	Width int64
 }
 
-func newChart(spending []*transaction.Spending, total usd.Amount) chart {
+func newChart(spending []transaction.Spending, total usd.Amount) chart {
 	const row, text, bar, maxName = 36, 14, 20, 26
 	c := chart{Height: row * len(spending), Total: total, Others: total}
 	for i, s := range spending {

@@ -17,7 +17,7 @@ func transactionsPage() *page {
 
 type transactionList struct {
 	Records []*activity.Record
-	Sums    []*transaction.Sum
+	Sums    []transaction.Sum
 }
 
 func readTransactions(v *view) (any, error) {

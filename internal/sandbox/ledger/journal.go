@@ -25,7 +25,7 @@ type Entry struct {
 	ID       int64
 	Kind     string
 	At       wire.Time
-	Postings []*Posting
+	Postings []Posting
 }
 
 // Posting is what an entry did to one ledger account.
@@ -57,8 +57,7 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 		append(where.Args, page.Size+1, page.Offset())...)
 	entries, more = wire.Cut(page, entries)
 	for _, e := range entries {
-		e.Postings = store.Select(tx, func(row store.Row) (*Posting, error) {
-			p := new(Posting)
+		e.Postings = store.Select(tx, func(row store.Row) (p Posting, err error) {
 			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount)
 		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id

@@ -74,17 +74,15 @@ type Sum struct {
 }
 
 // Sums returns the sum of each type that a filter of cards and whole days picks any of.
-func Sums(tx *store.Tx, accountID int64, f Filter) []*Sum {
+func Sums(tx *store.Tx, accountID int64, f Filter) []Sum {
 	cards := card.Filter{Text: f.CardText}.Where(accountID)
 	where := store.NewWhere(`account_id = ?`, accountID).
 		And(f.CardText == "", `card_id = 0`).
 		And(f.CardText != "", `card_id IN (SELECT c.id FROM cards c `+cards.SQL+`)`, cards.Args...).
 		And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).
 		And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
-	return store.Select(tx, func(row store.Row) (*Sum, error) {
-		s := new(Sum)
-		return s, row.Scan(&s.Type, &s.Count, &s.Amount, &s.Fee)
-	}, `SELECT type, SUM(count), SUM(amount), SUM(fee) FROM daily_sums `+where.SQL+` GROUP BY type`, where.Args...)
+	return store.Select(tx, func(row store.Row) (s Sum, err error) { return s, row.Scan(&s.Type, &s.Count, &s.Amount, &s.Fee) },
+		`SELECT type, SUM(count), SUM(amount), SUM(fee) FROM daily_sums `+where.SQL+` GROUP BY type`, where.Args...)
 }
 
 // Count returns how many transactions a filter picks.

@@ -50,9 +50,7 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	where := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}.Where(c.Account.ID)
 	// The ids first, from an index alone: rows that the offset skips are never read.
-	data := store.Select(c.Tx, scan, `
-		SELECT t.public_id, c.public_id, t.type, t.amount, t.fee, t.merchant_name, t.merchant_mcc, t.created_at
-		FROM transactions t JOIN cards c ON c.id = t.card_id
+	data := store.Select(c.Tx, scan, columns+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 	for i := range data {
@@ -72,4 +70,22 @@ func (t *Transaction) sign(signs string) {
 	case signs == behavior.Refunds && t.Type == Refund:
 		t.Amount = -t.Amount
 	}
+}
+
+// Chain returns the transactions of the purchase that one of them names, from the
+// authorization on.
+func Chain(tx *store.Tx, accountID int64, id string) ([]Transaction, error) {
+	chain := store.Select(tx, scan, `
+		WITH RECURSIVE
+		up (id, parent_id) AS (
+			SELECT id, parent_id FROM transactions WHERE public_id = ? AND account_id = ?
+			UNION ALL SELECT t.id, t.parent_id FROM up JOIN transactions t ON t.id = up.parent_id),
+		down (id) AS (
+			SELECT id FROM up WHERE parent_id IS NULL
+			UNION ALL SELECT t.id FROM down JOIN transactions t ON t.parent_id = down.id)
+		`+columns+`WHERE t.id IN (SELECT id FROM down) ORDER BY t.id`, id, accountID)
+	if len(chain) == 0 {
+		return nil, wire.NotFound("transaction", id)
+	}
+	return chain, nil
 }

@@ -113,6 +113,10 @@ func addToDay(tx *store.Tx, accountID, day int64, n New) {
 	}
 }
 
+const columns = `
+	SELECT t.public_id, c.public_id, t.type, t.amount, t.fee, t.merchant_name, t.merchant_mcc, t.created_at
+	FROM transactions t JOIN cards c ON c.id = t.card_id `
+
 func scan(row store.Row) (t Transaction, err error) {
 	t.Currency = currency
 	err = row.Scan(&t.ID, &t.CardID, &t.Type, &t.Amount, &t.Fee, &t.Merchant.Name, &t.Merchant.MCC, &t.CreatedAt)
