@@ -37,19 +37,22 @@ func (f *Fields) Refuse(err *Error) {
 	}
 }
 
-// pop removes a member. null counts as absent.
-func (f *Fields) pop(name string) (json.RawMessage, bool) {
-	raw, found := f.values[name]
+// pop removes a member. It is nil when it is absent, as null is, and after a mistake.
+func (f *Fields) pop(name string) json.RawMessage {
+	raw := f.values[name]
 	delete(f.values, name)
-	return raw, found && string(raw) != "null" && f.err == nil
+	if string(raw) == "null" || f.err != nil {
+		return nil
+	}
+	return raw
 }
 
-func (f *Fields) require(name string) (json.RawMessage, bool) {
-	raw, found := f.pop(name)
-	if !found {
+func (f *Fields) require(name string) json.RawMessage {
+	raw := f.pop(name)
+	if raw == nil {
 		f.Refuse(Invalid("%s is required", name))
 	}
-	return raw, found
+	return raw
 }
 
 // Has tells whether a member is there, null included.
@@ -60,11 +63,7 @@ func (f *Fields) Has(name string) bool {
 
 // Text reads a required, non-empty string.
 func (f *Fields) Text(name string) string {
-	raw, found := f.require(name)
-	if !found {
-		return ""
-	}
-	text := f.text(name, raw)
+	text := f.text(name, f.require(name))
 	if text == "" {
 		f.Refuse(Invalid("%s must not be empty", name))
 	}
@@ -80,13 +79,10 @@ func (f *Fields) ShortText(name string, maxLength int) string {
 
 // OptionalText reads a string of at most maxLength characters.
 func (f *Fields) OptionalText(name string, maxLength int) (text string, found bool) {
-	raw, found := f.pop(name)
-	if !found {
-		return "", false
-	}
+	raw := f.pop(name)
 	text = f.text(name, raw)
 	f.limit(name, text, maxLength)
-	return text, true
+	return text, raw != nil
 }
 
 func (f *Fields) limit(name, text string, maxLength int) {
@@ -96,28 +92,19 @@ func (f *Fields) limit(name, text string, maxLength int) {
 }
 
 func (f *Fields) text(name string, raw json.RawMessage) (text string) {
-	if err := json.Unmarshal(raw, &text); err != nil {
+	if raw != nil && json.Unmarshal(raw, &text) != nil {
 		f.Refuse(Invalid("%s must be a string", name))
 	}
 	return text
 }
 
 // Amount reads a required number of USD.
-func (f *Fields) Amount(name string) usd.Amount {
-	raw, found := f.require(name)
-	if !found {
-		return 0
-	}
-	return f.amount(name, raw)
-}
+func (f *Fields) Amount(name string) usd.Amount { return f.amount(name, f.require(name)) }
 
 // OptionalAmount reads a number of USD.
 func (f *Fields) OptionalAmount(name string) (amount usd.Amount, found bool) {
-	raw, found := f.pop(name)
-	if !found {
-		return 0, false
-	}
-	return f.amount(name, raw), true
+	raw := f.pop(name)
+	return f.amount(name, raw), raw != nil
 }
 
 // Positive reads a required number of USD above 0.
@@ -139,7 +126,10 @@ func (f *Fields) OptionalNotNegative(name string) usd.Amount {
 }
 
 func (f *Fields) amount(name string, raw json.RawMessage) usd.Amount {
-	if !strings.ContainsRune("-0123456789", rune(raw[0])) {
+	switch {
+	case raw == nil:
+		return 0
+	case !strings.ContainsRune("-0123456789", rune(raw[0])):
 		f.Refuse(Invalid("%s must be a number", name))
 		return 0
 	}
@@ -155,8 +145,8 @@ func (f *Fields) amount(name string, raw json.RawMessage) usd.Amount {
 
 // Texts reads an array of strings; each once, in the order of the request.
 func (f *Fields) Texts(name string) (texts []string, found bool) {
-	raw, found := f.pop(name)
-	if !found {
+	raw := f.pop(name)
+	if raw == nil {
 		return []string{}, false
 	}
 	var all []*string
@@ -177,8 +167,8 @@ func (f *Fields) Texts(name string) (texts []string, found bool) {
 
 // Object reads a required object by its own members.
 func (f *Fields) Object(name string, read func(*Fields)) {
-	raw, found := f.require(name)
-	if !found {
+	raw := f.require(name)
+	if raw == nil {
 		return
 	}
 	var members Fields
@@ -196,8 +186,8 @@ func (f *Fields) Object(name string, read func(*Fields)) {
 // Pairs reads an object of at most maxKeys strings, numbers and booleans, whose
 // names and values have at most maxLength characters.
 func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawMessage {
-	raw, found := f.pop(name)
-	if !found {
+	raw := f.pop(name)
+	if raw == nil {
 		return map[string]json.RawMessage{}
 	}
 	var pairs map[string]json.RawMessage
@@ -221,18 +211,14 @@ func (f *Fields) Pairs(name string, maxKeys, maxLength int) map[string]json.RawM
 
 // Choice reads a required string that is one of a few words.
 func (f *Fields) Choice(name string, words ...string) string {
-	raw, found := f.require(name)
-	if !found {
-		return ""
-	}
-	return f.choice(name, raw, words)
+	return f.choice(name, f.require(name), words)
 }
 
 // OptionalChoice reads a string that is one of a few words, fallback when it is
 // absent.
 func (f *Fields) OptionalChoice(name, fallback string, words ...string) string {
-	raw, found := f.pop(name)
-	if !found {
+	raw := f.pop(name)
+	if raw == nil {
 		return fallback
 	}
 	return f.choice(name, raw, words)
@@ -248,8 +234,8 @@ func (f *Fields) choice(name string, raw json.RawMessage, words []string) string
 
 // Integer reads a number between two bounds, fallback when it is absent.
 func (f *Fields) Integer(name string, fallback, minimum, maximum int64) int64 {
-	raw, found := f.pop(name)
-	if !found {
+	raw := f.pop(name)
+	if raw == nil {
 		return fallback
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
@@ -259,10 +245,10 @@ func (f *Fields) Integer(name string, fallback, minimum, maximum int64) int64 {
 	return n
 }
 
-// Value reads a member of any type, nil when it is absent.
+// Value reads a member of any type, also null; nil when it is absent.
 func (f *Fields) Value(name string) json.RawMessage {
-	raw, _ := f.pop(name)
-	return raw
+	defer f.Skip(name)
+	return f.values[name]
 }
 
 // Skip makes a member count as absent.
