@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"reflect"
@@ -123,40 +124,29 @@ func label(name string) string {
 type what struct{ Text, Reason, Why string }
 
 func newWhat(r *activity.Record) what {
-	w := what{Text: r.Merchant}
-	switch r.Kind {
-	case activity.Decline:
+	w := what{Text: cmp.Or(map[activity.Kind]string{
+		activity.Opened:           "The account's opening balance",
+		activity.Issued:           "Loaded from the wallet",
+		activity.Funded:           "Funded from the wallet",
+		activity.Withdrawn:        "Withdrawn to the wallet",
+		activity.Returned:         "Returned to the wallet",
+		activity.Active:           "Transactions are enabled again",
+		activity.Frozen:           "Transactions are suspended",
+		activity.AutoFrozen:       "The balance fell below the threshold",
+		activity.Terminated:       "Closed permanently",
+		activity.DepositPending:   r.Merchant + " on their way",
+		activity.DepositConfirmed: "Into the wallet",
+	}[r.Kind], r.Merchant)}
+	switch {
+	case r.Kind == activity.Decline:
 		w.Reason, w.Why = words(r.Reason), why(r)
-	case activity.Authorization:
-		if r.Refunded > 0 {
-			w.Reason = fmt.Sprintf("%s settled, %s refunded", grouped(r.Settled.String()), grouped(r.Refunded.String()))
-		} else if r.State == transaction.Settled && r.Settled != r.Amount {
-			w.Reason = fmt.Sprintf("%s authorized", grouped(r.Amount.String()))
-		}
-	case activity.Challenge:
+	case r.Kind == activity.Challenge:
 		w.Reason = "3D Secure " + r.Reason
-	case activity.DepositPending:
-		w.Text += " on their way"
-	case activity.Opened:
-		w.Text = "The account's opening balance"
-	case activity.Issued:
-		w.Text = "Loaded from the wallet"
-	case activity.Funded:
-		w.Text = "Funded from the wallet"
-	case activity.Withdrawn:
-		w.Text = "Withdrawn to the wallet"
-	case activity.Returned:
-		w.Text = "Returned to the wallet"
-	case activity.Active:
-		w.Text = "Transactions are enabled again"
-	case activity.Frozen:
-		w.Text = "Transactions are suspended"
-	case activity.AutoFrozen:
-		w.Text = "The balance fell below the threshold"
-	case activity.Terminated:
-		w.Text = "Closed permanently"
-	case activity.DepositConfirmed:
-		w.Text = "Into the wallet"
+	case r.Kind != activity.Authorization:
+	case r.Refunded > 0:
+		w.Reason = fmt.Sprintf("%s settled, %s refunded", grouped(r.Settled.String()), grouped(r.Refunded.String()))
+	case r.State == transaction.Settled && r.Settled != r.Amount:
+		w.Reason = fmt.Sprintf("%s authorized", grouped(r.Amount.String()))
 	}
 	return w
 }
