@@ -2,12 +2,17 @@ package dashboard
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -114,4 +119,42 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 		return nil, nil
 	}
 	return f, refused
+}
+
+// pages are all pages, in the order of the navigation.
+func pages() []*page {
+	return []*page{
+		overviewPage(), cardsPage(), cardPage(), transactionsPage(), transactionPage(), challengesPage(), depositsPage(),
+		webhooksPage(), deliveryPage(), requestsPage(), ledgerPage(), worldPage(),
+	}
+}
+
+// unusual says what is not as usual in the world, by how far its clock is ahead.
+func unusual(tx *store.Tx, ahead time.Duration) (found []string) {
+	found = append(found, counted(int64(len(behavior.Faults(tx))), "fault", "faults")...)
+	found = append(found, counted(changed(quirkSettings(behavior.ReadQuirks(tx))), "quirk", "quirks")...)
+	found = append(found, counted(changed(limitSettings(behavior.ReadLimits(tx))), "limit", "limits")...)
+	const day = 24 * time.Hour
+	switch ahead = ahead.Round(time.Minute); {
+	case ahead >= 2*day:
+		found = append(found, fmt.Sprintf("clock +%d days", ahead/day))
+	case ahead > 0:
+		found = append(found, "clock +"+ahead.String()[:len(ahead.String())-2]) // without the seconds
+	}
+	return found
+}
+
+// changed is how many settings are not as usual.
+func changed(settings []*setting) (n int64) {
+	for _, s := range settings {
+		if s.Value != s.Usual {
+			n++
+		}
+	}
+	return n
+}
+
+// waiting is what waits for somebody, by the paths of the pages that show it.
+func waiting(tx *store.Tx, accountID int64) map[string]int64 {
+	return map[string]int64{"/3ds": threeds.CountPending(tx, accountID), "/webhooks": webhook.CountFailing(tx, accountID)}
 }
