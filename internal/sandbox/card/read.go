@@ -9,10 +9,7 @@ import (
 )
 
 func summary(c *server.Call) (wire.Response, error) {
-	card, err := find(c)
-	if err == nil {
-		err = card.checkVisible(c)
-	}
+	card, err := visible(c, find)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -20,10 +17,7 @@ func summary(c *server.Call) (wire.Response, error) {
 }
 
 func details(c *server.Call) (wire.Response, error) {
-	card, err := findUsable(c)
-	if err == nil {
-		err = card.checkVisible(c)
-	}
+	card, err := visible(c, findUsable)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -45,11 +39,13 @@ func newestVisible(c *server.Call) time.Time {
 	return c.Tx.Now().Add(-time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second)
 }
 
-func (c *Card) checkVisible(call *server.Call) error {
-	if c.CreatedAt.After(newestVisible(call)) {
-		return wire.NotFound("card", c.PublicID)
+// visible returns the card that find finds, unless reads do not show it yet.
+func visible(c *server.Call, find func(*server.Call) (*Card, error)) (*Card, error) {
+	card, err := find(c)
+	if err == nil && card.CreatedAt.After(newestVisible(c)) {
+		return nil, wire.NotFound("card", card.PublicID)
 	}
-	return nil
+	return card, err
 }
 
 func list(c *server.Call) (wire.Response, error) {

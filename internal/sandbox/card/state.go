@@ -32,7 +32,7 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 		code := map[Status]string{Active: wire.CodeCardActive, Frozen: wire.CodeCardFrozen}[status]
 		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is %s already", card.PublicID, status)
 	}
-	return wire.OK(card.state()), nil
+	return wire.OK(stateView{card.PublicID, card.Status, card.shown()}), nil
 }
 
 // setStatus changes the status; automatic is the service's own doing.

@@ -81,5 +81,3 @@ func (c *Card) full() fullView {
 		c.CreatedAt, c.ExpiresAt.Format(time.DateOnly),
 	}
 }
-
-func (c *Card) state() stateView { return stateView{c.PublicID, c.Status, c.shown()} }
