@@ -130,7 +130,7 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 		s.apiKey, err = account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
 		return err
 	}
-	s.apiKey, err = account.FirstKey(tx, s.keys)
+	s.apiKey, err = account.Key(tx, s.keys, account.First(tx).PublicID)
 	if err == nil && o.APIKey != "" && o.APIKey != s.apiKey {
 		return errors.New("it was begun with another API key; leave the key out, or choose another path")
 	}

@@ -39,32 +39,31 @@ type Account struct {
 func (a Account) First() bool { return a.PublicID == firstPublicID }
 
 // ByKey returns the account that an API key opens.
-func ByKey(tx *store.Tx, key string) (a Account, found bool) {
-	found = tx.Get([]any{&a.ID, &a.PublicID, &a.State},
-		`SELECT id, public_id, state FROM accounts WHERE key_hash = ?`, vault.HashAPIKey(key))
-	return a, found
+func ByKey(tx *store.Tx, key string) (Account, bool) {
+	return one(tx, `WHERE key_hash = ?`, vault.HashAPIKey(key))
 }
 
 // ByID returns the account of a row.
-func ByID(tx *store.Tx, id int64) (a Account, found bool) {
-	a.ID = id
-	found = tx.Get([]any{&a.PublicID, &a.State}, `SELECT public_id, state FROM accounts WHERE id = ?`, id)
-	return a, found
-}
+func ByID(tx *store.Tx, id int64) (Account, bool) { return one(tx, `WHERE id = ?`, id) }
 
 // First returns the account that the file began with.
 func First(tx *store.Tx) Account {
-	a := Account{PublicID: firstPublicID}
-	tx.Get([]any{&a.ID, &a.State}, `SELECT id, state FROM accounts WHERE public_id = ?`, firstPublicID)
+	a, _ := one(tx, `WHERE public_id = ?`, firstPublicID)
 	return a
+}
+
+const columns = `SELECT id, public_id, state FROM accounts `
+
+func one(tx *store.Tx, where string, args ...any) (a Account, found bool) {
+	found = tx.Get([]any{&a.ID, &a.PublicID, &a.State}, columns+where, args...)
+	return a, found
 }
 
 // List returns a page of the accounts of the file, the oldest first, and how many
 // there are.
 func List(tx *store.Tx, page wire.Page) (accounts []Account, total int64) {
-	accounts = store.Select(tx, func(row store.Row) (a Account, err error) {
-		return a, row.Scan(&a.ID, &a.PublicID, &a.State)
-	}, `SELECT id, public_id, state FROM accounts ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
+	accounts = store.Select(tx, func(row store.Row) (a Account, err error) { return a, row.Scan(&a.ID, &a.PublicID, &a.State) },
+		columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
 	return accounts, count(tx)
 }
 
@@ -133,11 +132,6 @@ func ResetFirst(tx *store.Tx) {
 	)
 	tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`)
 	openLedger(tx, id, balance)
-}
-
-// FirstKey returns the API key of the first account.
-func FirstKey(tx *store.Tx, keys *vault.Keyring) (string, error) {
-	return Key(tx, keys, firstPublicID)
 }
 
 // Key returns the API key of an account. It fails when the master key is not the one
