@@ -41,7 +41,7 @@ type world struct {
 	Faults   []behavior.Fault
 	Created  *createdAccount // only in response to the press that created it
 	States   []string
-	Presets  []preset
+	Presets  map[string]map[string]any
 	Accounts []account.Account // for the first one alone
 }
 
@@ -83,29 +83,18 @@ func faultResponse(f form) map[string]any {
 }
 
 // presets are faults that clients meet, by what they are called.
-func presets() []preset {
-	return []preset{
-		{"committed, answer lost", map[string]any{"method": "POST", "path": behavior.AnyPath, "when": "after", "then": "drop"}},
-		{"maintenance", map[string]any{"method": "*", "path": behavior.AnyPath, "times": 0, "then": map[string]any{"status": 503}}},
-		{"rate limited", map[string]any{"method": "*", "path": behavior.AnyPath, "times": 3, "then": map[string]any{
+func presets() map[string]map[string]any {
+	return map[string]map[string]any{
+		"committed, answer lost": {"method": "POST", "path": behavior.AnyPath, "when": "after", "then": "drop"},
+		"maintenance":            {"method": "*", "path": behavior.AnyPath, "times": 0, "then": map[string]any{"status": 503}},
+		"rate limited": {"method": "*", "path": behavior.AnyPath, "times": 3, "then": map[string]any{
 			"status": 429, "body": map[string]string{"error": wire.CodeRateLimited, "message": "the API key has used up a limit"},
-		}}},
+		}},
 	}
 }
 
-type preset struct {
-	Name  string
-	fault map[string]any
-}
-
-func presetFault(f form) map[string]any {
-	for _, p := range presets() {
-		if p.Name == f.text("preset") {
-			return p.fault
-		}
-	}
-	return map[string]any{}
-}
+// presetFault is a preset; an unknown one has no fields, which the call refuses.
+func presetFault(f form) map[string]any { return presets()[f.text("preset")] }
 
 // merchantNames are the names between commas.
 func merchantNames(f form) map[string]any {
