@@ -28,5 +28,5 @@ func readDeposits(v *view) (any, error) {
 	l := v.list(pick("status", "pending", "confirmed"))
 	newest, more := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
 	l.shows(len(newest), more)
-	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account), Deposits: newest}, nil
+	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, nil
 }

@@ -1,8 +1,6 @@
 package wallet
 
 import (
-	"slices"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
@@ -45,35 +43,21 @@ func currencies() []string {
 	return names
 }
 
-// addressFor returns an account's address for one of the currencies.
-func addressFor(keys *vault.Keyring, by account.Account, currency string) Address {
-	all := coins()
-	i := slices.IndexFunc(all, func(coin coin) bool { return coin.currency == currency })
-	return Address{currency, all[i].network, keys.DepositAddress(by.PublicID, currency)}
-}
-
-// Addresses returns an account's address for each currency.
-func Addresses(keys *vault.Keyring, by account.Account) []Address {
-	return addressesFor(keys, by, currencies())
-}
-
-func addressesFor(keys *vault.Keyring, by account.Account, currencies []string) []Address {
-	addresses := make([]Address, len(currencies))
-	for i, currency := range currencies {
-		addresses[i] = addressFor(keys, by, currency)
+// Addresses returns an account's address for one of the currencies or, with "", for each.
+func Addresses(keys *vault.Keyring, by account.Account, currency string) (addresses []Address) {
+	for _, coin := range coins() {
+		if currency == "" || currency == coin.currency {
+			addresses = append(addresses, Address{coin.currency, coin.network, keys.DepositAddress(by.PublicID, coin.currency)})
+		}
 	}
 	return addresses
 }
 
 func depositAddresses(c *server.Call) (wire.Response, error) {
-	wanted := currencies()
 	query := c.Query()
-	currency := query.Choice("currency", wanted...)
+	currency := query.Choice("currency", currencies()...)
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	if currency != "" {
-		wanted = []string{currency}
-	}
-	return wire.OK(wire.List[Address]{Data: addressesFor(c.Keys, c.Account, wanted)}), nil
+	return wire.OK(wire.List[Address]{Data: Addresses(c.Keys, c.Account, currency)}), nil
 }

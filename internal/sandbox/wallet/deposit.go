@@ -36,7 +36,7 @@ func detect(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	now := c.Tx.Now()
-	d := Deposit{c.Tx.NewID("dep_"), addressFor(c.Keys, c.Account, currency), amount, depositPending, wire.Time{Time: now}}
+	d := Deposit{c.Tx.NewID("dep_"), Addresses(c.Keys, c.Account, currency)[0], amount, depositPending, wire.Time{Time: now}}
 	c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		d.ID, c.Account.ID, currency, d.Amount, d.Status, now.UnixMilli())
 	webhook.Emit(c, webhook.DepositPending, d)
@@ -67,7 +67,7 @@ func scan(row store.Row, keys *vault.Keyring, by account.Account) (d Deposit, er
 	if err := row.Scan(&d.ID, &currency, &d.Amount, &d.Status, &d.CreatedAt); err != nil {
 		return Deposit{}, err
 	}
-	d.Address = addressFor(keys, by, currency)
+	d.Address = Addresses(keys, by, currency)[0]
 	return d, nil
 }
 
