@@ -122,12 +122,11 @@ type ChallengeFilter struct{ CardText, Status string }
 // whether there is more.
 func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) (records []*Record, more bool) {
 	now := tx.Now()
-	cards := card.Filter{Text: f.CardText}.Where(accountID)
-	args := append(cards.Args, f.Status, now.UnixMilli(), page.Size+1, page.Offset())
+	where := card.Filter{Text: f.CardText}.Where(accountID).
+		And(true, `? IN ('', CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END)`, f.Status, now.UnixMilli())
 	records = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
-		strings.Replace(challenges, "?5", strconv.FormatInt(threeds.Lifetime.Milliseconds(), 10), 1)+cards.SQL+`
-		AND ? IN ('', CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END)
-		ORDER BY h.id DESC LIMIT ? OFFSET ?`, args...)
+		strings.Replace(challenges, "?5", strconv.FormatInt(threeds.Lifetime.Milliseconds(), 10), 1)+where.SQL+`
+		ORDER BY h.id DESC LIMIT ? OFFSET ?`, append(where.Args, page.Size+1, page.Offset())...)
 	return wire.Cut(page, records)
 }
 
