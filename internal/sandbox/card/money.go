@@ -68,10 +68,6 @@ func (c *Card) move(call *server.Call, entry string, amount usd.Amount) wire.Res
 	return wire.OK(moneyView{c.PublicID, c.shown(), call.Quirks.WalletAmount(wallet)})
 }
 
-const openHolds = `
-	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
-	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
-
 // Shown reads what the API shows as the card's balance: more than what can be
 // spent when authorizations lower it only once they are settled.
 func (c *Card) Shown(call *server.Call) usd.Amount {
@@ -84,7 +80,7 @@ func (c *Card) Shown(call *server.Call) usd.Amount {
 
 // Held returns what the card's open authorizations keep back.
 func (c *Card) Held(tx *store.Tx) usd.Amount {
-	return store.Value[usd.Amount](tx, openHolds+` AND t.card_id = ?`, c.ID)
+	return store.Value[usd.Amount](tx, ledger.OpenHolds+` AND t.card_id = ?`, c.ID)
 }
 
 func (c *Card) shown() usd.Amount { return c.Balance + c.holds }
@@ -94,6 +90,6 @@ func ShownHolds(call *server.Call) usd.Amount {
 	if call.Quirks.Balance == behavior.LessHolds {
 		return 0
 	}
-	return store.Value[usd.Amount](call.Tx, openHolds+` AND t.account_id = ?
+	return store.Value[usd.Amount](call.Tx, ledger.OpenHolds+` AND t.account_id = ?
 		AND (SELECT status FROM cards WHERE id = t.card_id) <> ?`, call.Account.ID, Terminated)
 }

@@ -90,11 +90,14 @@ func unbalancedEntries(tx *store.Tx, accountID int64) []string {
 		WHERE e.account_id = ? GROUP BY e.id HAVING SUM(p.amount) <> 0`, accountID)
 }
 
+// OpenHolds selects what authorizations t keep back that are not settled yet.
+const OpenHolds = `
+	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
+	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
+
 func wrongHolds(tx *store.Tx, accountID int64) []string {
 	posted := Balance(tx, accountID, Holds)
-	open := store.Value[usd.Amount](tx, `
-		SELECT COALESCE(SUM(t.amount), 0) FROM transactions t WHERE t.account_id = ? AND t.type = 'authorization'
-		AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`, accountID)
+	open := store.Value[usd.Amount](tx, OpenHolds+` AND t.account_id = ?`, accountID)
 	if posted == open {
 		return nil
 	}
