@@ -101,7 +101,8 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 // TerminateCard ends a card for good; what it holds returns to the wallet. A
 // card that is terminated already is a success. When the card cannot be found
 // the error is a not-found error, and it is for the caller to judge whether the
-// card is gone or belongs to another account.
+// card is gone or belongs to another account. With an error, Status is what the
+// service showed when the card was read last; "" where it could not be read.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	path, err := cardPath(id, "")
 	if err != nil {
@@ -123,19 +124,21 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 			return err
 		},
 	}
+	var shown CardStatus
 	verify := func(ctx context.Context) outcome {
 		card, err := c.GetCard(ctx, id)
+		shown = card.Status
 		switch {
 		case err != nil:
 			return notFoundOutcome(err)
-		case card.Status == StatusTerminated:
+		case shown == StatusTerminated:
 			return outcome{state: applied}
 		}
 		return outcome{state: notApplied}
 	}
 	how, err := c.mutate(ctx, &mutation{kind: MutationTerminate, call: terminate, alreadyApplied: verify, verify: verify})
 	if err != nil {
-		return Termination{}, err
+		return Termination{Status: shown}, err
 	}
 	c.recent.update(id, func(card *recentCard) {
 		card.newUntil, card.status, card.statusUntil = time.Time{}, StatusTerminated, c.clock.Now().Add(statusShownWithin)

@@ -133,10 +133,10 @@ func TestCardsThatAreSaidToBeMissing(t *testing.T) {
 	const hour = `
 			apply amount = 60
 			passes 1h # so that it is no new card`
-	kept := func(method, stops string) (steps string) {
+	kept := func(method, stops, shown string) (steps string) {
 		for says, answers := range map[string][]string{
-			"a gateway or another server answered in its place":           {"404 <html>Not Found</html>", "410 <html>Gone</html>"},
-			"The list of cards still shows it, active and with 60.00 USD": {"404 not_found no such card", "410 not_found no such card"},
+			"a gateway or another server answered in its place": {"404 <html>Not Found</html>", "410 <html>Gone</html>"},
+			shown: {"404 not_found no such card", "410 not_found no such card"},
 		} {
 			for _, answer := range answers {
 				steps += `
@@ -153,14 +153,21 @@ func TestCardsThatAreSaidToBeMissing(t *testing.T) {
 		rotated += fmt.Sprintf(` %[1]s","address":" %[1]s","address":"new-`, network)
 	}
 	tell(t, map[string]story{
-		"are kept by a destroy": {nil, hour + kept("DELETE", "run-stops destroy -auto-approve") + `
+		"are kept by a destroy": {nil, hour + kept("DELETE", "run-stops destroy -auto-approve", "the service shows it as active") + `
 			nothing
+			freeze
+			on DELETE /cards/* 404 not_found no such card
+			on GET /cards 200 ` + anEmptyList + `
+			run-stops destroy -auto-approve
+			says the service shows it as frozen
+			clear
+			unfreeze
 			holds active 60 9939
 			on DELETE /cards/* x1 404 <html>404 Not Found</html>
 			run destroy -auto-approve
 			cards 0
 			wallet 9999`},
-		"are kept by a refresh": {nil, hour + kept("GET", "stops") + `
+		"are kept by a refresh": {nil, hour + kept("GET", "stops", "The list of cards still shows it, active and with 60.00 USD") + `
 			on GET /cards/* x1 404 <html>404 Not Found</html>
 			nothing
 			holds active 60 9939`},

@@ -4,6 +4,7 @@ package card
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -159,6 +160,9 @@ func (r *cardResource) terminate(ctx context.Context, card model, private privat
 	}
 	ended, err := r.session.Client.TerminateCard(ctx, card.ID.ValueString())
 	switch {
+	case api.IsNotFound(err) && (ended.Status == api.StatusActive || ended.Status == api.StatusFrozen):
+		reason := fmt.Sprintf("When it is read again, the service shows it as %s.", ended.Status)
+		return diag.Diagnostics{notProvenGone(card, &session.NotGoneError{Reason: reason})}
 	case api.IsNotFound(err):
 		return r.proveGone(ctx, card, private)
 	case err != nil:

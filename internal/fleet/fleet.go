@@ -117,6 +117,23 @@ func (f *Fleet) All(ctx context.Context, notBefore time.Time) (map[string]Card, 
 	return f.all.cards, nil
 }
 
+// Live looks for a card in the lists of the active and of the frozen cards, which a
+// list of all may leave out. Each began after notBefore, as in All, and is read whole, as
+// far as the service shows it.
+func (f *Fleet) Live(ctx context.Context, id string, notBefore time.Time) (card Card, listed bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range []*listing{f.active, f.frozen} {
+		if err := l.readWhole(ctx, notBefore); err != nil {
+			return Card{}, false, err
+		}
+		if card, listed := l.cards[id]; listed {
+			return card, true, nil
+		}
+	}
+	return Card{}, false, nil
+}
+
 // Labelled returns the active and frozen cards with a label. It reads the pages that
 // no refresh has read.
 func (f *Fleet) Labelled(ctx context.Context, label string) ([]api.CardListItem, error) {

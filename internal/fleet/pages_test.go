@@ -234,6 +234,20 @@ func TestAll(t *testing.T) {
 		all(t.Context(), time.Time{}, 0)
 		time.Sleep(time.Second)
 		all(t.Context(), time.Now(), 3)
+		live := func(id string, notBefore time.Time, want bool, lists int) {
+			t.Helper()
+			before := s.calls()
+			_, listed, err := f.Live(t.Context(), id, notBefore)
+			if err != nil || listed != want || s.calls()-before != lists {
+				t.Errorf("%s is among the live cards: %v, after %d lists, %v", id, listed, s.calls()-before, err)
+			}
+		}
+		live("card_1", time.Time{}, false, 4)
+		s.cards[1].Status = api.StatusFrozen
+		live("card_1", time.Time{}, false, 0)
+		time.Sleep(time.Second)
+		live("card_1", time.Now(), true, 4)
+		s.cards[1].Status = api.StatusTerminated
 		s.onePage = true
 		if cards, err := f.All(t.Context(), time.Now().Add(1)); err == nil {
 			t.Errorf("a page that repeats makes a list of %d cards", len(cards))

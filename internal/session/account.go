@@ -77,12 +77,13 @@ func (s *Session) IsNew(created time.Time) bool {
 }
 
 // ProveGone returns nil when a card of which the service answered 404 is gone: a
-// complete listing that began after that lacks it or shows it terminated, the
-// key is the account's that the card belonged to, and the card is not too new to
-// be shown. Every other error leaves the card as it is; a *NotGoneError says
+// complete listing that began after that shows it terminated, or lacks it as those of
+// the live cards do, the key is the account's that the card belonged to, and the card
+// is not too new to be shown. Every other error leaves the card as it is; a *NotGoneError says
 // which sign is missing.
 func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, known Account) error {
-	cards, err := s.Cards.All(ctx, s.Client.Clock().Now())
+	asked := s.Client.Clock().Now()
+	cards, err := s.Cards.All(ctx, asked)
 	switch {
 	case errors.Is(err, fleet.ErrIncomplete):
 		return s.notGone("The list of all cards does not show as many cards as the service counts, or its pages repeat.")
@@ -94,7 +95,7 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 		s.tracked.Delete(id)
 		return nil
 	case listed:
-		return s.notGone("The list of cards still shows it, " + string(item.Status) + " and with " + item.Balance.String() + " USD.")
+		return s.stillListed(item)
 	}
 	account, err := s.Account(ctx)
 	same := err == nil && account.Same(known)
@@ -132,8 +133,18 @@ func (s *Session) ProveGone(ctx context.Context, id string, created time.Time, k
 	if s.IsNew(created) {
 		return s.notGone("It was issued only minutes ago, and the service may not show it everywhere yet.")
 	}
+	switch item, listed, err := s.Cards.Live(ctx, id, asked); {
+	case err != nil:
+		return err
+	case listed:
+		return s.stillListed(item)
+	}
 	s.tracked.Delete(id)
 	return nil
+}
+
+func (s *Session) stillListed(card fleet.Card) *NotGoneError {
+	return s.notGone("The list of cards still shows it, " + string(card.Status) + " and with " + card.Balance.String() + " USD.")
 }
 
 // notTheOwner notes and says that this is not the account of a card.

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,6 +20,7 @@ type account struct {
 	cards     map[string]api.CardStatus
 	unlisted  bool // the cards cannot be listed
 	hidden    int  // cards that are counted and not listed
+	leavesOut bool // frozen cards, of which no status is asked for
 	timeless  bool // no response has a Date
 	requests  atomic.Int32
 }
@@ -37,6 +39,9 @@ func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case cards:
 		for id, status := range a.cards {
+			if asked := r.URL.Query().Get("status"); a.leavesOut && cmp.Or(asked, "active") != string(status) {
+				continue
+			}
 			entries = append(entries, fmt.Sprintf(`{"id":%q,"bin_id":"bin_1","status":%q,"balance":10.00,"spending_limit":100.00}`, id, status))
 		}
 	default:
@@ -72,6 +77,7 @@ func TestProveGone(t *testing.T) {
 		met         met // others of the state, by their owners
 		unreadable  bool
 		hidden      int // cards that are counted and not listed
+		leavesOut   bool
 		timeless    bool
 		sandbox     *session.Sandbox
 		age         time.Duration // an hour where it is zero
@@ -79,6 +85,7 @@ func TestProveGone(t *testing.T) {
 	}{
 		"listed as terminated":             {listed: cards{"card_1": api.StatusTerminated}},
 		"still listed":                     {known: ours, listed: cards{"card_1": api.StatusFrozen}, says: "still shows it, frozen and with 10.00 USD"},
+		"listed with its status alone":     {known: ours, leavesOut: true, listed: cards{"card_1": api.StatusFrozen}, says: "still shows it, frozen"},
 		"the only card":                    {known: ours},
 		"another card is found":            {known: ours, listed: another, met: met{"card_2": ours}},
 		"one of two others is found":       {known: ours, listed: another, met: met{"card_2": ours, "card_3": ours}},
@@ -109,12 +116,13 @@ func TestProveGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			service := &account{addresses: []string{"a", "b"}, cards: test.listed, hidden: test.hidden, timeless: test.timeless}
+			service := &account{addresses: []string{"a", "b"}, hidden: test.hidden, leavesOut: test.leavesOut, timeless: test.timeless}
 			if test.unreadable {
 				service.addresses = nil
 			}
 			s := against(t, service.ServeHTTP)
-			s.Sandbox = test.sandbox
+			_, _, _ = s.Cards.Live(t.Context(), "card_1", time.Time{}) // of which nothing follows for later
+			s.Sandbox, service.cards = test.sandbox, test.listed
 			s.Track("card_1", test.known)
 			for id, account := range test.met {
 				s.Track(id, account)
