@@ -30,6 +30,11 @@ const (
 	StatusTerminated CardStatus = "terminated"
 )
 
+// IsKnown reports whether a status is documented.
+func (s CardStatus) IsKnown() bool {
+	return s == StatusActive || s == StatusFrozen || s == StatusTerminated
+}
+
 // CardListItem is a card as lists show it. Amounts are in USD.
 type CardListItem struct {
 	ID            string     `json:"id"`

@@ -41,7 +41,7 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 			}
 		}
 		_, err := c.WalkCards(ctx, filter, func(card CardListItem) bool {
-			if listed[card.ID] {
+			if listed[card.ID] || !filter.selects(card) {
 				return true
 			}
 			if !slices.ContainsFunc(own, func(own CardListItem) bool { return own.ID == card.ID }) {
@@ -58,8 +58,10 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 	}
 }
 
+// selects applies the filter to what a service has selected by it, which may be more. A
+// status that is not known may be the service's own word for the one that was asked for.
 func (f CardFilter) selects(card CardListItem) bool {
-	return (f.Status == "" || card.Status == f.Status) && f.hasBIN(card)
+	return (f.Status == "" || card.Status == f.Status || !card.Status.IsKnown()) && f.hasBIN(card)
 }
 
 func (f CardFilter) hasBIN(card CardListItem) bool {

@@ -91,7 +91,10 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 	t.Parallel()
 	service, client := newSlowService(t, time.Second)
 	other := service.add(api.CardListItem{BinID: "bin_1"}).CardListItem
-	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) { writePage(w, r, []any{other}, 0, 0, true) }
+	strange := service.add(api.CardListItem{BinID: "BIN_1", Status: "strange"}).CardListItem
+	service.hooks["/cards"] = func(w http.ResponseWriter, r *http.Request) { // whatever is asked for
+		writePage(w, r, []any{other, strange}, 0, 0, true)
+	}
 	frozen := *service.cards[0]
 	frozen.Status = api.StatusFrozen
 	active := api.CardFilter{BinID: "bin_1", Status: api.StatusActive}
@@ -101,11 +104,11 @@ func TestNewCardThatCannotBeReadIsListed(t *testing.T) {
 		want   []string
 		read   bool
 	}{
-		"on another BIN":       {respond(500, ""), api.CardFilter{BinID: "bin_2"}, []string{"card_2"}, false},
-		"unreadable":           {respond(500, ""), active, []string{"card_1", "card_2"}, true},
-		"frozen meanwhile":     {func(w http.ResponseWriter, _ *http.Request) { write(w, 200, frozen) }, active, []string{"card_2"}, true},
-		"not there":            {notFound, api.CardFilter{}, []string{"card_2"}, true},
-		"among the terminated": {respond(500, ""), api.CardFilter{Status: api.StatusTerminated}, []string{"card_2"}, false},
+		"on another BIN":       {respond(500, ""), api.CardFilter{BinID: "bin_2"}, nil, false},
+		"unreadable":           {respond(500, ""), active, []string{"card_1", "card_2", "card_3"}, true},
+		"frozen meanwhile":     {func(w http.ResponseWriter, _ *http.Request) { write(w, 200, frozen) }, active, []string{"card_2", "card_3"}, true},
+		"not there":            {notFound, api.CardFilter{}, []string{"card_2", "card_3"}, true},
+		"among the terminated": {respond(500, ""), api.CardFilter{Status: api.StatusTerminated}, []string{"card_3"}, false},
 	} {
 		service.hooks["/cards/card_1"], service.reads = test.shown, nil
 		ids := listed(t, client, test.filter)

@@ -51,9 +51,12 @@ type TransactionFilter struct {
 	To     time.Time
 }
 
-// selects applies the period to what a service has selected by it, which may be
-// more. What has no time that can be read counts as selected.
+// selects applies type and period to what a service has selected by them, which may be
+// more. What has no type, or no time, that can be read counts as selected.
 func (f TransactionFilter) selects(t Transaction) bool {
+	if f.Type != "" && t.Type != "" && t.Type != f.Type {
+		return false
+	}
 	at, err := t.CreatedAt.Time()
 	return err != nil || !at.Before(f.From) && (f.To.IsZero() || !at.After(f.To))
 }
