@@ -113,13 +113,13 @@ func decodeErrorBody(body []byte) errorBody {
 }
 
 var (
-	page      = regexp.MustCompile(`(?i)^\s*<(?:!doctype html|html)\b`)
+	htmlPage  = regexp.MustCompile(`(?i)^\s*<(?:!doctype html|html)\b`)
 	pageTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 )
 
 // excerpt is what of a body that is no error of the service tells a person anything.
 func excerpt(body []byte) string {
-	if !page.Match(body) {
+	if !htmlPage.Match(body) {
 		return string(body)
 	}
 	if title := pageTitle.FindSubmatch(body[:min(len(body), 64<<10)]); title != nil {

@@ -22,6 +22,15 @@ const (
 	TransactionDecline       TransactionType = "decline"
 )
 
+// IsKnown reports whether a type is documented.
+func (t TransactionType) IsKnown() bool {
+	switch t {
+	case TransactionAuthorization, TransactionSettlement, TransactionRefund, TransactionDecline:
+		return true
+	}
+	return false
+}
+
 // Transaction is one event in a card's spending.
 type Transaction struct {
 	ID        string
@@ -52,9 +61,10 @@ type TransactionFilter struct {
 }
 
 // selects applies type and period to what a service has selected by them, which may be
-// more. What has no type, or no time, that can be read counts as selected.
+// more. What has no time that can be read, or a type that is not known and so may be the
+// service's own word for the one that was asked for, counts as selected.
 func (f TransactionFilter) selects(t Transaction) bool {
-	if f.Type != "" && t.Type != "" && t.Type != f.Type {
+	if f.Type != "" && t.Type != f.Type && t.Type.IsKnown() {
 		return false
 	}
 	at, err := t.CreatedAt.Time()
