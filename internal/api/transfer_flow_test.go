@@ -76,6 +76,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"no list":                           {keys: unknown, before: events(hidden("/transactions", 400)), ends: "stops, unreadable", again: "moved"},
 		"a lost record":                     {keys: either, before: func(_ *testing.T, _ *fakeService, _ *fakeCard, r *reconcile.Record) { *r = reconcile.Record{} }, ends: "stops, record lost", again: "moved"},
 		"less by another hand":              {keys: unknown, before: events(come(25 * usd.Dollar)), ends: "moved, left over 25.00", posts: 1, waited: 30 * time.Second},
+		"made, less a fee":                  {keys: unknown, before: events(come(39*usd.Dollar + 60*usd.Cent)), ends: "stops, left over 39.60", waited: 30 * time.Second, again: "moved"},
 		"more by another hand":              {keys: unknown, before: events(come(50 * usd.Dollar)), ends: "stops, left over 50.00", waited: 30 * time.Second, again: "moved"},
 		"taken by another hand":             {keys: either, before: events(come(-30 * usd.Dollar)), ends: "moved, left over -30.00", posts: 1, waited: 30 * time.Second},
 		"a top-up that is not due":          {keys: either, before: events(come(10 * usd.Dollar)), within: &reconcile.Range{Below: 110 * usd.Dollar, To: 150 * usd.Dollar}, ends: "stops, not due 10.00"},

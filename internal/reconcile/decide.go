@@ -185,7 +185,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return again(p, Send, Explained)
 	case e.Without != Unexplained:
 		return Decision{Send, Explained}
-	case withTopUp || sameWay && (p.KeysHonoured && e.Recent || e.Left.Abs() >= m.Delta.Abs()):
+	case withTopUp || sameWay && (p.KeysHonoured && e.Recent || m.Delta.Abs()-m.Delta.Abs()/10 <= e.Left.Abs()): // less a fee
 		return again(p, Stop, LeftOver)
 	case intoRange:
 		return Decision{Stop, IntoRange}

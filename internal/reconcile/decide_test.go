@@ -22,7 +22,7 @@ type question struct {
 func everyQuestion(yield func(question) bool) {
 	const delta = 40 * dollar
 	limit := func(a usd.Amount) *usd.Amount { return &a }
-	rests := []usd.Amount{-delta - 1, -delta, -delta + 1, -1, 0, 1, delta - 1, delta, delta + 1}
+	rests := []usd.Amount{-delta - 1, -delta, -delta*9/10 + 1, -1, 0, 1, delta*9/10 - 1, delta * 9 / 10, delta, delta + 1}
 	ranks := []reconcile.Rank{none, released, settled, holds}
 	ranges := []*reconcile.Range{
 		nil,
@@ -82,7 +82,7 @@ func (q question) facts() (f facts) {
 	f.withTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came+delta < r.Below && e.Without != holds
 	f.both = e.Without != none && (f.withTopUp || e.With != none && (e.With >= e.Without || delta > 0 && e.With != released))
 	f.sameWay = e.Left > 0 && delta > 0 || e.Left < 0 && delta < 0
-	f.asMuch = f.sameWay && (e.Left >= delta && delta > 0 || e.Left <= delta && delta < 0)
+	f.asMuch = f.sameWay && (10*e.Left >= 9*delta && delta > 0 || 10*e.Left <= 9*delta && delta < 0)
 	if r != nil && delta < 0 {
 		f.intoRange = e.Balance+delta < r.Below
 	} else if r != nil && q.m.Purpose == reconcile.ForTopUp {
@@ -234,7 +234,7 @@ var words = map[string]func(question, facts) bool{
 	},
 	"left over, not the same way":                 func(q question, f facts) bool { return q.e.With == none && !f.sameWay },
 	"left over, the same way":                     func(_ question, f facts) bool { return f.sameWay },
-	"left over, the same way, at least as much":   func(_ question, f facts) bool { return f.asMuch },
+	"left over, the same way, nearly as much":     func(_ question, f facts) bool { return f.asMuch },
 	"left over, with a top-up":                    func(_ question, f facts) bool { return f.withTopUp },
 	"a top-up past the cap":                       func(_ question, f facts) bool { return f.pastCap },
 	"left over, the same way, and the answer too": func(q question, f facts) bool { return f.sameWay && q.e.Echoed },
