@@ -30,14 +30,23 @@ func cardWith(lines string) string {
 	return config + lines + "\n}\n"
 }
 
+// ofCard is a mistake in these lines of a card.
+func ofCard(lines, says string) mistake {
+	return mistake{strings.ReplaceAll(lines, "\n", ", "), cardWith(lines), says}
+}
+
 // amounts are mistakes in numbers.
 func amounts() []mistake {
 	return []mistake{
-		{`amount = -5`, cardWith(`amount = -5`), "Error: Amount too small amount must not be below zero, and must be at least 50.00 USD to issue a card, got -5.00."},
-		{`auto_freeze_at = 80, amount = 60`, cardWith("amount = 60\nauto_freeze_at = 80"), warns + "The card freezes with its first purchase auto_freeze_at (80.00 USD) is not under amount (60.00 USD)"},
-		{`spending_limit = 40, amount = 60`, cardWith("spending_limit = 40\namount = 60"), warns + "The card is loaded with more than it may spend in a month spending_limit (40.00 USD a month) is under amount (60.00 USD)"},
-		{`spending_limit = 0`, cardWith(`spending_limit = 0`), "spending_limit must be at least 0.01 USD, got 0.00"},
-		{`top_up = { below = 30, to = 90 }, auto_freeze_at = 30`, cardWith("top_up = { below = 30, to = 90 }\nauto_freeze_at = 30"), warns + "The card freezes before it is topped up auto_freeze_at (30.00 USD) is not under top_up.below (30.00 USD)"},
+		ofCard(`amount = -5`,
+			"Error: Amount too small amount must not be below zero, and must be at least 50.00 USD to issue a card, got -5.00."),
+		ofCard("amount = 60\nauto_freeze_at = 80",
+			warns+"The card freezes with its first purchase auto_freeze_at (80.00 USD) is not under amount (60.00 USD)"),
+		ofCard("spending_limit = 40\namount = 60",
+			warns+"The card is loaded with more than it may spend in a month spending_limit (40.00 USD a month) is under amount (60.00 USD)"),
+		ofCard(`spending_limit = 0`, "spending_limit must be at least 0.01 USD, got 0.00"),
+		ofCard("top_up = { below = 30, to = 90 }\nauto_freeze_at = 30",
+			warns+"The card freezes before it is topped up auto_freeze_at (30.00 USD) is not under top_up.below (30.00 USD)"),
 	}
 }
 
@@ -47,22 +56,32 @@ func words() []mistake {
 	const version = hook + "url = \"https://example.com/hook\"\nsecret_wo = \"abc\"\nsecret_wo_version = 1.1\n}\n"
 	twice := strings.NewReplacer(`"c" {`, `"d" {`).Replace(cardWith(`label = "ads"`))
 	return []mistake{
-		{`label = "ads\n"`, cardWith(`label = "ads\n"`), `label must be one line, without control characters, got "ads\n"`},
-		{`label = " ads"`, cardWith(`label = " ads"`), warns + "Spaces around the label " + `label is " ads". The service may leave the spaces out`},
-		{`label = ""`, cardWith(`label = ""`), "Error: Not a label " + "label must have 1 to 64 characters, got 0. Leave it out for a generated one."},
+		ofCard(`label = "ads\n"`, `label must be one line, without control characters, got "ads\n"`),
+		ofCard(`label = " ads"`, warns+"Spaces around the label "+`label is " ads". The service may leave the spaces out`),
+		ofCard(`label = ""`, "Error: Not a label "+"label must have 1 to 64 characters, got 0. Leave it out for a generated one."),
 		{"two cards with one label", cardWith(`label = "ads"`) + twice, warns + `Several new cards are labelled "ads"`},
-		{`allowed_categories = ["Advertising"]`, cardWith(`allowed_categories = ["Advertising"]`), warns + `A category is not written as the service writes them allowed_categories has "Advertising"`},
-		{`allowed_categories = []`, cardWith(`allowed_categories = []`), `Error: No categories allowed_categories must name at least one category, such as "advertising". Leave it out`},
-		{"metadata of 21 keys", cardWith(`metadata = { for n in range(21) : "k${n}" => "v" }`), "Error: Too many metadata keys metadata must have at most 20 keys, got 21."},
-		{`network = "Amex"`, `data "vcard_bins" "b" { network = "Amex" }`, warns + "No BIN passes the filters ids and bins are empty. The catalogue has 9 BINs, of the networks mastercard, visa"},
-		{`max_results = 2.5`, "data \"vcard_transactions\" \"t\" {\n  max_results = 2.5\n}\n", "max_results must be a whole number between 1 and 10000, got 2.5"},
+		ofCard(`allowed_categories = ["Advertising"]`,
+			warns+`A category is not written as the service writes them allowed_categories has "Advertising"`),
+		ofCard(`allowed_categories = []`,
+			`Error: No categories allowed_categories must name at least one category, such as "advertising". Leave it out`),
+		{"metadata of 21 keys", cardWith(`metadata = { for n in range(21) : "k${n}" => "v" }`),
+			"Error: Too many metadata keys metadata must have at most 20 keys, got 21."},
+		{`network = "Amex"`, `data "vcard_bins" "b" { network = "Amex" }`,
+			warns + "No BIN passes the filters ids and bins are empty. The catalogue has 9 BINs, of the networks mastercard, visa"},
+		{`max_results = 2.5`, "data \"vcard_transactions\" \"t\" {\n  max_results = 2.5\n}\n",
+			"max_results must be a whole number between 1 and 10000, got 2.5"},
 		{`secret_wo_version = 1.1`, version, "secret_wo_version must be a whole number, got 1.1"},
-		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n", `Error: Not one of the words status must be "active", "frozen" or "terminated", got "lost".`},
-		{`data vcard_card id = "crd_123"`, "data \"vcard_card\" \"c\" {\n  id = \"crd_123\"\n}\n", "Error: Not a card id " + `id must be a card id, of the form card_…, got "crd_123". The dashboard and the data source vcard_cards show them.`},
-		{"data vcard_card without id and label", "data \"vcard_card\" \"c\" {\n}\n", "Error: Either id or label Set one of the two: id for a card"},
-		{"data vcard_card with id and label", "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"ads\"\n}\n", "Error: Either id or label"},
+		{`status = "lost"`, "data \"vcard_cards\" \"c\" {\n  status = \"lost\"\n}\n",
+			`Error: Not one of the words status must be "active", "frozen" or "terminated", got "lost".`},
+		{`data vcard_card id = "crd_123"`, "data \"vcard_card\" \"c\" {\n  id = \"crd_123\"\n}\n",
+			"Error: Not a card id " + `id must be a card id, of the form card_…, got "crd_123". The dashboard and the data source vcard_cards show them.`},
+		{"data vcard_card without id and label", "data \"vcard_card\" \"c\" {\n}\n",
+			"Error: Either id or label Set one of the two: id for a card"},
+		{"data vcard_card with id and label", "data \"vcard_card\" \"c\" {\n  id = \"card_1\"\n  label = \"ads\"\n}\n",
+			"Error: Either id or label"},
 		{`data vcard_card label = "nobody"`, "data \"vcard_card\" \"c\" {\n  label = \"nobody\"\n}\n", `No live card is labelled "nobody"`},
-		{`url = "http://example.com"`, hook + "url = \"http://example.com\"\n}\n", "url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
+		{`url = "http://example.com"`, hook + "url = \"http://example.com\"\n}\n",
+			"url must be an address that begins with https://, as in https://example.com/events, got one that begins with http:"},
 	}
 }
 
@@ -71,13 +90,14 @@ func words() []mistake {
 func terraforms() []mistake {
 	const wrongType = "Incorrect attribute value type: "
 	return []mistake{
-		{`amount = "$100"`, cardWith(`amount = "$100"`), wrongType + "a number is required"},
-		{`frozen = "yes"`, cardWith(`frozen = "yes"`), wrongType + "a bool is required"},
-		{`top_up = { bellow = 50, to = 100 }`, cardWith(`top_up = { bellow = 50, to = 100 }`), wrongType + `attribute "below" is required`},
-		{`allowed_categories = "advertising"`, cardWith(`allowed_categories = "advertising"`), wrongType + "set of string required"},
+		ofCard(`amount = "$100"`, wrongType+"a number is required"),
+		ofCard(`frozen = "yes"`, wrongType+"a bool is required"),
+		ofCard(`top_up = { bellow = 50, to = 100 }`, wrongType+`attribute "below" is required`),
+		ofCard(`allowed_categories = "advertising"`, wrongType+"set of string required"),
 		{"nested metadata", cardWith(`metadata = { team = { name = "eu" } }`), wrongType + "string required"},
-		{`lable = "ads"`, cardWith(`lable = "ads"`), "Unsupported argument"},
-		{"a card that waits for itself", cardWith(`label = "ads-${length(data.vcard_cards.all.ids)}"`) + "data \"vcard_cards\" \"all\" {\n  depends_on = [vcard_card.c]\n}\n", "Cycle"},
+		ofCard(`lable = "ads"`, "Unsupported argument"),
+		{"a card that waits for itself", cardWith(`label = "ads-${length(data.vcard_cards.all.ids)}"`) + "data \"vcard_cards\" \"all\" {\n  depends_on = [vcard_card.c]\n}\n",
+			"Cycle"},
 		{"a missing alias", cardWith("provider = vcard.agency"), "Provider configuration not present: it has been removed"},
 	}
 }
@@ -98,6 +118,10 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 	account := func(key string) string {
 		return at("https://cards.example.com/api/v1", key)
 	}
+	ofBlock := func(lines, says string) mistake { return mistake{lines, block(lines), says} }
+	ofSandbox := func(line, says string) mistake {
+		return mistake{line, block("sandbox = { path = \"s.db\" }\n" + line), says}
+	}
 	const not = "Error: Not an API key of this service api_key must "
 	return []mistake{
 		{"a wrong key", at(s.URL, "sk_live_sandbox_wrong"), "The service does not accept the API key"},
@@ -108,39 +132,54 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 		{"a password", at("https://me:planted@cards.example.com/api/v1", "sk_live_x"), "Error: "},
 		{"a key for an address", at("sk_live_planted", "sk_live_x"), "Error: "},
 		{"a key in an address", at("https://sk_live_planted/api/v1", "sk_live_sandbox_x"), "Error: "},
-		{"a key for a sandbox", block(`sandbox = { path = "./sk_live_planted" }`), "Error: Not a path sandbox.path, or VCARD_SANDBOX, must not hold an API key"},
+		{"a key for a sandbox", block(`sandbox = { path = "./sk_live_planted" }`),
+			"Error: Not a path sandbox.path, or VCARD_SANDBOX, must not hold an API key"},
 		{"no key", at("https://cards.example.com/api/v1/", "planted"), not + "begin with sk_live_. Keys are made in the dashboard"},
 		{"no address", at("cards.example.com", "sk_live_x"), "base_url must be an address such as https://cards.example.com/api/v1"},
 		{`base_url` + " not set", block(`api_key = "sk_live_x"`), "api_key is set, but neither base_url nor VCARD_BASE_URL"},
-		{`sandbox = { path = ":memory:" }`, block(`sandbox = { path = ":memory:" }`), "keeps nothing from one run of the provider to the next"},
+		ofBlock(`sandbox = { path = ":memory:" }`, "keeps nothing from one run of the provider to the next"),
 		{`sandbox = { path = "C:\temp" }`, block(`sandbox = { path = "C:\temp\new.db" }`), `In a Windows path, write / or \\ where there is a \`},
 		{"no database", block(fmt.Sprintf(`sandbox = { path = %q }`, notSQLite)), notSQLite},
-		{`sandbox = { path = "/proc/…" }`, block(`sandbox = { path = "/proc/vcard\u202e/s.db" }`), "The sandbox file /proc/vcard\ufffd/s.db cannot be used"},
-		{`initial_balance = 0.001`, block(`sandbox = { path = "s.db", initial_balance = 0.001 }`), "sandbox.initial_balance must be an amount in USD with at most two decimals"},
-		{`api_key = "Bearer sk_live_…"`, account("Bearer sk_live_abc"), not + "begin with sk_live_, without the word Bearer, which the provider adds itself"},
+		{`sandbox = { path = "/proc/…" }`, block(`sandbox = { path = "/proc/vcard\u202e/s.db" }`),
+			"The sandbox file /proc/vcard\ufffd/s.db cannot be used"},
+		{`initial_balance = 0.001`, block(`sandbox = { path = "s.db", initial_balance = 0.001 }`),
+			"sandbox.initial_balance must be an amount in USD with at most two decimals"},
+		{`api_key = "Bearer sk_live_…"`, account("Bearer sk_live_abc"),
+			not + "begin with sk_live_, without the word Bearer, which the provider adds itself"},
 		{`api_key = "\"sk_live_…\""`, account(`"sk_live_abc"`), not + "begin with sk_live_, without the quotes that stand around it"},
 		{`api_key = "'sk_live_…'"`, account(`'sk_live_abc'`), not + "begin with sk_live_, without the quotes"},
 		{`api_key = "sk_live_… …"`, account("sk_live_a bc"), not + "hold no space, no line break"},
-		{"sandbox key for another host", account("sk_live_sandbox_planted"), `api_key was made by a sandbox, but base_url points to "cards.example.com"`},
-		{"sandbox key for no host", at("unix://", "sk_live_sandbox_planted"), "base_url must be an address such as https://cards.example.com/api/v1"},
-		{`base_url = "http://cards.example.com/api/v1"`, at("http://cards.example.com/api/v1", "sk_live_abc"), "plain http would show the API key to the network, and"},
-		{`base_url = "https://cards.example.com"`, at("https://cards.example.com", "sk_live_abc"), "base_url must end in /api/v1, as in https://cards.example.com/api/v1"},
-		{`base_url` + " without a key", block(`base_url = "https://cards.example.com/api/v1"`), "base_url is set, but neither api_key nor VCARD_API_KEY"},
+		{"sandbox key for another host", account("sk_live_sandbox_planted"),
+			`api_key was made by a sandbox, but base_url points to "cards.example.com"`},
+		{"sandbox key for no host", at("unix://", "sk_live_sandbox_planted"),
+			"base_url must be an address such as https://cards.example.com/api/v1"},
+		{`base_url = "http://cards.example.com/api/v1"`, at("http://cards.example.com/api/v1", "sk_live_abc"),
+			"plain http would show the API key to the network, and"},
+		{`base_url = "https://cards.example.com"`, at("https://cards.example.com", "sk_live_abc"),
+			"base_url must end in /api/v1, as in https://cards.example.com/api/v1"},
+		{`base_url` + " without a key", block(`base_url = "https://cards.example.com/api/v1"`),
+			"base_url is set, but neither api_key nor VCARD_API_KEY"},
 		{"nothing configured", block(""), "The vcard provider is not configured Configure one of the two"},
-		{`sandbox = { path = "~/s.db" }`, block(`sandbox = { path = "~/s.db" }`), `The sandbox file is "~/s.db". Only a shell knows what ~ and variables stand for; write path = pathexpand("~/…")`},
-		{`sandbox = { path = "$HOME/s.db" }`, block(`sandbox = { path = "$HOME/s.db" }`), `The sandbox file is "$HOME/s.db"`},
-		{`initial_balance = "lots"`, block(`sandbox = { path = "s.db", initial_balance = "lots" }`), `sandbox.initial_balance must be a number, got "lots"`},
-		{`initial_balance = -1`, block(`sandbox = { path = "s.db", initial_balance = -1 }`), "sandbox.initial_balance must be at least 0.00 USD, got -1.00"},
-		{"sandbox beside base_url", block("sandbox = { path = \"s.db\" }\nbase_url = \"https://host/api/v1\""), "sandbox excludes api_key and base_url"},
+		ofBlock(`sandbox = { path = "~/s.db" }`,
+			`The sandbox file is "~/s.db". Only a shell knows what ~ and variables stand for; write path = pathexpand("~/…")`),
+		ofBlock(`sandbox = { path = "$HOME/s.db" }`, `The sandbox file is "$HOME/s.db"`),
+		{`initial_balance = "lots"`, block(`sandbox = { path = "s.db", initial_balance = "lots" }`),
+			`sandbox.initial_balance must be a number, got "lots"`},
+		{`initial_balance = -1`, block(`sandbox = { path = "s.db", initial_balance = -1 }`),
+			"sandbox.initial_balance must be at least 0.00 USD, got -1.00"},
+		{"sandbox beside base_url", block("sandbox = { path = \"s.db\" }\nbase_url = \"https://host/api/v1\""),
+			"sandbox excludes api_key and base_url"},
 		{"sandbox beside api_key", block("sandbox = { path = \"s.db\" }\napi_key = \"sk_live_abc\""), "sandbox excludes api_key and base_url"},
-		{`request_timeout = "soon"`, block("sandbox = { path = \"s.db\" }\nrequest_timeout = \"soon\""), "request_timeout must be a duration of at least 1s, written like 30s or 2m, got \"soon\""},
-		{`idempotency_keys = "ignored"`, block("sandbox = { path = \"s.db\" }\nidempotency_keys = \"ignored\""), `idempotency_keys must be "unknown" or "honoured", got "ignored".`},
-		{`wallet_check = "warning"`, block("sandbox = { path = \"s.db\" }\nwallet_check = \"warning\""), `Error: Not one of the words wallet_check must be "warn", "error" or "off", got "warning".`},
-		{`sandbox = { path = "" }`, block(`sandbox = { path = "" }`), "Error: Empty text sandbox.path must not be empty."},
-		{`sandbox = { path = " " }`, block(`sandbox = { path = " " }`), "Error: Not a path sandbox.path must have more than spaces."},
-		{`max_retries = 100`, block("sandbox = { path = \"s.db\" }\nmax_retries = 100"), "max_retries must be a whole number between 0 and 20, got 100"},
-		{`requests_per_minute = 1000 / 3`, block("sandbox = { path = \"s.db\" }\nrate_limits = { requests_per_minute = 1000 / 3 }"), "Error: Not a whole number rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 333.3333333. Round what you compute, as with floor()."},
-		{`requests_per_minute = 0`, block("sandbox = { path = \"s.db\" }\nrate_limits = { requests_per_minute = 0 }"), "Error: Number out of range rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 0."},
+		ofSandbox(`request_timeout = "soon"`, "request_timeout must be a duration of at least 1s, written like 30s or 2m, got \"soon\""),
+		ofSandbox(`idempotency_keys = "ignored"`, `idempotency_keys must be "unknown" or "honoured", got "ignored".`),
+		ofSandbox(`wallet_check = "warning"`, `Error: Not one of the words wallet_check must be "warn", "error" or "off", got "warning".`),
+		ofBlock(`sandbox = { path = "" }`, "Error: Empty text sandbox.path must not be empty."),
+		ofBlock(`sandbox = { path = " " }`, "Error: Not a path sandbox.path must have more than spaces."),
+		ofSandbox(`max_retries = 100`, "max_retries must be a whole number between 0 and 20, got 100"),
+		ofSandbox(`rate_limits = { requests_per_minute = 1000 / 3 }`,
+			"Error: Not a whole number rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 333.3333333. Round what you compute, as with floor()."),
+		ofSandbox(`rate_limits = { requests_per_minute = 0 }`,
+			"Error: Number out of range rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 0."),
 	}
 }
 
