@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -84,7 +83,7 @@ func configAttributes() map[string]schema.Attribute {
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
 					Required:            true,
-					Validators:          []validator.String{session.NotEmpty(), session.Rule("Not a path", sandboxFile)},
+					Validators:          []validator.String{session.NotEmpty()},
 					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
 				// A text, since Terraform says of a number in here that is none only that
@@ -168,14 +167,15 @@ func (c config) isUnknown() bool {
 }
 
 // fillFromEnvironment takes what the configuration leaves out from the
-// environment. What is written for one way of use keeps out the other way's variables.
+// environment, and returns the sandbox's path, if one is used. What is written for one
+// way of use keeps out the other way's variables.
 func (c *config) fillFromEnvironment(getenv func(string) string) (sandboxPath string) {
 	if c.Sandbox.IsNull() && c.APIKey.IsNull() && c.BaseURL.IsNull() {
 		sandboxPath = getenv(envSandbox)
 		sandboxPath = cmp.Or(strings.TrimSpace(sandboxPath), sandboxPath)
 	}
-	if !c.Sandbox.IsNull() {
-		return ""
+	if path, ok := c.Sandbox.Attributes()["path"].(types.String); ok {
+		return path.ValueString()
 	}
 	for _, v := range []struct {
 		attribute *types.String
@@ -215,15 +215,4 @@ func timeout(text string) string {
 		return ""
 	}
 	return fmt.Sprintf("must be a duration of at least 1s, written like 30s or 2m, got %q.", text)
-}
-
-// sandboxFile wants the path of a file.
-func sandboxFile(text string) string {
-	switch {
-	case strings.ContainsFunc(text, unicode.IsControl):
-		return `must have no control character. In a Windows path, write / or \\ where there is a \.`
-	case text != "" && strings.TrimSpace(text) == "":
-		return "must have more than spaces."
-	}
-	return ""
 }

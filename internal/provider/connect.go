@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -35,13 +36,12 @@ The environment variable VCARD_SANDBOX names a sandbox file as well.`
 // environment of a sandbox, and makes the client. The embedded service is nil where an
 // account is used.
 func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *embeddedSandbox, diag.Diagnostics) {
-	var diags diag.Diagnostics
+	diags := diag.Diagnostics{}
+	diags.Append(c.check(sandboxPath))
 	c.tune(ctx, &settings, &diags)
-
 	var embedded sandboxConfig
 	if !c.Sandbox.IsNull() {
 		diags.Append(c.Sandbox.As(ctx, &embedded, basetypes.ObjectAsOptions{})...)
-		sandboxPath = embedded.Path.ValueString()
 	}
 	if diags.HasError() {
 		return nil, nil, diags
@@ -60,6 +60,19 @@ func (c config) connect(ctx context.Context, sandboxPath string, settings api.Co
 		diags.Append(misconfigured(err))
 	}
 	return client, service, diags
+}
+
+// check returns what is wrong with where a known configuration leads, as far as that
+// shows before anything is opened or asked, or nil.
+func (c config) check(sandboxPath string) diag.Diagnostic {
+	key, base := c.APIKey.ValueString(), c.BaseURL.ValueString()
+	switch {
+	case sandboxPath != "":
+		return c.checkSandbox(sandboxPath)
+	case key == "" || base == "": // the environment of the plan may have it
+		return nil
+	}
+	return checkAccount(strings.TrimSpace(key), base)
 }
 
 // tune takes over the settings that both ways of use share.
@@ -116,12 +129,20 @@ func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 		diags.AddWarning("Spaces around the API key",
 			"api_key, or "+envAPIKey+" in its place, begins or ends with spaces or line breaks. They are left out here, and may be refused elsewhere.")
 	}
+	settings.APIKey, settings.BaseURL = api.Secret(key), base
+}
+
+func checkAccount(key, base string) diag.Diagnostic {
 	u, err := url.Parse(base)
-	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, api.SandboxKeyPrefix) && u.Scheme != "http" && u.Hostname() != "" && !api.IsLoopback(u.Hostname()) {
-		diags.AddError("A sandbox key for a foreign host",
+	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, api.SandboxKeyPrefix) &&
+		u.Scheme != "http" && u.Hostname() != "" && !api.IsLoopback(u.Hostname()) {
+		return diag.NewErrorDiagnostic("A sandbox key for a foreign host",
 			fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
 	}
-	settings.APIKey, settings.BaseURL = api.Secret(key), base
+	if _, err := api.New(api.Config{APIKey: api.Secret(key), BaseURL: base}); err != nil {
+		return misconfigured(err)
+	}
+	return nil
 }
 
 // misconfigured says which attribute breaks which rule of the client. Where the
@@ -141,36 +162,37 @@ func misconfigured(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The provider cannot be configured like this", sentence(err))
 }
 
-func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *embeddedSandbox {
-	if !c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
-		diags.AddAttributeError(path.Root("sandbox"), "Either the sandbox or an account",
+// checkSandbox returns why a file cannot be the sandbox's, or nil.
+func (c config) checkSandbox(file string) diag.Diagnostic {
+	attribute, hasAccount := path.Root("sandbox").AtName("path"), !c.APIKey.IsNull() || !c.BaseURL.IsNull()
+	switch {
+	case hasAccount && !c.Sandbox.IsNull():
+		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox"), "Either the sandbox or an account",
 			"sandbox excludes api_key and base_url: the embedded service has its own. Take out the one or the other.")
-		return nil
-	}
-	if c.Sandbox.IsNull() && (!c.APIKey.IsNull() || !c.BaseURL.IsNull()) {
-		diags.AddError("Either the sandbox or an account",
+	case hasAccount:
+		return diag.NewErrorDiagnostic("Either the sandbox or an account",
 			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset the one or the other, or write into the provider block which of them to use.")
-		return nil
+	case strings.Contains(strings.ToLower(file), "sk_live_"): // no attribute: the CLI would show the line
+		return diag.NewErrorDiagnostic("Not a path",
+			"sandbox.path, or "+envSandbox+", must not hold an API key, which has a place of its own: api_key, or "+envAPIKey+".")
+	case strings.ContainsFunc(file, unicode.IsControl):
+		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path",
+			`sandbox.path, or `+envSandbox+`, must have no control character. In a Windows path, write / or \\ where there is a \.`)
+	case strings.TrimSpace(file) == "":
+		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path", "sandbox.path, or "+envSandbox+", must have more than spaces.")
+	case file == ":memory:":
+		return diag.NewAttributeErrorDiagnostic(attribute, "The sandbox needs a file",
+			"sandbox.path, or "+envSandbox+", is :memory:, which keeps nothing from one run of the provider to the next, and a plan and its apply are two: "+
+				"every card would be lost, while the state still has it. Name a file.")
+	case strings.HasPrefix(file, "~"), strings.HasPrefix(file, "$"):
+		return diag.NewAttributeErrorDiagnostic(attribute, "Not expanded by Terraform",
+			fmt.Sprintf("The sandbox file is %q. Only a shell knows what ~ and variables stand for; write path = pathexpand(\"~/…\"), "+
+				"or a path from this module, as in \"${path.root}/sandbox.db\".", file))
 	}
-	if strings.Contains(strings.ToLower(file), "sk_live_") { // no attribute: the CLI would show the line
-		diags.AddError("Not a path", "sandbox.path, or "+envSandbox+", must not hold an API key, which has a place of its own: api_key, or "+envAPIKey+".")
-		return nil
-	}
-	attribute := path.Root("sandbox").AtName("path")
-	if wrong := sandboxFile(file); wrong != "" {
-		diags.AddAttributeError(attribute, "Not a path", "sandbox.path, or "+envSandbox+", "+wrong)
-		return nil
-	}
-	if file == ":memory:" {
-		diags.AddAttributeError(attribute, "The sandbox needs a file",
-			"sandbox.path, or "+envSandbox+", is :memory:, which keeps nothing from one run of the provider to the next, and a plan and its apply are two: every card would be lost, while the state still has it. Name a file.")
-		return nil
-	}
-	if strings.HasPrefix(file, "~") || strings.HasPrefix(file, "$") {
-		diags.AddAttributeError(attribute, "Not expanded by Terraform",
-			fmt.Sprintf("The sandbox file is %q. Only a shell knows what ~ and variables stand for; write path = pathexpand(\"~/…\"), or a path from this module, as in \"${path.root}/sandbox.db\".", file))
-		return nil
-	}
+	return nil
+}
+
+func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *embeddedSandbox {
 	options := sandbox.Options{Path: file, InitialBalance: sandbox.DefaultInitialBalance}
 	if !balance.IsNull() {
 		amount, err := readAmount(balance.ValueString())
@@ -187,7 +209,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 		if absolute, absErr := filepath.Abs(file); absErr == nil {
 			where = absolute
 		}
-		diags.AddAttributeError(attribute, "The sandbox cannot be opened",
+		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "The sandbox cannot be opened",
 			fmt.Sprintf("The sandbox file %s cannot be used: %s", where, sentence(err)))
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,7 +175,7 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 		ofSandbox(`idempotency_keys = "ignored"`, `idempotency_keys must be "unknown" or "honoured", got "ignored".`),
 		ofSandbox(`wallet_check = "warning"`, `Error: Not one of the words wallet_check must be "warn", "error" or "off", got "warning".`),
 		ofBlock(`sandbox = { path = "" }`, "Error: Empty text sandbox.path must not be empty."),
-		ofBlock(`sandbox = { path = " " }`, "Error: Not a path sandbox.path must have more than spaces."),
+		ofBlock(`sandbox = { path = " " }`, "Error: Not a path sandbox.path, or VCARD_SANDBOX, must have more than spaces."),
 		ofSandbox(`max_retries = 100`, "max_retries must be a whole number between 0 and 20, got 100"),
 		ofSandbox(`rate_limits = { requests_per_minute = 1000 / 3 }`,
 			"Error: Not a whole number rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 333.3333333. Round what you compute, as with floor()."),
@@ -183,7 +184,13 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 	}
 }
 
-// Each mistake is told in a plan at the latest, and costs nothing.
+// onlyPlans are the mistakes that only the service, the file or the environment of a plan tells.
+var onlyPlans = []string{
+	"a wrong key", "no e-mail address", "no deposit", "no API", "no database", `sandbox = { path = "/proc/…" }`,
+	"nothing configured", "base_url not set", "base_url without a key", `data vcard_card label = "nobody"`, `data vcard_card id = "crd_123"`,
+}
+
+// Each mistake is told when it is validated, or else in a plan, and costs nothing.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.7.0", "1.7.0") // import blocks, and functions in them
@@ -209,6 +216,10 @@ func TestMistakes(t *testing.T) {
 		}
 		if isWarning := strings.HasPrefix(m.says, warns); isWarning != (code == 0) || strings.Count(output, "Error: ") > 1 {
 			t.Errorf("%s: the plan ended with %d:\n%s", m.input, code, output)
+		}
+		isValid := code == 0 || slices.Contains(onlyPlans, m.input)
+		if code, output := w.Run("validate", "-no-color"); isValid != (code == 0) || !isValid && firstTold(output) != text {
+			t.Errorf("%s: validating ended with %d:\n%s", m.input, code, output)
 		}
 		t.Logf("| `%s` | %s |", m.input, text)
 	}

@@ -46,6 +46,7 @@ var (
 	_ provider.ProviderWithEphemeralResources = (*vcardProvider)(nil)
 	_ provider.ProviderWithFunctions          = (*vcardProvider)(nil)
 	_ provider.ProviderWithListResources      = (*vcardProvider)(nil)
+	_ provider.ProviderWithValidateConfig     = (*vcardProvider)(nil)
 )
 
 // Option changes how a provider runs.
@@ -100,6 +101,15 @@ func (p *vcardProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp
 		MarkdownDescription: "Virtual payment cards for ad spend: cards are issued from the account's wallet, topped up, frozen and terminated as the plan says. " +
 			"Configure either an account of the service (`api_key` and `base_url`) or the embedded `sandbox`, which needs no account and no network.",
 		Attributes: configAttributes(),
+	}
+}
+
+// ValidateConfig refuses what no service could be reached by, ahead of every plan.
+func (p *vcardProvider) ValidateConfig(ctx context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
+	var c config
+	resp.Diagnostics.Append(req.Config.Get(ctx, &c)...)
+	if !resp.Diagnostics.HasError() && !c.isUnknown() {
+		resp.Diagnostics.Append(c.check(c.fillFromEnvironment(p.getenv)))
 	}
 }
 
