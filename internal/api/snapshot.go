@@ -63,6 +63,10 @@ func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anc
 		if err != nil {
 			return err
 		}
+		if isOldestFirst(page) {
+			s.Unclear = "its transactions are listed oldest first, so the newest may be missing"
+			return nil
+		}
 		fresh := 0
 		reaches := since == nil
 		for _, t := range page {
@@ -79,6 +83,22 @@ func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anc
 	}
 	s.Unclear = "more transactions have come since than are read"
 	return nil
+}
+
+// isOldestFirst reports whether the dates of a page tell so: each can be read, none is
+// before the one above it, and the last is later than the first.
+func isOldestFirst(page []Transaction) bool {
+	var first, last time.Time
+	for i, t := range page {
+		at, err := t.CreatedAt.Time()
+		if err != nil || at.Before(last) {
+			return false
+		}
+		if last = at; i == 0 {
+			first = at
+		}
+	}
+	return last.After(first)
 }
 
 // event is the transaction as it changes a card's balance.

@@ -52,6 +52,13 @@ func TestMoveByWhatWasRead(t *testing.T) {
 			b.hooks[path] = respond(status, `{"error":"forbidden","message":"no"}`)
 		}
 	}
+	buy := spend(api.TransactionAuthorization, usd.Dollar)
+	oldestFirst := func(perPage int) spends {
+		return func(b *fakeService, _ *fakeCard) {
+			slices.Reverse(b.history)
+			b.perPage, b.idempotency = perPage, "ignored"
+		}
+	}
 	const either, honoured, unknown = "either", "honoured", "unknown"
 	for name, test := range map[string]struct {
 		keys   string // that are honoured, unknown, or either
@@ -74,6 +81,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"an unknown type":                   {keys: unknown, before: events(spend("chargeback", usd.Dollar)), ends: "stops, unreadable", again: "moved"},
 		"an unknown type, by the key":       {keys: honoured, before: events(spend("chargeback", usd.Dollar)), ends: "moved", posts: 1},
 		"no list":                           {keys: unknown, before: events(hidden("/transactions", 400)), ends: "stops, unreadable", again: "moved"},
+		"the newest without a date":         {keys: unknown, before: events(oddly("created_at", "today")), ends: "moved", posts: 1},
 		"a lost record":                     {keys: either, before: func(_ *testing.T, _ *fakeService, _ *fakeCard, r *reconcile.Record) { *r = reconcile.Record{} }, ends: "stops, record lost", again: "moved"},
 		"less by another hand":              {keys: unknown, before: events(come(25 * usd.Dollar)), ends: "moved, left over 25.00", posts: 1, waited: 30 * time.Second},
 		"made, less a fee":                  {keys: unknown, before: events(come(39*usd.Dollar + 60*usd.Cent)), ends: "stops, left over 39.60", waited: 30 * time.Second, again: "moved"},
@@ -94,6 +102,18 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"pending, made":             {keys: unknown, before: pending(come(forty)), ends: "made before"},
 		"pending, too much":         {keys: unknown, before: pending(come(50 * usd.Dollar)), ends: "unknown", waited: 15 * time.Second},
 		"not to be read":            {keys: either, before: events(hidden("/cards/card_1", 403)), ends: "refused"},
+		"listed oldest first": {
+			keys: unknown, before: killed(buy, buy, spend(api.TransactionAuthorization, forty), oldestFirst(3)),
+			ends: "stops, unreadable -2.00", again: "moved",
+		},
+		"one listed late": {
+			keys: unknown, before: events(buy, oddly("created_at", "2020-01-01T00:00:00Z")),
+			ends: "moved", posts: 1,
+		},
+		"listed one at a time": {
+			keys: unknown, before: events(buy, oldestFirst(1)),
+			ends: "moved, left over -1.00", posts: 1, waited: 30 * time.Second,
+		},
 	} {
 		for _, keys := range []string{honoured, unknown} {
 			if test.keys != either && test.keys != keys {
