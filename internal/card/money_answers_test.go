@@ -54,6 +54,20 @@ func TestRefusals(t *testing.T) {
 			says Could not terminate card {card} | not today | Unfreeze it with frozen = false
 			shows amount = 60
 			holds frozen 60 9939`},
+		"of a card in a state of its own": {nil, `
+			any-responses
+			apply amount = 60
+			on GET /cards* replace "active" "Closed"
+			on POST /fund 400 card_closed no
+			on POST /freeze 400 card_closed no
+			on DELETE /cards/* 400 card_closed no
+			stops amount = 100
+			says Could not fund card {card} | (card_closed): no. | shows it as closed | dashboard | terraform state rm
+			stops amount = 60; frozen = true
+			says Could not freeze card {card} | (card_closed): no. | shows it as closed | dashboard | terraform state rm
+			run-stops destroy -auto-approve
+			says Could not terminate card {card} | (card_closed): no. | shows it as closed | dashboard | terraform state rm
+			holds active 60 9939`},
 		"none of a card that is at top_up.below then": {nil, `
 			apply amount = 100; top_up = { below = 40, to = 80 }
 			save amount = 60; top_up = { below = 40, to = 80 }
@@ -149,6 +163,8 @@ func TestKeys(t *testing.T) {
 			save
 			on GET /cards/* 400 try_later no
 			run-stops apply saved
+			says Could not fund card {card} | (try_later)
+			says-not shows it as
 			clear
 			apply
 			sent POST /fund any 1`},

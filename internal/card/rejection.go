@@ -2,6 +2,7 @@ package card
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -28,6 +29,10 @@ func rejection(status api.CardStatus, operation string, err error) diag.Diagnost
 	case isFrozen:
 		reason = "The card is frozen, which may be the reason. " +
 			"Unfreeze it with frozen = false on its vcard_card or with the action vcard_card_unfreeze, then try again."
+	case status != "" && !status.IsKnown():
+		reason = fmt.Sprintf("The service shows it as %s, a status that its document does not have, which may be the reason. "+
+			"Look at the card in the dashboard. If it is gone for good, take its vcard_card out of the state with "+
+			"terraform state rm ADDRESS; the next apply issues a new card if it is still in the configuration.", status)
 	case rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw"):
 		reason = "If the service takes no amount with a withdrawal, it has to be made in the dashboard. " +
 			"amount of a vcard_card stays in the state as it was: set it back in the configuration, or each apply tries again."

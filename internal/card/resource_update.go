@@ -97,7 +97,7 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	}
 	state, err := u.client.FreezeCard(ctx, u.id())
 	if err != nil {
-		return diag.Diagnostics{session.ErrorDiagnostic("freeze "+u.before.name(), err)}
+		return diag.Diagnostics{rejection(api.CardStatus(u.now.Status.ValueString()), "freeze "+u.before.name(), err)}
 	}
 	u.now.setState(state.Status, state.Balance)
 	return session.DelayWarning("freeze "+u.before.name(), state.Delay)
