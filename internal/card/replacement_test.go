@@ -50,7 +50,14 @@ func TestReplacementsThatTheWalletCannotPayFor(t *testing.T) {
 			cli
 			apply amount = 100; label = "old"
 			on GET /wallet/balance 400 invalid_request no wallet today
+			told wallet_check = "error"
+			plan-stops amount = 101; label = "old"; frozen = true
+			says Error: The plan is not checked against the wallet | no wallet today | wallet_check = "warn"
+			plan amount = 90; label = "old"; frozen = true
+			says-not the wallet
+			told
 			stops amount = 100; label = "new"
+			told-times 1 Warning: The plan is not checked
 			says Could not see whether the wallet can pay for the card that replaces card | no wallet today | wallet_check = "off"
 			holds active 100 9899
 			told wallet_check = "off"

@@ -117,6 +117,7 @@ func configAttributes() map[string]schema.Attribute {
 			Validators: []validator.String{session.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)},
 			MarkdownDescription: "What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. " +
 				"A plan that the other cards might still pay for, with what they return, only warns. " +
+				"Where the wallet cannot be read, a plan that takes from it warns or is refused likewise. " +
 				"Actions are not counted. " +
 				"Unless it is `off`, apply checks each replacement too: it does not terminate a card while the wallet cannot pay for the new one, and for those of cards that are terminated already.",
 		},

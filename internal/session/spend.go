@@ -3,13 +3,13 @@ package session
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -33,13 +33,16 @@ type spend struct {
 	certain atomic.Bool // it was told that the plan is not
 	// unchecked says that it was told that nothing is checked.
 	unchecked atomic.Bool
-	// unreadable says that the wallet cannot be read, which is tried once.
-	unreadable atomic.Bool
-	wallet     fetchedOnce[plannedWallet]
+	// unread says that it was told that the wallet cannot be read.
+	unread atomic.Bool
+	wallet fetchedOnce[plannedWallet]
 }
 
-// plannedWallet is the wallet, and what is on cards, in whole cents.
-type plannedWallet struct{ Balance, CardsTotalBalance usd.Amount }
+// plannedWallet is the wallet, and what is on cards, in whole cents, or why each is not known.
+type plannedWallet struct {
+	Balance, CardsTotalBalance usd.Amount
+	err, cardsErr              error
+}
 
 // AddPlannedSpend adds what this plan takes from the wallet and returns to it, and
 // what the planned card holds, of which nothing more returns; in USD. After the
@@ -69,9 +72,9 @@ func (s *Session) AddPlannedSpend(taken, returned, holds usd.Amount) diag.Diagno
 
 // WalletDiagnostic warns the first time that it finds the planned spend above the
 // wallet's balance, and the first time that nothing which is planned later can
-// return enough; there it refuses the plan where the provider is told to. After the
-// session's first write it returns nothing, because apply plans again from a wallet
-// that is being spent.
+// return enough, or that it cannot tell; there it refuses the plan where the provider
+// is told to. After the session's first write it returns nothing, because apply plans
+// again from a wallet that is being spent.
 func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
 	if !s.IsOnePlan() {
 		return nil
@@ -79,12 +82,15 @@ func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
 	s.spend.mu.Lock()
 	net, settled := s.spend.net, s.spend.settled
 	s.spend.mu.Unlock()
-	if net <= 0 {
+	if net <= 0 || s.WalletCheck == WalletCheckOff {
 		return nil
 	}
 	wallet, known := s.plannedWallet(ctx)
-	if !known || net <= wallet.Balance {
+	switch err := cmp.Or(wallet.err, wallet.cardsErr); {
+	case known && net <= wallet.Balance, err != nil && s.spend.unread.Swap(true):
 		return nil
+	case err != nil:
+		return diag.Diagnostics{s.notChecked(err)}
 	}
 	short, mayReturn := net-wallet.Balance, max(0, wallet.CardsTotalBalance-settled)
 	certain := short > mayReturn
@@ -95,9 +101,22 @@ func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
 		return diag.Diagnostics{mayNotBePayable(net, wallet.Balance, mayReturn)}
 	case s.WalletCheck == WalletCheckError:
 		summary, detail := notPayable(net, wallet.Balance)
-		return diag.Diagnostics{diag.NewErrorDiagnostic(summary, detail+` To plan it all the same, set wallet_check = "warn" in the provider configuration.`)}
+		return diag.Diagnostics{diag.NewErrorDiagnostic(summary, detail+planAllTheSame)}
 	}
 	return diag.Diagnostics{diag.NewWarningDiagnostic(notPayable(net, wallet.Balance))}
+}
+
+const planAllTheSame = ` To plan it all the same, set wallet_check = "warn" in the provider configuration.`
+
+// notChecked says once why nothing tells whether the wallet can pay.
+func (s *Session) notChecked(err error) diag.Diagnostic {
+	const title = "The plan is not checked against the wallet"
+	failure := ErrorDiagnostic("see whether the wallet can pay for this plan", err)
+	detail := sentence(failure.Summary()) + " " + failure.Detail()
+	if s.WalletCheck == WalletCheckError {
+		return diag.NewErrorDiagnostic(title, detail+planAllTheSame)
+	}
+	return diag.NewWarningDiagnostic(title, detail)
 }
 
 const depositFirst = "What is planned later comes on top: the statement of the plan (terraform-provider-vcard statement) has the sum. Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
@@ -129,23 +148,21 @@ func (s *Session) PaidUpfront(ctx context.Context) (upfront, wallet usd.Amount, 
 	return upfront, now.Balance, known && upfront > now.Balance
 }
 
-// plannedWallet is the wallet as it is planned with, read once. An error is no
-// reason to stop a plan: apply will say what is wrong.
+// plannedWallet is the wallet as it is planned with, read once, also where it cannot be.
 func (s *Session) plannedWallet(ctx context.Context) (wallet plannedWallet, known bool) {
-	if s.WalletCheck == WalletCheckOff || s.spend.unreadable.Load() {
+	if s.WalletCheck == WalletCheckOff {
 		return wallet, false
 	}
-	wallet, err := s.spend.wallet.get(ctx, func(ctx context.Context) (plannedWallet, error) {
+	wallet, err := s.spend.wallet.get(ctx, func(ctx context.Context) (w plannedWallet, err error) {
 		now, err := s.Client.WalletBalance(ctx)
-		if err != nil {
-			return plannedWallet{}, err
+		var balanceErr error
+		w.Balance, balanceErr = now.Balance.Floor()
+		w.err, w.cardsErr = cmp.Or(err, balanceErr), &api.ShapeError{Field: "cards_total_balance", Problem: "missing"}
+		if now.CardsTotalBalance != nil {
+			w.CardsTotalBalance, w.cardsErr = now.CardsTotalBalance.Floor()
 		}
-		balance, balanceErr := now.Balance.Floor()
-		cards, cardsErr := now.CardsTotalBalance.Floor()
-		return plannedWallet{balance, cards}, errors.Join(balanceErr, cardsErr)
+		return w, ctx.Err()
 	})
-	if err != nil {
-		s.spend.unreadable.Store(true)
-	}
-	return wallet, err == nil
+	wallet.err = cmp.Or(wallet.err, err)
+	return wallet, wallet.err == nil
 }

@@ -35,17 +35,24 @@ func TestWalletDiagnostic(t *testing.T) {
 		taken usd.Amount
 		says  string
 	}
+	const unread = "not checked against the wallet"
 	for name, test := range map[string]struct {
 		wallet, cards string
 		steps         []step
 		reads         int32
 	}{
 		"nothing is planned": {"100.00", "0.00", nil, 0},
+		"nothing is moved":   {"", "", []step{{0, ""}}, 0},
 		"one cent over it":   {"100.00", "0.00", []step{{100_00, ""}, {1, "at least 100.01 USD from a wallet that holds 100.00 USD"}}, 1},
 		"it becomes certain": {"100.00", "50.00", []step{{120_00, "may not be payable: it takes at least 120.00 USD"}, {40_00, "takes at least 160.00 USD"}}, 1},
-		"it cannot be read":  {"", "", []step{{100_00, ""}, {100_00, ""}}, 1},
+		"it cannot be read":  {"", "", []step{{100_00, unread + ". The service does not accept the API key"}, {100_00, ""}}, 1},
+		"it is no number":    {`"many"`, "0.00", []step{{1, unread}}, 1},
+		"it is too much":     {"1e18", "0.00", []step{{1, unread}}, 1},
+		"the cards lack":     {"100.00", "null", []step{{100_00, ""}, {1, "cards_total_balance missing"}, {1, ""}}, 1},
 	} {
 		s, reads := purse(t, test.wallet, test.cards)
+		refusing, _ := purse(t, test.wallet, test.cards)
+		refusing.WalletCheck = session.WalletCheckError
 		if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 {
 			t.Errorf("%s: says %v before there is a plan", name, diags)
 		}
@@ -54,11 +61,20 @@ func TestWalletDiagnostic(t *testing.T) {
 				t.Errorf("%s: adding says %v", name, diags)
 			}
 			diags := s.WalletDiagnostic(t.Context())
-			if said := len(diags) > 0; said != (step.says != "") || said && !strings.Contains(diags[0].Summary(), step.says) {
+			said := ""
+			for _, one := range diags {
+				said += one.Summary() + ". " + one.Detail()
+			}
+			if (said == "") != (step.says == "") || !strings.Contains(said, step.says) {
 				t.Errorf("%s: says %v, want %q", name, diags, step.says)
 			}
 			if diags := s.WalletDiagnostic(t.Context()); len(diags) != 0 {
 				t.Errorf("%s: said again: %v", name, diags)
+			}
+			refusing.AddPlannedSpend(step.taken, 0, 0)
+			refuses := step.says != "" && !strings.Contains(step.says, "may not")
+			if refused := refusing.WalletDiagnostic(t.Context()).HasError(); diags.HasError() || refused != refuses {
+				t.Errorf("%s: refuses where it is to warn: %t; and else: %t", name, diags.HasError(), refused)
 			}
 		}
 		if n := reads.Load(); n != test.reads {

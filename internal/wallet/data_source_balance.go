@@ -25,11 +25,12 @@ func aboutBalance() schema.Schema {
 		MarkdownDescription: "What the account's wallet and its cards hold at this moment. Terraform reads it before it changes anything, " +
 			"unless `depends_on` names what has to be done first.",
 		Attributes: map[string]schema.Attribute{
-			"balance":             session.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
-			"currency":            session.Computed("Currency that the wallet is held in; `USDT`."),
-			"pending_deposits":    session.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
-			"cards_active":        schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null where the service does not tell it."},
-			"cards_total_balance": session.ComputedNumber("Sum of the balances on cards, in USD. It is not part of `balance`, and returns to it when cards are terminated."),
+			"balance":          session.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
+			"currency":         session.Computed("Currency that the wallet is held in; `USDT`."),
+			"pending_deposits": session.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
+			"cards_active":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null where the service does not tell it."},
+			"cards_total_balance": session.ComputedNumber("Sum of the balances on cards, in USD; null where the service does not tell it. " +
+				"It is not part of `balance`, and returns to it when cards are terminated."),
 		},
 	}
 }
@@ -52,7 +53,10 @@ func fillBalance(ctx context.Context, s *session.Session, m *balanceModel, _ *di
 		Currency:          types.StringValue(wallet.Currency),
 		PendingDeposits:   types.NumberValue(wallet.PendingDeposits.WithoutNoise().BigFloat()),
 		CardsActive:       types.Int64PointerValue(wallet.CardsActive),
-		CardsTotalBalance: types.NumberValue(wallet.CardsTotalBalance.WithoutNoise().BigFloat()),
+		CardsTotalBalance: types.NumberNull(),
+	}
+	if total := wallet.CardsTotalBalance; total != nil {
+		m.CardsTotalBalance = types.NumberValue(total.WithoutNoise().BigFloat())
 	}
 	return nil
 }

@@ -2,7 +2,9 @@ package wallet_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -31,6 +33,19 @@ func TestBalance(t *testing.T) {
 		if diags.Errors() != "" || !reflect.DeepEqual(got, want) {
 			t.Errorf("with %d decimals: read %v, want %v: %s", decimals, got, want, diags.Errors())
 		}
+	}
+}
+
+// What the service does not tell is not zero.
+func TestBalanceAlone(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t).Proxy(func(w http.ResponseWriter, _ *http.Request) bool {
+		_, _ = io.WriteString(w, `{"balance": 1, "currency": "USDT"}`)
+		return true
+	})
+	got, diags := s.Protocol(nil).ReadDataSource("vcard_wallet_balance", object{})
+	if diags.Must(t); got["cards_total_balance"] != nil || got["cards_active"] != nil {
+		t.Errorf("read %v", got)
 	}
 }
 
