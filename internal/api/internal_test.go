@@ -127,8 +127,9 @@ func TestIdentify(t *testing.T) {
 		return CardSummary{item, Timestamp(asked.Add(-early).Format(time.RFC3339Nano))}
 	}
 	clamped, dateless, own, cut := card("card_3", 0), card("card_4", 0), card("card_5", 240*time.Hour), card("card_6", 0)
+	charged := card("card_7", 0)
 	cut.Label = "Ads EU, spring campa"
-	clamped.SpendingLimit, dateless.CreatedAt, own.SpendingLimit = limit-1, "", 0
+	clamped.SpendingLimit, dateless.CreatedAt, own.SpendingLimit, own.Balance, charged.Balance = limit-1, "", 0, 0, 99*usd.Dollar
 	for name, test := range map[string]struct {
 		wanted        IssueCardRequest
 		anytime       bool
@@ -150,6 +151,7 @@ func TestIdentify(t *testing.T) {
 		"asked for at no known time":   {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}, found: "card_1", state: applied},
 		"issued at no known time":      {wanted: wanted, alike: []CardSummary{dateless}, found: "card_4", state: applied},
 		"another limit":                {wanted: wanted, alike: []CardSummary{clamped}, reason: "spending limit"},
+		"another load":                 {wanted: wanted, alike: []CardSummary{charged}, reason: "but holds 99.00 in place of 100.00 USD"},
 		"a label in other letters":     {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
 		"no limit was asked for":       {wanted: unlimited, alike: []CardSummary{clamped}, found: "card_3", state: applied},
 		"a label of its own":           {wanted: unique, alike: []CardSummary{own}, found: "card_5", state: applied},
@@ -173,7 +175,7 @@ func TestIdentify(t *testing.T) {
 		"its beginning":   {func(c *CardListItem) { c.Label = cut.Label[:19] }, false, false},
 		"another BIN":     {func(c *CardListItem) { c.BinID = "bin_2" }, false, false},
 		"no BIN":          {func(c *CardListItem) { c.BinID = "" }, true, true},
-		"another balance": {func(c *CardListItem) { c.Balance-- }, false, true},
+		"another balance": {func(c *CardListItem) { c.Balance-- }, true, true},
 		"a clamped limit": {func(c *CardListItem) { c.SpendingLimit-- }, true, true},
 		"a higher limit":  {func(c *CardListItem) { c.SpendingLimit = higher }, true, true},
 	} {
@@ -189,6 +191,12 @@ func TestIdentify(t *testing.T) {
 	}
 	if best := wanted.bestMatches([]CardListItem{cut.CardListItem, clamped.CardListItem}); len(best) != 1 || best[0].ID != "card_3" {
 		t.Errorf("the best are %+v", best)
+	}
+	if best := wanted.bestMatches([]CardListItem{charged.CardListItem, cut.CardListItem}); len(best) != 1 || best[0].ID != "card_6" {
+		t.Errorf("the best are %+v", best)
+	}
+	if best := unique.bestMatches([]CardListItem{charged.CardListItem, like}); len(best) != 2 {
+		t.Errorf("of a label of its own the best are %+v", best)
 	}
 	if best := wanted.bestMatches(both[:1]); len(best) != 1 || len(both) != 2 || both[0].ID != "card_3" {
 		t.Errorf("the best are %+v of %+v", best, both)

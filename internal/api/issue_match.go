@@ -8,16 +8,13 @@ import (
 )
 
 // isLike reports whether a card of a list may be the one asked for: the service may have
-// changed the letters of a label, or rounded a limit, and cut a generated label.
+// changed the letters of a label, or rounded a limit, and cut a generated label. It may
+// have taken a fee from the load, or not booked it yet.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
 	const shortest = 20 // of a generated label, more than the date
 	shown, asked := strings.ToLower(CanonicalLabel(card.Label)), strings.ToLower(CanonicalLabel(q.Label))
 	isCut := q.GeneratedLabel && len(shown) >= shortest && strings.HasPrefix(asked, shown)
-	switch {
-	case shown != asked && !isCut, card.BinID != "" && !strings.EqualFold(card.BinID, q.BinID):
-		return false
-	}
-	return q.GeneratedLabel || card.Balance == q.Amount
+	return (shown == asked || isCut) && (card.BinID == "" || strings.EqualFold(card.BinID, q.BinID))
 }
 
 // isOther reports whether a response seems to be about another card. Where the label
@@ -26,15 +23,20 @@ func (q IssueCardRequest) isOther(card CardListItem) bool {
 	return !q.hasLabel(card) && (q.GeneratedLabel || card.Balance != q.Amount || !strings.EqualFold(card.BinID, q.BinID))
 }
 
-// bestMatches are the cards with the label and the limit that were asked for or, where
-// there is none, all of them.
+// bestMatches are the cards with the load, the label and the limit that were asked for
+// or, where there is none, all of them.
 func (q IssueCardRequest) bestMatches(cards []CardListItem) []CardListItem {
-	for _, isExact := range []func(CardListItem) bool{q.hasLabel, q.hasLimit} {
+	for _, isExact := range []func(CardListItem) bool{q.hasLoad, q.hasLabel, q.hasLimit} {
 		if slices.ContainsFunc(cards, isExact) {
 			cards = slices.DeleteFunc(slices.Clone(cards), func(card CardListItem) bool { return !isExact(card) })
 		}
 	}
 	return cards
+}
+
+// hasLoad reports whether a card tells by its balance that it may be the one asked for.
+func (q IssueCardRequest) hasLoad(card CardListItem) bool {
+	return q.GeneratedLabel || card.Balance == q.Amount
 }
 
 func (q IssueCardRequest) hasLabel(card CardListItem) bool {
@@ -73,6 +75,8 @@ func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time, equal
 		return cannotTell("card %s looks like it, but was issued %s before it was asked for, by the service's clock", card.ID, early.Round(time.Second))
 	}
 	switch {
+	case !q.hasLoad(card.CardListItem):
+		return cannotTell("card %s looks like it, but holds %s in place of %s USD", card.ID, card.Balance, q.Amount)
 	case !q.hasLabel(card.CardListItem):
 		return cannotTell("card %s looks like it, but has the label %q in place of %q", card.ID, card.Label, q.Label)
 	case !q.hasLimit(card.CardListItem):

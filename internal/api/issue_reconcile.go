@@ -16,7 +16,7 @@ type issueTracker struct {
 
 	mu         sync.Mutex
 	baselines  map[string]*baseline // by BIN
-	unresolved []*issueReconciliation
+	unresolved map[*issueReconciliation]bool
 }
 
 // baseline is the newest page of a BIN before the process's first issuance on it.
@@ -56,8 +56,9 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 }
 
 // issueReconciliation finds the card of one issuance whose response was lost.
-// Issuances of which the cards would look the same in a list send side by side,
+// Issuances of which the cards may look the same in a list send side by side,
 // but are reconciled one after the other, while none of the others is in flight.
+// One sends again only when no card is left that may be anybody's of them.
 type issueReconciliation struct {
 	client    *Client
 	request   IssueCardRequest
@@ -72,9 +73,10 @@ type issueReconciliation struct {
 	candidates []CardSummary
 }
 
-// fingerprint is the same for all issuances whose cards look the same in a list.
+// fingerprint is the same for all issuances whose cards may look the same in a list:
+// not each card holds its load.
 func (r *issueReconciliation) fingerprint() string {
-	return fmt.Sprintf("card %q %q %s", r.request.BinID, CanonicalLabel(r.request.Label), r.request.Amount)
+	return fmt.Sprintf("card %q %q", r.request.BinID, CanonicalLabel(r.request.Label))
 }
 
 func (r *issueReconciliation) join(ctx context.Context) (err error) {
@@ -90,17 +92,25 @@ func (r *issueReconciliation) beExclusive(ctx context.Context) error {
 	}
 	t := &r.client.issues
 	t.mu.Lock()
-	t.unresolved = append(t.unresolved, r)
+	if t.unresolved == nil {
+		t.unresolved = map[*issueReconciliation]bool{}
+	}
+	t.unresolved[r] = true
 	t.mu.Unlock()
 
-	r.release()
-	r.release = func() {}
+	r.stepAside()
 	release, err := t.locks.acquire(ctx, r.fingerprint(), exclusive)
 	if err != nil {
 		return err
 	}
 	r.release, r.exclusive = release, true
 	return nil
+}
+
+// stepAside lets others of this fingerprint send and find their cards.
+func (r *issueReconciliation) stepAside() {
+	r.release()
+	r.release, r.exclusive = func() {}, false
 }
 
 // leave ends the reconciliation. An undecided issuance stays unresolved: a card
@@ -113,30 +123,32 @@ func (r *issueReconciliation) leave() {
 	t := &r.client.issues
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unresolved = slices.DeleteFunc(t.unresolved, func(other *issueReconciliation) bool { return other == r })
+	delete(t.unresolved, r)
 }
 
 // verify claims the card for this issuance when it is certain. Among several
 // issuances of one and the same body any card that came of them will do for any
-// of them. Lists may be late, so that a card which is not there is looked for again.
+// of them. Lists and loads may be late, so that a card which is not there is looked for
+// again; one with another load may be the one that another issuance is about to claim.
 func (r *issueReconciliation) verify(ctx context.Context) outcome {
-	if err := r.beExclusive(ctx); err != nil {
-		return outcome{undecided, err}
-	}
-	var cards []CardListItem
 	for waited := r.client.config.CommitWait; ; waited += lookAgainAfter {
-		var err error
-		if cards, err = r.unclaimed(ctx); err != nil {
+		if err := r.beExclusive(ctx); err != nil {
 			return outcome{undecided, err}
 		}
-		if len(cards) > 0 || waited >= shownWithin {
-			break
+		cards, err := r.unclaimed(ctx)
+		if err != nil {
+			return outcome{undecided, err}
+		}
+		if slices.ContainsFunc(cards, r.request.hasLoad) || waited >= shownWithin {
+			return r.claim(ctx, cards)
+		}
+		if len(cards) > 0 {
+			r.stepAside()
 		}
 		if err := r.client.clock.Wait(ctx, lookAgainAfter); err != nil {
 			return outcome{undecided, err}
 		}
 	}
-	return r.claim(ctx, cards)
 }
 
 // findInPlaceOf claims the card for this issuance when it is certain that a response
@@ -155,10 +167,10 @@ func (r *issueReconciliation) findInPlaceOf(ctx context.Context, id string) bool
 // claim takes the one of some cards that is certain to be this issuance's.
 func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) outcome {
 	var err error
-	if r.candidates, err = r.readCreated(ctx, cards); err != nil {
+	if r.candidates, err = r.readCreated(ctx, r.request.bestMatches(cards)); err != nil {
 		return outcome{undecided, err}
 	}
-	equal, others := r.rivals()
+	equal, others, _ := r.rivals()
 	found, how := r.request.identify(r.candidates, r.began, equal, others)
 	if how.state == applied {
 		r.found = found
@@ -170,6 +182,7 @@ func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) o
 // isThere claims the card where the label alone tells it.
 func (r *issueReconciliation) isThere(ctx context.Context) outcome {
 	cards, err := r.unclaimed(ctx)
+	cards = r.request.bestMatches(cards)
 	if err != nil || len(cards) != 1 || !r.client.recent.claim(cards[0], r.client.clock.Now()) {
 		return outcome{}
 	}
@@ -197,22 +210,24 @@ func (r *issueReconciliation) readCreated(ctx context.Context, cards []CardListI
 	return all, nil
 }
 
-// rivals counts the other unresolved issuances of this fingerprint, with the
-// same body and with another.
-func (r *issueReconciliation) rivals() (equal, others int) {
+// rivals counts the other unresolved issuances of this fingerprint: with the
+// same body, with another of the same load, and with another load.
+func (r *issueReconciliation) rivals() (equal, others, unlike int) {
 	t := &r.client.issues
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, rival := range t.unresolved {
+	for rival := range t.unresolved {
 		switch {
 		case rival == r, rival.fingerprint() != r.fingerprint():
 		case rival.body == r.body:
 			equal++
-		default:
+		case rival.request.Amount == r.request.Amount:
 			others++
+		default:
+			unlike++
 		}
 	}
-	return equal, others
+	return equal, others, unlike
 }
 
 // unclaimed lists the new cards that look like this issuance's and that no other
@@ -236,13 +251,14 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 	if r.baseline.full && old == 0 && !r.request.GeneratedLabel && len(cards) > 0 {
 		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")
 	}
-	return r.request.bestMatches(cards), nil
+	return cards, nil
 }
 
 // duplicates are what an issuance that was sent several times has left behind, seen
 // a moment later, when no other issuance may still find it to be its own.
 func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []CardListItem {
-	if equal, others := r.rivals(); attempts < 2 || equal+others > 0 {
+	equal, others, unlike := r.rivals()
+	if attempts < 2 || equal+others > 0 {
 		return nil
 	}
 	if r.client.clock.Wait(ctx, r.client.config.CommitWait) != nil {
@@ -252,7 +268,7 @@ func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []Ca
 	if err != nil {
 		return nil
 	}
-	return cards
+	return slices.DeleteFunc(cards, func(card CardListItem) bool { return unlike > 0 && !r.request.hasLoad(card) })
 }
 
 // giveUp adds the candidates to an undecided outcome.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,9 +50,12 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 	tests := map[string]struct {
 		faults      []fault
 		idempotency string // the default is both honoured and ignored
-		cards       int    // in the account afterwards
+		fee         usd.Amount
+		books       time.Duration
+		cards       int // in the account afterwards
 		posts       int
 		ends        string
+		written     string // the end with a written label, where it is another
 	}{
 		"it works":                            {faults: []fault{works}, cards: 1, posts: 1, ends: issued},
 		"done, response lost":                 {faults: []fault{lostButApplied}, cards: 1, posts: 1, ends: recovered},
@@ -77,6 +81,14 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 		"late, conflict while in flight":      {faults: []fault{afterTheLooks, works}, idempotency: "conflict", cards: 1, posts: 2, ends: recovered},
 		"late, key ignored":                   {faults: []fault{afterTheLooks, works}, idempotency: "ignored", cards: 2, posts: 2, ends: "issued card_3, and card_4"},
 		"late, key ignored, both lost":        {faults: []fault{afterTheLooks, lostButApplied}, idempotency: "ignored", cards: 2, posts: 2, ends: "unknown, 2 candidates"},
+		"done for a fee, lost": {faults: []fault{lostButApplied}, fee: usd.Dollar,
+			cards: 1, posts: 1, ends: recovered, written: "unknown, 1 candidates"},
+		"not done for a fee, lost": {faults: []fault{lostForGood, works}, fee: usd.Dollar, cards: 1, posts: 2, ends: issued},
+		"done for a fee, late, key ignored": {faults: []fault{afterTheLooks, works}, fee: usd.Dollar,
+			idempotency: "ignored", cards: 2, posts: 2, ends: "issued card_3, and card_4"},
+		"booked a little later": {faults: []fault{lostButApplied}, books: 45 * time.Second, cards: 1, posts: 1, ends: recovered},
+		"booked after the looks": {faults: []fault{lostButApplied}, books: 75 * time.Second,
+			cards: 1, posts: 1, ends: recovered, written: "unknown, 1 candidates"},
 	}
 	for name, test := range tests {
 		modes := []string{"honoured", "ignored"}
@@ -88,14 +100,14 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, key %s, generated label %t", name, mode, generated), func(t *testing.T) {
 					t.Parallel()
 					service := newFakeService(test.faults...)
-					service.idempotency = mode
+					service.idempotency, service.fee, service.books = mode, test.fee, test.books
 					old := service.add(alike())
 					service.add(api.CardListItem{BinID: "bin_1", Label: "other", Balance: 50 * usd.Dollar})
 					want := test.ends
 					if generated {
 						old.Label = "of another time"
 					} else {
-						want = strings.Replace(want, "recovered", "adopted", 1)
+						want = cmp.Or(test.written, strings.Replace(want, "recovered", "adopted", 1))
 					}
 					req := request("ads")
 					req.GeneratedLabel = generated
@@ -213,7 +225,62 @@ func TestIssueCardsThatLookAlike(t *testing.T) {
 	}
 }
 
-// issueTogether issues a card for each owner at the same time.
+// Creates of one label are told by their loads. Where a card does not hold its load, one
+// may end unknown; never is there a card for which nobody has asked.
+func TestIssueCardsOfOneLabelAndOtherLoads(t *testing.T) {
+	t.Parallel()
+	done, not := lostButApplied, lostForGood
+	for _, lost := range [][]fault{{done, done}, {done, not}, {not, done}, {not, not}} {
+		for _, fee := range []usd.Amount{0, usd.Dollar, 20 * usd.Dollar} { // the last leaves one with the load of the other
+			for _, books := range []time.Duration{0, 45 * time.Second, 75 * time.Second} {
+				var both sync.WaitGroup
+				both.Add(2)
+				service := newFakeService(slices.Clone(lost)...)
+				service.idempotency, service.fee, service.books = "ignored", fee, books
+				for i := range lost {
+					service.faults[i].before = func() { both.Done(); both.Wait() }
+				}
+				ends := issueTogether(t, service.client(t), "a", "rich")
+				cards, isExact := service.balances(), fee == 0 && books == 0
+				text := fmt.Sprintf("%d cards, %q, of %+v with a fee of %s, booked after %s", len(cards), ends, lost, fee, books)
+				if len(cards) > 2 || ends[0] == ends[1] && strings.Contains(text, "card_") {
+					t.Error(text)
+				}
+				for i, load := range []usd.Amount{50 * usd.Dollar, 70 * usd.Dollar} {
+					if _, id, _ := strings.Cut(ends[i], " "); isExact && cards[id] != load {
+						t.Error(text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A card of another load, of which the response is on its way, is its own create's.
+func TestIssueCardWaitsForOneOfAnotherLoadInFlight(t *testing.T) {
+	t.Parallel()
+	service, made, ended, rich := newFakeService(works, lostForGood), make(chan struct{}), make(chan struct{}), make(chan []string)
+	var first sync.Once
+	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		service.ServeHTTP(w, r)
+		if r.Method == http.MethodPost {
+			first.Do(func() {
+				close(made)
+				select {
+				case <-ended:
+				case <-time.After(200 * time.Millisecond): // longer than one takes that does not wait
+				}
+			})
+		}
+	}), on(service.clock))
+	go func() { rich <- issueTogether(t, client, "rich") }()
+	<-made
+	ends := issueTogether(t, client, "a")
+	close(ended)
+	same(t, "both", append(<-rich, ends...), "[issued card_1 issued card_2]")
+}
+
+// issueTogether issues a card for each owner at the same time, for a rich one with more.
 func issueTogether(t *testing.T, client *api.Client, owners ...string) []string {
 	t.Helper()
 	ends := make([]string, len(owners))
@@ -221,7 +288,9 @@ func issueTogether(t *testing.T, client *api.Client, owners ...string) []string 
 	for i, owner := range owners {
 		wg.Go(func() {
 			req := request("ads")
-			req.Metadata = map[string]string{"owner": owner}
+			if req.Metadata = map[string]string{"owner": owner}; owner == "rich" {
+				req.Amount = 70 * usd.Dollar
+			}
 			ends[i] = toldOf(client.IssueCard(t.Context(), req))
 		})
 	}
@@ -270,6 +339,18 @@ func TestIssueCardNamesNoRivalsCardAsDuplicate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Nor does one name a card that may be of an issuance with another load, which is unknown.
+func TestIssueCardNamesNoCardOfAnUnknownIssuance(t *testing.T) {
+	t.Parallel()
+	service := newFakeService(append(slices.Repeat([]fault{lostForGood}, 6), works)...)
+	rich := alike()
+	rich.Balance = 70 * usd.Dollar
+	service.faults[6].before = func() { service.add(rich); service.add(alike()) }
+	client := service.client(t)
+	ends := append(issueTogether(t, client, "rich"), issueTogether(t, client, "a")...)
+	same(t, "both", ends, "[unknown, 0 candidates issued card_3, and card_2]")
 }
 
 // The cards of this run that a list lacks can be nobody else's: none is read to
@@ -322,6 +403,7 @@ func TestIssueCardAmongOthers(t *testing.T) {
 	one, lost, done := []api.CardListItem{alike()}, []fault{lostForGood, works}, []fault{lostButApplied}
 	many, strangers := slices.Repeat(one, 130), slices.Repeat(labelled("of somebody else"), 250)
 	elsewhere := with(func(c *api.CardListItem) { c.BinID = "bin_2" })
+	charged := with(func(c *api.CardListItem) { c.Balance -= usd.Dollar })
 	for name, test := range map[string]struct {
 		before, meanwhile []api.CardListItem // there before, and come with the first request
 		faults            []fault
@@ -341,6 +423,8 @@ func TestIssueCardAmongOthers(t *testing.T) {
 			faults: lost, limit: seventy, meanwhile: limit(60 * usd.Dollar), ends: open, posts: 1,
 		},
 		"that cannot be read": {faults: lost, meanwhile: slices.Repeat(one, 2), unreadable: true, ends: "unknown, 2 candidates", posts: 1},
+		"of another load":     {faults: lost, meanwhile: charged, ends: open, posts: 1},
+		"beside its own load": {faults: done, meanwhile: charged, ends: "adopted card_2", cards: 1, posts: 1},
 		"of another BIN":      {faults: lost, meanwhile: elsewhere, ends: issued, cards: 1, posts: 2},
 		"from before":         {faults: lost, before: one, ends: issued, cards: 1, posts: 2},
 		"beside its own": {

@@ -64,6 +64,8 @@ type fakeService struct {
 	idempotency string        // "honoured", "ignored" or "conflict"
 	ahead       time.Duration // of the Date, which a gateway writes, before the service's time
 	hides       time.Duration // new cards
+	fee         usd.Amount    // of an issuance, taken from the load
+	books       time.Duration // after it the load is on a new card
 	perPage     int           // of transactions; 0 honours the query
 
 	mu      sync.Mutex
@@ -365,8 +367,13 @@ func (b *fakeService) effect(r *http.Request, path string) func() http.HandlerFu
 			if body.SpendingLimit != nil {
 				limit = *body.SpendingLimit
 			}
-			card := b.insert(api.CardListItem{BinID: body.BinID, Label: body.Label, Balance: body.Amount, SpendingLimit: limit})
+			card := b.insert(api.CardListItem{BinID: body.BinID, Label: body.Label, Balance: body.Amount - b.fee, SpendingLimit: limit})
 			b.wallet -= body.Amount + usd.Dollar
+			if loaded := card.Balance; b.books > 0 {
+				card.Balance = 0
+				book := func() http.HandlerFunc { card.Balance = loaded; return notFound }
+				b.late = append(b.late, lateEffect{b.clock.Now().Add(b.books), card.ID, book})
+			}
 			return reply(201, *card)
 		}
 		card := b.card(path)
