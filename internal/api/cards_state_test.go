@@ -25,6 +25,9 @@ func TestCardStateAcrossFailures(t *testing.T) {
 	still := func(s api.CardStatus) fault {
 		return undone(fmt.Sprintf(`200 {"id":"card_1","status":%q,"balance":100,"returned_to_wallet":0}`, s))
 	}
+	later := func(s api.CardStatus) fault {
+		return fault{commit: 20 * time.Second, response: still(s).response, stays: true}
+	}
 	type row struct {
 		was    api.CardStatus
 		faults []fault
@@ -35,11 +38,15 @@ func TestCardStateAcrossFailures(t *testing.T) {
 		tells  string // of a termination
 		fails  string // "refused", "unknown" or "not found"
 		waits  bool
+		keys   bool // are honoured
 	}
 	tests := map[string]row{
 		"freeze": {was: active, wanted: frozen, posts: 1, ends: frozen},
 		"freeze, and it says active": {was: active, faults: []fault{still(active)},
 			wanted: frozen, posts: 2, ends: frozen, waits: true},
+		"freeze, done later": {was: active, faults: []fault{later(active)}, wanted: frozen, posts: 1, ends: frozen, waits: true},
+		"freeze, done later, keys honoured": {was: active, faults: []fault{later(active)}, wanted: frozen,
+			posts: 5, ends: frozen, waits: true, keys: true},
 		"freeze refused": {was: active, faults: []fault{refusal}, wanted: frozen, posts: 1, ends: active, fails: "refused"},
 		"freeze, 409 that passes": {was: active, faults: []fault{undone("409")},
 			wanted: frozen, posts: 2, ends: frozen, waits: true},
@@ -76,6 +83,8 @@ func TestCardStateAcrossFailures(t *testing.T) {
 			posts: 1, ends: terminated, tells: recovered, waits: true},
 		"terminate not done, lost": {was: frozen, faults: []fault{undone("500")}, wanted: terminated,
 			posts: 2, ends: terminated, tells: returned, waits: true},
+		"terminate, done later, keys honoured": {was: active, faults: []fault{later(active)}, wanted: terminated,
+			posts: 5, ends: terminated, tells: recovered, waits: true, keys: true},
 		"terminate refused": {was: active, faults: []fault{refusal}, wanted: terminated,
 			posts: 1, ends: active, fails: "refused"},
 		"terminate, a gateway's 404, not done": {was: active, faults: []fault{hidden}, wanted: terminated,
@@ -101,7 +110,7 @@ func TestCardStateAcrossFailures(t *testing.T) {
 			if test.was != "" {
 				service.add(api.CardListItem{Balance: start, Status: test.was})
 			}
-			status, delay, err := change(t, service.client(t), test.wanted, test.below)
+			status, delay, err := change(t, service.client(t, func(c *api.Config) { c.KeysHonoured = test.keys }), test.wanted, test.below)
 			if n := len(service.keys()); n != test.posts {
 				t.Errorf("%d requests, want %d", n, test.posts)
 			}

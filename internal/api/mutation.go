@@ -136,7 +136,7 @@ func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
 	if r.givesUpAsking(f) {
 		o := outcome{state: notApplied}
 		if r.mutation.verify != nil {
-			o = r.mutation.verify(r.detached)
+			o = r.waitAndVerify(f)
 		}
 		if o.state == notApplied {
 			return false, r.undecided(fmt.Errorf("%w; when it was last verified, it had not taken effect", f.err))
