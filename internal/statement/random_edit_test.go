@@ -166,12 +166,14 @@ func (w *world) edit(e *edit) {
 	}
 }
 
+const hardKeys = `${toset(["a\"b\n[0].c"])}`
+
 // issue makes a new card, which may have a key that is hard to write.
 func (w *world) issue(e *edit) {
 	name := w.name()
 	e.cards[name] = config{"bin_id": sandboxtest.BIN, "amount": w.usd(50_00, 300_00)}
 	if w.r.IntN(6) == 0 {
-		e.cards[name]["for_each"] = `${toset(["a\"b\n[0].c"])}`
+		e.cards[name]["for_each"] = hardKeys
 	}
 	w.note("new %s", name)
 }

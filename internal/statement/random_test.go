@@ -33,7 +33,7 @@ func TestRandomPlans(t *testing.T) {
 	w := &world{folder: newFolder(t, s), r: rand.New(rand.NewPCG(*randomSeed, 5)), cards: map[string]config{}, did: map[string]int{}}
 	for n := 0; w.did["applied"] < *randomPlans; n++ {
 		w.step(n)
-		if t.Failed() || w.did["refused"] > *randomPlans {
+		if t.Failed() || w.did["refused"] > *randomPlans || w.inARow > 15 {
 			t.Fatalf("plan %d of seed %d: %s\n%s", n, *randomSeed, w.what, w.written)
 		}
 	}
@@ -102,7 +102,7 @@ func (w *world) step(n int) {
 		w.did["refused"]++
 		w.note("refused: %s", output)
 		if w.inARow++; w.inARow > 2 {
-			w.mend(output)
+			w.mend()
 		}
 		return
 	}
@@ -142,23 +142,56 @@ func (w *world) step(n int) {
 	w.cards = e.cards
 }
 
-// mend takes out what keeps every plan from being made: top-ups, where an apply has
-// stopped before a withdrawal that they forbid now, protection, and loads with which a
-// card that was terminated outside cannot be issued again. A protected card that is
-// deposed leaves the plan when it is terminated outside, as the refusal advises.
-func (w *world) mend(refusal string) {
-	found := failed.FindStringSubmatch(refusal)
-	if w.inARow > 9 && found != nil && w.s.Get("/cards/"+found[1]).Text("status") != "terminated" { // which an unrefreshed plan does not see
-		w.s.Terminate(found[1])
-	}
-	for _, card := range w.cards {
-		delete(card, "top_up")
-		delete(card, "max_top_up_per_month")
-		delete(card, "deletion_protection")
-		if load, isNumber := card["amount"].(json.Number); !isNumber || w.parse(load) < 50*usd.Dollar {
-			card["amount"] = w.usd(50_00, 300_00)
+// mend takes the ways out that the refusals name. The configuration goes back to what
+// the state holds: a plan with -target leaves it ahead, and cards outside it, and so does
+// an apply that stopped. It has neither protection nor top-ups, and loads with which
+// what was terminated outside can be issued again. Tainted cards are not updated, and no
+// configuration reaches a protected card that is deposed.
+func (w *world) mend() {
+	var state struct {
+		Resources []struct {
+			Name      string
+			Instances []struct {
+				Status, Deposed string
+				Key             string `json:"index_key"`
+				Attributes      config
+			}
 		}
 	}
+	_, text, _ := strings.Cut(w.Must("state", "pull"), "{")
+	decoder := json.NewDecoder(strings.NewReader("{" + text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&state); err != nil {
+		w.t.Fatal(err)
+	}
+	cards := map[string]config{}
+	for _, resource := range state.Resources {
+		for _, instance := range resource.Instances {
+			has := instance.Attributes
+			if instance.Deposed != "" {
+				id, _ := has["id"].(string)
+				if has["deletion_protection"] == true && w.s.Get("/cards/"+id).Text("status") != "terminated" { // as an unrefreshed state does not know
+					w.s.Terminate(id)
+				}
+				continue
+			}
+			card := config{"lifecycle": w.cards[resource.Name]["lifecycle"]}
+			for _, name := range []string{"bin_id", "amount", "label", "metadata", "auto_freeze_at"} {
+				card[name] = has[name]
+			}
+			if load, isNumber := card["amount"].(json.Number); !isNumber || w.parse(load) < 50*usd.Dollar {
+				card["amount"] = w.usd(50_00, 300_00)
+			}
+			if instance.Key != "" {
+				card["for_each"] = hardKeys
+			}
+			if instance.Status == "tainted" {
+				w.Must("untaint", "vcard_card."+resource.Name)
+			}
+			cards[resource.Name] = card
+		}
+	}
+	w.cards = cards
 }
 
 var failed = regexp.MustCompile(`(?m)^Error: .*(card_\w+)`)
