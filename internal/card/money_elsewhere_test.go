@@ -74,9 +74,9 @@ func TestMoneyFromElsewhere(t *testing.T) {
 			issue other {"amount":9848}
 			plan amount = 140; top_up = { below = 150, to = 150 }
 			says-not topped_up
-			plan amount = 140
+			plan amount = 144.44
 			says-not may not be payable
-			plan amount = 140.01
+			plan amount = 144.45
 			says may not be payable
 			terminate {other}
 			withdraw 80 # of 140, as after a withdrawal of 40 and more
