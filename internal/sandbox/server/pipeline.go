@@ -208,6 +208,9 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 		return unavailable()
 	}
 	s.Logger.Error("a request failed", "request", requestID, "error", err)
+	if errors.Is(err, store.ErrFull) { // not a 5xx, after which a client looks for what was done
+		return wire.Refuse(wire.CodeDiskFull, "the sandbox file could not be written, because %v; nothing was done", store.ErrFull)
+	}
 	return internalError(requestID)
 }
 

@@ -88,6 +88,9 @@ func explainOpen(path string, err error) error {
 	if errors.Is(err, ErrBusy) {
 		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)
 	}
+	if refused, ok := errors.AsType[*sqlite.Error](err); ok && refused.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
+		err = ErrFull
+	}
 	switch errorCode(err) {
 	case sqlite3.SQLITE_NOTADB:
 		err = errNotSQLite

@@ -35,6 +35,9 @@ const (
 // ErrBusy is a transaction that did not get its turn in time. Nothing happened.
 var ErrBusy = errors.New("the sandbox file is busy, or another process has locked it")
 
+// ErrFull is a transaction that the disk has no room for. Nothing happened.
+var ErrFull = errors.New("its disk is full")
+
 // DB is an open file. Writers take turns; readers see the last commit and
 // never wait for a writer.
 type DB struct {
@@ -265,7 +268,9 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	}
 	defer t.pool.release(c)
 	tx := &Tx{conn: c, wall: db.wall, ctx: t.ctx}
-	if err := retryBusy(turn, func() error { return tx.run(t.begin, f) }); err != nil {
+	if err := retryBusy(turn, func() error { return tx.run(t.begin, f) }); errorCode(err) == sqlite3.SQLITE_FULL {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	} else if err != nil {
 		return err
 	}
 	if tx.signal {

@@ -22,6 +22,7 @@ const (
 	CodeFirstAccountOnly        = "first_account_only"
 	CodeIdempotencyKeyInUse     = "idempotency_key_in_use"
 	CodeIdempotencyKeyReused    = "idempotency_key_reused"
+	CodeDiskFull                = "disk_full"
 	CodeInjectedFault           = "injected_fault"
 	CodeRateLimited             = "rate_limited"
 	CodeUnavailable             = "unavailable"
