@@ -118,13 +118,15 @@ type Decision struct {
 // Decide is the one place where it is decided whether money is sent. It is the
 // table in CONTRIBUTING: the first row that fits.
 func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
-	keyDecides := p.KeysHonoured && e.Recent && !p.OtherKey
+	kept := p.KeysHonoured && e.Recent
+	keyDecides := kept && !p.OtherKey
 	made := e.With >= AsSettled && e.Without == Unexplained
 	withTopUp := m.MayHaveTopUp(e)
 	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled || withTopUp)
 	held := e.With == HoldReleased && e.Without == Unexplained
 	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
 	sameWay := e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
+	nearly := m.Delta.Abs() - m.Delta.Abs()/10 // less a fee
 
 	switch moment {
 	case WhilePending, AnswerLost:
@@ -137,7 +139,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 			return Decision{Made, LooksMade}
 		case e.Without != Unexplained && e.With == Unexplained:
 			return Decision{Send, Explained}
-		case moment == WhilePending && p.KeysHonoured && e.Recent && e.With == Unexplained && !sameWay:
+		case moment == WhilePending && kept && e.With == Unexplained && !sameWay:
 			return again(p, SendKey, KeyDecides) // its own, as no other can have brought that
 		}
 		return again(p, Undecided, LooksBoth)
@@ -185,7 +187,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return again(p, Send, Explained)
 	case e.Without != Unexplained:
 		return Decision{Send, Explained}
-	case withTopUp || sameWay && (p.KeysHonoured && e.Recent || m.Delta.Abs()-m.Delta.Abs()/10 <= e.Left.Abs()): // less a fee
+	case withTopUp || sameWay && (kept || nearly <= e.Left.Abs()) || m.Delta > 0 && !p.KeysHonoured && nearly <= e.Came:
 		return again(p, Stop, LeftOver)
 	case intoRange:
 		return Decision{Stop, IntoRange}

@@ -70,6 +70,7 @@ type facts struct {
 	made, both, held, withTopUp  bool
 	pastCap, notDue, intoRange   bool
 	sameWay, asMuch, safeInRange bool
+	mayBeAsMuch                  bool
 }
 
 func (q question) facts() (f facts) {
@@ -83,6 +84,7 @@ func (q question) facts() (f facts) {
 	f.both = e.Without != none && (f.withTopUp || e.With != none && (e.With >= e.Without || delta > 0 && e.With != released))
 	f.sameWay = e.Left > 0 && delta > 0 || e.Left < 0 && delta < 0
 	f.asMuch = f.sameWay && (10*e.Left >= 9*delta && delta > 0 || 10*e.Left <= 9*delta && delta < 0)
+	f.mayBeAsMuch = f.asMuch || delta > 0 && 10*e.Came >= 9*delta
 	if r != nil && delta < 0 {
 		f.intoRange = e.Balance+delta < r.Below
 	} else if r != nil && q.m.Purpose == reconcile.ForTopUp {
@@ -118,7 +120,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("sent again, though nothing explains the balance without it")
 			case before && !q.e.Anchored:
 				wrong("sent without an anchor")
-			case f.asMuch && q.e.Without == none && !f.safeInRange:
+			case (f.asMuch || f.mayBeAsMuch && !q.p.KeysHonoured) && q.e.Without == none && !f.safeInRange:
 				wrong("sent, though as much has come")
 			case before && f.pastCap:
 				wrong("sent past the cap, with what has come")
@@ -235,6 +237,7 @@ var words = map[string]func(question, facts) bool{
 	"left over, not the same way":                 func(q question, f facts) bool { return q.e.With == none && !f.sameWay },
 	"left over, the same way":                     func(_ question, f facts) bool { return f.sameWay },
 	"left over, the same way, nearly as much":     func(_ question, f facts) bool { return f.asMuch },
+	"left over, perhaps nearly as much":           func(_ question, f facts) bool { return f.mayBeAsMuch },
 	"left over, with a top-up":                    func(_ question, f facts) bool { return f.withTopUp },
 	"a top-up past the cap":                       func(_ question, f facts) bool { return f.pastCap },
 	"left over, the same way, and the answer too": func(q question, f facts) bool { return f.sameWay && q.e.Echoed },
@@ -243,6 +246,7 @@ var words = map[string]func(question, facts) bool{
 	"any":      func(question, facts) bool { return true },
 	"decide":   func(_ question, f facts) bool { return f.keys },
 	"kept":     func(_ question, f facts) bool { return f.kept },
+	"unknown":  func(q question, _ facts) bool { return !q.p.KeysHonoured },
 	"honoured": func(q question, _ facts) bool { return q.p.KeysHonoured && !q.p.OtherKey },
 }
 
