@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -86,8 +87,10 @@ func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
 		return nil
 	}
 	wallet, known := s.plannedWallet(ctx)
-	switch err := cmp.Or(wallet.err, wallet.cardsErr); {
-	case known && net <= wallet.Balance, err != nil && s.spend.unread.Swap(true):
+	err := cmp.Or(wallet.err, wallet.cardsErr)
+	_, isOutage := errors.AsType[*api.OutageError](err) // which every call tells
+	switch {
+	case known && net <= wallet.Balance, isOutage && s.WalletCheck != WalletCheckError, err != nil && s.spend.unread.Swap(true):
 		return nil
 	case err != nil:
 		return diag.Diagnostics{s.notChecked(err)}

@@ -20,7 +20,8 @@ func purse(t *testing.T, wallet, cards string) (*session.Session, *atomic.Int32)
 	return against(t, func(w http.ResponseWriter, _ *http.Request) {
 		reads.Add(1)
 		if wallet == "" {
-			w.WriteHeader(http.StatusUnauthorized)
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"error": "forbidden", "message": "not with this key"}`))
 			return
 		}
 		_, _ = fmt.Fprintf(w, `{"balance": %s, "currency": "USDT", "pending_deposits": 0.00, "cards_active": "many", "cards_total_balance": %s}`, wallet, cards)
@@ -45,7 +46,7 @@ func TestWalletDiagnostic(t *testing.T) {
 		"nothing is moved":   {"", "", []step{{0, ""}}, 0},
 		"one cent over it":   {"100.00", "0.00", []step{{100_00, ""}, {1, "at least 100.01 USD from a wallet that holds 100.00 USD"}}, 1},
 		"it becomes certain": {"100.00", "50.00", []step{{120_00, "may not be payable: it takes at least 120.00 USD"}, {40_00, "takes at least 160.00 USD"}}, 1},
-		"it cannot be read":  {"", "", []step{{100_00, unread + ". The service does not accept the API key"}, {100_00, ""}}, 1},
+		"it cannot be read":  {"", "", []step{{100_00, unread + ". Could not see whether the wallet can pay for this plan. "}, {100_00, ""}}, 1},
 		"it is no number":    {`"many"`, "0.00", []step{{1, unread}}, 1},
 		"it is too much":     {"1e18", "0.00", []step{{1, unread}}, 1},
 		"the cards lack":     {"100.00", "null", []step{{100_00, ""}, {1, "cards_total_balance missing"}, {1, ""}}, 1},
