@@ -81,14 +81,20 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 		"late, conflict while in flight":      {faults: []fault{afterTheLooks, works}, idempotency: "conflict", cards: 1, posts: 2, ends: recovered},
 		"late, key ignored":                   {faults: []fault{afterTheLooks, works}, idempotency: "ignored", cards: 2, posts: 2, ends: "issued card_3, and card_4"},
 		"late, key ignored, both lost":        {faults: []fault{afterTheLooks, lostButApplied}, idempotency: "ignored", cards: 2, posts: 2, ends: "unknown, 2 candidates"},
-		"done for a fee, lost": {faults: []fault{lostButApplied}, fee: usd.Dollar,
-			cards: 1, posts: 1, ends: recovered, written: "unknown, 1 candidates"},
+		"done for a fee, lost": {
+			faults: []fault{lostButApplied}, fee: usd.Dollar,
+			cards: 1, posts: 1, ends: recovered, written: "unknown, 1 candidates",
+		},
 		"not done for a fee, lost": {faults: []fault{lostForGood, works}, fee: usd.Dollar, cards: 1, posts: 2, ends: issued},
-		"done for a fee, late, key ignored": {faults: []fault{afterTheLooks, works}, fee: usd.Dollar,
-			idempotency: "ignored", cards: 2, posts: 2, ends: "issued card_3, and card_4"},
+		"done for a fee, late, key ignored": {
+			faults: []fault{afterTheLooks, works}, fee: usd.Dollar,
+			idempotency: "ignored", cards: 2, posts: 2, ends: "issued card_3, and card_4",
+		},
 		"booked a little later": {faults: []fault{lostButApplied}, books: 45 * time.Second, cards: 1, posts: 1, ends: recovered},
-		"booked after the looks": {faults: []fault{lostButApplied}, books: 75 * time.Second,
-			cards: 1, posts: 1, ends: recovered, written: "unknown, 1 candidates"},
+		"booked after the looks": {
+			faults: []fault{lostButApplied}, books: 75 * time.Second,
+			cards: 1, posts: 1, ends: recovered, written: "unknown, 1 candidates",
+		},
 	}
 	for name, test := range tests {
 		modes := []string{"honoured", "ignored"}

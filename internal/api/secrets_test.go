@@ -71,13 +71,19 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 		body   string
 	}{
 		"details cut off": {"details", 200, `{"id":"card_1","pan":"` + planted + `","cvv":"` + plantedOTP},
-		"details of another type": {"details", 200,
-			`{"id":"card_1","pan":` + "1" + planted + `,"cvv":` + plantedOTP + `,"exp_month":1,"exp_year":2031}`},
+		"details of another type": {
+			"details", 200,
+			`{"id":"card_1","pan":` + "1" + planted + `,"cvv":` + plantedOTP + `,"exp_month":1,"exp_year":2031}`,
+		},
 		"details in a page": {"details", 500, `<html>` + planted + " " + plantedOTP},
-		"a code cut off": {"challenges", 200,
-			`{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":` + plantedOTP + `}]}`},
-		"a code as an amount": {"challenges", 200,
-			`{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":"","amount":"` + plantedOTP + `x"}]}`},
+		"a code cut off": {
+			"challenges", 200,
+			`{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":` + plantedOTP + `}]}`,
+		},
+		"a code as an amount": {
+			"challenges", 200,
+			`{"data":[{"id":"3ds_1","card_id":"card_1","status":"pending","otp":"","amount":"` + plantedOTP + `x"}]}`,
+		},
 		"a code in an error":      {"challenges", 502, plantedOTP},
 		"a secret in an error":    {"register", 400, `{"error":"invalid_request","message":"secret whsec_` + planted + ` is too short"}`},
 		"a secret in a page":      {"register", 400, `whsec_` + planted + plantedOTP},
@@ -89,19 +95,25 @@ func TestErrorsRepeatNoSecrets(t *testing.T) {
 		"the key in a page":       {"read", 401, `no key ` + testKey},
 		"another key":             {"read", 401, `{"error":"sk_live_` + planted + `","message":""}`},
 		"a number by its name":    {"read", 400, `{"error":"x","message":"card with PAN 0000 1234 1234 1234 is lost"}`},
-		"a code in sentences": {"read", 400,
-			`{"error":"x","message":"OTP ` + plantedOTP[:3] + "-" + plantedOTP[3:] + ` was sent, the OTP is ` + plantedOTP + `"}`},
+		"a code in sentences": {
+			"read", 400,
+			`{"error":"x","message":"OTP ` + plantedOTP[:3] + "-" + plantedOTP[3:] + ` was sent, the OTP is ` + plantedOTP + `"}`,
+		},
 		"a code in a message": {"challenges", 400, `{"error":"invalid_request","message":"the code ` + plantedOTP + ` is spent"}`},
 		"a code in a code":    {"challenges", 400, `{"error":"otp_` + plantedOTP + `","message":""}`},
 		"a code below a code": {"details", 400, `{"error":{"code":"cvv ` + plantedOTP + `","message":"` + plantedOTP + `"}}`},
 		"the key in capitals": {"read", 401, `{"error":"unauthorized","message":"unknown key ` + strings.ToUpper(testKey) + `"}`},
-		"the key's token": {"read", 401,
-			`{"error":"unauthorized","message":"unknown key ` + strings.TrimPrefix(testKey, "sk_live_") + `"}`},
+		"the key's token": {
+			"read", 401,
+			`{"error":"unauthorized","message":"unknown key ` + strings.TrimPrefix(testKey, "sk_live_") + `"}`,
+		},
 		"a code in another's page":  {"read", 500, `<html>{"cvv":"` + plantedOTP + `","secret":"` + own + `"}`},
 		"a code in another's words": {"read", 400, `{"error":"x","message":"{\"otp\": ` + plantedOTP + `}"}`},
 		"codes of other names":      {"read", 500, `{"otp_code":"918273","otpCode":"918273","card_cvv":"918273","cardCvv":918273,"smsOtp":918273,"cvv":{"value":"918273"},"security_code":918273}`},
-		"secrets of other names": {"read", 500,
-			`{"signing_secret":"` + token + " " + password + `","webhook_secret":{"value":"` + token + `"},"webhookSecret": ` + token + `}`},
+		"secrets of other names": {
+			"read", 500,
+			`{"signing_secret":"` + token + " " + password + `","webhook_secret":{"value":"` + token + `"},"webhookSecret": ` + token + `}`,
+		},
 		"another key with a space": {"read", 401, `{"error":"x","message":"unknown key sk_live_abcd efgh` + plantedOTP + `"}`},
 		"a number as an amount":    {"read", 200, strings.Replace(cardBody, "50.00", `"`+planted+`.918273"`, 1)},
 		"a number as no amount":    {"transactions", 200, `{"data":[{"id":"txn_1","type":"refund","amount":"` + planted + `x"}]}`},
@@ -166,16 +178,20 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 	}{
 		"words":   {says("hello "+planted, shut), "got no usable response: what came is not an HTTP response"},
 		"nothing": {says("", shut), " to HOST got no usable response: the connection ended before the response did"},
-		"a part": {says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", shut),
-			"the response 200 broke off: the connection ended before the response did"},
+		"a part": {
+			says("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", shut),
+			"the response 200 broke off: the connection ended before the response did",
+		},
 		"a silence": {says("", func(net.Conn) {}), "got no usable response: no response came in time"},
 		"a reset": {says("", func(to net.Conn) {
 			_ = to.(*net.TCPConn).SetLinger(0)
 			shut(to)
 		}), "got no usable response: connection reset by peer"},
 		"a redirect": {says("HTTP/1.1 302 Found\r\nLocation: http://["+planted+"\r\nContent-Length: 0\r\n\r\n", shut), "answered 302 Found"},
-		"a switch": {says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", func(net.Conn) {}),
-			"the response 101 changes to another protocol"},
+		"a switch": {
+			says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", func(net.Conn) {}),
+			"the response 101 changes to another protocol",
+		},
 		"no TLS": {nil, " to HOST could not be sent: no TLS connection could be made"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -167,8 +167,10 @@ func TestKilledMovementIsFoundAtOnce(t *testing.T) {
 		"made":                   {killed: true, ends: "made before", reads: 3, balance: start + step},
 		"made, and used since":   {killed: true, come: spend(api.TransactionAuthorization, step), ends: "made before", waited: 30 * time.Second, reads: 17, balance: start},
 		"by another, shown late": {come: come(step), late: works, ends: "moved, left over 5.00", waited: 10 * time.Second, reads: 9, balance: start + 2*step},
-		"a top-up that is harmless twice, shown late": {come: come(step), late: fault{response: `200 {"card_id":"card_1","card_balance":105}`},
-			topUp: reconcile.Range{Below: 2 * start, To: 3 * start}, ends: "moved, left over 5.00", waited: 10 * time.Second, reads: 9, balance: start + 2*step},
+		"a top-up that is harmless twice, shown late": {
+			come: come(step), late: fault{response: `200 {"card_id":"card_1","card_balance":105}`},
+			topUp: reconcile.Range{Below: 2 * start, To: 3 * start}, ends: "moved, left over 5.00", waited: 10 * time.Second, reads: 9, balance: start + 2*step,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

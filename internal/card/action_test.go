@@ -39,14 +39,12 @@ func TestActions(t *testing.T) {
 		wallet  usd.Amount
 	}{
 		{"vcard_card_fund", "25.50", []string{`Funding card ID ("search", ending in LAST4) with 25.50 USD; it holds 50.00 USD.`, `Card ID ("search", ending in LAST4) holds 75.50 USD now, and the wallet 9923.50 USD.`}, "active", 7550, wallet - 2550},
-		{"vcard_card_withdraw", "0.01",
-			[]string{"Withdrawing 0.01 USD from card ID", "holds 75.49 USD now, and the wallet 9923.51 USD."}, "active", 7549, wallet - 2549},
+		{"vcard_card_withdraw", "0.01", []string{"Withdrawing 0.01 USD from card ID", "holds 75.49 USD now, and the wallet 9923.51 USD."}, "active", 7549, wallet - 2549},
 		{"vcard_card_fund", "7.41000000000000000001", []string{"with 7.41 USD", "holds 82.90 USD now"}, "active", 8290, wallet - 3290},
 		{"vcard_card_freeze", nil, []string{"Freezing card ID (\"search\", ending in LAST4), which is active and holds 82.90 USD.", "is frozen now and holds 82.90 USD."}, "frozen", 8290, wallet - 3290},
 		{"vcard_card_freeze", nil, []string{"which is frozen", "is frozen now"}, "frozen", 8290, wallet - 3290},
 		{"vcard_card_fund", 1, []string{"with 1.00 USD", "holds 83.90 USD"}, "frozen", 8390, wallet - 3390},
-		{"vcard_card_unfreeze", nil, []string{"Unfreezing card ID (\"search\"", "is active now and holds 83.90 USD."},
-			"active", 8390, wallet - 3390},
+		{"vcard_card_unfreeze", nil, []string{"Unfreezing card ID (\"search\"", "is active now and holds 83.90 USD."}, "active", 8390, wallet - 3390},
 		{"vcard_card_withdraw", "83.90", []string{"Withdrawing 83.90 USD", "holds 0.00 USD now"}, "active", 0, wallet + 5000},
 		{"vcard_card_fund", "76.54", []string{"with 76.54 USD", "holds 76.54 USD"}, "active", 7654, wallet - 2654},
 		{"vcard_card_withdraw", nil, []string{"Withdrawing 76.54 USD from card ID", "holds 0.00 USD now"}, "active", 0, wallet + 5000}, // all
@@ -95,19 +93,13 @@ func TestActionRefusals(t *testing.T) {
 		config  object
 		words   []string
 	}{
-		"no such card": {s, "unfreeze", object{"card_id": "card_none"},
-			[]string{"unfreeze card card_none", "404 (not_found)", "the id is wrong"}},
-		"poor wallet": {s, "fund", object{"card_id": card, "amount": 99999},
-			[]string{"fund card " + card, `"search"`, "99999.00 USD", "insufficient_funds", "Deposit first"}},
-		"poor card": {s, "withdraw", object{"card_id": card, "amount": "50.01"},
-			[]string{"withdraw 50.01 USD from card " + card, "insufficient_card_balance"}},
-		"terminated": {s, "fund", object{"card_id": terminated, "amount": 1},
-			[]string{"fund card " + terminated, "with 1.00 USD", "is terminated, which is final"}},
+		"no such card":      {s, "unfreeze", object{"card_id": "card_none"}, []string{"unfreeze card card_none", "404 (not_found)", "the id is wrong"}},
+		"poor wallet":       {s, "fund", object{"card_id": card, "amount": 99999}, []string{"fund card " + card, `"search"`, "99999.00 USD", "insufficient_funds", "Deposit first"}},
+		"poor card":         {s, "withdraw", object{"card_id": card, "amount": "50.01"}, []string{"withdraw 50.01 USD from card " + card, "insufficient_card_balance"}},
+		"terminated":        {s, "fund", object{"card_id": terminated, "amount": 1}, []string{"fund card " + terminated, "with 1.00 USD", "is terminated, which is final"}},
 		"freeze terminated": {s, "freeze", object{"card_id": terminated}, []string{"freeze card " + terminated, "is terminated, which is final"}},
-		"frozen, refused": {refusing, "withdraw", object{"card_id": frozen, "amount": 1},
-			[]string{"400", "not now", "is frozen, which may be the reason"}},
-		"active, refused": {refusing, "withdraw", object{"card_id": card, "amount": 1},
-			[]string{"400", "not now", "takes no amount", "set it back"}},
+		"frozen, refused":   {refusing, "withdraw", object{"card_id": frozen, "amount": 1}, []string{"400", "not now", "is frozen, which may be the reason"}},
+		"active, refused":   {refusing, "withdraw", object{"card_id": card, "amount": 1}, []string{"400", "not now", "takes no amount", "set it back"}},
 	} {
 		progress, diags := test.service.Protocol(nil).InvokeAction("vcard_card_"+test.action, test.config, nil)
 		sandboxtest.Says(t, name, diags.Errors(), test.words...)

@@ -150,13 +150,14 @@ func (w *world) step(n int) {
 func (w *world) mend() {
 	var state struct {
 		Resources []struct {
-			Name      string
+			Name      string `json:"name"`
 			Instances []struct {
-				Status, Deposed string
-				Key             string `json:"index_key"`
-				Attributes      config
-			}
-		}
+				Status     string `json:"status"`
+				Deposed    string `json:"deposed"`
+				Key        string `json:"index_key"`
+				Attributes config `json:"attributes"`
+			} `json:"instances"`
+		} `json:"resources"`
 	}
 	_, text, _ := strings.Cut(w.Must("state", "pull"), "{")
 	decoder := json.NewDecoder(strings.NewReader("{" + text))

@@ -147,10 +147,14 @@ func TestOf(t *testing.T) {
 		"baseline":     {updates(with("amount", "null"), held, ""), "a configure 0.00 from 100.00"},
 		"not ours now": {updates(held, with("amount", "null"), ""), "a configure 0.00"},
 		"record":       {updates(with("money_record", `"a"`), with("topped_up", "20"), `"balance":true,"money_record":true`), "a top_up -20.00"},
-		"unknown": {updates(held, replaceMember(held, "amount", "null"), `"amount":true,"balance":true`),
-			"a fund+withdraw 0.00\n? a: amount is known only during apply"},
-		"unknown rule": {updates(held, held, `"top_up":true,"topped_up":true`),
-			"a top_up+configure 0.00\n? a: topped_up is known only during apply"},
+		"unknown": {
+			updates(held, replaceMember(held, "amount", "null"), `"amount":true,"balance":true`),
+			"a fund+withdraw 0.00\n? a: amount is known only during apply",
+		},
+		"unknown rule": {
+			updates(held, held, `"top_up":true,"topped_up":true`),
+			"a top_up+configure 0.00\n? a: topped_up is known only during apply",
+		},
 		"nothing is known": {
 			planWith(strings.Replace(update(held, held, ""), `"after_unknown":{}`, `"after_unknown":true`, 1)),
 			"a fund+withdraw+top_up+configure 0.00\n? a: amount is known only during apply\n? a: topped_up is known only during apply",
@@ -162,10 +166,14 @@ func TestOf(t *testing.T) {
 		},
 		"a second top-up": {updates(with("topped_up", "30"), with("topped_up", "45"), ""), "a top_up -15.00"},
 		"a first top-up":  {updates(with("topped_up", "null"), with("topped_up", "20"), ""), "a top_up -20.00"},
-		"a part of the rule": {updates(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`),
-			"a top_up+configure 0.00\n? a: topped_up is known only during apply"},
-		"maybe freezes": {updates(held, held, `"frozen":true`),
-			"a freeze+unfreeze 0.00\n? a: frozen is known only during apply"},
+		"a part of the rule": {
+			updates(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`),
+			"a top_up+configure 0.00\n? a: topped_up is known only during apply",
+		},
+		"maybe freezes": {
+			updates(held, held, `"frozen":true`),
+			"a freeze+unfreeze 0.00\n? a: frozen is known only during apply",
+		},
 		"terminate":                       {planWith(change("vcard_card.a", `"delete"`, held, "", "", ""), refreshed), "a terminate 60.25"},
 		"terminate without a prior state": {planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "a terminate 80.00"},
 		"terminate a deposed one": {
@@ -175,13 +183,19 @@ func TestOf(t *testing.T) {
 			planWith(change("vcard_card.a", `"delete"`, with("balance", "null"), "", "", "")),
 			"a terminate 0.00\n? a: the balance that returns is not in the plan",
 		},
-		"replace": {planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), refreshed),
-			"a replace -91.25"},
+		"replace": {
+			planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), refreshed),
+			"a replace -91.25",
+		},
 		"replace, the new one first": {planWith(change("vcard_card.a", `"create","delete"`, held, created, "", "")), "a replace -71.50"},
-		"replace and keep": {planWith(change("vcard_card.a", `"create","forget"`, held, created, "", "")),
-			"a replace+forget -151.50"},
-		"replace and keep, as OpenTofu": {planWith(change("vcard_card.a", `"forget","create"`, held, created, "", "")),
-			"a replace+forget -151.50"},
+		"replace and keep": {
+			planWith(change("vcard_card.a", `"create","forget"`, held, created, "", "")),
+			"a replace+forget -151.50",
+		},
+		"replace and keep, as OpenTofu": {
+			planWith(change("vcard_card.a", `"forget","create"`, held, created, "", "")),
+			"a replace+forget -151.50",
+		},
 		"forget": {planWith(change("vcard_card.a", `"forget"`, held, "", "", "")), "a forget 0.00"},
 		"import": {
 			planWith(strings.Replace(change("vcard_card.a", `"no-op"`, held, held, "", ""), `"actions"`, `"importing":{"id":"card_1"},"actions"`, 1)),
@@ -195,10 +209,14 @@ func TestOf(t *testing.T) {
 				{"address":"x.b","mode":"managed","type":"x","change":{"actions":["no-op"]}}, null`),
 			"other vcard_webhook.a\nother vcard_webhook.b",
 		},
-		"fund by an action": {invoke("vcard_card_fund", `"card_id":"card_1","amount":12.5`, ""),
-			"module.m.action.vcard_card_fund.x fund -12.50"},
-		"withdraw by an action": {invoke("vcard_card_withdraw", `"card_id":"card_1","amount":12.5`, ""),
-			"module.m.action.vcard_card_withdraw.x withdraw 12.50"},
+		"fund by an action": {
+			invoke("vcard_card_fund", `"card_id":"card_1","amount":12.5`, ""),
+			"module.m.action.vcard_card_fund.x fund -12.50",
+		},
+		"withdraw by an action": {
+			invoke("vcard_card_withdraw", `"card_id":"card_1","amount":12.5`, ""),
+			"module.m.action.vcard_card_withdraw.x withdraw 12.50",
+		},
 		"withdraw everything": {
 			invoke("vcard_card_withdraw", `"card_id":"card_1","amount":null`, ""),
 			"module.m.action.vcard_card_withdraw.x withdraw 0.00\n? module.m.action.vcard_card_withdraw.x: withdraws all that the card holds at that moment",
@@ -208,15 +226,21 @@ func TestOf(t *testing.T) {
 			invoke("vcard_card_withdraw", `"card_id":"card_1"`, `"amount":true`),
 			"module.m.action.vcard_card_withdraw.x withdraw 0.00\n? module.m.action.vcard_card_withdraw.x: amount is known only during apply",
 		},
-		"freeze by an action": {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""),
-			"module.m.action.vcard_card_freeze.x freeze 0.00"},
-		"unfreeze by an action": {invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""),
-			"module.m.action.vcard_card_unfreeze.x unfreeze 0.00"},
+		"freeze by an action": {
+			invoke("vcard_card_freeze", `"card_id":"card_1"`, ""),
+			"module.m.action.vcard_card_freeze.x freeze 0.00",
+		},
+		"unfreeze by an action": {
+			invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""),
+			"module.m.action.vcard_card_unfreeze.x unfreeze 0.00",
+		},
 		"an action on something else": {invoke("x_y", `"amount":1`, ""), "other module.m.action.x_y.x"},
 		"a failed plan":               {planWith("", `,"errored":true,"complete":false`), "? the plan failed, and shows only a part"},
 		"a part of a plan":            {planWith("", `,"complete":false`), "? the plan is of a part only, as with -target"},
-		"a deferred change that nobody knows": {planWith("", `,"complete":false,"deferred_changes":[{"reason":"unknown"},null]`),
-			"? the plan is of a part only, as with -target"},
+		"a deferred change that nobody knows": {
+			planWith("", `,"complete":false,"deferred_changes":[{"reason":"unknown"},null]`),
+			"? the plan is of a part only, as with -target",
+		},
 		"a deferred action": {
 			planWith("", `,"complete":false,"deferred_action_invocations":[{"reason":"instance_count_unknown","action_invocation":{"address":"action.vcard_card_fund.x","type":"vcard_card_fund"}}]`),
 			"? action.vcard_card_fund.x: is left to a later plan",

@@ -265,8 +265,10 @@ func TestBadInput(t *testing.T) {
 		config object
 		want   []string
 	}{
-		"from after to": {object{"from": "2026-03-02", "to": "2026-03-01"},
-			[]string{"from must not be after to", "2026-03-02", "2026-03-01"}},
+		"from after to": {
+			object{"from": "2026-03-02", "to": "2026-03-01"},
+			[]string{"from must not be after to", "2026-03-02", "2026-03-01"},
+		},
 		"time after day":      {object{"from": "2026-03-02T00:00:00Z", "to": "2026-03-01"}, []string{"from must not be after to"}},
 		"time after time":     {object{"from": "2026-03-01T12:00:01Z", "to": "2026-03-01T14:00:00+02:00"}, []string{"from must not be after to"}},
 		"impossible date":     {object{"from": "2026-02-30"}, []string{"from", `"2026-02-30"`, "the calendar or the clock does not have"}},

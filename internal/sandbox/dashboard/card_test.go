@@ -113,8 +113,10 @@ func TestBars(t *testing.T) {
 		s.Get("/cards/" + card + "/details").OK(200)
 	}
 	for limit, bar := range map[string][3]string{
-		"1000": {"3 of 1,000", "bar", "1"}, "4": {"3 of 4", "bar", "75"}, "3": {"3 of 3", "bar full",
-			"100"}, "2": {"3 of 2", "bar full", "100"}, "0": {"no limit", "bar", "0"},
+		"1000": {"3 of 1,000", "bar", "1"}, "4": {"3 of 4", "bar", "75"}, "3": {
+			"3 of 3", "bar full",
+			"100",
+		}, "2": {"3 of 2", "bar full", "100"}, "0": {"no limit", "bar", "0"},
 	} {
 		s.Put("/_sandbox/limits", `{"details_per_minute":`+limit+`}`).OK(200)
 		b.get("/").matches(fmt.Sprintf(`Details read, last minute</th><td class="number">%s</td><td class="share"><svg class="%s" [^>]*><rect [^>]*><rect class="part" width="%s"`, bar[0], bar[1], bar[2]))
