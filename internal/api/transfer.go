@@ -224,10 +224,7 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 	after := t.before.snapshot
 	after.Answered = answered
 	status, err := t.client.readBalance(ctx, t.CardID, &after)
-	// Where the key decides and the answer shows what the card held before it, it may be an earlier one again: of that, the
-	// record's anchor tells at once.
-	replayed := t.before.decision.Reason == reconcile.KeyDecides && answered != nil && *answered == t.before.snapshot.Balance
-	seen := t.client.decide(reconcile.Answered, t.Movement, t.fresh, after, replayed)
+	seen := t.client.decide(reconcile.Answered, t.Movement, t.fresh, after, false)
 	seen.status = status
 	if err == nil && seen.decision.Reason != reconcile.LooksMade { // what has come since is not in it
 		seen, err = t.client.look(ctx, reconcile.Answered, t.Movement, t.fresh, answered)

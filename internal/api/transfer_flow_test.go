@@ -73,7 +73,7 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"a quiet card":                      {keys: either, ends: "moved", posts: 1},
 		"a purchase":                        {keys: either, before: events(spend(api.TransactionAuthorization, 7*usd.Dollar)), ends: "moved", posts: 1},
 		"killed, made":                      {keys: unknown, before: killed(), ends: "made before", waited: 30 * time.Second},
-		"killed, made, by the key":          {keys: honoured, before: killed(), ends: "made before", posts: 1},
+		"killed, made, by the key":          {keys: honoured, before: killed(), ends: "made before", posts: 1, waited: 30 * time.Second},
 		"killed, made, and spent unlisted":  {keys: honoured, before: killed(come(-33 * usd.Dollar)), ends: "stops, left over 7.00", waited: 30 * time.Second, again: "moved"},
 		"as much by another hand":           {keys: honoured, before: events(come(forty)), ends: "moved, left over 40.00", posts: 1},
 		"made or not":                       {keys: unknown, before: events(come(forty), spend(api.TransactionAuthorization, forty)), ends: "stops, looks both", waited: 30 * time.Second, again: "moved"},

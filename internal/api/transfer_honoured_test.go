@@ -150,55 +150,6 @@ func TestKeyIsAskedWithPatience(t *testing.T) {
 	}
 }
 
-// What a killed run has made is known by the first look, where the service answers what
-// it answered then. Else the card is looked at until it shows the movement.
-func TestKilledMovementIsFoundAtOnce(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		killed  bool // a run before has made it
-		come    spends
-		late    fault // the card is shown as it was for a while
-		topUp   reconcile.Range
-		ends    string
-		waited  time.Duration
-		reads   int
-		balance usd.Amount
-	}{
-		"made":                   {killed: true, ends: "made before", reads: 3, balance: start + step},
-		"made, and used since":   {killed: true, come: spend(api.TransactionAuthorization, step), ends: "made before", waited: 30 * time.Second, reads: 17, balance: start},
-		"by another, shown late": {come: come(step), late: works, ends: "moved, left over 5.00", waited: 10 * time.Second, reads: 9, balance: start + 2*step},
-		"a top-up that is harmless twice, shown late": {
-			come: come(step), late: fault{response: `200 {"card_id":"card_1","card_balance":105}`},
-			topUp: reconcile.Range{Below: 2 * start, To: 3 * start}, ends: "moved, left over 5.00", waited: 10 * time.Second, reads: 9, balance: start + 2*step,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			service, card, record := newAccount(t)
-			client, movement := service.client(t, keysHonoured), move(card.ID, step, record)
-			if test.killed {
-				if _, err := client.Move(t.Context(), movement); err != nil {
-					t.Fatal(err)
-				}
-				service.later(time.Minute)
-			} else {
-				test.late.before = func() { service.lag(card, 10*time.Second) }
-				service.faults = []fault{test.late}
-			}
-			if test.come != nil {
-				test.come(service, card)
-			}
-			if test.topUp.To > 0 {
-				movement.Purpose, movement.Range = reconcile.ForTopUp, &test.topUp
-			}
-			service.reads = nil
-			transfer, err := client.Move(t.Context(), movement)
-			same(t, "the movement", []any{told(transfer, err), service.clock.total(), len(service.reads), card.Balance, transfer.Record.Anchor.Balance},
-				fmt.Sprint([]any{test.ends, test.waited, test.reads, test.balance, test.balance}))
-		})
-	}
-}
-
 // While a plan is made, a movement is foreseen by one reading, without a wait.
 func TestForesee(t *testing.T) {
 	t.Parallel()
