@@ -116,7 +116,7 @@ func (e *ConfigError) Error() string { return "the " + e.Field + " must " + e.Ru
 // at its end.
 func checkBaseURL(text, key string) (string, error) {
 	breaks := func(format string, args ...any) (string, error) {
-		return "", &ConfigError{Field: FieldBaseURL, Rule: fmt.Sprintf(format, args...)}
+		return "", &ConfigError{Field: FieldBaseURL, Rule: fmt.Sprintf(format, args...), Secret: strings.ContainsAny(text, "@?#")} // where secrets may be
 	}
 	if strings.Contains(strings.ToLower(text), keyPrefix) { // ahead of every rule that repeats a part of it
 		return "", &ConfigError{Field: FieldBaseURL, Rule: "not hold an API key, which has a place of its own", Secret: true}

@@ -149,6 +149,10 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 		{"no API", at(s.URL, accountKey(s, "api_not_enabled")), "The third step is still to be done: ask the service's support"},
 		{`api_key = " sk_live_…\n"`, at(s.URL, " "+s.Key+"\n"), warns + "Spaces around the API key"},
 		{"a password", at("https://me:planted@cards.example.com/api/v1", "sk_live_x"), "Error: "},
+		{"a password with #", at("https://me:planted#1@cards.example.com/api/v1", "sk_live_x"), "Error: "},
+		{"a password without a scheme", at("me:planted@cards.example.com/api/v1", "sk_live_x"), "Error: "},
+		{"a query without a scheme", at("cards.example.com/api/v1?key=planted", "sk_live_x"), "Error: "},
+		{"a key for a sandbox, beside one", block("sandbox = { path = \"./sk_live_planted\" }\napi_key = \"sk_live_x\""), "Error: "},
 		{"a key for an address", at("sk_live_planted", "sk_live_x"), "Error: "},
 		{"a key in an address", at("https://sk_live_planted/api/v1", "sk_live_sandbox_x"), "Error: "},
 		{

@@ -109,7 +109,8 @@ func (p *vcardProvider) ValidateConfig(ctx context.Context, req provider.Validat
 	var c config
 	resp.Diagnostics.Append(req.Config.Get(ctx, &c)...)
 	if !resp.Diagnostics.HasError() && !c.isUnknown() {
-		resp.Diagnostics.Append(c.check(c.fillFromEnvironment(p.getenv)))
+		sandboxPath := c.fillFromEnvironment(p.getenv)
+		resp.Diagnostics.Append(c.check(sandboxPath))
 	}
 }
 
