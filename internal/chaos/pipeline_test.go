@@ -308,9 +308,9 @@ func (p *pipeline) edit() {
 		return
 	}
 	switch n := p.r.IntN(20); {
-	case n < 12 && c.config["top_up"] != nil: // lowered, it would get into the range
+	case n < 10 && c.config["top_up"] != nil: // lowered, it would get into the range
 		c.config["amount"] = (amountOf(c.config["amount"]) + amountOf(dollars(p.r, 1, 50))).String()
-	case n < 12:
+	case n < 10:
 		c.config["amount"] = dollars(p.r, 500, 900)
 	case n < 14:
 		frozen, _ := c.config["frozen"].(bool)
