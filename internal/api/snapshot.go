@@ -64,8 +64,15 @@ func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anc
 			return err
 		}
 		if isOldestFirst(page) {
-			s.Unclear = "its transactions are listed oldest first, so the newest may be missing"
-			return nil
+			more, err := pages.read(ctx, number+1)
+			if err != nil {
+				return err
+			}
+			if number > 1 || len(more) > 0 {
+				s.Unclear = "its transactions are listed oldest first, so the newest may be missing"
+				return nil
+			}
+			slices.Reverse(page)
 		}
 		fresh := 0
 		reaches := since == nil
