@@ -144,7 +144,7 @@ func (t *transferRun) refuse() (madeBefore bool, err error) {
 	case reconcile.Stop:
 		t.Transfer.Record = t.Movement.Record.Stopped(t.Movement.Movement, s, e)
 		t.client.recent.takeIn(t.CardID)
-		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: e.Left, TopUp: t.MayHaveTopUp(e), Unread: e.Hidden}
+		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: t.Found(e, d.Reason), TopUp: t.MayHaveTopUp(e), Unread: e.Hidden}
 	case reconcile.Send, reconcile.SendKey:
 		if e.Anchored && e.Without == reconcile.Unexplained {
 			t.LeftOver = e.Left

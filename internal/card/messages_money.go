@@ -72,7 +72,7 @@ func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d recon
 	}
 	switch {
 	case mayBeMade(d) && d.Verdict == reconcile.Stop:
-		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, fitting(m.Delta, e.Left, m.MayHaveTopUp(e)))
+		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, fitting(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e)))
 	case mayBeMade(d) && d.Verdict == reconcile.SendKey:
 		beside := ""
 		if m.MayHaveTopUp(e) {

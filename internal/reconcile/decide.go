@@ -34,8 +34,14 @@ type Movement struct {
 // top-up of the same run, which would have been due. A balance that is less the holds
 // and explained is believed.
 func (m Movement) MayHaveTopUp(e Explanation) bool {
+	return m.isTopUpDue(e, m.Delta) && e.Without < LessHolds
+}
+
+// isTopUpDue reports whether more may have come than a fund, and the card would have
+// been under its range before that, with a sum.
+func (m Movement) isTopUpDue(e Explanation, with usd.Amount) bool {
 	before := e.Balance - e.Came - e.Refunded
-	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+m.Delta < m.Range.Below && e.Without < LessHolds
+	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+with < m.Range.Below
 }
 
 // Beside is what may have come with a fund that was made.
@@ -44,6 +50,15 @@ func (m Movement) Beside(e Explanation) usd.Amount {
 		return e.Came - m.Delta
 	}
 	return 0
+}
+
+// Found is what may be the movement or hold it: what is left over or, where that went
+// the other way, the most that came to the card by a reading.
+func (m Movement) Found(e Explanation, why Reason) usd.Amount {
+	if why == LeftOver && m.Delta > 0 && e.Left <= 0 && !m.MayHaveTopUp(e) {
+		return e.Came
+	}
+	return e.Left
 }
 
 // Range is what top-ups keep a card in.
@@ -187,7 +202,7 @@ func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
 		return again(p, Send, Explained)
 	case e.Without != Unexplained:
 		return Decision{Send, Explained}
-	case withTopUp || sameWay && (kept || nearly <= e.Left.Abs()) || m.Delta > 0 && !p.KeysHonoured && nearly <= e.Came:
+	case m.isTopUpDue(e, 0) || sameWay && (kept || nearly <= e.Left.Abs()):
 		return again(p, Stop, LeftOver)
 	case intoRange:
 		return Decision{Stop, IntoRange}

@@ -68,9 +68,9 @@ type facts struct {
 	kept                         bool // the service still has the keys since the anchor
 	keys                         bool // it counts this one once
 	made, both, held, withTopUp  bool
+	afterTopUp                   bool
 	pastCap, notDue, intoRange   bool
 	sameWay, asMuch, safeInRange bool
-	mayBeAsMuch                  bool
 }
 
 func (q question) facts() (f facts) {
@@ -81,10 +81,10 @@ func (q question) facts() (f facts) {
 	f.held = e.With == released && e.Without == none
 	r := q.m.Range
 	f.withTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came+delta < r.Below && e.Without != holds
+	f.afterTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came < r.Below
 	f.both = e.Without != none && (f.withTopUp || e.With != none && (e.With >= e.Without || delta > 0 && e.With != released))
 	f.sameWay = e.Left > 0 && delta > 0 || e.Left < 0 && delta < 0
 	f.asMuch = f.sameWay && (10*e.Left >= 9*delta && delta > 0 || 10*e.Left <= 9*delta && delta < 0)
-	f.mayBeAsMuch = f.asMuch || delta > 0 && 10*e.Came >= 9*delta
 	if r != nil && delta < 0 {
 		f.intoRange = e.Balance+delta < r.Below
 	} else if r != nil && q.m.Purpose == reconcile.ForTopUp {
@@ -120,7 +120,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("sent again, though nothing explains the balance without it")
 			case before && !q.e.Anchored:
 				wrong("sent without an anchor")
-			case (f.asMuch || f.mayBeAsMuch && !q.p.KeysHonoured) && q.e.Without == none && !f.safeInRange:
+			case (f.asMuch || f.afterTopUp) && q.e.Without == none && !f.safeInRange:
 				wrong("sent, though as much has come")
 			case before && f.pastCap:
 				wrong("sent past the cap, with what has come")
@@ -172,6 +172,9 @@ func TestDecideNever(t *testing.T) {
 		quiet := q.e.Anchored && !q.e.Stale && q.e.Hidden == "" && q.e.Without == holds && q.e.With == none && !f.notDue && !f.intoRange && !f.pastCap
 		if quiet && q.moment != 0 && q.moment != reconcile.Answered && d.Verdict != reconcile.Send && d.Reason != reconcile.KeyDecides {
 			wrong("a quiet world holds up the movement")
+		}
+		if d.Reason == reconcile.LeftOver && q.m.Delta > 0 && !f.withTopUp && q.m.Found(q.e, d.Reason) <= 0 {
+			wrong("does not say what came")
 		}
 		if d.Verdict != reconcile.Undecided && d.Reason == reconcile.NoReason {
 			wrong("no reason")
@@ -237,8 +240,7 @@ var words = map[string]func(question, facts) bool{
 	"left over, not the same way":                 func(q question, f facts) bool { return q.e.With == none && !f.sameWay },
 	"left over, the same way":                     func(_ question, f facts) bool { return f.sameWay },
 	"left over, the same way, nearly as much":     func(_ question, f facts) bool { return f.asMuch },
-	"left over, perhaps nearly as much":           func(_ question, f facts) bool { return f.mayBeAsMuch },
-	"left over, with a top-up":                    func(_ question, f facts) bool { return f.withTopUp },
+	"left over, with or after a top-up":           func(_ question, f facts) bool { return f.afterTopUp },
 	"a top-up past the cap":                       func(_ question, f facts) bool { return f.pastCap },
 	"left over, the same way, and the answer too": func(q question, f facts) bool { return f.sameWay && q.e.Echoed },
 	"anything": func(question, facts) bool { return true },
@@ -246,7 +248,6 @@ var words = map[string]func(question, facts) bool{
 	"any":      func(question, facts) bool { return true },
 	"decide":   func(_ question, f facts) bool { return f.keys },
 	"kept":     func(_ question, f facts) bool { return f.kept },
-	"unknown":  func(q question, _ facts) bool { return !q.p.KeysHonoured },
 	"honoured": func(q question, _ facts) bool { return q.p.KeysHonoured && !q.p.OtherKey },
 }
 
