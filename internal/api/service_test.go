@@ -67,6 +67,7 @@ type fakeService struct {
 	fee         usd.Amount    // of an issuance, taken from the load
 	books       time.Duration // after it the load is on a new card
 	perPage     int           // of transactions; 0 honours the query
+	repeats     bool          // page 1 of transactions, whichever is asked for
 
 	mu      sync.Mutex
 	wallet  usd.Amount
@@ -315,6 +316,9 @@ func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {
 			if selects("card_id", fmt.Sprint(transaction["card_id"])) {
 				found = append(found, transaction)
 			}
+		}
+		if b.repeats {
+			r.URL.RawQuery = ""
 		}
 		writePage(w, r, found, b.perPage, 0, false)
 	case path == "/wallet/balance":

@@ -63,19 +63,20 @@ func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anc
 		if err != nil {
 			return err
 		}
-		if isOldestFirst(page) {
-			more, err := pages.read(ctx, number+1)
+		isReversed := number == 1 && isOldestFirst(page)
+		if isReversed {
+			more, err := pages.read(ctx, 2)
 			if err != nil {
 				return err
 			}
-			if number > 1 || len(more) > 0 {
+			if len(more) > 0 && more[0].ID != page[0].ID { // else page 1 is the whole list, which some services repeat
 				s.Unclear = "its transactions are listed oldest first, so the newest may be missing"
 				return nil
 			}
 			slices.Reverse(page)
 		}
 		fresh := 0
-		reaches := since == nil
+		reaches := since == nil || isReversed
 		for _, t := range page {
 			event := t.event()
 			if !slices.ContainsFunc(s.Events, func(known reconcile.Event) bool { return known.ID == event.ID }) {

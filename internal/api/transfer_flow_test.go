@@ -102,6 +102,10 @@ func TestMoveByWhatWasRead(t *testing.T) {
 		"pending, made":             {keys: unknown, before: pending(come(forty)), ends: "made before"},
 		"pending, too much":         {keys: unknown, before: pending(come(50 * usd.Dollar)), ends: "unknown", waited: 15 * time.Second},
 		"not to be read":            {keys: either, before: events(hidden("/cards/card_1", 403)), ends: "refused"},
+		"all listed oldest first, and again": {
+			keys: unknown, before: killed(buy, spend(api.TransactionAuthorization, forty), oldestFirst(25), func(b *fakeService, _ *fakeCard) { b.repeats = true }),
+			ends: "stops, looks both -1.00", waited: 30 * time.Second, again: "moved",
+		},
 		"all listed oldest first": {
 			keys: unknown, before: killed(buy, spend(api.TransactionAuthorization, forty), oldestFirst(25)),
 			ends: "stops, looks both -1.00", waited: 30 * time.Second, again: "moved",
