@@ -53,7 +53,9 @@ func cameOrWent(found usd.Amount) string {
 // fitting says how a balance may be that after a movement, by what is unexplained of it.
 func fitting(delta, found usd.Amount, topUp bool) string {
 	switch {
-	case found > 0 && delta > 0, found < 0 && delta < 0:
+	case found > 0 && delta > 0:
+		return "and since Terraform last moved money on it up to " + found.String() + " USD may have come to it that no transaction explains, which may be this movement or hold it"
+	case found < 0 && delta < 0:
 		return "and since Terraform last moved money on it " + cameOrWent(found) + " that no transaction explains, which may be this movement or hold it"
 	case topUp:
 		return "as it may after this movement and a top-up beside it"

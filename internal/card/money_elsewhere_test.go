@@ -28,7 +28,7 @@ func TestMoneyFromElsewhere(t *testing.T) {
 			apply amount = 100
 			fund 55
 			stops amount = 140
-			says it may have been made already | Nothing was sent | holds 155.00 USD | 55.00 USD came to it
+			says it may have been made already | Nothing was sent | holds 155.00 USD | up to 55.00 USD may have come to it
 			says set amount back by 40.00 USD | apply again
 			holds active 155 9844
 			apply
@@ -38,7 +38,7 @@ func TestMoneyFromElsewhere(t *testing.T) {
 			apply amount = 100
 			fund 25
 			stops amount = 140
-			says it may have been made already | 25.00 USD came to it
+			says it may have been made already | up to 25.00 USD may have come to it
 			apply
 			holds active 165 9834`},
 		// A fund beside a purchase is one by every reading of what a purchase does to a

@@ -37,7 +37,7 @@ func TestKilledRuns(t *testing.T) {
 			plan amount = 150
 			says The fund of 50.00 USD may have been made already | stops once
 			stops
-			says it may have been made already | 40.00 USD came to it | set amount back by 50.00 USD
+			says it may have been made already | up to 40.00 USD may have come to it | set amount back by 50.00 USD
 			apply
 			nothing
 			holds active 190 9809`},

@@ -52,10 +52,10 @@ func (m Movement) Beside(e Explanation) usd.Amount {
 	return 0
 }
 
-// Found is what may be the movement or hold it: what is left over or, where that went
-// the other way, the most that came to the card by a reading.
+// Found is what may be the movement or hold it: what is left over or, for a fund, the
+// most that may have come.
 func (m Movement) Found(e Explanation, why Reason) usd.Amount {
-	if why == LeftOver && m.Delta > 0 && e.Left <= 0 && !m.MayHaveTopUp(e) {
+	if why == LeftOver && m.Delta > 0 && !m.MayHaveTopUp(e) {
 		return e.Came
 	}
 	return e.Left
