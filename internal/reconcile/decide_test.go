@@ -53,6 +53,7 @@ func everyQuestion(yield func(question) bool) {
 			With: ranks[draw(len(ranks))], Without: ranks[draw(len(ranks))], Left: rests[draw(len(rests))],
 		}
 		q.e.Came = max(0, q.e.Left, usd.Amount(draw(2))*2*delta)
+		q.e.Refunded = usd.Amount(draw(2)) * dollar
 		if flip() {
 			q.e.Hidden = "an unknown type"
 		}
@@ -80,8 +81,8 @@ func (q question) facts() (f facts) {
 	f.made = (e.With == holds || e.With == settled) && e.Without == none
 	f.held = e.With == released && e.Without == none
 	r := q.m.Range
-	f.withTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came+delta < r.Below && e.Without != holds
-	f.afterTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came < r.Below
+	f.withTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came-e.Refunded+delta < r.Below && e.Without != holds
+	f.afterTopUp = r != nil && q.m.Purpose == reconcile.ForAmount && delta > 0 && e.Came > delta && e.Balance-e.Came-e.Refunded < r.Below
 	f.both = e.Without != none && (f.withTopUp || e.With != none && (e.With >= e.Without || delta > 0 && e.With != released))
 	f.sameWay = e.Left > 0 && delta > 0 || e.Left < 0 && delta < 0
 	f.asMuch = f.sameWay && (10*e.Left >= 9*delta && delta > 0 || 10*e.Left <= 9*delta && delta < 0)
