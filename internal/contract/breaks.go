@@ -2,141 +2,144 @@ package contract
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"mime"
-	"net/http"
+	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/getkin/kin-openapi/openapi3filter"
 )
 
-func (d *document) requestBreaks(op *openapi3.Operation, asked request) []string {
-	if op == d.undocumented {
+// inputs returns an exchange in the form that openapi3filter checks.
+func (d *document) inputs(asked request, got response) (*openapi3filter.RequestValidationInput, *openapi3filter.ResponseValidationInput) {
+	in := &openapi3filter.RequestValidationInput{Request: asked.Clone(context.Background()), Options: d.options}
+	in.Request.Body, in.Request.ContentLength = io.NopCloser(bytes.NewReader(asked.body)), int64(len(asked.body))
+	var err error
+	if in.Route, in.PathParams, err = d.router.FindRoute(asked.Request); err != nil {
+		in.Route = d.undocumented
+	}
+	return in, &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: got.status, Header: got.header,
+		Body: io.NopCloser(bytes.NewReader(got.body)), Options: d.options,
+	}
+}
+
+func (d *document) requestBreaks(in *openapi3filter.RequestValidationInput) []string {
+	if in.Route == d.undocumented {
 		return []string{"there is no such call"}
 	}
-	return slices.Concat(
-		authorizationBreaks(asked.Header),
-		d.queryBreaks(op, asked.URL),
-		d.requestHeaderBreaks(op, asked.Header),
-		d.requestBodyBreaks(op, asked),
+	return append(
+		queryBreaks(in.Route.Operation.Parameters, in.Request.URL),
+		rules(openapi3filter.ValidateRequest(context.Background(), in))...,
 	)
 }
 
-func authorizationBreaks(header http.Header) []string {
-	values := header.Values("Authorization")
-	if len(values) != 1 || !strings.HasPrefix(values[0], "Bearer sk_live_") {
-		return []string{"header Authorization: one value of the form Bearer sk_live_… is required"}
-	}
-	return nil
-}
-
-func (d *document) queryBreaks(op *openapi3.Operation, u *url.URL) []string {
+// queryBreaks finds what openapi3filter passes over: it looks at documented
+// parameters alone, and at the first value of each.
+func queryBreaks(documented openapi3.Parameters, u *url.URL) []string {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return []string{"the query cannot be parsed"}
 	}
 	var breaks []string
 	for name, values := range query {
-		parameter := op.Parameters.GetByInAndName(openapi3.ParameterInQuery, name)
-		if parameter == nil {
+		if documented.GetByInAndName(openapi3.ParameterInQuery, name) == nil {
 			breaks = append(breaks, fmt.Sprintf("query parameter %.40q is not documented", name))
-			continue
+		} else if len(values) > 1 {
+			breaks = append(breaks, "query parameter "+name+": given more than once")
 		}
-		breaks = append(breaks, d.parameterBreaks(parameter, values)...)
 	}
 	slices.Sort(breaks)
 	return breaks
 }
 
-func (d *document) requestHeaderBreaks(op *openapi3.Operation, header http.Header) []string {
-	var breaks []string
-	for _, parameter := range op.Parameters {
-		values := header.Values(parameter.Value.Name)
-		if parameter.Value.In == openapi3.ParameterInHeader && len(values) > 0 {
-			breaks = append(breaks, d.parameterBreaks(parameter.Value, values)...)
-		}
+func responseBreaks(in *openapi3filter.ResponseValidationInput) []string {
+	status := fmt.Sprintf("status %d", in.Status)
+	// openapi3filter lets some statuses pass, documented or not.
+	if in.RequestValidationInput.Route.Operation.Responses.Status(in.Status) == nil {
+		return []string{status + " is not documented"}
 	}
-	return breaks
+	return prefixed(status, rules(openapi3filter.ValidateResponse(context.Background(), in)))
 }
 
-func (d *document) parameterBreaks(parameter *openapi3.Parameter, values []string) []string {
-	name := parameter.In + " parameter " + parameter.Name
-	if len(values) > 1 {
-		return []string{name + ": given more than once"}
-	}
-	var value any = values[0]
-	if parameter.Schema.Value.Type.Is(openapi3.TypeInteger) {
-		if !integerText.MatchString(values[0]) {
-			return []string{name + ": value must be an integer"}
-		}
-		value = json.Number(values[0])
-	}
-	return prefixed(name, d.valueBreaks(parameter.Schema.Value, value))
-}
-
-func (d *document) requestBodyBreaks(op *openapi3.Operation, asked request) []string {
-	switch documented := op.RequestBody; {
-	case len(asked.body) == 0 && documented != nil && documented.Value.Required:
-		return []string{"body: required"}
-	case len(asked.body) == 0:
+// rules reduces an error to where it is and to the keyword of the schema that is
+// broken, since messages quote values.
+func rules(err error) []string {
+	// An exact switch: errors.As would look through a oneOf's error into those of
+	// its alternatives.
+	switch err := err.(type) { //nolint:errorlint // see above
+	case nil:
 		return nil
-	case documented == nil:
-		return []string{"body: this call has none"}
-	default:
-		return d.contentBreaks(documented.Value.Content, asked.Header, asked.body)
-	}
-}
-
-func (d *document) responseBreaks(op *openapi3.Operation, got response) []string {
-	documented := op.Responses.Status(got.status)
-	if documented == nil {
-		return []string{fmt.Sprintf("status %d is not documented", got.status)}
-	}
-	var breaks []string
-	for name, header := range documented.Value.Headers {
-		for _, value := range got.header.Values(name) {
-			breaks = append(breaks, prefixed("header "+name, d.valueBreaks(header.Value.Schema.Value, value))...)
+	case openapi3.MultiError:
+		var all []string
+		for _, one := range err {
+			all = append(all, rules(one)...)
 		}
+		return all
+	case *openapi3filter.SecurityRequirementsError:
+		return []string{"header Authorization: one value of the form Bearer sk_live_… is required"}
+	case *openapi3filter.RequestError:
+		if err.Parameter != nil {
+			return prefixed(err.Parameter.In+" parameter "+err.Parameter.Name, rules(err.Err))
+		}
+		if err.RequestBody == nil {
+			return []string{"body: this call has none"}
+		}
+		return contentRules(err.Err)
+	case *openapi3filter.ResponseError:
+		if name, ok := strings.CutPrefix(err.Reason, "response header "); ok && err.Err != nil {
+			return prefixed("header "+strings.Split(name, `"`)[1], rules(err.Err))
+		}
+		return contentRules(err.Err)
+	case *openapi3.SchemaError:
+		pointer := strings.Join(append([]string{""}, err.JSONPointer()...), "/")
+		if err.SchemaField == "properties" {
+			return []string{at(pointer, unsupported(strings.Split(err.Reason, `"`)[1]))}
+		}
+		return []string{at(pointer, err.SchemaField)}
+	case textError:
+		return []string{err.Error()}
 	}
-	return prefixed(
-		fmt.Sprintf("status %d", got.status),
-		slices.Concat(breaks, d.contentBreaks(documented.Value.Content, got.header, got.body)),
-	)
+	if errors.Is(err, openapi3filter.ErrInvalidRequired) {
+		return []string{"required"}
+	}
+	return []string{"cannot be read"}
 }
 
-const jsonType = "application/json"
-
-var errNotJSON = errors.New("not one strict JSON value")
-
-// contentBreaks checks the content type and a body that is not empty.
-func (d *document) contentBreaks(content openapi3.Content, header http.Header, body []byte) []string {
-	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil || mediaType != jsonType {
+// contentRules reduces the error of a body; there is none where its type is not one
+// that is documented.
+func contentRules(err error) []string {
+	if err == nil {
 		return []string{"header Content-Type: " + jsonType + " is required"}
 	}
-	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return []string{"header Content-Type: the charset of JSON is utf-8"}
-	}
-	value, err := decode(body)
-	if err != nil {
-		return []string{"body: " + err.Error()}
-	}
-	return prefixed("body", d.valueBreaks(content[jsonType].Schema.Value, value))
+	return prefixed("body", rules(err))
 }
 
-// decode reads one JSON value. Numbers keep their text, and an object that
-// names a property twice is refused: readers disagree about what it means.
-// Errors never hold a part of the body.
-func decode(body []byte) (value any, err error) {
-	if !jsontext.Value(body).IsValid() {
-		return nil, errNotJSON
+// fieldName is what no card number, code or secret looks like.
+var fieldName = regexp.MustCompile(`^[a-z_]{1,40}$`)
+
+func unsupported(property string) string {
+	if fieldName.MatchString(property) {
+		return "property " + property + " is unsupported"
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	return value, decoder.Decode(&value)
+	return "property is unsupported"
+}
+
+func at(pointer, rule string) string {
+	if pointer == "" {
+		return rule
+	}
+	return pointer + ": " + rule
+}
+
+func prefixed(prefix string, breaks []string) []string {
+	for i := range breaks {
+		breaks[i] = prefix + ": " + breaks[i]
+	}
+	return breaks
 }

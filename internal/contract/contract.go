@@ -75,14 +75,13 @@ type response struct {
 
 // check holds an exchange to the contract.
 func (c *checker) check(asked request, got response) {
-	op := c.document.find(asked.Method, asked.URL.EscapedPath())
-
+	in, out := c.document.inputs(asked, got)
 	refused := got.status >= 400 && got.status < 500
 	if !c.badRequests || !refused {
-		c.report(asked, "request", c.document.requestBreaks(op, asked))
+		c.report(asked, "request", c.document.requestBreaks(in))
 	}
 	if !c.requestsOnly {
-		c.report(asked, "response", c.document.responseBreaks(op, got))
+		c.report(asked, "response", responseBreaks(out))
 	}
 }
 

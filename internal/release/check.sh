@@ -12,7 +12,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 name=terraform-provider-vcard
-release=${name}_$version
+release=${name}_$version program=vcard_$version
 largest=$((28 * 1000 * 1000)) # of a binary, in bytes
 unset VCARD_API_KEY VCARD_BASE_URL VCARD_SANDBOX TF_LOG
 export CHECKPOINT_DISABLE=1
@@ -22,46 +22,59 @@ fail() {
   exit 1
 }
 
-echo "== The files that the registry reads, and their sums"
+echo "== The files that the registry reads, the others, and their sums"
 cd "$folder"
-files=("${release}_manifest.json" "${release}_sandbox_oci.tar")
+registry=("${release}_manifest.json") others=("${program}_sandbox_oci.tar")
 for platform in {linux,darwin,windows}_{amd64,arm64}; do
-  files+=("${release}_$platform.zip" "${release}_$platform.cdx.json")
+  registry+=("${release}_$platform.zip")
+  others+=("${program}_$platform.tar.gz" "${program}_$platform.cdx.json")
 done
-diff <(awk '{ print $2 }' "${release}_SHA256SUMS" | sort) <(printf '%s\n' "${files[@]}" | sort) || fail 'SHA256SUMS names other files'
-sha256sum --check --quiet "${release}_SHA256SUMS"
-# Attestations and signature are of this file, which names all others.
-if [ -n "${GPG_FINGERPRINT-}" ]; then
-  gpg --status-fd 1 --verify "${release}_SHA256SUMS.sig" "${release}_SHA256SUMS" 2> /dev/null | grep -q "^\[GNUPG:\] VALIDSIG .*$GPG_FINGERPRINT" ||
-    fail 'SHA256SUMS is not signed by the release key'
-fi
+# names SUMS FILE...: they are what the sums name.
+names() {
+  diff <(awk '{ print $2 }' "$1" | sort) <(printf '%s\n' "${@:2}" | sort) || fail "$1 names other files"
+  sha256sum --check --quiet "$1"
+  # Attestations and signatures are of these files, which name all others.
+  [ -z "${GPG_FINGERPRINT-}" ] ||
+    gpg --status-fd 1 --verify "$1.sig" "$1" 2> /dev/null | grep -q "^\[GNUPG:\] VALIDSIG .*$GPG_FINGERPRINT" ||
+    fail "$1 is not signed by the release key"
+}
+names "${release}_SHA256SUMS" "${registry[@]}"
+names "${program}_SHA256SUMS" "${others[@]}"
 
-echo "== Each zip holds the notices and the binary: static, stripped, small, with its parts told"
+echo "== Each archive holds the notices and the binary: static, stripped, small, with its parts told"
 for zip in "${release}"_*.zip; do
   platform=${zip#"${release}_"} platform=${platform%.zip}
-  binary=${name}_v$version
-  [[ $platform = windows_* ]] && binary+=.exe
+  exe=
+  [[ $platform = windows_* ]] && exe=.exe
+  binary=${name}_v$version$exe
   diff <(unzip -Z1 "$zip" | sort) <(printf '%s\n' NOTICES.txt "$binary" | sort) || fail "$zip holds other files"
-  mkdir -p "$scratch/$platform"
+  mkdir -p "$scratch/$platform" "$scratch/by-name/$platform"
   unzip -q "$zip" -d "$scratch/$platform"
-  binary=$scratch/$platform/$binary
+  tar -C "$scratch/by-name/$platform" -xzf "${program}_$platform.tar.gz"
+  mv "$scratch/$platform/$binary" "$scratch/$platform/vcard$exe"
+  diff -r "$scratch/$platform" "$scratch/by-name/$platform" || fail "${program}_$platform.tar.gz holds something else than $zip"
+  binary=$scratch/by-name/$platform/vcard$exe
   size=$(wc -c < "$binary")
   ((size <= largest)) || fail "$binary has $size bytes, more than $largest"
   built=$(go version -m "$binary")
   for setting in CGO_ENABLED=0 -trimpath=true "GOOS=${platform%_*}" "GOARCH=${platform#*_}"; do
     [[ $built = *"$setting"* ]] || fail "$binary was not built with $setting"
   done
+  parts=("github.com/vcard/$name@v$version" "std@$(awk 'NR == 1 { print $2 }' <<< "$built")")
   while read -r module at; do
     grep -qF "=== $module $at" "$scratch/$platform/NOTICES.txt" || fail "$zip has no notice of $module $at"
-    grep -qF "pkg:golang/$module@" "${release}_$platform.cdx.json" || fail "the SBOM of $zip lacks $module"
+    parts+=("$module@${at/+/%2B}")
   done < <(awk '$1 == "dep" { print $2, $3 }' <<< "$built")
+  for part in "${parts[@]}"; do
+    grep -qF "\"pkg:golang/$part\"" "${program}_$platform.cdx.json" || fail "the SBOM of $zip lacks $part"
+  done
   printf '%-14s %8d bytes\n' "$platform" "$size"
 done
 
 here=$(go env GOOS)_$(go env GOARCH)
-binary=$scratch/$here/${name}_v$version
+binary=$scratch/by-name/$here/vcard
 said=$("$binary" -version)
-[ "$said" = "$name $version" ] || fail "-version says $said"
+[ "$said" = "vcard $version" ] || fail "-version says $said"
 
 echo "== Another build, in another folder, is the same to the byte"
 mkdir "$scratch/copy"
@@ -81,4 +94,4 @@ cp "$root/examples/quickstart/main.tf" "$scratch/locked"
 "$cli" -chdir="$scratch/locked" init -input=false -no-color > "$scratch/init.log" || { cat "$scratch/init.log"; exit 1; }
 grep -q "\"$version\"" "$scratch/locked/.terraform.lock.hcl" || fail "the lock file does not name $version"
 [ "$(grep -c 'zh:\|h1:' "$scratch/locked/.terraform.lock.hcl")" -gt 0 ] || fail 'the lock file holds no hash'
-"$root/internal/demo/demo.sh" "$cli"
+PATH=$scratch/by-name/$here:$PATH "$root/internal/demo/demo.sh" "$cli"

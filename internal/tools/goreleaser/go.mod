@@ -2,6 +2,8 @@ module github.com/vcard/terraform-provider-vcard/internal/tools/goreleaser
 
 go 1.26.8
 
+toolchain go1.26.11
+
 tool github.com/goreleaser/goreleaser/v2
 
 require (

@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	program = "/terraform-provider-vcard"
+	program = "/vcard"
 	address = "http://127.0.0.1:8420"
 	nobody  = 65532
 )

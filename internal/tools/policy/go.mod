@@ -2,6 +2,8 @@ module github.com/vcard/terraform-provider-vcard/internal/tools/policy
 
 go 1.26.8
 
+toolchain go1.26.11
+
 require github.com/open-policy-agent/opa v1.22.2
 
 require (
