@@ -23,8 +23,14 @@ import (
 // problem with its line. The shells are those that shell blocks are read by.
 func (p Page) Check(ctx context.Context, shells ...string) error {
 	problems := slices.Clone(p.problems)
+	guarded := false // by a block before
 	for _, b := range p.Blocks {
-		if err := b.check(ctx, shells); err != nil {
+		guarded = guarded || b.isShell() && guard.MatchString(b.Text)
+		err := b.check(ctx, shells)
+		if err == nil && b.isShell() && !guarded && pipes(b.Text) {
+			err = errUnguarded
+		}
+		if err != nil {
 			problems = append(problems, p.errorAt(b.Line, "%w", err))
 		}
 	}
@@ -81,6 +87,18 @@ var (
 	hereDocument = regexp.MustCompile(`<<-?['"]?(\w+)`)
 )
 
+var (
+	guard        = regexp.MustCompile(`set .*-[a-z]*o pipefail`)
+	githubsGuard = regexp.MustCompile(`shell: bash\b`) // which has it set, unlike what is there by default
+	singleQuoted = regexp.MustCompile(`'[^']*'`)
+	errUnguarded = errors.New("a pipe ends well where what feeds it failed: write set -o pipefail before")
+)
+
+// pipes reports whether a command is fed by another.
+func pipes(text string) bool {
+	return strings.Contains(strings.ReplaceAll(singleQuoted.ReplaceAllString(text, ""), "||", ""), "|")
+}
+
 // comment returns the first line with a comment that is not in a here-document.
 func comment(text string) string {
 	end := ""
@@ -119,11 +137,15 @@ func checkYAML(ctx context.Context, text string) error {
 		if err := checkShell(ctx, command, []string{"bash"}); err != nil {
 			return fmt.Errorf("%q: %w", command, err)
 		}
+		if pipes(command) && !guard.MatchString(command) && !githubsGuard.MatchString(text) {
+			return fmt.Errorf("%q: %w", command, errUnguarded)
+		}
 	}
 	return nil
 }
 
-// commands returns the texts below the keys that hold commands on GitHub and GitLab.
+// commands returns the texts below the keys that hold commands on GitHub and GitLab,
+// where one shell runs all of a list.
 func commands(node any, isCommand bool) []string {
 	var all []string
 	switch n := node.(type) {
@@ -134,6 +156,9 @@ func commands(node any, isCommand bool) []string {
 	case []any:
 		for _, item := range n {
 			all = append(all, commands(item, isCommand)...)
+		}
+		if isCommand {
+			all = []string{strings.Join(all, "\n")}
 		}
 	case map[string]any:
 		for key, value := range n {

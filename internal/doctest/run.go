@@ -148,7 +148,7 @@ type ports map[string]string
 
 var (
 	namedPort = regexp.MustCompile(`\b(8420|8443)\b`)
-	sandbox   = regexp.MustCompile(`terraform-provider-vcard\S* sandbox\b`)
+	sandbox   = regexp.MustCompile(`\bvcard sandbox\b`)
 )
 
 func newPorts(ctx context.Context) (ports, error) {

@@ -26,7 +26,7 @@ func TestPageIsRead(t *testing.T) {
 	page := doctest.Parse("docs/guides/x.md", "# One, two & `three`\n\n## Twice\n\n## Twice\n\n"+
 		fenced("terraform", "# main.tf\nlocals {}")+
 		fenced("terraform", "# why this is here\nlocals {}")+
-		"- in a list:\n\n  ```shell\n  # note.txt\n  curl x | jq .\n  ```\n\n"+
+		"- in a list:\n\n  ```shell\n  # note.txt\n  set -eo pipefail\n  curl x | jq .\n  ```\n\n"+
 		"<!-- needs an account -->\n"+fenced("sh", "terraform apply")+
 		"<!-- not run: why -->\n\n"+fenced("sh", "openssl version")+
 		"<!-- needs node -->\n"+fenced("sh", "node x.js")+
@@ -38,11 +38,11 @@ func TestPageIsRead(t *testing.T) {
 	want := []doctest.Block{
 		{Line: 7, Language: "terraform", Text: "# main.tf\nlocals {}\n", File: "main.tf"},
 		{Line: 12, Language: "terraform", Text: "# why this is here\nlocals {}\n"},
-		{Line: 19, Language: "shell", Text: "# note.txt\ncurl x | jq .\n"},
-		{Line: 25, Language: "sh", Text: "terraform apply\n", Reason: "needs an account"},
-		{Line: 31, Language: "sh", Text: "openssl version\n", Reason: "not run: why"},
-		{Line: 36, Language: "sh", Text: "node x.js\n", Needs: "node"},
-		{Line: 41, Language: "sh", Text: "terraform query\n", Needs: "Terraform 1.14"},
+		{Line: 19, Language: "shell", Text: "# note.txt\nset -eo pipefail\ncurl x | jq .\n"},
+		{Line: 26, Language: "sh", Text: "terraform apply\n", Reason: "needs an account"},
+		{Line: 32, Language: "sh", Text: "openssl version\n", Reason: "not run: why"},
+		{Line: 37, Language: "sh", Text: "node x.js\n", Needs: "node"},
+		{Line: 42, Language: "sh", Text: "terraform query\n", Needs: "Terraform 1.14"},
 	}
 	for i, block := range page.Blocks {
 		if i >= len(want) || block != want[i] {
@@ -71,6 +71,8 @@ func TestIllFormedBlocksAreNamed(t *testing.T) {
 		"a shell block":                     fenced("sh", "if true; then echo"),
 		"a comment in a shell block":        fenced("sh", "cat <<'EOF'\n# it's text\nEOF\necho '# a' \"# b\" $# # c"),
 		"a shell block that is not run":     "<!-- needs an account -->\n" + fenced("sh", "echo 'x"),
+		"a pipe that hides a failure":       fenced("sh", "curl x || true\ncurl x | jq '.a | .b'"),
+		"one of a GitLab pipeline":          fenced("yaml", "plan:\n  script:\n    - curl x |\n      jq ."),
 		"YAML":                              fenced("yaml", "a: [b"),
 		"a step of a workflow":              fenced("yaml", "steps:\n  - run: |\n      if true"),
 		"a step of a GitLab pipeline":       fenced("yaml", "plan:\n  before_script:\n    - echo 'x"),
@@ -108,7 +110,7 @@ func TestPagesRun(t *testing.T) {
 					fenced("sh", "grep -qx 2 a.py && [ \"$name\" = ads ]")+
 					"<!-- not run: fails -->\n"+fenced("sh", "false")+
 					"<!-- needs nosuchprogram -->\n"+fenced("sh", "nosuchprogram")+
-					fenced("sh", "sleep 600 &\n{ echo $!; echo terraform-provider-vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+said+"'"))
+					fenced("sh", "sleep 600 &\n{ echo $!; echo vcard sandbox; echo 127.0.0.1:8420 8443 84201; } > '"+said+"'"))
 			if err := runner.Run(t.Context(), page); err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,6 @@ func TestAccountsAreListed(t *testing.T) {
 	const refused = ` → 403 "first_account_only" & first account`
 	ready.play(s.populate(), strings.ReplaceAll(`
 		GET /_sandbox/accounts ONLY
-		GET /_sandbox/seed ONLY
 		POST /_sandbox/clock {"advance":"1h"} ONLY
 		PUT /_sandbox/limits {} ONLY
 		PUT /_sandbox/quirks {} ONLY

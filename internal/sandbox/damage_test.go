@@ -117,7 +117,6 @@ GET /_sandbox/limits
 GET /_sandbox/quirks
 GET /_sandbox/faults
 GET /_sandbox/accounts
-GET /_sandbox/seed
 POST /cards {BIN,"amount":50}
 POST /cards/CARD/fund {"amount":1}
 POST /cards/CARD/withdraw {"amount":1}

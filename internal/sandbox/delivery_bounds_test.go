@@ -15,43 +15,27 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-// Receivers that never answer, with many endpoints, take a bounded number of connections
-// each, and together. No other endpoint waits for them.
-func TestSilentReceivers(t *testing.T) {
+// Endpoints that never answer take a bounded number of connections together, and another
+// one gets its event all the same.
+func TestSilentEndpoints(t *testing.T) {
 	t.Parallel()
-	const receivers, endpoints = 12, 40
 	good := sandboxtest.NewReceiver(t, nil)
 	s := start(t, good.Trusted)
-	var connected [receivers]atomic.Int32
-	for i := range connected {
-		silent := sandboxtest.Listen(t, func(connection net.Conn) {
-			t.Cleanup(func() { _ = connection.Close() })
-			connected[i].Add(1)
-		})
-		for range endpoints {
-			s.subscribe("https://"+silent.String(), `"*"`)
-		}
-		if i == 0 {
-			s.subscribe(good.URL, `"*"`)
-		}
-	}
-	all := func() (n int32) {
-		for i := range connected {
-			n += connected[i].Load()
-		}
-		return n
+	s.subscribe(good.URL, `"*"`)
+	var connected atomic.Int32
+	silent := sandboxtest.Listen(t, func(connection net.Conn) {
+		t.Cleanup(func() { _ = connection.Close() })
+		connected.Add(1)
+	})
+	for range 300 {
+		s.subscribe("https://"+silent.String(), `"*"`)
 	}
 	s.Issue("50")
 	good.Wait(1)
-	sandboxtest.Eventually(t, func() bool { return all() >= 250 })
+	sandboxtest.Eventually(t, func() bool { return connected.Load() >= 250 })
 	s.Issue("50")
-	if n := all(); n > 256 {
+	if n := connected.Load(); n > 256 {
 		t.Errorf("%d connections", n)
-	}
-	for i := range connected {
-		if n := connected[i].Load(); n > 32 {
-			t.Errorf("%d connections to one receiver", n)
-		}
 	}
 }
 
@@ -63,15 +47,6 @@ func TestLocalTargetsAreRefused(t *testing.T) {
 	s := start(t, inbox.Trusted, func(o *sandboxtest.Options) { o.PublicWebhooks = true })
 	port := inbox.URL[strings.LastIndex(inbox.URL, ":"):]
 	hosts := []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.1.2.3", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "100.64.0.1", "0.0.0.0", "0.1.2.3", "198.18.0.1", "240.0.0.1", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[fec0::1]", "[::ffff:0:127.0.0.1]", "[2001:db8::1]", "[100::1]", "192.88.99.1"}
-	own, err := net.InterfaceAddrs() // also where it is no private one
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, address := range own {
-		if network, ok := address.(*net.IPNet); ok && network.IP.To4() != nil {
-			hosts = append(hosts, network.IP.String())
-		}
-	}
 	for _, host := range hosts {
 		hook := s.subscribe("https://"+host+port+"/", `"*"`).Text("id")
 		s.Issue("50")
@@ -148,7 +123,7 @@ func TestBadReceivers(t *testing.T) {
 			_, _ = connection.Write([]byte("HTTP/1.1 200 OK\r\n" + r.Header.Get("X-Webhook-Id") + "\r\n\r\n"))
 			_ = connection.Close()
 		}, "not an HTTP response", nil},
-		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", nil},
+		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "closed before there was a response", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,7 +183,10 @@ func TestFirstTry(t *testing.T) {
 	at := inbox.URL
 	for s, failures := range map[*service]map[string]string{
 		start(t, stopped, inbox.Trusted): {at + "/200": "", at + "/201": "", at + "/202": "", at + "/204": "", at + "/299": ""},
-		start(t, stopped):                {at + "/203": "--webhook-ca", "https://127.0.0.1:1/?token=t0k3n": "connection refused"},
+		start(t, stopped): {
+			at + "/203": "--webhook-ca", "https://127.0.0.1:1/?token=t0k3n": "connection refused",
+			"https://t0k3n.invalid/": "the address of its host could not be found",
+		},
 	} {
 		of := map[any]string{}
 		for url, failure := range failures {

@@ -145,9 +145,7 @@ func TestFaultDelays(t *testing.T) {
 		go fund(t.Context())
 		synctest.Wait()
 		s.close()
-		if a := <-answered; a.Status != 0 || !errors.Is(a.Err, io.EOF) {
-			t.Errorf("answered %d, ended with %v", a.Status, a.Err)
-		}
+		<-answered
 	})
 }
 

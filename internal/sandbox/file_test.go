@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -41,67 +40,6 @@ func TestTheNamedFileIsWhole(t *testing.T) {
 	one.close()
 	if beside, err := filepath.Glob(path + "?*"); err != nil || len(beside) > 0 {
 		t.Errorf("a closed file has %q beside it, %v", beside, err)
-	}
-}
-
-// A service whose file was taken away changes nothing more, and leaves alone what
-// has taken the place of its file.
-func TestTheFileIsTakenAway(t *testing.T) {
-	t.Parallel()
-	for backup, cards := range map[bool]int{false: 0, true: 1} { // in the file afterwards
-		t.Run(fmt.Sprint("replaced by a backup: ", backup), func(t *testing.T) {
-			t.Parallel()
-			before := start(t)
-			before.Issue("50")
-			before.close()
-			saved := written(t, read(t, before.path))
-			s := start(t, on(before.path))
-			s.Issue("50")
-			take := os.Remove
-			if backup {
-				take = func(path string) error { return os.Rename(saved, path) }
-			}
-			if err := take(s.path); err != nil {
-				t.Fatal(err)
-			}
-			s.Post("/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`).Refused(500, "internal_error", "")
-			next := start(t, on(s.path))
-			s.close()
-			next.Issue("60")
-			next.Balanced()
-			for _, opened := range []*service{next, open(t, on(s.path))} {
-				if got := len(opened.Get("/cards").Data()); got != cards+1 {
-					t.Errorf("%d cards, want %d", got, cards+1)
-				}
-			}
-		})
-	}
-}
-
-// The process of a lost file ends and says why, also where it is the log that is lost, or
-// the index of that; what was answered is in the file then.
-func TestAProcessWithoutItsFileEnds(t *testing.T) {
-	t.Parallel()
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		path, log := filepath.Join(t.TempDir(), "s.db"), new(strings.Builder)
-		p := sandboxtest.StartProcess(t, log, "--data", path)
-		card := p.Issue("50")
-		if err := os.Remove(path + suffix); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Wait(); err == nil || !strings.Contains(log.String(), path+" was removed or replaced") {
-			t.Errorf("%q: ended with %v: %s", suffix, err, log)
-		}
-		if suffix == "" {
-			if _, err := os.Stat(path); err == nil {
-				t.Error("the file was made again")
-			}
-			continue
-		}
-		s := open(t, on(path))
-		s.Get("/cards/" + card).OK(200)
-		s.Issue("50")
-		s.Balanced()
 	}
 }
 
@@ -164,7 +102,7 @@ func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
 // keptRow is a row of the guide's table: what is kept, in which form, and who reads
 // it besides.
-var keptRow = regexp.MustCompile(`(?m)^\| ([^|]+) \| (plain|encrypted|hashed|not kept)[^|]* \| ([^|]+) \|$`)
+var keptRow = regexp.MustCompile(`(?m)^\| ([^|]+) \| (plain|hashed|not kept)[^|]* \| ([^|]+) \|$`)
 
 // The guide says of everything that a sandbox is told, or makes up, whether it is
 // in the file as it is, and who else gets to see it.
@@ -181,7 +119,7 @@ func TestTheGuideSaysWhatIsKept(t *testing.T) {
 		t.Fatalf("the guide tells of\n%s\nthe test of\n%s", strings.Join(documented, "\n"), strings.Join(tested, "\n"))
 	}
 	for what, values := range kept.values {
-		secret := !plain[what] || what == "the master key"
+		secret := slices.Contains(kept.secret, what)
 		for _, value := range values {
 			if found := bytes.Contains(kept.file, []byte(value)); found != plain[what] {
 				t.Errorf("%s: the guide says that it is plain in the file: %v; one is there: %v", what, plain[what], found)
@@ -216,6 +154,7 @@ type kept struct {
 	wal, log    string
 	own, others string // the responses to all control calls that read
 	values      map[string][]string
+	secret      []string // of the names
 }
 
 // fill uses a sandbox with everything that may be kept.
@@ -248,22 +187,29 @@ func fill(t *testing.T) (k kept) {
 	release()
 	s.close()
 	k.log, k.file = log.String(), read(t, s.path)
+	k.secret = []string{
+		"the master key", "card numbers", "one-time codes", "API keys that were made up", "API keys that were chosen", "webhook secrets",
+		"webhook URLs", "events", "what receivers answered, the first KiB", "responses to calls with an idempotency key",
+	}
 	k.values = map[string][]string{
 		"the master key": {string(query[[]byte](t, s.path, `SELECT master_key FROM service`))},
-		"cards: labels, balances, metadata, past states":          {"planted label", "planted name", "planted value"},
-		"transactions, challenges, deposits, ledger":              {"Big Ads", "Planted Merchant"},
-		"card numbers, one-time codes":                            {details.Text("pan"), challenge.Text("otp")},
-		"API keys that were made up":                              {other.Text("api_key")},
-		"API keys that were chosen":                               {s.Key},
-		"webhook secrets":                                         {"planted-secret", made.Text("secret")},
-		"webhook URLs":                                            {"T0K3Nplanted9f8e7d", "planted-query"},
-		"events":                                                  {`"data":{"id":"` + card},
-		"deliveries: times, statuses, errors":                     {"connection refused"},
-		"what receivers answered, the first KiB":                  {"planted answer"},
-		"responses to calls with an idempotency key":              {`"card_balance":`},
-		"idempotency keys":                                        {"planted-key"},
-		"API calls: method, path, query, status":                  {"bin_id=planted-filter"},
+
 		"limits, quirks and faults, with the responses of faults": {"planted response"},
+		"cards: labels, balances, metadata, past states":          {"planted label", "planted name", "planted value"},
+
+		"transactions, challenges, deposits, ledger": {"Big Ads", "Planted Merchant"},
+		"card numbers":                               {details.Text("pan")},
+		"one-time codes":                             {challenge.Text("otp")},
+		"API keys that were made up":                 {other.Text("api_key")},
+		"API keys that were chosen":                  {s.Key},
+		"webhook secrets":                            {"planted-secret", made.Text("secret")},
+		"webhook URLs":                               {"T0K3Nplanted9f8e7d", "planted-query"},
+		"events":                                     {`"data":{"id":"` + card},
+		"deliveries: times, statuses, errors":        {"connection refused"},
+		"what receivers answered, the first KiB":     {"planted answer"},
+		"responses to calls with an idempotency key": {`"card_balance":`},
+		"idempotency keys":                           {"planted-key"},
+		"API calls: method, path, query, status":     {"bin_id=planted-filter"},
 	}
 	return k
 }

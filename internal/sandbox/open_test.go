@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,6 +24,8 @@ func TestOpenRefuses(t *testing.T) {
 	second.close()
 	keyed, rekeyed := first.path, second.path
 	execSQL(t, rekeyed, `UPDATE service SET master_key = randomblob(32)`)
+	damaged := read(t, first.path)
+	copy(damaged[len(damaged)/2:], bytes.Repeat([]byte{0xa5}, 10_000)) // some pages
 	locked, refused := filepath.Join(folder, "locked"), "not writable"
 	if err := os.Mkdir(locked, 0o500); err != nil {
 		t.Fatal(err)
@@ -35,6 +38,7 @@ func TestOpenRefuses(t *testing.T) {
 		text    string
 	}{
 		"a locked folder":    {sandbox.Options{Path: filepath.Join(locked, "x.db")}, refused},
+		"a damaged file":     {sandbox.Options{Path: written(t, damaged)}, "damaged; restore its last copy or snapshot"},
 		"another master key": {sandbox.Options{Path: rekeyed}, "does not fit its accounts"},
 		"no path":            {sandbox.Options{}, "give a path"},
 		"no certificate":     {sandbox.Options{Path: ":memory:", WebhookCA: []byte("no certificate")}, "PEM"},

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -57,12 +58,12 @@ type Sandbox struct {
 	keys     *vault.Keyring
 	apiKey   string
 	recorder *requestlog.Recorder
-	cancel   context.CancelFunc // of what waits in requests
 	worker   *webhook.Worker
 	server   *server.Server
 	handler  http.Handler
 	wall     func() time.Time
 	begun    seed.Begun
+	hurry    func() // ends the delays of faults
 }
 
 // Open opens the service in a file, or begins one, and delivers its events
@@ -97,19 +98,18 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err := db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
-	lifetime, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.cancel = cancel
-	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Closing: lifetime.Done()}
+	stopping := make(chan struct{})
+	s.hurry = sync.OnceFunc(func() { close(stopping) })
+	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Stopping: stopping}
 	nouns := slices.Concat(card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes())
 	s.handler = s.server.Handler(slices.Concat(nouns, control.Routes(s.recorder, counters, nouns), seed.Routes()))
 	if o.Seed != nil {
-		if err := s.plant(ctx, o.Seed); err != nil {
-			cancel()
+		if err := s.beginWorld(ctx, o.Seed); err != nil {
 			return nil, errors.Join(err, s.recorder.Close(), db.Close())
 		}
 	}
 	s.worker = webhook.StartWorker(webhook.WorkerOptions{
-		DB: db, Keys: s.keys, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout, PublicOnly: o.PublicWebhooks,
+		DB: db, Logger: o.Logger, Roots: roots, Timeout: o.WebhookTimeout, PublicOnly: o.PublicWebhooks,
 	})
 	return s, nil
 }
@@ -118,10 +118,13 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 // makes them.
 func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 	var master []byte
-	found := tx.Get([]any{&master}, `SELECT master_key FROM service`)
-	if !found {
+	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)
+	if err == nil && !found {
 		master = vault.NewMasterKey()
-		tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
+		err = tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
+	}
+	if err != nil {
+		return err
 	}
 	if s.keys, err = vault.New(master); err != nil {
 		return err
@@ -130,24 +133,28 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 		s.apiKey, err = account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
 		return err
 	}
-	s.apiKey, err = account.Key(tx, s.keys, account.First(tx).PublicID)
+	first, err := account.First(tx)
+	if err != nil {
+		return err
+	}
+	s.apiKey, err = account.Key(tx, s.keys, first.PublicID)
 	if err == nil && o.APIKey != "" && o.APIKey != s.apiKey {
 		return errors.New("it was begun with another API key; leave the key out, or choose another path")
 	}
 	return err
 }
 
-// plant begins the file with a world.
-func (s *Sandbox) plant(ctx context.Context, world []byte) error {
+// beginWorld begins the file with a world.
+func (s *Sandbox) beginWorld(ctx context.Context, world []byte) error {
 	var first account.Account
-	err := s.db.Read(ctx, func(tx *store.Tx) error {
-		first = account.First(tx)
-		return nil
+	err := s.db.Read(ctx, func(tx *store.Tx) (err error) {
+		first, err = account.First(tx)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	response, refused := s.server.Do(ctx, first, server.Operation{Route: http.MethodPost + " " + seed.Path, Text: world})
+	response, refused := s.server.Do(ctx, first, server.Operation{Route: http.MethodPost + " " + seed.Path, Body: world})
 	if refused != nil {
 		return fmt.Errorf("the world cannot be seeded: %s", refused.Message)
 	}
@@ -183,20 +190,13 @@ func (s *Sandbox) Path() string { return s.db.Path() }
 // Created tells whether Open made the file.
 func (s *Sandbox) Created() bool { return s.db.Created() }
 
-// Lost is closed when the file was removed or replaced. Every change is refused
-// from then on, since nothing would be kept.
-func (s *Sandbox) Lost() <-chan struct{} { return s.db.Lost() }
+// EndDelays has calls that a fault delays go on at once, since the service is to stop.
+func (s *Sandbox) EndDelays() { s.hurry() }
 
 // Close ends the service. Requests should have ended before. Events that are
 // not delivered then are delivered when the file is opened again.
 func (s *Sandbox) Close() error {
-	s.cancel()
+	s.hurry()
 	s.worker.Close()
-	err := s.recorder.Close()
-	select {
-	case <-s.db.Lost(): // nothing can be written, which is known already
-		err = nil
-	default:
-	}
-	return errors.Join(err, s.db.Close())
+	return errors.Join(s.recorder.Close(), s.db.Close())
 }

@@ -3,6 +3,7 @@ package account
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
@@ -38,36 +39,39 @@ type Account struct {
 // First tells whether the file began with this account.
 func (a Account) First() bool { return a.PublicID == firstPublicID }
 
-// ByKey returns the account that an API key opens.
-func ByKey(tx *store.Tx, key string) (Account, bool) {
+// ByKey returns the account that an API key opens; its ID is 0 when there is none.
+func ByKey(tx *store.Tx, key string) (Account, error) {
 	return one(tx, `WHERE key_hash = ?`, vault.HashAPIKey(key))
 }
 
-// ByID returns the account of a row.
-func ByID(tx *store.Tx, id int64) (Account, bool) { return one(tx, `WHERE id = ?`, id) }
+// ByID returns the account of a row; its ID is 0 when there is none.
+func ByID(tx *store.Tx, id int64) (Account, error) { return one(tx, `WHERE id = ?`, id) }
 
 // First returns the account that the file began with.
-func First(tx *store.Tx) Account {
-	a, _ := one(tx, `WHERE public_id = ?`, firstPublicID)
-	return a
-}
+func First(tx *store.Tx) (Account, error) { return one(tx, `WHERE public_id = ?`, firstPublicID) }
 
 const columns = `SELECT id, public_id, state FROM accounts `
 
-func one(tx *store.Tx, where string, args ...any) (a Account, found bool) {
-	found = tx.Get([]any{&a.ID, &a.PublicID, &a.State}, columns+where, args...)
-	return a, found
+func one(tx *store.Tx, where string, args ...any) (a Account, err error) {
+	_, err = tx.Get([]any{&a.ID, &a.PublicID, &a.State}, columns+where, args...)
+	return a, err
 }
 
 // List returns a page of the accounts of the file, the oldest first, and how many
 // there are.
-func List(tx *store.Tx, page wire.Page) (accounts []Account, total int64) {
-	accounts = store.Select(tx, func(row store.Row) (a Account, err error) { return a, row.Scan(&a.ID, &a.PublicID, &a.State) },
+func List(tx *store.Tx, page wire.Page) (accounts []Account, total int64, err error) {
+	accounts, err = store.Select(tx, func(row store.Row) (a Account, err error) { return a, row.Scan(&a.ID, &a.PublicID, &a.State) },
 		columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
-	return accounts, count(tx)
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err = count(tx)
+	return accounts, total, err
 }
 
-func count(tx *store.Tx) int64 { return store.Value[int64](tx, `SELECT COUNT(*) FROM accounts`) }
+func count(tx *store.Tx) (int64, error) {
+	return store.Value[int64](tx, `SELECT COUNT(*) FROM accounts`)
+}
 
 // New is an account to be created.
 type New struct {
@@ -83,32 +87,33 @@ const maxAccounts = 100
 // Create adds an account with its ledger and returns its API key. It refuses more
 // than a file holds.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
-	if held := count(tx); held >= maxAccounts {
+	held, err := count(tx)
+	if err != nil {
+		return "", err
+	}
+	if held >= maxAccounts {
 		return "", wire.Invalid("there are %d accounts already, which is the most that a sandbox holds; a reset removes all but the first", held)
 	}
-	key = keys.APIKey(n.PublicID)
-	var sealed []byte
-	if n.Key != "" {
-		key, sealed = n.Key, keys.Seal(vault.APIKeyOfAccount, n.PublicID, []byte(n.Key))
+	key = cmp.Or(n.Key, keys.APIKey(n.PublicID))
+	id, err := tx.Insert(`INSERT INTO accounts (public_id, key_hash, chosen_key, state) VALUES (?, ?, NULLIF(?, ''), ?)`,
+		n.PublicID, vault.HashAPIKey(key), n.Key, n.State)
+	if err != nil {
+		return "", err
 	}
-	id := tx.Insert(`INSERT INTO accounts (public_id, key_hash, key_sealed, state) VALUES (?, ?, ?, ?)`,
-		n.PublicID, vault.HashAPIKey(key), sealed, n.State)
-	openLedger(tx, id, n.Balance)
-	return key, nil
+	return key, openLedger(tx, id, n.Balance)
 }
 
-func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) {
-	ledger.OpenAccounts(tx, accountID)
-	if balance != 0 {
-		ledger.Post(tx, accountID, ledger.OpeningBalance,
-			ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
+func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
+	if err := ledger.OpenAccounts(tx, accountID); err != nil || balance == 0 {
+		return err
 	}
+	return ledger.Post(tx, accountID, ledger.OpeningBalance, ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 }
 
 // Deposited takes an account past its first deposit. What is left of its
 // onboarding is for the support team to do.
-func Deposited(tx *store.Tx, accountID int64) {
-	tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
+func Deposited(tx *store.Tx, accountID int64) error {
+	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
 
 // firstPublicID names the account that a file begins with.
@@ -122,35 +127,35 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 // ResetFirst removes every other account, and gives the first one the balance that its
 // file begins with. Nothing else is left of the ledger. The account keeps its row, since
 // calls that are on their way may know it already.
-func ResetFirst(tx *store.Tx) {
+func ResetFirst(tx *store.Tx) error {
 	for _, rows := range []string{"ledger_postings", "ledger_entries", "ledger_accounts", "accounts WHERE public_id <> '" + firstPublicID + "'"} {
-		tx.Exec(`DELETE FROM ` + rows)
+		if err := tx.Exec(`DELETE FROM ` + rows); err != nil {
+			return err
+		}
 	}
 	var (
 		id      int64
 		balance usd.Amount
 	)
-	tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`)
-	openLedger(tx, id, balance)
+	if _, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`); err != nil {
+		return err
+	}
+	return openLedger(tx, id, balance)
 }
 
 // Key returns the API key of an account. It fails when the master key is not the one
 // that the account was made under.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
-	var hash, sealed []byte
-	tx.Get([]any{&hash, &sealed}, `SELECT key_hash, key_sealed FROM accounts WHERE public_id = ?`, publicID)
-	key := keys.APIKey(publicID)
-	if sealed != nil {
-		plain, err := keys.Open(vault.APIKeyOfAccount, publicID, sealed)
-		if err != nil {
-			return "", errForeignMasterKey
-		}
-		key = string(plain)
+	var (
+		hash []byte
+		key  string
+	)
+	if _, err := tx.Get([]any{&hash, &key}, `SELECT key_hash, COALESCE(chosen_key, '') FROM accounts WHERE public_id = ?`, publicID); err != nil {
+		return "", err
 	}
+	key = cmp.Or(key, keys.APIKey(publicID))
 	if !bytes.Equal(hash, vault.HashAPIKey(key)) {
-		return "", errForeignMasterKey
+		return "", errors.New("it is damaged: its master key does not fit its accounts; choose another path")
 	}
 	return key, nil
 }
-
-var errForeignMasterKey = errors.New("it is damaged: its master key does not fit its accounts; choose another path")

@@ -97,7 +97,7 @@ func (r *Record) Moved() usd.Amount {
 
 // OfAccount returns a page of what happened on an account, newest first, and
 // whether there is more.
-func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool) {
+func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, accountID,
 		purchases+`WHERE t.account_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
 		movements+`WHERE e.account_id = ?1 AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?2`,
@@ -107,7 +107,7 @@ func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record
 }
 
 // OfCard is OfAccount for a card.
-func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more bool) {
+func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more bool, err error) {
 	return list(tx, page, cardID,
 		purchases+`WHERE t.card_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
 		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?2`,
@@ -120,29 +120,28 @@ type ChallengeFilter struct{ CardText, Status string }
 
 // OfChallenges returns a page of the challenges that a filter picks, newest first, and
 // whether there is more.
-func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) (records []*Record, more bool) {
+func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) (records []*Record, more bool, err error) {
 	now := tx.Now()
 	where := card.Filter{Text: f.CardText}.Where(accountID).
 		And(true, `? IN ('', CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END)`, f.Status, now.UnixMilli())
-	records = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
+	records, err = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
 		strings.Replace(challenges, "?5", strconv.FormatInt(threeds.Lifetime.Milliseconds(), 10), 1)+where.SQL+`
 		ORDER BY h.id DESC LIMIT ? OFFSET ?`, append(where.Args, page.Size+1, page.Offset())...)
-	return wire.Cut(page, records)
+	return wire.Cut(page, records, err)
 }
 
-// OfPurchases returns a page of the purchases that a filter picks, in its order.
-func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) []*Record {
+// OfPurchases returns a page of the purchases that a filter picks, newest first.
+func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	now := tx.Now()
 	f.Purchases = true
 	where := f.Where(accountID)
 	return store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
-		purchases+`JOIN (SELECT id, ROW_NUMBER() OVER () AS place FROM (SELECT id FROM transactions `+where.SQL+f.Order()+` LIMIT ? OFFSET ?)) chosen
-		ON chosen.id = t.id ORDER BY chosen.place`,
+		purchases+`WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 }
 
 // Loaded returns what an owner put on a card, less what was taken back.
-func Loaded(tx *store.Tx, cardID int64) usd.Amount {
+func Loaded(tx *store.Tx, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `
 		SELECT COALESCE(SUM(p.amount), 0) FROM cards c JOIN ledger_entries e ON e.card_account_id = c.ledger_account_id
 		JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = c.ledger_account_id
@@ -181,12 +180,12 @@ const (
 		FROM deposits d `
 )
 
-func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []*Record, more bool) {
+func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []*Record, more bool, err error) {
 	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY 1 DESC, 2 DESC, 3 DESC LIMIT ?3 OFFSET ?4`
 	now := tx.Now()
-	records = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) }, union,
+	records, err = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) }, union,
 		id, page.Offset()+page.Size+1, page.Size+1, page.Offset(), threeds.Lifetime.Milliseconds())
-	return wire.Cut(page, records)
+	return wire.Cut(page, records, err)
 }
 
 func scan(row store.Row, now time.Time) (*Record, error) {

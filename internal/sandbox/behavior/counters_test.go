@@ -47,19 +47,3 @@ func TestDocumentedLimits(t *testing.T) {
 		}
 	}
 }
-
-// Calls made within a twentieth of a second leave a window together, with the last
-// of them; a later one leaves it by itself.
-func TestCallsOfAMoment(t *testing.T) {
-	t.Parallel()
-	begin := time.Unix(1_800_000_000, 0)
-	for apart, together := range map[time.Duration]bool{49 * time.Millisecond: true, 50 * time.Millisecond: false} {
-		counters, limits := behavior.NewCounters(), behavior.Limits{RequestsPerMinute: 2}
-		for _, at := range []time.Duration{0, apart} {
-			counters.Admit(limits, 1, behavior.Details, begin.Add(at))
-		}
-		if wait := counters.Admit(limits, 1, behavior.Details, begin.Add(time.Minute)); (wait == apart) != together || (wait == 0) == together {
-			t.Errorf("%v apart, the third call waits for %v", apart, wait)
-		}
-	}
-}

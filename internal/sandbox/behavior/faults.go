@@ -117,7 +117,7 @@ func (f *Fault) matches(method, path string) bool {
 const selectFaults = `SELECT id, COALESCE(times_left, 0), definition FROM faults `
 
 // Faults returns the faults that will still be applied, the oldest first.
-func Faults(tx *store.Tx) []Fault {
+func Faults(tx *store.Tx) ([]Fault, error) {
 	return store.Select(tx, scanFault, selectFaults+`ORDER BY id`)
 }
 
@@ -134,50 +134,52 @@ func scanFault(row store.Row) (f Fault, err error) {
 	return f, nil
 }
 
-// FindFault tells whether there is a fault for a call to a path below the base
-// address, and which is the oldest.
-func FindFault(tx *store.Tx, method, path string) (id int64, found bool) {
-	all := store.Select(tx, func(row store.Row) (f Fault, err error) {
+// FindFault returns the id of the oldest fault for a call to a path below the base
+// address, 0 when there is none.
+func FindFault(tx *store.Tx, method, path string) (id int64, err error) {
+	all, err := store.Select(tx, func(row store.Row) (f Fault, err error) {
 		return f, row.Scan(&f.ID, &f.Method, &f.Path)
 	}, `SELECT id, method, path FROM faults ORDER BY id`)
 	for _, f := range all {
 		if f.matches(method, path) {
-			return f.ID, true
+			return f.ID, err
 		}
 	}
-	return 0, false
+	return 0, err
 }
 
 // TakeFault returns the fault that FindFault finds, nil when there is none, and
 // counts that it is applied.
-func TakeFault(tx *store.Tx, method, path string) *Fault {
-	id, found := FindFault(tx, method, path)
-	if !found {
-		return nil
+func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
+	id, err := FindFault(tx, method, path)
+	if err != nil || id == 0 {
+		return nil, err
 	}
-	faults := store.Select(tx, scanFault, selectFaults+`WHERE id = ?`, id)
-	tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id)
-	tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
-	if tx.Failed() {
-		return nil
+	faults, err := store.Select(tx, scanFault, selectFaults+`WHERE id = ?`, id)
+	if err != nil {
+		return nil, err
 	}
-	return &faults[0]
+	if err := tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id); err != nil {
+		return nil, err
+	}
+	return &faults[0], tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
 }
 
 // AddFault sets a fault and gives it an id.
-func AddFault(tx *store.Tx, f *Fault) {
+func AddFault(tx *store.Tx, f *Fault) error {
 	definition, err := json.Marshal(f)
 	if err != nil {
-		tx.Fail(fmt.Errorf("writing a fault: %w", err))
+		return fmt.Errorf("writing a fault: %w", err)
 	}
-	f.ID = tx.Insert(`INSERT INTO faults (times_left, definition, method, path) VALUES (NULLIF(?, 0), ?, ?, ?)`,
+	f.ID, err = tx.Insert(`INSERT INTO faults (times_left, definition, method, path) VALUES (NULLIF(?, 0), ?, ?, ?)`,
 		f.Times, string(definition), f.Method, f.Path)
+	return err
 }
 
 // RemoveFault removes a fault, and tells whether it was there.
-func RemoveFault(tx *store.Tx, id int64) (found bool) {
+func RemoveFault(tx *store.Tx, id int64) (found bool, err error) {
 	return tx.Get([]any{&id}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
 }
 
 // ClearFaults removes all faults.
-func ClearFaults(tx *store.Tx) { tx.Exec(`DELETE FROM faults`) }
+func ClearFaults(tx *store.Tx) error { return tx.Exec(`DELETE FROM faults`) }

@@ -96,8 +96,8 @@ func scan(row store.Row) (*Card, error) {
 
 // ByPublicID returns a card of an account, or a 404.
 func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
-	found := store.Select(tx, scan, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
-	return wire.Only(found, "card", publicID)
+	found, err := store.Select(tx, scan, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
+	return wire.Only(found, err, "card", publicID)
 }
 
 // find returns the card that a call's path names.
@@ -106,8 +106,8 @@ func find(c *server.Call) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	card.Shown(c)
-	return card, nil
+	_, err = card.Shown(c)
+	return card, err
 }
 
 // findLive returns the card that a call's path names, unless it is terminated.

@@ -20,13 +20,19 @@ func fund(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if wallet := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet); wallet < amount {
+	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if wallet < amount {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
 			"the wallet holds %s USD, less than the %s USD to move", wallet, amount)
 	}
-	res := card.move(c, "card funded", amount)
-	webhook.Emit(c, webhook.CardFunded, card.full())
-	return res, nil
+	res, err := card.move(c, "card funded", amount)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return res, webhook.Emit(c, webhook.CardFunded, card.full())
 }
 
 // withdraw moves the amount in the body; without one, all that is on the card.
@@ -54,41 +60,45 @@ func withdraw(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientCardBalance,
 			"card %s holds %s USD, not enough to withdraw", card.PublicID, card.Balance)
 	}
-	res := card.move(c, "card withdrawn", -amount)
-	card.AutoFreeze(c)
-	return res, nil
+	res, err := card.move(c, "card withdrawn", -amount)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return res, card.AutoFreeze(c)
 }
 
 // move takes an amount from the wallet to the card; a negative one, back.
-func (c *Card) move(call *server.Call, entry string, amount usd.Amount) wire.Response {
-	ledger.Post(call.Tx, call.Account.ID, entry,
-		ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
+func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Response, error) {
+	err := ledger.Post(call.Tx, call.Account.ID, entry, ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
+	if err != nil {
+		return wire.Response{}, err
+	}
 	c.Balance += amount
-	wallet := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
-	return wire.OK(moneyView{c.PublicID, c.shown(), call.Quirks.WalletAmount(wallet)})
+	wallet, err := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
+	return wire.OK(moneyView{c.PublicID, c.shown(), call.Quirks.WalletAmount(wallet)}), err
 }
 
 // Shown reads what the API shows as the card's balance: more than what can be
 // spent when authorizations lower it only once they are settled.
-func (c *Card) Shown(call *server.Call) usd.Amount {
+func (c *Card) Shown(call *server.Call) (_ usd.Amount, err error) {
 	c.holds = 0
 	if call.Quirks.Balance != behavior.LessHolds && c.Status != Terminated {
-		c.holds = c.Held(call.Tx)
+		c.holds, err = c.Held(call.Tx)
 	}
-	return c.shown()
+	return c.shown(), err
 }
 
 // Held returns what the card's open authorizations keep back.
-func (c *Card) Held(tx *store.Tx) usd.Amount {
+func (c *Card) Held(tx *store.Tx) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, ledger.OpenHolds+` AND t.card_id = ?`, c.ID)
 }
 
 func (c *Card) shown() usd.Amount { return c.Balance + c.holds }
 
 // ShownHolds returns what the balances of an account's cards show of its holds.
-func ShownHolds(call *server.Call) usd.Amount {
+func ShownHolds(call *server.Call) (usd.Amount, error) {
 	if call.Quirks.Balance == behavior.LessHolds {
-		return 0
+		return 0, nil
 	}
 	return store.Value[usd.Amount](call.Tx, ledger.OpenHolds+` AND t.account_id = ?
 		AND (SELECT status FROM cards WHERE id = t.card_id) <> ?`, call.Account.ID, Terminated)

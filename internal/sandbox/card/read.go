@@ -62,10 +62,15 @@ func list(c *server.Call) (wire.Response, error) {
 	if c.Quirks.CardsHiddenSeconds > 0 {
 		filter.Until = newestVisible(c)
 	}
-	cards, total := Search(c.Tx, c.Account.ID, filter, page)
+	cards, total, err := Search(c.Tx, c.Account.ID, filter, page)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	items := make([]listItem, len(cards))
 	for i, card := range cards {
-		card.Shown(c)
+		if _, err := card.Shown(c); err != nil {
+			return wire.Response{}, err
+		}
 		items[i] = card.item()
 	}
 	view := listView{Data: items, Page: page.Number, PerPage: page.Size}

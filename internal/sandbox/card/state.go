@@ -27,29 +27,38 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 	}
 	switch {
 	case card.Status != status:
-		card.setStatus(c, status, event, false)
+		err = card.setStatus(c, status, event, false)
 	case c.Quirks.RepeatedState == behavior.Conflict:
 		code := map[Status]string{Active: wire.CodeCardActive, Frozen: wire.CodeCardFrozen}[status]
 		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is %s already", card.PublicID, status)
 	}
-	return wire.OK(stateView{card.PublicID, card.Status, card.shown()}), nil
+	return wire.OK(stateView{card.PublicID, card.Status, card.shown()}), err
 }
 
 // setStatus changes the status; automatic is the service's own doing.
-func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) {
+func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
 	c.Status = status
-	call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID)
-	call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
+	if err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID); err != nil {
+		return err
+	}
+	err := call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
 		call.Account.ID, c.ID, status, automatic, call.Tx.Now().UnixMilli())
-	webhook.Emit(call, event, c.full())
+	if err != nil {
+		return err
+	}
+	return webhook.Emit(call, event, c.full())
 }
 
 // AutoFreeze freezes an active card whose balance is below its threshold.
 // Whatever decreases a balance calls it afterwards, with Balance up to date.
-func (c *Card) AutoFreeze(call *server.Call) {
-	if c.Status == Active && c.AutoFreezeAt != nil && c.Shown(call) < *c.AutoFreezeAt {
-		c.setStatus(call, Frozen, webhook.CardFrozen, true)
+func (c *Card) AutoFreeze(call *server.Call) error {
+	if c.Status != Active || c.AutoFreezeAt == nil {
+		return nil
 	}
+	if shown, err := c.Shown(call); err != nil || shown >= *c.AutoFreezeAt {
+		return err
+	}
+	return c.setStatus(call, Frozen, webhook.CardFrozen, true)
 }
 
 func terminate(c *server.Call) (wire.Response, error) {
@@ -59,10 +68,12 @@ func terminate(c *server.Call) (wire.Response, error) {
 	}
 	rest := card.Balance
 	if rest != 0 {
-		ledger.Post(c.Tx, c.Account.ID, "card terminated",
+		err := ledger.Post(c.Tx, c.Account.ID, "card terminated",
 			ledger.OnCard(card.LedgerAccountID, -rest), ledger.On(ledger.Wallet, rest))
+		if err != nil {
+			return wire.Response{}, err
+		}
 	}
 	card.Balance, card.holds = 0, 0
-	card.setStatus(c, Terminated, webhook.CardTerminated, false)
-	return wire.OK(terminationView{card.PublicID, Terminated, rest}), nil
+	return wire.OK(terminationView{card.PublicID, Terminated, rest}), card.setStatus(c, Terminated, webhook.CardTerminated, false)
 }

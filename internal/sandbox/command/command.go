@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/net/netutil"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -29,8 +31,12 @@ const (
 	exitUsage  = 2
 )
 
-// shutdownTime is how long running requests may take after the end.
-const shutdownTime = 10 * time.Second
+const (
+	// maxConnections is how many callers may be connected; further ones wait.
+	maxConnections = 1_000
+	// shutdownTime is how long running requests may take after the end.
+	shutdownTime = 10 * time.Second
+)
 
 type settings struct {
 	listen  string
@@ -43,6 +49,7 @@ type settings struct {
 	health  string
 	level   slog.Level
 
+	snapshot        string // file to copy to
 	privateWebhooks bool
 }
 
@@ -52,7 +59,7 @@ type settings struct {
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	log := newLogWriter(stderr)
 	defer log.close()
-	s, err := parse(ctx, args, stdout)
+	s, err := parse(args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
 	}
@@ -60,11 +67,13 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(log, "sandbox: %s\nRun with --help for the flags.\n", requestlog.Clean(err.Error()))
 		return exitUsage
 	}
-	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level}))
-	if s.health != "" {
-		err = look(ctx, s.health)
-	} else {
-		err = s.run(ctx, stdout, logger)
+	switch {
+	case s.health != "":
+		err = checkHealth(ctx, s.health)
+	case s.snapshot != "":
+		err = s.copyTo(ctx, s.snapshot)
+	default:
+		err = s.run(ctx, stdout, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})))
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(log, "sandbox: %s\n", requestlog.Printable(err.Error()))
@@ -73,7 +82,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-func parse(ctx context.Context, args []string, stdout io.Writer) (settings, error) {
+func parse(args []string, stdout io.Writer) (settings, error) {
 	var s settings
 	flags := pflag.NewFlagSet("sandbox", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -88,20 +97,23 @@ func parse(ctx context.Context, args []string, stdout io.Writer) (settings, erro
 	flags.TextVar(&s.level, "log-level", slog.LevelInfo, "what to log: debug (every request), info, warn or error")
 	balance := flags.String("initial-balance", sandbox.DefaultInitialBalance.String(), "USD in the wallet of a new file")
 	flags.Usage = func() {
-		_, _ = fmt.Fprintf(stdout, "Serves the virtual-card service from a local file.\n\nFlags:\n%s", flags.FlagUsages())
+		_, _ = fmt.Fprintf(stdout, "Serves the virtual-card service from a local file.\nsandbox snapshot FILE copies that file, while it is served, too.\n\nFlags:\n%s", flags.FlagUsages())
 	}
 	if err := flags.Parse(args); err != nil {
 		return settings{}, err
 	}
-	if flags.NArg() > 0 {
-		return settings{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	switch arguments := flags.Args(); {
+	case len(arguments) == 2 && arguments[0] == "snapshot":
+		s.snapshot = arguments[1]
+	case len(arguments) > 0:
+		return settings{}, fmt.Errorf("unexpected argument %q; want nothing, or snapshot and a new file", arguments[0])
 	}
 	amount, err := usd.Parse(*balance)
 	if err != nil || amount < 0 {
 		return settings{}, fmt.Errorf("--initial-balance %q: want USD with at most two decimals, not negative", *balance)
 	}
 	s.wallet = amount
-	return s, s.readKey(ctx)
+	return s, s.readKey()
 }
 
 // What a file may hold, in bytes.
@@ -110,11 +122,11 @@ const (
 	maxFile    = 4 << 20 // a world with twenty thousand purchases
 )
 
-func (s *settings) readKey(ctx context.Context) error {
+func (s *settings) readKey() error {
 	if s.keyFile != "" && s.apiKey != "" {
 		return errors.New("--api-key and --api-key-file exclude each other")
 	}
-	text, err := read(ctx, "--api-key-file", s.keyFile, maxKeyFile)
+	text, err := read("--api-key-file", s.keyFile, maxKeyFile)
 	if err != nil || text == nil {
 		return err
 	}
@@ -124,47 +136,48 @@ func (s *settings) readKey(ctx context.Context) error {
 	return nil
 }
 
-// read returns what the file of a flag holds, nil where none is named. The file may be
-// a pipe to which nobody writes: the end of the context ends the wait for it.
-func read(ctx context.Context, flag, path string, most int64) ([]byte, error) {
+// read returns what the file of a flag holds, nil where none is named.
+func read(flag, path string, most int64) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	var text []byte
-	var err error
-	done := make(chan struct{})
-	go func() { // which ends with the file, or with the process
-		defer close(done)
-		var file *os.File
-		if file, err = os.Open(path); err != nil { //nolint:gosec // who starts the sandbox names it
-			return
-		}
-		defer func() { _ = file.Close() }() // it was only read
-		text, err = io.ReadAll(io.LimitReader(file, most+1))
-		if err == nil && int64(len(text)) > most {
-			err = fmt.Errorf("%s is larger than %d KiB, the most that is read", path, most>>10)
-		}
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: interrupted before %s was read to its end", flag, path)
-	}
+	file, err := os.Open(path) //nolint:gosec // who starts the sandbox names it
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
+	defer func() { _ = file.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	case int64(len(text)) > most:
+		return nil, fmt.Errorf("%s: %s is larger than %d KiB, the most that is read", flag, path, most>>10)
+	}
 	return text, nil
+}
+
+// copyTo copies the sandbox's file, whoever has it open.
+func (s settings) copyTo(ctx context.Context, path string) (err error) {
+	if _, err := os.Stat(s.data); err != nil {
+		return fmt.Errorf("there is no sandbox to copy; name its file with --data: %w", err)
+	}
+	db, err := store.Open(ctx, store.Options{Path: s.data})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return db.Snapshot(ctx, path)
 }
 
 func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger) (err error) {
 	if s.apiKey != "" && s.keyFile == "" {
 		logger.Warn("--api-key shows the key in the list of processes; use --api-key-file")
 	}
-	webhookCA, err := read(ctx, "--webhook-ca", s.caFile, maxFile)
+	webhookCA, err := read("--webhook-ca", s.caFile, maxFile)
 	if err != nil {
 		return err
 	}
-	world, err := read(ctx, "--seed", s.seed, maxFile)
+	world, err := read("--seed", s.seed, maxFile)
 	if err != nil {
 		return err
 	}
@@ -195,16 +208,15 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 		return err
 	}
 	web := &http.Server{
-		Handler:           dashboard,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      2 * time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ConnState:         newConnections().changed,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		Handler:        dashboard,
+		ReadTimeout:    shutdownTime, // of headers and body
+		WriteTimeout:   2 * time.Minute,
+		IdleTimeout:    2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
+		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	web.RegisterOnShutdown(dashboard.Close)
+	web.RegisterOnShutdown(service.EndDelays)
 	// The key goes to standard output alone: the log may be kept.
 	_, err = fmt.Fprintf(stdout, "VCARD_BASE_URL=%s\nVCARD_API_KEY=%s\n", root(listener.Addr())+server.API, service.APIKey())
 	for i, key := range service.Keys() {
@@ -217,26 +229,19 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	}
 	logger.Info("the sandbox listens", "address", listener.Addr().String(), "data", s.data)
 	logger.Info("this link opens the dashboard, once and within 15 minutes", "link", dashboard.Link())
-	err = serve(ctx, web, listener, service.Lost())
+	err = serve(ctx, web, netutil.LimitListener(listener, maxConnections))
 	logger.Info("the sandbox has stopped")
-	select {
-	case <-service.Lost():
-		return errors.Join(fmt.Errorf("%s was removed or replaced while the sandbox had it open, or its -wal or -shm was; start again to use what is there now", service.Path()), err)
-	default:
-		return err
-	}
+	return err
 }
 
-// serve returns when the context has ended or the file is lost, and running
-// requests are answered.
-func serve(ctx context.Context, server *http.Server, listener net.Listener, lost <-chan struct{}) error {
+// serve returns when the context has ended and running requests are answered.
+func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
-	case <-lost:
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()

@@ -144,7 +144,7 @@ func TestMainRefuses(t *testing.T) {
 		{[]string{"--api-key-file", planted}, 2, "sk_live_…"},
 		{[]string{planted}, 2, "unexpected argument"},
 		{[]string{"--initial-balance", planted}, 2, "--initial-balance"},
-		{[]string{"--health", other.URL}, 1, "is no sandbox"},
+		{[]string{"--health", other.URL}, 1, "is not a sandbox"},
 		{[]string{"--health", gone.URL}, 1, "no sandbox answers"},
 		{[]string{"--health", "%\x1b"}, 1, "want a URL"},
 	} {
@@ -167,24 +167,68 @@ func TestMainRefuses(t *testing.T) {
 	}
 }
 
+// A snapshot of a sandbox that is served is a sandbox of that moment, with the same key.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path, copied := filepath.Join(folder, "s.db"), filepath.Join(folder, "copied.db")
+	r := runMain(t, "--data", path)
+	card := r.Issue("50")
+	if said := refused(t, 0, "", "snapshot", "--data", path, copied); said != "" {
+		t.Errorf("it says %s", said)
+	}
+	if mode := must(os.Stat(copied)).Mode(); mode.Perm() != 0o600 {
+		t.Errorf("it is %v", mode)
+	}
+	later := r.Issue("60")
+	again := runMain(t, "--data", copied)
+	again.Get("/cards/" + card).OK(http.StatusOK)
+	again.Get("/cards/" + later).OK(http.StatusNotFound)
+	again.Balanced()
+	if again.Key != r.Key {
+		t.Errorf("it has the key %s", again.Key)
+	}
+	r.Get("/cards/" + later).OK(http.StatusOK)
+	r.end(0)
+	foreign := filepath.Join(folder, "foreign")
+	must(0, os.WriteFile(foreign, []byte("no database"), 0o600))
+	for words, arguments := range map[string][]string{
+		"is there already":          {"--data", path, copied},
+		"name its file with --data": {"--data", filepath.Join(folder, "none.db"), filepath.Join(folder, "new.db")},
+		"not a SQLite file":         {"--data", foreign, filepath.Join(folder, "new.db")},
+		"cannot write the snapshot": {"--data", path, filepath.Join(folder, "none", "new.db")},
+	} {
+		refused(t, 1, words, append([]string{"snapshot"}, arguments...)...)
+	}
+	refused(t, 2, "a new file", "snapshot", "--data", path)
+	if left := must(filepath.Glob(filepath.Join(folder, "new.db*"))); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
+
 func (r *running) dial() (net.Conn, error) {
 	return new(net.Dialer).DialContext(r.T.Context(), "tcp", strings.TrimPrefix(r.Root(), "http://"))
 }
 
-// A call that runs when the sandbox is stopped is answered; no other is taken.
+// A call that runs when the sandbox is stopped is answered, one that a fault delays at
+// once; no other is taken.
 func TestMainStopsGracefully(t *testing.T) {
 	t.Parallel()
 	r := runMain(t, "--data", ":memory:")
-	r.Fault(`{"method":"POST","path":"/cards","when":"after","delay_ms":700,"then":"pass"}`)
+	r.Fault(`{"method":"POST","path":"/cards","when":"after","delay_ms":60000,"then":"pass"}`)
 	answered := make(chan sandboxtest.Response)
 	go func() {
 		answered <- r.Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"bin_ads_visa_us","amount":50}`)
 	}()
 	// Until the card is there, and the response on its way.
 	sandboxtest.Eventually(t, func() bool { return r.Get("/wallet/balance").Text("cards_active") == "1" })
+	begun := time.Now()
 	r.stop()
 	(<-answered).OK(http.StatusCreated).Text("id")
 	r.end(0)
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
 	if _, err := r.dial(); err == nil {
 		t.Error("still listening")
 	}
@@ -198,11 +242,18 @@ func TestMainCutsSlowCallersOff(t *testing.T) {
 	}
 	r := runMain(t, "--data", ":memory:")
 	var slow []net.Conn
-	for range 50 {
-		connection := must(r.dial())
-		defer func() { _ = connection.Close() }()
-		must(io.WriteString(connection, "GET /api/v1/bins HTTP/1.1\r\nHost: "))
-		slow = append(slow, connection)
+	for _, begun := range []string{
+		"GET /api/v1/bins HTTP/1.1\r\nHost: ",
+		"POST /api/v1/cards HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{",
+		"POST /api/v1/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + r.Key + "\r\nContent-Length: 1000\r\n\r\n{",
+		"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nkey=",
+	} {
+		for range 20 {
+			connection := must(r.dial())
+			defer func() { _ = connection.Close() }()
+			must(io.WriteString(connection, begun))
+			slow = append(slow, connection)
+		}
 	}
 	r.Get("/bins").OK(200)
 	for _, connection := range slow {

@@ -1,13 +1,16 @@
 package command_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -73,6 +76,31 @@ func TestFullDisk(t *testing.T) {
 		t.Error("refused with room again")
 	}
 	check("with room again")
+}
+
+// So is one that would make a file larger than the system lets the process have.
+func TestFileSizeLimit(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	limited := filepath.Join(folder, "sandbox")
+	script := fmt.Sprintf("#!/bin/sh\nulimit -f 1000 && exec %q \"$@\"\n", sandboxtest.Program(t))
+	must(0, os.WriteFile(limited, []byte(script), 0o700))
+	running := must(process.Start(t.Context(), limited, io.Discard, "--data", filepath.Join(folder, "s.db")))
+	t.Cleanup(func() { _ = running.Wait() })
+	p := sandboxtest.NewClient(t, running.Address)
+	p.Unlimited()
+	issued := 0
+	for ; issued < 1000; issued++ {
+		a := p.Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"bin_ads_visa_us","amount":50,"label":"`+strings.Repeat("x", 64)+`"}`)
+		if a.Status != http.StatusCreated {
+			a.Refused(http.StatusBadRequest, "disk_full", "no file may be larger")
+			break
+		}
+	}
+	if cards := p.Get("/wallet/balance").Text("cards_active"); issued == 1000 || cards != fmt.Sprint(issued) {
+		t.Errorf("%d were issued, there are %s", issued, cards)
+	}
+	p.Balanced()
 }
 
 func TestReadOnlyDisk(t *testing.T) {

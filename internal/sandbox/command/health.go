@@ -17,9 +17,9 @@ import (
 // healthTime is how long a sandbox may take to answer.
 const healthTime = 3 * time.Second
 
-// look returns an error unless a sandbox answers at an address: to a call without a
+// checkHealth returns an error unless a sandbox answers at an address: to a call without a
 // key, as the API does.
-func look(ctx context.Context, address string) error {
+func checkHealth(ctx context.Context, address string) error {
 	limited, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
 	root := strings.TrimSuffix(strings.TrimSuffix(address, "/"), server.API)
@@ -32,7 +32,7 @@ func look(ctx context.Context, address string) error {
 	if network, ok := errors.AsType[net.Error](err); ok { // which quotes nothing that came
 		return fmt.Errorf("no sandbox answers at %s: %w", root, network)
 	}
-	stranger := fmt.Errorf("what answers at %s is no sandbox", root)
+	stranger := fmt.Errorf("what answers at %s is not a sandbox", root)
 	if err != nil {
 		return stranger
 	}

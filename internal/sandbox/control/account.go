@@ -41,8 +41,7 @@ func listAccounts(c *server.Call) (wire.Response, error) {
 		if err := FirstOnly(c, "lists them"); err != nil {
 			return nil, 0, err
 		}
-		accounts, total := account.List(c.Tx, page)
-		return accounts, total, nil
+		return account.List(c.Tx, page)
 	})
 }
 
@@ -60,24 +59,33 @@ func (s *shared) reset(c *server.Call) (wire.Response, error) {
 	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
 		return wire.Response{}, err
 	}
-	empty(c.Tx)
-	account.ResetFirst(c.Tx)
-	if !c.Tx.Failed() {
-		s.counters.Forget()
+	if err := empty(c.Tx); err != nil {
+		return wire.Response{}, err
 	}
+	if err := account.ResetFirst(c.Tx); err != nil {
+		return wire.Response{}, err
+	}
+	s.counters.Forget()
 	return now(c)
 }
 
 // empty deletes every row but the file's own and the accounts', and sets the
 // clock right.
-func empty(tx *store.Tx) {
-	tables := store.Values[string](tx,
+func empty(tx *store.Tx) error {
+	tables, err := store.Values[string](tx,
 		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('service', 'accounts')`)
-	tx.Exec(`PRAGMA defer_foreign_keys = ON`) // until the commit
-	for _, table := range tables {
-		tx.Exec(`DELETE FROM "` + table + `"`)
+	if err != nil {
+		return err
 	}
-	tx.ResetClock()
+	if err := tx.Exec(`PRAGMA defer_foreign_keys = ON`); err != nil { // until the commit
+		return err
+	}
+	for _, table := range tables {
+		if err := tx.Exec(`DELETE FROM "` + table + `"`); err != nil {
+			return err
+		}
+	}
+	return tx.ResetClock()
 }
 
 // LatestYear keeps every date that is worked out from the clock in four digits.
@@ -100,7 +108,9 @@ func moveClock(c *server.Call) (wire.Response, error) {
 	if to.Year() > LatestYear {
 		return wire.Response{}, wire.Invalid("advance must not pass the year %d", LatestYear)
 	}
-	c.Tx.MoveClock(to)
+	if err := c.Tx.MoveClock(to); err != nil {
+		return wire.Response{}, err
+	}
 	return now(c)
 }
 

@@ -24,8 +24,7 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	if err := f.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	q.Write(c.Tx)
-	return wire.OK(q), nil
+	return wire.OK(q), q.Write(c.Tx)
 }
 
 func readNumber(f *wire.Fields, n behavior.Number) int64 {
@@ -58,12 +57,13 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 const maxCalls = 1_000_000_000
 
 func readLimits(c *server.Call) (wire.Response, error) {
-	return wire.OK(behavior.ReadLimits(c.Tx)), nil
+	limits, err := behavior.ReadLimits(c.Tx)
+	return wire.OK(limits), err
 }
 
 // readUsed shows how many calls of the account are in the window of each limit.
 func (s *shared) readUsed(c *server.Call) (wire.Response, error) {
-	return wire.OK(s.counters.ReadUsed(c.Tx, c.Account.ID)), nil
+	return wire.OK(s.counters.Used(c.Account.ID, c.Tx.Now())), nil
 }
 
 // replaceLimits sets all limits; one that is left out is as documented. Calls
@@ -79,6 +79,5 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	limits.Write(c.Tx)
-	return wire.OK(limits), nil
+	return wire.OK(limits), limits.Write(c.Tx)
 }

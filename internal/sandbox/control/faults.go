@@ -21,19 +21,23 @@ const (
 )
 
 func listFaults(c *server.Call) (wire.Response, error) {
-	return wire.OK(wire.List[behavior.Fault]{Data: behavior.Faults(c.Tx)}), nil
+	faults, err := behavior.Faults(c.Tx)
+	return wire.OK(wire.List[behavior.Fault]{Data: faults}), err
 }
 
 func clearFaults(c *server.Call) (wire.Response, error) {
-	behavior.ClearFaults(c.Tx)
-	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), nil
+	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), behavior.ClearFaults(c.Tx)
 }
 
 // removeFault shows the faults that are left.
 func removeFault(c *server.Call) (wire.Response, error) {
 	text := c.PathValue("id")
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || !behavior.RemoveFault(c.Tx, id) { // a fault belongs to the file, not to an account
+	id, _ := strconv.ParseInt(text, 10, 64) // ids begin with 1
+	found, err := behavior.RemoveFault(c.Tx, id)
+	switch {
+	case err != nil:
+		return wire.Response{}, err
+	case !found: // a fault belongs to the file, not to an account
 		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no fault %.64q; it may have been applied", text)
 	}
 	return listFaults(c)
@@ -54,10 +58,16 @@ func (s *shared) addFault(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	if len(behavior.Faults(c.Tx)) >= maxFaults {
+	faults, err := behavior.Faults(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if len(faults) >= maxFaults {
 		return wire.Response{}, wire.Invalid("there are %d faults already; delete them first", maxFaults)
 	}
-	behavior.AddFault(c.Tx, &f)
+	if err := behavior.AddFault(c.Tx, &f); err != nil {
+		return wire.Response{}, err
+	}
 	return wire.Created(f), nil
 }
 

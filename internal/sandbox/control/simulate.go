@@ -1,7 +1,6 @@
 package control
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -56,7 +55,9 @@ func simulate(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	for range days * perDay {
-		c.Tx.MoveClock(c.Tx.Now().Add(24 * time.Hour / time.Duration(perDay)))
+		if err := c.Tx.MoveClock(c.Tx.Now().Add(24 * time.Hour / time.Duration(perDay))); err != nil {
+			return wire.Response{}, err
+		}
 		if err := s.purchase(); err != nil {
 			return wire.Response{}, err
 		}
@@ -66,8 +67,11 @@ func simulate(c *server.Call) (wire.Response, error) {
 }
 
 // choose has active cards share the purchases.
-func (s *simulation) choose(purchases int) error {
-	s.cards, _ = card.Search(s.call.Tx, s.call.Account.ID, card.Filter{Status: card.Active}, wire.Page{Number: 1, Size: maxShoppers})
+func (s *simulation) choose(purchases int) (err error) {
+	s.cards, _, err = card.Search(s.call.Tx, s.call.Account.ID, card.Filter{Status: card.Active}, wire.Page{Number: 1, Size: maxShoppers})
+	if err != nil {
+		return err
+	}
 	if len(s.cards) == 0 {
 		return wire.Invalid("there is no active card to buy with; issue one first")
 	}
@@ -121,9 +125,5 @@ func (s *simulation) purchase() error {
 }
 
 func (s *simulation) do(path string, fields map[string]any, into any) error {
-	res, err := s.call.Do(s.call.Account, server.Operation{Route: http.MethodPost + " " + server.Control + path, Fields: fields})
-	if err != nil || into == nil {
-		return err
-	}
-	return json.Unmarshal(res.Body, into)
+	return s.call.Do(s.call.Account, server.Operation{Route: http.MethodPost + " " + server.Control + path, Body: wire.Encode(fields)}, into)
 }

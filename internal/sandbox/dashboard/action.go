@@ -36,22 +36,23 @@ type action struct {
 
 // operation is the call that a form asks for.
 func (a *action) operation(f form) server.Operation {
-	o := server.Operation{Route: a.route, Path: map[string]string{}, Fields: map[string]any{}}
+	o, fields := server.Operation{Route: a.route, Path: map[string]string{}}, map[string]any{}
 	if a.body != nil {
-		o.Fields = a.body(f)
+		fields = a.body(f)
 	}
 	for name := range strings.FieldsSeq(a.texts) {
 		if strings.Contains(a.route, "{"+name+"}") {
 			o.Path[name] = f.text(name)
 		} else {
-			o.Fields[name] = f.text(name)
+			fields[name] = f.text(name)
 		}
 	}
 	for name := range strings.FieldsSeq(a.numbers) {
 		if number := f.number(name); number != nil {
-			o.Fields[name] = number
+			fields[name] = number
 		}
 	}
+	o.Body = wire.Encode(fields)
 	return o
 }
 
@@ -100,11 +101,7 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 		d.sendToLogin(w, r)
 		return
 	}
-	if !d.parseForm(w, r, maxForm) {
-		return
-	}
-	if !d.isOurs(r) {
-		d.showError(w, r, wire.NewError(http.StatusForbidden, wire.CodeUnauthorized, "the form was not sent from this session; nothing was done"))
+	if !d.parseForm(w, r) {
 		return
 	}
 	i := slices.IndexFunc(p.actions, func(a action) bool { return a.name == r.PostForm.Get("action") })
@@ -122,14 +119,8 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 			return d.do(context.WithoutCancel(r.Context()), id, o) // a second click gives the first one up
 		})
 	}
-	switch {
-	case sent.refused != nil, a.done == "" && a.report == nil:
-	case repeated:
-		sent.notice.Text = "This form was sent before. It was not done again."
-	case a.report != nil:
-		sent.notice = a.report(sent.response)
-	default:
-		sent.notice.Text = a.done
+	if sent.refused == nil {
+		sent.notice = a.notice(sent.response, repeated)
 	}
 	d.sessions.leave(cookie(r), sent, repeated)
 	there := url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}
@@ -139,14 +130,25 @@ func (d *Dashboard) post(w http.ResponseWriter, r *http.Request, p *page) {
 	http.Redirect(w, r, there.String(), http.StatusSeeOther)
 }
 
+// notice says what the action has done, unless the page shows the response itself.
+func (a *action) notice(res wire.Response, repeated bool) notice {
+	switch {
+	case repeated && (a.done != "" || a.report != nil):
+		return notice{Text: "This form was sent before. It was not done again."}
+	case a.report != nil:
+		return a.report(res)
+	}
+	return notice{Text: a.done}
+}
+
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {
 	var by account.Account
 	refused := d.server.Read(ctx, func(tx *store.Tx) error {
-		var found bool
-		if by, found = account.ByID(tx, accountID); !found {
+		var err error
+		if by, err = account.ByID(tx, accountID); err == nil && by.ID == 0 {
 			return wire.Invalid("the account is gone since a reset; nothing was done")
 		}
-		return nil
+		return err
 	})
 	if refused != nil {
 		return wire.Response{}, refused

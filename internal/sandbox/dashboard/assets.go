@@ -53,7 +53,7 @@ var (
 	icon string
 )
 
-// parse returns the templates of pages, by their paths, and of what is no page.
+// parse returns the templates of pages, by their paths, and of what is not a page.
 func parse(pages []*page, asset func(file string) string) (*template.Template, error) {
 	texts := map[string]string{"layout": layoutHTML, "shared": sharedHTML, "login": loginHTML, "welcome": welcomeHTML, "error": errorHTML}
 	for _, p := range pages {

@@ -70,6 +70,9 @@ type tab struct {
 // the end of the test, the console has to be without errors, unless excused.
 func openTab(t testing.TB, s *sandboxtest.Server) *tab {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT RUN: make test-all runs what needs a browser")
+	}
 	browser, err := chromium()
 	if browser == nil {
 		t.Skip("there is no chromium on PATH (Debian: apt-get install chromium)")

@@ -66,15 +66,24 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := &cardData{cardFigures: readFigures(v, c), Held: c.Held(v.Tx), Time: v.timeline(c)}
+	data := new(cardData)
+	if data.cardFigures, err = readFigures(v, c); err != nil {
+		return nil, err
+	}
+	if data.Held, err = c.Held(v.Tx); err != nil {
+		return nil, err
+	}
+	if data.Time, err = v.timeline(c); err != nil {
+		return nil, err
+	}
 	if details := new(cardDetails); v.response("details", details) {
 		data.Details = details
 	}
 	l := v.list()
-	timeline, more := activity.OfCard(v.Tx, c.ID, l.page)
+	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)
 	data.Timeline = timeline
 	l.shows(len(timeline), more)
-	return data, nil
+	return data, err
 }
 
 // followUpForm settles an authorization, or refunds a settlement.

@@ -8,10 +8,7 @@ import (
 )
 
 func cardsPage() *page {
-	return &page{
-		Path: "/cards", Title: "Cards", html: cardsHTML, read: readCards,
-		csv: []string{"id", "label", "last4", "status", "bin_id", "balance", "loaded", "spent_this_month", "spending_limit", "issued"},
-	}
+	return &page{Path: "/cards", Title: "Cards", html: cardsHTML, read: readCards}
 }
 
 type cardList struct{ Cards []cardFigures }
@@ -24,24 +21,30 @@ type cardFigures struct {
 	Spent  usd.Amount // this month
 }
 
-func readFigures(v *view, c *card.Card) cardFigures {
-	return cardFigures{c, activity.Loaded(v.Tx, c.ID), transaction.SpentThisMonth(v.Tx, c.ID)}
+func readFigures(v *view, c *card.Card) (f cardFigures, err error) {
+	f.Card = c
+	if f.Loaded, err = activity.Loaded(v.Tx, c.ID); err != nil {
+		return f, err
+	}
+	f.Spent, err = transaction.SpentThisMonth(v.Tx, c.ID)
+	return f, err
 }
 
 func readCards(v *view) (any, error) {
 	l := v.list(search("Label or last four digits"), pick("status", "active", "frozen", "terminated"))
 	filter := card.Filter{Text: l.text("q"), Status: card.Status(l.text("status"))}
-	filter.Sort, filter.Descending = l.order()
-	found, total := card.Search(v.Tx, v.Account.ID, filter, l.page)
+	found, total, err := card.Search(v.Tx, v.Account.ID, filter, l.page)
+	if err != nil {
+		return nil, err
+	}
 	l.showsOf(len(found), total)
 	data := new(cardList)
 	for _, c := range found {
-		f := readFigures(v, c)
-		data.Cards = append(data.Cards, f)
-		v.rows = append(v.rows, []string{
-			c.PublicID, cell(c.Label), c.Last4, string(c.Status), c.BINID, c.Balance.String(), f.Loaded.String(), f.Spent.String(),
-			c.SpendingLimit.String(), timestamp(c.CreatedAt.Time),
-		})
+		figures, err := readFigures(v, c)
+		if err != nil {
+			return nil, err
+		}
+		data.Cards = append(data.Cards, figures)
 	}
 	return data, nil
 }

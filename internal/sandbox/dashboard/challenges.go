@@ -38,7 +38,7 @@ type pendingChallenge struct {
 
 func readChallenges(v *view) (any, error) {
 	l := v.list(search("Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
-	records, more := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
+	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
 	l.shows(len(records), more)
 	list := new(challengeList)
 	for _, r := range records {
@@ -49,5 +49,5 @@ func readChallenges(v *view) (any, error) {
 		left := r.At.Add(threeds.Lifetime).Sub(v.Tx.Now()).Round(time.Second)
 		list.Pending = append(list.Pending, pendingChallenge{r, v.Server.Keys.OTP(r.ID), left})
 	}
-	return list, nil
+	return list, err
 }

@@ -7,15 +7,11 @@
 package dashboard
 
 import (
-	"crypto/rand"
 	"io"
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
@@ -36,14 +32,11 @@ type Dashboard struct {
 	address     *url.URL
 	names       []string
 	sessions    *sessions
-	logins      *semaphore.Weighted // log-ins by key that run
 	link        *link
-	secret      []byte // of the tokens of forms
 	pages       []*page
 	template    func(w io.Writer, name string, data any) error // the types of this one and the next would have the linker keep all their methods
 	crossOrigin func(*http.Request) error
 	mux         *http.ServeMux
-	streams     atomic.Int64
 	closing     chan struct{}
 	close       func()
 }
@@ -56,8 +49,8 @@ func New(o Options) (*Dashboard, error) {
 	}
 	d := &Dashboard{
 		server: o.Server, next: o.Next, address: address, names: append(o.Names, "localhost"),
-		crossOrigin: http.NewCrossOriginProtection().Check, sessions: &sessions{now: o.Now, all: map[sessionKey]*session{}},
-		logins: semaphore.NewWeighted(maxLogins), link: newLink(o.Now), secret: []byte(rand.Text()), pages: pages(), closing: make(chan struct{}),
+		crossOrigin: http.NewCrossOriginProtection().Check, sessions: &sessions{now: o.Now, all: map[string]*session{}},
+		link: newLink(o.Now), pages: pages(), closing: make(chan struct{}),
 	}
 	d.close = sync.OnceFunc(func() { close(d.closing) })
 	assets := newAssets()

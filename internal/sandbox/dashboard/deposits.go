@@ -26,7 +26,7 @@ type depositList struct {
 
 func readDeposits(v *view) (any, error) {
 	l := v.list(pick("status", "pending", "confirmed"))
-	newest, more := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
+	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
 	l.shows(len(newest), more)
-	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, nil
+	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, err
 }

@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -17,11 +16,11 @@ import (
 // ServeHTTP checks that a request comes from where it should before any page sees it.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
-		switch reason := recover(); reason {
-		case nil:
-		case http.ErrAbortHandler:
+		reason := recover()
+		if reason == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
 			panic(reason)
-		default: // which the server would log with its value
+		}
+		if reason != nil { // the server would log it with its value
 			d.server.Logger.Error("a page panicked", "error", crash.New(reason))
 			http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
 		}
@@ -29,9 +28,6 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isPage(r.URL) || r.Header.Get("Authorization") != "" { // which browsers do not send, but clients that lost a path's prefix
 		d.next.ServeHTTP(w, r)
 		return
-	}
-	if r.ContentLength != 0 {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime)) // where there is a connection
 	}
 	for _, header := range [][2]string{
 		{"Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -47,7 +43,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !d.isKnown(r.Host):
 		http.Error(w, "The dashboard is not served under this name. Open "+d.address.String(), http.StatusForbidden)
-	case d.crossOrigin(r) != nil, r.Method != http.MethodGet && r.Method != http.MethodHead && !saysWhere(r.Header):
+	case d.crossOrigin(r) != nil:
 		http.Error(w, "This form was sent from another site. Nothing was done.", http.StatusForbidden)
 	default:
 		d.mux.ServeHTTP(w, r)
@@ -77,6 +73,3 @@ func (d *Dashboard) isKnown(host string) bool {
 	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
 	return err == nil || slices.ContainsFunc(d.names, func(own string) bool { return own != "" && strings.EqualFold(own, name) })
 }
-
-// saysWhere tells whether a request says where it comes from, as those of browsers do.
-func saysWhere(h http.Header) bool { return h.Get("Origin") != "" || h.Get("Sec-Fetch-Site") != "" }

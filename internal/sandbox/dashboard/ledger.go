@@ -39,10 +39,13 @@ func readLedger(v *view) (any, error) {
 	if report := new(ledger.Report); v.response("audit", report) {
 		data.Audit = report
 	}
-	data.Accounts = ledger.Summary(v.Tx, v.Account.ID)
+	var err error
+	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
+		return nil, err
+	}
 	l := v.list(pick("kind", ledger.EntryKinds()...))
-	entries, more := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind")}, l.page)
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind")}, l.page)
 	data.Journal = entries
 	l.shows(len(entries), more)
-	return data, nil
+	return data, err
 }

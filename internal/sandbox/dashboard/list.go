@@ -11,29 +11,24 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// list is what a list has beside its rows: a filter, an order, and a page.
+// list is what a list has beside its rows: a filter and a page.
 type list struct {
 	Fields      []*choices // of the filter
 	First, Last int64      // the rows that are shown
 	Total       int64      // 0: unknown
-	CSV         string     // a query, as are the next two; empty: there is none
-	Newer       string
+	Newer       string     // a query, as is the next; empty: there is none
 	Older       string
 
 	query url.Values
 	param string // that has the number of the page
 	page  wire.Page
-	table bool // it can be had as CSV
 }
 
-const (
-	// pageSize is how many rows a page shows, and csvSize how many a file gets at once.
-	pageSize = 50
-	csvSize  = 5_000
-)
+// pageSize is how many rows a page shows.
+const pageSize = 50
 
-// list reads the filter and the page that a query asks for. A page that is no number
-// is the first.
+// list reads the filter and the page that a query asks for. The first page is shown
+// in place of one that is not a number.
 func (v *view) list(fields ...*choices) *list {
 	v.listed = v.listOf("page", fields...)
 	return v.listed
@@ -46,10 +41,7 @@ func (v *view) listOf(param string, fields ...*choices) *list {
 	if err != nil || number < 1 {
 		number = 1
 	}
-	l := &list{Fields: fields, query: v.Query, param: param, page: wire.Page{Number: min(number, last), Size: pageSize}, table: v.table}
-	if v.csv > 0 {
-		l.page = wire.Page{Number: v.csv, Size: csvSize}
-	}
+	l := &list{Fields: fields, query: v.Query, param: param, page: wire.Page{Number: min(number, last), Size: pageSize}}
 	for _, f := range fields {
 		f.Chosen = v.Query.Get(f.Name)
 	}
@@ -80,9 +72,6 @@ func (l *list) shows(rows int, more bool) {
 	if more {
 		l.Older = with(l.query, l.param, strconv.FormatInt(l.page.Number+1, 10))
 	}
-	if l.table {
-		l.CSV = with(l.query, "format", "csv")
-	}
 }
 
 // showsOf is shows where the number of all rows is known.
@@ -96,42 +85,6 @@ func with(query url.Values, name, value string) string {
 	next := maps.Clone(query)
 	next.Set(name, value)
 	return "?" + next.Encode()
-}
-
-// Order is what the rows are sorted by; empty: the newest are first.
-func (l *list) Order() string { return l.query.Get("sort") }
-
-// order splits Order into a name and a direction.
-func (l *list) order() (name string, descending bool) {
-	name, descending = strings.CutPrefix(l.Order(), "-")
-	return name, descending
-}
-
-// column is the head of a column that the rows can be sorted by.
-type column struct {
-	Text, Query string
-	Direction   string // as in aria-sort; empty: they are sorted by another one
-	Number      bool
-}
-
-// newColumn sorts numbers from the largest first, and texts from A; again, the other way.
-func newColumn(l *list, name, text string, number bool) column {
-	c := column{Text: text, Number: number}
-	by, descending := l.order()
-	next := name
-	switch {
-	case by == name && descending:
-		c.Direction = "descending"
-	case by == name:
-		c.Direction, next = "ascending", "-"+name
-	case number:
-		next = "-" + name
-	}
-	query := maps.Clone(l.query)
-	query.Set("sort", next)
-	query.Del(l.param)
-	c.Query = "?" + query.Encode()
-	return c
 }
 
 // days reads from and to, of which an empty one is open.

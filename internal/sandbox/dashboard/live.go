@@ -17,13 +17,12 @@ const (
 	refreshInterval = 10 * time.Second
 	// watchInterval is how soon a page hears of a change.
 	watchInterval = 250 * time.Millisecond
-	// maxStreams is how many pages may listen; browsers close those of hidden ones.
-	maxStreams = 256
 )
 
 // liveVersion changes when a page may have.
-func liveVersion(tx *store.Tx) string {
-	return tx.Version() + "." + strconv.FormatInt(tx.Now().UnixMilli()/refreshInterval.Milliseconds(), 36)
+func liveVersion(tx *store.Tx) (string, error) {
+	version, err := tx.Version()
+	return version + "." + strconv.FormatInt(tx.Now().UnixMilli()/refreshInterval.Milliseconds(), 36), err
 }
 
 // liveState is what a page that is shown needs to know to be up to date.
@@ -35,12 +34,6 @@ type liveState struct {
 // live tells a page of each change, as server-sent events, until it is closed or the
 // session has ended.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
-	if d.streams.Add(1) > maxStreams || r.Method != http.MethodGet {
-		d.streams.Add(-1)
-		http.Error(w, "Too many pages are open.", http.StatusServiceUnavailable)
-		return
-	}
-	defer d.streams.Add(-1)
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Time{}) // where there is a connection
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -59,9 +52,10 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		var state liveState
-		refused := d.server.Read(r.Context(), func(tx *store.Tx) error {
-			state = liveState{Now: wire.Timestamp(tx.Now()), Version: liveVersion(tx)}
-			return nil
+		refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+			state.Now = wire.Timestamp(tx.Now())
+			state.Version, err = liveVersion(tx)
+			return err
 		})
 		if refused != nil {
 			return // the browser asks again

@@ -2,29 +2,17 @@ package dashboard
 
 import (
 	"cmp"
-	"crypto/rand"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-const (
-	// maxForm is how many bytes the form of a page may have, and maxLogin that of
-	// somebody who is not logged in.
-	maxForm  = 64 << 10
-	maxLogin = 8 << 10
-	// formTime is how long a form may take to be sent.
-	formTime = 10 * time.Second
-	// maxLogins is how many log-ins by key may run, and failedTime what one with a wrong
-	// key takes, so that keys are not tried by the thousands.
-	maxLogins  = 4
-	failedTime = time.Second
-)
+// maxForm is how many bytes a form may have.
+const maxForm = 64 << 10
 
 // showLogin asks for a key, or takes the link. What only looks ahead, as browsers
 // and chat programs do, does not use the link up.
@@ -58,8 +46,9 @@ func looksAhead(h http.Header) bool {
 
 func (d *Dashboard) firstAccount(r *http.Request) (id int64, refused *wire.Error) {
 	refused = d.server.Read(r.Context(), func(tx *store.Tx) error {
-		id = account.First(tx).ID
-		return nil
+		first, err := account.First(tx)
+		id = first.ID
+		return err
 	})
 	return id, refused
 }
@@ -70,14 +59,8 @@ func (d *Dashboard) begin(w http.ResponseWriter, r *http.Request, accountID int6
 	setCookie(w, r, d.sessions.begin(accountID))
 }
 
-// askForKey shows the form. Its token belongs to a cookie that is not logged in.
 func (d *Dashboard) askForKey(w http.ResponseWriter, r *http.Request, status int, problem string) {
-	value := cookie(r)
-	if value == "" {
-		value = rand.Text()
-		setCookie(w, r, value)
-	}
-	d.render(w, "login", status, &frame{Title: "Log in", Token: d.token(value), Problem: problem, Query: url.Values{"next": {nextPath(r)}}})
+	d.render(w, "login", status, &frame{Title: "Log in", Problem: problem, Query: url.Values{"next": {nextPath(r)}}})
 }
 
 // nextPath is where to go after the log-in: a path of this server.
@@ -91,34 +74,18 @@ func nextPath(r *http.Request) string {
 }
 
 func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
-	if !d.parseForm(w, r, maxLogin) {
+	if !d.parseForm(w, r) {
 		return
 	}
-	if !d.isOurs(r) {
-		d.askForKey(w, r, http.StatusForbidden, "The form was too old. Try again.")
-		return
-	}
-	if !d.logins.TryAcquire(1) {
-		d.askForKey(w, r, http.StatusTooManyRequests, "Too many log-ins fail at this moment. Try again in a second.")
-		return
-	}
-	defer d.logins.Release(1)
-	var (
-		found bool
-		by    account.Account
-	)
-	refused := d.server.Read(r.Context(), func(tx *store.Tx) error {
-		by, found = account.ByKey(tx, strings.TrimSpace(r.PostForm.Get("key")))
-		return nil
+	var by account.Account
+	refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+		by, err = account.ByKey(tx, strings.TrimSpace(r.PostForm.Get("key")))
+		return err
 	})
 	switch {
 	case refused != nil:
 		d.showError(w, r, refused)
-	case !found:
-		select {
-		case <-time.After(failedTime):
-		case <-r.Context().Done():
-		}
+	case by.ID == 0:
 		d.askForKey(w, r, http.StatusForbidden, "No account has this API key. The server printed it as VCARD_API_KEY.")
 	default:
 		d.begin(w, r, by.ID)
@@ -127,23 +94,17 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *Dashboard) logOut(w http.ResponseWriter, r *http.Request) {
-	if !d.parseForm(w, r, maxLogin) {
-		return
-	}
-	if d.isOurs(r) {
-		d.sessions.end(cookie(r))
-		setCookie(w, r, "")
-	}
+	d.sessions.end(cookie(r))
+	setCookie(w, r, "")
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
 // parseForm reads the form of a request, and tells the sender when it cannot.
-func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request, most int64) bool {
-	r.Body = http.MaxBytesReader(w, r.Body, most)
+func (d *Dashboard) parseForm(w http.ResponseWriter, r *http.Request) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		d.showError(w, r, wire.Invalid("the form could not be read"))
 		return false
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // where there is a connection
 	return true
 }

@@ -62,13 +62,23 @@ type limitUse struct {
 }
 
 func readOverview(v *view) (any, error) {
-	o := &overview{
-		Wallet:  ledger.Balance(v.Tx, v.Account.ID, ledger.Wallet),
-		Held:    ledger.Balance(v.Tx, v.Account.ID, ledger.Holds),
-		OnCards: ledger.CardsTotal(v.Tx, v.Account.ID),
-		Pending: wallet.PendingDeposits(v.Tx, v.Account.ID),
-		Counts:  card.CountByStatus(v.Tx, v.Account.ID),
-		Time:    v.timeline(nil),
+	lines, err := ledger.Summary(v.Tx, v.Account.ID)
+	if err != nil {
+		return nil, err
+	}
+	balances := map[string]usd.Amount{}
+	for _, line := range lines {
+		balances[line.Name] = line.Balance
+	}
+	o := &overview{Wallet: balances[string(ledger.Wallet)], Held: balances[string(ledger.Holds)], OnCards: balances[string(ledger.Card)]}
+	if o.Pending, err = wallet.PendingDeposits(v.Tx, v.Account.ID); err != nil {
+		return nil, err
+	}
+	if o.Counts, err = card.CountByStatus(v.Tx, v.Account.ID); err != nil {
+		return nil, err
+	}
+	if o.Time, err = v.timeline(nil); err != nil {
+		return nil, err
 	}
 	if o.Counts == (card.Counts{}) {
 		o.Start = &gettingStarted{Address: v.Address}
@@ -78,20 +88,27 @@ func readOverview(v *view) (any, error) {
 		v.response("show-key", &shown)
 	}
 	const largest, newest = 8, 12
-	o.Spending = newChart(transaction.LargestSpending(v.Tx, v.Account.ID, largest))
-	o.Limits = readLimits(v)
-	o.Newest, _ = activity.OfAccount(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: newest})
-	return o, nil
+	spending, total, err := transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	if err != nil {
+		return nil, err
+	}
+	o.Spending = newChart(spending, total)
+	if o.Limits, err = readLimits(v); err != nil {
+		return nil, err
+	}
+	o.Newest, _, err = activity.OfAccount(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: newest})
+	return o, err
 }
 
-func readLimits(v *view) []limitUse {
-	limits, used := behavior.ReadLimits(v.Tx), v.Server.Counters.ReadUsed(v.Tx, v.Account.ID)
+func readLimits(v *view) ([]limitUse, error) {
+	limits, err := behavior.ReadLimits(v.Tx)
+	used := v.Server.Counters.Used(v.Account.ID, v.Tx.Now())
 	return []limitUse{
 		{"Requests, last minute", used.RequestsPerMinute, limits.RequestsPerMinute},
 		{"Requests, last hour", used.RequestsPerHour, limits.RequestsPerHour},
 		{"Cards issued, last minute", used.CreatesPerMinute, limits.CreatesPerMinute},
 		{"Details read, last minute", used.DetailsPerMinute, limits.DetailsPerMinute},
-	}
+	}, err
 }
 
 // chart is the spending of some cards as bars, in pixels from the top and percent

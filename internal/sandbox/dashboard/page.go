@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
@@ -22,7 +22,6 @@ type page struct {
 	Title string
 	In    string // the path of the page in the navigation that it belongs to; empty: it is there itself
 
-	csv     []string                 // the head of its list as CSV; nil: there is none
 	html    string                   // its template
 	read    func(*view) (any, error) // returns the template's Data
 	actions []action                 // by forms with method="post" and a button with name="action"
@@ -38,9 +37,6 @@ type view struct {
 	request *http.Request
 	posted  *posted
 	listed  *list // what the page shows; nil: no list
-	table   bool
-	csv     int64      // the part of a table that is read; 0: a page is
-	rows    [][]string // of that part
 }
 
 // response decodes what an action returned that the page is to show, and tells
@@ -54,8 +50,6 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 	switch {
 	case !found:
 		d.sendToLogin(w, r)
-	case p.csv != nil && r.URL.Query().Get("format") == "csv":
-		d.download(w, r, p, id)
 	default:
 		d.show(w, r, p, id)
 	}
@@ -100,21 +94,26 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 // read calls use with what a page is made from, in one snapshot. It returns no frame
 // when the account is gone since a reset, by which the session ends.
 func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted, use func(*frame, *view) error) (f *frame, refused *wire.Error) {
-	f = &frame{Title: p.Title, Page: p, Pages: d.pages, Token: d.token(cookie(r)), Query: r.URL.Query(), posted: sent}
-	found := false
-	refused = d.server.Read(r.Context(), func(tx *store.Tx) error {
-		if f.Account, found = account.ByID(tx, accountID); !found {
-			return nil
+	f = &frame{Title: p.Title, Page: p, Pages: d.pages, ID: rand.Text(), Query: r.URL.Query(), posted: sent}
+	refused = d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+		if f.Account, err = account.ByID(tx, accountID); err != nil || f.Account.ID == 0 {
+			return err
 		}
 		f.Now = tx.Now()
-		f.Version = liveVersion(tx)
-		f.Unusual = unusual(tx, f.Now.Sub(d.sessions.now()))
-		f.Waiting = waiting(tx, accountID)
+		if f.Version, err = liveVersion(tx); err != nil {
+			return err
+		}
+		if f.Unusual, err = unusual(tx, f.Now.Sub(d.sessions.now())); err != nil {
+			return err
+		}
+		if f.Waiting, err = waiting(tx, accountID); err != nil {
+			return err
+		}
 		return use(f, &view{
-			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent, table: p.csv != nil,
+			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent,
 		})
 	})
-	if refused == nil && !found {
+	if refused == nil && f.Account.ID == 0 {
 		d.sessions.end(cookie(r))
 		return nil, nil
 	}
@@ -130,10 +129,14 @@ func pages() []*page {
 }
 
 // unusual says what is not as usual in the world, by how far its clock is ahead.
-func unusual(tx *store.Tx, ahead time.Duration) (found []string) {
-	found = append(found, counted(int64(len(behavior.Faults(tx))), "fault", "faults")...)
-	found = append(found, counted(changed(quirkSettings(behavior.ReadQuirks(tx))), "quirk", "quirks")...)
-	found = append(found, counted(changed(limitSettings(behavior.ReadLimits(tx))), "limit", "limits")...)
+func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
+	b, err := readBehaviors(tx)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, counted(int64(len(b.Faults)), "fault", "faults")...)
+	found = append(found, counted(changed(b.Quirks), "quirk", "quirks")...)
+	found = append(found, counted(changed(b.Limits), "limit", "limits")...)
 	const day = 24 * time.Hour
 	switch ahead = ahead.Round(time.Minute); {
 	case ahead >= 2*day:
@@ -141,7 +144,7 @@ func unusual(tx *store.Tx, ahead time.Duration) (found []string) {
 	case ahead > 0:
 		found = append(found, "clock +"+ahead.String()[:len(ahead.String())-2]) // without the seconds
 	}
-	return found
+	return found, nil
 }
 
 // changed is how many settings are not as usual.
@@ -155,6 +158,11 @@ func changed(settings []*setting) (n int64) {
 }
 
 // waiting is what waits for somebody, by the paths of the pages that show it.
-func waiting(tx *store.Tx, accountID int64) map[string]int64 {
-	return map[string]int64{"/3ds": threeds.CountPending(tx, accountID), "/webhooks": webhook.CountFailing(tx, accountID)}
+func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
+	pending, err := threeds.CountPending(tx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	failing, err := webhook.CountFailing(tx, accountID)
+	return map[string]int64{"/3ds": pending, "/webhooks": failing}, err
 }

@@ -21,7 +21,7 @@ type frame struct {
 	Unusual []string         // about the world
 	Waiting map[string]int64 // by the paths of pages
 	Version string
-	Token   string // of the forms
+	ID      string // which no other page has, nor the same one at another time
 	Query   url.Values
 	Notice  notice // of the last form
 	Problem string // why the last form was refused

@@ -16,7 +16,6 @@ import (
 func requestsPage() *page {
 	return &page{
 		Path: "/requests", Title: "Requests", html: requestsHTML, read: readRequests,
-		csv:     []string{"time", "run", "method", "path", "query", "status", "error", "duration_ms", "card_id", "idempotency_key", "replayed", "lost", "recovered", "fault"},
 		actions: []action{{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The requests are forgotten."}},
 	}
 }
@@ -46,14 +45,10 @@ type request struct {
 // Link is the query for all requests of a run.
 func (r *run) Link() string { return "?run=" + cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
 
-// Summary says what the run did.
+// Summary says how the run went.
 func (r *run) Summary() string {
 	var parts []string
-	for _, deed := range requestlog.Deeds() {
-		parts = append(parts, counted(r.Did[deed], deed, deed)...)
-	}
-	parts = append(parts, counted(r.Recovered, "lost and recovered", "lost and recovered")...)
-	parts = append(parts, counted(r.Lost-r.Recovered, "lost", "lost")...)
+	parts = append(parts, counted(r.Lost, "lost", "lost")...)
 	parts = append(parts, counted(r.Refused, "refused", "refused")...)
 	parts = append(parts, counted(r.Requests, "request", "requests")...)
 	return strings.Join(append(parts, took(r.Took())), ", ")
@@ -78,27 +73,23 @@ func readRequests(v *view) (any, error) {
 	l := v.list(&choices{Name: "run", Label: "Run", Type: "search"},
 		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"), pick("method", http.MethodGet, http.MethodPost, http.MethodDelete))
 	filter := requestlog.Filter{Run: l.text("run"), Method: l.text("method"), Outcome: l.text("outcome")}
-	if filter != (requestlog.Filter{}) || v.csv > 0 {
-		entries, more := requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
-		for _, e := range entries {
-			v.rows = append(v.rows, []string{
-				e.Time.Format(time.RFC3339Nano), e.Run, e.Method, cell(e.Path), cell(e.Query), strconv.Itoa(e.Status), e.Error,
-				requestlog.Milliseconds(e.Duration), e.CardID, cell(e.IdempotencyKey), strconv.FormatBool(e.Replayed),
-				strconv.FormatBool(e.Lost), strconv.FormatBool(e.Recovered), e.Fault,
-			})
-		}
+	if filter != (requestlog.Filter{}) {
+		entries, more, err := requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
 		data.Calls = newRequests(entries)
 		l.shows(len(entries), more)
-		return data, nil
+		return data, err
 	}
 	l.page.Size = runs
-	found, more := requestlog.Runs(v.Tx, v.Account.ID, l.page)
+	found, more, err := requestlog.Runs(v.Tx, v.Account.ID, l.page)
 	l.shows(len(found), more)
 	for _, r := range found {
-		entries, more := requestlog.Newest(v.Tx, v.Account.ID, requestlog.Filter{RunID: r.ID}, wire.Page{Number: 1, Size: ofRun})
+		entries, more, err := requestlog.Newest(v.Tx, v.Account.ID, requestlog.Filter{RunID: r.ID}, wire.Page{Number: 1, Size: ofRun})
+		if err != nil {
+			return nil, err
+		}
 		data.Runs = append(data.Runs, run{r, newRequests(entries), more})
 	}
-	return data, nil
+	return data, err
 }
 
 // newRequests puts the tries of each call together.

@@ -1,11 +1,10 @@
 package dashboard
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -23,8 +22,6 @@ const (
 	leftTime = time.Minute
 	// linkTime is how long the link logs in.
 	linkTime = 15 * time.Minute
-	// maxSessions is how many an account may have; its oldest makes room.
-	maxSessions = 100
 	// maxForms is how many forms are known to have been sent from a session.
 	maxForms = 32
 )
@@ -45,44 +42,21 @@ type sentForm struct {
 	refused  *wire.Error
 }
 
-// sessionKey is the hash of a cookie, so that looking one up tells nothing about it.
-type sessionKey [sha256.Size]byte
-
-// sessions are kept in memory: the end of the process logs everybody out.
+// sessions are kept in memory, by their cookies: the end of the process logs everybody out.
 type sessions struct {
 	now func() time.Time
 
 	mu  sync.Mutex
-	all map[sessionKey]*session
+	all map[string]*session
 }
 
 // begin logs in to an account and returns the cookie's value.
 func (s *sessions) begin(accountID int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	var (
-		oldest sessionKey
-		own    int
-	)
-	for key, other := range s.all {
-		if !other.expires.After(now) {
-			delete(s.all, key)
-			continue
-		}
-		if other.accountID != accountID {
-			continue
-		}
-		own++
-		if first := s.all[oldest]; first == nil || other.expires.Before(first.expires) {
-			oldest = key
-		}
-	}
-	if own >= maxSessions {
-		delete(s.all, oldest)
-	}
-	value := rand.Text()
-	s.all[sha256.Sum256([]byte(value))] = &session{accountID: accountID, expires: now.Add(sessionTime)}
+	now, value := s.now(), rand.Text()
+	maps.DeleteFunc(s.all, func(_ string, one *session) bool { return !one.expires.After(now) })
+	s.all[value] = &session{accountID: accountID, expires: now.Add(sessionTime)}
 	return value
 }
 
@@ -90,7 +64,7 @@ func (s *sessions) begin(accountID int64) string {
 func (s *sessions) with(value string, f func(*session)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one := s.all[sha256.Sum256([]byte(value))]; one != nil && one.expires.After(s.now()) {
+	if one := s.all[value]; one != nil && one.expires.After(s.now()) {
 		f(one)
 	}
 }
@@ -193,27 +167,4 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // not Secure: the sandbox speaks plain HTTP
 		Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
-}
-
-// token is what the forms of a page carry: only a page that was sent to the cookie's
-// browser can know it, and no other page has the same.
-func (d *Dashboard) token(cookie string) string {
-	page := make([]byte, pageLength/2)
-	_, _ = rand.Read(page) // never fails
-	return d.sign(hex.EncodeToString(page), cookie)
-}
-
-// pageLength is how long the part of a token is that tells pages apart, in digits.
-const pageLength = 32
-
-func (d *Dashboard) sign(page, cookie string) string {
-	mac := hmac.New(sha256.New, d.secret)
-	mac.Write([]byte(page + cookie))
-	return page + hex.EncodeToString(mac.Sum(nil))
-}
-
-// isOurs tells whether a form was sent from a page of ours.
-func (d *Dashboard) isOurs(r *http.Request) bool {
-	value, token := cookie(r), r.PostForm.Get("token")
-	return value != "" && len(token) > pageLength && hmac.Equal([]byte(token), []byte(d.sign(token[:pageLength], value)))
 }

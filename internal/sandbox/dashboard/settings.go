@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
 // setting is a limit or a quirk of the file.
@@ -12,6 +13,27 @@ type setting struct {
 	Name, About  string
 	Value, Usual string
 	Words        []string // that it can be; empty: a number, or a text
+}
+
+// behaviors are how the service behaves.
+type behaviors struct {
+	Limits []*setting
+	Quirks []*setting
+	Faults []behavior.Fault
+}
+
+func readBehaviors(tx *store.Tx) (b behaviors, err error) {
+	limits, err := behavior.ReadLimits(tx)
+	if err != nil {
+		return b, err
+	}
+	quirks, err := behavior.ReadQuirks(tx)
+	if err != nil {
+		return b, err
+	}
+	b.Limits, b.Quirks = limitSettings(limits), quirkSettings(quirks)
+	b.Faults, err = behavior.Faults(tx)
+	return b, err
 }
 
 // field is a setting in a form.
@@ -69,7 +91,7 @@ func quirkSettings(quirks behavior.Quirks) (settings []*setting) {
 func settingFields(f form) map[string]any {
 	fields := map[string]any{}
 	for name := range f.request.PostForm {
-		if name != "token" && name != "action" {
+		if name != "page" && name != "action" {
 			fields[name] = f.number(name)
 		}
 	}

@@ -29,7 +29,6 @@ func functions() template.FuncMap {
 		"count":     func(n any) string { return grouped(fmt.Sprint(n)) },
 		"copy":      func(what, text string) copyable { return copyable{what, text} },
 		"follow":    newFollowUp,
-		"sort":      newColumn,
 		"signed":    signed,
 		"took":      took,
 		"usd":       func(a usd.Amount) string { return grouped(a.String()) },
@@ -37,6 +36,8 @@ func functions() template.FuncMap {
 		"words":     words,
 	}
 }
+
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // clock writes a time of the service for people. It is UTC, which pages say once.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
@@ -142,10 +143,9 @@ func newWhat(r *activity.Record) what {
 		w.Reason, w.Why = words(r.Reason), why(r)
 	case r.Kind == activity.Challenge:
 		w.Reason = "3D Secure " + r.Reason
-	case r.Kind != activity.Authorization:
-	case r.Refunded > 0:
+	case r.Kind == activity.Authorization && r.Refunded > 0:
 		w.Reason = fmt.Sprintf("%s settled, %s refunded", grouped(r.Settled.String()), grouped(r.Refunded.String()))
-	case r.State == transaction.Settled && r.Settled != r.Amount:
+	case r.Kind == activity.Authorization && r.State == transaction.Settled && r.Settled != r.Amount:
 		w.Reason = fmt.Sprintf("%s authorized", grouped(r.Amount.String()))
 	}
 	return w

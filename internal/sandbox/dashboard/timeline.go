@@ -49,7 +49,7 @@ type span struct {
 }
 
 // timeline reads the days that the query asks for, of a card or, with nil, of the account.
-func (v *view) timeline(c *card.Card) (t timeline) {
+func (v *view) timeline(c *card.Card) (t timeline, err error) {
 	spans := []int64{7, 30, 90}
 	n, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64)
 	if !slices.Contains(spans, n) {
@@ -63,10 +63,13 @@ func (v *view) timeline(c *card.Card) (t timeline) {
 	var balances []ledger.DailyBalance
 	if c != nil {
 		cardID = c.ID
-		balances = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first)
+		if balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first); err != nil {
+			return t, err
+		}
 	}
-	t.draw(first, n, transaction.Days(v.Tx, v.Account.ID, cardID, first), balances)
-	return t
+	days, err := transaction.Days(v.Tx, v.Account.ID, cardID, first)
+	t.draw(first, n, days, balances)
+	return t, err
 }
 
 // draw places the days from a first one on.

@@ -61,9 +61,9 @@ func readTransaction(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: chain[0].ID}, wire.Page{Number: 1, Size: 1})
-	if v.Tx.Failed() {
-		return nil, nil
+	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: chain[0].ID}, wire.Page{Number: 1, Size: 1})
+	if err != nil {
+		return nil, err
 	}
 	p := &purchase{Record: records[0]}
 	var ids []string
@@ -71,9 +71,11 @@ func readTransaction(v *view) (any, error) {
 		p.Chain, ids = append(p.Chain, step{t}), append(ids, t.ID)
 	}
 	all := wire.Page{Number: 1, Size: pageSize}
-	p.Entries, _ = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all)
-	p.Deliveries, _ = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{Subjects: ids}, all)
-	return p, nil
+	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all); err != nil {
+		return nil, err
+	}
+	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, all)
+	return p, err
 }
 
 // why explains a decline by what decided it.

@@ -7,12 +7,7 @@ import (
 )
 
 func transactionsPage() *page {
-	return &page{
-		Path: "/transactions", Title: "Transactions", html: transactionsHTML, read: readTransactions,
-		csv: []string{
-			"id", "time", "state", "card_id", "label", "last4", "merchant", "mcc", "category", "amount", "settled", "refunded", "fee", "decline_reason", "why",
-		},
-	}
+	return &page{Path: "/transactions", Title: "Transactions", html: transactionsHTML, read: readTransactions}
 }
 
 type transactionList struct {
@@ -24,43 +19,40 @@ func readTransactions(v *view) (any, error) {
 	l := v.list(search("Card: label, last four or id"), pick("state", string(transaction.Authorized), string(transaction.Settled), string(transaction.Refunded), string(transaction.Declined)),
 		day("from", "From (UTC)"), day("to", "To, inclusive"))
 	filter := transaction.Filter{CardText: l.text("q"), State: transaction.State(l.text("state")), Purchases: true}
-	filter.Sort, filter.Descending = l.order()
 	var err error
 	if filter.From, filter.To, err = l.days(); err != nil {
 		return nil, err
 	}
 	var total, cards int64
 	if filter.CardText != "" {
-		cards = card.Count(v.Tx, v.Account.ID, card.Filter{Text: filter.CardText})
+		if cards, err = card.Count(v.Tx, v.Account.ID, card.Filter{Text: filter.CardText}); err != nil {
+			return nil, err
+		}
 	}
 	data := new(transactionList)
-	summed := cards <= maxSummed && v.csv == 0
+	summed := cards <= maxSummed
 	switch {
-	case !summed:
-	case filter.State != "":
-		total = transaction.Count(v.Tx, v.Account.ID, filter)
-	default:
-		data.Sums = transaction.Sums(v.Tx, v.Account.ID, filter)
+	case summed && filter.State != "":
+		total, err = transaction.Count(v.Tx, v.Account.ID, filter)
+	case summed:
+		data.Sums, err = transaction.Sums(v.Tx, v.Account.ID, filter)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, sum := range data.Sums {
 		if sum.Type == transaction.Authorization || sum.Type == transaction.Decline {
 			total += sum.Count
 		}
 	}
-	data.Records = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
+	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
 	rows := len(data.Records)
 	if summed {
 		l.showsOf(rows, total)
 	} else {
 		l.shows(rows, int64(rows) == l.page.Size)
 	}
-	for _, r := range data.Records {
-		v.rows = append(v.rows, []string{
-			r.ID, timestamp(r.At.Time), string(r.State), r.CardID, cell(r.Label), r.Last4, cell(r.Merchant), r.MCC, card.CategoryOf(r.MCC),
-			r.Amount.String(), r.Settled.String(), r.Refunded.String(), r.Fee.String(), r.Reason, newWhat(r).Why,
-		})
-	}
-	return data, nil
+	return data, err
 }
 
 // maxSummed is how many cards a search may find for its sums to be worked out, which

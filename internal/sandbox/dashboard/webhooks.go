@@ -31,19 +31,25 @@ func readWebhooks(v *view) (any, error) {
 	endpoint := pick("endpoint")
 	lists := &webhookLists{EndpointsList: v.listOf("endpoints")}
 	l := v.list(pick("state", string(webhook.Pending), string(webhook.Delivered), string(webhook.Failed)), endpoint)
-	var more bool
-	lists.Endpoints, more = webhook.Endpoints(v.Tx, v.Server.Keys, v.Account.ID, lists.EndpointsList.page)
+	var (
+		more bool
+		err  error
+	)
+	lists.Endpoints, more, err = webhook.Endpoints(v.Tx, v.Account.ID, lists.EndpointsList.page)
+	if err != nil {
+		return nil, err
+	}
 	lists.EndpointsList.shows(len(lists.Endpoints), more)
 	endpoint.Texts = map[string]string{}
 	for _, e := range lists.Endpoints {
 		endpoint.Values = append(endpoint.Values, e.ID)
 		endpoint.Texts[e.ID] = e.URL + " " + e.ID
 	}
-	lists.Deliveries, more = webhook.Newest(v.Tx, v.Server.Keys, v.Account.ID, webhook.Filter{
+	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{
 		Endpoint: endpoint.Chosen, State: webhook.DeliveryState(l.text("state")),
 	}, l.page)
 	l.shows(len(lists.Deliveries), more)
-	return lists, nil
+	return lists, err
 }
 
 func deliveryPage() *page {
@@ -66,7 +72,7 @@ type delivery struct {
 func (d *delivery) Title() string { return d.Type + " " + d.ID }
 
 func readDelivery(v *view) (any, error) {
-	sent, err := webhook.SentByID(v.Tx, v.Server.Keys, v.Account.ID, v.request.PathValue("delivery_id"))
+	sent, err := webhook.SentByID(v.Tx, v.Account.ID, v.request.PathValue("delivery_id"))
 	if err != nil {
 		return nil, err
 	}

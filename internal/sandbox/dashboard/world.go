@@ -36,9 +36,8 @@ func worldPage() *page {
 }
 
 type world struct {
-	Limits   []*setting
-	Quirks   []*setting
-	Faults   []behavior.Fault
+	behaviors
+
 	Created  *createdAccount // only in response to the press that created it
 	States   []string
 	Presets  map[string]map[string]any
@@ -55,16 +54,15 @@ func readWorld(v *view) (any, error) {
 	if created := new(createdAccount); v.response("create-account", created) {
 		w.Created = created
 	}
-	w.Limits = limitSettings(behavior.ReadLimits(v.Tx))
-	w.Quirks = quirkSettings(behavior.ReadQuirks(v.Tx))
-	w.Faults = behavior.Faults(v.Tx)
-	if v.Account.First() {
-		l := v.list()
-		accounts, total := account.List(v.Tx, l.page)
-		w.Accounts = accounts
-		l.showsOf(len(accounts), total)
+	var err error
+	if w.behaviors, err = readBehaviors(v.Tx); err != nil || !v.Account.First() {
+		return w, err
 	}
-	return w, nil
+	l := v.list()
+	accounts, total, err := account.List(v.Tx, l.page)
+	w.Accounts = accounts
+	l.showsOf(len(accounts), total)
+	return w, err
 }
 
 // faultResponse is what a fault responds with, if anything.

@@ -35,8 +35,8 @@ type account struct {
 // adds up to zero, every balance is the sum of its postings, holds are what
 // open authorizations keep back, only deposits and loss are negative, a
 // terminated card holds nothing, and no index hides a card or a balance.
-func Audit(tx *store.Tx, accountID int64) Report {
-	accounts := store.Select(tx, scanAccount, `
+func Audit(tx *store.Tx, accountID int64) (Report, error) {
+	accounts, err := store.Select(tx, scanAccount, `
 		WITH posted AS (
 			SELECT p.ledger_account_id AS id, SUM(p.amount) AS total
 			FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
@@ -46,17 +46,24 @@ func Audit(tx *store.Tx, accountID int64) Report {
 		LEFT JOIN posted ON posted.id = l.id
 		LEFT JOIN cards c ON c.ledger_account_id = l.id
 		WHERE l.account_id = ? ORDER BY l.id`, accountID, accountID)
+	if err != nil {
+		return Report{}, err
+	}
 	report := Report{Accounts: make([]Line, 0, len(accounts))}
 	for _, a := range accounts {
 		report.Accounts = append(report.Accounts, a.Line)
 		report.Problems = append(report.Problems, a.problems()...)
 	}
-	for _, check := range []func(*store.Tx, int64) []string{unbalancedEntries, wrongHolds, damages} {
-		report.Problems = append(report.Problems, check(tx, accountID)...)
+	for _, check := range []func(*store.Tx, int64) ([]string, error){unbalancedEntries, wrongHolds, damages} {
+		found, err := check(tx, accountID)
+		if err != nil {
+			return Report{}, err
+		}
+		report.Problems = append(report.Problems, found...)
 	}
 	report.Balanced = len(report.Problems) == 0
 	report.Problems = report.Problems[:min(maxProblems, len(report.Problems))]
-	return report
+	return report, nil
 }
 
 func scanAccount(row store.Row) (a account, err error) {
@@ -77,7 +84,7 @@ func (a account) problems() (found []string) {
 	return found
 }
 
-func unbalancedEntries(tx *store.Tx, accountID int64) []string {
+func unbalancedEntries(tx *store.Tx, accountID int64) ([]string, error) {
 	return store.Select(tx, func(row store.Row) (string, error) {
 		var (
 			id   int64
@@ -95,21 +102,22 @@ const OpenHolds = `
 	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
 	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
 
-func wrongHolds(tx *store.Tx, accountID int64) []string {
-	posted := Balance(tx, accountID, Holds)
-	open := store.Value[usd.Amount](tx, OpenHolds+` AND t.account_id = ?`, accountID)
-	if posted == open {
-		return nil
+func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
+	posted, err := Balance(tx, accountID, Holds)
+	if err != nil {
+		return nil, err
 	}
-	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}
+	open, err := store.Value[usd.Amount](tx, OpenHolds+` AND t.account_id = ?`, accountID)
+	if err != nil || posted == open {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}, nil
 }
 
 // damages are tables that their indexes do not agree with, as after a bit has
 // flipped on the disk.
-func damages(tx *store.Tx, _ int64) (found []string) {
-	for _, table := range []string{"cards", "ledger_accounts"} {
-		found = append(found, store.Values[string](tx,
-			`SELECT 'the file is damaged: ' || integrity_check FROM pragma_integrity_check(?) WHERE integrity_check <> 'ok'`, table)...)
-	}
-	return found
+func damages(tx *store.Tx, _ int64) ([]string, error) {
+	return store.Values[string](tx, `
+		SELECT 'the file is damaged: ' || integrity_check FROM (SELECT 'cards' AS name UNION ALL SELECT 'ledger_accounts') t, pragma_integrity_check(t.name)
+		WHERE integrity_check <> 'ok'`)
 }

@@ -45,34 +45,42 @@ type Filter struct {
 
 // Journal returns a page of the entries that a filter picks, newest first, and whether
 // there is more.
-func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool) {
+func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool, err error) {
 	where := store.NewWhere(`account_id = ?`, accountID).
 		And(f.Kind != "", `kind = ?`, f.Kind).
 		And(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
-	entries = store.Select(tx, func(row store.Row) (*Entry, error) {
+	entries, err = store.Select(tx, func(row store.Row) (*Entry, error) {
 		e := new(Entry)
 		return e, row.Scan(&e.ID, &e.Kind, &e.At)
 	}, `SELECT id, kind, created_at FROM ledger_entries
 		WHERE id IN (SELECT id FROM ledger_entries `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
 		append(where.Args, page.Size+1, page.Offset())...)
-	entries, more = wire.Cut(page, entries)
+	entries, more, err = wire.Cut(page, entries, err)
 	for _, e := range entries {
-		e.Postings = store.Select(tx, func(row store.Row) (p Posting, err error) {
+		if err != nil {
+			return nil, false, err
+		}
+		e.Postings, err = store.Select(tx, func(row store.Row) (p Posting, err error) {
 			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount)
 		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id
 			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, e.ID)
 	}
-	return entries, more
+	return entries, more, err
 }
 
 // Summary returns an account's ledger accounts, with all cards as one.
-func Summary(tx *store.Tx, accountID int64) (lines []Line) {
-	onCards := CardsTotal(tx, accountID)
+func Summary(tx *store.Tx, accountID int64) (lines []Line, err error) {
+	onCards := Line{Name: string(Card)}
 	for _, kind := range kinds() {
-		lines = append(lines, Line{string(kind), Balance(tx, accountID, kind)})
+		balance, err := Balance(tx, accountID, kind)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, Line{string(kind), balance})
+		onCards.Balance -= balance // since every entry adds up to zero
 	}
-	return append(lines, Line{string(Card), onCards})
+	return append(lines, onCards), nil
 }
 
 // DailyBalance is what a card held at the end of a day.
@@ -83,7 +91,7 @@ type DailyBalance struct {
 
 // DailyBalances returns those of a card's ledger account from the last one before a
 // day on, the oldest first.
-func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) []DailyBalance {
+func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) ([]DailyBalance, error) {
 	return store.Select(tx, func(row store.Row) (d DailyBalance, err error) { return d, row.Scan(&d.Day, &d.Balance) }, `
 		SELECT day, balance FROM daily_balances WHERE ledger_account_id = ?1 AND day >= (
 			SELECT COALESCE(MAX(day), 0) FROM daily_balances WHERE ledger_account_id = ?1 AND day <= ?2) ORDER BY day`, ledgerAccountID, from)

@@ -10,22 +10,26 @@ import (
 
 const columns = `
 	SELECT r.id, r.account_id, u.name, r.method, r.path, r.query, r.status, r.error, r.idempotency_key, r.replayed, r.card_id, r.fault,
-	       r.committed, r.lost, r.recovered, r.duration_us, r.time
+	       r.lost, r.duration_us, r.time
 	FROM request_log r JOIN runs u ON u.id = r.run_id `
 
 func scan(row store.Row) (e Entry, err error) {
 	var took, at int64
 	err = row.Scan(&e.ID, &e.AccountID, &e.Run, &e.Method, &e.Path, &e.Query, &e.Status, &e.Error, &e.IdempotencyKey, &e.Replayed, &e.CardID, &e.Fault,
-		&e.Committed, &e.Lost, &e.Recovered, &took, &at)
+		&e.Lost, &took, &at)
 	e.Duration, e.Time = time.Duration(took)*time.Microsecond, time.UnixMilli(at).UTC()
 	return e, err
 }
 
 // List returns a page of the calls of an account, the oldest first, and how many
 // there are.
-func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total int64) {
-	entries = store.Select(tx, scan, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
-	return entries, store.Value[int64](tx, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
+func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total int64, err error) {
+	entries, err = store.Select(tx, scan, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err = store.Value[int64](tx, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
+	return entries, total, err
 }
 
 // Filter picks calls of an account; what is empty picks all.
@@ -38,7 +42,7 @@ type Filter struct {
 
 // Newest returns a page of the calls that a filter picks, newest first, and whether
 // there is more.
-func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []Entry, more bool) {
+func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []Entry, more bool, err error) {
 	outcome, wanted := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`, "refused": `r.status BETWEEN 400 AND 499`, "failed": `(r.status = 0 OR r.status >= 500)`,
 		"lost": `r.lost`, "fault": `r.fault <> ''`,
@@ -51,15 +55,17 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []
 	where = where.And(f.Run != "", named, accountID, f.Run, f.Run).
 		And(f.Method != "", `r.method = ?`, f.Method).
 		And(wanted, outcome)
-	entries = store.Select(tx, scan, columns+where.SQL+` ORDER BY r.id DESC LIMIT ? OFFSET ?`,
+	entries, err = store.Select(tx, scan, columns+where.SQL+` ORDER BY r.id DESC LIMIT ? OFFSET ?`,
 		append(where.Args, page.Size+1, page.Offset())...)
-	return wire.Cut(page, entries)
+	return wire.Cut(page, entries, err)
 }
 
 // Forget removes what List returns.
-func Forget(tx *store.Tx, accountID int64) {
-	tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID)
-	tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
+func Forget(tx *store.Tx, accountID int64) error {
+	if err := tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID); err != nil {
+		return err
+	}
+	return tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
 }
 
 // Milliseconds is a duration as a decimal number.

@@ -45,9 +45,7 @@ type Entry struct {
 	Replayed       bool   // the response was that of an earlier call with the key
 	CardID         string // that it is about, or has issued
 	Fault          string // that it met, in words
-	Committed      bool   // a change that was made
 	Lost           bool   // a change whose response did not arrive as it was written
-	Recovered      bool   // what was lost was made sure of later
 	Duration       time.Duration
 	Time           time.Time
 }
@@ -108,7 +106,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	err := r.db.Write(ctx, func(tx *store.Tx) error { write(tx, entries); return nil })
+	err := r.db.Write(ctx, func(tx *store.Tx) error { return write(tx, entries) })
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -127,45 +125,46 @@ func (r *Recorder) Close() error {
 	return r.Flush(context.Background())
 }
 
-func write(tx *store.Tx, entries []Entry) {
+func write(tx *store.Tx, entries []Entry) error {
 	var last int64
 	for _, e := range entries {
-		last = e.write(tx)
+		var err error
+		if last, err = e.write(tx); err != nil {
+			return err
+		}
 	}
-	tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
-	tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
+	if err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries); err != nil {
+		return err
+	}
+	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
 }
 
 // write adds the entry to its run, which it may begin, and returns its id.
-func (e *Entry) write(tx *store.Tx) (id int64) {
+func (e *Entry) write(tx *store.Tx) (id int64, err error) {
 	begun := e.Time.UnixMilli()
-	run := store.Value[int64](tx, `
+	run, err := store.Value[int64](tx, `
 		SELECT id FROM runs WHERE account_id = ? AND name = ? AND (name <> '' OR ended > ?) ORDER BY id DESC LIMIT 1`,
 		e.AccountID, e.Run, begun-pause.Milliseconds())
-	if run == 0 {
-		run = tx.Insert(`
-			INSERT INTO runs (account_id, name, requests, refused, lost, recovered, did, begun, ended, last_entry)
-			VALUES (?1, ?2, 0, 0, 0, 0, '{}', ?3, ?3, 0)`, e.AccountID, e.Run, begun)
+	if err == nil && run == 0 {
+		run, err = tx.Insert(`
+			INSERT INTO runs (account_id, name, requests, refused, lost, begun, ended, last_entry)
+			VALUES (?1, ?2, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, begun)
 	}
-	id = tx.Insert(`
+	if err != nil {
+		return 0, err
+	}
+	id, err = tx.Insert(`
 		INSERT INTO request_log (account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault,
-		                         committed, lost, duration_us, time)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		                         lost, duration_us, time)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.AccountID, run, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
-		e.Committed, e.Lost, e.Duration.Microseconds(), begun)
-	uncertain := store.Value[bool](tx, `
-		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
-		       did = CASE ?6 WHEN '' THEN did ELSE json_set(did, '$.' || ?6, COALESCE(did ->> ?6, 0) + 1) END
-		WHERE id = ?1 RETURNING lost > recovered`,
-		run, e.Lost, e.Status >= http.StatusBadRequest && !e.Lost, e.Time.Add(e.Duration).UnixMilli(), id, e.deed())
-	if uncertain && e.Status/100 == 2 && !e.Lost {
-		// What was lost is made sure of by the same call again, or by a look at what it did.
-		tx.Exec(`
-			UPDATE request_log SET recovered = TRUE WHERE run_id = ?1 AND lost AND NOT recovered
-			AND CASE ?2 WHEN 'GET' THEN committed ELSE idempotency_key <> '' AND idempotency_key = ?3 END`, run, e.Method, e.IdempotencyKey)
-		tx.Exec(`UPDATE runs SET recovered = recovered + changes() WHERE id = ?`, run)
+		e.Lost, e.Duration.Microseconds(), begun)
+	if err != nil {
+		return 0, err
 	}
-	return id
+	return id, tx.Exec(`
+		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5 WHERE id = ?1`,
+		run, e.Lost, e.Status >= http.StatusBadRequest && !e.Lost, e.Time.Add(e.Duration).UnixMilli(), id)
 }
 
 var (

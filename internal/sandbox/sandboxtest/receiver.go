@@ -107,7 +107,7 @@ func (r *Receiver) Trusted(o *Options) { o.WebhookCA = r.CA() }
 // ID is the event's, as the header has it.
 func (e Event) ID() string { return e.Header.Get("X-Webhook-Id") }
 
-// Payload is the decoded body, nil where it is no JSON object.
+// Payload is the decoded body, nil where it is not a JSON object.
 func (e Event) Payload() map[string]any { return object(e.Body) }
 
 // SignedWith tells whether the signature is that of the body.

@@ -13,7 +13,7 @@ type Response struct {
 	Status int // 0: none came
 	Header http.Header
 	Raw    string
-	Body   map[string]any // nil where it is no JSON object; numbers keep their text
+	Body   map[string]any // nil where it is not a JSON object; numbers keep their text
 	Err    error          // none came, or not to its end
 	T      testing.TB
 }

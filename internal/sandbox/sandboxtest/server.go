@@ -118,9 +118,11 @@ func (d direct) RoundTrip(request *http.Request) (response *http.Response, err e
 	recorder := httptest.NewRecorder()
 	defer func() {
 		thrown := recover()
+		if thrown == nil {
+			return
+		}
 		cut, _ := thrown.(error)
 		switch {
-		case thrown == nil:
 		case !errors.Is(cut, http.ErrAbortHandler):
 			panic(thrown)
 		case recorder.Body.Len() == 0:

@@ -1,200 +1,240 @@
+// Package seed begins a sandbox with a world that a file tells of.
 package seed
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
+	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
+	"go.yaml.in/yaml/v3"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Path is where the world is written and read.
-const Path = server.Control + "/seed"
+// world is the document. What is for a call alone goes to it as it is, and is checked there.
+type world struct {
+	RandomSeed uint64        `yaml:"random_seed"`
+	Clock      instant       `yaml:"clock"`
+	Limits     value         `yaml:"limits"`
+	Quirks     value         `yaml:"quirks"`
+	Faults     []value       `yaml:"faults"`
+	Accounts   []accountSpec `yaml:"accounts"`
 
-// Routes are the two calls.
-func Routes() []server.Route {
-	return []server.Route{
-		{Method: http.MethodGet, Path: Path, Handle: write},
-		{Method: http.MethodPost, Path: Path, Handle: begin},
+	root yaml.Node
+}
+
+type accountSpec struct {
+	State    string         `yaml:"state"`
+	Wallet   value          `yaml:"wallet"`
+	Deposits []depositSpec  `yaml:"deposits"`
+	Cards    []cardSpec     `yaml:"cards"`
+	Webhooks []endpointSpec `yaml:"webhooks"`
+}
+
+type depositSpec struct {
+	At       instant `json:"-"                  yaml:"at"`
+	Status   string  `json:"-"                  yaml:"status"`
+	Currency value   `json:"currency,omitempty" yaml:"currency"`
+	Amount   value   `json:"amount,omitempty"   yaml:"amount"`
+}
+
+type endpointSpec struct {
+	At     instant `json:"-"                yaml:"at"`
+	URL    value   `json:"url,omitempty"    yaml:"url"`
+	Events value   `json:"events,omitempty" yaml:"events"`
+	Secret value   `json:"secret,omitempty" yaml:"secret"`
+}
+
+type cardSpec struct {
+	At                instant          `json:"-"                            yaml:"at"`
+	Label             value            `json:"label,omitempty"              yaml:"label"`
+	BINID             value            `json:"bin_id,omitempty"             yaml:"bin_id"`
+	Amount            value            `json:"amount,omitempty"             yaml:"amount"`
+	SpendingLimit     value            `json:"spending_limit,omitempty"     yaml:"spending_limit"`
+	AllowedCategories value            `json:"allowed_categories,omitempty" yaml:"allowed_categories"`
+	AutoFreezeAt      value            `json:"auto_freeze_at,omitempty"     yaml:"auto_freeze_at"`
+	Metadata          map[string]value `json:"metadata,omitempty"           yaml:"metadata"`
+	Movements         []movementSpec   `json:"-"                            yaml:"movements"`
+	Purchases         []purchaseSpec   `json:"-"                            yaml:"purchases"`
+	Challenges        []challengeSpec  `json:"-"                            yaml:"challenges"`
+	Status            string           `json:"-"                            yaml:"status"`
+	StatusAt          instant          `json:"-"                            yaml:"status_at"`
+}
+
+// movementSpec is money that the owner moved: above 0 onto the card, below 0 from it.
+type movementSpec struct {
+	At     instant `json:"-"                yaml:"at"`
+	Amount value   `json:"amount,omitempty" yaml:"amount"`
+}
+
+type purchaseSpec struct {
+	At       instant        `json:"-"                  yaml:"at"`
+	CardID   string         `json:"card_id"            yaml:"-"`
+	Merchant value          `json:"merchant,omitempty" yaml:"merchant"`
+	Amount   value          `json:"amount,omitempty"   yaml:"amount"`
+	Fee      value          `json:"fee,omitempty"      yaml:"fee"`
+	Declined string         `json:"-"                  yaml:"declined"`
+	Settled  *followUpSpec  `json:"-"                  yaml:"settled"`
+	Refunds  []followUpSpec `json:"-"                  yaml:"refunds"`
+}
+
+// followUpSpec is a settlement or a refund. A number stands for that of an amount.
+type followUpSpec struct {
+	At            instant          `json:"-"                yaml:"at"`
+	TransactionID string           `json:"transaction_id"   yaml:"-"`
+	Amount        value            `json:"amount,omitempty" yaml:"amount"`
+	Fee           value            `json:"fee,omitempty"    yaml:"fee"`
+	Unknown       map[string]value `json:"-"                yaml:",inline"` // KnownFields does not reach below UnmarshalYAML
+}
+
+type challengeSpec struct {
+	At       instant `json:"-"                  yaml:"at"`
+	CardID   string  `json:"card_id"            yaml:"-"`
+	Merchant value   `json:"merchant,omitempty" yaml:"merchant"`
+	Amount   value   `json:"amount,omitempty"   yaml:"amount"`
+	Status   string  `json:"-"                  yaml:"status"`
+}
+
+// UnmarshalYAML reads both forms.
+func (f *followUpSpec) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		return f.Amount.UnmarshalYAML(node)
 	}
-}
-
-// Begun is the response: what a caller cannot know from the file.
-type Begun struct {
-	Accounts []*BegunAccount `json:"accounts"`
-}
-
-// BegunAccount is an account of a world, with its key, its cards and its endpoints
-// in the file's order.
-type BegunAccount struct {
-	AccountID string            `json:"account_id"`
-	APIKey    string            `json:"api_key"`
-	Cards     []*named          `json:"cards"`
-	Webhooks  []json.RawMessage `json:"webhooks"` // with their secrets
-}
-
-type named struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-}
-
-// step is something that happened in the world.
-type step struct {
-	at   time.Time
-	rank rank
-	do   func() error
-}
-
-// rank orders what happened at one moment: money comes before it goes. What stays as
-// it is comes after all.
-type rank int
-
-const (
-	opening rank = iota
-	arrival
-	issue
-	purchase
-	settlement
-	refund
-	challenge
-	departure
-	ending
-	lasting
-)
-
-// planter makes a world by the calls that would have made it.
-type planter struct {
-	call    *server.Call
-	now     time.Time
-	opening time.Time // the earliest of all
-	steps   []step
-	begun   Begun
-}
-
-const randomSetting = "random_seed"
-
-// begin makes the world that the body tells of, whole or not at all.
-func begin(c *server.Call) (wire.Response, error) {
-	if err := control.FirstOnly(c, "seeds it"); err != nil {
-		return wire.Response{}, err
+	type plain followUpSpec
+	if err := node.Decode((*plain)(f)); err != nil {
+		return err
 	}
-	text, err := c.Text()
-	if err != nil {
-		return wire.Response{}, err
-	}
-	world, err := read(text)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	if err := refuseUsed(c); err != nil {
-		return wire.Response{}, err
-	}
-	c.Quirks = behavior.DefaultQuirks()
-	p := &planter{call: c, begun: Begun{Accounts: []*BegunAccount{}}}
-	if err := p.plant(world); err != nil {
-		return wire.Response{}, err
-	}
-	return wire.Created(p.begun), nil
-}
-
-// refuseUsed refuses a file in which anything has happened.
-func refuseUsed(c *server.Call) error {
-	if store.Value[bool](c.Tx, `SELECT (SELECT COUNT(*) FROM accounts) > 1 OR (SELECT COUNT(*) FROM ledger_entries) > 1
-		OR EXISTS (SELECT 1 FROM webhooks) OR EXISTS (SELECT 1 FROM deposits) OR EXISTS (SELECT 1 FROM settings WHERE name = ?)`, randomSetting) {
-		return wire.Invalid("the sandbox is in use already; seed a new file, or reset this one first")
+	for name := range f.Unknown {
+		return wire.Invalid("line %d: unknown field %.64q", node.Line, name)
 	}
 	return nil
 }
 
-func (p *planter) plant(world *mapping) (err error) {
-	tx := p.call.Tx
-	var random uint64
-	if text := world.take("random_seed"); text != nil {
-		if random, err = strconv.ParseUint(fmt.Sprint(text), 10, 64); err != nil {
-			return world.refused("random_seed must be an integer from 0")
-		}
-	}
-	p.now = world.time("clock", tx.Now())
-	p.opening = p.now
-	for i, a := range world.list("accounts") {
-		p.account(a, i == 0)
-	}
-	p.behave(world)
-	if world.done(); *world.mistake != nil {
-		return *world.mistake
-	}
-	tx.SetRandom(random)
-	tx.WriteSetting(randomSetting, random)
-	tx.MoveClock(p.now)
-	slices.SortStableFunc(p.steps, func(a, b step) int {
-		return cmp.Or(cmp.Compare(a.rank/lasting, b.rank/lasting), a.at.Compare(b.at), cmp.Compare(a.rank, b.rank))
-	})
-	for _, s := range p.steps {
-		tx.SetNow(s.at)
-		if err := s.do(); err != nil {
+// value is what a call takes, as JSON. Numbers are written as they are in the document.
+type value json.RawMessage
+
+// UnmarshalYAML reads what has a form in JSON.
+func (v *value) UnmarshalYAML(node *yaml.Node) error {
+	var plain any
+	switch tag := node.ShortTag(); {
+	case node.Kind != yaml.ScalarNode:
+		if err := node.Decode(&plain); err != nil {
 			return err
 		}
+	case tag == "!!str" || tag == "!!timestamp":
+		plain = node.Value
+	case tag == "!!bool" || tag == "!!int" || tag == "!!float":
+		plain = json.RawMessage(strings.ToLower(node.Value))
+	default:
+		plain = json.RawMessage("") // which is not JSON
 	}
-	tx.SetNow(p.now)
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return wire.Invalid("line %d: it is neither a text in quotes, a plain number nor true or false", node.Line) // and may be a secret
+	}
+	*v = text
 	return nil
 }
 
-// behave sets how the service behaves, which has to wait until the world is there.
-func (p *planter) behave(world *mapping) {
-	first := &resident{planter: p, Account: p.call.Account}
-	set := func(m *mapping, route string) {
-		p.plan(p.now, lasting, func() error { return first.do(m, route, "", m.members, nil) })
+// MarshalJSON writes it.
+func (v value) MarshalJSON() ([]byte, error) { return json.RawMessage(v).MarshalJSON() }
+
+// instant is a time of the world, zero where there is none.
+type instant struct{ time.Time }
+
+// UnmarshalYAML reads the form of RFC 3339.
+func (i *instant) UnmarshalYAML(node *yaml.Node) (err error) {
+	i.Time, err = time.Parse(time.RFC3339, node.Value)
+	if err != nil || i.Year() <= 1970 || i.Year() > control.LatestYear {
+		return wire.Invalid("line %d: want a time, such as 2026-11-22T09:30:00Z", node.Line)
 	}
-	for _, f := range world.list("faults") {
-		set(f, "POST "+server.Control+"/faults")
+	return nil
+}
+
+// read reads a document, which is one mapping in YAML. JSON is YAML, too.
+func read(text []byte) (*world, error) {
+	w := new(world)
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(w); err != nil {
+		return nil, explain(err)
 	}
-	for _, name := range []string{"limits", "quirks"} {
-		if value := world.take(name); value != nil {
-			set(world.mapped(name, value), "PUT "+server.Control+"/"+name)
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, wire.Invalid("a world is one document")
+	}
+	return w, yaml.Unmarshal(text, &w.root)
+}
+
+var (
+	// quoted matches what the decoder repeats of a document, which may be a secret.
+	quoted = regexp.MustCompile("(?s)['`].*['`]")
+	// unfit and unknown match mistakes about one value.
+	unfit   = regexp.MustCompile(`(?s)^(line \d+): cannot unmarshal .* into (\S+)$`)
+	unknown = regexp.MustCompile(`^(line \d+): field (.*) not found in type \S+$`)
+)
+
+// explain says in words what the decoder makes of a document.
+func explain(err error) error {
+	if refused, ok := errors.AsType[*wire.Error](err); ok {
+		return refused
+	}
+	if errors.Is(err, io.EOF) {
+		return wire.Invalid("line 1: a world is a mapping with accounts")
+	}
+	several, ok := errors.AsType[*yaml.TypeError](err)
+	if !ok {
+		what := quoted.ReplaceAllString(strings.TrimPrefix(err.Error(), "yaml: "), "…")
+		return wire.Invalid("it is not YAML: %s", strings.Join(strings.Fields(what), " "))
+	}
+	first := several.Errors[0]
+	if found := unknown.FindStringSubmatch(first); found != nil {
+		return wire.Invalid("%s: unknown field %.64q", found[1], found[2])
+	}
+	found := unfit.FindStringSubmatch(first)
+	if found == nil {
+		return wire.Invalid("%s", quoted.ReplaceAllString(first, "…"))
+	}
+	wanted := "a mapping"
+	switch goType := found[2]; {
+	case strings.HasPrefix(goType, "[]"):
+		wanted = "a list"
+	case goType == "uint64":
+		wanted = "an integer from 0"
+	case goType == "string":
+		wanted = "a text"
+	}
+	return wire.Invalid("%s: %s belongs here", found[1], wanted)
+}
+
+// refused says what is wrong at a place, such as accounts[0].cards[2].
+func (w *world) refused(place, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	if place != "" {
+		what = place + ": " + what
+	}
+	return wire.Invalid("line %d: %s", w.line(place), what)
+}
+
+// line is that of a place, or of what is nearest above it.
+func (w *world) line(place string) int {
+	node := w.root.Content[0]
+	for step := range strings.FieldsFuncSeq(place, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		i, err := strconv.Atoi(step)
+		if err != nil {
+			i = 1 + slices.IndexFunc(node.Content, func(n *yaml.Node) bool { return n.Value == step })
 		}
+		if i >= len(node.Content) {
+			break
+		}
+		node = node.Content[i]
 	}
-}
-
-// do makes a call for the account, in whose path an id may stand, and reads the
-// response. Its refusal is one of the mapping.
-func (r *resident) do(in *mapping, route, id string, fields map[string]any, into any) error {
-	_, name, _ := strings.Cut(route, "{")
-	name, _, _ = strings.Cut(name, "}")
-	response, err := r.call.Do(r.Account, server.Operation{Route: route, Path: map[string]string{name: id}, Fields: fields})
-	if err != nil || into == nil {
-		return in.explained(err)
-	}
-	return json.Unmarshal(response.Body, into)
-}
-
-// happen has something happen at the time that a mapping tells, which is not before
-// that of what it belongs to.
-func (p *planter) happen(in *mapping, rank rank, since time.Time, do func() error) (at time.Time) {
-	at = in.time("at", since)
-	switch {
-	case since.IsZero() && at.IsZero():
-		at = p.now
-	case at.After(p.now):
-		in.refuse("at must not be later than the world's clock, %s", wire.Timestamp(p.now))
-	case at.Before(since):
-		in.refuse("at is before that of what it belongs to, %s", wire.Timestamp(since))
-	}
-	if at.Before(p.opening) {
-		p.opening = at
-	}
-	p.plan(at, rank, do)
-	return at
-}
-
-func (p *planter) plan(at time.Time, rank rank, do func() error) {
-	p.steps = append(p.steps, step{at, rank, do})
+	return node.Line
 }

@@ -17,9 +17,7 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	if f.When == behavior.After {
 		res.Response = s.process(ctx, x)
 	}
-	if !s.delay(f.Delay()) {
-		return response{extent: dropped}
-	}
+	s.delay(f.Delay())
 	switch f.Then.Word {
 	case behavior.Drop:
 		return response{extent: dropped}
@@ -50,14 +48,12 @@ func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	return wire.Response{Status: t.Status, Body: t.Body}
 }
 
-// delay tells whether the service is still there afterwards.
-func (s *Server) delay(d time.Duration) bool {
+// delay waits, but keeps no service from stopping.
+func (s *Server) delay(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
-	case <-s.Closing:
-		return false
+	case <-s.Stopping:
 	}
 }

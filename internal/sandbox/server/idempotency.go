@@ -3,13 +3,11 @@ package server
 import (
 	"bytes"
 	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -41,7 +39,9 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 		return wire.Response{}, c.body.Err
 	}
 	now := c.Tx.Now()
-	c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli())
+	if err := c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli()); err != nil {
+		return wire.Response{}, err
+	}
 	hash := sha256.Sum256(c.body.Raw)
 	stored, found, err := c.storedResponse(key, hash[:])
 	if err != nil || found {
@@ -51,36 +51,28 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if err != nil {
 		return wire.Response{}, err
 	}
-	c.Tx.Exec(`
+	return res, c.Tx.Exec(`
 		INSERT INTO idempotent_responses (account_id, key, method, path, body_hash, status, response, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status,
-		c.Keys.Seal(vault.IdempotentResponse, responseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), res.Body), now.UnixMilli())
-	return res, nil
+		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status, string(res.Body), now.UnixMilli())
 }
 
 // storedResponse returns what was sent for the key before.
 func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found bool, err error) {
-	var storedHash, sealed []byte
-	found = c.Tx.Get([]any{&storedHash, &res.Status, &sealed}, `
+	var storedHash []byte
+	found, err = c.Tx.Get([]any{&storedHash, &res.Status, &res.Body}, `
 		SELECT body_hash, status, response FROM idempotent_responses
 		WHERE account_id = ? AND key = ? AND method = ? AND path = ?`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path)
-	if !found {
-		return wire.Response{}, false, nil
+	if err != nil || !found {
+		return wire.Response{}, false, err
 	}
 	if !bytes.Equal(storedHash, hash) {
 		return wire.Response{}, true, wire.Refuse(wire.CodeIdempotencyKeyReused,
 			"this %s was used for the same call with another body; take a new one", idempotencyHeader)
 	}
 	res.Header = http.Header{replayedHeader: {"true"}}
-	res.Body, err = c.Keys.Open(vault.IdempotentResponse, responseID(c.Account.ID, c.request.Method, c.request.URL.Path, key), sealed)
-	return res, true, err
-}
-
-// responseID names the row of an idempotent response.
-func responseID(accountID int64, method, path, key string) string {
-	return fmt.Sprintf("%d %s %s %s", accountID, method, path, key)
+	return res, true, nil
 }
 
 // idempotencyScope is what an idempotency key is unique in.

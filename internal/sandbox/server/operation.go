@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,10 +16,9 @@ import (
 
 // Operation is a call that is made by hand, not by a client of the API.
 type Operation struct {
-	Route  string            // its method and path, as in "POST /api/v1/cards/{card_id}/freeze"
-	Path   map[string]string // the path's parameters
-	Fields map[string]any    // of the body; nil: there is none
-	Text   []byte            // a body that is no JSON
+	Route string            // its method and path, as in "POST /api/v1/cards/{card_id}/freeze"
+	Path  map[string]string // the path's parameters
+	Body  []byte
 }
 
 // Reads tells whether the operation changes nothing.
@@ -33,23 +33,21 @@ func (o Operation) request(ctx context.Context) *http.Request {
 	return r
 }
 
-func (o Operation) body() wire.Body {
-	if o.Fields == nil {
-		return wire.Body{Raw: o.Text}
-	}
-	return wire.Body{Raw: wire.Encode(o.Fields)}
-}
-
 // Do runs an operation for an account as a part of this call, as if nothing limited
-// it. An error leaves undone what the operation has not begun alone.
-func (c *Call) Do(by account.Account, o Operation) (wire.Response, error) {
+// it, and decodes the response, unless into is nil. An error leaves undone what the
+// operation has not begun alone.
+func (c *Call) Do(by account.Account, o Operation, into any) error {
 	route, found := c.routes[o.Route]
 	if !found {
-		return wire.Response{}, unknownPath()
+		return unknownPath()
 	}
 	part := *c
-	part.Account, part.request, part.body = by, o.request(c.request.Context()), o.body()
-	return route.Handle(&part)
+	part.Account, part.request, part.body = by, o.request(c.request.Context()), wire.Body{Raw: o.Body}
+	res, err := route.Handle(&part)
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(res.Body, into)
 }
 
 // Do runs an operation for an account that has proven who it is. Faults and the
@@ -60,7 +58,7 @@ func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res w
 	if !found {
 		return wire.Response{}, unknownPath()
 	}
-	x := &exchange{id: vault.Token("req_"), route: route, account: by, request: o.request(ctx), body: o.body()}
+	x := &exchange{id: vault.Token("req_"), route: route, account: by, request: o.request(ctx), body: wire.Body{Raw: o.Body}}
 	if err := s.do(ctx, x, &res); err != nil {
 		return wire.Response{}, s.explain(ctx, x.id, err)
 	}
@@ -81,7 +79,10 @@ func (s *Server) do(ctx context.Context, x *exchange, res *wire.Response) error 
 		begin = s.DB.Write
 	}
 	return begin(ctx, func(tx *store.Tx) (err error) {
-		quirks := behavior.ReadQuirks(tx)
+		quirks, err := behavior.ReadQuirks(tx)
+		if err != nil {
+			return err
+		}
 		if err := s.admit(tx, x); err != nil {
 			return err
 		}
@@ -99,11 +100,11 @@ func (s *Server) admit(tx *store.Tx, x *exchange) error {
 	if err := readiness(x.account.State); err != nil || x.route.Class == "" {
 		return err
 	}
-	limits, now := behavior.ReadLimits(tx), tx.Now()
-	if tx.Failed() { // nothing is counted
-		return nil
+	limits, err := behavior.ReadLimits(tx)
+	if err != nil {
+		return err
 	}
-	if wait := s.Counters.Admit(limits, x.account.ID, x.route.Class, now); wait > 0 {
+	if wait := s.Counters.Admit(limits, x.account.ID, x.route.Class, tx.Now()); wait > 0 {
 		return rateLimited(wait)
 	}
 	return nil

@@ -25,8 +25,6 @@ type exchange struct {
 	request *http.Request
 	body    wire.Body
 
-	reserved int64 // of Server.bodies
-
 	// What prepare finds.
 	now     time.Time       // the service's time
 	account account.Account // of the key; its ID is 0 when the key is not valid
@@ -36,7 +34,6 @@ type exchange struct {
 
 	// What the request log tells of its response.
 	errorCode string
-	committed bool // a change that was made
 	cardID    string
 }
 
@@ -50,12 +47,11 @@ func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path,
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
 	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start, quirks: behavior.DefaultQuirks()}
-	defer func() { s.bodies.Release(x.reserved) }()
 	res := s.respond(w, x)
 	s.record(x, res, time.Since(start)) //nolint:contextcheck // the log is written before the response
 	s.Logger.Debug("answered", "request", x.id, "method", requestlog.Clean(r.Method), "path", requestlog.Clean(r.URL.Path),
 		"status", res.sentStatus(), "duration", time.Since(start))
-	if err := x.send(w, res); err != nil {
+	if err := res.send(w, x.id, x.now); err != nil {
 		s.Logger.Debug("the caller went away", "request", x.id, "error", err)
 	}
 }
@@ -69,12 +65,11 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 			res = response{Response: x.errorResponse(internalError(x.id))}
 		}
 	}()
-	err := s.prepare(ctx, x)
-	if err == nil && x.route.writes() { // ahead of the transaction: a slow caller must not keep others from writing
-		err = s.readBody(ctx, w, x)
-	}
-	if err != nil {
+	if err := s.prepare(ctx, x); err != nil {
 		return response{Response: s.refuse(x, err)}
+	}
+	if x.route.writes() { // ahead of the transaction: a slow caller must not keep others from writing
+		x.body = wire.ReadBody(w, x.request)
 	}
 	release, err := s.claim(x)
 	if err != nil {
@@ -91,29 +86,36 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 // takes the fault that is meant for the call. The key is looked up only here;
 // without a valid one, nothing else is done.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
-	faulty := false
-	err := s.DB.Read(ctx, func(tx *store.Tx) error {
+	fault := int64(0)
+	err := s.DB.Read(ctx, func(tx *store.Tx) (err error) {
 		x.now = tx.Now()
-		x.quirks = behavior.ReadQuirks(tx)
+		if x.quirks, err = behavior.ReadQuirks(tx); err != nil {
+			return err
+		}
 		scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
 		if strings.EqualFold(scheme, "Bearer") {
-			x.account, _ = account.ByKey(tx, key)
+			if x.account, err = account.ByKey(tx, key); err != nil {
+				return err
+			}
 		}
 		if x.account.ID == 0 {
 			return wire.NewError(http.StatusUnauthorized, wire.CodeUnauthorized, "send a valid API key as Authorization: Bearer sk_live_…")
 		}
-		if x.isAPI() {
-			x.limits = behavior.ReadLimits(tx)
-			_, faulty = behavior.FindFault(tx, x.request.Method, x.path())
+		if !x.isAPI() {
+			return nil
 		}
-		return nil
+		if x.limits, err = behavior.ReadLimits(tx); err != nil {
+			return err
+		}
+		fault, err = behavior.FindFault(tx, x.request.Method, x.path())
+		return err
 	})
-	if err != nil || !faulty {
+	if err != nil || fault == 0 {
 		return err
 	}
-	return s.DB.Write(ctx, func(tx *store.Tx) error {
-		x.fault = behavior.TakeFault(tx, x.request.Method, x.path())
-		return nil
+	return s.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		x.fault, err = behavior.TakeFault(tx, x.request.Method, x.path())
+		return err
 	})
 }
 
@@ -148,8 +150,7 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 
 // processed keeps what the request log tells of a response.
 func (x *exchange) processed(res wire.Response) {
-	x.committed = x.isAPI() && x.route.writes() && res.Status/100 == 2
-	if x.committed && x.route.Class == behavior.Create {
+	if x.route.Class == behavior.Create {
 		var issued struct {
 			ID string `json:"id"`
 		}
@@ -217,11 +218,6 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 // record logs API calls before their responses are sent, so that whoever has a
 // response finds its call in the log.
 func (s *Server) record(x *exchange, res response, took time.Duration) {
-	select {
-	case <-s.Closing:
-		return // the log is closed
-	default:
-	}
 	if !x.isAPI() || x.account.ID == 0 {
 		return
 	}
@@ -241,7 +237,6 @@ func (s *Server) record(x *exchange, res response, took time.Duration) {
 		Error:          x.errorCode,
 		CardID:         cmp.Or(x.cardID, x.request.PathValue("card_id")),
 		Fault:          fault,
-		Committed:      x.committed,
 		Lost:           x.fault != nil && x.fault.Then.Word != behavior.Pass && x.route.writes(),
 		Duration:       took,
 		Time:           x.now,

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -84,17 +82,15 @@ type Server struct {
 	Recorder *requestlog.Recorder
 	Counters *behavior.Counters
 	Logger   *slog.Logger
-	Closing  <-chan struct{} // ends the delays of faults
+	Stopping <-chan struct{} // ends the delays of faults
 
-	routes   map[string]Route    // by their methods and paths
-	inFlight sync.Map            // by idempotencyScope: the calls without a response yet
-	bodies   *semaphore.Weighted // bytes
+	routes   map[string]Route // by their methods and paths
+	inFlight sync.Map         // by idempotencyScope: the calls without a response yet
 }
 
 // Handler returns the handler of the routes. Whatever is not among them is a
 // 404, unknown methods too.
 func (s *Server) Handler(routes []Route) http.Handler {
-	s.bodies = semaphore.NewWeighted(maxBodies)
 	mux := http.NewServeMux()
 	s.routes = make(map[string]Route, len(routes))
 	for _, route := range routes {
@@ -108,7 +104,7 @@ func (s *Server) Handler(routes []Route) http.Handler {
 			return
 		}
 		x := &exchange{id: vault.Token("req_"), request: r}
-		_ = x.send(w, response{Response: x.errorResponse(unknownPath())}) // nobody to tell when the caller went away
+		_ = response{Response: x.errorResponse(unknownPath())}.send(w, x.id, x.now) // nobody to tell when the caller went away
 	}
 	mux.HandleFunc("/", serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,8 +11,8 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// conn is a connection with the statements that it has prepared. Preparing is
-// the dearest part of a small query.
+// conn is a connection with the statements that it has prepared. Preparing takes most of
+// the time of a small query.
 type conn struct {
 	raw        *sql.Conn
 	statements map[string]*sql.Stmt
@@ -97,7 +97,6 @@ func dataSource(path string, write bool) string {
 		"busy_timeout(0)", // retryBusy waits, and knows when to give up
 		"foreign_keys(1)",
 		"temp_store(memory)",
-		"secure_delete(fast)", // no rest of a secret in the free part of a page
 		"cache_size(-4000)",
 	}}
 	if path == memoryPath {

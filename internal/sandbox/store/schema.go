@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed" // for the schema
 	"encoding/binary"
@@ -27,7 +28,7 @@ type mark struct {
 	application, version int32
 }
 
-// refuse says in words why a file is none that this program can use.
+// refuse says in words why this program cannot use a file.
 func (m mark) refuse() error {
 	switch {
 	case m == mark{empty: true}, m == mark{application: applicationID, version: schemaVersion()}:
@@ -38,9 +39,9 @@ func (m mark) refuse() error {
 	return errors.New("it is another program's SQLite file; choose another path")
 }
 
-// look refuses a file by its first bytes, before anything of it is changed. What it
+// checkHeader refuses a file by its first bytes, before anything of it is changed. What it
 // cannot see, since it is still in a log beside the file, create sees.
-func look(file *os.File) error {
+func checkHeader(file *os.File) error {
 	// Where SQLite's file format has what is looked at.
 	const (
 		magic         = "SQLite format 3\x00"
@@ -76,14 +77,29 @@ func create(ctx context.Context, p *pool) error {
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
 	return tx.run("BEGIN IMMEDIATE", func(tx *Tx) error {
 		var m mark
-		tx.Get([]any{&m.empty, &m.application, &m.version}, `
+		_, err := tx.Get([]any{&m.empty, &m.application, &m.version}, `
 			SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_id, user_version FROM pragma_application_id, pragma_user_version`)
-		if err := m.refuse(); err != nil || !m.empty || tx.Failed() {
+		if err = cmp.Or(err, m.refuse()); err != nil || !m.empty {
 			return err
 		}
 		// PRAGMA takes no parameters.
-		_, err := c.raw.ExecContext(tx.ctx, fmt.Sprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d",
+		_, err = c.raw.ExecContext(tx.ctx, fmt.Sprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d",
 			schema, applicationID, schemaVersion()))
 		return err
 	})
+}
+
+// check refuses a file that is damaged, before anybody believes a balance in it.
+func check(ctx context.Context, p *pool) error {
+	c, err := p.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.release(c)
+	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
+	found, err := Value[string](tx, `PRAGMA quick_check(1)`)
+	if err == nil && found != "ok" {
+		return errDamaged
+	}
+	return err
 }

@@ -11,7 +11,7 @@ CREATE TABLE accounts (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id  TEXT    NOT NULL UNIQUE,
   key_hash   BLOB    NOT NULL UNIQUE,
-  key_sealed BLOB,            -- only of a key that was chosen, not derived
+  chosen_key TEXT,            -- null: it is derived
   state      TEXT    NOT NULL
 );
 
@@ -106,7 +106,6 @@ CREATE TABLE transactions (
   created_at     INTEGER NOT NULL                      -- never decreases along the ids
 );
 CREATE INDEX transactions_by_account ON transactions (account_id, id, type, state, created_at, card_id);
-CREATE INDEX transactions_by_amount ON transactions (account_id, amount, id, type, state, created_at, card_id);
 CREATE INDEX transactions_by_card ON transactions (card_id, id, type, created_at);
 CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
 
@@ -157,25 +156,25 @@ CREATE TABLE deposits (
 CREATE INDEX deposits_by_account ON deposits (account_id, status, amount);
 
 CREATE TABLE webhooks (
-  id            INTEGER PRIMARY KEY,
-  public_id     TEXT    NOT NULL UNIQUE,
-  account_id    INTEGER NOT NULL REFERENCES accounts (id),
-  url_sealed    BLOB    NOT NULL,   -- it may hold a token
-  events        TEXT    NOT NULL,   -- JSON
-  secret_sealed BLOB    NOT NULL,
-  created_at    INTEGER NOT NULL
+  id         INTEGER PRIMARY KEY,
+  public_id  TEXT    NOT NULL UNIQUE,
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  url        TEXT    NOT NULL,
+  events     TEXT    NOT NULL,   -- JSON
+  secret     TEXT    NOT NULL,
+  created_at INTEGER NOT NULL
 );
 CREATE INDEX webhooks_by_account ON webhooks (account_id);
 
 -- The outbox: written with the change that an event tells of.
 CREATE TABLE events (
-  id             INTEGER PRIMARY KEY,
-  public_id      TEXT    NOT NULL UNIQUE,
-  account_id     INTEGER NOT NULL REFERENCES accounts (id),
-  type           TEXT    NOT NULL,
-  subject        TEXT    NOT NULL,  -- the id of what it is about
-  payload_sealed BLOB    NOT NULL,  -- the body to send; it may hold a one-time code
-  created_at     INTEGER NOT NULL
+  id         INTEGER PRIMARY KEY,
+  public_id  TEXT    NOT NULL UNIQUE,
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  type       TEXT    NOT NULL,
+  subject    TEXT    NOT NULL,  -- the id of what it is about
+  payload    TEXT    NOT NULL,  -- the body to send
+  created_at INTEGER NOT NULL
 );
 CREATE INDEX events_by_account ON events (account_id, id);
 CREATE INDEX events_by_subject ON events (subject);
@@ -198,7 +197,7 @@ CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, state, id);
 CREATE TABLE delivery_tries (
   id          INTEGER PRIMARY KEY,
   delivery_id INTEGER NOT NULL REFERENCES deliveries (id) ON DELETE CASCADE,
-  response_sealed BLOB,                     -- the beginning of its body, which may repeat what was sent; null: none
+  response    BLOB,                         -- the beginning of its body; null: none
   time        INTEGER NOT NULL,
   status      INTEGER,                      -- null: there was no response
   error       TEXT,                         -- null: delivered
@@ -213,7 +212,7 @@ CREATE TABLE idempotent_responses (
   path       TEXT    NOT NULL,
   body_hash  BLOB    NOT NULL,
   status     INTEGER NOT NULL,
-  response   BLOB    NOT NULL,   -- sealed: it may hold a webhook secret
+  response   TEXT    NOT NULL,
   created_at INTEGER NOT NULL,
   PRIMARY KEY (account_id, key, method, path)
 ) WITHOUT ROWID;
@@ -227,8 +226,6 @@ CREATE TABLE runs (
   requests   INTEGER NOT NULL,
   refused    INTEGER NOT NULL,
   lost       INTEGER NOT NULL,
-  recovered  INTEGER NOT NULL,
-  did        TEXT    NOT NULL,     -- JSON
   begun      INTEGER NOT NULL,
   ended      INTEGER NOT NULL,
   last_entry INTEGER NOT NULL
@@ -249,9 +246,7 @@ CREATE TABLE request_log (
   replayed        INTEGER NOT NULL,
   card_id         TEXT    NOT NULL,              -- that it is about, or has issued
   fault           TEXT    NOT NULL,              -- that it met, in words
-  committed       INTEGER NOT NULL,
   lost            INTEGER NOT NULL,              -- a change whose response did not arrive as it was written
-  recovered       INTEGER NOT NULL DEFAULT FALSE,
   duration_us     INTEGER NOT NULL,
   time            INTEGER NOT NULL
 );

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -36,14 +35,13 @@ const (
 var ErrBusy = errors.New("the sandbox file is busy, or another process has locked it")
 
 // ErrFull is a transaction that the disk has no room for. Nothing happened.
-var ErrFull = errors.New("its disk is full")
+var ErrFull = errors.New("its disk is full, or no file may be larger")
 
 // DB is an open file. Writers take turns; readers see the last commit and
 // never wait for a writer.
 type DB struct {
-	path    string                 // absolute, or memoryPath
-	target  string                 // where a symbolic link at path leads: SQLite keeps its files there
-	files   map[string]fs.FileInfo // that were opened, by their paths; none in memory
+	path    string // absolute, or memoryPath
+	target  string // where a symbolic link at path leads: SQLite keeps its files there
 	created bool
 	wall    func() time.Time
 	writer  *pool
@@ -54,8 +52,6 @@ type DB struct {
 
 	stop    chan struct{}
 	stopped chan struct{} // closed when no goroutine of it is left
-	lost    chan struct{} // closed when the path no longer names the opened file
-	lose    func()
 }
 
 // Options says what to open.
@@ -70,15 +66,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	db := &DB{
-		path: o.Path, wall: o.Wall, signal: make(chan struct{}, 1),
-		stop: make(chan struct{}), stopped: make(chan struct{}), lost: make(chan struct{}),
-	}
-	db.lose = sync.OnceFunc(func() {
-		close(db.lost)
-		db.unlock()     // else who opens what is there now would wait for it
-		db.checkpoint() // into the file that was opened, so that no other takes the log for its own
-	})
+	db := &DB{path: o.Path, wall: o.Wall, signal: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
 	if o.Path == memoryPath {
 		close(db.stopped)
 		return db, db.open(ctx)
@@ -87,15 +75,13 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if db.path, err = filepath.Abs(o.Path); o.Path == "" || err != nil {
 		return nil, errors.New("the sandbox needs a file: give a path, or :memory: to keep nothing")
 	}
-	var file fs.FileInfo
-	if file, db.created, err = prepareFile(db.path); err != nil {
+	if db.created, err = prepareFile(db.path); err != nil {
 		return nil, err
 	}
 	if db.target, err = filepath.EvalSymlinks(db.path); err != nil {
 		return nil, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
 	db.lock = flock.New(db.target+".lock", flock.SetPermissions(0o600))
-	db.files = map[string]fs.FileInfo{db.path: file}
 	if err := db.open(ctx); err != nil {
 		return nil, explainOpen(db.path, err)
 	}
@@ -121,6 +107,9 @@ func (db *DB) open(ctx context.Context) (err error) {
 	if db.path == memoryPath {
 		return nil
 	}
+	if err := retryBusy(ctx, func() error { return check(ctx, db.writer) }); err != nil {
+		return errors.Join(err, db.closePools())
+	}
 	for _, p := range []struct {
 		pool **pool
 		size int
@@ -130,14 +119,6 @@ func (db *DB) open(ctx context.Context) (err error) {
 			return errors.Join(err, db.closePools())
 		}
 		*p.pool = opened
-	}
-	for _, suffix := range besides() {
-		if db.files[db.target+suffix], err = os.Stat(db.target + suffix); err != nil {
-			return errors.Join(err, db.closePools())
-		}
-	}
-	if err := db.inPlace(); err != nil {
-		return errors.Join(err, db.closePools())
 	}
 	return nil
 }
@@ -170,11 +151,6 @@ func (db *DB) Lead() (bool, error) {
 	if db.path == memoryPath {
 		return true, nil
 	}
-	select {
-	case <-db.lost:
-		return false, nil
-	default:
-	}
 	if locked, err := db.lock.TryLock(); err != nil || !locked {
 		return false, err
 	}
@@ -193,18 +169,36 @@ func (db *DB) unlock() {
 	}
 }
 
+// Snapshot writes all that there is now to a new file.
+func (db *DB) Snapshot(ctx context.Context, path string) (err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user's own choice of file
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already; a snapshot is a new file", path)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the snapshot: %w", err)
+	}
+	c, err := db.writer.acquire(ctx)
+	if err == nil {
+		defer db.writer.release(c)
+		_, err = c.raw.ExecContext(ctx, `VACUUM INTO ?`, path)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("cannot write the snapshot %s: %w", path, err), os.Remove(path))
+	}
+	return nil
+}
+
 // Close waits for running transactions and closes the file, which then holds
 // everything unless another process still has it open.
 func (db *DB) Close() error {
 	close(db.stop)
 	<-db.stopped
 	defer db.unlock()
-	select {
-	case <-db.lost: // SQLite would remove the log of whatever has taken the file's place
-		return nil
-	default:
-		return db.closePools()
-	}
+	return db.closePools()
 }
 
 func (db *DB) closePools() error {
@@ -237,13 +231,7 @@ func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 // when f fails, nothing happened. The context ends the wait for the turn, not
 // the transaction.
 func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
-	if err := db.inPlace(); err != nil {
-		return err
-	}
-	if err := db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f); err != nil {
-		return err
-	}
-	return db.inPlace() // a file that was taken away meanwhile took the change with it
+	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f)
 }
 
 // Begin is Write for the first transaction, which waits as long as Open does.
@@ -267,8 +255,15 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 		return fmt.Errorf("waiting for the database: %w", err)
 	}
 	defer t.pool.release(c)
-	tx := &Tx{conn: c, wall: db.wall, ctx: t.ctx}
-	if err := retryBusy(turn, func() error { return tx.run(t.begin, f) }); errorCode(err) == sqlite3.SQLITE_FULL {
+	tx := &Tx{conn: c, ctx: t.ctx}
+	timed := func(tx *Tx) error {
+		tx.wall = db.wall()
+		if err := tx.readNow(); err != nil {
+			return err
+		}
+		return f(tx)
+	}
+	if err := retryBusy(turn, func() error { return tx.run(t.begin, timed) }); isFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	} else if err != nil {
 		return err

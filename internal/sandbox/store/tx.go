@@ -17,24 +17,21 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
 
-// Tx is a running transaction. It belongs to one goroutine.
-//
-// It keeps its first error. From there on it does nothing and reads nothing, so that
-// who uses it gets zero values; its end undoes everything and returns that error,
-// whatever was made of it meanwhile.
+// Tx is a running transaction. It belongs to one goroutine. After a statement that failed
+// it does nothing more: SQLite may have undone it already, and what followed would stay.
 type Tx struct {
 	conn   *conn
 	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
-	wall   func() time.Time
+	wall   time.Time
 	now    time.Time
 	random io.Reader // of ids; nil: nobody can tell them in advance
 	signal bool
-	err    error // the first one
+	failed error // the first statement that did
 }
 
-// run runs f in a transaction, which is undone when f fails or panics.
+// run runs f in a transaction, which is undone when f fails or panics, or a statement has failed.
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
-	tx.now, tx.random, tx.signal, tx.err = time.Time{}, nil, false, nil
+	tx.random, tx.signal, tx.failed = nil, false, nil
 	if _, err := tx.exec(begin, nil); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
@@ -45,77 +42,75 @@ func (tx *Tx) run(begin string, f func(*Tx) error) error {
 		}
 		err = fmt.Errorf("committing: %w", err)
 	}
-	tx.ctx = context.WithoutCancel(tx.ctx)
+	tx.ctx, tx.failed = context.WithoutCancel(tx.ctx), nil
 	_, undone := tx.exec("ROLLBACK", nil)
 	return errors.Join(err, undone)
 }
 
 func (tx *Tx) try(f func(*Tx) error) (err error) {
-	defer func() { err = cmp.Or(tx.err, err) }()
 	defer crash.Catch(&err)
 	return f(tx)
 }
-
-// Fail makes an error the transaction's, unless it has one already.
-func (tx *Tx) Fail(err error) { tx.err = cmp.Or(tx.err, err) }
-
-// Failed tells whether the transaction has an error. Who acts outside of the file, or
-// needs what it has read to be whole, asks before.
-func (tx *Tx) Failed() bool { return tx.err != nil }
 
 // Signal wakes the receiver of DB.Signals once the transaction is committed.
 func (tx *Tx) Signal() { tx.signal = true }
 
 // Exec runs a statement.
-func (tx *Tx) Exec(query string, args ...any) {
-	if tx.err == nil {
-		_, tx.err = tx.exec(query, args)
-	}
+func (tx *Tx) Exec(query string, args ...any) error {
+	_, err := tx.exec(query, args)
+	return err
 }
 
 // Insert runs an INSERT and returns the id of the new row.
-func (tx *Tx) Insert(query string, args ...any) (id int64) {
-	if tx.err != nil {
-		return 0
+func (tx *Tx) Insert(query string, args ...any) (id int64, err error) {
+	res, err := tx.exec(query, args)
+	if err != nil {
+		return 0, err
 	}
-	var res sql.Result
-	if res, tx.err = tx.exec(query, args); tx.err == nil {
-		id, tx.err = res.LastInsertId()
-	}
-	return id
+	return res.LastInsertId()
 }
 
-func (tx *Tx) exec(query string, args []any) (sql.Result, error) {
-	s, err := tx.conn.prepare(tx.ctx, query)
-	if err != nil {
-		return nil, err
+func (tx *Tx) exec(query string, args []any) (res sql.Result, err error) {
+	s, err := tx.prepare(query)
+	if err == nil {
+		res, err = s.ExecContext(tx.ctx, args...)
 	}
-	return s.ExecContext(tx.ctx, args...)
+	return res, tx.fail(err)
+}
+
+func (tx *Tx) prepare(query string) (*sql.Stmt, error) {
+	if tx.failed != nil {
+		return nil, tx.failed
+	}
+	return tx.conn.prepare(tx.ctx, query)
+}
+
+// fail keeps the first error.
+func (tx *Tx) fail(err error) error {
+	tx.failed = cmp.Or(tx.failed, err)
+	return err
 }
 
 // Get scans the first row of a query into dest and tells whether there was one.
-func (tx *Tx) Get(dest []any, query string, args ...any) (found bool) {
-	if tx.err != nil {
-		return false
-	}
-	s, err := tx.conn.prepare(tx.ctx, query)
+func (tx *Tx) Get(dest []any, query string, args ...any) (found bool, err error) {
+	s, err := tx.prepare(query)
 	if err == nil {
 		err = s.QueryRowContext(tx.ctx, args...).Scan(dest...)
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		tx.err = err
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
 	}
-	return err == nil
+	return err == nil, tx.fail(err)
 }
 
 // Value returns the one column of a query's first row, or zero when there is none.
-func Value[T any](tx *Tx, query string, args ...any) (value T) {
-	tx.Get([]any{&value}, query, args...)
-	return value
+func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
+	_, err = tx.Get([]any{&value}, query, args...)
+	return value, err
 }
 
 // Values returns the one column of every row of a query, as Select does.
-func Values[T any](tx *Tx, query string, args ...any) []T {
+func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	return Select(tx, func(row Row) (value T, err error) { return value, row.Scan(&value) }, query, args...)
 }
 
@@ -140,24 +135,19 @@ func (w Where) And(wanted bool, condition string, args ...any) Where {
 type Row interface{ Scan(dest ...any) error }
 
 // Select returns every row of a query; never nil, so that no rows encode as [].
-func Select[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) []T {
+func Select[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
 	all := []T{}
-	if tx.err == nil {
-		tx.Fail(tx.each(query, args, func(row Row) error {
-			v, err := scan(row)
-			all = append(all, v)
-			return err
-		}))
-	}
-	if tx.err != nil {
-		return []T{}
-	}
-	return all
+	err := tx.each(query, args, func(row Row) error {
+		v, err := scan(row)
+		all = append(all, v)
+		return err
+	})
+	return all, tx.fail(err)
 }
 
 // each is what Select would otherwise hold once for each type.
 func (tx *Tx) each(query string, args []any, scan func(Row) error) error {
-	s, err := tx.conn.prepare(tx.ctx, query)
+	s, err := tx.prepare(query)
 	if err != nil {
 		return err
 	}
@@ -176,15 +166,17 @@ func (tx *Tx) each(query string, args []any, scan func(Row) error) error {
 
 // Now is the service's time, the same throughout a transaction: the clock on
 // the wall plus what the file's clock was moved by; UTC, whole milliseconds.
-func (tx *Tx) Now() time.Time {
-	if tx.now.IsZero() {
-		tx.now = time.UnixMilli(tx.wall().UnixMilli() + Value[int64](tx, `SELECT clock_offset_ms FROM service`)).UTC()
-	}
-	return tx.now
-}
+func (tx *Tx) Now() time.Time { return tx.now }
 
 // SetNow has the rest of the transaction happen at a time.
 func (tx *Tx) SetNow(t time.Time) { tx.now = t.UTC().Truncate(time.Millisecond) }
+
+// readNow reads the clock. The file has none before its first transaction.
+func (tx *Tx) readNow() error {
+	offset, err := Value[int64](tx, `SELECT clock_offset_ms FROM service`)
+	tx.now = time.UnixMilli(tx.wall.UnixMilli() + offset).UTC()
+	return err
+}
 
 // SetRandom has the ids of the rest of the transaction follow from a number.
 func (tx *Tx) SetRandom(seed uint64) {
@@ -206,42 +198,43 @@ func Day(t time.Time) int64 { return t.UnixMilli() / (24 * time.Hour).Millisecon
 
 // MoveClock sets the file's clock for every process that shares it, and signals: what
 // waited for a time may be due.
-func (tx *Tx) MoveClock(to time.Time) {
-	tx.now = time.Time{}
+func (tx *Tx) MoveClock(to time.Time) error {
+	tx.SetNow(to)
 	tx.Signal()
-	tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall().UnixMilli())
+	return tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall.UnixMilli())
 }
 
 // ResetClock sets the file's clock back to the one on the wall.
-func (tx *Tx) ResetClock() {
-	tx.now = time.Time{}
-	tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
+func (tx *Tx) ResetClock() error {
+	tx.SetNow(tx.wall)
+	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
 // Version changes with every commit to the file, whichever process makes it. It
 // compares with that of other transactions of ReadLong alone, while the file is open.
-func (tx *Tx) Version() string {
+func (tx *Tx) Version() (string, error) {
 	return Value[string](tx, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
 }
 
 // ReadSetting fills value with what was written under a name, and leaves it as
 // it is when nothing was.
-func (tx *Tx) ReadSetting(name string, value any) {
+func (tx *Tx) ReadSetting(name string, value any) error {
 	var text []byte
-	if !tx.Get([]any{&text}, `SELECT value FROM settings WHERE name = ?`, name) {
-		return
+	if found, err := tx.Get([]any{&text}, `SELECT value FROM settings WHERE name = ?`, name); err != nil || !found {
+		return err
 	}
 	if err := json.Unmarshal(text, value); err != nil {
-		tx.Fail(fmt.Errorf("reading the setting %s: %w", name, err))
+		return fmt.Errorf("reading the setting %s: %w", name, err)
 	}
+	return nil
 }
 
 // WriteSetting replaces what is kept under a name, for every process that
 // shares the file.
-func (tx *Tx) WriteSetting(name string, value any) {
+func (tx *Tx) WriteSetting(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
-		tx.Fail(fmt.Errorf("writing the setting %s: %w", name, err))
+		return fmt.Errorf("writing the setting %s: %w", name, err)
 	}
-	tx.Exec(`INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)`, name, string(text))
+	return tx.Exec(`INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)`, name, string(text))
 }

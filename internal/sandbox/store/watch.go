@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// watchInterval is how late it is noticed that the file is no longer in its
-	// place, and how long the log has to be left alone to be idle.
+	// watchInterval is how long the log has to be left alone to be idle.
 	watchInterval = 200 * time.Millisecond
 	// maxLog is in bytes. A longer log is emptied amid traffic as well.
 	maxLog = 32 << 20
@@ -30,9 +29,6 @@ func (db *DB) watch() {
 		case <-db.stop:
 			return
 		case <-ticker.C:
-		}
-		if db.inPlace() != nil {
-			return
 		}
 		log, err := os.Stat(db.target + "-wal")
 		if err != nil {

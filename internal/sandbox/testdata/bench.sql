@@ -43,12 +43,12 @@ INSERT INTO card_spending (card_id, month, amount) SELECT id, strftime('%Y-%m', 
 
 -- 100,000 requests in 1,000 runs.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-INSERT INTO runs (id, account_id, name, requests, refused, lost, recovered, did, begun, ended, last_entry)
-SELECT i, 1, printf('%08x', i), 100, 0, 0, 0, '{}', 1767225700000 + i * 100, 1767225700000 + i * 100 + 99, i * 100 FROM n;
+INSERT INTO runs (id, account_id, name, requests, refused, lost, begun, ended, last_entry)
+SELECT i, 1, printf('%08x', i), 100, 0, 0, 1767225700000 + i * 100, 1767225700000 + i * 100 + 99, i * 100 FROM n;
 
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100000 - 1)
-INSERT INTO request_log (id, account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault, committed, lost, duration_us, time)
-SELECT i + 1, 1, 1 + i / 100, 'POST', '/cards', '', 503, 'unavailable', printf('key %d', i), FALSE, '', '', FALSE, FALSE, 1500, 1767225700000 + i
+INSERT INTO request_log (id, account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault, lost, duration_us, time)
+SELECT i + 1, 1, 1 + i / 100, 'POST', '/cards', '', 503, 'unavailable', printf('key %d', i), FALSE, '', '', FALSE, 1500, 1767225700000 + i
 FROM n;
 
 COMMIT;

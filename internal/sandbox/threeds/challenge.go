@@ -82,18 +82,18 @@ func list(c *server.Call) (wire.Response, error) {
 		And(!all, `h.status = ?`, stored).
 		And(!all && status == Pending, `h.expires_at > ?`, now.UnixMilli()).
 		And(!all && status == Expired, `h.expires_at <= ?`, now.UnixMilli())
-	data := store.Select(c.Tx, func(row store.Row) (Challenge, error) {
+	data, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) {
 		ch, err := scan(c.Keys, now, row)
 		if all && ch.Status != Pending {
 			ch.OTP = nil
 		}
 		return ch, err
 	}, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
-	return wire.OK(wire.List[Challenge]{Data: data}), nil
+	return wire.OK(wire.List[Challenge]{Data: data}), err
 }
 
 // CountPending returns how many challenges of an account wait for their cardholders.
-func CountPending(tx *store.Tx, accountID int64) int64 {
+func CountPending(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM challenges WHERE account_id = ? AND status = ? AND expires_at > ?`,
 		accountID, Pending, tx.Now().UnixMilli())
 }
@@ -120,12 +120,14 @@ func begin(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated; it gets no challenges", ch.CardID)
 	}
 	expires := c.Tx.Now().Add(Lifetime)
-	c.Tx.Exec(`
+	err = c.Tx.Exec(`
 		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
+	if err != nil {
+		return wire.Response{}, err
+	}
 	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Time{Time: expires}
-	webhook.Emit(c, webhook.ThreeDSChallenge, ch)
-	return wire.Created(ch), nil
+	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch)
 }
 
 // complete is what the cardholder makes of a challenge that is still pending.
@@ -143,13 +145,12 @@ func complete(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
 	}
 	ch.Status = outcome
-	c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
-	return wire.OK(ch), nil
+	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
 }
 
 func byPublicID(c *server.Call, publicID string) (Challenge, error) {
 	now := c.Tx.Now()
-	found := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
+	found, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
 		columns+`WHERE h.public_id = ? AND h.account_id = ?`, publicID, c.Account.ID)
-	return wire.Only(found, "3DS challenge", publicID)
+	return wire.Only(found, err, "3DS challenge", publicID)
 }

@@ -38,18 +38,21 @@ func authorize(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	reason, facts := a.decline(c.Tx)
+	reason, facts, err := a.decline(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	body := struct {
 		Transaction   Transaction    `json:"transaction"`
 		DeclineReason *declineReason `json:"decline_reason"`
 	}{}
 	if reason == "" {
-		body.Transaction = a.approve(c)
+		body.Transaction, err = a.approve(c)
 	} else {
-		body.Transaction = a.refuse(c, reason, facts)
+		body.Transaction, err = a.refuse(c, reason, facts)
 		body.DeclineReason = &reason
 	}
-	return wire.Created(body), nil
+	return wire.Created(body), err
 }
 
 func readAttempt(c *server.Call) (a attempt, err error) {
@@ -76,11 +79,12 @@ func isMCC(code string) bool {
 
 // decline returns why the card is not accepted, the first reason when there
 // are several; "" when it is. The facts are what it was decided by.
-func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts) {
+func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts, err error) {
+	spent, err := SpentThisMonth(tx, a.card.ID)
 	facts = &Facts{
 		Asked:   a.amount + a.fee,
 		Balance: a.card.Balance,
-		Spent:   SpentThisMonth(tx, a.card.ID),
+		Spent:   spent,
 		Limit:   a.card.SpendingLimit,
 		Month:   monthOf(tx.Now()),
 		Allowed: a.card.AllowedCategories,
@@ -97,24 +101,26 @@ func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts) {
 	case facts.Spent+a.amount > facts.Limit:
 		reason = spendingLimitExceeded
 	}
-	return reason, facts
+	return reason, facts, err
 }
 
-func (a attempt) approve(c *server.Call) Transaction {
-	balance := a.card.Shown(c)
-	shown := Record(c.Tx, c.Account.ID, New{
-		Card: a.card, Type: Authorization, Amount: a.amount, Fee: a.fee, Merchant: a.merchant,
+func (a attempt) approve(c *server.Call) (Transaction, error) {
+	n := New{Card: a.card, Type: Authorization, Amount: a.amount, Fee: a.fee, Merchant: a.merchant}
+	shown, err := book(c, n, "authorized", webhook.TransactionAuthorized, func() ([]ledger.Leg, error) {
+		return []ledger.Leg{debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount)}, nil
 	})
-	ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "authorized", debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount))
-	addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt.Time), a.amount)
-	finish(c, a.card, balance, webhook.TransactionAuthorized, shown)
-	return shown
+	if err != nil {
+		return Transaction{}, err
+	}
+	return shown, addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt.Time), a.amount)
 }
 
-func (a attempt) refuse(c *server.Call, reason declineReason, facts *Facts) Transaction {
-	shown := Record(c.Tx, c.Account.ID, New{
+func (a attempt) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
+	shown, err := record(c.Tx, c.Account.ID, New{
 		Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant, Reason: reason, Facts: facts,
 	})
-	webhook.Emit(c, webhook.TransactionDeclined, shown)
-	return shown
+	if err != nil {
+		return Transaction{}, err
+	}
+	return shown, webhook.Emit(c, webhook.TransactionDeclined, shown)
 }

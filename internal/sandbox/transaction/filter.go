@@ -19,21 +19,6 @@ type Filter struct {
 	Purchases bool
 	State     State
 	From, To  time.Time // both inclusive
-	// Sort is amount; else the order is that of time.
-	Sort       string
-	Descending bool
-}
-
-// Order is what sorts transactions.
-func (f Filter) Order() string {
-	column := `id`
-	if f.Sort == "amount" {
-		column = `amount`
-	}
-	if f.Sort != "" && !f.Descending {
-		return ` ORDER BY ` + column + `, id DESC`
-	}
-	return ` ORDER BY ` + column + ` DESC, id DESC`
 }
 
 // Where is the condition that a filter puts on transactions.
@@ -74,7 +59,7 @@ type Sum struct {
 }
 
 // Sums returns the sum of each type that a filter of cards and whole days picks any of.
-func Sums(tx *store.Tx, accountID int64, f Filter) []Sum {
+func Sums(tx *store.Tx, accountID int64, f Filter) ([]Sum, error) {
 	cards := card.Filter{Text: f.CardText}.Where(accountID)
 	where := store.NewWhere(`account_id = ?`, accountID).
 		And(f.CardText == "", `card_id = 0`).
@@ -86,7 +71,7 @@ func Sums(tx *store.Tx, accountID int64, f Filter) []Sum {
 }
 
 // Count returns how many transactions a filter picks.
-func Count(tx *store.Tx, accountID int64, f Filter) int64 {
+func Count(tx *store.Tx, accountID int64, f Filter) (int64, error) {
 	where := f.Where(accountID)
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM transactions `+where.SQL, where.Args...)
 }
@@ -100,7 +85,7 @@ type Day struct {
 
 // Days returns the days from one on that have any settlement or decline, of one card
 // or, with 0, of all, the oldest first.
-func Days(tx *store.Tx, accountID, cardID, from int64) []Day {
+func Days(tx *store.Tx, accountID, cardID, from int64) ([]Day, error) {
 	return store.Select(tx, func(row store.Row) (d Day, err error) { return d, row.Scan(&d.Day, &d.Settled, &d.Declines) }, `
 		SELECT day, COALESCE(SUM(amount) FILTER (WHERE type = 'settlement'), 0), COALESCE(SUM(count) FILTER (WHERE type = 'decline'), 0)
 		FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ? AND type IN ('settlement', 'decline') GROUP BY day ORDER BY day`,

@@ -50,13 +50,13 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	where := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}.Where(c.Account.ID)
 	// The ids first, from an index alone: rows that the offset skips are never read.
-	data := store.Select(c.Tx, scan, columns+`
+	data, err := store.Select(c.Tx, scan, columns+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 	for i := range data {
 		data[i].sign(c.Quirks.TransactionSigns)
 	}
-	return wire.OK(listView{data, page.Number}), nil
+	return wire.OK(listView{data, page.Number}), err
 }
 
 // sign writes amounts with the signs of a statement.
@@ -75,7 +75,7 @@ func (t *Transaction) sign(signs string) {
 // Chain returns the transactions of the purchase that one of them names, from the
 // authorization on.
 func Chain(tx *store.Tx, accountID int64, id string) ([]Transaction, error) {
-	chain := store.Select(tx, scan, `
+	chain, err := store.Select(tx, scan, `
 		WITH RECURSIVE
 		up (id, parent_id) AS (
 			SELECT id, parent_id FROM transactions WHERE public_id = ? AND account_id = ?
@@ -84,8 +84,8 @@ func Chain(tx *store.Tx, accountID int64, id string) ([]Transaction, error) {
 			SELECT id FROM up WHERE parent_id IS NULL
 			UNION ALL SELECT t.id FROM down JOIN transactions t ON t.parent_id = down.id)
 		`+columns+`WHERE t.id IN (SELECT id FROM down) ORDER BY t.id`, id, accountID)
-	if len(chain) == 0 {
+	if err == nil && len(chain) == 0 {
 		return nil, wire.NotFound("transaction", id)
 	}
-	return chain, nil
+	return chain, err
 }

@@ -29,26 +29,49 @@ func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 
 // collect returns the legs that take an amount from whoever has it: the card,
 // then the wallet; the rest is the service's loss.
-func collect(c *server.Call, from *card.Card, amount usd.Amount) []ledger.Leg {
+func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, error) {
+	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
 	fromCard := min(amount, from.Balance)
-	fromWallet := min(amount-fromCard, ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet))
+	fromWallet := min(amount-fromCard, wallet)
 	return []ledger.Leg{
 		debit(from, fromCard), ledger.On(ledger.Wallet, -fromWallet), ledger.On(ledger.Loss, fromCard+fromWallet-amount),
-	}
+	}, err
 }
 
-// finish ends a transaction on a card that showed balance before it: it charges
-// the fee, emits the event, and freezes the card when it holds less than before
-// and too little.
-func finish(c *server.Call, on *card.Card, balance usd.Amount, event webhook.EventType, done Transaction) {
-	if done.Fee > 0 {
-		legs := append(collect(c, on, done.Fee), ledger.On(ledger.Fees, done.Fee))
-		ledger.PostFor(c.Tx, c.Account.ID, done.ID, "fee", legs...)
+// book records a transaction, moves its money and charges its fee, emits the event, and
+// freezes the card when it shows less than before and too little.
+func book(c *server.Call, n New, entry string, event webhook.EventType, legs func() ([]ledger.Leg, error)) (Transaction, error) {
+	before, err := n.Card.Shown(c)
+	if err != nil {
+		return Transaction{}, err
 	}
-	webhook.Emit(c, event, done)
-	if on.Shown(c) < balance {
-		on.AutoFreeze(c)
+	done, err := record(c.Tx, c.Account.ID, n)
+	if err != nil {
+		return Transaction{}, err
 	}
+	post := func(entry string, legs []ledger.Leg, err error) error {
+		if err != nil {
+			return err
+		}
+		return ledger.PostFor(c.Tx, c.Account.ID, done.ID, entry, legs...)
+	}
+	moved, err := legs()
+	if err := post(entry, moved, err); err != nil {
+		return Transaction{}, err
+	}
+	if n.Fee > 0 {
+		charged, err := collect(c, n.Card, n.Fee)
+		if err := post("fee", append(charged, ledger.On(ledger.Fees, n.Fee)), err); err != nil {
+			return Transaction{}, err
+		}
+	}
+	if err := webhook.Emit(c, event, done); err != nil {
+		return Transaction{}, err
+	}
+	if after, err := n.Card.Shown(c); err != nil || after >= before {
+		return done, err
+	}
+	return done, n.Card.AutoFreeze(c)
 }
 
 // monthOf returns the UTC calendar month, YYYY-MM, of a timestamp.
@@ -57,12 +80,12 @@ func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 // SpentThisMonth returns what a card's authorizations of the current UTC month
 // come to: the settled amount of those that are settled, the held one of the
 // others. Refunds do not lower it.
-func SpentThisMonth(tx *store.Tx, cardID int64) usd.Amount {
+func SpentThisMonth(tx *store.Tx, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`, cardID, monthOf(tx.Now()))
 }
 
-func addSpending(tx *store.Tx, cardID int64, month string, amount usd.Amount) {
-	tx.Exec(`
+func addSpending(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
+	return tx.Exec(`
 		INSERT INTO card_spending (card_id, month, amount) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`, cardID, month, amount)
 }
@@ -78,12 +101,16 @@ type Spending struct {
 
 // LargestSpending returns the cards of an account that spent most this month, and
 // what all of them spent together.
-func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []Spending, total usd.Amount) {
+func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []Spending, total usd.Amount, err error) {
 	month := monthOf(tx.Now())
 	const ofAccount = ` FROM card_spending s JOIN cards c ON c.id = s.card_id WHERE s.month = ? AND c.account_id = ? AND s.amount > 0`
-	largest = store.Select(tx, func(row store.Row) (s Spending, err error) {
+	largest, err = store.Select(tx, func(row store.Row) (s Spending, err error) {
 		return s, row.Scan(&s.CardID, &s.Label, &s.Last4, &s.Amount, &s.Limit)
 	}, `SELECT c.public_id, c.label, c.last4, s.amount, c.spending_limit`+ofAccount+` ORDER BY s.amount DESC LIMIT ?`,
 		month, accountID, cards)
-	return largest, store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID)
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err = store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID)
+	return largest, total, err
 }

@@ -27,24 +27,28 @@ func settle(c *server.Call) (wire.Response, error) {
 	if !f.partial {
 		f.amount = authorized.Amount
 	}
-	balance := authorized.card.Shown(c)
-	shown := f.record(c, Settlement)
-	legs := payMerchant(c, authorized.card, authorized.Amount, f.amount)
-	ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "settled", legs...)
-	c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = ?`, Settled, authorized.rowID)
+	shown, err := book(c, f.transaction(Settlement), "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
+		return payMerchant(c, authorized.card, authorized.Amount, f.amount)
+	})
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if err := c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = ?`, Settled, authorized.rowID); err != nil {
+		return wire.Response{}, err
+	}
 	// The month of the authorization, whenever it is settled.
-	addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt.Time), f.amount-authorized.Amount)
-	finish(c, authorized.card, balance, webhook.TransactionSettled, shown)
-	return wire.Created(followUpView{shown}), nil
+	err = addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt.Time), f.amount-authorized.Amount)
+	return wire.Created(followUpView{shown}), err
 }
 
 // payMerchant returns the legs of a settlement of an amount that was held.
-func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) []ledger.Leg {
+func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
 	legs := []ledger.Leg{ledger.On(ledger.Holds, -held), ledger.On(ledger.Merchants, amount)}
 	if amount <= held {
-		return append(legs, credit(on, held-amount))
+		return append(legs, credit(on, held-amount)), nil
 	}
-	return append(legs, collect(c, on, amount-held)...)
+	collected, err := collect(c, on, amount-held)
+	return append(legs, collected...), err
 }
 
 // refund returns what was settled, or a part of it, to the card. Several
@@ -65,12 +69,14 @@ func refund(c *server.Call) (wire.Response, error) {
 	if f.amount == 0 || f.amount > left {
 		return wire.Response{}, wire.Invalid("amount: of %s, %s USD can still be refunded", settled.ID, left)
 	}
-	balance := settled.card.Shown(c)
-	shown := f.record(c, Refund)
-	c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = (SELECT parent_id FROM transactions WHERE id = ?)`, Refunded, settled.rowID)
-	ledger.PostFor(c.Tx, c.Account.ID, shown.ID, "refunded", ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount))
-	finish(c, settled.card, balance, webhook.TransactionRefunded, shown)
-	return wire.Created(followUpView{shown}), nil
+	shown, err := book(c, f.transaction(Refund), "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
+		return []ledger.Leg{ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount)}, nil
+	})
+	if err != nil {
+		return wire.Response{}, err
+	}
+	err = c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = (SELECT parent_id FROM transactions WHERE id = ?)`, Refunded, settled.rowID)
+	return wire.Created(followUpView{shown}), err
 }
 
 // parent is a recorded transaction that others follow up: a settlement its
@@ -86,14 +92,17 @@ type parent struct {
 
 func byPublicID(c *server.Call, publicID string) (p parent, err error) {
 	p.ID = publicID
-	found := c.Tx.Get(
+	found, err := c.Tx.Get(
 		[]any{&p.rowID, &p.CardID, &p.Type, &p.Amount, &p.Merchant.Name, &p.Merchant.MCC, &p.CreatedAt, &p.children, &p.childTotal}, `
 		SELECT t.id, k.public_id, t.type, t.amount, t.merchant_name, t.merchant_mcc, t.created_at,
 		       (SELECT COUNT(*) FROM transactions f WHERE f.parent_id = t.id),
 		       (SELECT COALESCE(SUM(f.amount), 0) FROM transactions f WHERE f.parent_id = t.id)
 		FROM transactions t JOIN cards k ON k.id = t.card_id WHERE t.public_id = ? AND t.account_id = ?`,
 		publicID, c.Account.ID)
-	if !found {
+	switch {
+	case err != nil:
+		return parent{}, err
+	case !found:
 		return parent{}, wire.NotFound("transaction", publicID)
 	}
 	p.card, err = card.ByPublicID(c.Tx, c.Account.ID, p.CardID)
@@ -122,10 +131,8 @@ func readFollowUp(c *server.Call) (f followUp, err error) {
 	return f, err
 }
 
-func (f followUp) record(c *server.Call, kind Type) Transaction {
-	return Record(c.Tx, c.Account.ID, New{
-		Card: f.parent.card, ParentID: &f.parent.rowID, Type: kind, Amount: f.amount, Fee: f.fee, Merchant: f.parent.Merchant,
-	})
+func (f followUp) transaction(kind Type) New {
+	return New{Card: f.parent.card, ParentID: &f.parent.rowID, Type: kind, Amount: f.amount, Fee: f.fee, Merchant: f.parent.Merchant}
 }
 
 type followUpView struct {

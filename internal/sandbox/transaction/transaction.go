@@ -74,11 +74,14 @@ type Facts struct {
 	Allowed []string   `json:"allowed"`
 }
 
-// Record writes a transaction and returns what the API shows of it. It moves no
+// record writes a transaction and returns what the API shows of it. It moves no
 // money. Times never go back, even when a clock does: the order of an account's
 // transactions is the order of their times.
-func Record(tx *store.Tx, accountID int64, n New) Transaction {
-	last := store.Value[int64](tx, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
+func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
+	last, err := store.Value[int64](tx, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
+	if err != nil {
+		return Transaction{}, err
+	}
 	created := max(last, tx.Now().UnixMilli())
 	shown := Transaction{
 		ID:        tx.NewID("txn_"),
@@ -94,23 +97,29 @@ func Record(tx *store.Tx, accountID int64, n New) Transaction {
 	if n.Facts != nil {
 		facts = wire.Encode(n.Facts)
 	}
-	tx.Exec(`
+	err = tx.Exec(`
 		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, state, amount, fee, merchant_name, merchant_mcc,
 		                          decline_reason, decline_facts, created_at)
 		VALUES (?, ?, ?, ?, ?, CASE ?5 WHEN 'authorization' THEN 'authorized' WHEN 'decline' THEN 'declined' END, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`,
 		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, n.Reason, string(facts), created)
-	addToDay(tx, accountID, store.Day(time.UnixMilli(created)), n)
-	return shown
+	if err != nil {
+		return Transaction{}, err
+	}
+	return shown, addToDay(tx, accountID, store.Day(time.UnixMilli(created)), n)
 }
 
 // addToDay counts a transaction among those of its card's and its account's day.
-func addToDay(tx *store.Tx, accountID, day int64, n New) {
+func addToDay(tx *store.Tx, accountID, day int64, n New) error {
 	for _, cardID := range []int64{0, n.Card.ID} {
-		tx.Exec(`
+		err := tx.Exec(`
 			INSERT INTO daily_sums (account_id, card_id, day, type, count, amount, fee) VALUES (?, ?, ?, ?, 1, ?, ?)
 			ON CONFLICT DO UPDATE SET count = count + 1, amount = amount + excluded.amount, fee = fee + excluded.fee`,
 			accountID, cardID, day, n.Type, n.Amount, n.Fee)
+		if err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 const columns = `

@@ -1,10 +1,8 @@
-// Package vault derives every secret of the sandbox from one master key, so
-// that none needs to be stored, and seals those that must be.
+// Package vault derives the secrets of a sandbox from one master key, so that they
+// need not be stored, and makes ids.
 package vault
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
@@ -22,11 +20,8 @@ const KeyPrefix = "sk_live_sandbox_"
 // masterKeySize is in bytes.
 const masterKeySize = 32
 
-// Keyring derives and seals. It is safe for concurrent use.
-type Keyring struct {
-	derive []byte
-	seal   cipher.AEAD
-}
+// Keyring derives. It is safe for concurrent use.
+type Keyring struct{ derive []byte }
 
 // NewMasterKey returns fresh key material for a new file.
 func NewMasterKey() []byte {
@@ -44,19 +39,7 @@ func New(master []byte) (*Keyring, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealing, err := hkdf.Key(sha256.New, master, nil, "vcard sandbox: sealed values", masterKeySize)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(sealing)
-	if err != nil {
-		return nil, err
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, err
-	}
-	return &Keyring{derive: derive, seal: aead}, nil
+	return &Keyring{derive}, nil
 }
 
 // bytes returns 32 bytes that only the master key's holder can know.
@@ -83,37 +66,6 @@ func (k *Keyring) DepositAddress(accountID, currency string) string {
 func HashAPIKey(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
-}
-
-// Purpose is what a sealed value is.
-type Purpose string
-
-// The sealed values of a file.
-const (
-	APIKeyOfAccount    Purpose = "api key of account" //nolint:gosec // the name of a credential, not one
-	SecretOfWebhook    Purpose = "secret of webhook"
-	URLOfWebhook       Purpose = "url of webhook"
-	PayloadOfEvent     Purpose = "payload of event"
-	IdempotentResponse Purpose = "idempotent response"
-	ResponseToDelivery Purpose = "response to delivery"
-)
-
-// Seal encrypts a value that has to be stored. Only the same purpose and id open
-// it, so that a value put into another row does not pass for that row's.
-func (k *Keyring) Seal(purpose Purpose, id string, plain []byte) []byte {
-	return k.seal.Seal(nil, nil, plain, purpose.of(id)) //nolint:gosec // it makes its nonces itself
-}
-
-func (p Purpose) of(id string) []byte { return []byte(string(p) + "\x00" + id) }
-
-// Open reverses Seal. It fails when the value was sealed under another master
-// key or for another row, or changed.
-func (k *Keyring) Open(purpose Purpose, id string, sealed []byte) ([]byte, error) {
-	plain, err := k.seal.Open(nil, nil, sealed, purpose.of(id))
-	if err != nil {
-		return nil, fmt.Errorf("opening a sealed value: %w", err)
-	}
-	return plain, nil
 }
 
 // Token returns a new public id such as "card_k3…": the prefix and 24 random

@@ -34,17 +34,34 @@ type summary struct {
 }
 
 func balance(c *server.Call) (wire.Response, error) {
+	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	pending, err := PendingDeposits(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	onCards, err := ledger.CardsTotal(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	holds, err := card.ShownHolds(c)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	active, err := card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active})
 	return wire.OK(summary{
-		Balance:           c.Quirks.WalletAmount(ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)),
+		Balance:           c.Quirks.WalletAmount(wallet),
 		Currency:          "USDT",
-		CardsTotalBalance: ledger.CardsTotal(c.Tx, c.Account.ID) + card.ShownHolds(c),
-		PendingDeposits:   c.Quirks.WalletAmount(PendingDeposits(c.Tx, c.Account.ID)),
-		CardsActive:       card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active}),
-	}), nil
+		PendingDeposits:   c.Quirks.WalletAmount(pending),
+		CardsActive:       active,
+		CardsTotalBalance: onCards + holds,
+	}), err
 }
 
 // PendingDeposits returns what is on its way into an account's wallet.
-func PendingDeposits(tx *store.Tx, accountID int64) usd.Amount {
+func PendingDeposits(tx *store.Tx, accountID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
 		accountID, depositPending)
 }

@@ -37,10 +37,12 @@ func detect(c *server.Call) (wire.Response, error) {
 	}
 	now := c.Tx.Now()
 	d := Deposit{c.Tx.NewID("dep_"), Addresses(c.Keys, c.Account, currency)[0], amount, depositPending, wire.Time{Time: now}}
-	c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err := c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		d.ID, c.Account.ID, currency, d.Amount, d.Status, now.UnixMilli())
-	webhook.Emit(c, webhook.DepositPending, d)
-	return wire.Created(d), nil
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d)
 }
 
 // confirm is the coin's network confirming a deposit.
@@ -53,11 +55,17 @@ func confirm(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Invalid("deposit %s is confirmed already", d.ID)
 	}
 	d.Status = depositConfirmed
-	c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID)
-	ledger.Post(c.Tx, c.Account.ID, "deposit confirmed", ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
-	account.Deposited(c.Tx, c.Account.ID)
-	webhook.Emit(c, webhook.DepositConfirmed, d)
-	return wire.OK(d), nil
+	if err := c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID); err != nil {
+		return wire.Response{}, err
+	}
+	err = ledger.Post(c.Tx, c.Account.ID, "deposit confirmed", ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if err := account.Deposited(c.Tx, c.Account.ID); err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d)
 }
 
 const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
@@ -72,15 +80,15 @@ func scan(row store.Row, keys *vault.Keyring, by account.Account) (d Deposit, er
 }
 
 func depositByPublicID(c *server.Call, publicID string) (Deposit, error) {
-	found := store.Select(c.Tx, func(row store.Row) (Deposit, error) { return scan(row, c.Keys, c.Account) },
+	found, err := store.Select(c.Tx, func(row store.Row) (Deposit, error) { return scan(row, c.Keys, c.Account) },
 		columns+`WHERE public_id = ? AND account_id = ?`, publicID, c.Account.ID)
-	return wire.Only(found, "deposit", publicID)
+	return wire.Only(found, err, "deposit", publicID)
 }
 
 // Newest returns a page of an account's deposits, newest first, and whether there
 // is more.
-func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) (deposits []Deposit, more bool) {
-	deposits = store.Select(tx, func(row store.Row) (Deposit, error) { return scan(row, keys, by) },
+func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) (deposits []Deposit, more bool, err error) {
+	deposits, err = store.Select(tx, func(row store.Row) (Deposit, error) { return scan(row, keys, by) },
 		columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC LIMIT ?3 OFFSET ?4`, by.ID, status, page.Size+1, page.Offset())
-	return wire.Cut(page, deposits)
+	return wire.Cut(page, deposits, err)
 }

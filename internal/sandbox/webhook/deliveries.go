@@ -9,16 +9,19 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 // listDeliveries shows the deliveries with their tries, the oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
 	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
-		total := store.Value[int64](c.Tx, `
+		total, err := store.Value[int64](c.Tx, `
 			SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
-		return readDeliveries(c.Tx, c.Keys, onPage, c.Account.ID, page.Size, page.Offset()), total, nil
+		if err != nil {
+			return nil, 0, err
+		}
+		data, err := readDeliveries(c.Tx, onPage, c.Account.ID, page.Size, page.Offset())
+		return data, total, err
 	})
 }
 
@@ -26,19 +29,22 @@ func listDeliveries(c *server.Call) (wire.Response, error) {
 // one that has arrived already or is in flight.
 func redeliver(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("delivery_id")
-	makeDue(c, `public_id = ?`, id)
-	delivery, err := deliveryByID(c.Tx, c.Keys, c.Account.ID, id)
+	if _, err := makeDue(c, `public_id = ?`, id); err != nil {
+		return wire.Response{}, err
+	}
+	delivery, err := deliveryByID(c.Tx, c.Account.ID, id)
 	return wire.OK(delivery), err
 }
 
 // redeliverFailed makes all deliveries due at once that have failed, and are not
 // delivered since.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
-	return wire.OK(wire.List[string]{Data: makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)}), nil
+	ids, err := makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)
+	return wire.OK(wire.List[string]{Data: ids}), err
 }
 
 // makeDue begins another round of an account's deliveries, and returns their ids.
-func makeDue(c *server.Call, which string, args ...any) []string {
+func makeDue(c *server.Call, which string, args ...any) ([]string, error) {
 	c.Tx.Signal()
 	return store.Values[string](c.Tx, `
 		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
@@ -95,21 +101,25 @@ const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d
 	WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
 
 // deliveryByID returns a delivery of an account, or a 404.
-func deliveryByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (*Delivery, error) {
-	return wire.Only(readDeliveries(tx, keys, `e.account_id = ? AND d.public_id = ?`, accountID, id), "delivery", id)
+func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
+	found, err := readDeliveries(tx, `e.account_id = ? AND d.public_id = ?`, accountID, id)
+	return wire.Only(found, err, "delivery", id)
 }
 
 // readDeliveries returns deliveries with their tries, the oldest first.
-func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any) []*Delivery {
-	deliveries := store.Select(tx, func(row store.Row) (*Delivery, error) { return scanDelivery(row, keys) }, `
-		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url_sealed, d.state, e.created_at, d.due_at
+func readDeliveries(tx *store.Tx, which string, args ...any) ([]*Delivery, error) {
+	deliveries, err := store.Select(tx, scanDelivery, `
+		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url, d.state, e.created_at, d.due_at
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
 		WHERE `+which+` ORDER BY d.id`, args...)
+	if err != nil {
+		return nil, err
+	}
 	byRow := make(map[int64]*Delivery, len(deliveries))
 	for _, v := range deliveries {
 		byRow[v.row] = v
 	}
-	tries := store.Select(tx, scanTry, `
+	tries, err := store.Select(tx, scanTry, `
 		SELECT t.delivery_id, t.time, t.status, t.error, t.duration_ms
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN delivery_tries t ON t.delivery_id = d.id
 		WHERE `+which+` ORDER BY t.id`, args...)
@@ -117,7 +127,7 @@ func readDeliveries(tx *store.Tx, keys *vault.Keyring, which string, args ...any
 		v := byRow[t.row]
 		v.Tries = append(v.Tries, t)
 	}
-	return deliveries
+	return deliveries, err
 }
 
 // Filter picks deliveries of an account; what is empty picks all.
@@ -129,7 +139,7 @@ type Filter struct {
 
 // Newest returns a page of the deliveries that a filter picks, newest first, and
 // whether there is more.
-func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool) {
+func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
 	// In the order of the rows, which the limit ends.
 	from, ofSubjects := `deliveries d CROSS JOIN events e ON e.id = d.event_id `, len(f.Subjects) > 0
 	if ofSubjects {
@@ -139,10 +149,10 @@ func Newest(tx *store.Tx, keys *vault.Keyring, accountID int64, f Filter, page w
 		And(ofSubjects, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
 		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		And(f.State != "", `d.state = ?`, f.State)
-	deliveries = readDeliveries(tx, keys, `d.id IN (SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
+	deliveries, err = readDeliveries(tx, `d.id IN (SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
 		append(where.Args, page.Size+1, page.Offset())...)
 	slices.Reverse(deliveries)
-	return wire.Cut(page, deliveries)
+	return wire.Cut(page, deliveries, err)
 }
 
 // Sent is a delivery with what is sent.
@@ -155,41 +165,26 @@ type Sent struct {
 }
 
 // SentByID returns a delivery of an account with what is sent.
-func SentByID(tx *store.Tx, keys *vault.Keyring, accountID int64, id string) (Sent, error) {
-	delivery, err := deliveryByID(tx, keys, accountID, id)
+func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
+	delivery, err := deliveryByID(tx, accountID, id)
 	if err != nil {
 		return Sent{}, err
 	}
 	s := Sent{Delivery: delivery}
-	var sealedPayload, sealedSecret []byte
-	tx.Get([]any{&sealedPayload, &sealedSecret}, `
-		SELECT e.payload_sealed, w.secret_sealed
+	var secret, response []byte
+	_, err = tx.Get([]any{&s.Payload, &secret, &response}, `
+		SELECT e.payload, w.secret,
+		       (SELECT response FROM delivery_tries WHERE delivery_id = d.id AND length(response) > 0 ORDER BY id DESC LIMIT 1)
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`, s.row)
-	if s.Payload, err = keys.Open(vault.PayloadOfEvent, s.EventID, sealedPayload); err != nil {
-		return Sent{}, err
-	}
-	var response []byte
-	if tx.Get([]any{&response}, `
-		SELECT response_sealed FROM delivery_tries WHERE delivery_id = ? AND length(response_sealed) > 0 ORDER BY id DESC LIMIT 1`, s.row) {
-		if response, err = keys.Open(vault.ResponseToDelivery, s.ID, response); err != nil {
-			return Sent{}, err
-		}
-		s.Response = strings.ToValidUTF8(string(response), "�")
-	}
-	secret, err := keys.Open(vault.SecretOfWebhook, s.WebhookID, sealedSecret)
+	s.Response = strings.ToValidUTF8(string(response), "�")
 	s.Signature = sign(secret, s.Payload)
 	return s, err
 }
 
-func scanDelivery(row store.Row, keys *vault.Keyring) (*Delivery, error) {
+func scanDelivery(row store.Row) (*Delivery, error) {
 	v := &Delivery{Tries: []Try{}}
-	var address []byte
-	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &address, &v.State, &v.CreatedAt, &v.NextTryAt)
-	if err != nil {
-		return nil, err
-	}
-	plain, err := keys.Open(vault.URLOfWebhook, v.WebhookID, address)
-	v.URL = shownURL(string(plain))
+	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &v.URL, &v.State, &v.CreatedAt, &v.NextTryAt)
+	v.URL = shownURL(v.URL)
 	return v, err
 }
 
@@ -204,14 +199,11 @@ func shownURL(address string) string {
 		return ""
 	}
 	parts := []string{u.Scheme + "://" + requestlog.Clean(u.Host)}
-	for segment := range strings.SplitSeq(strings.Trim(u.Path, "/"), "/") {
-		switch {
-		case segment == "":
-		case plainSegment.MatchString(segment):
-			parts = append(parts, segment)
-		default:
-			parts = append(parts, "…")
+	for segment := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' }) {
+		if !plainSegment.MatchString(segment) {
+			segment = "…"
 		}
+		parts = append(parts, segment)
 	}
 	shown := strings.Join(parts, "/")
 	if u.RawQuery != "" {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -27,43 +26,42 @@ type Endpoint struct {
 const Attempts = 8
 
 // readHealth sums up the newest deliveries to an endpoint.
-func (e *Endpoint) readHealth(tx *store.Tx) {
+func (e *Endpoint) readHealth(tx *store.Tx) error {
 	const recent = 100
-	tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
+	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
 		WITH recent AS (
 			SELECT d.id, d.state, d.failures FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id WHERE w.public_id = ? ORDER BY d.id DESC LIMIT ?)
 		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'delivered'),
 		       COALESCE(MAX(CASE WHEN state = 'pending' AND failures > 0 THEN failures + 1 END), 0),
 		       COALESCE((SELECT t.error FROM delivery_tries t WHERE t.delivery_id IN (SELECT id FROM recent) ORDER BY t.id DESC LIMIT 1), '')
 		FROM recent`, e.ID, recent)
+	return err
 }
 
 // Endpoints returns a page of an account's endpoints, newest first, and whether
 // there is more.
-func Endpoints(tx *store.Tx, keys *vault.Keyring, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool) {
-	endpoints = store.Select(tx, func(row store.Row) (*Endpoint, error) { return scanEndpoint(row, keys) },
-		`SELECT public_id, url_sealed, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`,
+func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
+	endpoints, err = store.Select(tx, scanEndpoint,
+		`SELECT public_id, url, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`,
 		accountID, page.Size+1, page.Offset())
-	endpoints, more = wire.Cut(page, endpoints)
+	endpoints, more, err = wire.Cut(page, endpoints, err)
 	for _, e := range endpoints {
-		e.readHealth(tx)
+		if err == nil {
+			err = e.readHealth(tx)
+		}
 	}
-	return endpoints, more
+	return endpoints, more, err
 }
 
-func scanEndpoint(row store.Row, keys *vault.Keyring) (*Endpoint, error) {
+func scanEndpoint(row store.Row) (*Endpoint, error) {
 	var (
-		e               Endpoint
-		address, events []byte
+		e      Endpoint
+		events []byte
 	)
-	if err := row.Scan(&e.ID, &address, &events, &e.CreatedAt); err != nil {
+	if err := row.Scan(&e.ID, &e.URL, &events, &e.CreatedAt); err != nil {
 		return nil, err
 	}
-	plain, err := keys.Open(vault.URLOfWebhook, e.ID, address)
-	if err != nil {
-		return nil, err
-	}
-	e.URL = shownURL(string(plain))
+	e.URL = shownURL(e.URL)
 	return &e, json.Unmarshal(events, &e.Events)
 }
 
@@ -71,21 +69,24 @@ func scanEndpoint(row store.Row, keys *vault.Keyring) (*Endpoint, error) {
 // what was delivered.
 func remove(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("webhook_id")
-	found := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
+	found, err := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
 		id, c.Account.ID)
-	if !found {
-		return wire.Response{}, wire.NotFound("webhook", id)
+	if err == nil && !found {
+		err = wire.NotFound("webhook", id)
 	}
-	c.Tx.Exec(`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`,
+	if err != nil {
+		return wire.Response{}, err
+	}
+	err = c.Tx.Exec(`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`,
 		c.Account.ID)
 	return wire.OK(struct {
 		ID string `json:"id"`
-	}{id}), nil
+	}{id}), err
 }
 
 // CountFailing returns how many endpoints of an account have a delivery that failed and
 // will be tried again.
-func CountFailing(tx *store.Tx, accountID int64) int64 {
+func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)

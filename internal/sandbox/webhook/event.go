@@ -51,32 +51,42 @@ type payload struct {
 // tells of, with a delivery for each endpoint that is subscribed at this
 // moment. data is the object as the API shows it. Without such an endpoint
 // there is nobody to tell, and nothing is written.
-func Emit(c *server.Call, event EventType, data any) {
-	endpoints := store.Values[int64](c.Tx, `
+func Emit(c *server.Call, event EventType, data any) error {
+	endpoints, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
 		AND EXISTS (SELECT 1 FROM json_each(webhooks.events) WHERE value IN (?, ?)) ORDER BY id`,
 		c.Account.ID, allEvents, event)
-	if len(endpoints) == 0 {
-		return
+	if err != nil || len(endpoints) == 0 {
+		return err
 	}
 	now := c.Tx.Now()
 	publicID := vault.Token("evt_")
 	body, err := json.Marshal(payload{ID: publicID, Type: event, CreatedAt: wire.Timestamp(now), Data: data})
-	c.Tx.Fail(err)
+	if err != nil {
+		return err
+	}
 	var about struct {
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
 	_ = json.Unmarshal(body, &about) // our own
-	body, err = c.Quirks.Rewrite(body)
-	c.Tx.Fail(err)
-	eventID := c.Tx.Insert(`
-		INSERT INTO events (public_id, account_id, type, subject, payload_sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		publicID, c.Account.ID, event, about.Data.ID, c.Keys.Seal(vault.PayloadOfEvent, publicID, body), now.UnixMilli())
+	if body, err = c.Quirks.Rewrite(body); err != nil {
+		return err
+	}
+	eventID, err := c.Tx.Insert(`
+		INSERT INTO events (public_id, account_id, type, subject, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		publicID, c.Account.ID, event, about.Data.ID, string(body), now.UnixMilli())
+	if err != nil {
+		return err
+	}
 	for _, endpoint := range endpoints {
-		c.Tx.Exec(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at) VALUES (?, ?, ?, ?)`,
+		err := c.Tx.Exec(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at) VALUES (?, ?, ?, ?)`,
 			vault.Token("dlv_"), eventID, endpoint, now.UnixMilli())
+		if err != nil {
+			return err
+		}
 	}
 	c.Tx.Signal()
+	return nil
 }

@@ -3,7 +3,6 @@
 package webhook
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -49,21 +48,18 @@ func register(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	endpoints := store.Value[int](c.Tx, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID)
+	endpoints, err := store.Value[int](c.Tx, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	if endpoints >= maxEndpoints {
 		return wire.Response{}, wire.Invalid("the account has %d endpoints already, the most there may be", endpoints)
 	}
 	now := c.Tx.Now()
 	e.ID, e.CreatedAt = c.Tx.NewID("wh_"), wire.Timestamp(now)
-	events, err := json.Marshal(e.Events)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	c.Tx.Exec(`
-		INSERT INTO webhooks (public_id, account_id, url_sealed, events, secret_sealed, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		e.ID, c.Account.ID, c.Keys.Seal(vault.URLOfWebhook, e.ID, []byte(e.URL)), string(events),
-		c.Keys.Seal(vault.SecretOfWebhook, e.ID, []byte(e.Secret)), now.UnixMilli())
-	return wire.Created(e), nil
+	return wire.Created(e), c.Tx.Exec(`
+		INSERT INTO webhooks (public_id, account_id, url, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		e.ID, c.Account.ID, e.URL, string(wire.Encode(e.Events)), e.Secret, now.UnixMilli())
 }
 
 func readEndpoint(f *wire.Fields) (endpoint, error) {

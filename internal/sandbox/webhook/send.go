@@ -14,15 +14,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"slices"
 	"syscall"
 	"time"
 
+	"code.dny.dev/ssrf"
+
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
 
 const (
@@ -38,14 +35,13 @@ const (
 type outcome struct {
 	status      int    // 0: there was no response
 	failure     string // why it does not count, in words; "" is success
-	response    []byte // the beginning of the body, sealed
+	response    []byte // the beginning of the body
 	took        time.Duration
 	interrupted bool // by Close: it was no try
 }
 
 // sender makes the requests.
 type sender struct {
-	keys    *vault.Keyring
 	client  *http.Client
 	timeout time.Duration
 }
@@ -61,10 +57,9 @@ func newSender(o WorkerOptions) sender {
 	}
 	if o.PublicOnly {
 		transport.Proxy = nil // it would not say where it connects to
-		transport.DialContext = (&net.Dialer{ControlContext: refuseLocal}).DialContext
+		transport.DialContext = (&net.Dialer{Control: ssrf.New(ssrf.WithAnyPort()).Safe}).DialContext
 	}
 	return sender{
-		keys:    o.Keys,
 		timeout: cmp.Or(o.Timeout, defaultTimeout),
 		client: &http.Client{
 			Transport:     transport,
@@ -92,24 +87,16 @@ func (s sender) send(ctx context.Context, d delivery) outcome {
 	return o
 }
 
-// post returns the status of the response, and the beginning of its body, sealed.
+// post returns the status of the response, and the beginning of its body.
 func (s sender) post(ctx context.Context, d delivery) (status int, body []byte, err error) {
 	defer crash.Catch(&err)
-	payload, err := s.keys.Open(vault.PayloadOfEvent, d.eventID, d.payload)
-	if err != nil {
-		return 0, nil, err
-	}
-	secret, err := s.keys.Open(vault.SecretOfWebhook, d.webhookID, d.secret)
-	if err != nil {
-		return 0, nil, err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(payload))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(d.payload))
 	if err != nil {
 		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "vcard-sandbox")
-	request.Header.Set(signatureHeader, sign(secret, payload))
+	request.Header.Set(signatureHeader, sign(d.secret, d.payload))
 	request.Header.Set(idHeader, d.eventID)
 	// Never sent, being empty; it allows the transport to try again when a
 	// kept connection turns out to be closed.
@@ -122,9 +109,6 @@ func (s sender) post(ctx context.Context, d delivery) (status int, body []byte, 
 	// A body that is read to its end leaves the connection to the next delivery.
 	body, _ = io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
-	if len(body) > 0 {
-		body = s.keys.Seal(vault.ResponseToDelivery, d.id, body)
-	}
 	return response.StatusCode, body, nil
 }
 
@@ -135,25 +119,39 @@ func sign(secret, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// explain says in words why there was no response, without the URL, which may
-// hold a token, and without what came in its place, which may echo the event.
+// explain says in words why there was no response. It names nothing but what the
+// account wrote: neither the URL, which may hold a token, nor the address that a name
+// has, nor what came in place of a response, which may echo the event.
 func (s sender) explain(err error) string {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	refused, bySystem := errors.AsType[syscall.Errno](err)
+	connecting, inNetwork := errors.AsType[*net.OpError](err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no response within %v", s.timeout)
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+	case is[x509.UnknownAuthorityError](err):
 		return "its certificate comes from an authority that is not trusted here; name that authority's file with --webhook-ca"
-	}
-	_, bySystem := errors.AsType[syscall.Errno](err)
-	_, byName := errors.AsType[*net.DNSError](err)
-	_, byCertificate := errors.AsType[*tls.CertificateVerificationError](err)
-	if bySystem || byName || byCertificate || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errLocal) {
-		return requestlog.Clean(err.Error())
+	case is[x509.HostnameError](err):
+		return "its certificate is for another name"
+	case is[*tls.CertificateVerificationError](err):
+		return "its certificate is not valid; it may have expired"
+	case errors.Is(err, ssrf.ErrProhibitedIP):
+		return "its address is private or this machine's own, which the sandbox does not call while it listens to the network; " +
+			"--allow-private-webhooks has it do so"
+	case is[*net.DNSError](err):
+		return "the address of its host could not be found"
+	case inNetwork && connecting.Op == "proxyconnect":
+		return "the proxy that the environment names does not connect to it"
+	case bySystem:
+		return refused.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed before there was a response"
 	}
 	return "what came is not an HTTP response, or no TLS connection could be made"
+}
+
+func is[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
 }
 
 // Roots returns the system's certificate authorities and those in extra, which
@@ -170,42 +168,4 @@ func Roots(extra []byte) (*x509.CertPool, error) {
 		return nil, errors.New("the webhook CA holds no PEM certificate (-----BEGIN CERTIFICATE-----)")
 	}
 	return pool, nil
-}
-
-// errLocal does not say what is at the address.
-var errLocal = errors.New("its address is private or this machine's own, which the sandbox does not call while it listens to the network; --allow-private-webhooks has it do so")
-
-// refuseLocal is asked of every connection, once its name is an address.
-func refuseLocal(_ context.Context, _, address string, _ syscall.RawConn) error {
-	target, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	ip := target.Addr().Unmap().WithZone("")
-	own, err := net.InterfaceAddrs()
-	if err != nil {
-		return err
-	}
-	isOwn := slices.ContainsFunc(own, func(a net.Addr) bool {
-		network, ok := a.(*net.IPNet)
-		return ok && network.IP.Equal(ip.AsSlice())
-	})
-	isSpecial := slices.ContainsFunc(special(), func(p netip.Prefix) bool { return p.Contains(ip) })
-	if isOwn || isSpecial || ip.IsPrivate() || !ip.IsGlobalUnicast() {
-		return errLocal
-	}
-	return nil
-}
-
-// special are the further networks that are nobody's on the internet, or hold an
-// IPv4 address that a gateway may lead to.
-func special() []netip.Prefix {
-	var all []netip.Prefix
-	for _, network := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "240.0.0.0/4", // RFC 6890
-		"::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/32", "2001:db8::/32", "2002::/16", "fec0::/10",
-	} {
-		all = append(all, netip.MustParsePrefix(network))
-	}
-	return all
 }

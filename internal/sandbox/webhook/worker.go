@@ -10,15 +10,12 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
 
 const (
 	// perEndpoint is how many deliveries to one endpoint run side by side.
 	perEndpoint = 8
-	// perHost is the same for the endpoints of one host together, and maxInFlight
-	// for all: each takes a connection.
-	perHost     = 32
+	// maxInFlight is the same for all endpoints together: each takes a connection.
 	maxInFlight = 256
 	// pollInterval is how late a worker may notice that a time has come, or
 	// what another process did.
@@ -30,7 +27,6 @@ const (
 // WorkerOptions says how to deliver.
 type WorkerOptions struct {
 	DB      *store.DB
-	Keys    *vault.Keyring
 	Logger  *slog.Logger
 	Roots   *x509.CertPool // the authorities that endpoints' certificates may come from; nil: the system's
 	Timeout time.Duration  // how long an endpoint may take to answer; 0 is 15 s
@@ -50,7 +46,7 @@ type Worker struct {
 	cancel  context.CancelFunc // of all that is in flight
 
 	// What follows belongs to the goroutine of run.
-	inFlight   map[string]target // by the deliveries' ids
+	inFlight   map[string]string // the endpoints' ids by those of the deliveries
 	pruned     time.Time
 	unrecorded []result // not in the file yet
 }
@@ -67,7 +63,7 @@ func StartWorker(o WorkerOptions) *Worker {
 	w := &Worker{
 		db: o.DB, logger: o.Logger, sender: newSender(o),
 		results: make(chan result), stop: make(chan struct{}), stopped: make(chan struct{}), cancel: cancel,
-		inFlight: map[string]target{},
+		inFlight: map[string]string{},
 	}
 	go w.run(ctx)
 	return w
@@ -128,21 +124,22 @@ func (w *Worker) work(ctx context.Context) (due []delivery, err error) {
 	}
 	if len(w.unrecorded) > 0 || time.Since(w.pruned) >= pruneInterval {
 		err := w.db.Write(ctx, func(tx *store.Tx) error {
-			w.record(tx)
-			w.prune(tx)
-			return nil
+			if err := w.record(tx); err != nil {
+				return err
+			}
+			return w.prune(tx)
 		})
 		if err != nil {
 			return nil, err
 		}
 		w.unrecorded = nil
 	}
-	err = w.db.Read(ctx, func(tx *store.Tx) error {
+	err = w.db.Read(ctx, func(tx *store.Tx) (err error) {
 		for _, d := range due { // of a run that met a lock
 			delete(w.inFlight, d.id)
 		}
-		due = w.due(tx)
-		return nil
+		due, err = w.due(tx)
+		return err
 	})
 	return due, err
 }
@@ -189,11 +186,7 @@ func (w *Worker) shutDown() {
 	if len(w.unrecorded) == 0 {
 		return
 	}
-	err := w.db.Write(context.Background(), func(tx *store.Tx) error {
-		w.record(tx)
-		return nil
-	})
-	if err != nil {
+	if err := w.db.Write(context.Background(), w.record); err != nil {
 		w.logger.Error("the last deliveries could not be recorded and will be repeated", "error", err)
 	}
 }
@@ -212,26 +205,30 @@ func retryDelay(failures int) (delay time.Duration, again bool) {
 }
 
 // record writes the results, and what follows from them, to the file.
-func (w *Worker) record(tx *store.Tx) {
+func (w *Worker) record(tx *store.Tx) error {
 	for _, r := range w.unrecorded {
-		r.record(tx)
+		if err := r.record(tx); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-func (r result) record(tx *store.Tx) {
+func (r result) record(tx *store.Tx) error {
 	var (
 		row, round int64
 		failures   int
 	)
-	if !tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.id) {
-		return // the service was reset meanwhile
+	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.id)
+	if err != nil || !found { // the service was reset meanwhile
+		return err
 	}
-	tx.Exec(`
-		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response_sealed)
+	err = tx.Exec(`
+		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
 		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
-	if round != r.round { // a try of an earlier round decides nothing
-		return
+	if err != nil || round != r.round { // a try of an earlier round decides nothing
+		return err
 	}
 	var due sql.NullInt64
 	state := Delivered
@@ -242,5 +239,5 @@ func (r result) record(tx *store.Tx) {
 			state, due = Pending, sql.NullInt64{Int64: tx.Now().Add(delay).UnixMilli(), Valid: true}
 		}
 	}
-	tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
+	return tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
 }

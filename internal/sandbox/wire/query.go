@@ -84,10 +84,10 @@ func (p Page) Offset() int64 {
 }
 
 // Cut returns the rows of a page that was read with one row more than it has, and
-// whether there is more.
-func Cut[T any](p Page, rows []T) (shown []T, more bool) {
+// whether there is more, unless there was an error.
+func Cut[T any](p Page, rows []T, err error) (shown []T, more bool, _ error) {
 	size := min(p.Size, int64(len(rows)))
-	return rows[:size], size < int64(len(rows))
+	return rows[:size], size < int64(len(rows)), err
 }
 
 // Page reads page and per_page.
