@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
 
@@ -17,7 +16,10 @@ const cardType = "vcard_card"
 
 // Of says what a plan does. It is an error when the plan has amounts that are none, or changes without an action.
 func Of(plan *Plan) (*Statement, error) {
-	r := reader{prior: priorOf(plan.Prior.Values), statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Cards: []Card{}, Others: []string{}}}
+	r := reader{prior: priorOf(plan.Prior.Values), seen: map[object]bool{}, statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Cards: []Card{}, Others: []string{}}}
+	if slices.Contains(plan.ResourceChanges, nil) || slices.Contains(plan.ActionInvocations, nil) {
+		return nil, errNameless
+	}
 	for _, change := range plan.ResourceChanges {
 		if r.change(change); r.err != nil {
 			return nil, fmt.Errorf("%s: %w", inline(change.Address), r.err)
@@ -43,6 +45,7 @@ func Of(plan *Plan) (*Statement, error) {
 // reader makes a statement of a plan.
 type reader struct {
 	prior     prior
+	seen      map[object]bool
 	statement *Statement
 	err       error // of what no plan has
 }
@@ -54,11 +57,13 @@ func (r *reader) amount(v values, name string) *usd.Amount {
 }
 
 func (r *reader) change(change *tfjson.ResourceChange) {
+	this := object{change.Address, change.DeposedKey}
+	if r.err = checkChange(change); r.err == nil && r.seen[this] {
+		r.err = errors.New("the plan has it twice")
+	}
+	r.seen[this] = true
 	switch {
-	case change == nil || change.Mode != tfjson.ManagedResourceMode:
-		return
-	case change.Change == nil || len(change.Change.Actions) == 0:
-		r.err = errors.New("the plan does not say what becomes of it")
+	case r.err != nil || change.Mode != tfjson.ManagedResourceMode:
 		return
 	case change.Type != cardType:
 		if !change.Change.Actions.NoOp() || change.Change.Importing != nil {
@@ -67,23 +72,23 @@ func (r *reader) change(change *tfjson.ResourceChange) {
 		return
 	}
 	c := change.Change
-	for _, action := range c.Actions {
-		switch action {
-		case tfjson.ActionNoop, tfjson.ActionCreate, tfjson.ActionRead, tfjson.ActionUpdate, tfjson.ActionDelete, tfjson.ActionForget:
-		default:
-			r.err = fmt.Errorf("this version of the provider does not know what %q does", action)
-		}
-	}
 	does := func(action tfjson.Action) bool { return slices.Contains(c.Actions, action) }
 	creates, deletes, forgets := does(tfjson.ActionCreate), does(tfjson.ActionDelete), does(tfjson.ActionForget)
 	before, after := valuesOf(c.Before, nil, c.BeforeSensitive), valuesOf(c.After, c.AfterUnknown, c.AfterSensitive)
-	if refreshed := r.prior.cards[object{change.Address, change.DeposedKey}]; refreshed != nil {
+	if refreshed := r.prior.cards[this]; refreshed != nil {
 		before.known = refreshed
+	}
+	var needed []string
+	if does(tfjson.ActionUpdate) {
+		needed = []string{"amount", "topped_up", "frozen"}
+	}
+	if r.err = cmp.Or(before.check(needed...), after.check(needed...)); r.err != nil {
+		return
 	}
 	id, _ := before.known["id"].(string)
 	card := &Card{
 		Address: change.Address, Deposed: change.DeposedKey, ID: before.text("id"), Last4: before.text("last4"),
-		module: change.ModuleAddress, key: cmp.Or(id, change.Address), holder: change.Address, after: after, isNew: creates,
+		key: cmp.Or(id, change.Address), holder: change.Address, after: after, isNew: creates,
 	}
 	if !creates && (deletes || forgets) {
 		card.after = before
@@ -230,9 +235,6 @@ func configures(before, after values) bool {
 // action reads an action that the plan invokes. Its amount is not part of the
 // card's resource.
 func (r *reader) action(a *tfjson.ActionInvocation) {
-	if a == nil {
-		return
-	}
 	word, isOurs := map[string]Action{
 		"vcard_card_fund": Fund, "vcard_card_withdraw": Withdraw, "vcard_card_freeze": Freeze, "vcard_card_unfreeze": Unfreeze,
 	}[a.Type]
@@ -241,8 +243,10 @@ func (r *reader) action(a *tfjson.ActionInvocation) {
 		return
 	}
 	config := valuesOf(a.ConfigValues, a.ConfigUnknown, a.ConfigSensitive)
-	module, _, _ := strings.Cut(a.Address, "action."+a.Type+".")
-	card := &Card{Address: a.Address, Actions: []Action{word}, ID: config.text("card_id"), module: strings.TrimSuffix(module, ".")}
+	if r.err = config.check(); r.err != nil {
+		return
+	}
+	card := &Card{Address: a.Address, Actions: []Action{word}, ID: config.text("card_id")}
 	card.key, _ = config.known["card_id"].(string)
 	card.holder = card.ID
 	if resource := r.prior.byID[card.key]; resource != nil {
@@ -273,9 +277,11 @@ func (r *reader) incomplete(plan *Plan) {
 		r.missing("", "the plan failed, and shows only a part")
 	}
 	for _, deferred := range plan.DeferredChanges {
-		if deferred != nil && deferred.ResourceChange != nil {
-			r.missing(deferred.ResourceChange.Address, "is left to a later plan")
+		if deferred == nil || deferred.ResourceChange == nil {
+			r.missing("", "a change is left to a later plan")
+			continue
 		}
+		r.missing(deferred.ResourceChange.Address, "is left to a later plan")
 	}
 	for _, deferred := range plan.DeferredActions {
 		r.missing(deferred.ActionInvocation.Address, "is left to a later plan")

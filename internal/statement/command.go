@@ -21,14 +21,13 @@ const (
 	exitRefused = 3
 )
 
-const usage = `Usage: terraform-provider-vcard statement [flags] PLAN.json
+const usage = `Usage: vcard statement [flags] PLAN.json
 
 Says what a plan does to the wallet. PLAN.json is what "terraform show -json" or
 "tofu show -json" prints of it; - reads it from standard input. It needs neither
 a key nor the network.
 
   -format text       or markdown, for a pull request, or json, for policies
-  -by module         sums by module, label-prefix or metadata.KEY besides
 
 Rules, which end with the status 3 and a reason when the plan breaks them:
 
@@ -44,9 +43,9 @@ plan that breaks a rule.
 `
 
 type settings struct {
-	format, by string
-	rules      Rules
-	file       string
+	format string
+	rules  Rules
+	file   string
 }
 
 // Main prints the statement of a plan and returns the exit code. args are what
@@ -99,11 +98,6 @@ func (s *settings) state(statement *Statement, plan *Plan, stdout io.Writer) err
 	if err := s.rules.Apply(statement, plan); err != nil {
 		return err
 	}
-	if s.by != "" {
-		if err := statement.GroupBy(s.by); err != nil {
-			return err
-		}
-	}
 	return statement.write(stdout, s.format)
 }
 
@@ -111,7 +105,6 @@ func parse(args []string) (s settings, err error) {
 	flags := flag.NewFlagSet("statement", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&s.format, "format", "text", "")
-	flags.StringVar(&s.by, "by", "", "")
 	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false, "")
 	flags.BoolVar(&s.rules.NoDuplicates, "no-duplicates", false, "")
 	flags.Func("max-net", "", atMost(&s.rules.MaxNet))
@@ -129,12 +122,9 @@ func parse(args []string) (s settings, err error) {
 		return s, err
 	}
 	s.file = flags.Arg(0)
-	metadata, isMetadata := strings.CutPrefix(s.by, byMetadata)
 	switch {
 	case !slices.Contains([]string{"text", "markdown", "json"}, s.format):
 		return s, fmt.Errorf("-format %q: want text, markdown or json", s.format)
-	case !slices.Contains([]string{"", byModule, byLabelPrefix}, s.by) && (!isMetadata || metadata == ""):
-		return s, fmt.Errorf("-by %q: want module, label-prefix or metadata.KEY", s.by)
 	case flags.NArg() != 1:
 		return s, fmt.Errorf("want one PLAN.json after the flags, got %d", flags.NArg())
 	}
@@ -172,9 +162,12 @@ func (s *settings) read(stdin io.Reader) (*Plan, error) {
 func (s *Statement) write(w io.Writer, format string) error {
 	switch format {
 	case "json":
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(s)
+		text, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, escaped(string(text))+"\n")
+		return err
 	case "markdown":
 		return s.WriteMarkdown(w)
 	}

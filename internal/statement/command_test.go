@@ -28,11 +28,11 @@ func state(t *testing.T, text string, flags ...string) (code int, stdout, stderr
 
 func TestWhatIsNoPlan(t *testing.T) {
 	t.Parallel()
-	plan := planWith("")
+	plan, fund := planWith(""), planWith(update(held, with("amount", "150"), ""))
 	for name, test := range map[string]struct{ text, want string }{
 		"empty":                 {"", "is empty: want what"},
 		"blank":                 {" \n", "is empty"},
-		"truncated":             {plan[:len(plan)-3], "is no JSON of a plan (resource_changes: unexpected EOF)"},
+		"truncated":             {plan[:len(plan)-3], "is no JSON of a plan (/resource_changes: unexpected EOF)"},
 		"text":                  {"Terraform will perform", "is no JSON of a plan"},
 		"null":                  {"null", "is no JSON of a plan (it is no object)"},
 		"an output that is one": {`"whsec_planted"`, "is no JSON of a plan (it is no object)"},
@@ -47,13 +47,13 @@ func TestWhatIsNoPlan(t *testing.T) {
 		"a state file":           {`{"version":4,"serial":3,"resources":[]}`, "is a state, and no plan"},
 		"a later format":         {strings.Replace(plan, `"1.2"`, `"2.0"`, 1), "unsupported plan format version"},
 		"no format":              {strings.Replace(plan, `"1.2"`, `""`, 1), "format version is missing"},
-		"changes of no kind":     {strings.Replace(plan, "[]", `"x"`, 1), "is no JSON of a plan (resource_changes: "},
+		"changes of no kind":     {strings.Replace(plan, "[]", `"x"`, 1), "is no JSON of a plan (/resource_changes: "},
 		"amounts of no kind":     {planWith(update(held, with("amount", `"1"`), "")), "vcard_card.a: amount is no number"},
 		"amounts beyond measure": {planWith(update(held, with("amount", "1e30"), "")), "vcard_card.a: amount: "},
 		"amounts below zero":     {planWith(update(held, with("amount", "-1"), "")), "vcard_card.a: amount is below zero"},
 		"a change of its own": {
 			planWith(change("vcard_card.a", `"update","renew"`, held, held, "", "")),
-			`vcard_card.a: this version of the provider does not know what "renew" does`,
+			`vcard_card.a: this version of the provider does not know what "update,renew" does`,
 		},
 		"no change": {
 			strings.Replace(planWith(update(held, held, "")), `"change":{`, `"change":null,"x":{`, 1),
@@ -64,6 +64,41 @@ func TestWhatIsNoPlan(t *testing.T) {
 			"vcard_card.a: the plan does not say what becomes of it",
 		},
 		"amounts beyond a cent": {planWith(update(held, with("topped_up", "0.001"), "")), "vcard_card.a: topped_up: "},
+		"a name that is there twice": {
+			planWith(update(held, held+`,"amount":5000`, "")), `(/resource_changes/0/change/after/amount: duplicate object member name)`,
+		},
+		"a name of another case": {strings.Replace(fund, `"mode"`, `"Mode"`, 1), "(/resource_changes/0: the plan does not say what it is, or in which mode)"},
+		"no mode":                {strings.Replace(fund, `"mode":"managed",`, "", 1), "(/resource_changes/0: the plan does not say what it is, or in which mode)"},
+		"no type":                {strings.Replace(fund, `"type":"vcard_card",`, "", 1), "(/resource_changes/0: the plan does not say what it is"},
+		"no address":             {strings.Replace(fund, `"vcard_card.a"`, `""`, 1), "the plan does not say what it is"},
+		"null as a change":       {planWith("null"), "the plan does not say what it is"},
+		"an action of no kind":   {strings.Replace(invoke("vcard_card_fund", "", ""), `"type":"vcard_card_fund",`, "", 1), "the plan does not say what it is"},
+		"null as an action":      {planWith("", `,"action_invocations":[null]`), "the plan does not say what it is"},
+		"null as all changes":    {strings.Replace(planWith(""), "[]", "null", 1), "(/resource_changes: null)"},
+		"a card that is there twice": {
+			planWith(update(held, held, "") + "," + update(held, held, "")), "vcard_card.a: the plan has it twice",
+		},
+		"actions in another order": {planWith(change("vcard_card.a", `"update","delete"`, held, held, "", "")), `does not know what "update,delete" does`},
+		"an update of nothing":     {planWith(update("", held, "")), "vcard_card.a: its values do not go with update"},
+		"a creation of something":  {planWith(change("vcard_card.a", `"create"`, held, created, "", "")), "vcard_card.a: its values do not go with create"},
+		"a deletion that leaves it": {
+			planWith(change("vcard_card.a", `"delete"`, held, held, "", "")), "vcard_card.a: its values do not go with delete",
+		},
+		"a no-op that changes": {
+			planWith(change("vcard_card.a", `"no-op"`, held, with("amount", "5000"), "", "")), "vcard_card.a: its values do not go with no-op",
+		},
+		"values of no kind": {
+			strings.Replace(fund, `"after":{`, `"after":"x","y":{`, 1), "vcard_card.a: its values do not go with update",
+		},
+		"an amount that is missing": {
+			planWith(update(held, strings.Replace(held, `"amount":100,`, "", 1), "")), "vcard_card.a: amount is missing",
+		},
+		"a flag of no kind":     {planWith(update(held, with("frozen", `"true"`), "")), "vcard_card.a: frozen is neither true nor false"},
+		"an id of no kind":      {planWith(update(with("id", "1"), held, "")), "vcard_card.a: id is no text"},
+		"a mark of no kind":     {planWith(update(held, held, `"amount":"true"`)), "vcard_card.a: amount is neither known nor unknown"},
+		"marks of no kind":      {strings.Replace(fund, `"after_unknown":{}`, `"after_unknown":"true"`, 1), "vcard_card.a: amount is neither known nor unknown"},
+		"text that is no UTF-8": {planWith(update(held, with("label", "\"\xff\""), "")), "invalid UTF-8"},
+		"a list of nothing":     {planWith("", `,"x":[`+strings.Repeat("{},", 4_000_000)+"{}]"), "holds more than 4000000 values"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,8 +156,6 @@ func TestFlags(t *testing.T) {
 		{nil, 2, "want one PLAN.json after the flags, got 0"},
 		{[]string{"a", "b"}, 2, "got 2"},
 		{[]string{"-format", "xml", "-"}, 2, `-format "xml"`},
-		{[]string{"-by", "team", "-"}, 2, `-by "team"`},
-		{[]string{"-by", "metadata.", "-"}, 2, `-by "metadata."`},
 		{[]string{"-max-net", "1.001", "-"}, 2, "want USD with at most two decimals, not negative"},
 		{[]string{"-max-card", "-1", "-"}, 2, "want USD"},
 		{[]string{"-only", "top-up", "-"}, 2, "the words are issue,replace,"},
@@ -291,10 +324,10 @@ func TestDuplicates(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	_, got, _ := state(t, planWith(strings.Join([]string{
-		change("vcard_card.old", `"create","delete"`, held, created, "", `,"module_address":"module.m"`),
+		change("vcard_card.old", `"create","delete"`, held, created, "", ""),
 		change("vcard_card.new\u202e", `"create"`, "", `"label":"a\u001b[2Jb","amount":60,"issuance_fee":1`, "", ""),
 		update(with("amount", "null"), held, ""),
-	}, ",")), "-by", "module")
+	}, ",")))
 	const want = `The wallet pays about 132.50 USD.
 
   loads of new cards          -210.50
@@ -304,14 +337,9 @@ func TestText(t *testing.T) {
 
 Cards: 1 new, 1 replaced, 1 with other settings.
 
-        -71.50  replace    vcard_card.old; "new", ending in 1234; load 150.50, fee 1.00, about 80.00 returns, the number changes
-        -61.00  issue      vcard_card.new�; "a\x1b[2Jb"; load 60.00, fee 1.00
-          0.00  configure  vcard_card.a; "ads", ending in 1234; amount begins at 100.00, which moves nothing
-
-By group:
-
-        -61.00  (root) (cards: 2)
-        -71.50  module.m (cards: 1)
+        -71.50  replace          vcard_card.old; "new", ending in 1234; load 150.50, fee 1.00, about 80.00 returns, the number changes
+        -61.00  issue            vcard_card.new�; "a\x1b[2Jb"; load 60.00, fee 1.00
+          0.00  change settings  vcard_card.a; "ads", ending in 1234; amount begins at 100.00, which moves nothing
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -329,17 +357,17 @@ func TestMarkdown(t *testing.T) {
 	for i := range 2000 {
 		changes = append(changes, change(fmt.Sprintf(`vcard_card.c["%d|@everyone <b>"]`, i), `"create"`, "", created, "", ""))
 	}
-	code, got, stderr := state(t, planWith(strings.Join(changes, ",")), "-format", "markdown", "-max-card", "1", "-by", "metadata.team")
+	code, got, stderr := state(t, planWith(strings.Join(changes, ",")), "-format", "markdown", "-max-card", "1")
 	if code != 3 || strings.Count(stderr, "\n") != 21 {
 		t.Errorf("ended with %d and %d lines", code, strings.Count(stderr, "\n"))
 	}
 	sandboxtest.Says(t, "the comment", got,
 		"### Cards: The wallet pays 303000.00 USD.\n", "**Refused (2000):**", "- and 1980 more", "| loads of new cards | -301000.00 |",
-		"| <code>us</code> | 2000 | -303000.00 |", "&#124;&#64;everyone &#60;b&#62;", ": `-format text` lists them.")
+		"&#124;&#64;everyone &#60;b&#62;", ": `-format text` lists them.")
 	if len(got) > 60_000 || strings.Contains(got, "<b>") {
 		t.Errorf("is %d bytes long, or holds markup", len(got))
 	}
-	if _, got, _ = state(t, planWith(changes[0]), "-format", "markdown"); !strings.Contains(got, "\n| USD | | card | |\n") {
+	if _, got, _ = state(t, planWith(changes[0]), "-format", "markdown"); !strings.Contains(got, "\n| USD | action | card | details |\n") {
 		t.Errorf("one card has no table:\n%s", got)
 	}
 }
@@ -347,13 +375,13 @@ func TestMarkdown(t *testing.T) {
 // Nobody writes lines, links or markup of their own by a label or a key.
 func TestForeignText(t *testing.T) {
 	t.Parallel()
-	const evil = "a\n\n::error::**b** [c](https://d.e) ![f](//g) `h` <i> @j | _k_ ~~l~~ $m$ www.n.o \u001b[2J\u202e"
+	const evil = "a\n\n::error::**b** [c](https://d.e) ![f](//g) `h` <i> @j | _k_ ~~l~~ $m$ www.n.o \u001b[2J\u202e\u009b2J\u200b\U000e0041"
 	written, _ := json.Marshal(evil)
 	text := strings.ReplaceAll(planWith(strings.Join([]string{
 		change("vcard_card.EVIL", `"create"`, "", `"label":"EVIL","issuance_fee":1,"metadata":{"team":"EVIL"}`, `"amount":true`, ""),
 		strings.Replace(change("x.EVIL", `"create"`, "", created, "", ""), `"vcard_card"`, `"x"`, 1),
 	}, ",")), `EVIL`, strings.Trim(string(written), `"`))
-	flags := []string{"-by", "metadata.team", "-max-card", "1", "-only", "fund", "-no-unknown"}
+	flags := []string{"-max-card", "1", "-only", "fund", "-no-unknown"}
 	_, plain, stderr := state(t, text, flags...)
 	code, markdown, _ := state(t, text, append(flags, "-format", "markdown")...)
 	if code != 3 || strings.Count(stderr, "\n") != 4 {
@@ -365,6 +393,14 @@ func TestForeignText(t *testing.T) {
 				t.Errorf("%s has %q:\n%s", name, forbidden, output)
 			}
 		}
+	}
+	_, printed, _ := state(t, text, "-format", "json")
+	var parsed statement.Statement
+	if err := json.Unmarshal([]byte(printed), &parsed); err != nil || parsed.Cards[0].Label != evil {
+		t.Errorf("JSON has the label %q: %v", parsed.Cards[0].Label, err)
+	}
+	if found := regexp.MustCompile(`[^\n\pL\pM\pN\pP\pS ]`).FindString(printed); found != "" {
+		t.Errorf("JSON has %q:\n%s", found, printed)
 	}
 	markup := regexp.MustCompile("[][*`<>@|_~$!\\\\:]|www\\.")
 	for _, found := range regexp.MustCompile("<code>(.*?)</code>").FindAllStringSubmatch(markdown, -1) {
@@ -381,7 +417,7 @@ func FuzzReadPlan(f *testing.F) {
 	f.Add(`{"format_version":"1.2","planned_values":null,"resource_changes":[null,{"mode":"managed","type":"vcard_card","change":{"before":1}}],"prior_state":{"format_version":"1.0","values":null}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, format := range []string{"text", "markdown", "json"} {
-			if code, _, _ := state(t, text, "-format", format, "-by", "metadata.a", "-no-duplicates", "-max-net", "1"); code == 2 {
+			if code, _, _ := state(t, text, "-format", format, "-no-duplicates", "-max-net", "1"); code == 2 {
 				t.Error("the flags are wrong")
 			}
 		}

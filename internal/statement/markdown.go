@@ -18,48 +18,38 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Cards: %s\n", s.headline())
 	bullets(&b, "Refused", s.Violations)
-	b.WriteString("\n| | USD |\n|---|---:|\n")
+	b.WriteString("\n| movement | USD |\n|---|---:|\n")
 	for _, part := range s.Wallet.parts() {
 		b.WriteString(part.line("| %s | %s |\n"))
 	}
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	bullets(&b, "Not known yet", unknownTexts(s.Unknown))
 	bullets(&b, "Changes besides cards", s.Others)
-	if len(s.Groups) > 0 {
-		b.WriteString("\n| group | cards | USD |\n|---|---:|---:|\n")
-		table(&b, len(s.Groups), func(i int) (string, usd.Amount) {
-			group := s.Groups[i]
-			return fmt.Sprintf("| %s | %d | %s |", code(group.Name), group.Cards, signed(group.Wallet.Net)), group.Wallet.Net
-		})
-	}
 	if len(s.Cards) > 0 {
-		b.WriteString("\n| USD | | card | |\n|---:|---|---|---|\n")
-		table(&b, len(s.Cards), func(i int) (string, usd.Amount) {
-			card := s.Cards[i]
-			name := code(card.Address)
-			if card.name() != "" {
-				name += "<br>" + code(card.name())
-			}
-			return fmt.Sprintf("| %s | %s | %s | %s |", signed(card.Wallet), join(card.Actions), name, card.details()), card.Wallet
-		})
+		b.WriteString("\n| USD | action | card | details |\n|---:|---|---|---|\n")
+		s.table(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// table writes rows while there is room, then the number and the sum of the others.
-func table(b *strings.Builder, count int, row func(int) (text string, sum usd.Amount)) {
-	left, sum := 0, usd.Amount(0)
-	for i := range count {
-		text, of := row(i)
-		if left > 0 || b.Len()+len(text) > maxMarkdown {
-			left, sum = left+1, sum+of
-			continue
+// table writes cards while there is room, then the number and the sum of the others.
+func (s *Statement) table(b *strings.Builder) {
+	for i, card := range s.Cards {
+		name := code(card.Address)
+		if card.name() != "" {
+			name += "<br>" + code(card.name())
 		}
-		b.WriteString(text + "\n")
-	}
-	if left > 0 {
-		fmt.Fprintf(b, "\nAnd %d more, together %s USD: `-format text` lists them.\n", left, signed(sum))
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", signed(card.Wallet), card.inWords(), name, card.details())
+		if b.Len()+len(row) > maxMarkdown {
+			var sum usd.Amount
+			for _, left := range s.Cards[i:] {
+				sum += left.Wallet
+			}
+			fmt.Fprintf(b, "\nAnd %d more, together %s USD: `-format text` lists them.\n", len(s.Cards)-i, signed(sum))
+			return
+		}
+		b.WriteString(row)
 	}
 }
 

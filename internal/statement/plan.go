@@ -1,12 +1,15 @@
 package statement
 
 import (
-	"encoding/json"
+	"cmp"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	tfjson "github.com/hashicorp/terraform-json"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -24,10 +27,16 @@ type Plan struct {
 	}
 }
 
-// maxSize bounds what is read, in bytes.
-const maxSize = 1 << 30
+// What is read, at most: bytes, and values of JSON, of which 10,000 cards have 1.3 million.
+const (
+	maxSize   = 1 << 30
+	maxValues = 4_000_000
+)
 
-var errLarge = errors.New("is larger than 1 GB")
+var (
+	errLarge = errors.New("is larger than 1 GB")
+	errMany  = fmt.Errorf("holds more than %d values", maxValues)
+)
 
 const want = `want what "terraform show -json PLANFILE" or "tofu show -json PLANFILE" prints`
 
@@ -36,7 +45,7 @@ const want = `want what "terraform show -json PLANFILE" or "tofu show -json PLAN
 func ReadPlan(r io.Reader) (*Plan, error) {
 	limited := &io.LimitedReader{R: r, N: maxSize + 1}
 	plan := &Plan{}
-	has, err := plan.decode(json.NewDecoder(transform.NewReader(limited, unicode.BOMOverride(transform.Nop))))
+	has, err := plan.decode(&bounded{r: transform.NewReader(limited, unicode.BOMOverride(transform.Nop))})
 	var what string
 	unreadable, isUnreadable := errors.AsType[*fs.PathError](err)
 	switch {
@@ -44,10 +53,12 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("cannot be read: %w", unreadable.Err)
 	case limited.N == 0:
 		return nil, errLarge
+	case errors.Is(err, errMany):
+		return nil, errMany
 	case errors.Is(err, io.EOF):
 		what = "is empty"
 	case err != nil:
-		what = fmt.Sprintf("is no JSON of a plan (%v)", err)
+		what = fmt.Sprintf("is no JSON of a plan (%s)", plain(err))
 	case has["planned_values"]:
 		if err := plan.Validate(); err != nil {
 			return nil, fmt.Errorf("cannot be read by this version of the provider: %w", err)
@@ -61,10 +72,37 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	return nil, errors.New(what + ": " + want)
 }
 
-// decode reads the members of one object, each once, and returns which there are.
-// As a whole, terraform-json would read them several times, and the numbers of the
-// prior state as float64.
-func (p *Plan) decode(decoder *json.Decoder) (has map[string]bool, err error) {
+// bounded reads JSON that holds no more values than maxValues. Each but the first
+// follows one of three signs.
+type bounded struct {
+	r               io.Reader
+	values          int
+	inText, escaped bool
+}
+
+func (b *bounded) Read(text []byte) (int, error) {
+	n, err := b.r.Read(text)
+	for _, sign := range text[:n] {
+		switch {
+		case b.escaped:
+			b.escaped = false
+		case sign == '"':
+			b.inText = !b.inText
+		case b.inText:
+			b.escaped = sign == '\\'
+		case sign == ',' || sign == '[' || sign == '{':
+			b.values++
+		}
+	}
+	if b.values > maxValues {
+		return 0, errMany
+	}
+	return n, err
+}
+
+// decode reads the members of one object, and returns which there are. A name that an
+// object has twice is an error, as is one of which only the case is right.
+func (p *Plan) decode(r io.Reader) (has map[string]bool, err error) {
 	members := map[string]any{
 		"format_version":              &p.FormatVersion,
 		"resource_changes":            &p.ResourceChanges,
@@ -76,34 +114,39 @@ func (p *Plan) decode(decoder *json.Decoder) (has map[string]bool, err error) {
 		"configuration":               &p.Config,
 		"prior_state":                 &p.Prior,
 	}
-	decoder.UseNumber()
-	start, err := decoder.Token()
+	decoder := jsontext.NewDecoder(r)
+	start, err := decoder.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	if start != json.Delim('{') {
+	if start.Kind() != '{' {
 		return nil, errors.New("it is no object") // what it is, may be a secret
 	}
 	has = map[string]bool{}
-	for decoder.More() {
-		token, err := decoder.Token()
+	for decoder.PeekKind() == '"' {
+		token, err := decoder.ReadToken()
 		if err != nil {
 			return nil, unexpected(err)
 		}
-		name, _ := token.(string)
+		name := token.String()
 		has[name] = true
 		into := members[name]
-		if into == nil {
-			into = &json.RawMessage{}
+		switch {
+		case into == nil:
+			err = decoder.SkipValue()
+		case decoder.PeekKind() == 'n':
+			err = fmt.Errorf("/%s: null", name)
+		default:
+			err = json.UnmarshalDecode(decoder, into, unmarshalers())
 		}
-		if err := decoder.Decode(into); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, unexpected(err))
+		if err != nil {
+			return nil, unexpected(err)
 		}
 	}
-	if _, err := decoder.Token(); err != nil {
+	if _, err := decoder.ReadToken(); err != nil {
 		return nil, unexpected(err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows it")
 	}
 	return has, nil
@@ -115,6 +158,77 @@ func unexpected(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// plain says what is wrong and where, without the values that an error quotes.
+func plain(err error) string {
+	if broken, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Sprintf("%s: %v", cmp.Or(broken.JSONPointer, "/"), broken.Err)
+	}
+	if wrong, ok := errors.AsType[*json.SemanticError](err); ok && errors.Is(err, errNameless) {
+		return fmt.Sprintf("%s: %v", wrong.JSONPointer, errNameless)
+	} else if ok {
+		return fmt.Sprintf("%s: a value of another kind", cmp.Or(wrong.JSONPointer, "/"))
+	}
+	return err.Error()
+}
+
+// unmarshalers keep numbers as they are written, and read two types whose tags are not
+// well-formed, by what a statement needs of them.
+func unmarshalers() json.Options {
+	return json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *any) error {
+			if decoder.PeekKind() != '0' {
+				return errors.ErrUnsupported
+			}
+			number, err := decoder.ReadValue()
+			*into = stdjson.Number(number)
+			return err
+		}),
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *tfjson.Change) error {
+			var c struct {
+				Actions         tfjson.Actions    `json:"actions"`
+				Before          any               `json:"before"`
+				After           any               `json:"after"`
+				AfterUnknown    any               `json:"after_unknown"`
+				BeforeSensitive any               `json:"before_sensitive"`
+				AfterSensitive  any               `json:"after_sensitive"`
+				Importing       *tfjson.Importing `json:"importing"`
+			}
+			err := json.UnmarshalDecode(decoder, &c)
+			*into = tfjson.Change{
+				Actions: c.Actions, Before: c.Before, After: c.After, AfterUnknown: c.AfterUnknown,
+				BeforeSensitive: c.BeforeSensitive, AfterSensitive: c.AfterSensitive, Importing: c.Importing,
+			}
+			return err
+		}),
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *tfjson.StateResource) error {
+			var r struct {
+				Address         string              `json:"address"`
+				Mode            tfjson.ResourceMode `json:"mode"`
+				Type            string              `json:"type"`
+				DeposedKey      string              `json:"deposed_key"`
+				AttributeValues map[string]any      `json:"values"`
+				SensitiveValues jsontext.Value      `json:"sensitive_values"`
+			}
+			err := json.UnmarshalDecode(decoder, &r)
+			*into = tfjson.StateResource{
+				Address: r.Address, Mode: r.Mode, Type: r.Type, DeposedKey: r.DeposedKey,
+				AttributeValues: r.AttributeValues, SensitiveValues: stdjson.RawMessage(r.SensitiveValues),
+			}
+			return cmp.Or(err, named(r.Address, r.Type, r.Mode))
+		}),
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *tfjson.ResourceChange) error {
+			type bare tfjson.ResourceChange
+			err := json.UnmarshalDecode(decoder, (*bare)(into))
+			return cmp.Or(err, named(into.Address, into.Type, into.Mode))
+		}),
+		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *tfjson.ActionInvocation) error {
+			type bare tfjson.ActionInvocation
+			err := json.UnmarshalDecode(decoder, (*bare)(into))
+			return cmp.Or(err, named(into.Address, into.Type, tfjson.ManagedResourceMode))
+		}),
+	))
 }
 
 // prior is what the plan began with, refreshed. Of an orphan's deletion,
@@ -143,7 +257,7 @@ func (p *prior) card(id string) values {
 		return values{}
 	}
 	var sensitive any
-	_ = json.Unmarshal(r.SensitiveValues, &sensitive) // is absent, or valid
+	_ = stdjson.Unmarshal(r.SensitiveValues, &sensitive) // is absent, or valid
 	return valuesOf(r.AttributeValues, nil, sensitive)
 }
 

@@ -139,6 +139,11 @@ func (w *world) step(n int) {
 	if code != 0 && stops == 0 && !strings.Contains(output, "left behind forgotten instances") { // as OpenTofu -destroy ends
 		w.t.Errorf("the apply ended with %d:\n%s", code, output)
 	}
+	if code == 0 && stops == 0 && len(flags) == 0 && w.r.IntN(4) == 0 {
+		if code, output := w.Run("plan", "-no-color", "-input=false", "-detailed-exitcode"); code != 0 {
+			w.t.Errorf("a plan of what was applied ended with %d:\n%s", code, output)
+		}
+	}
 	w.cards = e.cards
 }
 

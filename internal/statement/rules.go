@@ -119,12 +119,12 @@ func (r Rules) checkOnly(s *Statement, violated func(string, ...any)) {
 	}
 }
 
-func join(actions []Action) string {
-	var words []string
-	for _, action := range actions {
-		words = append(words, string(action))
+func join[Word ~string](words []Word) string {
+	var texts []string
+	for _, word := range words {
+		texts = append(texts, string(word))
 	}
-	return strings.Join(words, ",")
+	return strings.Join(texts, ",")
 }
 
 // checkDuplicates finds new cards whose label a live card bears that is in no

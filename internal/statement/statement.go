@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -44,7 +43,6 @@ type Statement struct {
 	// Others are the addresses of resources of other types that the plan changes, and
 	// of actions on them.
 	Others     []string `json:"others"`
-	Groups     []Group  `json:"groups,omitempty"`
 	Violations []string `json:"violations,omitempty"`
 	// Remedy says what to add to the configuration: what imports live cards in place
 	// of new ones with their labels, or reads which cards there are.
@@ -85,19 +83,11 @@ type Card struct {
 	Baseline *usd.Amount `json:"baseline,omitempty"` // amount that moves nothing, in USD
 	Sums     Sums        `json:"sums"`
 
-	module  string
 	key     string // the same for all that happens to one card, "" while that is not known
 	holder  string // address of the card's resource, or the id of a card that has none here
 	after   values // of a card that goes: before
 	isNew   bool
 	mayTake bool // from the wallet, more than Sums says
-}
-
-// Group are the cards that have something in common.
-type Group struct {
-	Name   string `json:"name"`
-	Cards  int    `json:"cards"` // each once, whatever happens to it
-	Wallet Sums   `json:"wallet"`
 }
 
 func (c Card) does(action Action) bool { return slices.Contains(c.Actions, action) }
@@ -143,58 +133,4 @@ func (s *Sums) add(more Sums) (err error) {
 		*part.sum, err = sum, errors.Join(err, failed)
 	}
 	return err
-}
-
-// GroupBy fills in Groups: by module, by label-prefix, or by metadata.KEY.
-func (s *Statement) GroupBy(by string) error {
-	groups := map[string]*Group{}
-	seen := map[[2]string]bool{} // a card of a group
-	for _, card := range s.Cards {
-		name := card.group(by)
-		group := groups[name]
-		if group == nil {
-			group = &Group{Name: name}
-			groups[name] = group
-		}
-		if member := [2]string{name, card.identity()}; !seen[member] {
-			seen[member] = true
-			group.Cards++
-		}
-		if err := group.Wallet.add(card.Sums); err != nil {
-			return err
-		}
-	}
-	s.Groups = []Group{}
-	for _, group := range groups {
-		s.Groups = append(s.Groups, *group)
-	}
-	slices.SortFunc(s.Groups, func(a, b Group) int { return strings.Compare(a.Name, b.Name) })
-	return nil
-}
-
-const (
-	byModule      = "module"
-	byLabelPrefix = "label-prefix"
-	byMetadata    = "metadata."
-)
-
-func (c Card) group(by string) string {
-	switch by {
-	case byModule:
-		if c.module == "" {
-			return "(root)"
-		}
-		return c.module
-	case byLabelPrefix:
-		return prefixOf(c.after.member("label", ""))
-	}
-	return c.after.member("metadata", strings.TrimPrefix(by, byMetadata))
-}
-
-// prefixOf is a label up to its first separator.
-func prefixOf(label string) string {
-	if at := strings.IndexAny(label, "-_/:. "); at > 0 {
-		return label[:at]
-	}
-	return label
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -49,12 +50,26 @@ func (s *Statement) moves() bool {
 	return false
 }
 
+// words are those for what a card's line says, and for how many cards.
+func (a Action) words() [2]string {
+	return map[Action][2]string{
+		Issue: {"issue", "new"}, Replace: {"replace", "replaced"}, Terminate: {"terminate", "terminated"}, Fund: {"fund", "funded"},
+		Withdraw: {"withdraw", "withdrawn from"}, TopUp: {"top up", "topped up"}, Freeze: {"freeze", "frozen"}, Unfreeze: {"unfreeze", "unfrozen"},
+		Import: {"import", "imported"}, Forget: {"forget", "forgotten"}, Configure: {"change settings", "with other settings"},
+	}[a]
+}
+
+// inWords is what happens to the card.
+func (c Card) inWords() string {
+	var words []string
+	for _, action := range c.Actions {
+		words = append(words, action.words()[0])
+	}
+	return strings.Join(words, ", ")
+}
+
 // counts say how many cards are new, replaced and so on.
 func (s *Statement) counts() string {
-	words := map[Action]string{
-		Issue: "new", Replace: "replaced", Terminate: "terminated", Fund: "funded", Withdraw: "withdrawn from", TopUp: "topped up",
-		Freeze: "frozen", Unfreeze: "unfrozen", Import: "imported", Forget: "forgotten", Configure: "with other settings",
-	}
 	var parts []string
 	for _, action := range actions() {
 		cards := map[string]bool{}
@@ -64,7 +79,7 @@ func (s *Statement) counts() string {
 			}
 		}
 		if len(cards) > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", len(cards), words[action]))
+			parts = append(parts, fmt.Sprintf("%d %s", len(cards), action.words()[1]))
 		}
 	}
 	if len(parts) == 0 {
@@ -139,6 +154,23 @@ func printable(text string) string {
 	}, text)
 }
 
+// escaped is JSON, of which all that printable replaces is escaped.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || unicode.IsGraphic(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
 // inline keeps it in its line, too.
 func inline(text string) string {
 	return strings.ReplaceAll(printable(text), "\n", string(unicode.ReplacementChar))
@@ -168,15 +200,13 @@ func (s *Statement) WriteText(w io.Writer) error {
 	if len(s.Cards) > 0 {
 		b.WriteString("\n")
 	}
+	widest := 0
+	for _, card := range s.Cards {
+		widest = max(widest, min(len(card.inWords()), 20)) // a few have many
+	}
 	for _, card := range s.Cards {
 		texts := slices.DeleteFunc([]string{card.Address, card.name(), card.details()}, func(text string) bool { return text == "" })
-		line("%14s  %-10s %s", signed(card.Wallet), join(card.Actions), strings.Join(texts, "; "))
-	}
-	if len(s.Groups) > 0 {
-		b.WriteString("\nBy group:\n\n")
-	}
-	for _, group := range s.Groups {
-		line("%14s  %s (cards: %d)", signed(group.Wallet.Net), group.Name, group.Cards)
+		line("%14s  %-*s  %s", signed(card.Wallet), widest, card.inWords(), strings.Join(texts, "; "))
 	}
 	list("Not known yet", unknownTexts(s.Unknown))
 	list("Changes besides cards", s.Others)

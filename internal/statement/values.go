@@ -7,8 +7,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// What stands for a text that there is not, not yet, or not for everybody.
-const none, unknown, hidden = "(none)", "(unknown)", "(sensitive)"
+// hidden stands for a text that is not for everybody.
+const hidden = "(sensitive)"
 
 // values are the attributes of a card on one side of a change, or of an action.
 type values struct {
@@ -59,18 +59,3 @@ func (v values) text(name string) string {
 }
 
 func (v values) flag(name string) bool { return v.known[name] == true }
-
-// member is a text to group by: of the attribute, or of a key of the map that it is.
-func (v values) member(name, key string) string {
-	if key != "" {
-		v, name = valuesOf(v.known[name], mark(v.unknown, name), mark(v.sensitive, name)), key
-	}
-	switch text := v.text(name); {
-	case v.isUnknown(name):
-		return unknown
-	case text == "":
-		return none
-	default:
-		return text
-	}
-}
