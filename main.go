@@ -1,5 +1,6 @@
-// Command terraform-provider-vcard is the Terraform provider for virtual
-// payment cards and, by its sub-commands, the service to try it on and what a plan costs.
+// Command terraform-provider-vcard is the Terraform provider for virtual payment cards.
+// By hand it is called vcard: its sub-commands are the service to try the provider on,
+// and what a plan costs.
 package main
 
 import (
@@ -21,15 +22,12 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/statement"
 )
 
-const name = "terraform-provider-vcard"
+const name = "vcard"
 
 // version is set by the build.
 var version string
 
-const usage = `Usage: ` + name + ` [command]
-
-The provider vcard/vcard of Terraform and OpenTofu. They start it themselves,
-without a command.
+const usage = `Usage: ` + name + ` COMMAND
 
 Commands:
   sandbox    serve the whole card service from a local file, to try things on;
@@ -40,6 +38,9 @@ Flags:
   -debug     run for a debugger such as delve; prints how a CLI finds it
   -version   print the version
   -help      print this
+
+The same program, as terraform-provider-vcard, is the provider vcard/vcard of
+Terraform and OpenTofu, which start it themselves.
 `
 
 // pluginCookie is in the environment of a provider that a CLI has started.
@@ -86,7 +87,7 @@ func run(arguments []string, stdout, stderr io.Writer) int {
 	case *debugged:
 		err = provider.ServeDebugger(buildVersion())
 	case os.Getenv(pluginCookie) == "":
-		return refuse("run terraform or tofu, which start this program; by hand it needs a command")
+		return refuse("this is the provider vcard/vcard, which terraform and tofu start themselves; by hand it needs a command")
 	default:
 		err = provider.Serve(buildVersion())
 	}
@@ -100,6 +101,7 @@ func run(arguments []string, stdout, stderr io.Writer) int {
 func serveSandbox(arguments []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return command.Main(ctx, arguments, stdout, stderr)
 }
 

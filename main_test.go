@@ -19,20 +19,20 @@ func TestMain(m *testing.M) { sandboxtest.Run(m) }
 // What a person meets who starts the program, rightly or not.
 func TestStartedByHand(t *testing.T) {
 	t.Parallel()
-	const help = `(?s).* sandbox .* statement .* -debug .* -version .* -help `
+	const help = `(?s).*Usage: vcard COMMAND.* sandbox .* statement .* -debug .* -version .* -help .*as terraform-provider-vcard`
 	for name, test := range map[string]struct {
 		arguments      []string
 		code           int
 		stdout, stderr string // patterns
 	}{
-		"its version":            {[]string{"--version"}, 0, `^terraform-provider-vcard \S+\n$`, `^$`},
-		"its version, shorter":   {[]string{"-version"}, 0, `^terraform-provider-vcard \S+\n$`, `^$`},
+		"its version":            {[]string{"--version"}, 0, `^vcard \S+\n$`, `^$`},
+		"its version, shorter":   {[]string{"-version"}, 0, `^vcard \S+\n$`, `^$`},
 		"help":                   {[]string{"--help"}, 0, help, `^$`},
 		"help, shorter":          {[]string{"-h"}, 0, help, `^$`},
 		"an unknown word":        {[]string{"serve"}, 2, `^$`, `there is no command "serve"` + help},
 		"an unknown flag":        {[]string{"--fast"}, 2, `^$`, `-fast` + help},
 		"a wrong value":          {[]string{"-debug=1e9"}, 2, `^$`, `-debug` + help},
-		"nothing":                {nil, 2, `^$`, `run terraform or tofu` + help},
+		"nothing":                {nil, 2, `^$`, `^vcard: this is the provider vcard/vcard, which terraform and tofu start` + help},
 		"the sandbox's help":     {[]string{"sandbox", "--help"}, 0, `--listen`, `^$`},
 		"the statement's help":   {[]string{"statement", "--help"}, 0, `-no-duplicates`, `^$`},
 		"a statement of nothing": {[]string{"statement", "no.json"}, 1, `^$`, `^statement: no.json cannot be opened: [^\n]*\n$`},

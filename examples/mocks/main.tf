@@ -15,17 +15,13 @@ variable "campaigns" {
 resource "vcard_card" "campaign" {
   for_each = var.campaigns
 
-  bin_id = data.vcard_bins.ads.ids[0]
+  bin_id = "bin_ads_visa_us"
   label  = each.key
   amount = each.value
 
   lifecycle {
     create_before_destroy = true
   }
-}
-
-data "vcard_bins" "ads" {
-  category = "ads"
 }
 
 data "vcard_transactions" "campaign" {

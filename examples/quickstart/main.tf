@@ -28,18 +28,10 @@ variable "campaigns" {
   }
 }
 
-locals {
-  ads_bin = [for bin in data.vcard_bins.ads.bins : bin.id][0]
-}
-
-data "vcard_bins" "ads" {
-  category = "ads"
-}
-
 resource "vcard_card" "campaign" {
   for_each = var.campaigns
 
-  bin_id             = local.ads_bin
+  bin_id             = "bin_ads_visa_us"
   label              = "campaign-${each.key}"
   amount             = each.value.amount
   frozen             = each.value.paused

@@ -99,6 +99,7 @@ func Factories() map[string]func() (tfprotov6.ProviderServer, error) {
 // the CLI that it has memory enough for as long as it runs.
 var prepareCLI = sync.OnceFunc(func() {
 	_ = os.Setenv("GOGC", "off")
+	_ = os.Setenv("GOMEMLIMIT", "1GiB") // where it is on again
 	if OpenTofu() {
 		_ = os.Setenv("TF_ACC_PROVIDER_HOST", "registry.opentofu.org")
 	}

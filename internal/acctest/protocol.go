@@ -54,32 +54,34 @@ func Configure(t testing.TB, config Object, options ...provider.Option) *Protoco
 	options = append([]provider.Option{provider.WithClock(new(Clock))}, options...)
 	server := provider.NewServer("test", options...)()
 	var ok bool
-	var err error
 	if p.server, ok = server.(protocolServer); !ok {
 		t.Fatalf("%T serves no list resources or no actions, or cannot be closed", server)
 	}
 	t.Cleanup(func() { _ = p.server.Close() })
-	p.schemas, err = server.GetProviderSchema(p.ctx, &tfprotov6.GetProviderSchemaRequest{})
-	p.check(err)
-	identities, err := server.GetResourceIdentitySchemas(p.ctx, &tfprotov6.GetResourceIdentitySchemasRequest{})
-	p.check(err)
+	p.schemas = call(p, server.GetProviderSchema, tfprotov6.GetProviderSchemaRequest{})
+	identities := call(p, server.GetResourceIdentitySchemas, tfprotov6.GetResourceIdentitySchemasRequest{})
 	p.identities = identities.IdentitySchemas
 	block := p.encode(p.schemas.Provider.ValueType(), config)
-	validated, err := server.ValidateProviderConfig(p.ctx, &tfprotov6.ValidateProviderConfigRequest{Config: block})
-	p.check(err)
-	configured, err := server.ConfigureProvider(p.ctx, &tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.14.0", Config: block})
-	p.check(err)
+	validated := call(p, server.ValidateProviderConfig, tfprotov6.ValidateProviderConfigRequest{Config: block})
+	configured := call(p, server.ConfigureProvider, tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.14.0", Config: block})
 	for _, problems := range []Diagnostics{p.schemas.Diagnostics, identities.Diagnostics, validated.Diagnostics, configured.Diagnostics} {
 		problems.Must(t)
 	}
 	return p
 }
 
+// call makes a call, which must not fail by itself.
+func call[Request, Response any](p *Protocol, to func(context.Context, *Request) (*Response, error), request Request) *Response {
+	p.t.Helper()
+	response, err := to(p.ctx, &request)
+	p.check(err)
+	return response
+}
+
 // Interrupt asks the provider to stop, as Terraform does when it is interrupted.
 func (p *Protocol) Interrupt() {
 	p.t.Helper()
-	_, err := p.server.StopProvider(p.ctx, &tfprotov6.StopProviderRequest{})
-	p.check(err)
+	call(p, p.server.StopProvider, tfprotov6.StopProviderRequest{})
 }
 
 // Log is what the provider has logged so far, at level TRACE.
@@ -97,59 +99,28 @@ func (p *Protocol) ReadDataSource(name string, config Object) (Object, Diagnosti
 	p.t.Helper()
 	shape := p.shape(p.schemas.DataSourceSchemas[name], name)
 	block := p.encode(shape, config)
-	validated, err := p.server.ValidateDataResourceConfig(p.ctx, &tfprotov6.ValidateDataResourceConfigRequest{TypeName: name, Config: block})
-	p.check(err)
+	validated := call(p, p.server.ValidateDataResourceConfig, tfprotov6.ValidateDataResourceConfigRequest{TypeName: name, Config: block})
 	if refused := Diagnostics(validated.Diagnostics); refused.Errors() != "" {
 		return nil, refused
 	}
-	read, err := p.server.ReadDataSource(p.ctx, &tfprotov6.ReadDataSourceRequest{TypeName: name, Config: block})
-	p.check(err)
+	read := call(p, p.server.ReadDataSource, tfprotov6.ReadDataSourceRequest{TypeName: name, Config: block})
 	return p.decode(shape, read.State), append(validated.Diagnostics, read.Diagnostics...)
-}
-
-// OpenEphemeral returns the attributes of an ephemeral resource, nil when it
-// could not be opened.
-func (p *Protocol) OpenEphemeral(name string, config Object) (Object, Diagnostics) {
-	p.t.Helper()
-	shape := p.shape(p.schemas.EphemeralResourceSchemas[name], name)
-	block := p.encode(shape, config)
-	validated, err := p.server.ValidateEphemeralResourceConfig(p.ctx, &tfprotov6.ValidateEphemeralResourceConfigRequest{TypeName: name, Config: block})
-	p.check(err)
-	if refused := Diagnostics(validated.Diagnostics); refused.Errors() != "" {
-		return nil, refused
-	}
-	opened, err := p.server.OpenEphemeralResource(p.ctx, &tfprotov6.OpenEphemeralResourceRequest{TypeName: name, Config: block})
-	p.check(err)
-	if problems := Diagnostics(opened.Diagnostics); problems.Errors() != "" {
-		return nil, problems
-	}
-	return p.decode(shape, opened.Result), append(validated.Diagnostics, opened.Diagnostics...)
 }
 
 // InvokeAction plans and invokes an action and returns its progress messages.
 // Resolved holds the values of attributes that the plan did not know.
-func (p *Protocol) InvokeAction(name string, config, resolved Object) ([]string, Diagnostics) {
+func (p *Protocol) InvokeAction(name string, config, resolved Object) (progress []string, diagnostics Diagnostics) {
 	p.t.Helper()
-	schema := p.schemas.ActionSchemas[name]
-	if schema == nil {
-		p.t.Fatalf("the provider has no action %s", name)
+	shape := p.shape(p.schemas.ActionSchemas[name].Schema, name)
+	validated := call(p, p.server.ValidateActionConfig, tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: p.encode(shape, config)})
+	if diagnostics = validated.Diagnostics; diagnostics.Errors() == "" {
+		diagnostics = append(diagnostics, p.PlanAction(name, config)...)
 	}
-	block := p.encode(schema.Schema.ValueType(), config)
-	validated, err := p.server.ValidateActionConfig(p.ctx, &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: block})
-	p.check(err)
-	if refused := Diagnostics(validated.Diagnostics); refused.Errors() != "" {
-		return nil, refused
-	}
-	diagnostics := append(Diagnostics(validated.Diagnostics), p.PlanAction(name, config)...)
 	if diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
-	stream, err := p.server.InvokeAction(p.ctx, &tfprotov6.InvokeActionRequest{
-		ActionType: name, Config: p.encode(schema.Schema.ValueType(), with(config, resolved)),
-	})
-	p.check(err)
-	var progress []string
-	for event := range stream.Events {
+	invoked := tfprotov6.InvokeActionRequest{ActionType: name, Config: p.encode(shape, with(config, resolved))}
+	for event := range call(p, p.server.InvokeAction, invoked).Events {
 		switch e := event.Type.(type) {
 		case tfprotov6.ProgressInvokeActionEventType:
 			progress = append(progress, e.Message)
@@ -164,11 +135,8 @@ func (p *Protocol) InvokeAction(name string, config, resolved Object) ([]string,
 // the values of variables as unknown.
 func (p *Protocol) PlanAction(name string, config Object) Diagnostics {
 	p.t.Helper()
-	planned, err := p.server.PlanAction(p.ctx, &tfprotov6.PlanActionRequest{
-		ActionType: name, Config: p.encode(p.schemas.ActionSchemas[name].Schema.ValueType(), config),
-	})
-	p.check(err)
-	return planned.Diagnostics
+	block := p.encode(p.shape(p.schemas.ActionSchemas[name].Schema, name), config)
+	return call(p, p.server.PlanAction, tfprotov6.PlanActionRequest{ActionType: name, Config: block}).Diagnostics
 }
 
 // Listed is one result of a list resource.
@@ -180,31 +148,22 @@ type Listed struct {
 
 // List returns what a list resource finds. Limit is what Terraform asks for at
 // most; a provider that streams more fails the test.
-func (p *Protocol) List(name string, config Object, limit int64, includeResource bool) ([]Listed, Diagnostics) {
+func (p *Protocol) List(name string, config Object, limit int64, whole bool) (found []Listed, diagnostics Diagnostics) {
 	p.t.Helper()
 	block := p.encode(p.shape(p.schemas.ListResourceSchemas[name], name), config)
-	validated, err := p.server.ValidateListResourceConfig(p.ctx, &tfprotov6.ValidateListResourceConfigRequest{
-		TypeName: name, Config: block,
-		IncludeResourceObject: p.encode(tftypes.Bool, includeResource),
-		Limit:                 p.encode(tftypes.Number, limit),
+	validated := call(p, p.server.ValidateListResourceConfig, tfprotov6.ValidateListResourceConfigRequest{
+		TypeName: name, Config: block, IncludeResourceObject: p.encode(tftypes.Bool, whole), Limit: p.encode(tftypes.Number, limit),
 	})
-	p.check(err)
-	diagnostics := Diagnostics(validated.Diagnostics)
-	if diagnostics.Errors() != "" {
+	if diagnostics = validated.Diagnostics; diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
-	stream, err := p.server.ListResource(p.ctx, &tfprotov6.ListResourceRequest{TypeName: name, Config: block, IncludeResource: includeResource, Limit: limit})
-	p.check(err)
-	var found []Listed
-	for result := range stream.Results {
-		diagnostics = append(diagnostics, result.Diagnostics...)
-		if result.Identity == nil {
+	listed := tfprotov6.ListResourceRequest{TypeName: name, Config: block, IncludeResource: whole, Limit: limit}
+	for result := range call(p, p.server.ListResource, listed).Results {
+		if diagnostics = append(diagnostics, result.Diagnostics...); result.Identity == nil {
 			continue
 		}
 		one := Listed{DisplayName: result.DisplayName, Identity: p.decode(p.identities[name].ValueType(), result.Identity.IdentityData)}
-		if result.Resource != nil {
-			one.Resource = p.decode(p.schemas.ResourceSchemas[name].ValueType(), result.Resource)
-		}
+		one.Resource = p.decode(p.schemas.ResourceSchemas[name].ValueType(), result.Resource)
 		if found = append(found, one); int64(len(found)) > limit {
 			p.t.Errorf("%s lists more than the %d results that were asked for", name, limit)
 			break

@@ -36,16 +36,15 @@ func (p *Protocol) Plan(prior Instance, config Object) (Change, Diagnostics) {
 	change := Change{Prior: prior, Config: config}
 	var diagnostics Diagnostics
 	if config != nil && (prior.Values != nil || prior.Private == nil) {
-		validated, err := p.server.ValidateResourceConfig(p.ctx, &tfprotov6.ValidateResourceConfigRequest{
+		validated := call(p, p.server.ValidateResourceConfig, tfprotov6.ValidateResourceConfigRequest{
 			TypeName: prior.Type, Config: p.encode(shape, config),
 			ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
 		})
-		p.check(err)
 		if diagnostics = validated.Diagnostics; diagnostics.Errors() != "" {
 			return change, diagnostics
 		}
 	}
-	planned, err := p.server.PlanResourceChange(p.ctx, &tfprotov6.PlanResourceChangeRequest{
+	planned := call(p, p.server.PlanResourceChange, tfprotov6.PlanResourceChangeRequest{
 		TypeName:         prior.Type,
 		PriorState:       p.encode(shape, prior.Values),
 		ProposedNewState: p.encode(shape, proposed(schema, prior.Values, config)),
@@ -53,7 +52,6 @@ func (p *Protocol) Plan(prior Instance, config Object) (Change, Diagnostics) {
 		PriorPrivate:     prior.Private,
 		PriorIdentity:    p.encodeIdentity(prior),
 	})
-	p.check(err)
 	change.Planned = p.decode(shape, planned.PlannedState)
 	change.private, change.identity = planned.PlannedPrivate, planned.PlannedIdentity
 	for _, path := range planned.RequiresReplace {
@@ -71,7 +69,7 @@ func (p *Protocol) Apply(change Change, resolved Object) (Instance, Diagnostics)
 	p.t.Helper()
 	schema := p.schemas.ResourceSchemas[change.Prior.Type]
 	shape := p.shape(schema, change.Prior.Type)
-	applied, err := p.server.ApplyResourceChange(p.ctx, &tfprotov6.ApplyResourceChangeRequest{
+	applied := call(p, p.server.ApplyResourceChange, tfprotov6.ApplyResourceChangeRequest{
 		TypeName:        change.Prior.Type,
 		PriorState:      p.encode(shape, change.Prior.Values),
 		PlannedState:    p.encode(shape, with(change.Planned, resolved)),
@@ -79,7 +77,6 @@ func (p *Protocol) Apply(change Change, resolved Object) (Instance, Diagnostics)
 		PlannedPrivate:  change.private,
 		PlannedIdentity: change.identity,
 	})
-	p.check(err)
 	return p.instance(change.Prior.Type, applied.NewState, applied.NewIdentity, applied.Private), applied.Diagnostics
 }
 
@@ -87,10 +84,9 @@ func (p *Protocol) Apply(change Change, resolved Object) (Instance, Diagnostics)
 func (p *Protocol) Refresh(known Instance) (Instance, Diagnostics) {
 	p.t.Helper()
 	shape := p.shape(p.schemas.ResourceSchemas[known.Type], known.Type)
-	read, err := p.server.ReadResource(p.ctx, &tfprotov6.ReadResourceRequest{
+	read := call(p, p.server.ReadResource, tfprotov6.ReadResourceRequest{
 		TypeName: known.Type, CurrentState: p.encode(shape, known.Values), Private: known.Private, CurrentIdentity: p.encodeIdentity(known),
 	})
-	p.check(err)
 	return p.instance(known.Type, read.NewState, read.NewIdentity, read.Private), read.Diagnostics
 }
 
@@ -98,10 +94,9 @@ func (p *Protocol) Refresh(known Instance) (Instance, Diagnostics) {
 // came of it, as Terraform does.
 func (p *Protocol) Import(name, id string, identity Object) (Instance, Diagnostics) {
 	p.t.Helper()
-	imported, err := p.server.ImportResourceState(p.ctx, &tfprotov6.ImportResourceStateRequest{
+	imported := call(p, p.server.ImportResourceState, tfprotov6.ImportResourceStateRequest{
 		TypeName: name, ID: id, Identity: p.encodeIdentity(Instance{Type: name, Identity: identity}),
 	})
-	p.check(err)
 	if Diagnostics(imported.Diagnostics).Errors() != "" || len(imported.ImportedResources) == 0 {
 		return Instance{Type: name}, imported.Diagnostics
 	}

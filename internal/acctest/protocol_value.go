@@ -1,6 +1,7 @@
 package acctest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/big"
 
@@ -23,20 +24,58 @@ const Unknown = unknown("(known after apply)")
 
 type unknown string
 
-// numberPrecision is what Terraform itself parses numbers with.
-const numberPrecision = 512
-
-// encode makes a wire value, null of an Object that is nil; what does not fit the type fails the test.
+// encode makes a wire value, null of an Object that is nil; what does not fit the type
+// fails the test. Only attributes and elements of lists may be unknown.
 func (p *Protocol) encode(shape tftypes.Type, value any) *tfprotov6.DynamicValue {
 	p.t.Helper()
-	if attributes, ok := value.(Object); ok && attributes == nil {
-		value = nil
-	}
-	encoded, err := toWire(shape, value)
+	later := map[string]bool{}
+	text, err := json.Marshal(known(value, "", later))
+	p.check(err)
+	encoded, err := (&tfprotov6.DynamicValue{JSON: text}).Unmarshal(shape)
+	p.check(err)
+	encoded, err = tftypes.Transform(encoded, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		if later[place(at)] {
+			v = tftypes.NewValue(v.Type(), tftypes.UnknownValue)
+		}
+		return v, nil
+	})
 	p.check(err)
 	dynamic, err := tfprotov6.NewDynamicValue(shape, encoded)
 	p.check(err)
 	return &dynamic
+}
+
+// known is a value with null in place of what is Unknown, whose places it notes.
+func known(value any, at string, later map[string]bool) any {
+	switch value := value.(type) {
+	case Object:
+		if value == nil {
+			return nil
+		}
+		members := Object{}
+		for name, one := range value {
+			members[name] = known(one, at+"."+name, later)
+		}
+		return members
+	case []any:
+		elements := make([]any, len(value))
+		for i, one := range value {
+			elements[i] = known(one, fmt.Sprintf("%s.%d", at, i), later)
+		}
+		return elements
+	case unknown:
+		later[at] = true
+		return nil
+	}
+	return value
+}
+
+// place is where a value is, as known notes it.
+func place(at *tftypes.AttributePath) (place string) {
+	for _, step := range at.Steps() {
+		place += fmt.Sprintf(".%v", step)
+	}
+	return place
 }
 
 // decode returns the attributes of a wire value, nil for null.
@@ -49,85 +88,6 @@ func (p *Protocol) decode(shape tftypes.Type, dynamic *tfprotov6.DynamicValue) O
 	p.check(err)
 	attributes, _ := p.fromWire(value).(Object)
 	return attributes
-}
-
-func toWire(shape tftypes.Type, value any) (tftypes.Value, error) {
-	switch value {
-	case nil:
-		return tftypes.NewValue(shape, nil), nil
-	case Unknown:
-		return tftypes.NewValue(shape, tftypes.UnknownValue), nil
-	}
-	plain, err := plainFor(shape, value)
-	if err != nil {
-		return tftypes.Value{}, err
-	}
-	if err := tftypes.ValidateValue(shape, plain); err != nil {
-		return tftypes.Value{}, err
-	}
-	return tftypes.NewValue(shape, plain), nil
-}
-
-func plainFor(shape tftypes.Type, value any) (any, error) {
-	switch t := shape.(type) {
-	case tftypes.Object, tftypes.Map:
-		return membersFor(shape, value)
-	case tftypes.List:
-		return elementsFor(t.ElementType, value)
-	case tftypes.Set:
-		return elementsFor(t.ElementType, value)
-	}
-	if !shape.Is(tftypes.Number) {
-		return value, nil
-	}
-	number, _, err := big.ParseFloat(fmt.Sprint(value), 10, numberPrecision, big.ToNearestEven)
-	return number, err
-}
-
-func membersFor(shape tftypes.Type, value any) (map[string]tftypes.Value, error) {
-	given, ok := value.(Object)
-	if !ok {
-		return nil, fmt.Errorf("an object or a map cannot be made of %T", value)
-	}
-	types := map[string]tftypes.Type{}
-	switch shape := shape.(type) {
-	case tftypes.Object:
-		types = shape.AttributeTypes
-	case tftypes.Map:
-		for key := range given {
-			types[key] = shape.ElementType
-		}
-	}
-	for name := range given {
-		if types[name] == nil {
-			return nil, fmt.Errorf("there is no attribute %s", name)
-		}
-	}
-	members := map[string]tftypes.Value{}
-	for name, inner := range types {
-		member, err := toWire(inner, given[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		members[name] = member
-	}
-	return members, nil
-}
-
-func elementsFor(shape tftypes.Type, value any) ([]tftypes.Value, error) {
-	given, ok := value.([]any)
-	if !ok {
-		return nil, fmt.Errorf("a list or set cannot be made of %T", value)
-	}
-	elements := make([]tftypes.Value, len(given))
-	for i, one := range given {
-		element, err := toWire(shape, one)
-		if err != nil {
-			return nil, fmt.Errorf("element %d: %w", i, err)
-		}
-		elements[i] = element
-	}
-	return elements, nil
 }
 
 func (p *Protocol) fromWire(value tftypes.Value) any {

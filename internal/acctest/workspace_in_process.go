@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net"
-	"testing"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -18,7 +17,7 @@ import (
 
 // ServeProvider starts a provider in this process, and returns the variable by
 // which a CLI finds it. To stop it cuts the CLI off, as the death of a provider does.
-func ServeProvider(t *testing.T, options ...provider.Option) (variable string, stop func()) {
+func ServeProvider(t T, options ...provider.Option) (variable string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	configs, closed := make(chan *plugin.ReattachConfig, 1), make(chan struct{})

@@ -9,8 +9,8 @@ import (
 // Bin is an entry of the catalogue that cards are issued from.
 type Bin struct {
 	ID       string          `json:"id"`
-	Network  string          `json:"network"`
-	Category string          `json:"category"`
+	Network  Word            `json:"network"`
+	Category Word            `json:"category"`
 	ThreeDS  bool            `json:"3ds"`
 	Wallets  map[string]bool `json:"-"` // mobile wallets, by the service's field name
 }
@@ -29,7 +29,7 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 	b.Wallets = map[string]bool{}
 	for name, value := range fields {
 		if text := string(value); name != "3ds" && (text == "true" || text == "false") {
-			b.Wallets[name] = text == "true"
+			b.Wallets[Word{}.Of(name).String()] = text == "true"
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,9 +16,8 @@ type CardStatus string
 // UnmarshalJSON reads a status in any case: a frozen card must not be taken for
 // one that is not.
 func (s *CardStatus) UnmarshalJSON(data []byte) error {
-	var text string
-	err := json.Unmarshal(data, &text)
-	*s = CardStatus(strings.ToLower(text))
+	its, err := readWord(data)
+	*s = CardStatus(its)
 	return err
 }
 
@@ -39,12 +37,12 @@ func (s CardStatus) IsKnown() bool {
 type CardListItem struct {
 	ID            string     `json:"id"`
 	BinID         string     `json:"bin_id"`
-	Network       string     `json:"network"`
-	Last4         string     `json:"last4"`
+	Network       Word       `json:"network"`
+	Last4         Word       `json:"last4"`
 	Status        CardStatus `json:"status"`
 	Balance       usd.Amount `json:"balance"`
 	SpendingLimit usd.Amount `json:"spending_limit"` // a month
-	Label         string     `json:"label"`
+	Label         Label      `json:"label"`
 }
 
 // CardSummary is a card as its own address shows it.
@@ -56,10 +54,10 @@ type CardSummary struct {
 // Card is a card as its issuance shows it.
 type Card struct {
 	CardSummary
-	AllowedCategories []string    `json:"allowed_categories"`
+	AllowedCategories []Line      `json:"allowed_categories"`
 	AutoFreezeAt      *usd.Amount `json:"auto_freeze_at"` // USD; nil when unset
 	Metadata          Metadata    `json:"metadata"`
-	ExpiresAt         string      `json:"expires_at"` // YYYY-MM-DD; empty when that cannot be read
+	ExpiresAt         Date        `json:"expires_at"`
 }
 
 // CanonicalLabel is the same for labels of which the service may have made one
@@ -77,7 +75,7 @@ func requiredOfCard() []string {
 // cardPath builds the path of a card, or of an action on it such as "/freeze".
 func cardPath(id, action string) (string, error) {
 	const longest = 256
-	if id == "" || id == "." || id == ".." || len(id) > longest {
+	if id == "" || id == "." || id == ".." || len(id) > longest || strings.Contains(id, " ") {
 		return "", fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
 	}
 	return "/cards/" + url.PathEscape(id) + action, nil
@@ -90,10 +88,14 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 		return err
 	}
 	var its struct {
-		ID string `json:"id"`
+		ID    string `json:"id"`
+		BinID string `json:"bin_id"`
 	}
 	if err := decodeObject(body, &its); err != nil {
 		return err
+	}
+	if its.BinID != "" && !IsID(its.BinID) {
+		return noID("bin_id", its.BinID)
 	}
 	return sameCard(id, its.ID)
 }

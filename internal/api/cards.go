@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
@@ -22,6 +24,7 @@ type CardPage struct {
 	Page    int
 	PerPage int
 	Total   *int // cards in all pages; nil when the service does not say, or says more than anybody has
+	bytes   int  // of the response
 }
 
 // Size is how many cards a full page has, whatever the service says.
@@ -36,6 +39,28 @@ func (p CardPage) Size() int {
 // the service counts.
 func (p CardPage) IsBeyond(before int) bool {
 	return p.Total != nil && len(p.Data) > 0 && before+len(p.Data) > *p.Total
+}
+
+// listing is what one listing of cards has read so far.
+type listing struct {
+	cards, bytes int
+	end          time.Time // of its own time, by the client's clock
+}
+
+// What no list of cards holds, or takes.
+const (
+	maxListedCards = 200_000
+	maxListedBytes = 256 << 20
+)
+
+// add returns an error when a list with one more page has no end.
+func (l *listing) add(page CardPage, now time.Time) error {
+	l.cards += len(page.Data)
+	l.bytes += page.bytes
+	if l.cards <= maxListedCards && l.bytes <= maxListedBytes && now.Before(l.end) {
+		return nil
+	}
+	return fmt.Errorf("list cards: the list has no end: %d cards in %d MB were read; check base_url, and report it to the service's support", l.cards, l.bytes>>20)
 }
 
 // MaxPerPage is the most that a page holds (API §4).
@@ -53,7 +78,7 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 		eager: true, // many cards wait for one page
 		accept: func(body []byte) error {
 			cards, envelope, err := decodeList[CardListItem](body, requiredOfCard()...)
-			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage)}
+			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage), bytes: len(body)}
 			if envelope.Total != nil {
 				if total := int(*envelope.Total); total <= MaxCardPages*MaxPerPage {
 					result.Total = &total

@@ -14,8 +14,8 @@ type CardState struct {
 	ID      string     `json:"id"`
 	Status  CardStatus `json:"status"`
 	Balance usd.Amount `json:"balance"`
-	// Delay is set when the call took long, or lost a response.
-	Delay *Delay `json:"-"`
+	// LostResponse says that a response was lost, and the outcome found out.
+	LostResponse bool `json:"-"`
 }
 
 // Termination is what became of a card that was terminated.
@@ -25,8 +25,8 @@ type Termination struct {
 	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD
 	// AlreadyTerminated says that the card had been terminated before.
 	AlreadyTerminated bool `json:"-"`
-	// Delay is set when the call took long, or lost a response.
-	Delay *Delay `json:"-"`
+	// LostResponse says that a response was lost, and the outcome found out.
+	LostResponse bool `json:"-"`
 }
 
 // FreezeCard suspends all transactions of a card. A card that is frozen already
@@ -94,7 +94,7 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 	c.recent.update(id, func(card *recentCard) {
 		card.status, card.statusUntil = state.Status, c.clock.Now().Add(statusShownWithin)
 	})
-	state.Delay = how.delay
+	state.LostResponse = how.lost
 	return state, nil
 }
 
@@ -144,8 +144,8 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		card.newUntil, card.status, card.statusUntil = time.Time{}, StatusTerminated, c.clock.Now().Add(statusShownWithin)
 	})
 	if how.verified {
-		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, Delay: how.delay}, nil
+		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, LostResponse: how.lost}, nil
 	}
-	result.Delay = how.delay
+	result.LostResponse = how.lost
 	return result, nil
 }

@@ -72,13 +72,16 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 // pages held as many cards as the service counts, and after the last one there is
 // no other: a count may be of a page.
 func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
-	w := cardWalk{seen: map[string]bool{}, number: 1}
+	w, read := cardWalk{seen: map[string]bool{}, number: 1}, listing{end: c.deadline(ctx)}
 	for !w.ended {
 		page, err := c.ListCards(ctx, filter, w.number, MaxPerPage)
 		if w.counted && (IsNotFound(err) || isBadRequest(err)) {
 			return false, nil // past the end, in the words of some services
 		}
 		if err != nil {
+			return false, err
+		}
+		if err := read.add(page, c.clock.Now()); err != nil {
 			return false, err
 		}
 		fresh, err := w.add(page)

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
@@ -42,6 +44,17 @@ func New(config Config) (*Client, error) {
 	}
 	config = config.withDefaults()
 	config.APIKey = ""
+	var secrets []string
+	given, isOwn := config.Transport.(*http.Transport)
+	if config.Transport == nil || isOwn {
+		through := oneTry{given}
+		if !isOwn {
+			if through, err = newTransport(base, httpproxy.FromEnvironment()); err != nil {
+				return nil, err
+			}
+		}
+		config.Transport, secrets = through, through.secrets(base)
+	}
 	return &Client{
 		config: config,
 		base:   base,
@@ -50,7 +63,7 @@ func New(config Config) (*Client, error) {
 			h.Set("Accept", "application/json")
 			h.Set("User-Agent", config.UserAgent)
 		},
-		scrub:   newScrubber(key),
+		scrub:   newScrubber(key, base, secrets...),
 		clock:   config.Clock,
 		limits:  ratelimit.New(config.Clock, config.Limits),
 		breaker: breaker{clock: config.Clock},

@@ -79,12 +79,6 @@ func (c Config) withDefaults() Config {
 	}
 	c.UserAgent = cmp.Or(c.UserAgent, "terraform-provider-vcard")
 	c.Clock = cmp.Or[Clock](c.Clock, ratelimit.SystemClock{})
-	switch given := c.Transport.(type) {
-	case nil:
-		c.Transport = newTransport()
-	case *http.Transport:
-		c.Transport = oneTry{given}
-	}
 	return c
 }
 
@@ -97,7 +91,7 @@ type Limits = ratelimit.Limits
 // ConfigError says which field of a Config breaks which rule. It never repeats
 // the key, which may be right for another service.
 type ConfigError struct {
-	Field string // FieldBaseURL or FieldAPIKey
+	Field string // FieldBaseURL, FieldAPIKey, or a variable of the environment
 	Rule  string // completes "<field> must …"
 	// Secret says that the value holds a secret, and must not be shown.
 	Secret bool

@@ -8,13 +8,10 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // ShapeError says that a response of the service came whole and is not what its
@@ -34,7 +31,8 @@ func (e *ShapeError) within(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
-// decodeObject reads a JSON object. Unknown fields are ignored, and so is a second one
+// decodeObject reads a JSON object. Its ids, in the fields "id" and "…_id", are ids or
+// what markNoIDs makes of them; no other text is decoded but as a Text. Unknown fields are ignored, and so is a second one
 // of a name in other letters, which json would take for the first. A null counts as
 // absent, and the required fields must be there: a missing balance must never be read
 // as zero. The error is a *ShapeError unless nothing in the body tells that
@@ -55,9 +53,7 @@ func decodeObject(body []byte, into any, required ...string) error {
 		folded := strings.ToLower(strings.ToUpper(name))
 		return string(value) == "null" || name != folded && fields[folded] != nil
 	})
-	if err := checkNames(fields); err != nil {
-		return err
-	}
+	isAsItCame := len(fields) == all && !markNoIDs(fields)
 	missing := slices.DeleteFunc(slices.Clone(required), func(name string) bool { _, ok := fields[name]; return ok })
 	switch {
 	case len(missing) > 0 && len(missing) == len(required):
@@ -65,7 +61,7 @@ func decodeObject(body []byte, into any, required ...string) error {
 	case len(missing) > 0:
 		return &ShapeError{Field: strings.Join(missing, ", "), Problem: "missing"}
 	}
-	if len(fields) < all {
+	if !isAsItCame {
 		var err error
 		if body, err = json.Marshal(fields); err != nil {
 			return err
@@ -77,47 +73,6 @@ func decodeObject(body []byte, into any, required ...string) error {
 		return nil
 	}
 	return wrongField(fields, into)
-}
-
-// IsID reports whether a text can be the id of an object of the service, and nothing
-// else to a shell, to Terraform or in a path.
-func IsID(text string) bool {
-	const signs = ".~:=+" // none of which is its first
-	return text != "" && !strings.ContainsRune(signs, rune(text[0])) && isMadeOf(text, "_-"+signs) &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
-}
-
-var (
-	// secretName matches a key and a webhook secret.
-	secretName = regexp.MustCompile(`(?i)sk_live_|whsec_`)
-	longNumber = regexp.MustCompile(number)
-)
-
-// isMadeOf reports whether a text is short, no secret, and has but letters, digits and
-// these signs. An id may be as long a number as a card's.
-func isMadeOf(text, signs string) bool {
-	const longest = 256
-	return len(text) <= longest && !secretName.MatchString(text) && !strings.ContainsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(signs, r)
-	})
-}
-
-// checkNames refuses ids and words of the service that have no place in what people
-// read, and paste into a shell or a configuration.
-func checkNames(fields map[string]json.RawMessage) error {
-	for field, value := range fields {
-		is := func(name string) bool { return strings.EqualFold(name, field) } // as json matches them
-		var text string
-		switch {
-		case len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil:
-		case is("id") && !IsID(text), is("card_id") && text != "" && !IsID(text):
-			return &ShapeError{Field: strings.ToLower(field), Problem: "is not an id"}
-		case slices.ContainsFunc([]string{"bin_id", "status", "network", "last4", "currency", "type", "category"}, is) &&
-			(!isMadeOf(text, " _-.~:=+/()") || !is("bin_id") && longNumber.MatchString(text)):
-			return &ShapeError{Field: strings.ToLower(field), Problem: "is not a word"}
-		}
-	}
-	return nil
 }
 
 // wrongField finds the field that cannot be read.
@@ -143,7 +98,7 @@ func shapeError(name string, err error) *ShapeError {
 		}
 		return &ShapeError{Field: name, Problem: "is a JSON " + kind}
 	}
-	return &ShapeError{Field: name, Problem: "is " + err.Error()}
+	return &ShapeError{Field: name, Problem: "is " + Name{}.Of(err.Error()).String()}
 }
 
 // list is the envelope of every list of the service.
@@ -222,15 +177,12 @@ func decodeEntry(i int, data json.RawMessage, into any, required ...string) erro
 }
 
 // Timestamp is a time in RFC 3339, if the service told one in ISO 8601, to the
-// second: one that came without a zone is in UTC (API §1). Anything else stays as it
-// came.
+// second: one that came without a zone is in UTC (API §1). Anything else is a Word.
 type Timestamp string
 
 // UnmarshalJSON reads anything: no card or challenge becomes unreadable for its time.
 func (t *Timestamp) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*string)(t)) != nil {
-		*t = Timestamp(data)
-	}
+	_ = json.Unmarshal(data, (*string)(t)) // what is no text is no time
 	if _, err := t.Time(); err == nil {
 		return nil
 	}
@@ -242,38 +194,55 @@ func (t *Timestamp) UnmarshalJSON(data []byte) error {
 	for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "20060102T150405Z0700"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			*t = Timestamp(at.Format(time.RFC3339Nano))
+			return nil
 		}
 	}
-	return nil
+	var other Word
+	err := other.UnmarshalJSON(data)
+	*t = Timestamp(other.String())
+	return err
 }
 
 // Time returns the moment.
 func (t Timestamp) Time() (time.Time, error) { return time.Parse(time.RFC3339, string(t)) }
 
-// day is the date of a text that is one, or a time, as YYYY-MM-DD, and of another "".
-func day(data json.RawMessage) string {
+// Date is a day as YYYY-MM-DD, or "".
+type Date string
+
+// UnmarshalJSON reads a date, or that of a time; anything else is no date.
+func (d *Date) UnmarshalJSON(data []byte) error {
 	written := readable[Timestamp](data)
-	if at, err := written.Time(); err == nil {
-		return at.Format(time.DateOnly)
+	at, err := written.Time()
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, string(written))
 	}
-	if _, err := time.Parse(time.DateOnly, string(written)); err != nil {
-		return ""
+	if *d = ""; err == nil {
+		*d = Date(at.Format(time.DateOnly))
 	}
-	return string(written)
+	return nil
 }
 
-// Metadata are a caller's own keys and values. Some services write none as [].
-type Metadata map[string]any
+// Metadata are a caller's own keys and values, nil where a value is null. Some services
+// write none as [].
+type Metadata map[Line]*Line
 
 // UnmarshalJSON reads an object, or an empty array.
 func (m *Metadata) UnmarshalJSON(data []byte) error {
+	*m = Metadata{}
 	if string(data) == "[]" {
-		*m = Metadata{}
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	return decoder.Decode((*map[string]any)(m))
+	var pairs map[string]*Line
+	err := json.Unmarshal(data, &pairs)
+	for key, value := range pairs {
+		(*m)[Line{}.Of(key)] = value
+	}
+	return err
+}
+
+// noID says that a field holds what is no id.
+func noID(field, given string) error {
+	return &ShapeError{Field: field, Problem: "is not an id: " + given}
 }
 
 // readable is a value as it was written, or none where that has another form.

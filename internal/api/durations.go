@@ -41,8 +41,6 @@ const (
 	// outageLifetime is how long an outage that was found spares further calls: all
 	// that are under way, and not what is tried after it was mended.
 	outageLifetime = 30 * time.Second
-	// notable is how long a call may take without a word.
-	notable = time.Minute
 )
 
 // The transport's. A request's own time bounds the rest.

@@ -33,7 +33,7 @@ func TestEndpoints(t *testing.T) {
 		same(t, name, got, want)
 	}
 	bins, err := client.Bins(ctx)
-	if err != nil || len(bins) != 9 || len(bins[0].Wallets) != 2 || bins[0].Network == "" || bins[0].Category == "" {
+	if err != nil || len(bins) != 9 || len(bins[0].Wallets) != 2 || bins[0].Network.Raw() == "" || bins[0].Category.Raw() == "" {
 		t.Fatalf("BINs %+v, %v", bins, err)
 	}
 	limit, threshold := 400*usd.Dollar, 10*usd.Dollar
@@ -58,7 +58,7 @@ func TestEndpoints(t *testing.T) {
 	read("the second page", []any{page.Page, page.PerPage, *page.Total, page.Data}, err, fmt.Sprintf("[2 1 2 [%+v]]", card.CardListItem))
 	same(t, "the filtered cards", listed(t, client, api.CardFilter{Status: api.StatusActive, BinID: bins[1].ID}), "["+plain.Card.ID+"]")
 	details, err := client.CardDetails(ctx, card.ID)
-	isOfCard := len(details.PAN) >= 13 && strings.HasSuffix(details.PAN.Reveal(), card.Last4)
+	isOfCard := len(details.PAN) >= 13 && strings.HasSuffix(details.PAN.Reveal(), card.Last4.Raw())
 	read("the details", []any{isOfCard, len(details.CVV), details.ExpMonth > 0, details.ExpYear > 2000}, err, "[true 3 true true]")
 
 	for _, test := range []struct {
@@ -73,12 +73,12 @@ func TestEndpoints(t *testing.T) {
 		read("the movement", got, err, test.want)
 	}
 	unfrozen, err := client.UnfreezeCard(ctx, card.ID, nil)
-	read("unfrozen", unfrozen, err, "{ID:"+card.ID+" Status:active Balance:0.25 Delay:<nil>}")
+	read("unfrozen", unfrozen, err, "{ID:"+card.ID+" Status:active Balance:0.25 LostResponse:false}")
 	frozen, err := client.FreezeCard(ctx, card.ID)
-	read("frozen", frozen, err, "{ID:"+card.ID+" Status:frozen Balance:0.25 Delay:<nil>}")
+	read("frozen", frozen, err, "{ID:"+card.ID+" Status:frozen Balance:0.25 LostResponse:false}")
 	for _, want := range []string{"ReturnedToWallet:0.25 AlreadyTerminated:false", "ReturnedToWallet:0.00 AlreadyTerminated:true"} {
 		termination, err := client.TerminateCard(ctx, card.ID)
-		read("terminated", termination, err, "{ID:"+card.ID+" Status:terminated "+want+" Delay:<nil>}")
+		read("terminated", termination, err, "{ID:"+card.ID+" Status:terminated "+want+" LostResponse:false}")
 	}
 	if _, err := client.GetCard(ctx, "card_unknown"); !api.IsNotFound(err) {
 		t.Errorf("an unknown card: %v", err)
@@ -88,7 +88,7 @@ func TestEndpoints(t *testing.T) {
 	read("the wallet", []any{wallet.Balance, wallet.Currency, wallet.PendingDeposits, *wallet.CardsActive, wallet.CardsTotalBalance}, err, "[948.00 USDT 0.00 1 50.00]")
 	all, err := client.DepositAddresses(ctx, "")
 	one, failed := client.DepositAddresses(ctx, "usdt")
-	if err != nil || failed != nil || len(all) != 10 || len(one) != 1 || one[0].Currency != "usdt" || !slices.Contains(all, one[0]) {
+	if err != nil || failed != nil || len(all) != 10 || len(one) != 1 || one[0].Currency.Raw() != "usdt" || !slices.Contains(all, one[0]) {
 		t.Errorf("addresses %+v and %+v, %v, %v", all, one, err, failed)
 	}
 	for _, status := range []string{"", "pending"} {

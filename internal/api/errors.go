@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -123,7 +124,7 @@ func excerpt(body []byte) string {
 		return string(body)
 	}
 	if title := pageTitle.FindSubmatch(body[:min(len(body), 64<<10)]); title != nil {
-		return string(title[1])
+		return html.UnescapeString(string(title[1]))
 	}
 	return ""
 }

@@ -241,3 +241,6 @@ func truncate(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(cardBody[:len(cardBody)/2]))
 	panic(http.ErrAbortHandler)
 }
+
+// asLabel is a label as the service tells it.
+func asLabel(text string) api.Label { return api.Label{}.Of(text) }

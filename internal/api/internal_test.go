@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -101,7 +103,10 @@ func TestRequestsAreMadeOverHTTP1(t *testing.T) {
 	service.EnableHTTP2 = true
 	service.StartTLS()
 	defer service.Close()
-	transport := newTransport()
+	transport, err := newTransport(service.URL, &httpproxy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 	transport.TLSClientConfig.RootCAs.AddCert(service.Certificate())
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service.URL, http.NoBody)
@@ -114,6 +119,37 @@ func TestRequestsAreMadeOverHTTP1(t *testing.T) {
 	}
 }
 
+// A proxy that cannot be made out is not passed over, unless nothing would go through it.
+func TestWrongProxyIsRefused(t *testing.T) {
+	t.Parallel()
+	const base, here = "https://cards.example.com/api/v1", "https://127.0.0.1:8420/api/v1"
+	for name, test := range map[string]struct {
+		base        string
+		environment httpproxy.Config
+		want        string
+	}{
+		"none":                      {base, httpproxy.Config{}, ""},
+		"one":                       {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128"}, ""},
+		"without a scheme":          {base, httpproxy.Config{HTTPSProxy: "proxy.example.com:3128"}, ""},
+		"of SOCKS":                  {base, httpproxy.Config{HTTPSProxy: "socks5://proxy.example.com"}, ""},
+		"a port in words":           {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:port"}, "HTTPS_PROXY"},
+		"a password with a percent": {base, httpproxy.Config{HTTPSProxy: "http://me:100%@proxy.example.com:3128"}, "HTTPS_PROXY"},
+		"a misspelt scheme":         {base, httpproxy.Config{HTTPSProxy: "htp://me:hunter2@proxy.example.com:3128"}, "HTTPS_PROXY"},
+		"no host":                   {base, httpproxy.Config{HTTPSProxy: "http://:3128"}, "HTTPS_PROXY"},
+		"a space":                   {base, httpproxy.Config{HTTPSProxy: " "}, "HTTPS_PROXY"},
+		"for http alone":            {base, httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, ""},
+		"for http":                  {"http://sandbox:8420/api/v1", httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, "HTTP_PROXY"},
+		"not for this host":         {base, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port", NoProxy: "example.com"}, ""},
+		"not for this machine":      {here, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port"}, ""},
+	} {
+		_, err := newTransport(test.base, &test.environment)
+		broken, _ := errors.AsType[*ConfigError](err)
+		if (broken != nil) != (test.want != "") || broken != nil && (broken.Field != test.want || !broken.Secret || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
 // Which card of a list is the one that was asked for.
 func TestIdentify(t *testing.T) {
 	t.Parallel()
@@ -123,12 +159,12 @@ func TestIdentify(t *testing.T) {
 	unique, unlimited := wanted, wanted
 	unique.GeneratedLabel, unlimited.SpendingLimit = true, nil
 	card := func(id string, early time.Duration) CardSummary {
-		item := CardListItem{ID: id, BinID: "BIN_1", Label: "ads eu, spring campaign ", Balance: 100 * usd.Dollar, SpendingLimit: limit}
+		item := CardListItem{ID: id, BinID: "BIN_1", Label: Label{}.Of("ads eu, spring campaign "), Balance: 100 * usd.Dollar, SpendingLimit: limit}
 		return CardSummary{item, Timestamp(asked.Add(-early).Format(time.RFC3339Nano))}
 	}
 	clamped, dateless, own, cut := card("card_3", 0), card("card_4", 0), card("card_5", 240*time.Hour), card("card_6", 0)
 	charged := card("card_7", 0)
-	cut.Label = "Ads EU, spring campa"
+	cut.Label = Label{}.Of("Ads EU, spring campa")
 	clamped.SpendingLimit, dateless.CreatedAt, own.SpendingLimit, own.Balance, charged.Balance = limit-1, "", 0, 0, 99*usd.Dollar
 	for name, test := range map[string]struct {
 		wanted        IssueCardRequest
@@ -169,10 +205,10 @@ func TestIdentify(t *testing.T) {
 		unique bool
 	}{
 		"the same":        {func(*CardListItem) {}, true, true},
-		"another label":   {func(c *CardListItem) { c.Label = "ads us" }, false, false},
+		"another label":   {func(c *CardListItem) { c.Label = c.Label.Of("ads us") }, false, false},
 		"a cut label":     {func(c *CardListItem) { c.Label = cut.Label }, false, true},
-		"other letters":   {func(c *CardListItem) { c.Label = strings.ToUpper(c.Label) }, true, true},
-		"its beginning":   {func(c *CardListItem) { c.Label = cut.Label[:19] }, false, false},
+		"other letters":   {func(c *CardListItem) { c.Label = c.Label.Of(strings.ToUpper(c.Label.Raw())) }, true, true},
+		"its beginning":   {func(c *CardListItem) { c.Label = c.Label.Of(cut.Label.Raw()[:19]) }, false, false},
 		"another BIN":     {func(c *CardListItem) { c.BinID = "bin_2" }, false, false},
 		"no BIN":          {func(c *CardListItem) { c.BinID = "" }, true, true},
 		"another balance": {func(c *CardListItem) { c.Balance-- }, true, true},
@@ -204,6 +240,74 @@ func TestIdentify(t *testing.T) {
 	wanted.SpendingLimit = nil
 	if best := wanted.bestMatches(both); len(best) != 2 || !wanted.isLike(clamped.CardListItem) {
 		t.Errorf("without a limit the best are %+v", best)
+	}
+}
+
+// Every text that a response is read into is one that shows as people may see it: no
+// field of it, and no value read by itself, is a plain string but an id, which
+// decodeObject checks.
+func TestNoPlainTextIsRead(t *testing.T) {
+	t.Parallel()
+	set := token.NewFileSet()
+	paths, _ := filepath.Glob("*.go")
+	isSafe, isText, checked := map[string]bool{"Secret": true}, map[string]bool{"string": true, "any": true}, 0
+	var files []*ast.File
+	for _, path := range paths {
+		file, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		files = append(files, file)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil && n.Name.Name == "UnmarshalJSON" {
+					isSafe[strings.TrimPrefix(types.ExprString(n.Recv.List[0].Type), "*")] = true
+				}
+			case *ast.TypeSpec:
+				isText[n.Name.Name] = isText[n.Name.Name] || types.ExprString(n.Type) == "string"
+			}
+			return true
+		})
+	}
+	check := func(at token.Pos, read ast.Expr) {
+		checked++
+		ast.Inspect(read, func(n ast.Node) bool {
+			if name, ok := n.(*ast.Ident); ok && isText[name.Name] && !isSafe[name.Name] {
+				t.Errorf("%s: %s is plain text", set.Position(at), types.ExprString(read))
+			}
+			_, isStruct := n.(*ast.StructType) // which is checked by itself
+			return !isStruct
+		})
+	}
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.IndexExpr:
+				if types.ExprString(n.X) == "readable" {
+					check(n.Pos(), n.Index)
+				}
+			case *ast.StructType:
+				isWritten := slices.ContainsFunc(n.Fields.List, func(f *ast.Field) bool { return f.Tag != nil && strings.Contains(f.Tag.Value, ",omit") })
+				for _, field := range n.Fields.List {
+					if field.Tag == nil || isWritten {
+						continue
+					}
+					name := strings.Trim(field.Tag.Value, "`json:\"")
+					isID := types.ExprString(field.Type) == "string" && (name == "id" || strings.HasSuffix(name, "_id"))
+					if name != "-" && !isID {
+						check(field.Pos(), field.Type)
+					}
+				}
+			}
+			return true
+		})
+	}
+	if checked < 30 {
+		t.Errorf("only %d types were found", checked)
 	}
 }
 

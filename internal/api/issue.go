@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,8 +45,8 @@ type Issuance struct {
 	// Adopted says that the card was recovered by a label that others may use too,
 	// so that it may be another's.
 	Adopted bool
-	// Delay is set when the call took long, or lost a response.
-	Delay *Delay
+	// LostResponse says that a response was lost, and the outcome found out.
+	LostResponse bool
 }
 
 // IssueCard issues a card and loads it from the wallet. When a response is lost
@@ -117,9 +116,9 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		if how.verified {
 			issuance = c.recoveredIssuance(detached, reconciliation.found)
 			issuance.Adopted = !request.GeneratedLabel
-			how.delay = cmp.Or(how.delay, &Delay{Attempts: how.attempts, LostResponse: true})
+			how.lost = true
 		}
-		issuance.Delay = how.delay
+		issuance.LostResponse = how.lost
 		if how.verified || how.uncertain && !c.config.KeysHonoured {
 			issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
 		}
@@ -136,17 +135,23 @@ func decodeIssuedCard(body []byte) (Card, error) {
 		var its struct {
 			ID string `json:"id"`
 		}
-		if json.Unmarshal(body, &its) == nil && its.ID != "" {
-			err = fmt.Errorf("the response is about %.64q, but %w", its.ID, err)
+		if decodeObject(body, &its) == nil && its.ID != "" {
+			err = fmt.Errorf("the response is about %q, but %w", its.ID, err)
 		}
 		return Card{}, err
 	}
+	switch {
+	case !IsID(card.ID):
+		return Card{}, noID("id", card.ID)
+	case card.BinID != "" && !IsID(card.BinID):
+		return Card{}, noID("bin_id", card.BinID)
+	}
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(body, &fields) // an object, as was found
-	card.AllowedCategories = readable[[]string](fields["allowed_categories"])
+	card.AllowedCategories = readable[[]Line](fields["allowed_categories"])
 	card.AutoFreezeAt = readable[*usd.Amount](fields["auto_freeze_at"])
 	card.Metadata = readable[Metadata](fields["metadata"])
-	card.ExpiresAt = day(fields["expires_at"])
+	card.ExpiresAt = readable[Date](fields["expires_at"])
 	return card, nil
 }
 

@@ -12,7 +12,7 @@ import (
 // have taken a fee from the load, or not booked it yet.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
 	const shortest = 20 // of a generated label, more than the date
-	shown, asked := strings.ToLower(CanonicalLabel(card.Label)), strings.ToLower(CanonicalLabel(q.Label))
+	shown, asked := strings.ToLower(CanonicalLabel(card.Label.Raw())), strings.ToLower(CanonicalLabel(q.Label))
 	isCut := q.GeneratedLabel && len(shown) >= shortest && strings.HasPrefix(asked, shown)
 	return (shown == asked || isCut) && (card.BinID == "" || strings.EqualFold(card.BinID, q.BinID))
 }
@@ -40,7 +40,7 @@ func (q IssueCardRequest) hasLoad(card CardListItem) bool {
 }
 
 func (q IssueCardRequest) hasLabel(card CardListItem) bool {
-	return CanonicalLabel(card.Label) == CanonicalLabel(q.Label)
+	return CanonicalLabel(card.Label.Raw()) == CanonicalLabel(q.Label)
 }
 
 func (q IssueCardRequest) hasLimit(card CardListItem) bool {

@@ -248,6 +248,11 @@ func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, er
 	if err != nil {
 		return nil, err
 	}
+	for _, card := range cards {
+		if !IsID(card.ID) { // nothing can be asked about it
+			return nil, noID("id", card.ID)
+		}
+	}
 	if r.baseline.full && old == 0 && !r.request.GeneratedLabel && len(cards) > 0 {
 		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")
 	}

@@ -43,8 +43,8 @@ type Transfer struct {
 	Ignored  string
 	// Excess is what the service moved beyond what was asked, in either direction.
 	Excess usd.Amount
-	// Delay is set when the call took long, or lost a response.
-	Delay *Delay
+	// LostResponse says that a response was lost, and the outcome found out.
+	LostResponse bool
 }
 
 // StoppedError says that it cannot be told whether a movement was made before, or

@@ -29,14 +29,7 @@ type result struct {
 	attempts  int
 	verified  bool // by reading; there is no response
 	uncertain bool // an attempt had an unknown outcome, perhaps of an earlier run
-	delay     *Delay
-}
-
-// Delay says why a call that ended well took long.
-type Delay struct {
-	Took         time.Duration
-	Attempts     int
-	LostResponse bool // at least one attempt had an unknown outcome
+	lost      bool // an attempt of this run had one
 }
 
 // mutate makes the call under one idempotency key. It never sends again after a
@@ -71,9 +64,6 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 			return r.result, err
 		}
 	}
-	if took := c.clock.Now().Sub(r.began); r.lost || took > notable {
-		r.delay = &Delay{Took: took, Attempts: r.attempts, LostResponse: r.lost}
-	}
 	return r.result, nil
 }
 
@@ -90,7 +80,6 @@ type mutationRun struct {
 	sentAt   time.Time // the last attempt, by the service's clock
 	retries  int
 	conflict int // attempts that met a conflict
-	lost     bool
 	result
 }
 

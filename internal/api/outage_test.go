@@ -148,7 +148,7 @@ func TestResponsesThatMayBeAnotherServers(t *testing.T) {
 		`{"error": "not_found", "message": "no"}`:           {404, false},
 		`{"error": "invalid_request", "message": "no"}`:     {400, false},
 		`<html>Bad Request</html>`:                          {400, false},
-		`{"data": [{"id": "bin_1", "network": 5}]}`:         {200, false},
+		`{"data": [{"id": "bin_1", "3ds": "yes"}]}`:         {200, false},
 		catalogue + strings.Repeat(" ", 8<<20):              {200, false},
 		"<html>log in</html>":                               {200, true},
 		"":                                                  {302, true},

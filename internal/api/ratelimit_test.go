@@ -257,20 +257,6 @@ func TestPauseOutlastsTheRequestsBeforeIt(t *testing.T) {
 	})
 }
 
-// A change that is held up for long says so, lost response or not.
-func TestLongPauseIsTold(t *testing.T) {
-	t.Parallel()
-	for seconds, told := range map[string]bool{"30": false, "90": true} {
-		service := steps(respond(429, `{"error":"rate_limited"}`, "Retry-After", seconds), respond(200, `{"id":"card_1","status":"frozen","balance":1}`))
-		state, err := newClient(t, service).FreezeCard(t.Context(), "card_1")
-		if err != nil || (state.Delay != nil) != told || told && state.Delay.Took < 90*time.Second {
-			t.Errorf("%s s: %+v, %v", seconds, state.Delay, err)
-		} else if told {
-			same(t, seconds, []any{state.Delay.LostResponse, state.Delay.Attempts}, "[false 2]")
-		}
-	}
-}
-
 // Others may spend the creates or the details of the key: all else goes on.
 func TestRefusalOfCreatesOrDetailsPausesNothingElse(t *testing.T) {
 	t.Parallel()

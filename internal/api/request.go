@@ -153,12 +153,12 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 		case a.secret:
 			err = errors.New("the response does not have the documented shape")
 		default:
-			err = &quotedError{c.scrub.quote(a.call, err.Error()), err}
+			err = &quotedError{c.scrub.known(a.call, err.Error()), err}
 		}
 		return &failure{meaning: unknown, permanent: isShape, err: a.requestError(true, err)}
 	}
-	answer := c.statusError(a, status, body)
-	return &failure{meaning: meaningOf(status, answer.Code), err: answer}
+	said := decodeErrorBody(body)
+	return &failure{meaning: meaningOf(status, said.Code), err: c.statusError(a, status, said, body)}
 }
 
 // checkSize returns a *ShapeError for what costs too much to read.
@@ -175,9 +175,8 @@ func checkSize(body []byte) error {
 	return &ShapeError{Field: "its body", Problem: problem}
 }
 
-func (c *Client) statusError(a attempt, status int, body []byte) *Error {
+func (c *Client) statusError(a attempt, status int, fields errorBody, body []byte) *Error {
 	e := &Error{Operation: a.operation, Method: a.method, Path: c.Redact(a.path), Status: status, Attempts: a.number}
-	fields := decodeErrorBody(body)
 	e.Code, e.Message = c.scrub.code(a.call, fields.Code), c.scrub.quote(a.call, fields.Message)
 	switch {
 	case a.secret:

@@ -371,7 +371,7 @@ func (b *fakeService) effect(r *http.Request, path string) func() http.HandlerFu
 			if body.SpendingLimit != nil {
 				limit = *body.SpendingLimit
 			}
-			card := b.insert(api.CardListItem{BinID: body.BinID, Label: body.Label, Balance: body.Amount - b.fee, SpendingLimit: limit})
+			card := b.insert(api.CardListItem{BinID: body.BinID, Label: asLabel(body.Label), Balance: body.Amount - b.fee, SpendingLimit: limit})
 			b.wallet -= body.Amount + usd.Dollar
 			if loaded := card.Balance; b.books > 0 {
 				card.Balance = 0

@@ -115,7 +115,7 @@ func (t Transaction) event() reconcile.Event {
 		TransactionAuthorization: reconcile.Authorization, TransactionSettlement: reconcile.Settlement,
 		TransactionRefund: reconcile.Refund, TransactionDecline: reconcile.Decline,
 	}
-	e := reconcile.Event{ID: t.ID, Kind: kinds[t.Type], Merchant: t.Merchant.MCC + " " + t.Merchant.Name}
+	e := reconcile.Event{ID: t.ID, Kind: kinds[t.Type], Merchant: t.Merchant.MCC.Raw() + " " + t.Merchant.Name.Raw()}
 	e.At, _ = t.CreatedAt.Time() // zero where it cannot be read
 	switch {
 	case t.Problem != "":

@@ -13,10 +13,10 @@ import (
 type Challenge struct {
 	ID        string      `json:"id"`
 	CardID    string      `json:"card_id"`
-	Merchant  string      `json:"merchant"`
+	Merchant  Name        `json:"merchant"`
 	Amount    usd.Decimal `json:"amount"`
 	OTP       Secret      `json:"otp"` // empty when it is no longer waited for
-	Status    string      `json:"status"`
+	Status    Word        `json:"status"`
 	ExpiresAt Timestamp   `json:"expires_at"`
 }
 
@@ -49,16 +49,16 @@ func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 	challenges := []Challenge{}
 	for i, data := range envelope.Data {
 		var its struct {
-			Status string `json:"status"`
+			Status Word `json:"status"`
 		}
 		if err := decodeEntry(i, data, &its, "status"); err != nil {
 			return nil, err
 		}
-		if status != "" && !strings.EqualFold(its.Status, status) {
+		if status != "" && !strings.EqualFold(its.Status.Raw(), status) {
 			continue
 		}
 		required := []string{"id", "card_id", "status"}
-		if strings.EqualFold(its.Status, ChallengePending) {
+		if strings.EqualFold(its.Status.Raw(), ChallengePending) {
 			required = append(required, "otp")
 		}
 		var c Challenge

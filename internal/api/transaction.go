@@ -14,6 +14,13 @@ import (
 // carried through.
 type TransactionType string
 
+// UnmarshalJSON reads a type in any case.
+func (t *TransactionType) UnmarshalJSON(data []byte) error {
+	its, err := readWord(data)
+	*t = TransactionType(its)
+	return err
+}
+
 // The documented types (API §2.2).
 const (
 	TransactionAuthorization TransactionType = "authorization"
@@ -47,8 +54,8 @@ type Transaction struct {
 
 // Merchant is where a card was used.
 type Merchant struct {
-	Name string `json:"name"`
-	MCC  string `json:"mcc"` // merchant category code
+	Name Name `json:"name"`
+	MCC  Word `json:"mcc"` // merchant category code
 }
 
 // TransactionFilter selects transactions; empty fields select all. From and To
@@ -96,7 +103,7 @@ type transactionMoney struct {
 	CardID   string          `json:"card_id"`
 	Type     TransactionType `json:"type"`
 	Amount   usd.Decimal     `json:"amount"`
-	Currency string          `json:"currency"`
+	Currency Word            `json:"currency"`
 	Fee      usd.Decimal     `json:"fee"`
 }
 
@@ -126,8 +133,14 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		_ = json.Unmarshal(data, &f.transactionContext) // as far as it goes
 	}
 	t := Transaction{
-		ID: f.ID, CardID: f.CardID, Type: TransactionType(strings.ToLower(string(f.Type))), Currency: cmp.Or(strings.ToUpper(f.Currency), dollar),
+		ID: f.ID, CardID: f.CardID, Type: f.Type, Currency: cmp.Or(strings.ToUpper(f.Currency.String()), dollar),
 		Merchant: f.Merchant, CreatedAt: f.CreatedAt,
+	}
+	if err == nil && t.CardID != "" && !IsID(t.CardID) {
+		err = noID("card_id", t.CardID)
+	}
+	if err == nil && !IsID(t.ID) {
+		err = noID("id", t.ID)
 	}
 	if err != nil {
 		t.Problem = fmt.Sprintf("transaction %s cannot be read: %v", t.ID, err)

@@ -11,20 +11,18 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
-// maxTransactionPages are more than the service grants in an hour.
-const maxTransactionPages = 10_000
-
 // Transactions returns the transactions that the filter selects, newest first,
 // each once, and ends with the first error. One that cannot be read in full has a
 // Problem. Transactions that arrive while it reads neither repeat nor hide another.
-// However many there are, it holds some thousands of them at a time.
+// However many there are, it holds some thousands of them at a time, and ends with the
+// operation's own time.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
-		r := &transactionReader{pages: c.transactionPages(filter), ahead: 2}
+		r, end := &transactionReader{pages: c.transactionPages(filter), ahead: 2}, c.deadline(ctx)
 		for next := 1; ; {
 			pages, err := r.read(ctx, next)
-			if err == nil && next > maxTransactionPages {
-				err = fmt.Errorf("list transactions: the list has no end: %d pages were read, and each leads to another; ask for a shorter period", maxTransactionPages)
+			if err == nil && !c.clock.Now().Before(end) {
+				err = fmt.Errorf("list transactions: the list has no end that is reached in its time: %d pages were read, and each leads to another; ask for a shorter period", next)
 			}
 			if err != nil {
 				yield(Transaction{}, err)

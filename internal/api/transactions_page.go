@@ -104,7 +104,7 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 				p.full = len(page)
 			}
 			for i := range page {
-				page[i].Problem = p.client.scrub.quote(&call{}, page[i].Problem)
+				page[i].Problem = p.client.scrub.known(&call{}, page[i].Problem)
 			}
 			return err
 		},

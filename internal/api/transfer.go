@@ -203,7 +203,7 @@ func (t *transferRun) send(ctx context.Context) error {
 	how, err := t.client.mutate(ctx, &mutation{kind: MutationMove, call: move, key: t.key, verify: verify, uncertain: t.since != t.fresh})
 	ctx, end := withGrace(ctx, 2*t.client.config.RequestTimeout+t.client.config.CommitWait)
 	defer end()
-	t.Delay, t.attempts = how.delay, how.attempts
+	t.LostResponse, t.attempts = how.lost, how.attempts
 	switch {
 	case err != nil:
 		return t.notMoved(ctx, err)

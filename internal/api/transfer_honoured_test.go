@@ -66,10 +66,8 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 			if refused, ok := errors.AsType[*api.Error](err); test.ends == "refused" && (!ok || refused.IsFinal()) {
 				t.Errorf("%v is final, though an attempt was lost", err)
 			}
-			if delay := transfer.Delay; err == nil && delay == nil {
-				t.Errorf("%+v without a delay", transfer)
-			} else if err == nil {
-				same(t, "the delay", []any{delay.Attempts, delay.LostResponse, card.Balance}, fmt.Sprintf("[%d true 105.00]", len(service.keys())))
+			if err == nil {
+				same(t, "a response was lost", []any{transfer.LostResponse, card.Balance}, "[true 105.00]")
 			}
 		})
 	}
@@ -143,9 +141,9 @@ func TestKeyIsAskedWithPatience(t *testing.T) {
 	t.Parallel()
 	service, card, record := newAccount(t, works, undone("429"))
 	client := service.client(t, keysHonoured)
-	for _, want := range []string{"[moved <nil> 105.00 1]", "[made before <nil> 105.00 3]"} {
+	for _, want := range []string{"[moved false 105.00 1]", "[made before false 105.00 3]"} {
 		transfer, err := client.Move(t.Context(), move(card.ID, step, record))
-		same(t, "by the same record", []any{told(transfer, err), transfer.Delay, card.Balance, len(service.keys())}, want)
+		same(t, "by the same record", []any{told(transfer, err), transfer.LostResponse, card.Balance, len(service.keys())}, want)
 		service.later(time.Minute)
 	}
 }

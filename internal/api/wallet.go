@@ -13,7 +13,7 @@ import (
 // more decimals than the USD of the cards.
 type WalletBalance struct {
 	Balance           usd.Decimal  `json:"balance"`
-	Currency          string       `json:"currency"`
+	Currency          Word         `json:"currency"`
 	PendingDeposits   usd.Decimal  `json:"pending_deposits"` // detected, not confirmed
 	CardsActive       *int64       `json:"cards_active"`     // nil where it is not known
 	CardsTotalBalance *usd.Decimal `json:"cards_total_balance"`
@@ -21,9 +21,9 @@ type WalletBalance struct {
 
 // DepositAddress is where one coin tops the wallet up.
 type DepositAddress struct {
-	Currency string `json:"currency"`
-	Network  string `json:"network"` // for people
-	Address  string `json:"address"`
+	Currency Word `json:"currency"`
+	Network  Line `json:"network"` // for people
+	Address  Line `json:"address"`
 }
 
 // WalletBalance reads the wallet.

@@ -31,8 +31,8 @@ type Registration struct {
 	// endpoint with another secret may exist. The API cannot list endpoints: it
 	// shows in the dashboard only.
 	MayHaveDuplicate bool
-	// Delay is set when the call took long, or lost a response.
-	Delay *Delay
+	// LostResponse says that a response was lost, and the outcome found out.
+	LostResponse bool
 }
 
 // RegisterWebhook registers an endpoint. When a response is lost the request is
@@ -56,6 +56,9 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 			if err := decodeObject(body, &webhook, "id"); err != nil {
 				return err
 			}
+			if !IsID(webhook.ID) {
+				return noID("id", webhook.ID)
+			}
 			if webhook.Secret == "" {
 				return &ShapeError{Field: "secret", Problem: "missing"}
 			}
@@ -65,7 +68,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 	if err != nil {
 		return Registration{}, err
 	}
-	return Registration{Webhook: webhook, MayHaveDuplicate: how.uncertain && !c.config.KeysHonoured, Delay: how.delay}, nil
+	return Registration{Webhook: webhook, MayHaveDuplicate: how.uncertain && !c.config.KeysHonoured, LostResponse: how.lost}, nil
 }
 
 // secretsOf lists what nobody but the service may read of a request: the signing

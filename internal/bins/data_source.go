@@ -45,7 +45,7 @@ func about() schema.Schema {
 			},
 			"ids": schema.ListAttribute{
 				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Ids of the BINs in `bins`, in the same order.",
+				MarkdownDescription: "Ids of the BINs in `bins`, in the same order, which the service may change: write the id into a card's configuration, and check it by this list.",
 			},
 			"bins": schema.ListNestedAttribute{
 				Computed:            true,
@@ -87,12 +87,15 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		return err
 	}
 	m.IDs, m.Bins = []string{}, []bin{}
+	var refused session.Refused
 	for _, b := range catalogue {
-		if m.passes(b) {
-			m.IDs = append(m.IDs, b.ID)
-			m.Bins = append(m.Bins, bin{ID: b.ID, Network: b.Network, Category: b.Category, ThreeDS: b.ThreeDS, Wallets: b.Wallets})
+		if refused.Has(b.ID, "") || !m.passes(b) {
+			continue
 		}
+		m.IDs = append(m.IDs, b.ID)
+		m.Bins = append(m.Bins, bin{ID: b.ID, Network: b.Network.String(), Category: b.Category.String(), ThreeDS: b.ThreeDS, Wallets: b.Wallets})
 	}
+	diags.Append(refused.Warning("BINs")...)
 	if len(m.Bins) == 0 {
 		diags.AddWarning("No BIN passes the filters", "ids and bins are empty. "+has(catalogue))
 	}
@@ -106,14 +109,14 @@ func has(catalogue []api.Bin) string {
 	}
 	networks, categories := map[string]bool{}, map[string]bool{}
 	for _, b := range catalogue {
-		networks[b.Network], categories[b.Category] = true, true
+		networks[b.Network.String()], categories[b.Category.String()] = true, true
 	}
 	listed := func(names map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(names)), ", ") }
 	return fmt.Sprintf("The catalogue has %d BINs, of the networks %s and the categories %s.", len(catalogue), listed(networks), listed(categories))
 }
 
 func (m *model) passes(b api.Bin) bool {
-	return (m.Network.IsNull() || strings.EqualFold(m.Network.ValueString(), b.Network)) &&
-		(m.Category.IsNull() || strings.EqualFold(m.Category.ValueString(), b.Category)) &&
+	return (m.Network.IsNull() || strings.EqualFold(m.Network.ValueString(), b.Network.String())) &&
+		(m.Category.IsNull() || strings.EqualFold(m.Category.ValueString(), b.Category.String())) &&
 		(m.ThreeDS.IsNull() || m.ThreeDS.ValueBool() == b.ThreeDS)
 }

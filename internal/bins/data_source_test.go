@@ -1,61 +1,72 @@
 package bins_test
 
 import (
-	"maps"
-	"reflect"
-	"strings"
+	"fmt"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 )
 
-type object = acctest.Object
-
-func TestFilters(t *testing.T) {
+func TestBins(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t, contract.RequestsOnly())
-	s.AddQuirks(object{"wallet_fields": []string{"orchard_pay", "robot_pay"}}) // which each service names
-	p := s.Protocol(nil)
-	all := s.Get("/bins").Data()
-	for name, c := range map[string]struct{ filter, shows object }{
-		"none":        {object{}, object{}},
-		"network":     {object{"network": "mastercard"}, object{"network": "mastercard"}},
-		"category":    {object{"category": "general"}, object{"category": "general"}},
-		"with 3DS":    {object{"three_ds": true}, object{"3ds": true}},
-		"no 3DS":      {object{"three_ds": false}, object{"3ds": false}},
-		"all":         {object{"network": "visa", "category": "ads", "three_ds": true}, object{"network": "visa", "category": "ads", "3ds": true}},
-		"in capitals": {object{"network": "Visa", "category": "ADS"}, object{"network": "visa", "category": "ads"}},
-		"nowhere":     {object{"network": "other"}, object{"network": "other"}},
+	s.AddQuirks(map[string]any{"wallet_fields": []string{"orchard_pay", "robot_pay"}}) // which each service names
+	catalogue := s.Get("/bins").Data()
+	config, checks := s.Provider(), []statecheck.StateCheck{}
+	for i, c := range []struct {
+		filter string
+		passes func(bin map[string]any) bool
+	}{
+		{``, func(map[string]any) bool { return true }},
+		{`network = "mastercard"`, func(bin map[string]any) bool { return bin["network"] == "mastercard" }},
+		{`category = "general"`, func(bin map[string]any) bool { return bin["category"] == "general" }},
+		{`three_ds = true`, func(bin map[string]any) bool { return bin["3ds"] == true }},
+		{`three_ds = false`, func(bin map[string]any) bool { return bin["3ds"] == false }},
+		{"network = \"Visa\"\ncategory = \"ADS\"\nthree_ds = true", func(bin map[string]any) bool {
+			return bin["network"] == "visa" && bin["category"] == "ads" && bin["3ds"] == true
+		}},
+		{`network = "other"`, func(map[string]any) bool { return false }},
 	} {
-		got, diags := p.ReadDataSource("vcard_bins", c.filter)
-		diags.Must(t)
-		ids, bins := []any{}, []any{}
-		for _, b := range all {
-			passed := maps.Clone(b)
-			if maps.Copy(passed, c.shows); !maps.Equal(passed, b) {
+		config += fmt.Sprintf("data \"vcard_bins\" \"test%d\" {\n%s\n}\n", i, c.filter)
+		ids, bins := []knownvalue.Check{}, []knownvalue.Check{}
+		for _, bin := range catalogue {
+			if !c.passes(bin) {
 				continue
 			}
-			ids = append(ids, b["id"])
-			bins = append(bins, object{
-				"id": b["id"], "network": b["network"], "category": b["category"], "three_ds": b["3ds"],
-				"wallets": object{"orchard_pay": b["orchard_pay"], "robot_pay": b["robot_pay"]},
-			})
+			text := func(field string) knownvalue.Check { return knownvalue.StringExact(fmt.Sprint(bin[field])) }
+			is := func(field string) knownvalue.Check { return knownvalue.Bool(bin[field] == true) }
+			ids = append(ids, text("id"))
+			bins = append(bins, knownvalue.ObjectExact(map[string]knownvalue.Check{
+				"id": text("id"), "network": text("network"), "category": text("category"), "three_ds": is("3ds"),
+				"wallets": knownvalue.MapExact(map[string]knownvalue.Check{"orchard_pay": is("orchard_pay"), "robot_pay": is("robot_pay")}),
+			}))
 		}
-		if told := strings.Contains(diags.Warnings(), "No BIN passes the filters: ids and bins are empty. The catalogue has 9 BINs, of the networks mastercard, visa and the categories"); told != (len(ids) == 0) {
-			t.Errorf("%s: warns %q", name, diags.Warnings())
-		}
-		if !reflect.DeepEqual(got["ids"], any(ids)) || !reflect.DeepEqual(got["bins"], any(bins)) {
-			t.Errorf("%s: read %v, want %v", name, got["bins"], bins)
-		}
+		address := fmt.Sprintf("data.vcard_bins.test%d", i)
+		checks = append(checks,
+			statecheck.ExpectKnownValue(address, tfjsonpath.New("ids"), knownvalue.ListExact(ids)),
+			statecheck.ExpectKnownValue(address, tfjsonpath.New("bins"), knownvalue.ListExact(bins)))
 	}
-	for _, filter := range []object{{"network": ""}, {"category": ""}} {
-		if _, diags := p.ReadDataSource("vcard_bins", filter); !strings.Contains(diags.Errors(), "must not be empty") {
-			t.Errorf("%v: %s", filter, diags.Errors())
-		}
-	}
-	s.Fault(object{"method": "GET", "path": "/bins", "then": object{"status": 200, "body": `{"data":[]}`}})
-	if _, diags := s.Protocol(nil).ReadDataSource("vcard_bins", object{}); !strings.HasSuffix(diags.Warnings(), "The service's catalogue is empty.") {
-		t.Errorf("of an empty catalogue it says %q", diags.Warnings())
-	}
+	resource.Test(t, acctest.Life(
+		resource.TestStep{
+			Config:      s.Provider() + "data \"vcard_bins\" \"test\" {\n network = \"\"\n}",
+			ExpectError: acctest.Saying("network must not be empty"),
+		},
+		resource.TestStep{
+			Config:      s.Provider() + "data \"vcard_bins\" \"test\" {\n category = \"\"\n}",
+			ExpectError: acctest.Saying("category must not be empty"),
+		},
+		resource.TestStep{Config: config, ConfigStateChecks: checks},
+	))
+}
+
+// Filters that nothing passes are a warning that says what there is.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	acctest.Scripts(t, "testdata/script")
 }

@@ -1,9 +1,15 @@
 package card_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
@@ -21,6 +27,41 @@ func read(s *acctest.Service, id string) shown {
 	var now shown
 	s.Get("/cards/" + id).Into(&now)
 	return now
+}
+
+func TestActionTriggers(t *testing.T) {
+	t.Parallel()
+	if acctest.OpenTofu() {
+		t.Skip("OpenTofu has no actions")
+	}
+	s := acctest.Start(t)
+	config := func(frozen bool) string {
+		return s.Provider() + named("test", fmt.Sprintf(`amount = 50
+			frozen = %t
+			lifecycle {
+				action_trigger {
+					events  = [after_create, after_update]
+					actions = [action.vcard_card_fund.extra]
+				}
+			}`, frozen)) + `
+			action "vcard_card_fund" "extra" {
+				config {
+					card_id = vcard_card.test.id
+					amount  = 25.50
+				}
+			}`
+	}
+	life := acctest.Life(
+		resource.TestStep{Config: config(false), Check: atService(s, "active", 75_50, 9923_50)},
+		resource.TestStep{
+			Config: config(false), ConfigPlanChecks: nothing(), ConfigStateChecks: []statecheck.StateCheck{is("balance", acctest.Exactly("75.50"))},
+		},
+		resource.TestStep{
+			Config: config(true), ConfigPlanChecks: does(plancheck.ResourceActionUpdate), Check: atService(s, "frozen", 101_00, 9898_00),
+		},
+	)
+	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_14_0)}
+	resource.Test(t, life)
 }
 
 func TestActions(t *testing.T) {
@@ -84,7 +125,11 @@ func TestActionRefusals(t *testing.T) {
 	frozen := issue(s, map[string]any{"amount": 50}).ID
 	s.Freeze(frozen)
 	refusing := s.Proxy(func(w http.ResponseWriter, r *http.Request) bool {
-		return r.Method == http.MethodPost && refuse(w, http.StatusBadRequest, "invalid_request", "not now")
+		if r.Method != http.MethodPost {
+			return false
+		}
+		answer(w, http.StatusBadRequest, `{"error": "invalid_request", "message": "not now"}`)
+		return true
 	})
 	wallet := s.Wallet()
 	for name, test := range map[string]struct {
@@ -154,22 +199,29 @@ func TestActionsThatComeToSomethingElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, contract.RequestsOnly())
-			f.s.Quirks(c.quirks)
-			f.apply(object{"amount": 50, "auto_freeze_at": 30})
-			f.account = object{"max_retries": 0}
+			s := acctest.Start(t, contract.RequestsOnly())
+			s.Quirks(c.quirks)
+			id := issue(s, map[string]any{"amount": 50, "auto_freeze_at": 30}).ID
 			for _, one := range c.faults {
-				f.s.Fault(one)
+				s.Fault(one)
 			}
-			progress, diags := f.protocol().InvokeAction("vcard_card_"+c.action, object{"card_id": f.id(), "amount": c.amount}, nil)
+			p := s.Protocol(object{"max_retries": 0})
+			progress, diags := p.InvokeAction("vcard_card_"+c.action, object{"card_id": id, "amount": c.amount}, nil)
 			if len(progress) != 1+min(1, len(c.tells)) {
 				t.Fatalf("it says %q", progress)
 			}
-			f.says("the progress", strings.Join(progress[1:], ""), f.named(c.tells)...)
-			f.says("the warning", diags.Warnings(), f.named(c.warns)...)
-			f.says("the error", diags.Errors(), f.named(c.fails)...)
-			f.s.Delete("/_sandbox/faults").Must()
-			if now := f.service().Balance; now != c.holds {
+			for said, words := range map[string][]string{
+				strings.Join(progress[1:], ""): c.tells, "warning: " + diags.Warnings(): c.warns, "error: " + diags.Errors(): c.fails,
+			} {
+				for _, word := range words {
+					sandboxtest.Says(t, name, said, strings.ReplaceAll(word, "ID", id))
+				}
+			}
+			if (diags.Warnings() == "") != (c.warns == nil) || (diags.Errors() == "") != (c.fails == nil) {
+				t.Errorf("it says %s%s", diags.Warnings(), diags.Errors())
+			}
+			s.Delete("/_sandbox/faults").Must()
+			if now := read(s, id).Balance; now != c.holds {
 				t.Errorf("the card holds %s USD", now)
 			}
 		})
@@ -225,5 +277,17 @@ func TestActionsAreChecked(t *testing.T) {
 	}
 	if calls := s.Requests(); len(calls) > 0 {
 		t.Errorf("what is refused was sent: %v", calls)
+	}
+}
+
+// What needs the service says that the provider is not configured yet.
+func TestActionsAndListsOfAnUnknownProvider(t *testing.T) {
+	t.Parallel()
+	p := acctest.Configure(t, object{"sandbox": acctest.Unknown})
+	_, freeze := p.InvokeAction("vcard_card_freeze", object{"card_id": "card_1"}, nil)
+	_, fund := p.InvokeAction("vcard_card_fund", object{"card_id": "card_1", "amount": 1}, nil)
+	_, list := p.List("vcard_card", object{}, 100, false)
+	for words, diags := range map[string]acctest.Diagnostics{"freeze a card": freeze, "fund a card with 1.00 USD": fund, "list cards": list} {
+		sandboxtest.Says(t, words, diags.Errors(), "provider's configuration is not known yet", words, "-target")
 	}
 }

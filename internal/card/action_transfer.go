@@ -148,7 +148,7 @@ func (a *transferAction) moved(ctx context.Context, card api.CardSummary, operat
 	default:
 		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance.WithoutNoise())
 	}
-	resp.Diagnostics.Append(session.DelayWarning(operation, transfer.Delay)...)
+	resp.Diagnostics.Append(session.LostResponseWarning(operation, transfer.LostResponse)...)
 	if transfer.Excess != 0 {
 		resp.Diagnostics.Append(excess(name, operation, transfer))
 	}

@@ -76,7 +76,11 @@ func issuedDifferences(plan model, card api.Card) []string {
 			asked = append(asked, text.ValueString())
 		}
 	}
-	if card.AllowedCategories != nil && !sameCategories(asked, card.AllowedCategories) {
+	var has []string
+	for _, category := range card.AllowedCategories {
+		has = append(has, category.Raw())
+	}
+	if card.AllowedCategories != nil && !sameCategories(asked, has) {
 		all = append(all, fmt.Sprintf("allowed_categories %q in place of %q", card.AllowedCategories, asked))
 	}
 	if card.Metadata != nil {
@@ -87,24 +91,27 @@ func issuedDifferences(plan model, card api.Card) []string {
 
 // metadataDifferences compares as text, which is all that can be asked for.
 func metadataDifferences(asked map[string]attr.Value, shown api.Metadata) (all []string) {
-	was, is, keys := map[string]types.String{}, map[string]types.String{}, map[string]bool{}
+	was := api.Metadata{}
 	for key, value := range asked {
-		was[key], _ = value.(types.String)
-		keys[key] = true
-	}
-	for key, value := range shown {
-		if value != nil {
-			is[key] = types.StringValue(fmt.Sprint(value))
-			keys[key] = true
+		if text, ok := value.(types.String); ok && !text.IsNull() {
+			of := api.Line{}.Of(text.ValueString())
+			was[api.Line{}.Of(key)] = &of
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if !is[key].Equal(was[key]) {
-			has, _ := shownAs(is[key])
-			wanted, _ := shownAs(was[key])
-			all = append(all, fmt.Sprintf("metadata[%q] %s in place of %s", key, has, wanted))
+	as := func(value *api.Line) string {
+		if value == nil {
+			return "not set"
+		}
+		return fmt.Sprintf("%q", *value)
+	}
+	keys := maps.Clone(shown)
+	maps.Copy(keys, was)
+	for key := range keys {
+		if is, was := shown[key], was[key]; (is == nil) != (was == nil) || is != nil && *is != *was {
+			all = append(all, fmt.Sprintf("metadata[%q] %s in place of %s", key, as(is), as(was)))
 		}
 	}
+	slices.Sort(all)
 	return all
 }
 

@@ -100,7 +100,7 @@ func labelled(ctx context.Context, client *api.Client, label string) (api.CardLi
 		if err != nil {
 			return card, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
 		}
-		if api.CanonicalLabel(card.Label) == api.CanonicalLabel(label) {
+		if api.CanonicalLabel(card.Label.Raw()) == api.CanonicalLabel(label) {
 			found = append(found, card)
 		}
 	}
@@ -135,12 +135,12 @@ func listItemFromAPI(c api.CardListItem) listItemModel {
 	return listItemModel{
 		ID:            types.StringValue(c.ID),
 		BinID:         types.StringValue(c.BinID),
-		Network:       types.StringValue(c.Network),
-		Last4:         types.StringValue(c.Last4),
+		Network:       types.StringValue(c.Network.String()),
+		Last4:         types.StringValue(c.Last4.String()),
 		Status:        types.StringValue(string(c.Status)),
 		Balance:       usdtype.Of(c.Balance),
 		SpendingLimit: usdtype.Of(c.SpendingLimit),
-		Label:         stringOrNull(c.Label),
+		Label:         stringOrNull(c.Label.String()),
 	}
 }
 

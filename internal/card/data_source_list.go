@@ -69,17 +69,22 @@ type cardsModel struct {
 }
 
 func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags *diag.Diagnostics) error {
-	found.IDs, found.Cards = []string{}, []listItemModel{}
+	var cards []api.CardListItem // which take less than their values, if the list has no end
+	var refused session.Refused
 	for card, err := range liveCards(ctx, s.Client, found.BinID.ValueString(), found.Status.ValueString()) {
 		if err != nil {
 			diags.Append(session.ErrorDiagnostic("list the cards", err))
 			return nil
 		}
-		if !found.selects(card.Label) {
+		if refused.Has(card.ID, card.BinID) || !found.selects(card.Label) {
 			continue
 		}
-		found.IDs = append(found.IDs, card.ID)
-		found.Cards = append(found.Cards, listItemFromAPI(card))
+		cards = append(cards, card)
 	}
+	found.IDs, found.Cards = make([]string, len(cards)), make([]listItemModel, len(cards))
+	for i, card := range cards {
+		found.IDs[i], found.Cards[i] = card.ID, listItemFromAPI(card)
+	}
+	diags.Append(refused.Warning("cards")...)
 	return nil
 }

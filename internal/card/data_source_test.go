@@ -2,94 +2,108 @@ package card_test
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
-	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 func TestCardDataSource(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	ids := issueFleet(f.s)
-	shown := object{
-		"id": ids["frozen"], "bin_id": bin, "network": "visa", "last4": read(f.s, ids["frozen"]).Last4, "status": "frozen",
-		"balance": 51, "spending_limit": 50000, "label": "frozen",
+	s := acctest.Start(t)
+	ids := issueFleet(s)
+	again := issue(s, map[string]any{"amount": 62, "label": "terminated"}).ID
+	unlabelled := issue(s, map[string]any{"amount": 50}).ID
+	s.Terminate(unlabelled)
+	frozen := map[string]knownvalue.Check{
+		"id": knownvalue.StringExact(ids["frozen"]), "bin_id": knownvalue.StringExact(bin), "network": knownvalue.StringExact("visa"),
+		"last4": knownvalue.StringExact(read(s, ids["frozen"]).Last4), "status": knownvalue.StringExact("frozen"),
+		"balance": acctest.Exactly("51"), "spending_limit": acctest.Exactly("50000"), "label": knownvalue.StringExact("frozen"),
 	}
-	cards, diags := f.protocol().ReadDataSource("vcard_cards", object{"status": "frozen"})
-	diags.Must(f.t)
-	if got := plain(cards["cards"]); got != plain([]any{shown}) {
-		t.Errorf("%s is listed", got)
-	}
-	twin := issue(f.s, map[string]any{"amount": 61, "label": "newest"})
-	again := issue(f.s, map[string]any{"amount": 62, "label": "terminated"})
-	unlabelled := issue(f.s, map[string]any{"amount": 50})
-	f.s.Terminate(unlabelled.ID)
+	config := s.Provider() + "data \"vcard_cards\" \"frozen\" { status = \"frozen\" }\n"
+	checks := []statecheck.StateCheck{statecheck.ExpectKnownValue("data.vcard_cards.frozen", tfjsonpath.New("cards"), knownvalue.ListExact(
+		[]knownvalue.Check{knownvalue.ObjectExact(frozen)}))}
 	for name, c := range map[string]struct {
-		config object
-		want   object // nil when it is refused
-		words  []string
+		config string
+		shows  map[string]knownvalue.Check
 	}{
-		"by id":      {object{"id": ids["frozen"]}, shown, nil},
-		"terminated": {object{"id": unlabelled.ID}, object{"status": "terminated", "label": nil, "balance": 0}, nil},
-		"frozen":     {object{"label": "frozen"}, shown, nil},
-		"a live one": {object{"label": "terminated"}, object{"id": again.ID, "balance": 62}, nil},
-		"or so":      {object{"id": ids["oldest"], "label": acctest.Unknown}, object{"id": ids["oldest"]}, nil},
-		"two":        {object{"label": "newest"}, nil, []string{"2 live cards are labelled", twin.ID, "61.00", ids["newest"], "54.00"}},
-		"none":       {object{"label": "Frozen"}, nil, []string{"No live card is labelled"}},
-		"not there":  {object{"id": "card_none"}, nil, []string{"read card card_none", "404 (not_found)", "the id is wrong", "another account"}},
+		"by_id":    {fmt.Sprintf("id = %q", ids["frozen"]), frozen},
+		"by_label": {`label = "frozen"`, frozen},
+		"terminated": {fmt.Sprintf("id = %q", unlabelled), map[string]knownvalue.Check{
+			"status": knownvalue.StringExact("terminated"), "label": knownvalue.Null(), "balance": acctest.Exactly("0"),
+		}},
+		"a_live_one": {`label = "terminated"`, map[string]knownvalue.Check{"id": knownvalue.StringExact(again), "balance": acctest.Exactly("62")}},
 	} {
-		read, diags := f.protocol().ReadDataSource("vcard_card", c.config)
-		if f.says(name, diags.Errors(), c.words...); (diags.Errors() != "") != (c.want == nil) {
-			t.Errorf("%s: %s", name, diags.Errors())
+		config += fmt.Sprintf("data \"vcard_card\" %q {\n %s\n}\n", name, c.config)
+		is := func(field string, value knownvalue.Check) {
+			checks = append(checks, statecheck.ExpectKnownValue("data.vcard_card."+name, tfjsonpath.New(field), value))
 		}
-		f.same(name, c.want, read)
-		if c.want != nil && !regexp.MustCompile(`^\d{4}-\d\d-\d\dT.*Z$`).MatchString(plain(read["created_at"])) {
-			t.Errorf("%s: created_at is %v", name, read["created_at"])
+		is("created_at", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}-\d\d-\d\dT.*Z$`)))
+		for field, value := range c.shows {
+			is(field, value)
 		}
 	}
+	resource.Test(t, acctest.Life(resource.TestStep{Config: config, ConfigStateChecks: checks}))
 }
 
-// A provider that is not configured yet says so, and what could not be done.
-func TestUnknownProvider(t *testing.T) {
+// What vcard_cards and the list resource find is in the same order: the active cards,
+// then the frozen ones, the newest first.
+var filters = map[string]struct {
+	config object
+	want   []string // labels
+}{
+	"all":              {object{}, []string{"newest", "other bin", "oldest", "frozen"}},
+	"active":           {object{"status": "active"}, []string{"newest", "other bin", "oldest"}},
+	"frozen":           {object{"status": "frozen"}, []string{"frozen"}},
+	"BIN":              {object{"bin_id": bin}, []string{"newest", "oldest", "frozen"}},
+	"both":             {object{"bin_id": bin, "status": "active"}, []string{"newest", "oldest"}},
+	"label":            {object{"label": "frozen"}, []string{"frozen"}},
+	"no such label":    {object{"label": "froze"}, nil},
+	"terminated label": {object{"label": "terminated"}, nil},
+	"label prefix":     {object{"label_prefix": "o"}, []string{"other bin", "oldest"}},
+	"label and prefix": {object{"label": "newest", "label_prefix": "o"}, nil},
+	"nothing found":    {object{"bin_id": "bin_general_visa_eu"}, nil},
+}
+
+func TestCardsDataSource(t *testing.T) {
 	t.Parallel()
-	f := issued(t, load(50))
-	p := acctest.Configure(t, object{"base_url": acctest.Unknown, "api_key": f.s.Key, "max_card_load": 100})
-	kept, diags := p.Refresh(f.card)
-	diags.Must(f.t)
-	f.says("the warning", diags.Warnings(), "Cards are not refreshed", f.id())
-	f.same("the state", f.card.Values, kept.Values)
-	f.same("the identity", f.card.Identity, kept.Identity)
-	for _, c := range []struct {
-		of     acctest.Instance
-		amount any
-		warns  []string // once
-	}{{f.card, 50, nil}, {f.card, 20, nil}, {newCard, 50, []string{"The wallet, BINs and labels are not checked by this plan", "-target"}}, {f.card, 90, nil}} {
-		_, diags = p.Plan(c.of, complete(load(c.amount)))
-		diags.Must(f.t)
-		f.says(plain(c), diags.Warnings(), c.warns...)
+	s := acctest.Start(t)
+	ids := issueFleet(s)
+	all := map[string][]string{"status = \"terminated\"": {"terminated"}}
+	for _, c := range filters {
+		lines := ""
+		for name, value := range c.config {
+			lines += fmt.Sprintf("%s = %q\n", name, value)
+		}
+		all[lines] = c.want
 	}
-	_, diags = p.Plan(newCard, complete(load(5000)))
-	f.says("the error", diags.Errors(), "amount must be at most 100.00 USD, which is max_card_load")
-	id := object{"card_id": f.id()}
-	for words, call := range map[string]func() (any, acctest.Diagnostics){
-		"to import a card":         func() (any, acctest.Diagnostics) { return p.Import("vcard_card", f.id(), nil) },
-		"to read":                  func() (any, acctest.Diagnostics) { return p.ReadDataSource("vcard_card", object{"id": f.id()}) },
-		"to list cards (data)":     func() (any, acctest.Diagnostics) { return p.ReadDataSource("vcard_cards", object{}) },
-		"to list cards (resource)": func() (any, acctest.Diagnostics) { return p.List("vcard_card", object{}, 100, false) },
-		"details of a card":        func() (any, acctest.Diagnostics) { return p.OpenEphemeral("vcard_card_details", id) },
-		"freeze a card":            func() (any, acctest.Diagnostics) { return p.InvokeAction("vcard_card_freeze", id, nil) },
-		"fund a card with 1.00 USD": func() (any, acctest.Diagnostics) {
-			return p.InvokeAction("vcard_card_fund", merged(id, load(1)), nil)
+	config, checks := s.Provider(), []statecheck.StateCheck{}
+	for lines, labels := range all {
+		listed := []knownvalue.Check{}
+		for _, label := range labels {
+			listed = append(listed, knownvalue.StringExact(ids[label]))
+		}
+		name := fmt.Sprintf("test%d", len(checks))
+		config += fmt.Sprintf("data \"vcard_cards\" %q {\n %s\n}\n", name, lines)
+		checks = append(checks,
+			statecheck.ExpectKnownValue("data.vcard_cards."+name, tfjsonpath.New("ids"), knownvalue.ListExact(listed)),
+			statecheck.ExpectKnownValue("data.vcard_cards."+name, tfjsonpath.New("cards"), knownvalue.ListSizeExact(len(listed))))
+	}
+	resource.Test(t, acctest.Life(
+		resource.TestStep{
+			Config:      s.Provider() + `data "vcard_cards" "test" { status = "lost" }`,
+			ExpectError: acctest.Saying(`status must be "active", "frozen" or "terminated", got "lost"`),
 		},
-	} {
-		_, diags := call()
-		words, _, _ = strings.Cut(words, " (")
-		f.says("the error", diags.Errors(), "provider's configuration is not known yet", words, "-target")
-	}
+		resource.TestStep{Config: config, ConfigStateChecks: checks},
+		resource.TestStep{
+			PreConfig: func() { s.AddQuirks(object{"cards_per_page": 2}) }, Config: config, ConfigStateChecks: checks,
+		},
+	))
 }
 
 // issueFleet issues cards in all states and returns their ids by label. The
@@ -109,85 +123,4 @@ func issueFleet(s *acctest.Service) map[string]string {
 	add("other bin", 53, "bin_ads_mastercard_us")
 	add("newest", 54, bin)
 	return ids
-}
-
-// capped is s with pages of at most so many cards, whatever is asked for.
-func capped(s *acctest.Service, size string) *acctest.Service {
-	return s.Proxy(func(_ http.ResponseWriter, r *http.Request) bool {
-		if query := r.URL.Query(); query.Has("per_page") {
-			query.Set("per_page", size)
-			r.URL.RawQuery = query.Encode()
-		}
-		return false
-	})
-}
-
-// refuse answers with an error of the service, and returns true.
-func refuse(w http.ResponseWriter, status int, code, message string) bool {
-	answer(w, status, fmt.Sprintf(`{"error": %q, "message": %q}`, code, message))
-	return true
-}
-
-// A service that shows new cards only after some seconds loses none of the run
-// that issued them, and none in the plan right after it.
-func TestCardsThatAreShownLate(t *testing.T) {
-	t.Parallel()
-	clock := new(acctest.Clock)
-	s, w := acctest.StartOn(t, clock), acctest.NewWorkspace(t).On(clock)
-	s.AddQuirks(object{"cards_hidden_seconds": 4})
-	through(w, s, "")
-	config := oneCard("amount = 60\n  frozen = true") + `
-data "vcard_card" "one" {
-  id = vcard_card.test.id
-}
-data "vcard_cards" "all" {
-  status     = "frozen"
-  depends_on = [vcard_card.test]
-}
-output "shown" {
-  value = "${data.vcard_card.one.status}, ${length(data.vcard_cards.all.ids)} listed"
-}
-`
-	prints(t, apply(w, config), "frozen, 1 listed")
-	plansNothing(t, w) // in another process, which has to wait for the card too
-	serviceHolds(t, s, "frozen", 60*usd.Dollar, acctest.InitialBalance-61*usd.Dollar)
-	w.Must("destroy", "-no-color", "-auto-approve")
-}
-
-// Data that depends on cards is read while planning, unless Terraform changes a card.
-func TestDataThatDependsOnCards(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	config := acctest.Required + fmt.Sprintf(`
-resource "vcard_card" "test" {
-  for_each = toset(["a", "b"])
-  bin_id   = %q
-  amount   = 100
-  label    = each.key
-}
-
-data "vcard_wallet_balance" "now" {
-  depends_on = [vcard_card.test]
-}
-
-data "vcard_transactions" "spent" {
-  for_each = vcard_card.test
-  card_id  = each.value.id
-}
-
-output "spent" {
-  value = [for t in data.vcard_transactions.spent : length(t.transactions)]
-}
-
-output "wallet" {
-  value = data.vcard_wallet_balance.now.balance
-}
-`, bin)
-	w := applied(acctest.NewWorkspace(t), s, "", config)
-	printsNot(t, plansNothing(t, w), "will be read during apply")
-	s.Authorize(liveCards(s)[0].ID, "10", advertising).OK(201) // a balance that changes is no change of a card
-	output := w.Must("apply", "-no-color", "-auto-approve")
-	printsNot(t, output, "will be read during apply")
-	prints(t, output, "0 added, 0 changed, 0 destroyed")
-	plansNothing(t, w)
 }

@@ -36,16 +36,6 @@ func issued(t *testing.T, config object) *fixture {
 	return f
 }
 
-// imported returns a card that was issued by others and imported.
-func imported(t *testing.T, body map[string]any) *fixture {
-	t.Helper()
-	f := newFixture(t)
-	card, diags := f.protocol().Import("vcard_card", issue(f.s, body).ID, nil)
-	diags.Must(f.t)
-	f.card = card
-	return f
-}
-
 // protocol is a provider process of its own, as each command of Terraform has.
 func (f *fixture) protocol() *acctest.Protocol { return f.s.Protocol(f.account) }
 
@@ -132,17 +122,6 @@ func (f *fixture) same(what string, want, got object) {
 // plain makes values comparable.
 func plain(value any) string { return strings.ReplaceAll(fmt.Sprint(value), "<nil>", "null") }
 
-// failsToPlan checks that the plan is refused in words that hold all of these.
-func (f *fixture) failsToPlan(config object, words ...string) {
-	f.t.Helper()
-	wallet := f.s.Wallet()
-	_, diags := f.plan(config)
-	f.says("the error", diags.Errors(), words...)
-	if now := f.s.Wallet(); now != wallet {
-		f.t.Errorf("the wallet went from %s to %s USD in a refused plan", wallet, now)
-	}
-}
-
 // says checks that a text holds every one of these, or is empty when there are none.
 func (f *fixture) says(what, text string, words ...string) {
 	f.t.Helper()
@@ -176,3 +155,17 @@ func (f *fixture) spend(amount usd.Amount) {
 	f.t.Helper()
 	f.s.Post("/cards/"+f.id()+"/withdraw", map[string]usd.Amount{"amount": amount}).Must()
 }
+
+func (f *fixture) tryChange(p *acctest.Protocol, change acctest.Change) acctest.Diagnostics {
+	f.t.Helper()
+	now, diags := p.Apply(change, nil)
+	f.card = now
+	return diags
+}
+
+func fault(method, path, when string, times int, then any) object {
+	return object{"method": method, "path": path, "when": when, "times": times, "then": then}
+}
+
+// down is an answer that says nothing about what happened.
+var down = map[string]any{"status": 500, "body": map[string]string{"error": "down", "message": "down"}}

@@ -81,8 +81,8 @@ type labelFilter struct {
 	LabelPrefix types.String `tfsdk:"label_prefix"`
 }
 
-func (f labelFilter) selects(label string) bool {
-	label = api.CanonicalLabel(label)
+func (f labelFilter) selects(its api.Label) bool {
+	label := api.CanonicalLabel(its.Raw())
 	return (f.Label.IsNull() || api.CanonicalLabel(f.Label.ValueString()) == label) &&
 		strings.HasPrefix(label, strings.TrimLeft(f.LabelPrefix.ValueString(), " "))
 }
@@ -103,6 +103,7 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 func (l *cardListResource) results(ctx context.Context, req list.ListRequest, query cardQuery) iter.Seq[list.ListResult] {
 	return func(push func(list.ListResult) bool) {
 		var batch []api.CardListItem
+		var refused session.Refused
 		flush := func() bool {
 			results := l.readAll(ctx, req, batch)
 			batch = batch[:0]
@@ -121,7 +122,7 @@ func (l *cardListResource) results(ctx context.Context, req list.ListRequest, qu
 				}
 				return
 			}
-			if !query.selects(card.Label) {
+			if refused.Has(card.ID, card.BinID) || !query.selects(card.Label) {
 				continue
 			}
 			batch = append(batch, card)
@@ -132,7 +133,9 @@ func (l *cardListResource) results(ctx context.Context, req list.ListRequest, qu
 				return
 			}
 		}
-		flush()
+		if left := refused.Warning("cards"); flush() && left != nil {
+			push(list.ListResult{Diagnostics: left})
+		}
 	}
 }
 
@@ -207,7 +210,7 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 // for. Only a card's own summary tells when it was created, so that takes a call.
 func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
 	result := req.NewListResult(ctx)
-	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label, card.ID), card.Network, card.Last4)
+	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label.String(), card.ID), card.Network, card.Last4)
 	result.Diagnostics.Append(result.Identity.SetAttribute(ctx, path.Root("id"), card.ID)...)
 	if !req.IncludeResource {
 		return &result

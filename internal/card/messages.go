@@ -179,7 +179,7 @@ func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
 	var lines, ids []string
 	labels := map[string]bool{}
 	for _, card := range cards {
-		key := card.Label
+		key := card.Label.String()
 		if labels[key] { // of two equal keys HCL takes the last
 			key += " " + card.ID
 		}
@@ -199,7 +199,7 @@ func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
 		"If this is an apply that replaces these cards (create_before_destroy), there is nothing to do.\n\n"+
 			"Otherwise they are in no state that this run has read so far:\n\n"+strings.Join(lines, "\n")+
 			"\n\nA run that was cut off leaves such cards, and so does another workspace or a lost state. Import them instead, and nothing is issued:\n\n"+block+
-			"\n\nThe statement of the plan (terraform-provider-vcard statement -no-duplicates) writes this with the addresses. "+
+			"\n\nThe statement of the plan (vcard statement -no-duplicates) writes this with the addresses. "+
 			"To keep a live card in place of one that the plan replaces, remove the resource from the state (terraform state rm) before you import, and terminate the old card in the dashboard. "+
 			"If they belong to another configuration, give the new cards labels of their own, or go on. A card of this state that is read later in this run may be among them.")
 }
@@ -258,9 +258,9 @@ func followAdvice(shown map[string]string) (advice string) {
 func possibleDuplicates(card model, others []api.CardListItem) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, other := range others {
-		diags.AddWarning("A second card may have been issued: "+describe(other.ID, other.Label, other.Last4),
+		diags.AddWarning("A second card may have been issued: "+nameOf(other),
 			fmt.Sprintf("While %s was issued, %s with a balance of %s USD appeared on the same BIN with the same label. If it is not yours, terminate it in the dashboard; to keep it, import it: terraform import <address> %s",
-				card.name(), describe(other.ID, other.Label, other.Last4), other.Balance, other.ID))
+				card.name(), nameOf(other), other.Balance, other.ID))
 	}
 	return diags
 }

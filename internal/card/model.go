@@ -136,9 +136,11 @@ func (m *model) add(made reconcile.Movement) {
 func (m *model) fromAPI(c api.CardListItem) {
 	m.ID = types.StringValue(c.ID)
 	m.BinID = types.StringValue(c.BinID)
-	m.Network = types.StringValue(c.Network)
-	m.Last4 = types.StringValue(c.Last4)
-	m.Label = stringOrNull(c.Label)
+	m.Network = types.StringValue(c.Network.String())
+	m.Last4 = types.StringValue(c.Last4.String())
+	if m.Label.ValueString() != c.Label.Raw() { // else as it was asked for
+		m.Label = stringOrNull(c.Label.String())
+	}
 	m.SpendingLimit = m.SpendingLimit.Becoming(c.SpendingLimit)
 	m.setState(c.Status, c.Balance)
 }
@@ -163,6 +165,15 @@ func (m *model) keepPlanned(plan model) {
 	}
 }
 
+// labelAsShown is a configured label as the state would have it of the service: an
+// imported card has no other, and keeps its number when the label itself is written.
+func labelAsShown(configured types.String) types.String {
+	if configured.IsUnknown() {
+		return configured
+	}
+	return types.StringValue(api.Label{}.Of(configured.ValueString()).String())
+}
+
 func stringOrNull(s string) types.String {
 	if s == "" {
 		return types.StringNull()
@@ -183,7 +194,7 @@ func newCardName(label types.String) string {
 	return fmt.Sprintf("the new card %q", label.ValueString())
 }
 
-func nameOf(c api.CardListItem) string { return describe(c.ID, c.Label, c.Last4) }
+func nameOf(c api.CardListItem) string { return describe(c.ID, c.Label.String(), c.Last4.String()) }
 
 func describe(id, label, last4 string) string {
 	switch {

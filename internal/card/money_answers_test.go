@@ -225,14 +225,14 @@ func TestLostResponses(t *testing.T) {
 			on GET /cards/card_* x1 400 invalid_request busy
 			plan-stops
 			says Could not read card | busy`},
-		"waits are said": {nil, `
+		"a wait is not said, and a lost response is": {nil, `
 			apply amount = 60
 			on POST /fund x1 limit 1800
 			apply amount = 100
-			says Held up by the service's limits | To fund card | took 30m
+			says-not 30m
 			on POST /fund x1 made drop
 			apply amount = 140
-			says the outcome found out | To fund card | took 3 | A response was lost on the way
+			says the outcome found out | When asked to fund card | response was lost on the way
 			holds active 140 9859
 			on GET * limit 1800
 			stops amount = 150

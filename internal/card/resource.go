@@ -69,7 +69,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state := plan
 	state.fromAPI(issued.Card.CardListItem)
 	state.CreatedAt = session.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
-	state.ExpiresAt = stringOrNull(issued.Card.ExpiresAt)
+	state.ExpiresAt = stringOrNull(string(issued.Card.ExpiresAt))
 	asked := plan
 	if plan.Label.IsUnknown() {
 		asked.Label = types.StringValue(request.Label)
@@ -86,7 +86,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		resp.Diagnostics.Append(issuedDifferently(state, has, private.Shown))
 	}
 	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
-	resp.Diagnostics.Append(session.DelayWarning("issue "+state.name(), issued.Delay)...)
+	resp.Diagnostics.Append(session.LostResponseWarning("issue "+state.name(), issued.LostResponse)...)
 	if issued.Adopted {
 		resp.Diagnostics.Append(adopted(state))
 	}
@@ -99,7 +99,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 			return
 		}
 		state.setState(frozen.Status, frozen.Balance)
-		resp.Diagnostics.Append(session.DelayWarning("freeze "+state.name(), frozen.Delay)...)
+		resp.Diagnostics.Append(session.LostResponseWarning("freeze "+state.name(), frozen.LostResponse)...)
 	}
 	state.keepPlanned(plan)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
@@ -171,7 +171,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, private privat
 	tflog.Info(ctx, "card terminated", map[string]any{
 		"card_id": ended.ID, "returned_to_wallet": ended.ReturnedToWallet.String(), "already_terminated": ended.AlreadyTerminated,
 	})
-	return session.DelayWarning("terminate "+card.name(), ended.Delay)
+	return session.LostResponseWarning("terminate "+card.name(), ended.LostResponse)
 }
 
 // proveGone returns errors unless a card that the service calls missing is gone.

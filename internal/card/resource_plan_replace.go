@@ -21,7 +21,7 @@ func (p *planner) planImmutable(ctx context.Context) {
 	switch {
 	case c.Label.IsNull():
 		p.plan.Label = s.Label
-	case !c.Label.Equal(s.Label) && !p.private.isShown("label", c.Label):
+	case !c.Label.Equal(s.Label) && !labelAsShown(c.Label).Equal(s.Label) && !p.private.isShown("label", labelAsShown(c.Label)):
 		p.replace(ctx, "label", s.Label, c.Label)
 	}
 	switch {

@@ -180,8 +180,8 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 		resp.Diagnostics.Append(session.ErrorDiagnostic("import card "+id, err))
 		return
 	case summary.Status == api.StatusTerminated:
-		resp.Diagnostics.AddError("Could not import card "+summary.ID,
-			describe(summary.ID, summary.Label, summary.Last4)+" is terminated, which is final. A terminated card cannot be managed; write a resource without an import to issue a new one.")
+		resp.Diagnostics.AddError("Could not import card "+id,
+			nameOf(summary.CardListItem)+" is terminated, which is final. A terminated card cannot be managed; write a resource without an import to issue a new one.")
 		return
 	}
 	state := importedModel(summary)

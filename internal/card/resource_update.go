@@ -73,7 +73,7 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 		return diag.Diagnostics{rejection(api.StatusFrozen, "unfreeze "+u.before.name(), err)}
 	}
 	u.now.setState(state.Status, state.Balance)
-	return session.DelayWarning("unfreeze "+u.before.name(), state.Delay)
+	return session.LostResponseWarning("unfreeze "+u.before.name(), state.LostResponse)
 }
 
 // isPlanned reports whether the plan has the card frozen, or not. What the
@@ -100,5 +100,5 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 		return diag.Diagnostics{rejection(api.CardStatus(u.now.Status.ValueString()), "freeze "+u.before.name(), err)}
 	}
 	u.now.setState(state.Status, state.Balance)
-	return session.DelayWarning("freeze "+u.before.name(), state.Delay)
+	return session.LostResponseWarning("freeze "+u.before.name(), state.LostResponse)
 }

@@ -103,7 +103,7 @@ func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagn
 
 // moved says what is to be said of a movement that was made.
 func (u *update) moved(operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostics {
-	diags := session.DelayWarning(operation, transfer.Delay)
+	diags := session.LostResponseWarning(operation, transfer.LostResponse)
 	switch {
 	case transfer.MadeBefore:
 		diags.Append(madeBefore(u.before, operation, m, transfer))

@@ -2,7 +2,7 @@
 # The whole story of a few cards on the embedded sandbox, which begins with the world of
 # examples/world.yaml: issue, fund, withdraw, freeze, take over, top up, terminate.
 # Leaves nothing behind. TF_CLI_CONFIG_FILE says where the CLI
-# finds the built provider.
+# finds the built provider; vcard is on PATH.
 # usage: demo.sh CLI
 set -euo pipefail
 
@@ -25,8 +25,7 @@ cd "$scratch/work"
 
 echo "== A sandbox with three cards that were used for four weeks"
 run "$cli" init -input=false -no-color
-ln -s .terraform/providers/*/vcard/vcard/*/*/terraform-provider-vcard_v* provider
-./provider sandbox --listen 127.0.0.1:0 --data vcard-sandbox.db --seed "$root/examples/world.yaml" > sandbox.env &
+vcard sandbox --listen 127.0.0.1:0 --data vcard-sandbox.db --seed "$root/examples/world.yaml" > sandbox.env &
 until [ -s sandbox.env ]; do kill -0 $! && sleep 0.1; done
 kill $!
 wait $!
@@ -47,10 +46,10 @@ cp "$root/internal/demo/fleet.tf" .
 run "$cli" import -input=false -no-color -var-file=next-week.tfvars 'vcard_card.fleet["search-ads"]' card_0ncn72jz8bfp7zp6c2u2uebk
 run "$cli" import -input=false -no-color -var-file=next-week.tfvars 'vcard_card.fleet["display-ads"]' card_0kc6j646mkq4yeckqhb7vnnm
 run "$cli" plan -input=false -no-color -var-file=next-week.tfvars -out=plan
-"$cli" show -json plan | run ./provider statement -
+"$cli" show -json plan | run vcard statement -
 run "$cli" apply -input=false -no-color plan
 
 echo "== The end: every card is terminated, its balance returns to the wallet"
 run "$cli" destroy -input=false -no-color -auto-approve -var-file=next-week.tfvars
 printf '\nDone: cards issued, funded, frozen, topped up and terminated; none of them is left.\n'
-printf 'To watch it in a browser: terraform-provider-vcard sandbox --seed examples/world.yaml serves a dashboard, and prints the link to it.\n'
+printf 'To watch it in a browser: bin/vcard sandbox --seed examples/world.yaml serves a dashboard, and prints the link to it.\n'

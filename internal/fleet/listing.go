@@ -206,7 +206,7 @@ func (l *listing) add(cards []api.CardListItem) (news bool) {
 		switch {
 		case !ok:
 			l.cards[card.ID], news = l.fleet.asOfNow(card), true
-			if label := api.CanonicalLabel(card.Label); label != "" {
+			if label := api.CanonicalLabel(card.Label.Raw()); label != "" {
 				l.labels[label] = append(l.labels[label], card)
 			}
 		case known.CardListItem != card:

@@ -165,7 +165,8 @@ func TestLabelled(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource(320)
-				s.cards[3].Label, s.cards[200].Label, s.cards[201].Label = " ads", "ads", "other"
+				of := api.Label{}.Of
+				s.cards[3].Label, s.cards[200].Label, s.cards[201].Label = of(" ads"), of("ads"), of("other")
 				if test.change != nil {
 					test.change(s)
 				}

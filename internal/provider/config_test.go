@@ -7,13 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
@@ -37,32 +39,6 @@ func TestUnknownConfigurationDefers(t *testing.T) {
 	}
 }
 
-func TestEnvironment(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	address, file := []string{"VCARD_BASE_URL=" + s.URL, "VCARD_API_KEY=" + s.Key}, []string{"VCARD_SANDBOX= " + t.TempDir() + "/sandbox.db\n"}
-	for _, test := range []struct {
-		environment []string
-		refused     string
-	}{
-		{address, ""},
-		{slices.Concat(address, file), "VCARD_SANDBOX is set beside VCARD_API_KEY or VCARD_BASE_URL"},
-		{file, ""},
-		{[]string{"VCARD_SANDBOX= "}, "sandbox.path, or VCARD_SANDBOX, must have more than spaces."},
-	} {
-		w := acctest.NewWorkspace(t)
-		w.Env = append(w.Env, test.environment...)
-		w.Write("main.tf", strings.Replace(sandboxConfig, `sandbox = { path = "sandbox.db" }`, "", 1))
-		code, output := w.Run("apply", "-auto-approve", "-no-color")
-		if (code == 0) != (test.refused == "") || !strings.Contains(acctest.Unwrapped(output), test.refused) {
-			t.Errorf("%v: ended with %d, want %q:\n%s", test.environment, code, test.refused, output)
-		}
-	}
-	if got := s.Wallet(); got != acctest.InitialBalance-51_00 {
-		t.Errorf("the wallet holds %s USD, want all but one card: the sandbox file is another service", got)
-	}
-}
-
 // instantClock moves only when somebody waits.
 type instantClock struct {
 	mu     sync.Mutex
@@ -83,104 +59,99 @@ func (c *instantClock) Wait(_ context.Context, d time.Duration) error {
 	return nil
 }
 
+// waited is how long the provider waits in a test case.
+func waited(t *testing.T, steps ...resource.TestStep) time.Duration {
+	t.Helper()
+	clock := &instantClock{began: time.Now()}
+	life := acctest.Life(steps...)
+	life.ProtoV6ProviderFactories["vcard"] = func() (tfprotov6.ProviderServer, error) {
+		return provider.NewServer("test", provider.WithClock(clock))(), nil
+	}
+	resource.Test(t, life)
+	return clock.waited
+}
+
 func TestRateLimits(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t)
-	issued := s.Issue("50")
-	read := func(p *acctest.Protocol) acctest.Diagnostics {
-		_, diags := p.ReadDataSource("vcard_card", acctest.Object{"id": issued})
-		return diags
-	}
-	details := func(p *acctest.Protocol) acctest.Diagnostics {
-		_, diags := p.OpenEphemeral("vcard_card_details", acctest.Object{"card_id": issued})
-		return diags
-	}
-	create := func(p *acctest.Protocol) acctest.Diagnostics { return issue(p, 50) }
-	for name, test := range map[string]struct {
-		call func(*acctest.Protocol) acctest.Diagnostics
-		wait time.Duration
-	}{
-		"requests_per_minute": {read, time.Minute},
-		"requests_per_hour":   {read, time.Hour},
-		"creates_per_minute":  {create, time.Minute},
-		"details_per_minute":  {details, time.Minute},
+	acctest.Needs(t, "1.10.0", "1.11.0") // ephemeral resources
+	const (
+		cards   = "resource \"vcard_card\" \"test\" {\n count = 2\n bin_id = \"bin_ads_visa_us\"\n amount = 50\n}\n"
+		details = "ephemeral \"vcard_card_details\" \"test\" {\n count = 2\n card_id = vcard_card.test[count.index].id\n}\n"
+	)
+	for limit, window := range map[string]time.Duration{
+		"requests_per_minute": time.Minute, "requests_per_hour": time.Hour, "creates_per_minute": time.Minute, "details_per_minute": time.Minute,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(limit, func(t *testing.T) {
 			t.Parallel()
-			clock := &instantClock{began: time.Now()}
-			p := acctest.Configure(t, acctest.Object{"base_url": s.URL, "api_key": s.Key, "rate_limits": acctest.Object{name: 1}}, provider.WithClock(clock))
-			for range 2 {
-				test.call(p).Must(t)
+			s := acctest.Start(t)
+			config := func(most int) resource.TestStep {
+				block := fmt.Sprintf("provider \"vcard\" {\n base_url = %q\n api_key = %q\n rate_limits = { %s = %d }\n}\n", s.URL, s.Key, limit, most)
+				return resource.TestStep{Config: block + cards + details}
 			}
-			if waited := clock.waited; waited < test.wait || waited > test.wait+time.Minute {
-				t.Errorf("two calls waited %s, want %s", waited, test.wait)
+			if took := waited(t, config(1)); took < window {
+				t.Errorf("two calls waited %s, want %s", took, window)
+			}
+			if took := waited(t, config(1000)); took > time.Second {
+				t.Errorf("far from the limit they waited %s", took)
 			}
 		})
 	}
 }
 
-// issue plans and issues a card, and returns what is said of it.
-func issue(p *acctest.Protocol, amount any) acctest.Diagnostics {
-	card := acctest.Object{"bin_id": "bin_ads_visa_us", "amount": amount, "label": fmt.Sprint("ads-", amount)}
-	change, diags := p.Plan(acctest.Instance{Type: "vcard_card"}, card)
-	if diags.Errors() == "" {
-		_, diags = p.Apply(change, nil)
-	}
-	return diags
-}
-
-// The file keeps its balance, whatever is said of the initial one later.
-func TestEmbeddedBalance(t *testing.T) {
-	t.Parallel()
+// embedded is a configuration of the sandbox in a file, and a second process that
+// shares it, by which it can be told to break connections.
+func embedded(t *testing.T, lines string) (config string, s *sandboxtest.Server) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "sandbox.db")
-	for _, test := range []struct{ balance, amount, want string }{
-		{"60.99", "50", ""}, {"60.99", "50.01", "insufficient_funds"}, {"5000", "50", "insufficient_funds"},
-	} {
-		p := acctest.Configure(t, acctest.Object{"sandbox": acctest.Object{"path": file, "initial_balance": test.balance}})
-		if diags := issue(p, test.amount); (diags.Errors() == "") != (test.want == "") || !strings.Contains(diags.Errors(), test.want) {
-			t.Errorf("%v: %s", test, diags.Errors())
-		}
-	}
+	s = sandboxtest.Start(t, func(o *sandboxtest.Options) { o.Path = file })
+	return fmt.Sprintf("provider \"vcard\" {\n sandbox = { path = %q }\n %s\n}\n", file, lines), s
 }
 
-// TestEmbeddedFaults makes the embedded service break connections, by way of a
-// second process that shares its file.
 func TestEmbeddedFaults(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "sandbox.db")
-	s := sandboxtest.Start(t, func(o *sandboxtest.Options) { o.Path = file })
-	p := acctest.Configure(t, acctest.Object{"sandbox": acctest.Object{"path": file}})
-	for i, then := range []string{"drop", "truncate"} {
+	config, s := embedded(t, "max_retries = 4")
+	var steps []resource.TestStep
+	cards := ""
+	for _, then := range []string{"drop", "truncate"} {
 		for _, when := range []string{"before", "after"} {
-			s.Fault(map[string]any{"method": http.MethodPost, "path": "/cards", "when": when, "then": then})
-			if text := issue(p, 50+i).Errors(); text != "" {
-				t.Errorf("%s %s: %s", then, when, text)
-			}
+			cards += strings.Replace(card, `"test"`, fmt.Sprintf(`"%s_%s"`, then, when), 1)
+			steps = append(steps, resource.TestStep{
+				PreConfig: func() {
+					s.Fault(map[string]any{"method": http.MethodPost, "path": "/cards", "when": when, "then": then})
+				},
+				Config: config + cards,
+			})
 		}
 	}
-	if cards := len(s.LiveCards()); cards != 4 {
-		t.Errorf("there are %d cards, want 4", cards)
-	}
+	resource.Test(t, acctest.Life(append(steps, resource.TestStep{
+		Config: config + cards, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
+		Check: func(*terraform.State) error {
+			if live := s.LiveCards(); len(live) != len(steps) {
+				return fmt.Errorf("the live cards are %v", live)
+			}
+			return nil
+		},
+	})...))
+}
 
+func TestEmbeddedServiceThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	config, s := embedded(t, "request_timeout = \"1s\"\n max_retries = 0")
 	s.Fault(map[string]any{"method": http.MethodGet, "path": "/wallet/balance", "times": 0, "delay_ms": 60000, "then": "pass"})
-	impatient := acctest.Configure(t, acctest.Object{"sandbox": acctest.Object{"path": file}, "request_timeout": "1s", "max_retries": 0})
-	if _, diags := impatient.ReadDataSource("vcard_wallet_balance", acctest.Object{}); !strings.Contains(diags.Errors(), "request_timeout") {
-		t.Errorf("a service that does not answer: %s", fmt.Sprint(diags.Errors()))
-	}
+	resource.Test(t, acctest.Life(resource.TestStep{
+		Config: config + "data \"vcard_wallet_balance\" \"now\" {}\n", ExpectError: acctest.Saying("request_timeout"),
+	}))
 }
 
 // The embedded sandbox is known to honour keys, unless the configuration says that
-// nobody knows.
+// nobody knows: then a response that was lost is looked for.
 func TestEmbeddedKeys(t *testing.T) {
 	t.Parallel()
-	for told, looks := range map[any]bool{nil: false, "honoured": false, "unknown": true} {
-		file := filepath.Join(t.TempDir(), "sandbox.db")
-		s := sandboxtest.Start(t, func(o *sandboxtest.Options) { o.Path = file })
-		p := acctest.Configure(t, acctest.Object{"sandbox": acctest.Object{"path": file}, "idempotency_keys": told}, provider.WithClock(&instantClock{began: time.Now()}))
+	for lines, looks := range map[string]bool{"": false, `idempotency_keys = "honoured"`: false, `idempotency_keys = "unknown"`: true} {
+		config, s := embedded(t, lines)
 		s.Fault(map[string]any{"method": http.MethodPost, "path": "/cards", "when": "after", "then": "drop"})
-		diags := issue(p, 50)
-		if looked := strings.Contains(diags.Warnings(), "A card was recognized by its label"); looked != looks || diags.Errors() != "" {
-			t.Errorf("%v: %s%s", told, diags.Errors(), diags.Warnings())
+		if took := waited(t, resource.TestStep{Config: config + card}); (took >= 30*time.Second) != looks {
+			t.Errorf("%s: it waited %s", lines, took)
 		}
 	}
 }

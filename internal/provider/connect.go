@@ -154,6 +154,9 @@ func misconfigured(err error) diag.Diagnostic {
 	case ok && broken.Field == api.FieldAPIKey:
 		return diag.NewErrorDiagnostic("Not an API key of this service",
 			"api_key must "+broken.Rule+". Keys are made in the dashboard under API access; copy the whole key from there.")
+	case ok && broken.Field != api.FieldBaseURL:
+		return diag.NewErrorDiagnostic("Not the address of a proxy",
+			broken.Field+", or the same in lower case, in the environment must "+broken.Rule+". Taken for no proxy, it would let the API key go past the one that is meant. Correct it or unset it.")
 	case ok && broken.Secret:
 		return diag.NewErrorDiagnostic("Not the address of a service", "base_url must "+broken.Rule+".")
 	case ok:

@@ -62,7 +62,8 @@ func (e *embeddedSandbox) dial(ctx context.Context, _, _ string) (net.Conn, erro
 	}
 }
 
-// memoryListener accepts what the transport dials.
+// memoryListener accepts what the transport dials. (A connection of grpc's bufconn may keep a
+// deadline that net/http has taken back, and cancel the next request for it.)
 type memoryListener struct{ *embeddedSandbox }
 
 func (l memoryListener) Accept() (net.Conn, error) {

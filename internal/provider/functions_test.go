@@ -1,75 +1,50 @@
 package provider_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// issuanceCost calls the function with loads.
-func issuanceCost(t *testing.T, loads tfprotov6.DynamicValue) (tftypes.Value, *tfprotov6.FunctionError) {
-	t.Helper()
-	server, err := acctest.Factories()["vcard"]()
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := server.CallFunction(t.Context(), &tfprotov6.CallFunctionRequest{Name: "issuance_cost", Arguments: []*tfprotov6.DynamicValue{&loads}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result.Error != nil {
-		return tftypes.Value{}, result.Error
-	}
-	cost, err := result.Result.Unmarshal(tftypes.Number)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cost, nil
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	acctest.Scripts(t, "testdata/script")
 }
 
 func TestIssuanceCost(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		loads   string
-		cost    usd.Amount
-		refused string
-	}{
-		{"[]", 0, ""},
-		{"[50]", 51_00, ""},
-		{"[50, 120.50, 7.525e1]", 248_75, ""},
-		{"[50.10, 50.20, 50.30]", 153_60, ""},
-		{"[74.10000000000000142108547152020037174224853515625]", 75_10, ""}, // the noise of computed numbers
-		{"[999999999949.99]", 999_999_999_950_99, ""},
-		{"[50, 49.99]", 0, "amounts[1] must be at least 50.00 USD, the least that a card is issued with, got 49.99"},
-		{"[50.001]", 0, "amounts[0] must be an amount in USD with at most two decimals, got 50.001"},
-		{"[50, 60, -70]", 0, "amounts[2] must not be negative, got -70"},
-		{"[1e18]", 0, "amounts[0] must be an amount in USD of at most 999999999999.99, got 1e+18"},
-		{"[50, null]", 0, "amounts[1] must not be null"},
+	config := ""
+	var checks []statecheck.StateCheck
+	for i, c := range []struct{ loads, cost string }{
+		{"[]", "0"},
+		{"[50]", "51"},
+		{"[50, 120.50, 7.525e1]", "248.75"},
+		{"[50.10, 50.20, 50.30]", "153.60"},
+		{"[74.10000000000000142108547152020037174224853515625]", "75.10"}, // the noise of computed numbers
+		{"[999999999949.99]", "999999999950.99"},
 	} {
-		cost, failure := issuanceCost(t, tfprotov6.DynamicValue{JSON: []byte(c.loads)})
-		want := tftypes.NewValue(tftypes.Number, c.cost.BigFloat())
-		switch {
-		case c.refused == "":
-			if failure != nil || !cost.Equal(want) {
-				t.Errorf("%v: %s, want %s: %+v", c.loads, cost, c.cost, failure)
-			}
-		case failure == nil || failure.FunctionArgument == nil || *failure.FunctionArgument != 0 || failure.Text != c.refused:
-			t.Errorf("%v: %s, %+v; want %q of the first argument", c.loads, cost, failure, c.refused)
-		}
+		config += fmt.Sprintf("output \"test%d\" {\n value = provider::vcard::issuance_cost(%s)\n}\n", i, c.loads)
+		checks = append(checks, statecheck.ExpectKnownOutputValue(fmt.Sprintf("test%d", i), acctest.Exactly(c.cost)))
 	}
-	list := tftypes.List{ElementType: tftypes.Number}
-	unknown, err := tfprotov6.NewDynamicValue(list, tftypes.NewValue(list, []tftypes.Value{tftypes.NewValue(tftypes.Number, tftypes.UnknownValue)}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cost, failure := issuanceCost(t, unknown); failure != nil || cost.IsKnown() {
-		t.Errorf("the cost of an unknown load is %s, %v", cost, failure)
-	}
+	life := acctest.Life(
+		resource.TestStep{Config: config, ConfigStateChecks: checks},
+		resource.TestStep{
+			Config: `
+				resource "terraform_data" "load" { input = 60 }
+				output "later" { value = provider::vcard::issuance_cost([50, terraform_data.load.output]) }`,
+			ConfigPlanChecks:  resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectUnknownOutputValue("later")}},
+			ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownOutputValue("later", acctest.Exactly("112"))},
+		},
+	)
+	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_8_0)}
+	resource.Test(t, life)
 }
 
 // TestMocks runs the example of mocks, and refers to what is mocked: it has ids of any

@@ -283,29 +283,6 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A warning about the configuration of a card is there once for it, in the plan
-// that comes to that configuration.
-func TestWarningOfAConfigurationComesOnce(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	w := acctest.NewWorkspace(t)
-	w.Write("main.tf", acctest.Required+s.Provider()+
-		cardWith("for_each = toset([\"a\", \"b\", \"c\"])\nlabel = each.key\nauto_freeze_at = 30\ntop_up = { below = 30, to = 90 }"))
-	// Terraform 1.16 leaves out how many more there are.
-	const title, others, allOthers = "Warning: The card freezes before it is topped up", "more similar warnings elsewhere", "(and 2 more similar warnings elsewhere)"
-	output := acctest.Unwrapped(w.Must("plan", "-no-color"))
-	if strings.Count(output, title) != 1 || strings.Contains(output, others) && !strings.Contains(output, allOthers) {
-		t.Errorf("three cards are warned of otherwise than once each:\n%s", output)
-	}
-	w.Must("apply", "-auto-approve", "-no-color")
-	if output := acctest.Unwrapped(w.Must("plan", "-no-color")); strings.Contains(output, title) {
-		t.Errorf("what was said is said again:\n%s", output)
-	}
-	if output := acctest.Unwrapped(w.Must("destroy", "-auto-approve", "-no-color")); strings.Contains(output, title) {
-		t.Errorf("it is said of cards that go:\n%s", output)
-	}
-}
-
 // firstTold is the first error or warning that a person reads, without the lines that
 // say where in the configuration it is.
 func firstTold(output string) string {

@@ -257,6 +257,8 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 		proxy, provider string
 		says            []string
 	}{
+		"malformed":            {"http://user:hunter2@127.0.0.1:port", elsewhere.Replace(service.Provider()), []string{"Not the address of a proxy", "HTTPS_PROXY"}},
+		"malformed, unused":    {"http://user:hunter2@127.0.0.1:port", service.Provider(), nil},
 		"embedded sandbox":     {deadProxy, "provider \"vcard\" {\n  sandbox = { path = \"sandbox.db\" }\n}\n", nil},
 		"loopback":             {deadProxy, service.Provider(), nil},
 		"loopback in capitals": {deadProxy, strings.Replace(service.Provider(), "127.0.0.1", "LOCALHOST", 1), nil},

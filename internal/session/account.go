@@ -28,7 +28,7 @@ func (s *Session) Account(ctx context.Context) (Account, error) {
 		}
 		var account Account
 		for _, a := range addresses {
-			sum := sha256.Sum256([]byte(a.Address))
+			sum := sha256.Sum256([]byte(a.Address.Raw()))
 			account = append(account, hex.EncodeToString(sum[:6]))
 		}
 		slices.Sort(account)

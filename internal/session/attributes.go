@@ -82,3 +82,33 @@ func CreatedAt(at api.Timestamp, name string, diags *diag.Diagnostics) timetypes
 	}
 	return created
 }
+
+// Refused are records that the service lists under what is no id, so that nothing can
+// name them: they are left out, and counted.
+type Refused struct {
+	count int
+	first []string
+}
+
+// Has reports whether a record's id is none, or that of another object which it names,
+// and notes the record then.
+func (r *Refused) Has(id, other string) bool {
+	if api.IsID(id) && (other == "" || api.IsID(other)) {
+		return false
+	}
+	const named = 10
+	if r.count++; r.count <= named {
+		r.first = append(r.first, strings.TrimSuffix(id+", of "+other, ", of "))
+	}
+	return true
+}
+
+// Warning names the first of them, which are of what, as in "cards".
+func (r *Refused) Warning(what string) diag.Diagnostics {
+	if r.count == 0 {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(fmt.Sprintf("Left out for their ids: %d %s", r.count, what),
+		fmt.Sprintf("The service lists %s whose ids are none: an id has letters, digits and a few signs. They are in no list here, and cannot be managed:\n  - %s\n\nAsk the service's support about them.",
+			what, strings.Join(r.first, "\n  - ")))}
+}

@@ -64,6 +64,17 @@ func outageDiagnostic(operation string, outage *api.OutageError) diag.Diagnostic
 		"\n\nEverything that needs the service fails for this; what else was to be done is named in a line each.")
 }
 
+// LostResponseWarning says that a call ended well, though a response to it was lost.
+// What completes "asked to …", as in "fund card X". Its title is the same for all calls, so
+// that Terraform shows one of many.
+func LostResponseWarning(what string, lost bool) diag.Diagnostics {
+	if !lost {
+		return nil
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic("A response was lost, and the outcome found out", "When asked to "+what+
+		", the service's response was lost on the way, or came too late. The provider then found out whether the call had taken effect before it went on.")}
+}
+
 // cause tells what came back, in the service's words where it spoke last.
 func cause(err error) string {
 	refused, ok := errors.AsType[*api.Error](err)

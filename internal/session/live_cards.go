@@ -53,6 +53,6 @@ func (s *Session) LiveCards(ctx context.Context, label string) (cards []api.Card
 			}
 		}
 	}
-	slices.SortFunc(cards, func(a, b api.CardListItem) int { return strings.Compare(a.Label, b.Label) })
+	slices.SortFunc(cards, func(a, b api.CardListItem) int { return strings.Compare(a.Label.Raw(), b.Label.Raw()) })
 	return cards, nil
 }

@@ -76,7 +76,7 @@ func (s *Session) AddNewCard(label string) diag.Diagnostics {
 	}
 	if most := s.Client.CreatesPerMinute(); count == most+1 {
 		diags.AddWarning(fmt.Sprintf("More than %d new cards: at least 1 minute at %d a minute", most, most),
-			"No more cards are issued in a minute (rate_limits.creates_per_minute in the provider configuration), and apply waits for the rest. The statement of the plan (terraform-provider-vcard statement) counts them all.")
+			"No more cards are issued in a minute (rate_limits.creates_per_minute in the provider configuration), and apply waits for the rest. The statement of the plan (vcard statement) counts them all.")
 	}
 	return s.OfOnePlan(diags...)
 }

@@ -39,8 +39,6 @@ type Session struct {
 	read    sync.Map    // those of them that were refreshed, by id
 	reasons sync.Map    // why cards are not known to be gone, as they were told
 	foreign atomic.Bool // cards of the state were found to be another account's
-
-	endpoints endpoints
 }
 
 // Sandbox is the embedded service that a session uses.

@@ -122,7 +122,7 @@ func (s *Session) notChecked(err error) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(title, detail)
 }
 
-const depositFirst = "What is planned later comes on top: the statement of the plan (terraform-provider-vcard statement) has the sum. Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
+const depositFirst = "What is planned later comes on top: the statement of the plan (vcard statement) has the sum. Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
 
 func mayNotBePayable(net, wallet, mayReturn usd.Amount) diag.Diagnostic {
 	return diag.NewWarningDiagnostic(

@@ -97,18 +97,23 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 		return
 	}
 	m.Challenges = []challenge{}
+	var refused session.Refused
 	for _, c := range found {
+		if refused.Has(c.ID, c.CardID) {
+			continue
+		}
 		if m.CardID.IsNull() || m.CardID.ValueString() == c.CardID {
 			m.Challenges = append(m.Challenges, challengeFromAPI(c))
 		}
 	}
+	resp.Diagnostics.Append(refused.Warning("challenges")...)
 	resp.Diagnostics.Append(resp.Result.Set(ctx, m)...)
 }
 
 func challengeFromAPI(from api.Challenge) challenge {
 	c := challenge{
-		ID: from.ID, CardID: from.CardID, Merchant: from.Merchant, Amount: types.NumberValue(from.Amount.BigFloat()),
-		Status: from.Status, ExpiresAt: string(from.ExpiresAt),
+		ID: from.ID, CardID: from.CardID, Merchant: from.Merchant.String(), Amount: types.NumberValue(from.Amount.BigFloat()),
+		Status: from.Status.String(), ExpiresAt: string(from.ExpiresAt),
 	}
 	if otp := from.OTP.Reveal(); otp != "" {
 		c.OTP = types.StringValue(otp)

@@ -2,94 +2,93 @@ package threeds_test
 
 import (
 	"fmt"
-	"reflect"
-	"strings"
 	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/echoprovider"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 )
 
-type object = acctest.Object
-
-const typeName = "vcard_3ds_challenges"
-
-// challenge is one as the data source shows it while it is pending.
-func challenge(s *acctest.Service, card, merchant string) object {
-	made := s.Post("/_sandbox/3ds-challenges", object{"card_id": card, "merchant": merchant, "amount": 12.34}).Must()
-	return object{
-		"id": made.Text("id"), "card_id": card, "merchant": merchant, "amount": acctest.Number("12.34"),
-		"otp": made.Text("otp"), "status": "pending", "expires_at": made.Text("expires_at"),
+// challenge is one that is pending, as the ephemeral resource shows it.
+func challenge(s *acctest.Service, card, merchant string) (id string, shown map[string]knownvalue.Check) {
+	body := map[string]any{"card_id": card, "merchant": merchant, "amount": 12.34}
+	made := s.Post("/_sandbox/3ds-challenges", body).Must()
+	shown = map[string]knownvalue.Check{"amount": acctest.Exactly("12.34")}
+	for _, field := range []string{"id", "card_id", "merchant", "otp", "status", "expires_at"} {
+		shown[field] = knownvalue.StringExact(made.Text(field))
 	}
+	return made.Text("id"), shown
 }
 
 // Only pending challenges have a code; a service may list settled ones too.
-func TestFilters(t *testing.T) {
+func TestChallenges(t *testing.T) {
 	t.Parallel()
 	for _, filter := range []string{"honoured", "ignored"} {
 		t.Run(filter, func(t *testing.T) {
 			t.Parallel()
 			s := acctest.Start(t, contract.RequestsOnly())
-			s.AddQuirks(object{"challenge_status": filter})
-			p := s.Protocol(nil)
-			shows := func(filters object, want ...object) {
-				t.Helper()
-				result, diags := p.OpenEphemeral(typeName, filters)
-				list, _ := result["challenges"].([]any)
-				if diags.Errors() != "" || list == nil || len(list) != len(want) {
-					t.Errorf("%v: %d challenges, want %d: %s", filters, len(list), len(want), diags.Errors())
-					return
-				}
-				for i, one := range want {
-					if !reflect.DeepEqual(list[i], any(one)) {
-						t.Errorf("%v: challenge %v is not as the service shows it", filters, one["id"])
-					}
-				}
-				if filters["status"] == nil && result["status"] != "pending" {
-					t.Errorf("the status is %v", result["status"])
-				}
-			}
+			s.AddQuirks(map[string]any{"challenge_status": filter})
 			card, another := s.Issue("50"), s.Issue("50")
-			shows(object{})
-			first, second, approved := challenge(s, card, "Search Ads"), challenge(s, another, "Social Ads"), challenge(s, card, "Display Ads")
-			s.Post(fmt.Sprintf("/_sandbox/3ds-challenges/%s/complete", approved["id"]), object{"outcome": "approved"}).Must()
-			approved["status"] = "approved"
-			if filter == "ignored" { // then it is shown without its code, and a status that nobody has is not refused
-				approved["otp"] = nil
-				shows(object{"status": "authenticated"})
+			_, first := challenge(s, card, "Search Ads")
+			_, second := challenge(s, another, "Social Ads")
+			id, approved := challenge(s, card, "Display Ads")
+			s.Post("/_sandbox/3ds-challenges/"+id+"/complete", `{"outcome": "approved"}`).Must()
+			approved["status"] = knownvalue.StringExact("approved")
+			if filter == "ignored" {
+				approved["otp"] = knownvalue.Null()
 			}
-			shows(object{}, second, first)
-			shows(object{"card_id": another}, second)
-			shows(object{"status": "approved"}, approved)
-			shows(object{"card_id": another, "status": "approved"})
-			s.Advance("6m")
-			shows(object{})
-			for _, one := range []object{first, second} {
-				if code, _ := one["otp"].(string); strings.Contains(p.Log(), code) {
-					t.Error("a one-time code came into the log")
+			config := s.Provider() + fmt.Sprintf(`
+				ephemeral "vcard_3ds_challenges" "pending" {}
+				ephemeral "vcard_3ds_challenges" "of_a_card" { card_id = %q }
+				ephemeral "vcard_3ds_challenges" "approved" { status = "approved" }
+				ephemeral "vcard_3ds_challenges" "of_a_card_and_approved" {
+					card_id = %[1]q
+					status  = "approved"
 				}
+				provider "echo" {
+					data = {
+						pending   = ephemeral.vcard_3ds_challenges.pending
+						of_a_card = ephemeral.vcard_3ds_challenges.of_a_card
+						approved  = ephemeral.vcard_3ds_challenges.approved
+						both      = ephemeral.vcard_3ds_challenges.of_a_card_and_approved
+					}
+				}`, another)
+			shows := func(echo, name string, challenges ...map[string]knownvalue.Check) statecheck.StateCheck {
+				list := []knownvalue.Check{}
+				for _, one := range challenges {
+					list = append(list, knownvalue.ObjectExact(one))
+				}
+				return statecheck.ExpectKnownValue("echo."+echo, tfjsonpath.New("data").AtMapKey(name).AtMapKey("challenges"), knownvalue.ListExact(list))
 			}
+			life := acctest.Life(
+				resource.TestStep{
+					Config: config + "\nresource \"echo\" \"now\" {}",
+					ConfigStateChecks: []statecheck.StateCheck{
+						shows("now", "pending", second, first), shows("now", "of_a_card", second),
+						shows("now", "approved", approved), shows("now", "both"),
+						statecheck.ExpectKnownValue("echo.now", tfjsonpath.New("data").AtMapKey("pending").AtMapKey("status"), knownvalue.StringExact("pending")),
+					},
+				},
+				resource.TestStep{
+					PreConfig:         func() { s.Advance("6m") },
+					Config:            config + "\nresource \"echo\" \"later\" {}",
+					ConfigStateChecks: []statecheck.StateCheck{shows("later", "pending"), shows("later", "approved", approved)},
+				},
+			)
+			life.ProtoV6ProviderFactories["echo"] = echoprovider.NewProviderServer()
+			life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)}
+			resource.Test(t, life)
 		})
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestScripts(t *testing.T) {
 	t.Parallel()
-	s := acctest.Start(t, contract.TolerateBadRequests())
-	s.AddQuirks(object{"challenge_status": "honoured"})
-	p := s.Protocol(nil)
-	for name, c := range map[string]struct {
-		p       *acctest.Protocol
-		filters object
-		want    string
-	}{
-		"card id":          {p, object{"card_id": "3ds_1"}, "must be a card id"},
-		"empty status":     {p, object{"status": ""}, "must not be empty"},
-		"refused status":   {p, object{"status": "eaten"}, "answered 400 (invalid_request); its message is not shown, since it may hold a secret.\n\nCheck status"},
-		"unknown provider": {acctest.Configure(t, object{"sandbox": acctest.Unknown}), object{}, "read the 3D Secure challenges, but they depend on values that are known only after apply"},
-	} {
-		if _, diags := c.p.OpenEphemeral(typeName, c.filters); !strings.Contains(diags.Errors(), c.want) {
-			t.Errorf("%s: %q", name, diags.Errors())
-		}
-	}
+	acctest.Scripts(t, "testdata/script")
 }

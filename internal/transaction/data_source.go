@@ -3,6 +3,7 @@ package transaction
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -68,6 +69,9 @@ func (m *model) filter() api.TransactionFilter {
 	return filter
 }
 
+// maxSums are more than there are cards with purchases in a period.
+const maxSums = 50_000
+
 // read lists the first transactions, up to max_results, and sums up all of them
 // but those that it returns as problems.
 func (m *model) read(found iter.Seq2[api.Transaction, error]) (problems unreadable, err error) {
@@ -75,7 +79,7 @@ func (m *model) read(found iter.Seq2[api.Transaction, error]) (problems unreadab
 	if !m.MaxResults.IsNull() {
 		limit, _ = m.MaxResults.ValueBigFloat().Int64()
 	}
-	var count int64
+	count, sums := int64(0), 0
 	all, byCard := totals{}, map[string]totals{}
 	m.Transactions = []transaction{}
 	for t, err := range found {
@@ -89,11 +93,13 @@ func (m *model) read(found iter.Seq2[api.Transaction, error]) (problems unreadab
 			problems.add(t)
 			continue
 		}
-		if byCard[t.CardID] == nil {
-			byCard[t.CardID] = totals{}
+		card := t.CardID
+		if byCard[card] == nil {
+			byCard[card] = totals{}
 		}
-		all.add(t)
-		byCard[t.CardID].add(t)
+		if sums += all.add(t) + byCard[card].add(t); sums > maxSums {
+			return problems, fmt.Errorf("list transactions: they are of more than %d cards, currencies and types together; ask for a shorter period, or for one card_id", maxSums)
+		}
 	}
 	m.Truncated = types.BoolValue(count > limit)
 	m.Summary, m.ByCard = all.summaries(), make(map[string]map[string]summary, len(byCard))
@@ -109,7 +115,7 @@ func transactionFromAPI(t api.Transaction) transaction {
 		CardID:    t.CardID,
 		Type:      string(t.Type),
 		Currency:  t.Currency,
-		Merchant:  merchant(t.Merchant),
+		Merchant:  merchant{Name: t.Merchant.Name.String(), MCC: t.Merchant.MCC.String()},
 		CreatedAt: string(t.CreatedAt),
 	}
 	if t.Problem == "" {

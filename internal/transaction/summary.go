@@ -31,18 +31,24 @@ type total struct {
 // totals are by currency.
 type totals map[string]*total
 
-func (all totals) add(t api.Transaction) {
+// add returns by how many entries the totals have grown.
+func (all totals) add(t api.Transaction) (grown int) {
 	sum := all[t.Currency]
 	if sum == nil {
+		grown++
 		sum = &total{counts: map[string]int64{}, amounts: map[api.TransactionType]usd.Decimal{}}
 		for _, known := range transactionTypes() {
 			sum.counts[known] = 0
 		}
 		all[t.Currency] = sum
 	}
+	if !t.Type.IsKnown() && sum.counts[string(t.Type)] == 0 {
+		grown++
+	}
 	sum.counts[string(t.Type)]++
 	sum.amounts[t.Type] = sum.amounts[t.Type].Add(t.Amount)
 	sum.fees = sum.fees.Add(t.Fee)
+	return grown
 }
 
 func (all totals) summaries() map[string]summary {

@@ -50,7 +50,7 @@ func fillBalance(ctx context.Context, s *session.Session, m *balanceModel, _ *di
 	}
 	*m = balanceModel{
 		Balance:           types.NumberValue(wallet.Balance.WithoutNoise().BigFloat()),
-		Currency:          types.StringValue(wallet.Currency),
+		Currency:          types.StringValue(wallet.Currency.String()),
 		PendingDeposits:   types.NumberValue(wallet.PendingDeposits.WithoutNoise().BigFloat()),
 		CardsActive:       types.Int64PointerValue(wallet.CardsActive),
 		CardsTotalBalance: types.NumberNull(),

@@ -73,9 +73,9 @@ func fillAddresses(ctx context.Context, s *session.Session, m *addressesModel, _
 	}
 	m.Addresses, m.ByCurrency = make([]depositAddress, len(addresses)), make(map[string]depositAddress, len(addresses))
 	for i, a := range addresses {
-		m.Addresses[i] = depositAddress(a)
-		if _, found := m.ByCurrency[a.Currency]; !found {
-			m.ByCurrency[a.Currency] = depositAddress(a)
+		m.Addresses[i] = depositAddress{Currency: a.Currency.String(), Network: a.Network.String(), Address: a.Address.String()}
+		if _, found := m.ByCurrency[m.Addresses[i].Currency]; !found {
+			m.ByCurrency[m.Addresses[i].Currency] = m.Addresses[i]
 		}
 	}
 	return nil

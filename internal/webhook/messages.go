@@ -2,11 +2,8 @@ package webhook
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
@@ -27,16 +24,6 @@ func replaced(old, next model, reasons *session.Replacement) diag.Diagnostic {
 		text += " The new endpoint signs with a newly generated secret."
 	}
 	return diag.NewWarningDiagnostic(fmt.Sprintf("Webhook endpoint %s is replaced and stays registered", old.ID.ValueString()), text+reasons.UnknownAdvice("endpoint"))
-}
-
-func sharedURL(endpoint model, events []string) diag.Diagnostic {
-	which := strings.Join(events, ", ")
-	if slices.Contains(events, allEvents) {
-		which = "every event"
-	}
-	return diag.NewAttributeWarningDiagnostic(path.Root("url"), "Two webhook endpoints receive the same events at one URL",
-		fmt.Sprintf("Another vcard_webhook of this configuration has the same url%s, and receives %s too. What both receive arrives there twice, signed with two secrets. Take one out, or divide the events between them.",
-			endpoint.where(), which))
 }
 
 func adopted(endpoint model) diag.Diagnostic {

@@ -69,7 +69,7 @@ func (r *webhookResource) Create(ctx context.Context, req resource.CreateRequest
 	if registered.MayHaveDuplicate {
 		resp.Diagnostics.Append(possibleDuplicate(state))
 	} else {
-		resp.Diagnostics.Append(session.DelayWarning("register "+state.name(), registered.Delay)...)
+		resp.Diagnostics.Append(session.LostResponseWarning("register "+state.name(), registered.LostResponse)...)
 	}
 }
 

@@ -32,11 +32,6 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		return
 	case req.State.Raw.IsNull():
 		p.register()
-		replacement, diags := req.Private.GetKey(ctx, warnedKey)
-		p.diags.Append(diags...)
-		if string(replacement) != "true" {
-			p.diags.Append(r.warnSharedURL(ctx, p.state.ID, p.config)...)
-		}
 	default:
 		imported, diags := req.Private.GetKey(ctx, importedKey)
 		p.diags.Append(diags...)
@@ -45,34 +40,12 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 		} else {
 			p.change(ctx)
 		}
-		p.diags.Append(r.warnSharedURL(ctx, p.state.ID, p.config)...)
 		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
 		if len(p.replacement.Paths) > 0 {
 			p.diags.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
 		}
 	}
 	p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
-}
-
-// warnSharedURL warns where an event would arrive twice at one URL.
-func (r *webhookResource) warnSharedURL(ctx context.Context, id types.String, config model) diag.Diagnostics {
-	if !r.session.IsPlanning() || config.URL.IsUnknown() || config.Events.IsUnknown() {
-		return nil
-	}
-	var names []types.String
-	if config.Events.ElementsAs(ctx, &names, false).HasError() {
-		return nil
-	}
-	planned := session.Endpoint{ID: id.ValueString(), URL: config.URL.ValueString()}
-	for _, name := range names {
-		if !name.IsUnknown() {
-			planned.Events = append(planned.Events, name.ValueString())
-		}
-	}
-	if shared := r.session.AddEndpoint(planned, allEvents); len(shared) > 0 {
-		return r.session.OfOnePlan(sharedURL(config, shared))
-	}
-	return r.session.OfOnePlan()
 }
 
 // planner works out the plan of one endpoint.

@@ -12,14 +12,10 @@ locals {
   campaigns = { for row in var.campaigns : row.campaign => row }
 }
 
-data "vcard_bins" "ads" {
-  category = var.category
-}
-
 resource "vcard_card" "campaign" {
   for_each = local.campaigns
 
-  bin_id             = data.vcard_bins.ads.ids[0]
+  bin_id             = var.bin_id
   label              = each.value.label
   amount             = tonumber(each.value.load)
   allowed_categories = ["advertising"]

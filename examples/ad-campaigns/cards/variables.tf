@@ -15,8 +15,8 @@ variable "paused" {
   default     = []
 }
 
-variable "category" {
-  description = "Category of the BIN that the cards are issued on."
+variable "bin_id" {
+  description = "BIN that the cards are issued on. Another one replaces every card."
   type        = string
-  default     = "ads"
+  default     = "bin_ads_visa_us"
 }

@@ -4,12 +4,21 @@ data "vcard_bins" "ads" {
   three_ds = true
 }
 
+# The id is written, not looked up: were another BIN first in the list one day,
+# every card would be replaced. The data source checks it.
 resource "vcard_card" "search" {
-  bin_id = data.vcard_bins.ads.ids[0]
+  bin_id = "bin_ads_visa_us"
   amount = 250
 
   lifecycle {
     create_before_destroy = true
+  }
+}
+
+check "bin" {
+  assert {
+    condition     = contains(data.vcard_bins.ads.ids, vcard_card.search.bin_id)
+    error_message = "bin_ads_visa_us is no longer a Visa BIN for ads with 3-D Secure."
   }
 }
 

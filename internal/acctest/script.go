@@ -1,0 +1,384 @@
+package acctest
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-version"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/vcard/terraform-provider-vcard/internal/contract"
+	"github.com/vcard/terraform-provider-vcard/internal/provider"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// Scripts runs the scripts of a folder, each with a sandbox of its own. Beside the commands
+// of testscript they have
+//
+//	terraform ARGS…         the real CLI. Each command has a new provider; apply and destroy are plan and apply, unless
+//	                        a plan file is named. What the CLI broke into lines is in one line.
+//	service VERB ARGS…      what happens at the service and on the way there: see verbs
+//	wallet AMOUNT           fails unless the wallet holds this
+//	cards NUMBER            fails unless so many cards are live
+//	card CARD FIELD=VALUE…  fails unless the service shows the card so. A card is called by its label, or by its number
+//	                        in the order of issue
+//	cardid CARD NAME        sets a variable to the card's id
+//	requests METHOD PATH NUMBER[-NUMBER] [keys=NUMBER]
+//	                        fails unless the last terraform command made so many calls, under so many idempotency keys
+//
+// and the conditions [terraform], [tofu] and [version:1.14], which is that of the CLI or a later one.
+func Scripts(t *testing.T, folder string) {
+	t.Helper()
+	if os.Getenv("TF_ACC") == "" || CLI() == "" {
+		t.Skip("needs TF_ACC and Terraform or OpenTofu")
+	}
+	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
+	for name, do := range map[string]func(s *script, args []string) error{
+		"terraform": (*script).terraform,
+		"service":   (*script).happens,
+		"wallet":    (*script).wallet,
+		"cards":     (*script).cards,
+		"card":      (*script).card,
+		"cardid":    (*script).cardID,
+		"requests":  (*script).requests,
+	} {
+		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			s, _ := ts.Value(scriptKey{}).(*script)
+			s.ts = ts
+			err := do(s, args)
+			switch {
+			case err != nil && (!neg || errors.As(err, new(usageError))):
+				ts.Fatalf("%v", err)
+			case err == nil && neg:
+				ts.Fatalf("it should have failed")
+			}
+		}
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: folder, Cmds: commands, Setup: startScript, Condition: condition, RequireExplicitExec: true, RequireUniqueNames: true,
+	})
+}
+
+// T is a test, or that of a script.
+type T interface {
+	testing.TB
+	Parallel()
+}
+
+type scriptKey struct{}
+
+type usageError struct{ error }
+
+func usage(format string, values ...any) error { return usageError{fmt.Errorf(format, values...)} }
+
+// script is a running one, a service, and what lies between.
+type script struct {
+	t       T
+	ts      *testscript.TestScript
+	service *Service
+	clock   *Clock // of the service, and of providers in this process
+	net     *network
+	folder  string // of what is not the script's
+
+	authorizations []string // that are open, the oldest first
+	settlement     string   // the last
+}
+
+func startScript(env *testscript.Env) error {
+	t, ok := env.T().(T)
+	if !ok {
+		return errors.New("the test is no *testing.T")
+	}
+	prepareCLI()
+	clock := new(Clock)
+	s := &script{t: t, clock: clock, service: StartOn(t, clock, contract.RequestsOnly()), folder: filepath.Join(env.WorkDir, ".tmp")}
+	env.Defer(s.service.Balanced)
+	s.net = &network{script: s}
+	service := s.service.Proxy(s.net.handle)
+	env.Values[scriptKey{}] = s
+	for name, value := range map[string]string{
+		"VCARD_BASE_URL": service.URL, "VCARD_API_KEY": service.Key,
+		"TF_CLI_CONFIG_FILE": filepath.Join(s.folder, "cli.tfrc"), "TF_CLI_ARGS": "-no-color", "TF_IN_AUTOMATION": "1", "TF_INPUT": "0",
+		"CHECKPOINT_DISABLE": "1", "GOGC": "off", "GOMEMLIMIT": "1GiB",
+	} {
+		env.Setenv(name, value)
+	}
+	return os.WriteFile(filepath.Join(env.WorkDir, "required.tf"), []byte(Required), 0o600)
+}
+
+func condition(name string) (bool, error) {
+	least, isVersion := strings.CutPrefix(name, "version:")
+	switch {
+	case name == "terraform":
+		return !OpenTofu(), nil
+	case name == "tofu":
+		return OpenTofu(), nil
+	case isVersion:
+		wanted, err := version.NewVersion(least)
+		return err == nil && cli().version != nil && cli().version.Core().GreaterThanOrEqual(wanted), err
+	}
+	return false, fmt.Errorf("no condition %q", name)
+}
+
+// terraform runs the CLI.
+func (s *script) terraform(args []string) error {
+	if len(args) == 0 {
+		return usage("usage: terraform ARGS…")
+	}
+	s.net.begin()
+	command, flags := args[0], args[1:]
+	if command == "destroy" {
+		command, flags = "apply", append([]string{"-destroy"}, flags...)
+	}
+	if planned := len(flags) > 0 && !strings.HasPrefix(flags[len(flags)-1], "-"); command != "apply" || planned {
+		return s.run(command == "apply", args)
+	}
+	const plan = "script.tfplan"
+	if err := s.run(false, append([]string{"plan", "-out=" + plan}, flags...)); err != nil {
+		return err
+	}
+	return s.run(true, []string{"apply", plan})
+}
+
+// run runs the CLI once. A strike comes when something is applied.
+func (s *script) run(applies bool, args []string) error {
+	strike, due := "", (<-chan struct{})(nil)
+	if applies {
+		strike, due = s.net.strike()
+	}
+	config := filepath.Join(s.folder, "cli.tfrc")
+	if strike == "" {
+		if err := os.WriteFile(config, nil, 0o600); err != nil {
+			return usageError{err}
+		}
+		variable, stop := ServeProvider(s.t, provider.WithClock(s.clock), provider.WithEnvironment(s.ts.Getenv))
+		defer stop()
+		name, value, _ := strings.Cut(variable, "=")
+		s.ts.Setenv(name, value)
+		return s.execute(args)
+	}
+	s.ts.Setenv("TF_REATTACH_PROVIDERS", "")
+	if err := s.build(config); err != nil {
+		return err
+	}
+	ended, struck := make(chan struct{}), make(chan error, 1)
+	go func() { struck <- s.strikes(strike, due, ended) }()
+	err := s.execute(args)
+	close(ended)
+	if failed := <-struck; failed != nil {
+		return usageError{failed}
+	}
+	return err
+}
+
+// execute lets testscript run the CLI, and takes its line breaks away.
+func (s *script) execute(args []string) error {
+	err := s.ts.Exec(CLI(), args...)
+	_, _ = fmt.Fprint(s.ts.Stdout(), unbroken(s.ts.ReadFile("stdout")))
+	_, _ = fmt.Fprint(s.ts.Stderr(), unbroken(s.ts.ReadFile("stderr")))
+	return err
+}
+
+// build makes the CLI run the built program, which notes its process and the CLI's.
+func (s *script) build(config string) error {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		return usageError{err}
+	}
+	program := sandboxtest.Program(s.t)
+	wrapper := fmt.Sprintf("#!%s\necho $PPID $$ > '%s'\nexec '%s' \"$@\"\n", shell, filepath.Join(s.folder, "processes"), program)
+	overrides := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", s.folder)
+	return errors.Join(
+		os.WriteFile(filepath.Join(s.folder, filepath.Base(program)), []byte(wrapper), 0o700), //nolint:gosec // it is to be run
+		os.WriteFile(config, []byte(overrides), 0o600))
+}
+
+// strikes does to the CLI and the provider what they were to meet, once it is due.
+func (s *script) strikes(how string, due, ended <-chan struct{}) error {
+	select {
+	case <-ended:
+		return errors.New("the command ended before the call that was to end it")
+	case <-due:
+	}
+	noted, err := os.ReadFile(filepath.Join(s.folder, "processes"))
+	if err != nil {
+		return err
+	}
+	var cli, provider int
+	if _, err := fmt.Sscan(string(noted), &cli, &provider); err != nil {
+		return err
+	}
+	switch how {
+	case "kill":
+		return errors.Join(signal(cli, syscall.SIGKILL), signal(provider, syscall.SIGKILL))
+	case "kill-provider":
+		return signal(provider, syscall.SIGKILL)
+	case "interrupt":
+		return signal(cli, syscall.SIGINT)
+	}
+	for { // as somebody does who does not wait
+		_ = signal(cli, syscall.SIGINT) // it may have ended just now
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ended:
+			return nil
+		}
+	}
+}
+
+func signal(id int, signal os.Signal) error {
+	process, err := os.FindProcess(id)
+	if err != nil {
+		return err
+	}
+	return process.Signal(signal)
+}
+
+// unbroken is what the CLI prints without the line breaks of its diagnostics, which
+// it fills up to the width of a terminal.
+func unbroken(output string) string {
+	const width = 77
+	var whole strings.Builder
+	lines := strings.Split(output, "\n")
+	for i, line := range lines {
+		whole.WriteString(line)
+		if i == len(lines)-1 {
+			break
+		}
+		next, _, _ := strings.Cut(lines[i+1], " ")
+		if line != "" && line[0] != ' ' && next != "" && !ongoing.MatchString(line) && len([]rune(line))+1+len([]rune(next)) > width {
+			whole.WriteString(" ")
+		} else {
+			whole.WriteString("\n")
+		}
+	}
+	return whole.String()
+}
+
+// ongoing matches what the CLI says of a resource on its way.
+var ongoing = regexp.MustCompile(`: [\w ]+(\.\.\.|after \S+)( \[id=.*\])?$`)
+
+func (s *script) wallet(args []string) error {
+	if len(args) != 1 {
+		return usage("usage: wallet AMOUNT")
+	}
+	want, err := usd.Parse(args[0])
+	if err != nil {
+		return usageError{err}
+	}
+	if now := s.service.Wallet(); now != want {
+		return fmt.Errorf("the wallet holds %s USD", now)
+	}
+	return nil
+}
+
+func (s *script) cards(args []string) error {
+	if len(args) != 1 {
+		return usage("usage: cards NUMBER")
+	}
+	if live := s.service.LiveCards(); strconv.Itoa(len(live)) != args[0] {
+		return fmt.Errorf("the live cards are %v", live)
+	}
+	return nil
+}
+
+func (s *script) card(args []string) error {
+	if len(args) < 2 {
+		return usage("usage: card CARD FIELD=VALUE…")
+	}
+	card, err := s.called(args[0])
+	if err != nil {
+		return err
+	}
+	for _, wanted := range args[1:] {
+		field, want, _ := strings.Cut(wanted, "=")
+		is := fmt.Sprint(card[field])
+		var a, b usd.Amount // as which 40 is 40.00, and a service may say 40.000000000000004
+		notMoney := cmp.Or(json.Unmarshal([]byte(want), &a), json.Unmarshal([]byte(is), &b))
+		if is != want && (notMoney != nil || a != b) {
+			return fmt.Errorf("%s of the card is %s", field, is)
+		}
+	}
+	return nil
+}
+
+func (s *script) cardID(args []string) error {
+	if len(args) != 2 {
+		return usage("usage: cardid CARD NAME")
+	}
+	id, err := s.id(args[0])
+	s.ts.Setenv(args[1], id)
+	return err
+}
+
+func (s *script) id(card string) (string, error) {
+	fields, err := s.called(card)
+	return fmt.Sprint(fields["id"]), err
+}
+
+// called returns the card of a label, a live one if there is one, or of a number.
+func (s *script) called(name string) (map[string]any, error) {
+	all := s.all()
+	if number, err := strconv.Atoi(name); err == nil {
+		if number < 1 || number > len(all) {
+			return nil, usage("%d cards were issued", len(all))
+		}
+		return all[len(all)-number], nil
+	}
+	all = slices.DeleteFunc(all, func(card map[string]any) bool { return card["label"] != name })
+	live := slices.DeleteFunc(slices.Clone(all), func(card map[string]any) bool { return card["status"] == "terminated" })
+	switch {
+	case len(live) == 1:
+		return live[0], nil
+	case len(live) == 0 && len(all) > 0:
+		return all[0], nil
+	}
+	return nil, usage("%d live cards are called %q", len(live), name)
+}
+
+// all are the cards of the account, the newest first.
+func (s *script) all() (all []map[string]any) {
+	for number := 1; ; number++ {
+		page := s.service.Get(fmt.Sprintf("/cards?per_page=100&page=%d", number)).Must().Data()
+		if len(page) == 0 {
+			return all
+		}
+		all = append(all, page...)
+	}
+}
+
+func (s *script) requests(args []string) error {
+	if len(args) < 3 {
+		return usage("usage: requests METHOD PATH NUMBER[-NUMBER] [keys=NUMBER]")
+	}
+	calls, keys := s.net.made(args[0], args[1])
+	from, to, isRange := strings.Cut(args[2], "-")
+	least, err := strconv.Atoi(from)
+	most := least
+	if isRange && err == nil {
+		most, err = strconv.Atoi(to)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	if calls < least || calls > most {
+		return fmt.Errorf("%s %s was called %d times", args[0], args[1], calls)
+	}
+	if len(args) > 3 && args[3] != fmt.Sprintf("keys=%d", keys) {
+		return fmt.Errorf("%s %s was called under %d keys", args[0], args[1], keys)
+	}
+	return nil
+}
