@@ -108,13 +108,13 @@ func TestNoSecretRests(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.11.0", "1.11.0") // write-only attributes
 	w := acctest.NewWorkspace(t).Built()
-	folder := t.TempDir() // of the sandbox
+	folder := t.TempDir() // of the sandbox's log; whoever has its file has its secrets
 	log, err := os.Create(filepath.Join(folder, "sandbox.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	service := sandboxtest.StartProcess(t, log, "--data", filepath.Join(folder, "sandbox.db"))
+	service := sandboxtest.StartProcess(t, log, "--data", filepath.Join(t.TempDir(), "sandbox.db"))
 	const custom, planted, wrong = "custom-secret-5d1f0c", "planted-secret-77aa01", "sk_live_sandbox_wrong_but_secret_0815"
 	w.Env = append(w.Env, "TF_LOG=TRACE", "TF_LOG_PATH="+filepath.Join(w.Dir, "trace.log"),
 		"VCARD_BASE_URL="+service.URL, "VCARD_API_KEY="+service.Key, "TF_VAR_custom="+custom, "TF_VAR_planted="+planted)
