@@ -22,7 +22,7 @@ func TestPagesKeepSecrets(t *testing.T) {
 	other := newKey(s, `,"initial_balance":7`)
 	hook := s.Post("/webhooks", `{"url":"https://127.0.0.1:1/","events":["*"]}`).OK(201)
 	s.Post("/webhooks", `{"url":"https://127.0.0.1:1/plantedPath0123456789/in?planted-query","events":["*"],"secret":"planted-secret"}`).OK(201)
-	card := s.Issue("100", `"label":"Planted label"`)
+	card := s.Issue("100", `"label":"Planted label\u202e\u001b[2J"`)
 	bought := s.Authorize(card, "10", "7311").Transaction()
 	settlement := s.Settle(bought, "").Transaction()
 	asked := challenge(s, card, "Ads")
@@ -39,7 +39,7 @@ func TestPagesKeepSecrets(t *testing.T) {
 		}
 	}
 	for path, text := range pages {
-		for _, secret := range []string{s.Key, other, hook.Text("secret"), "planted-secret", "plantedPath", "planted-query", pan} {
+		for _, secret := range []string{s.Key, other, hook.Text("secret"), "planted-secret", "plantedPath", "planted-query", pan, "\u202e", "\x1b"} {
 			if strings.Contains(strings.ReplaceAll(text, " ", ""), secret) {
 				t.Errorf("%s shows %q", path, secret)
 			}

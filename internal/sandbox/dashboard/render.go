@@ -2,10 +2,12 @@ package dashboard
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -53,7 +55,17 @@ func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *fr
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // nobody to tell when the reader went away
+	_, _ = io.WriteString(w, shown(b.String())) // nobody to tell when the reader went away
+}
+
+// shown keeps what turns the direction of writing, and what cannot be seen, out of a page.
+func shown(page string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) && !unicode.IsSpace(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, page)
 }
 
 // showError says what went wrong, below the navigation for who is logged in.
