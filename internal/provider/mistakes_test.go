@@ -269,12 +269,12 @@ func TestMistakes(t *testing.T) {
 		}
 		t.Logf("| `%s` | %s |", m.input, text)
 	}
-	guide := read(t, "templates", "guides", "troubleshooting.md.tmpl")
+	_, guide := guideTitles(t)
 	for _, m := range terraforms() {
 		w.Write("main.tf", acctest.Required+account+m.lines)
 		_, output := w.Run("plan", "-no-color", "-input=false")
 		title, words, _ := strings.Cut(m.says, ": ")
-		if text := firstTold(output); !strings.HasPrefix(text, "Error: "+title) || !strings.Contains(text, words) || !strings.Contains(guide, "\n### "+m.says+"\n") {
+		if text := firstTold(output); !strings.HasPrefix(text, "Error: "+title) || !strings.Contains(text, words) || !guide[m.says] {
 			t.Errorf("%s: not told as the guide has it:\n%s", m.input, output)
 		}
 	}

@@ -111,19 +111,36 @@ func read(t *testing.T, path ...string) string {
 	return sandboxtest.File(t, append([]string{"../.."}, path...)...) // make generate makes what is missing
 }
 
+// guideTitles are the messages in the tables of the guide: the provider's, or Terraform's.
+func guideTitles(t *testing.T) (ours, terraforms map[string]bool) {
+	t.Helper()
+	ours, terraforms = map[string]bool{}, map[string]bool{}
+	titles, isTable := ours, false
+	for line := range strings.SplitSeq(read(t, "templates", "guides", "troubleshooting.md.tmpl"), "\n") {
+		first, _, isRow := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		switch {
+		case line == "## In Terraform's own words":
+			titles = terraforms
+		case strings.HasPrefix(line, "## "):
+			titles = ours
+		case first == "message":
+			isTable = true
+		case !strings.HasPrefix(line, "|"):
+			isTable = false
+		case isTable && isRow:
+			for title := range strings.SplitSeq(first, "<br>") {
+				titles[title] = true
+			}
+		}
+	}
+	return ours, terraforms
+}
+
 // The guide to messages has every title that the code gives to a diagnostic, and no
 // title that the code does not know.
 func TestGuideHasEveryTitle(t *testing.T) {
 	t.Parallel()
-	quoted, ours := map[string]bool{}, true
-	for line := range strings.SplitSeq(read(t, "templates", "guides", "troubleshooting.md.tmpl"), "\n") {
-		if section, isSection := strings.CutPrefix(line, "## "); isSection {
-			ours = section != "In Terraform's own words"
-		}
-		if title, isTitle := strings.CutPrefix(line, "### "); isTitle && ours {
-			quoted[title] = true
-		}
-	}
+	quoted, _ := guideTitles(t)
 	code := readCode(t)
 	for title, where := range code.titles {
 		if !quoted[title] {
