@@ -14,7 +14,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -83,7 +82,7 @@ func (p *planner) destroy(ctx context.Context) {
 		p.diags.Append(protected(p.state.name(), nil))
 		return
 	}
-	p.spend(ctx, 0, p.state.Balance.Amount())
+	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
 }
 
 // isProtected reports whether the card must not be terminated: it was applied
@@ -94,10 +93,15 @@ func (p *planner) isProtected() bool {
 
 // spend counts what the plan takes from the wallet and returns to it, and says
 // when that is too much, and what else concerns the plan as a whole.
-func (p *planner) spend(ctx context.Context, taken, returned usd.Amount) {
-	p.diags.Append(p.resource.session.OfOnePlan()...)
-	p.diags.Append(p.resource.session.AddPlannedSpend(taken, returned, p.state.Balance.Amount())...)
-	p.diags.Append(p.resource.session.WalletDiagnostic(ctx)...)
+func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
+	planned.Card, planned.Holds = p.state.name(), p.state.Balance.Amount()
+	if p.state.ID.IsNull() {
+		planned.Card = newCardName(p.config.Label)
+	}
+	if !planned.Again {
+		p.diags.Append(p.resource.session.OfOnePlan()...)
+	}
+	p.diags.Append(p.resource.session.Spend(ctx, planned)...)
 }
 
 // issue plans a new card. It is also core's second plan of a replacement,
@@ -118,13 +122,13 @@ func (p *planner) issue(ctx context.Context) {
 	if p.diags.HasError() {
 		return
 	}
+	planned := session.PlannedSpend{Taken: p.plan.issueCost()}
 	if replaced == nil {
 		p.addNewCard(ctx)
-		p.spend(ctx, p.plan.issueCost(), 0)
-		return
+	} else {
+		planned.Again, planned.Returned, planned.Counted = true, replaced.Balance, replaced.Planned
 	}
-	more := p.plan.issueCost() - replaced.Balance - replaced.Planned
-	p.diags.Append(p.resource.session.AddPlannedSpend(max(0, more), max(0, -more), 0)...)
+	p.spend(ctx, planned)
 }
 
 // checkIssue refuses a card that the service would refuse.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 // planImmutable plans what is fixed when a card is issued: unchanged, adopted
@@ -72,6 +74,6 @@ func (p *planner) planReplacement(ctx context.Context) {
 	}
 	p.private.Replaced.Planned = p.plan.issueCost() - p.state.Balance.Amount()
 	p.addNewCard(ctx)
-	p.spend(ctx, p.plan.issueCost(), p.state.Balance.Amount())
+	p.spend(ctx, session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()})
 	p.diags.Append(replaced(ctx, p))
 }

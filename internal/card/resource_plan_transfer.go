@@ -9,6 +9,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -47,7 +48,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	if net > 0 && p.state.Frozen.ValueBool() && p.config.Frozen.IsNull() && p.resource.session.IsPlanning() {
 		p.diags.Append(staysFrozen(p.state, net))
 	}
-	p.spend(ctx, max(0, net), max(0, -net))
+	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)})
 }
 
 // asksAgain reports whether a plan makes the pending movement once more, under the

@@ -29,6 +29,8 @@ func TestBoundsOfTheProvider(t *testing.T) {
 				rate_limits      = { requests_per_minute = 500, creates_per_minute = 40 }
 				wallet_check     = "error"
 				max_card_load    = 5000
+
+				max_taken_per_plan = 12002
 			}
 			resource "vcard_card" "test" {
 				bin_id = "bin_ads_visa_us"
@@ -44,6 +46,10 @@ func TestBoundsOfTheProvider(t *testing.T) {
 		resource.TestStep{
 			Config:      config("amount = 60\n top_up = { below = 50, to = 5000.01 }"),
 			ExpectError: acctest.Saying("top_up.to must be at most 5000.00 USD, which is max_card_load"),
+		},
+		resource.TestStep{
+			Config:      config("amount = 4000\n count = 3"),
+			ExpectError: acctest.Saying("The plan takes at least 12003.00 USD, and max_taken_per_plan is 12002.00 USD"),
 		},
 		resource.TestStep{
 			Config:      config("amount = 4000\n count = 3"),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -42,6 +43,7 @@ type config struct {
 	IdempotencyKeys types.String  `tfsdk:"idempotency_keys"`
 	WalletCheck     types.String  `tfsdk:"wallet_check"`
 	MaxCardLoad     usdtype.Value `tfsdk:"max_card_load"`
+	MaxTakenPerPlan usdtype.Value `tfsdk:"max_taken_per_plan"`
 }
 
 type sandboxConfig struct {
@@ -128,6 +130,14 @@ func configAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "The most that one card may be given, in USD with at most two decimals, at least " + api.MinimumLoad.String() + ". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: " +
 				"it catches cents that were typed for dollars. Not set: no bound.",
 		},
+		"max_taken_per_plan": schema.NumberAttribute{
+			Optional:   true,
+			CustomType: usdtype.Type{},
+			Validators: []validator.Number{session.AtLeast(0)},
+			MarkdownDescription: "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups, without what other cards return. " +
+				"A replacement counts with its load and fee less what its own card returns. A plan that takes more is refused, as that of a whole fleet in the wrong workspace. " +
+				"Not counted: actions, and amounts that are known only during apply. Not set: no bound.",
+		},
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "What this configuration keeps to of the service's rate limits: a smaller share, for an API key that several pipelines use at once, or more, where support has raised them.",
@@ -153,9 +163,12 @@ func grouped(n int) string {
 
 // isUnknown reports whether anything that decides where calls go is known only after apply.
 func (c config) isUnknown() bool {
-	if c.APIKey.IsUnknown() || c.BaseURL.IsUnknown() || c.Sandbox.IsUnknown() ||
-		c.RequestTimeout.IsUnknown() || c.MaxRetries.IsUnknown() || c.RateLimits.IsUnknown() || c.IdempotencyKeys.IsUnknown() || c.WalletCheck.IsUnknown() || c.MaxCardLoad.IsUnknown() {
-		return true
+	for _, v := range []attr.Value{
+		c.APIKey, c.BaseURL, c.Sandbox, c.RequestTimeout, c.MaxRetries, c.RateLimits, c.IdempotencyKeys, c.WalletCheck, c.MaxCardLoad, c.MaxTakenPerPlan,
+	} {
+		if v.IsUnknown() {
+			return true
+		}
 	}
 	for _, object := range []types.Object{c.Sandbox, c.RateLimits} {
 		for _, v := range object.Attributes() {

@@ -139,7 +139,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 			s.Sandbox = &session.Sandbox{Path: service.Path(), Created: service.Created()}
 		}
 	}
-	s.MaxCardLoad = c.MaxCardLoad.Pointer()
+	s.MaxCardLoad, s.MaxTakenPerPlan = c.MaxCardLoad.Pointer(), c.MaxTakenPerPlan.Pointer()
 	s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
 	p.session.Store(s)
 	resp.ResourceData, resp.DataSourceData = s, s

@@ -26,6 +26,8 @@ type Session struct {
 	Sandbox *Sandbox
 	// MaxCardLoad is the most that one card may be given, in USD; nil is no bound.
 	MaxCardLoad *usd.Amount
+	// MaxTakenPerPlan is the most that a plan may take from the wallet, in USD; nil is no bound.
+	MaxTakenPerPlan *usd.Amount
 	// WalletCheck is what the provider configuration asks for.
 	WalletCheck WalletCheck
 

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -24,19 +26,89 @@ const (
 	WalletCheckOff   WalletCheck = "off"
 )
 
+// PlannedSpend is what the plan of one card does to the wallet, in USD.
+type PlannedSpend struct {
+	Card            string // its name
+	Taken, Returned usd.Amount
+	Holds           usd.Amount // on the card, of which no more than Returned returns
+	// Again says that core plans the card a second time, to replace it, and drops what
+	// is a warning. Counted is what it was counted with at first: taken above zero.
+	Again   bool
+	Counted usd.Amount
+}
+
+// spent is what the cards that were planned so far do to the wallet, in USD.
+type spent struct {
+	net     usd.Amount // what they take, less what they return
+	upfront usd.Amount // what they take, before anything returns
+	taken   usd.Amount // what each takes, less what itself returns
+	settled usd.Amount // what they hold
+	largest []PlannedSpend
+}
+
+const mostNamed = 3
+
+func (t *spent) add(p PlannedSpend) error {
+	takes, counted := max(0, p.Taken-p.Returned), max(0, p.Counted)
+	var errs [4]error
+	t.net, errs[0] = usd.Sum(t.net, p.Taken, -p.Returned, -p.Counted)
+	t.upfront, errs[1] = usd.Sum(t.upfront, max(0, p.Taken-counted))
+	t.taken, errs[2] = usd.Sum(t.taken, max(0, takes-counted))
+	t.settled, errs[3] = usd.Sum(t.settled, p.Holds)
+	if takes > 0 {
+		t.largest = append(slices.Clone(t.largest), p)
+		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.Taken-b.Returned, a.Taken-a.Returned) })
+		t.largest = t.largest[:min(len(t.largest), mostNamed)]
+	}
+	return errors.Join(errs[:]...)
+}
+
+// takers names those that take most.
+func (t *spent) takers() string {
+	var names []string
+	for _, p := range t.largest {
+		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.Taken-p.Returned))
+	}
+	return "Most goes to " + strings.Join(names, ", ") + "."
+}
+
 // spend is what a plan does to the wallet, as far as it is made.
 type spend struct {
 	mu      sync.Mutex
-	net     usd.Amount  // what it takes, less what it returns
-	upfront usd.Amount  // what it takes
-	settled usd.Amount  // what the cards hold that it has dealt with
-	maybe   atomic.Bool // it was told that the plan may not be payable
-	certain atomic.Bool // it was told that the plan is not
-	// unchecked says that it was told that nothing is checked.
-	unchecked atomic.Bool
-	// unread says that it was told that the wallet cannot be read.
-	unread atomic.Bool
-	wallet fetchedOnce[plannedWallet]
+	spent   spent
+	next    chan struct{}   // closed when another card is planned
+	waits   bool            // a card waits for others, to tell of all
+	isAlone bool            // one has waited, and none came
+	told    map[string]bool // what is told once
+	wallet  fetchedOnce[plannedWallet]
+}
+
+// tell reports whether this was not told before.
+func (s *spend) tell(what string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told == nil {
+		s.told = map[string]bool{}
+	}
+	before := s.told[what]
+	s.told[what] = true
+	return !before
+}
+
+func (s *spend) add(p PlannedSpend) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next != nil {
+		close(s.next)
+		s.next = nil
+	}
+	return s.spent.add(p)
+}
+
+func (s *spend) soFar() spent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent
 }
 
 // plannedWallet is the wallet, and what is on cards, in whole cents, or why each is not known.
@@ -45,118 +117,173 @@ type plannedWallet struct {
 	err, cardsErr              error
 }
 
-// AddPlannedSpend adds what this plan takes from the wallet and returns to it, and
-// what the planned card holds, of which nothing more returns; in USD. After the
-// session's first write it adds nothing, because apply plans again what was counted
-// before. While no calls can be made, it says once what is not checked.
-func (s *Session) AddPlannedSpend(taken, returned, holds usd.Amount) diag.Diagnostics {
-	if s != nil && !s.Known() && taken > 0 && !s.spend.unchecked.Swap(true) {
-		return diag.Diagnostics{diag.NewWarningDiagnostic("The wallet, BINs and labels are not checked by this plan",
-			"The provider's configuration depends on values that are known only after apply, so this plan cannot ask the service "+
-				"whether the wallet can pay, whether the BINs exist, and whether live cards have these labels already. "+
-				"Apply what the configuration depends on first, for example with -target, to have it checked.")}
-	}
-	if !s.IsPlanning() {
+func (w plannedWallet) problem() error { return cmp.Or(w.err, w.cardsErr) }
+
+// isShort reports whether the wallet cannot pay for this by itself, as far as is known.
+func (w plannedWallet) isShort(t spent) bool { return t.net > 0 && (w.err != nil || t.net > w.Balance) }
+
+// mayReturn is what cards hold that were not planned yet.
+func (w plannedWallet) mayReturn(t spent) usd.Amount { return max(0, w.CardsTotalBalance-t.settled) }
+
+// isUnpayable reports whether nothing that is planned later can return enough.
+func (w plannedWallet) isUnpayable(t spent) bool {
+	return w.isShort(t) && w.problem() == nil && t.net-w.Balance > w.mayReturn(t)
+}
+
+// Spend counts what the plan of a card does to the wallet. When the plan so far takes
+// more than the provider's configuration allows, or than the wallet holds, a card that
+// takes money says so, once. After the session's first write it does nothing, because
+// apply plans again, from a wallet that is being spent. While no calls can be made, it
+// says once what is not checked.
+func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
+	if s == nil || s.Known() && s.Client.HasWritten() {
 		return nil
 	}
-	s.spend.mu.Lock()
-	defer s.spend.mu.Unlock()
-	net, netErr := usd.Sum(s.spend.net, taken, -returned)
-	upfront, upfrontErr := usd.Sum(s.spend.upfront, taken)
-	settled, settledErr := usd.Sum(s.spend.settled, holds)
-	if err := cmp.Or(netErr, upfrontErr, settledErr); err != nil {
+	if err := s.spend.add(p); err != nil {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
 	}
-	s.spend.net, s.spend.upfront, s.spend.settled = net, upfront, settled
-	return nil
+	var diags diag.Diagnostics
+	if !s.Known() && p.Taken > 0 && s.spend.tell("unchecked") {
+		diags.Append(notChecked())
+	}
+	if p.Taken <= p.Returned {
+		return diags
+	}
+	wallet, err := s.plannedWallet(ctx)
+	if t := s.spend.soFar(); err != nil || !s.isOver(t) && !wallet.isShort(t) {
+		return diags
+	}
+	t, isMine := s.spend.awaitOthers(ctx)
+	if !isMine || s.Known() && s.Client.HasWritten() || s.plan.unplanned.Load() > 0 {
+		return diags
+	}
+	if s.isOver(t) && s.spend.tell("over") {
+		diags.Append(takesTooMuch(t, *s.MaxTakenPerPlan))
+	}
+	if wallet.isShort(t) {
+		diags.Append(s.walletDiagnostic(t, wallet, p.Again)...)
+	}
+	return diags
 }
 
-// WalletDiagnostic warns the first time that it finds the planned spend above the
-// wallet's balance, and the first time that nothing which is planned later can
-// return enough, or that it cannot tell; there it refuses the plan where the provider
-// is told to. After the session's first write it returns nothing, because apply plans
-// again from a wallet that is being spent.
-func (s *Session) WalletDiagnostic(ctx context.Context) diag.Diagnostics {
-	if !s.IsOnePlan() {
-		return nil
+func (s *Session) isOver(t spent) bool {
+	return s.MaxTakenPerPlan != nil && t.taken > *s.MaxTakenPerPlan
+}
+
+const (
+	// batchWindow is how long after the last card of a plan it is told what all take.
+	batchWindow = time.Second
+	// shortWindow takes its place where cards are planned one after the other.
+	shortWindow = 50 * time.Millisecond
+)
+
+// awaitOthers waits until no other card is planned any more, so that one diagnostic
+// speaks of all. False where another card waits already.
+func (s *spend) awaitOthers(ctx context.Context) (t spent, isMine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waits {
+		return t, false
 	}
-	s.spend.mu.Lock()
-	net, settled := s.spend.net, s.spend.settled
-	s.spend.mu.Unlock()
-	if net <= 0 || s.WalletCheck == WalletCheckOff {
-		return nil
+	s.waits = true
+	defer func() { s.waits = false }()
+	window := batchWindow
+	if s.isAlone {
+		window = shortWindow
 	}
-	wallet, known := s.plannedWallet(ctx)
-	err := cmp.Or(wallet.err, wallet.cardsErr)
+	for first := true; ; first = false {
+		if s.next == nil {
+			s.next = make(chan struct{})
+		}
+		next, came := s.next, true
+		s.mu.Unlock()
+		select {
+		case <-next:
+		case <-time.After(window):
+			came = false
+		case <-ctx.Done():
+			came = false
+		}
+		s.mu.Lock()
+		if !came {
+			s.isAlone = s.isAlone || first
+			return s.spent, true
+		}
+	}
+}
+
+// walletDiagnostic says once that the wallet cannot pay, or cannot be read.
+func (s *Session) walletDiagnostic(t spent, wallet plannedWallet, onlyRefuses bool) diag.Diagnostics {
+	title, detail := fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", t.net, wallet.Balance), notPayable(t, wallet)
+	what, refuses := "short", s.WalletCheck == WalletCheckError
+	err := wallet.problem()
 	_, isOutage := errors.AsType[*api.OutageError](err) // which every call tells
 	switch {
-	case known && net <= wallet.Balance, isOutage && s.WalletCheck != WalletCheckError, err != nil && s.spend.unread.Swap(true):
+	case isOutage && !refuses:
 		return nil
 	case err != nil:
-		return diag.Diagnostics{s.notChecked(err)}
+		failure := ErrorDiagnostic("see whether the wallet can pay for this plan", err)
+		what, title, detail = "unread", "The plan is not checked against the wallet", sentence(failure.Summary())+" "+failure.Detail()
+	case refuses && wallet.isUnpayable(t):
+		what = "unpayable"
+	default:
+		refuses = false
 	}
-	short, mayReturn := net-wallet.Balance, max(0, wallet.CardsTotalBalance-settled)
-	certain := short > mayReturn
 	switch {
-	case certain && s.spend.certain.Swap(true), !certain && (s.spend.certain.Load() || s.spend.maybe.Swap(true)):
+	case onlyRefuses && !refuses || !s.spend.tell(what):
 		return nil
-	case !certain:
-		return diag.Diagnostics{mayNotBePayable(net, wallet.Balance, mayReturn)}
-	case s.WalletCheck == WalletCheckError:
-		summary, detail := notPayable(net, wallet.Balance)
-		return diag.Diagnostics{diag.NewErrorDiagnostic(summary, detail+planAllTheSame)}
+	case refuses:
+		return diag.Diagnostics{diag.NewErrorDiagnostic(title, detail+` To plan it all the same, set wallet_check = "warn" in the provider configuration.`)}
 	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(notPayable(net, wallet.Balance))}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(title, detail)}
 }
 
-const planAllTheSame = ` To plan it all the same, set wallet_check = "warn" in the provider configuration.`
+const planStatement = "What is planned later comes on top: the statement of the plan (vcard statement) has the sum."
 
-// notChecked says once why nothing tells whether the wallet can pay.
-func (s *Session) notChecked(err error) diag.Diagnostic {
-	const title = "The plan is not checked against the wallet"
-	failure := ErrorDiagnostic("see whether the wallet can pay for this plan", err)
-	detail := sentence(failure.Summary()) + " " + failure.Detail()
-	if s.WalletCheck == WalletCheckError {
-		return diag.NewErrorDiagnostic(title, detail+planAllTheSame)
+func notPayable(t spent, wallet plannedWallet) string {
+	outlook := "The service refuses what the wallet cannot pay, so part of the plan would fail at apply."
+	if !wallet.isUnpayable(t) {
+		outlook = fmt.Sprintf("The account's other cards hold %s USD: the plan can be paid if enough of that returns in time, "+
+			"as from a tainted card that is terminated before the new one is issued (not with create_before_destroy).", wallet.mayReturn(t))
 	}
-	return diag.NewWarningDiagnostic(title, detail)
+	return fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return, pass the wallet's balance by %s USD. %s %s %s %s",
+		t.net-wallet.Balance, t.takers(), outlook, planStatement, depositFirst)
 }
 
-const depositFirst = "What is planned later comes on top: the statement of the plan (vcard statement) has the sum. Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
+const depositFirst = "Deposit first (the data source vcard_deposit_addresses lists where), or plan for less."
 
-func mayNotBePayable(net, wallet, mayReturn usd.Amount) diag.Diagnostic {
-	return diag.NewWarningDiagnostic(
-		fmt.Sprintf("The plan may not be payable: it takes at least %s USD, and the wallet holds %s USD", net, wallet),
-		fmt.Sprintf("Loads, issuance fees, funds and top-ups planned so far, less what they return to the wallet, pass its balance by %s USD. "+
-			"The account's other cards hold %s USD: the plan can be paid if enough of that returns in time, as from a tainted card that is terminated before the new one is issued (not with create_before_destroy). ",
-			net-wallet, mayReturn)+depositFirst)
+func takesTooMuch(t spent, most usd.Amount) diag.Diagnostic {
+	return diag.NewErrorDiagnostic(fmt.Sprintf("The plan takes at least %s USD, and max_taken_per_plan is %s USD", t.taken, most),
+		fmt.Sprintf("That is the sum of loads, issuance fees, funds and top-ups planned so far; what other cards return does not count. %s %s "+
+			"Where the cards are there already, as in another workspace or with a lost state, nothing should be applied. Where so much is wanted, raise max_taken_per_plan in the provider configuration.",
+			t.takers(), planStatement))
 }
 
-func notPayable(net, wallet usd.Amount) (summary, detail string) {
-	return fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", net, wallet),
-		fmt.Sprintf("Loads, issuance fees, funds and top-ups of this plan, less what it returns to the wallet, pass the wallet's balance by at least %s USD. "+
-			"The service refuses what the wallet cannot pay, so part of the plan would fail at apply. ", net-wallet) + depositFirst
+func notChecked() diag.Diagnostic {
+	return diag.NewWarningDiagnostic("The wallet, BINs and labels are not checked by this plan",
+		"The provider's configuration depends on values that are known only after apply, so this plan cannot ask the service "+
+			"whether the wallet can pay, whether the BINs exist, and whether live cards have these labels already. "+
+			"Apply what the configuration depends on first, for example with -target, to have it checked.")
 }
 
 // PaidUpfront returns what the plan so far takes from the wallet before anything
 // returns to it, and what the wallet holds, in USD, where that is too little.
 func (s *Session) PaidUpfront(ctx context.Context) (upfront, wallet usd.Amount, tooMuch bool) {
-	if !s.IsPlanning() {
+	if !s.IsPlanning() || s.WalletCheck == WalletCheckOff {
 		return 0, 0, false
 	}
-	s.spend.mu.Lock()
-	upfront = s.spend.upfront
-	s.spend.mu.Unlock()
-	now, known := s.plannedWallet(ctx)
-	return upfront, now.Balance, known && upfront > now.Balance
+	upfront = s.spend.soFar().upfront
+	now, err := s.plannedWallet(ctx)
+	return upfront, now.Balance, err == nil && now.err == nil && upfront > now.Balance
 }
 
-// plannedWallet is the wallet as it is planned with, read once, also where it cannot be.
-func (s *Session) plannedWallet(ctx context.Context) (wallet plannedWallet, known bool) {
-	if s.WalletCheck == WalletCheckOff {
-		return wallet, false
+// plannedWallet is the wallet as it is planned with, read once, also where it cannot be. One that
+// is not to be checked pays for all.
+func (s *Session) plannedWallet(ctx context.Context) (plannedWallet, error) {
+	if s.WalletCheck == WalletCheckOff || !s.Known() {
+		return plannedWallet{Balance: usd.Max}, nil
 	}
-	wallet, err := s.spend.wallet.get(ctx, func(ctx context.Context) (w plannedWallet, err error) {
+	return s.spend.wallet.get(ctx, func(ctx context.Context) (w plannedWallet, err error) {
 		now, err := s.Client.WalletBalance(ctx)
 		var balanceErr error
 		w.Balance, balanceErr = now.Balance.Floor()
@@ -166,6 +293,4 @@ func (s *Session) plannedWallet(ctx context.Context) (wallet plannedWallet, know
 		}
 		return w, ctx.Err()
 	})
-	wallet.err = cmp.Or(wallet.err, err)
-	return wallet, wallet.err == nil
 }
