@@ -93,7 +93,7 @@ type script struct {
 	net     *network
 	folder  string // of what is not the script's
 
-	authorizations []string // that are open, the oldest first
+	authorizations []authorization // that are open, the oldest first
 	settlement     string   // the last
 }
 

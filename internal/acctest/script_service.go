@@ -1,10 +1,12 @@
 package acctest
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,10 +21,14 @@ type verb struct {
 	do          func(s *script, o options, args []string) error
 }
 
+// authorization is a purchase that is held on a card.
+type authorization struct{ card, id string }
+
 // options are the flags of verbs.
 type options struct {
 	times int    // how many calls meet it; 0: all
 	fee   string // that the service takes besides
+	of    string // whose purchase
 	retry string // Retry-After of an answer
 }
 
@@ -41,13 +47,14 @@ func verbs() map[string]verb {
 		"unfreeze":  {"CARD", 1, 1, byHand},
 		"terminate": {"CARD", 1, 1, (*script).terminate},
 		"spend":     {"[-fee AMOUNT] CARD|all AMOUNT: is held on the card, or declined, which fails", 2, 2, (*script).spend},
-		"settle":    {"[-fee AMOUNT] [AMOUNT]: of the oldest purchase that is held", 0, 1, (*script).settle},
+		"settle":    {"[-of CARD] [-fee AMOUNT] [AMOUNT]: of the oldest purchase that is held, on the card", 0, 1, (*script).settle},
 		"refund":    {"[AMOUNT]: of the purchase that was settled last", 0, 1, (*script).refund},
+		"account":   {"NAME: sets a variable to the key of another account", 1, 1, (*script).account},
 		"call":      {"METHOD PATH [BODY]: of the API, or below /_sandbox", 2, 3, (*script).call},
 
 		// What the service is like.
 		"quirk": {"NAME=VALUE…: as in /_sandbox/quirks", 1, many, (*script).quirk},
-		"clock": {"DURATION: passes at the service, and for providers in the test's process", 1, 1, (*script).passes},
+		"clock": {"DURATION|TIME: passes until then at the service, and for providers in the test's process", 1, 1, (*script).passes},
 		"lag":   {"READS|DURATION: so long, what was read before is read as it is now", 1, 1, (*script).lag},
 
 		// What a call meets: the next one, or as many as -times says, where 0 is all.
@@ -85,6 +92,7 @@ func (s *script) happens(args []string) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.IntVar(&o.times, "times", 1, "")
 	flags.StringVar(&o.fee, "fee", "0", "")
+	flags.StringVar(&o.of, "of", "", "")
 	flags.StringVar(&o.retry, "retry-after", "", "")
 	if err := flags.Parse(args[1:]); err != nil || flags.NArg() < one.least || flags.NArg() > one.most {
 		return usage("usage: service %s %s", args[0], one.usage)
@@ -128,8 +136,12 @@ func failure(r sandboxtest.Response) error {
 
 func (s *script) spend(o options, args []string) error {
 	if args[1] == "all" {
-		for number := range s.all() {
-			if err := s.spend(o, []string{args[0], strconv.Itoa(number + 1), args[2]}); err != nil {
+		all := s.all()
+		for i, card := range all {
+			if card["status"] == "terminated" {
+				continue
+			}
+			if err := s.spend(o, []string{args[0], strconv.Itoa(len(all) - i), args[2]}); err != nil {
 				return err
 			}
 		}
@@ -144,16 +156,22 @@ func (s *script) spend(o options, args []string) error {
 	if reason := bought.Body["decline_reason"]; reason != nil {
 		return fmt.Errorf("declined: %v", reason)
 	}
-	s.authorizations = append(s.authorizations, bought.Transaction())
+	s.authorizations = append(s.authorizations, authorization{id, bought.Transaction()})
 	return nil
 }
 
 func (s *script) settle(o options, args []string) error {
-	if len(s.authorizations) == 0 {
-		return usage("no purchase is held")
+	var of string
+	var err error
+	if o.of != "" {
+		of, err = s.id(o.of)
 	}
-	s.settlement = s.service.Settle(s.authorizations[0], optional(args), `"fee":`+o.fee).Transaction()
-	s.authorizations = s.authorizations[1:]
+	number := slices.IndexFunc(s.authorizations, func(one authorization) bool { return of == "" || one.card == of })
+	if err != nil || number < 0 {
+		return cmp.Or(err, usage("no such purchase is held"))
+	}
+	s.settlement = s.service.Settle(s.authorizations[number].id, optional(args), `"fee":`+o.fee).Transaction()
+	s.authorizations = slices.Delete(s.authorizations, number, number+1)
 	return nil
 }
 
@@ -177,6 +195,11 @@ func (s *script) call(_ options, args []string) error {
 	return failure(s.service.Send(s.t.Context(), args[1], args[2], body))
 }
 
+func (s *script) account(_ options, args []string) error {
+	s.ts.Setenv(args[1], s.service.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).Must().Text("api_key"))
+	return nil
+}
+
 func (s *script) quirk(_ options, args []string) error {
 	quirks := map[string]any{}
 	for _, quirk := range args[1:] {
@@ -192,6 +215,11 @@ func (s *script) quirk(_ options, args []string) error {
 
 func (s *script) passes(_ options, args []string) error {
 	d, err := time.ParseDuration(args[1])
+	if until, notATime := time.Parse(time.RFC3339, args[1]); notATime == nil {
+		var now time.Time
+		now, err = time.Parse(time.RFC3339, s.net.clock().Text("now"))
+		d = until.Sub(now)
+	}
 	if err != nil {
 		return usageError{err}
 	}

@@ -1,19 +1,14 @@
 package acctest
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -29,8 +24,7 @@ type Workspace struct {
 	Env []string // added to the environment of every command
 	t   *testing.T
 
-	built bool   // the CLI runs the built provider instead
-	clock *Clock // of providers in this process; nil for a new one each
+	built bool // the CLI runs the built provider instead
 }
 
 // NewWorkspace makes a folder. It skips without TF_ACC and without a CLI.
@@ -74,13 +68,6 @@ func (w *Workspace) Wrapped(lines string) *Workspace {
 	return other
 }
 
-// On makes the providers in this process share a clock, as a service may that
-// StartOn started.
-func (w *Workspace) On(clock *Clock) *Workspace {
-	w.clock = clock
-	return w
-}
-
 // Install makes the CLI take the provider of an address from a folder, and no other.
 func (w *Workspace) Install(address, folder string) {
 	w.t.Helper()
@@ -102,53 +89,21 @@ func (w *Workspace) Read(name string) string { w.t.Helper(); return sandboxtest.
 // Run runs the CLI and returns its exit code and all that it printed.
 func (w *Workspace) Run(args ...string) (int, string) {
 	w.t.Helper()
-	return w.run(nil, nil, args)
-}
-
-// RunUntil runs the CLI with the built provider, sends both the signal when it is
-// due, and returns the exit code (-1 when a signal ended it) and all that was printed.
-func (w *Workspace) RunUntil(due <-chan struct{}, signal syscall.Signal, args ...string) (int, string) {
-	w.t.Helper()
-	return w.Built().run(due, func(command *exec.Cmd, _ <-chan struct{}) error { return signalGroup(command, signal) }, args)
-}
-
-// run does something to the CLI when it is due, which learns when the CLI has ended.
-func (w *Workspace) run(due <-chan struct{}, strike func(command *exec.Cmd, ended <-chan struct{}) error, args []string) (int, string) {
-	w.t.Helper()
 	command := exec.CommandContext(w.t.Context(), CLI(), args...)
-	ownGroup(command)
 	command.Dir, command.Env = w.Dir, append(Environ(), w.Env...)
-	var output bytes.Buffer
-	command.Stdout, command.Stderr = &output, &output
 	if !w.built {
-		variable, stop := ServeProvider(w.t, provider.WithClock(cmp.Or(w.clock, new(Clock))), provider.WithEnvironment(w.getenv))
+		variable, stop := ServeProvider(w.t, provider.WithClock(new(Clock)), provider.WithEnvironment(w.getenv))
 		defer stop()
 		command.Env = append(command.Env, variable)
 	}
-	if err := command.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	var err error
-	ended := make(chan struct{})
-	go func() { err = command.Wait(); close(ended) }()
-	select {
-	case <-ended:
-		if due != nil {
-			w.t.Fatalf("%s %v ended before what was due:\n%s", CLI(), args, &output)
-		}
-	case <-due:
-		if err := strike(command, ended); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	<-ended
+	output, err := command.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode(), output.String()
+		return exit.ExitCode(), string(output)
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return 0, output.String()
+	return 0, string(output)
 }
 
 // Environ is this process's, less what would steer the CLI or the provider.
@@ -176,46 +131,4 @@ func (w *Workspace) Must(args ...string) string {
 		w.t.Fatalf("%s %v ended with %d:\n%s", CLI(), args, code, output)
 	}
 	return output
-}
-
-// RunUntilProviderDies runs the CLI with the built provider and kills that alone
-// when it is due. It skips where there is no shell.
-func (w *Workspace) RunUntilProviderDies(due <-chan struct{}, args ...string) (int, string) {
-	w.t.Helper()
-	noted := filepath.Join(w.Dir, "provider.pid")
-	built := w.Wrapped(fmt.Sprintf("echo $$ > '%s'\nexec \"$PROVIDER\" \"$@\"", noted))
-	defer w.Built()
-	return built.run(due, func(*exec.Cmd, <-chan struct{}) error {
-		text, err := os.ReadFile(noted) //nolint:gosec // a file of this folder
-		if err != nil {
-			return err
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err != nil {
-			return err
-		}
-		provider, err := os.FindProcess(pid)
-		if err != nil {
-			return err
-		}
-		return provider.Kill()
-	}, args)
-}
-
-// RunUntilForced runs the CLI with the built provider and interrupts both when it
-// is due, again and again, as somebody does who does not wait.
-func (w *Workspace) RunUntilForced(due <-chan struct{}, args ...string) (int, string) {
-	w.t.Helper()
-	return w.Built().run(due, func(command *exec.Cmd, ended <-chan struct{}) error {
-		again := time.NewTicker(200 * time.Millisecond)
-		defer again.Stop()
-		for {
-			_ = signalGroup(command, syscall.SIGINT) // it may have ended just now
-			select {
-			case <-again.C:
-			case <-ended:
-				return nil
-			}
-		}
-	}, args)
 }

@@ -128,7 +128,9 @@ func TestActionRefusals(t *testing.T) {
 		if r.Method != http.MethodPost {
 			return false
 		}
-		answer(w, http.StatusBadRequest, `{"error": "invalid_request", "message": "not now"}`)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"error": "invalid_request", "message": "not now"}`))
 		return true
 	})
 	wallet := s.Wallet()
@@ -171,7 +173,7 @@ func TestActionsThatComeToSomethingElse(t *testing.T) {
 		fails  []string
 		holds  usd.Amount
 	}{
-		"to the threshold": {action: "withdraw", amount: 20, tells: []string{"holds 30.00 USD now"}, holds: 30 * d},
+		"to the threshold": {action: "withdraw", amount: 20, tells: []string{"holds 30.00 USD now"}, holds: 30 * usd.Dollar},
 		"under the threshold": {
 			action: "withdraw", amount: "20.01", holds: 2999, tells: []string{"holds 29.99 USD now"},
 			warns: []string{"ID", "is frozen now", "29.99 USD", "auto_freeze_at", "unfreeze"},
@@ -181,16 +183,16 @@ func TestActionsThatComeToSomethingElse(t *testing.T) {
 			warns: []string{"More or less money moved than asked", "ID", "withdraw 20.00 USD", "holds 0.00 USD", "30.00 USD other than", "vcard_card_fund"},
 		},
 		"six decimals": {
-			quirks: object{"wallet_decimals": 6}, action: "fund", amount: 25, holds: 75 * d,
+			quirks: object{"wallet_decimals": 6}, action: "fund", amount: 25, holds: 75 * usd.Dollar,
 			tells: []string{"holds 75.00 USD now, and the wallet 9924.001234 USD"},
 		},
 		"a lost response": {
-			faults: []object{lost}, action: "fund", amount: 25, holds: 75 * d,
+			faults: []object{lost}, action: "fund", amount: 25, holds: 75 * usd.Dollar,
 			tells: []string{"The response was lost", "ID", "holds 75.00 USD now"}, warns: []string{"A response was lost, and the outcome found out"},
 		},
 		"undecided": {
 			faults: []object{lost, fault("GET", "/cards/*", "before", 2, "pass"), fault("GET", "/cards/*", "before", 0, down)},
-			action: "fund", amount: 25, holds: 75 * d,
+			action: "fund", amount: 25, holds: 75 * usd.Dollar,
 			fails: []string{
 				"not known whether this took effect: fund card ID", "25.00 USD", "held 50.00 USD before",
 				"Look before you repeat", "a second time", "transactions",
@@ -289,5 +291,44 @@ func TestActionsAndListsOfAnUnknownProvider(t *testing.T) {
 	_, list := p.List("vcard_card", object{}, 100, false)
 	for words, diags := range map[string]acctest.Diagnostics{"freeze a card": freeze, "fund a card with 1.00 USD": fund, "list cards": list} {
 		sandboxtest.Says(t, words, diags.Errors(), "provider's configuration is not known yet", words, "-target")
+	}
+}
+
+// What an action of the same apply moved just before is no other hand's.
+func TestActionsOfTheSameProcess(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		action  string
+		amount  int
+		balance usd.Amount
+	}{
+		"fund, then fund":         {"vcard_card_fund", 150, 210},
+		"fund, then withdraw":     {"vcard_card_fund", 60, 120},
+		"withdraw, then withdraw": {"vcard_card_withdraw", 70, 10},
+		"withdraw, then fund":     {"vcard_card_withdraw", 160, 100},
+		"fund, then just as much": {"vcard_card_fund", 160, 220},
+	} {
+		for _, told := range []string{"unknown", "honoured"} {
+			t.Run(name+", "+told, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t)
+				f.account = object{"idempotency_keys": told}
+				f.apply(object{"amount": 100})
+				config := object{"amount": c.amount}
+				_, warnings := f.plan(config)
+				warnings.Must(f.t)
+				p := f.protocol()
+				change, diags := p.Plan(f.card, complete(config))
+				diags.Must(f.t)
+				_, diags = p.InvokeAction(c.action, object{"card_id": f.id(), "amount": 60}, nil)
+				diags.Must(f.t)
+				diags = f.tryChange(p, change)
+				diags.Must(f.t)
+				f.says("the warning", diags.Warnings())
+				f.holds("active", c.balance*usd.Dollar, 9999*usd.Dollar-c.balance*usd.Dollar)
+				f.refresh()
+				f.unchanged(config)
+			})
+		}
 	}
 }

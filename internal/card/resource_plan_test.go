@@ -1,6 +1,7 @@
 package card_test
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
@@ -32,3 +33,68 @@ func TestReplacementIsSpelledOut(t *testing.T) {
 
 // newCard is what Terraform plans a creation from.
 var newCard = acctest.Instance{Type: "vcard_card"}
+
+// A state may hold a successor that an earlier run planned and never issued.
+func TestPlanForgetsASuccessorThatWasNeverIssued(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]object{"destroyed": nil, "changed": {"amount": 110}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := issued(t, object{"amount": 100})
+			stale := f.private()
+			stale["replacement"] = map[string]any{"cost": "99999"}
+			f.keepPrivate(stale)
+			f.apply(config)
+			if config != nil && f.private()["replacement"] != nil {
+				t.Errorf("what is kept of the card: %v", f.private())
+			}
+		})
+	}
+}
+
+// Terminating a card finds there what is configured of its successor, and known.
+func TestPlanKeepsWhatIsKnownOfANewCard(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config object
+		known  []string
+	}{
+		"all of it": {object{"amount": 60}, []string{"allowed_categories", "amount", "auto_freeze_at", "bin_id", "label", "metadata", "spending_limit"}},
+		"a part":    {object{"amount": 60, "label": acctest.Unknown, "metadata": object{"a": acctest.Unknown}}, []string{"allowed_categories", "amount", "auto_freeze_at", "bin_id", "spending_limit"}},
+	} {
+		f := newFixture(t)
+		change, diags := f.plan(c.config)
+		diags.Must(f.t)
+		f.card = change.After()
+		successor, _ := f.private()["replacement"].(object)
+		known, _ := successor["config"].(object)
+		if got := sortedKeys(known); !slices.Equal(got, c.known) || known["amount"] != "60" {
+			t.Errorf("%s: known are %v of %v", name, got, successor)
+		}
+	}
+}
+
+// private is what the provider keeps beside the state of the card.
+func (f *fixture) private() map[string]any {
+	f.t.Helper()
+	var kept map[string][]byte
+	var card map[string]any
+	if err := json.Unmarshal(f.card.Private, &kept); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := json.Unmarshal(kept["card"], &card); err != nil {
+		f.t.Fatal(err)
+	}
+	return card
+}
+
+func (f *fixture) keepPrivate(card map[string]any) {
+	f.t.Helper()
+	kept, err := json.Marshal(card)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if f.card.Private, err = json.Marshal(map[string][]byte{"card": kept}); err != nil {
+		f.t.Fatal(err)
+	}
+}

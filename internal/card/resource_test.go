@@ -1,6 +1,8 @@
 package card_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
@@ -26,54 +28,17 @@ func issue(s *acctest.Service, body map[string]any) service {
 	return issued
 }
 
-// onlyCard returns the newest card that is not terminated.
-func onlyCard(s *acctest.Service) service {
-	for _, live := range liveCards(s) {
-		return live
+// liveCards are the active and frozen cards at the service, newest first.
+func liveCards(s *acctest.Service) []service {
+	s.T.Helper()
+	var live []service
+	for number := 1; ; number++ {
+		var page struct{ Data []service }
+		if s.Get(fmt.Sprintf("/cards?per_page=100&page=%d", number)).Into(&page); len(page.Data) == 0 {
+			return live
+		}
+		live = append(live, slices.DeleteFunc(page.Data, func(card service) bool { return card.Status == "terminated" })...)
 	}
-	return service{}
-}
-
-func TestMissingAndDoubleCards(t *testing.T) {
-	t.Parallel()
-	tell(t, map[string]story{
-		// It may be another account's, so a 404 does not prove that it is gone.
-		"whose owner was never recorded stays": {nil, `
-			on GET /wallet/deposit-address 400 invalid_request not today
-			apply amount = 60
-			clear
-			on * /cards/card_* 404 not_found no such card
-			stops
-			says card {card} | 404 | Nothing was changed
-			clear
-			on DELETE /cards/card_* 404 not_found no such card
-			run-stops destroy -auto-approve
-			says card {card} | 404 | Nothing was changed
-			clear
-			nothing`},
-		// The first read after an import records the owner.
-		"that was imported is removed": {nil, `
-			issue card {"amount": 60}
-			import amount = 60
-			terminate {card}
-			passes 1h
-			on GET /cards/card_* 404 not_found no such card
-			plan
-			says {card} | removed from the state | 1 to add, 0 to change, 0 to destroy`},
-		"at two addresses": {nil, `
-			apply for_each = toset(["a"]); amount = 60
-			write for_each = toset(["a", "b"]); amount = 60
-			run import vcard_card.test["b"] {card}
-			says-not Two resources
-			plan
-			told-times 1 Warning: Two resources manage card {card}
-			says terraform state rm
-			run plan -refresh-only
-			says Two resources manage card {card}
-			write for_each = toset(["a"]); amount = 60
-			plan
-			says Two resources manage card {card} | 1 to destroy`},
-	})
 }
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
