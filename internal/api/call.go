@@ -22,7 +22,6 @@ type call struct {
 	body      []byte
 	budget    ratelimit.Budget
 	secret    bool               // the response carries secrets and is never quoted
-	eager     bool               // made at once though others wait to see whether the service answers
 	hidden    []string           // what the request carries and no error may repeat
 	accept    func([]byte) error // reads the body of a success
 }

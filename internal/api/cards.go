@@ -75,7 +75,6 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 	var result CardPage
 	err := c.read(ctx, &call{
 		operation: "list cards", method: http.MethodGet, path: "/cards", query: query,
-		eager: true, // many cards wait for one page
 		accept: func(body []byte) error {
 			cards, envelope, err := decodeList[CardListItem](body, requiredOfCard()...)
 			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage), bytes: len(body)}

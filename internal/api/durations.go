@@ -38,9 +38,6 @@ const (
 	// longestTrying bounds what a person sits through: a read that a 429 holds up, and
 	// asking for a lost response under the same key.
 	longestTrying = 10 * time.Minute
-	// outageLifetime is how long an outage that was found spares further calls: all
-	// that are under way, and not what is tried after it was mended.
-	outageLifetime = 30 * time.Second
 )
 
 // The transport's. A request's own time bounds the rest.

@@ -38,10 +38,10 @@ type result struct {
 // interruption loses nothing. Its error is an *UndecidedError when it could not
 // be learnt; every other error says that nothing was changed.
 func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
-	if err := c.breaker.refuses(); err != nil {
+	answers, err := c.breaker.begin(true)
+	if err != nil {
 		return result{}, err
 	}
-	begun := c.breaker.begin()
 	c.written.Store(true)
 	// After an interruption there is time for the attempt, the wait and the verification.
 	detached, end := withGrace(verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
@@ -59,7 +59,7 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 		var err error
 		if again, err = r.follow(failure); err != nil {
 			if !r.uncertain {
-				err = c.breaker.end(ctx, begun, failure, err)
+				err = c.breaker.end(ctx, answers, failure, err)
 			}
 			return r.result, err
 		}

@@ -50,11 +50,11 @@ func (e *OutageError) Unwrap() error { return e.Err }
 // who asks.
 func (e *OutageError) IsFirstReport() bool { return !e.reported.Swap(true) }
 
+// outage is one that was found.
 type outage struct {
 	kind     OutageKind
 	cause    error
-	until    time.Time
-	certain  bool // by what it is, or by a second call
+	until    time.Time // when what was tried may be mended
 	reported atomic.Bool
 }
 
@@ -67,95 +67,49 @@ type breaker struct {
 	clock Clock
 
 	mu      sync.Mutex
-	works   bool          // the last call was answered
-	answers int           // responses so far
-	probe   chan struct{} // closed when the only call that may find out has ended
+	answers int // so far
 	outage  *outage
 }
 
-// begun is a call as the breaker has let it begin.
-type begun struct {
-	answers    int // before it
-	probe      chan struct{}
-	confirming bool // another call has failed as often as it may be tried
-}
+// outageLifetime is how long an outage spares further calls: all that are under way,
+// and not what is tried after it was mended.
+const outageLifetime = 30 * time.Second
 
 // answered notes a response that shows the service at work for this account.
 func (b *breaker) answered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.works, b.outage = true, nil
 	b.answers++
+	b.outage = nil
 }
 
-// begin begins a call that is made whatever others have met.
-func (b *breaker) begin() begun {
+// begin returns an error while there is an outage. What changes something, or follows a
+// change, is made unless the service is known to refuse it.
+func (b *breaker) begin(changes bool) (answers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return begun{answers: b.answers}
-}
-
-// beginRead begins a read. As long as it is not known whether the service answers,
-// one goes ahead and the others wait for it, but for eager ones.
-func (b *breaker) beginRead(ctx context.Context, eager bool) (begun, error) {
-	for {
-		b.mu.Lock()
-		own, probe := begun{answers: b.answers, confirming: b.isOut()}, b.probe
-		switch {
-		case b.isOut() && b.outage.certain:
-			defer b.mu.Unlock()
-			return own, b.outage.error(nil)
-		case b.works, eager:
-			probe = nil
-		case probe == nil:
-			b.probe = make(chan struct{})
-			own.probe = b.probe
-		}
-		b.mu.Unlock()
-		if probe == nil {
-			return own, nil
-		}
-		select {
-		case <-probe:
-		case <-ctx.Done():
-			return own, nil // the call itself says so
-		}
+	if b.isOut() && (!changes || b.outage.kind.isRefusal()) {
+		err = b.outage.error(nil)
 	}
+	return b.answers, err
 }
 
-// refuses returns an error while the service is known to refuse every change.
-func (b *breaker) refuses() error {
+// end ends a call before which there were so many answers, and which failed with err after
+// its last attempt f, or succeeded when that is nil. It returns the error, as an
+// *OutageError where that is what it is: nothing else was answered meanwhile.
+func (b *breaker) end(ctx context.Context, answers int, f *failure, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.isOut() && b.outage.kind.isRefusal() {
-		return b.outage.error(nil)
-	}
-	return nil
-}
-
-// end ends a call that failed with err after its last attempt f, or succeeded
-// when that is nil. It returns the error, as an *OutageError where that is what
-// it is.
-func (b *breaker) end(ctx context.Context, own begun, f *failure, err error) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if own.probe != nil {
-		b.probe = nil
-		close(own.probe)
-	}
-	if f == nil || ctx.Err() != nil || b.answers != own.answers {
+	if f == nil || ctx.Err() != nil || b.answers != answers {
 		return err
 	}
-	kind, concernsAll := f.outageKind(b.answers == 0)
-	switch {
-	case !concernsAll:
+	kind, concernsAll := f.outageKind(answers == 0)
+	if !concernsAll {
 		return err
-	case b.isOut() && b.outage.kind.isRefusal() == kind.isRefusal():
-		b.outage.certain = true
-	default:
-		b.outage = &outage{kind: kind, cause: err, certain: kind.isRefusal() || f.lost && f.meaning == notSent}
 	}
-	b.works, b.outage.until = false, b.clock.Now().Add(outageLifetime)
+	if !b.isOut() || b.outage.kind.isRefusal() != kind.isRefusal() {
+		b.outage = &outage{kind: kind, cause: err, until: b.clock.Now().Add(outageLifetime)}
+	}
 	return b.outage.error(err)
 }
 

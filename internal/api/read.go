@@ -14,35 +14,23 @@ import (
 // Its error is an *OutageError when every other call would fail like this one,
 // unless it is to find out about a change: then the change's error tells more.
 func (c *Client) read(ctx context.Context, x *call) error {
-	begun, err := c.begin(ctx, x)
-	if err != nil {
+	answers, err := c.breaker.begin(c.HasWritten())
+	if err != nil && !isVerifying(ctx) {
 		return err
 	}
-	f := c.readPatiently(ctx, x, begun)
-	if f != nil {
-		err = f.err
+	f := c.readPatiently(ctx, x)
+	if f == nil {
+		return nil
 	}
-	left := c.breaker.end(ctx, begun, f, err)
-	if isVerifying(ctx) {
+	if err := c.breaker.end(ctx, answers, f, f.err); !isVerifying(ctx) {
 		return err
 	}
-	return left
-}
-
-func (c *Client) begin(ctx context.Context, x *call) (begun, error) {
-	switch {
-	case isVerifying(ctx):
-		return c.breaker.begin(), nil
-	case c.HasWritten():
-		return c.breaker.begin(), c.breaker.refuses()
-	default:
-		return c.breaker.beginRead(ctx, x.eager)
-	}
+	return f.err
 }
 
 // readPatiently retries; a 429 does not count as a retry, nor does what is not shown
 // yet.
-func (c *Client) readPatiently(ctx context.Context, x *call, by begun) *failure {
+func (c *Client) readPatiently(ctx context.Context, x *call) *failure {
 	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestTrying))
 	for number, retries := 1, 0; ; number++ {
 		f := c.do(ctx, attempt{call: x, number: number, sending: ctx, deadline: deadline})
@@ -61,7 +49,7 @@ func (c *Client) readPatiently(ctx context.Context, x *call, by begun) *failure 
 				return f
 			}
 			continue
-		case f.isRedirect(), f.status == http.StatusConflict, retries >= c.maxRetriesAfter(ctx, by, f):
+		case f.isRedirect(), f.status == http.StatusConflict, retries >= c.maxRetriesAfter(ctx, f):
 			return f
 		}
 		retries++
@@ -81,10 +69,7 @@ func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) e
 const mostRefusedConnections = 2
 
 // maxRetriesAfter is how often a read is tried again after a failure.
-func (c *Client) maxRetriesAfter(ctx context.Context, by begun, f *failure) int {
-	if by.confirming {
-		return 0
-	}
+func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
 	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.mustRead(ctx) {
 		return min(c.config.MaxRetries, mostRefusedConnections)
 	}

@@ -278,8 +278,8 @@ func TestLargeResponses(t *testing.T) {
 	} {
 		for _, status := range []int{200, 400} {
 			service := steps(respond(status, body))
-			client := newClient(t, service, onlyOneTry)
 			for _, call := range []string{"list", "read", "bins", "transactions"} {
+				client := newClient(t, service, onlyOneTry) // that has met nothing
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				began, earlier := time.Now(), len(service.requests())
