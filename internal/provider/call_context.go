@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"sync/atomic"
-	"time"
 )
 
 // callContext is the context of one protocol call. Once the call has ended it is
@@ -13,8 +12,8 @@ type callContext struct {
 	call            atomic.Pointer[context.Context]
 }
 
-// newCallContext returns a context with the values, the deadline and the
-// cancellation of a call's own, and the function that ends it.
+// newCallContext returns a context with the values and the cancellation of a call's
+// own, which has no deadline, and the function that ends it.
 func newCallContext(call context.Context) (ctx context.Context, end func()) {
 	lifetime, cancel := context.WithCancelCause(context.Background())
 	c := &callContext{Context: lifetime}
@@ -25,13 +24,6 @@ func newCallContext(call context.Context) (ctx context.Context, end func()) {
 		cancel(context.Canceled)
 		c.call.Store(nil)
 	}
-}
-
-func (c *callContext) Deadline() (time.Time, bool) {
-	if call := c.call.Load(); call != nil {
-		return (*call).Deadline()
-	}
-	return c.Context.Deadline()
 }
 
 func (c *callContext) Value(key any) any {

@@ -25,20 +25,17 @@ type framework interface {
 
 // server is the framework's server, which keeps the context of every call until
 // the provider stops: with it goes the call's stream and its loggers, 150 KB a
-// call. Each call gets a context that lets go of all that when the call is over.
-//
-// The framework is not embedded, so that a method which the protocol gains does
-// not pass by.
+// call. Each call that runs code of ours, or is made for each resource, gets a context
+// that lets go of all that when the call is over.
 type server struct {
-	framework framework
+	framework
+
 	session   *atomic.Pointer[session.Session] // of the last configuration; empty before
 	sandboxes *sandboxes
 }
 
 // Close closes the embedded services, as the end of the provider's process does.
 func (s server) Close() error { return s.sandboxes.close() }
-
-var _ framework = server{}
 
 // handle has the framework handle a call that is over when it returns.
 func handle[Request, Response any](ctx context.Context, s server, req Request, method func(context.Context, Request) (Response, error)) (response Response, err error) {
@@ -170,10 +167,6 @@ func (s server) StopProvider(ctx context.Context, req *tfprotov6.StopProviderReq
 	return s.framework.StopProvider(ctx, req)
 }
 
-func (s server) GetMetadata(ctx context.Context, req *tfprotov6.GetMetadataRequest) (*tfprotov6.GetMetadataResponse, error) {
-	return handle(ctx, s, req, s.framework.GetMetadata)
-}
-
 // GetProviderSchema says that configuration is generated here, which the framework
 // does and does not say.
 func (s server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
@@ -182,10 +175,6 @@ func (s server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProvide
 		response.ServerCapabilities.GenerateResourceConfig = true
 	}
 	return response, err
-}
-
-func (s server) GetResourceIdentitySchemas(ctx context.Context, req *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
-	return handle(ctx, s, req, s.framework.GetResourceIdentitySchemas)
 }
 
 func (s server) ValidateProviderConfig(ctx context.Context, req *tfprotov6.ValidateProviderConfigRequest) (*tfprotov6.ValidateProviderConfigResponse, error) {
@@ -237,10 +226,6 @@ func (s server) ImportResourceState(ctx context.Context, req *tfprotov6.ImportRe
 	return handle(ctx, s, req, s.framework.ImportResourceState)
 }
 
-func (s server) MoveResourceState(ctx context.Context, req *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
-	return handle(ctx, s, req, s.framework.MoveResourceState)
-}
-
 func (s server) ValidateDataResourceConfig(ctx context.Context, req *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
 	return handle(ctx, s, req, s.framework.ValidateDataResourceConfig)
 }
@@ -253,24 +238,12 @@ func (s server) CallFunction(ctx context.Context, req *tfprotov6.CallFunctionReq
 	return handle(ctx, s, req, s.framework.CallFunction)
 }
 
-func (s server) GetFunctions(ctx context.Context, req *tfprotov6.GetFunctionsRequest) (*tfprotov6.GetFunctionsResponse, error) {
-	return handle(ctx, s, req, s.framework.GetFunctions)
-}
-
 func (s server) ValidateEphemeralResourceConfig(ctx context.Context, req *tfprotov6.ValidateEphemeralResourceConfigRequest) (*tfprotov6.ValidateEphemeralResourceConfigResponse, error) {
 	return handle(ctx, s, req, s.framework.ValidateEphemeralResourceConfig)
 }
 
 func (s server) OpenEphemeralResource(ctx context.Context, req *tfprotov6.OpenEphemeralResourceRequest) (*tfprotov6.OpenEphemeralResourceResponse, error) {
 	return handle(ctx, s, req, s.framework.OpenEphemeralResource)
-}
-
-func (s server) RenewEphemeralResource(ctx context.Context, req *tfprotov6.RenewEphemeralResourceRequest) (*tfprotov6.RenewEphemeralResourceResponse, error) {
-	return handle(ctx, s, req, s.framework.RenewEphemeralResource)
-}
-
-func (s server) CloseEphemeralResource(ctx context.Context, req *tfprotov6.CloseEphemeralResourceRequest) (*tfprotov6.CloseEphemeralResourceResponse, error) {
-	return handle(ctx, s, req, s.framework.CloseEphemeralResource)
 }
 
 func (s server) ValidateListResourceConfig(ctx context.Context, req *tfprotov6.ValidateListResourceConfigRequest) (*tfprotov6.ValidateListResourceConfigResponse, error) {
