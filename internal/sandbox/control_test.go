@@ -22,7 +22,7 @@ func TestAuditsKeepNobodyWaiting(t *testing.T) {
 	execSQL(t, s.path, `
 		WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
 		INSERT INTO ledger_entries (id, account_id, kind, created_at) SELECT i, 1, 'card funded', 0 FROM n;
-		INSERT INTO ledger_postings SELECT e.id, l.id, CASE l.kind WHEN 'wallet' THEN 1 ELSE -1 END
+		INSERT INTO ledger_postings SELECT e.id, l.id, CASE l.kind WHEN 'wallet' THEN 1 ELSE -1 END, 0
 		FROM ledger_entries e, ledger_accounts l WHERE e.id >= 1000 AND l.kind IN ('wallet', 'fees')`)
 	const audits = 8
 	var (
@@ -51,7 +51,7 @@ func TestLedgerNoticesEveryError(t *testing.T) {
 		"a stored balance":          `UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'card'`,
 		"a posting":                 `UPDATE ledger_postings SET amount = amount + 1 WHERE amount = 100`,
 		"two that cancel out":       `UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'wallet' THEN 1 WHEN 'fees' THEN -1 ELSE 0 END`,
-		"a hold without a posting":  `INSERT INTO transactions VALUES (9,'txn_x',1,1,NULL,'authorization','authorized',1,0,'m','1',NULL,NULL,0)`,
+		"a hold without a posting":  `INSERT INTO transactions VALUES (9,'txn_x',1,1,NULL,'authorization','authorized',1,0,'m','1',NULL,NULL,0,0,0,0)`,
 		"a terminated card's money": `UPDATE cards SET status = 'terminated'`,
 		"a wallet below zero": `UPDATE ledger_postings SET amount = amount - CASE ledger_account_id WHEN 1 THEN 1000000 WHEN 3 THEN -1000000 ELSE 0 END WHERE entry_id = 2;
 			UPDATE ledger_accounts SET balance = balance - CASE kind WHEN 'wallet' THEN 1000000 WHEN 'fees' THEN -1000000 ELSE 0 END`,

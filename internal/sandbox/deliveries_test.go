@@ -89,7 +89,7 @@ func TestRetrySchedule(t *testing.T) {
 		{"10h", "16T05:35:05"},
 		{"10h", "16T15:35:05"},
 	} {
-		if d := s.tried(hook, i+1)[0]; d["next_try_at"] != "2026-03-"+c[1]+".000Z" || d["state"] != "pending" {
+		if d := s.tried(hook, i+1)[0]; d["next_try_at"] != "2026-03-"+c[1]+".000Z" || d["state"] != "retrying" {
 			t.Errorf("after %d tries: %v, want the next one at %s", i+1, d, c[1])
 		}
 		s.Advance(c[0])
@@ -112,7 +112,7 @@ func TestRetrySchedule(t *testing.T) {
 		t.Errorf("asked to deliver again: %s", again.Raw)
 	}
 	d = s.tried(hook, 9)[0]
-	if d["state"] != "pending" || d["next_try_at"] == nil {
+	if d["state"] != "retrying" || d["next_try_at"] == nil {
 		t.Errorf("the schedule did not begin again: %v", d)
 	}
 	inbox.Respond(nil)

@@ -197,7 +197,7 @@ func TestFirstTry(t *testing.T) {
 			failure, try := of[d["webhook_id"]], tries(d)[0].(map[string]any)
 			shown, want := fmt.Sprintf("%v %v %v", d["state"], d["next_try_at"] != nil, try["status"] != nil), "delivered false true"
 			if failure != "" {
-				want = "pending true false"
+				want = "retrying true false"
 			}
 			text, failed := try["error"].(string)
 			if shown != want || failed != (failure != "") || !strings.Contains(text, failure) || strings.Contains(text, "t0k3n") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
@@ -58,6 +59,7 @@ type Record struct {
 	Merchant string
 	MCC      string
 	Reason   string // of a decline, or the status of a challenge
+	Run      string // the key of the run that asked for it; empty: none did, as far as the request log goes
 
 	// Of a purchase, which settlements and refunds belong to.
 	State      transaction.State
@@ -133,30 +135,19 @@ func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Pa
 // OfPurchases returns a page of the purchases that a filter picks, newest first.
 func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	now := tx.Now()
-	f.Purchases = true
 	where := f.Where(accountID)
 	return store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
 		purchases+`WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 }
 
-// Loaded returns what an owner put on a card, less what was taken back.
-func Loaded(tx *store.Tx, cardID int64) (usd.Amount, error) {
-	return store.Value[usd.Amount](tx, `
-		SELECT COALESCE(SUM(p.amount), 0) FROM cards c JOIN ledger_entries e ON e.card_account_id = c.ledger_account_id
-		JOIN ledger_postings p ON p.entry_id = e.id AND p.ledger_account_id = c.ledger_account_id
-		WHERE c.id = ? AND `+ledger.Movements+` AND e.kind <> 'card terminated'`, cardID)
-}
-
 // Each source selects the columns of a Record, after a rank that orders what one
 // change left in several of them. Only the newest are read, from an index.
 const (
 	purchases = `
-		SELECT t.created_at, 2, t.id, t.type, t.public_id, c.public_id, c.label, c.last4, t.amount,
-		       t.fee + COALESCE(s.fee, 0) + (SELECT COALESCE(SUM(r.fee), 0) FROM transactions r WHERE r.parent_id = s.id),
-		       t.merchant_name, t.merchant_mcc, COALESCE(t.decline_reason, ''),
-		       t.state, COALESCE(t.decline_facts, ''), COALESCE(s.amount, 0),
-		       (SELECT COALESCE(SUM(r.amount), 0) FROM transactions r WHERE r.parent_id = s.id), COALESCE(s.public_id, '')
+		SELECT t.created_at, 2, t.id, t.type, t.public_id, c.public_id, c.label, c.last4, t.amount, t.fees,
+		       t.merchant_name, t.merchant_mcc, COALESCE(t.decline_reason, ''), '',
+		       t.state, COALESCE(t.decline_facts, ''), t.settled, t.refunded, COALESCE(s.public_id, '')
 		FROM transactions t JOIN cards c ON c.id = t.card_id LEFT JOIN transactions s ON s.parent_id = t.id `
 	movements = `
 		SELECT e.created_at, 1, e.id,
@@ -165,18 +156,21 @@ const (
 		       '', COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''),
 		       (SELECT ABS(p.amount) FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
 		        WHERE p.entry_id = e.id AND l.kind IN ('card', 'deposits')),
-		       0, '', '', '', '', '', 0, 0, ''
+		       COALESCE((SELECT p.amount FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
+		        WHERE p.entry_id = e.id AND l.kind = 'fees'), 0), '', '', '',
+		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), ''), '', '', 0, 0, ''
 		FROM ledger_entries e LEFT JOIN cards c ON c.ledger_account_id = e.card_account_id `
 	statusChanges = `
 		SELECT s.created_at, 3, s.id,
 		       CASE WHEN s.status = 'active' THEN 'unfrozen' WHEN s.automatic THEN 'auto-frozen' ELSE s.status END,
-		       '', c.public_id, c.label, c.last4, 0, 0, '', '', '', '', '', 0, 0, ''
+		       '', c.public_id, c.label, c.last4, 0, 0, '', '', '',
+		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.status_change = s.id), ''), '', '', 0, 0, ''
 		FROM status_changes s JOIN cards c ON c.id = s.card_id `
 	challenges = `
-		SELECT h.expires_at - ?5, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', h.status, '', '', 0, 0, ''
+		SELECT h.expires_at - ?5, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', h.status, '', '', '', 0, 0, ''
 		FROM challenges h JOIN cards c ON c.id = h.card_id `
 	deposits = `
-		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', '', '', 0, 0, ''
+		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', '', '', '', 0, 0, ''
 		FROM deposits d `
 )
 
@@ -195,7 +189,7 @@ func scan(row store.Row, now time.Time) (*Record, error) {
 		facts    []byte
 	)
 	err := row.Scan(&r.At, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason,
-		&r.State, &facts, &r.Settled, &r.Refunded, &r.Settlement)
+		&r.Run, &r.State, &facts, &r.Settled, &r.Refunded, &r.Settlement)
 	if err == nil && len(facts) > 0 {
 		err = json.Unmarshal(facts, &r.Facts)
 	}

@@ -54,6 +54,7 @@ type Card struct {
 	Status            Status
 	Balance           usd.Amount
 	holds             usd.Amount // that the service shows as part of the balance
+	Loaded            usd.Amount // what its owner put on it, less what was taken back
 	SpendingLimit     usd.Amount // per UTC calendar month
 	Label             string
 	AllowedCategories []string // empty: all
@@ -70,7 +71,7 @@ func (c *Card) Network() string {
 }
 
 const columns = `
-	SELECT c.id, c.public_id, c.ledger_account_id, c.bin_id, c.last4, c.status, l.balance, c.spending_limit, c.label,
+	SELECT c.id, c.public_id, c.ledger_account_id, c.bin_id, c.last4, c.status, l.balance, c.loaded, c.spending_limit, c.label,
 	       c.allowed_categories, c.auto_freeze_at, c.metadata, c.created_at, c.expires_at
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id `
 
@@ -80,7 +81,7 @@ func scan(row store.Row) (*Card, error) {
 		categories, metadata []byte
 		expires              string
 	)
-	err := row.Scan(&c.ID, &c.PublicID, &c.LedgerAccountID, &c.BINID, &c.Last4, &c.Status, &c.Balance, &c.SpendingLimit,
+	err := row.Scan(&c.ID, &c.PublicID, &c.LedgerAccountID, &c.BINID, &c.Last4, &c.Status, &c.Balance, &c.Loaded, &c.SpendingLimit,
 		&c.Label, &categories, &c.AutoFreezeAt, &metadata, &c.CreatedAt, &expires)
 	if err != nil {
 		return nil, err

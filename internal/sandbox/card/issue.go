@@ -116,10 +116,10 @@ func (c *Card) insert(call *server.Call) (err error) {
 		return err
 	}
 	c.ID, err = call.Tx.Insert(`
-		INSERT INTO cards (public_id, account_id, ledger_account_id, bin_id, last4, status, spending_limit, label,
+		INSERT INTO cards (public_id, account_id, ledger_account_id, bin_id, last4, status, loaded, spending_limit, label,
 		                   allowed_categories, auto_freeze_at, metadata, created_at, expires_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.SpendingLimit, c.Label,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.Balance, c.SpendingLimit, c.Label,
 		string(wire.Encode(c.AllowedCategories)), c.AutoFreezeAt, string(wire.Encode(c.Metadata)), now.UnixMilli(), c.ExpiresAt.Format(time.DateOnly))
 	return err
 }

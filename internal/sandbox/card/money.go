@@ -74,6 +74,9 @@ func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Re
 		return wire.Response{}, err
 	}
 	c.Balance += amount
+	if err := call.Tx.Exec(`UPDATE cards SET loaded = loaded + ? WHERE id = ?`, amount, c.ID); err != nil {
+		return wire.Response{}, err
+	}
 	wallet, err := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
 	return wire.OK(moneyView{c.PublicID, c.shown(), call.Quirks.WalletAmount(wallet)}), err
 }

@@ -1,7 +1,6 @@
 package card
 
 import (
-	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -18,12 +17,11 @@ type Filter struct {
 
 // Where is the condition that a filter puts on the rows of cards c.
 func (f Filter) Where(accountID int64) store.Where {
-	literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text)
 	return store.NewWhere(`c.account_id = ?`, accountID).
 		And(f.Status != "", `c.status = ?`, f.Status).
 		And(f.BINID != "", `c.bin_id = ?`, f.BINID).
 		And(!f.Until.IsZero(), `c.created_at <= ?`, f.Until.UnixMilli()).
-		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, "%"+literal+"%", f.Text, f.Text)
+		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, "%"+store.Literal(f.Text)+"%", f.Text, f.Text)
 }
 
 // Search returns a page of the cards that a filter picks, newest first, and how
@@ -55,4 +53,20 @@ func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
 		SELECT COUNT(*) FILTER (WHERE status = ?2), COUNT(*) FILTER (WHERE status = ?3), COUNT(*) FILTER (WHERE status = ?4)
 		FROM cards WHERE account_id = ?1`, accountID, Active, Frozen, Terminated)
 	return n, err
+}
+
+// Need is why somebody should look at a card, as a condition of SQL.
+type Need string
+
+// The needs of active cards: less than a tenth of what it was loaded with is left, or of
+// the month's limit.
+const (
+	NearEmpty Need = `l.balance * 10 < c.loaded ORDER BY l.balance`
+	NearLimit Need = `(SELECT s.amount FROM card_spending s WHERE s.card_id = c.id AND s.month = strftime('%Y-%m', ?3 / 1000, 'unixepoch')) * 10 >= c.spending_limit * 9 ORDER BY c.id DESC`
+)
+
+// InNeed returns a few active cards with a need.
+func InNeed(tx *store.Tx, accountID int64, need Need, most int64) ([]*Card, error) {
+	return store.Select(tx, scan, columns+`WHERE c.account_id = ?1 AND c.status = 'active' AND `+string(need)+` LIMIT ?2`,
+		accountID, most, tx.Now().UnixMilli())
 }

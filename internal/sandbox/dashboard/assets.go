@@ -32,6 +32,8 @@ var (
 	overviewHTML string
 	//go:embed templates/requests.html
 	requestsHTML string
+	//go:embed templates/run.html
+	runHTML string
 	//go:embed templates/shared.html
 	sharedHTML string
 	//go:embed templates/transaction.html

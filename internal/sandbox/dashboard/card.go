@@ -8,6 +8,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -44,6 +45,7 @@ type cardData struct {
 	Time     timeline
 	Details  *cardDetails // only in response to the press that asks for them
 	Timeline []*activity.Record
+	Runs     []run
 }
 
 // Title tells cards apart.
@@ -78,6 +80,14 @@ func readCard(v *view) (any, error) {
 	}
 	if details := new(cardDetails); v.response("details", details) {
 		data.Details = details
+	}
+	const runs = 5
+	found, err := requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range found {
+		data.Runs = append(data.Runs, run{Run: r})
 	}
 	l := v.list()
 	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)

@@ -159,7 +159,7 @@ func TestDeclinesAreExplained(t *testing.T) {
 	s.Post("/cards/"+card+"/fund", `{"amount":5}`).OK(200)
 	s.Advance("744h")
 	for id, why := range map[string]string{
-		limit: "4.78 asked; 296.10 of 300.00 spent in March", category: "MCC 7011 is travel; allowed: advertising", funds: "9,000.50 asked; 203.90 on the card",
+		limit: "4.78 asked; 296.10 of the limit of 300.00 counted in March", category: "MCC 7011 is travel; allowed: advertising", funds: "9,000.50 asked; 203.90 on the card",
 	} {
 		for _, path := range []string{"/transactions", "/cards/" + card, "/"} {
 			b.get(path).has(why, `href="/transactions/`+id+`"`)
@@ -185,9 +185,9 @@ func TestPurchase(t *testing.T) {
 	inbox.Wait(4)
 	for _, id := range []string{authorization, settlement, refund} {
 		b.get("/transactions/"+id).has(authorization, settlement, refund, "<title>Big Ads 40.00 · ", "7311 advertising", "38.50 settled, 10.00 refunded",
-			">-40.00<", ">-38.50<", ">&#43;10.00<", "<b>authorized</b>", "<b>settled</b>", "<b>refunded</b>", "<b>fee</b>",
+			">-40.25<", ">&#43;1.50<", ">&#43;10.00<", ">-28.75<", `data-label="hold">&#43;40.00<`, `data-label="hold">-40.00<`, ">authorized</a>", ">settled</a>", ">refunded</a>", ">fee</a>",
 			">transaction.authorized</a>", ">transaction.settled</a>", ">transaction.refunded</a>", `value="28.50"`).
-			lacks(other, "card.created", "<b>card issued</b>").counts(`<tr id="txn_`, 3)
+			lacks(other, "card.created", ">card issued</a>").counts(`<tr id="txn_`, 3)
 	}
 	b.get("/transactions").counts(`<tr id="txn_`, 2)
 	b.post("/transactions/"+authorization, "refund", "transaction_id", settlement, "amount", "5").has("is on the card", "15.00 refunded")
@@ -198,8 +198,8 @@ func TestPurchase(t *testing.T) {
 	s.Balanced()
 }
 
-// The overview and the card have each day's settled money, declines and, of the card,
-// the balance, as a picture and as a table.
+// The overview and the card have what each day's purchases came to and, of the card, its
+// balance, as pictures and as a table. A day leads to its purchases.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.StartingAt(day(1)))
@@ -209,26 +209,31 @@ func TestTimeline(t *testing.T) {
 	s.Settle(s.Authorize(card, "50", "7311").Transaction(), "").OK(201)
 	s.Settle(s.Authorize(other, "25", "7311").Transaction(), "").OK(201)
 	s.Authorize(card, "9000", "7311").OK(201)
-	b.get("/cards/"+card).has("150.00 USD, 1 declined", `id="day-2026-03-01"><td>2026-03-01</td><td class="number">100.00</td><td class="number">0</td><td class="number">400.00</td>`,
-		`id="day-2026-03-03"><td>2026-03-03</td><td class="number">50.00</td><td class="number">1</td><td class="number">350.00</td>`,
-		`height="96"><title>2026-03-01: 100.00 USD`, `height="48"><title>2026-03-03: 50.00 USD`, `class="balance" points="275,4 285,4 295,16"`)
-	b.get("/?days=7").has("175.00 USD, 1 declined", `id="day-2026-03-03"><td>2026-03-03</td><td class="number">75.00</td><td class="number">1</td></tr>`, `viewBox="0 0 70 100"`,
-		`href="?days=90"`, `href="?days=7" aria-current="true"`).lacks(`class="balance"`)
+	day := func(date string, figures ...string) string {
+		return `id="day-` + date + `"><td><a href="/transactions?from=` + date + `&amp;to=` + date + strings.Join(figures, `</td><td class="number">`) + "</td>"
+	}
+	b.get("/cards/"+card).has("150.00 settled, 0.00 held; 1 declined", day("2026-03-01", `&amp;q=`+card+`">2026-03-01</a>`, "100.00", "0.00", "0.00", "0", "400.00"),
+		day("2026-03-03", `&amp;q=`+card+`">2026-03-03</a>`, "50.00", "0.00", "0.00", "1", "350.00"), `<span class="max">100.00</span><span class="half">50.00</span>`,
+		`y="0" width="8" height="100"/></a>`, `y="50" width="8" height="50"/></a>`, `points="275,20 285,20 295,30"`, "2026-03-03: 50.00 settled, 0.00 held, 1 decline, balance 350.00")
+	b.get("/?days=7").has("175.00 settled, 0.00 held; 1 declined", day("2026-03-03", `">2026-03-03</a>`, "75.00", "0.00", "0.00", "1"), `viewBox="0 0 70 100"`,
+		`href="?days=90"`, `href="?days=7" aria-current="true"`).lacks(`class="plot balance"`)
 	s.Advance("192h")
-	b.get("/?days=7").has("0.00 USD").lacks(`id="day-2026`)
-	b.get("/?days=90").has("175.00 USD, 1 declined")
+	b.get("/?days=7").has("0.00 settled").lacks(`id="day-2026`)
+	b.get("/?days=90").has("175.00 settled, 0.00 held; 1 declined")
 }
 
-// Times are told from now, by the service's clock, with the time itself behind them.
+// Times are told as they are, and from now, by the service's clock.
 func TestRelativeTimes(t *testing.T) {
 	t.Parallel()
 	s, b := start(t, sandboxtest.Stopped(day(1)))
 	card := s.Issue("100")
-	b.get("/cards/" + card).has(`<time datetime="2026-03-01T12:00:00Z" title="2026-03-01 12:00:00 UTC">now</time>`)
-	for _, step := range [][2]string{{"42s", "42 s ago"}, {"9m18s", "10 min ago"}, {"24h", "1 d ago"}, {"960h", "2026-03-01"}} {
+	b.get("/cards/" + card).has(`<time datetime="2026-03-01T12:00:00Z" title="UTC">2026-03-01 12:00:00 <small>now</small></time>`)
+	for _, step := range [][2]string{{"42s", "42 s ago"}, {"9m18s", "10 min ago"}, {"24h", "1 d ago"}} {
 		s.Advance(step[0])
-		b.get("/cards/" + card).has(`title="2026-03-01 12:00:00 UTC">` + step[1] + `</time>`)
+		b.get("/cards/" + card).has(`2026-03-01 12:00:00 <small>` + step[1] + `</small></time>`)
 	}
+	s.Advance("960h")
+	b.get("/cards/" + card).has(`title="UTC">2026-03-01 12:00:00</time>`)
 }
 
 // purchase is a form that buys for 40.00 of the 500.00 on a card.

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -13,25 +12,28 @@ func cardsPage() *page {
 
 type cardList struct{ Cards []cardFigures }
 
-// cardFigures is a card with what it was loaded with and has spent.
+// cardFigures is a card with what came of it this month.
 type cardFigures struct {
 	*card.Card
 
-	Loaded usd.Amount
-	Spent  usd.Amount // this month
+	Spent   usd.Amount // settled less refunded
+	Counted usd.Amount // towards the limit
 }
+
+// CardID is for what links to a card.
+func (f cardFigures) CardID() string { return f.PublicID }
 
 func readFigures(v *view, c *card.Card) (f cardFigures, err error) {
 	f.Card = c
-	if f.Loaded, err = activity.Loaded(v.Tx, c.ID); err != nil {
+	if f.Spent, err = transaction.Spent(v.Tx, v.Account.ID, c.ID); err != nil {
 		return f, err
 	}
-	f.Spent, err = transaction.SpentThisMonth(v.Tx, c.ID)
+	f.Counted, err = transaction.Counted(v.Tx, c.ID)
 	return f, err
 }
 
 func readCards(v *view) (any, error) {
-	l := v.list(search("Label or last four digits"), pick("status", "active", "frozen", "terminated"))
+	l := v.list(search("q", "Label or last four digits"), pick("status", "active", "frozen", "terminated"))
 	filter := card.Filter{Text: l.text("q"), Status: card.Status(l.text("status"))}
 	found, total, err := card.Search(v.Tx, v.Account.ID, filter, l.page)
 	if err != nil {

@@ -37,7 +37,7 @@ type pendingChallenge struct {
 }
 
 func readChallenges(v *view) (any, error) {
-	l := v.list(search("Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
+	l := v.list(search("q", "Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
 	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
 	l.shows(len(records), more)
 	list := new(challengeList)

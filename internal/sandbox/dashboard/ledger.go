@@ -43,8 +43,8 @@ func readLedger(v *view) (any, error) {
 	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
 		return nil, err
 	}
-	l := v.list(pick("kind", ledger.EntryKinds()...))
-	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind")}, l.page)
+	l := v.list(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}, l.page)
 	data.Journal = entries
 	l.shows(len(entries), more)
 	return data, err

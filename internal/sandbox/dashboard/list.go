@@ -18,6 +18,8 @@ type list struct {
 	Total       int64      // 0: unknown
 	Newer       string     // a query, as is the next; empty: there is none
 	Older       string
+	// What going on is called.
+	Backward, Forward string
 
 	query url.Values
 	param string // that has the number of the page
@@ -41,7 +43,7 @@ func (v *view) listOf(param string, fields ...*choices) *list {
 	if err != nil || number < 1 {
 		number = 1
 	}
-	l := &list{Fields: fields, query: v.Query, param: param, page: wire.Page{Number: min(number, last), Size: pageSize}}
+	l := &list{Fields: fields, Backward: "Newer", Forward: "Older", query: v.Query, param: param, page: wire.Page{Number: min(number, last), Size: pageSize}}
 	for _, f := range fields {
 		f.Chosen = v.Query.Get(f.Name)
 	}
@@ -49,8 +51,8 @@ func (v *view) listOf(param string, fields ...*choices) *list {
 }
 
 // The fields of filters.
-func search(label string) *choices    { return &choices{Name: "q", Label: label, Type: "search"} }
-func day(name, label string) *choices { return &choices{Name: name, Label: label, Type: "date"} }
+func search(name, label string) *choices { return &choices{Name: name, Label: label, Type: "search"} }
+func day(name, label string) *choices    { return &choices{Name: name, Label: label, Type: "date"} }
 func pick(name string, values ...string) *choices {
 	return &choices{Name: name, Label: label(name), Any: "any", Values: values}
 }

@@ -37,11 +37,11 @@ func TestLists(t *testing.T) {
 
 	listed := map[string]string{
 		"cards": `<tr id="card_.*?<bdi>(?:&lt;.*&gt;)?(\w+)</bdi>`, "transactions": `number fig"><span class="\w+">-?([\d,.]+)</span>`, "3ds": `(first|second|third) shop`,
-		"deposits": `<tr id="(dep)_`, "ledger": `<tbody id=.*?<b>([\w ]+)</b>`,
+		"deposits": `<tr id="(dep)_`, "ledger": `<tbody id=.*?entry=\d+">([\w ]+)</a>`,
 	}
 	for path, want := range map[string]string{
 		"/cards": "gamma beta Alpha", "/cards?status=active": "gamma beta Alpha", "/cards?q=ph": "Alpha", "/transactions": "12.34 9,000.00 38.50",
-		"/transactions?q=GAM": "12.34", "/transactions?q=" + alpha: "9,000.00 38.50", "/transactions?state=settled": "38.50",
+		"/transactions?q=GAM": "12.34", "/transactions?q=script": "12.34", "/transactions?q=insufficient+f": "9,000.00", "/transactions?q=" + alpha: "9,000.00 38.50", "/transactions?state=settled": "38.50",
 		"/transactions?from=&to=2026-03-01": "9,000.00 38.50", "/transactions?from=2026-03-03&to=2026-03-03&q=&type=": "12.34", "/transactions?from=2026-04-01": "",
 		"/3ds?status=approved": "first", "/3ds?status=expired": "second", "/3ds?status=pending": "third", "/3ds?q=lph": "third second first", "/3ds?q=none": "",
 		"/deposits?status=pending": "dep", "/deposits?status=confirmed": "", "/ledger?kind=card+issued": "card issued card issued card issued", "/ledger?kind=fee": "",
@@ -57,7 +57,7 @@ func TestLists(t *testing.T) {
 		}
 	}
 	b.get("/transactions").has("Alpha", "38.50", "12.34", "insufficient funds", "&lt;script&gt;", "5812",
-		"authorization</span> × 2</dt><dd>52.34 <small>USD</small>", "1–3 of 3", "38.50 <small>USD</small>", "7311 advertising", "40.00 authorized",
+		"<dt>Held</dt><dd>12.34 <small>USD</small>", "1–3 of 3", "<dt>Settled</dt><dd>38.50 <small>USD</small>", "7311 advertising", "40.00 authorized",
 		`<span class="authorization">-38.50</span>`).lacks(script)
 	b.get("/transactions?q=GAM&state=authorized").has("1–1 of 1", `value="GAM"`, `value="authorized" selected`)
 	b.get("/cards").has("1,161.50")
@@ -156,7 +156,7 @@ func TestLedger(t *testing.T) {
 	s, b := start(t)
 	card := s.Post("/cards", map[string]any{"bin_id": sandboxtest.BIN, "amount": 100, "label": script}).OK(201).Text("id")
 	s.Settle(s.Authorize(card, "40", "7311").Transaction(), "").OK(201)
-	b.get("/ledger").has("card issued", "-101.00", "&lt;script&gt;", `<td class="number">9,899.00</td>`, `<td class="number">60.00</td>`,
+	b.get("/ledger").has("card issued", `<td class="number fig">101.00</td>`, "&lt;script&gt;", `<td class="number">9,899.00</td>`, `<td class="number">60.00</td>`,
 		`<td class="number">40.00</td>`, `<th scope="row">Sum</th><td></td><td class="number">0.00</td>`).
 		lacks(script, "Balanced at", "No money has moved yet").counts("<tbody id=", 4)
 	b.post("/ledger", "audit").has("Balanced at")
@@ -210,12 +210,12 @@ func TestRequestsByRun(t *testing.T) {
 	s.Post("/cards/"+card+"/fund", `{"amount":500000}`, apply...).Refused(400, "insufficient_funds", "")
 	s.Get("/_sandbox/requests").OK(200)
 
-	b.get("/requests").has("1 lost, 1 refused, 4 requests,", `<a href="/cards/`+card+`">card</a>`,
-		"fault 1: no answer, once the call is committed", "insufficient funds", " ms</td>").
-		matches("(?s)Run <code>decade00</code>.*Run <code>00c0ffee</code>").counts(`class="run panel"`, 2)
+	b.get("/requests").has("1 lost, 1 refused, 4 requests,", `<a href="/cards/`+card+`">no label</a>`,
+		"fault 1: no answer, once the call is committed", "the wallet holds 9944.00 USD, less than the 500000.00 USD to move", " ms</td>").
+		matches("(?s)Apply <code>decade00</code>.*Plan <code>00c0ffee</code>").counts(`class="run panel"`, 2)
 	b.get("/requests?run=00c0ffee").has(`<tr id="request-`).lacks("<b>POST</b>")
-	b.get("/requests?outcome=refused").has("insufficient funds").lacks("<b>GET</b>")
-	b.get("/requests?outcome=fault").has("fault 1: ").lacks("<b>GET</b>", "insufficient funds")
+	b.get("/requests?outcome=refused").has("less than the 500000.00 USD", `href="/runs/decade00#request-`).lacks("<b>GET</b>")
+	b.get("/requests?outcome=fault").has("fault 1: ").lacks("<b>GET</b>", "less than")
 	b.get("/requests?method=DELETE").has("No requests match")
 	lost := s.Get("/_sandbox/requests").OK(200).Data()[2]
 	equal(t, "the run of the lost call", lost["run"], any("decade00"))
@@ -243,12 +243,15 @@ func TestWebhooks(t *testing.T) {
 	sandboxtest.Eventually(t, func() bool { return strings.Count(b.get("/webhooks").text, "418 I&#39;m a teapot</td>") == 2 })
 
 	secrets := []string{"t0k3n", "whsec_chosen", "xoxB9", script}
-	b.get("/webhooks").has("0 of 2 delivered", "retrying, 2 of 8", "last: answered 418", `class="badge pending"`).lacks(secrets...)
+	b.get("/webhooks").has("0 of 2 delivered", "retrying, 2 of 8", "last: answered 418", `class="badge retrying"`).lacks(secrets...)
 	page := b.get("/webhooks/"+id).has(sent.Header.Get("X-Webhook-Signature"), sent.ID(), card, "418", "&lt;b&gt;no such campaign&lt;/b&gt;x").
 		lacks(strings.Repeat("x", 1_024)).lacks(secrets...)
 	page.text = html.UnescapeString(page.text)
 	page.has(string(sent.Body))
-	b.get("/webhooks?state=pending&endpoint="+hook).counts(`<tr id="dlv_`, 2)
+	b.get("/webhooks?state=retrying&endpoint="+hook).counts(`<tr id="dlv_`, 2)
+	b.get("/webhooks?about="+card).counts(`<tr id="dlv_`, 1).has(`<a href="/cards/` + card + `">`)
+	b.get("/").has(`<a href="/webhooks/dlv_`, ": answered 418 I&#39;m a teapot</li>")
+	b.get("/webhooks?state=pending").has("No deliveries match")
 	b.get("/webhooks?state=delivered").has("No deliveries match")
 	b.get("/webhooks?endpoint=wh_none").has("No deliveries match")
 	b.get("/webhooks/" + id + "?signature=" + url.QueryEscape(" "+sent.Header.Get("X-Webhook-Signature"))).has("Genuine: ")
@@ -260,7 +263,7 @@ func TestWebhooks(t *testing.T) {
 	b.get("/webhooks/"+id).has("418", ">200<")
 	b.post("/webhooks", "redeliver-failed").has("All that failed is sent again.")
 	sandboxtest.Eventually(t, func() bool { return strings.Contains(b.get("/webhooks").text, "2 of 2 delivered") })
-	b.get("/webhooks").lacks("retrying", "last: ")
+	b.get("/webhooks").lacks("retrying, ", "last: ")
 	b.get("/webhooks?state=delivered").counts(`<tr id="dlv_`, 2)
 	b.post("/webhooks", "redeliver", "delivery_id", id).has("The event is sent again.")
 	inbox.Wait(5)

@@ -31,6 +31,7 @@ func TestLostTables(t *testing.T) {
 		delivery, _ = first["id"].(string)
 		return len(first["tries"].([]any)) > 0
 	})
+	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
 	pages := []string{"/webhooks/" + delivery, "/", "/cards", "/cards/" + card, "/transactions", "/transactions/" + settled, "/3ds", "/deposits", "/webhooks", "/ledger", "/world"}
 	rows := func() (counts []string) {
 		for _, page := range pages {

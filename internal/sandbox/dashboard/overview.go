@@ -2,14 +2,18 @@ package dashboard
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -25,11 +29,60 @@ type overview struct {
 	Wallet, OnCards, Held, Pending usd.Amount
 	card.Counts
 
-	Start    *gettingStarted // in place of figures, while there is no card
-	Time     timeline
-	Spending chart
-	Limits   []limitUse
-	Newest   []*activity.Record
+	Start     *gettingStarted // in place of figures, while there is no card
+	Runs      []run
+	Attention attention
+	Time      timeline
+	Spending  chart
+	Limits    []limitUse
+	Newest    []*activity.Record
+}
+
+// attention is what somebody should look at.
+type attention struct {
+	Failing    []*webhook.Delivery // the newest of each endpoint
+	Declines   transaction.Sums    // of today and yesterday
+	Declined   []*activity.Record  // the newest of them
+	Since      string              // yesterday
+	NearEmpty  []cardFigures
+	NearLimit  []cardFigures
+	Challenges int64 // that are pending
+}
+
+// None tells whether there is nothing.
+func (a *attention) None() bool {
+	return len(a.Failing)+len(a.Declined)+len(a.NearEmpty)+len(a.NearLimit) == 0 && a.Challenges == 0
+}
+
+func readAttention(v *view) (a attention, err error) {
+	const most = 3
+	if a.Failing, err = webhook.Failing(v.Tx, v.Account.ID, most); err != nil {
+		return a, err
+	}
+	yesterday := v.Tx.Now().Truncate(24 * time.Hour).Add(-24 * time.Hour)
+	a.Since = yesterday.Format(time.DateOnly)
+	declines := transaction.Filter{State: transaction.Declined, From: yesterday, Purchases: true}
+	if a.Declines, err = transaction.Sum(v.Tx, v.Account.ID, declines); err != nil {
+		return a, err
+	}
+	if a.Declined, err = activity.OfPurchases(v.Tx, v.Account.ID, declines, wire.Page{Number: 1, Size: most}); err != nil {
+		return a, err
+	}
+	for find, into := range map[card.Need]*[]cardFigures{card.NearEmpty: &a.NearEmpty, card.NearLimit: &a.NearLimit} {
+		found, err := card.InNeed(v.Tx, v.Account.ID, find, most)
+		if err != nil {
+			return a, err
+		}
+		for _, c := range found {
+			figures, err := readFigures(v, c)
+			if err != nil {
+				return a, err
+			}
+			*into = append(*into, figures)
+		}
+	}
+	a.Challenges, err = threeds.CountPending(v.Tx, v.Account.ID)
+	return a, err
 }
 
 // gettingStarted is what makes a first card.
@@ -87,8 +140,22 @@ func readOverview(v *view) (any, error) {
 		}{&o.Start.Key}
 		v.response("show-key", &shown)
 	}
-	const largest, newest = 8, 12
-	spending, total, err := transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	const largest, newest, lastRuns = 8, 12, 5
+	runs, _, err := requestlog.Runs(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: lastRuns})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		o.Runs = append(o.Runs, run{Run: r})
+	}
+	if o.Attention, err = readAttention(v); err != nil {
+		return nil, err
+	}
+	spending, err := transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	if err != nil {
+		return nil, err
+	}
+	total, err := transaction.Spent(v.Tx, v.Account.ID, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -111,36 +178,16 @@ func readLimits(v *view) ([]limitUse, error) {
 	}, err
 }
 
-// chart is the spending of some cards as bars, in pixels from the top and percent
-// of the width.
+// chart is what some cards spent, the most first.
 type chart struct {
-	Rows   []chartRow
-	Height int
-	Total  usd.Amount
-	Others usd.Amount // spent by cards that have no bar
-}
-
-type chartRow struct {
-	transaction.Spending
-	Name  string // short enough for a narrow window
-	TextY int
-	BarY  int
-	Width int64
+	Rows               []transaction.Spending
+	Most, Total, Other usd.Amount
 }
 
 func newChart(spending []transaction.Spending, total usd.Amount) chart {
-	const row, text, bar, maxName = 36, 14, 20, 26
-	c := chart{Height: row * len(spending), Total: total, Others: total}
-	for i, s := range spending {
-		name := []rune(s.Label)
-		if len(name) > maxName {
-			name = append(name[:maxName-1], '…')
-		}
-		if len(name) == 0 {
-			name = []rune("••" + s.Last4)
-		}
-		c.Rows = append(c.Rows, chartRow{s, string(name), i*row + text, i*row + bar, newBar(s.Amount, spending[0].Amount).Percent})
-		c.Others -= s.Amount
+	c := chart{Rows: spending, Total: total, Other: total}
+	for _, s := range spending {
+		c.Most, c.Other = max(c.Most, s.Amount), c.Other-s.Amount
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -36,7 +37,17 @@ type view struct {
 	Query   url.Values
 	request *http.Request
 	posted  *posted
-	listed  *list // what the page shows; nil: no list
+	listed  *list       // what the page shows; nil: no list
+	refused *wire.Error // what is wrong with the filter; nil: nothing
+}
+
+// badFilter keeps a refusal for the page, which shows the filter once more.
+func (v *view) badFilter(err error) error {
+	if refused, ok := errors.AsType[*wire.Error](err); ok {
+		v.refused = refused
+		return nil
+	}
+	return err
 }
 
 // response decodes what an action returned that the page is to show, and tells
@@ -68,6 +79,9 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 	f, refused := d.read(r, p, accountID, sent, func(f *frame, v *view) (err error) {
 		f.Data, err = p.read(v)
 		f.List = v.listed
+		if v.refused != nil {
+			f.Problem = sentence(v.refused.Message)
+		}
 		return err
 	})
 	switch {
@@ -82,6 +96,9 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 		f.Title = titled.Title()
 	}
 	status := http.StatusOK
+	if f.Problem != "" {
+		status = http.StatusBadRequest
+	}
 	if sent != nil {
 		f.Notice = sent.notice
 		if sent.refused != nil {
@@ -123,8 +140,8 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 // pages are all pages, in the order of the navigation.
 func pages() []*page {
 	return []*page{
-		overviewPage(), cardsPage(), cardPage(), transactionsPage(), transactionPage(), challengesPage(), depositsPage(),
-		webhooksPage(), deliveryPage(), requestsPage(), ledgerPage(), worldPage(),
+		overviewPage(), cardsPage(), cardPage(), transactionsPage(), transactionPage(), requestsPage(), runPage(),
+		challengesPage(), depositsPage(), webhooksPage(), deliveryPage(), ledgerPage(), worldPage(),
 	}
 }
 

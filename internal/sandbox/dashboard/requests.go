@@ -1,10 +1,8 @@
 package dashboard
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,9 +40,6 @@ type request struct {
 	Earlier []requestlog.Entry
 }
 
-// Link is the query for all requests of a run.
-func (r *run) Link() string { return "?run=" + cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
-
 // Summary says how the run went.
 func (r *run) Summary() string {
 	var parts []string
@@ -70,7 +65,7 @@ func took(d time.Duration) string {
 func readRequests(v *view) (any, error) {
 	const runs, ofRun = 20, 20
 	data := new(requestList)
-	l := v.list(&choices{Name: "run", Label: "Run", Type: "search"},
+	l := v.list(search("run", "Run"),
 		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"), pick("method", http.MethodGet, http.MethodPost, http.MethodDelete))
 	filter := requestlog.Filter{Run: l.text("run"), Method: l.text("method"), Outcome: l.text("outcome")}
 	if filter != (requestlog.Filter{}) {

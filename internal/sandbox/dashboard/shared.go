@@ -20,6 +20,9 @@ func functions() template.FuncMap {
 		"ago":       newMoment,
 		"category":  card.CategoryOf,
 		"bar":       newBar,
+		"exact":     exact,
+		"exactly":   func(t time.Time) string { return t.UTC().Format(milliseconds) },
+		"since":     since,
 		"field":     newField,
 		"in":        func(f *frame, it any) part { return part{f, it} },
 		"label":     label,
@@ -30,6 +33,7 @@ func functions() template.FuncMap {
 		"copy":      func(what, text string) copyable { return copyable{what, text} },
 		"follow":    newFollowUp,
 		"signed":    signed,
+		"subject":   subject,
 		"took":      took,
 		"usd":       func(a usd.Amount) string { return grouped(a.String()) },
 		"what":      newWhat,
@@ -42,7 +46,24 @@ func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // clock writes a time of the service for people. It is UTC, which pages say once.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
-// moment is a time as it is shown: how long ago, with the time itself behind it.
+// exact is newMoment with milliseconds.
+func exact(f *frame, when interface{ UTC() time.Time }) moment {
+	m := newMoment(f, when)
+	m.Clock = when.UTC().Format(milliseconds)
+	return m
+}
+
+const milliseconds = "2006-01-02 15:04:05.000"
+
+// since writes a time after another one.
+func since(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%d.%03d s", d/time.Second, d.Milliseconds()%1000)
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// moment is a time as it is shown: itself, and how long ago it was.
 type moment struct{ Ago, Clock, Machine string }
 
 // newMoment takes a time, or one of the file.
@@ -68,8 +89,6 @@ func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 		m.Ago = in(time.Hour, "h")
 	case ago.Abs() < 31*day:
 		m.Ago = in(day, "d")
-	default:
-		m.Ago = m.Clock[:len(time.DateOnly)]
 	}
 	return m
 }
@@ -103,6 +122,12 @@ func signed(a usd.Amount) string {
 		return "+" + grouped(a.String())
 	}
 	return grouped(a.String())
+}
+
+// subject is the path of the page of what an event is about.
+func subject(id string) string {
+	kind, _, _ := strings.Cut(id, "_")
+	return map[string]string{"card": "/cards/" + id, "txn": "/transactions/" + id, "3ds": "/3ds#" + id, "dep": "/deposits#" + id}[kind]
 }
 
 // words makes a name of the API readable: card_frozen is "card frozen".

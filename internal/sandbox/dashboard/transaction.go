@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,18 +40,28 @@ type purchase struct {
 	Deliveries []*webhook.Delivery
 }
 
-// step is a transaction of a purchase.
-type step struct{ transaction.Transaction }
+// step is a transaction of a purchase, with what it did to what its owner has and to what
+// is held.
+type step struct {
+	transaction.Transaction
 
-// Moved is what the step says about the money on the card: below zero, it leaves it.
-func (s *step) Moved() usd.Amount {
-	switch s.Type {
-	case transaction.Refund:
-		return s.Amount
-	case transaction.Decline:
-		return 0
+	Balance, Hold usd.Amount
+}
+
+// Balance is what all steps did to what the owner has: what the purchase cost, below zero.
+func (p *purchase) Balance() (sum usd.Amount) {
+	for _, s := range p.Chain {
+		sum += s.Balance
 	}
-	return -s.Amount
+	return sum
+}
+
+// Hold is what is held still.
+func (p *purchase) Hold() (sum usd.Amount) {
+	for _, s := range p.Chain {
+		sum += s.Hold
+	}
+	return sum
 }
 
 // Title tells purchases apart.
@@ -68,11 +79,22 @@ func readTransaction(v *view) (any, error) {
 	p := &purchase{Record: records[0]}
 	var ids []string
 	for _, t := range chain {
-		p.Chain, ids = append(p.Chain, step{t}), append(ids, t.ID)
+		p.Chain, ids = append(p.Chain, step{Transaction: t}), append(ids, t.ID)
 	}
 	all := wire.Page{Number: 1, Size: pageSize}
 	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all); err != nil {
 		return nil, err
+	}
+	for _, e := range p.Entries {
+		of := &p.Chain[slices.Index(ids, e.TransactionID)]
+		for _, posting := range e.Postings {
+			switch posting.Kind {
+			case ledger.Card, ledger.Wallet:
+				of.Balance += posting.Amount
+			case ledger.Holds:
+				of.Hold += posting.Amount
+			}
+		}
 	}
 	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, all)
 	return p, err
@@ -87,7 +109,7 @@ func why(r *activity.Record) string {
 		return fmt.Sprintf("%s; %s on the card", asked, grouped(f.Balance.String()))
 	case "spending_limit_exceeded":
 		month, _ := time.Parse("2006-01", f.Month) // our own
-		return fmt.Sprintf("%s; %s of %s spent in %s", asked, grouped(f.Spent.String()), grouped(f.Limit.String()), month.Format("January"))
+		return fmt.Sprintf("%s; %s of the limit of %s counted in %s", asked, grouped(f.Spent.String()), grouped(f.Limit.String()), month.Format("January"))
 	case "category_not_allowed":
 		return fmt.Sprintf("MCC %s is %s; allowed: %s", r.MCC, card.CategoryOf(r.MCC), strings.Join(f.Allowed, ", "))
 	}

@@ -30,7 +30,7 @@ type webhookLists struct {
 func readWebhooks(v *view) (any, error) {
 	endpoint := pick("endpoint")
 	lists := &webhookLists{EndpointsList: v.listOf("endpoints")}
-	l := v.list(pick("state", string(webhook.Pending), string(webhook.Delivered), string(webhook.Failed)), endpoint)
+	l := v.list(pick("state", string(webhook.Pending), string(webhook.Retrying), string(webhook.Delivered), string(webhook.Failed)), endpoint, search("about", "About: an id"))
 	var (
 		more bool
 		err  error
@@ -45,9 +45,11 @@ func readWebhooks(v *view) (any, error) {
 		endpoint.Values = append(endpoint.Values, e.ID)
 		endpoint.Texts[e.ID] = e.URL + " " + e.ID
 	}
-	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{
-		Endpoint: endpoint.Chosen, State: webhook.DeliveryState(l.text("state")),
-	}, l.page)
+	filter := webhook.Filter{Endpoint: endpoint.Chosen, State: webhook.DeliveryState(l.text("state"))}
+	if about := l.text("about"); about != "" {
+		filter.Subjects = []string{about}
+	}
+	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Account.ID, filter, l.page)
 	l.shows(len(lists.Deliveries), more)
 	return lists, err
 }

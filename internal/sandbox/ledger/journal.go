@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -22,24 +23,34 @@ const Movements = `e.kind IN ('opening balance', 'deposit confirmed', 'card issu
 
 // Entry is a change of money as it stands in the journal.
 type Entry struct {
-	ID       int64
-	Kind     string
-	At       wire.Time
-	Postings []Posting
+	ID            int64
+	Kind          string
+	At            wire.Time
+	TransactionID string // that moved the money; empty: none did
+	Run           string // the key of the run that asked for it; empty: none did, as far as the request log goes
+	Postings      []Posting
 }
 
 // Posting is what an entry did to one ledger account.
 type Posting struct {
-	Kind   Kind
-	CardID string // of a card's
-	Label  string
-	Last4  string
-	Amount usd.Amount
+	Kind    Kind
+	CardID  string // of a card's
+	Label   string
+	Last4   string
+	Amount  usd.Amount
+	Balance usd.Amount // of the ledger account, with it
 }
+
+// Debit is what left the ledger account.
+func (p Posting) Debit() usd.Amount { return max(0, -p.Amount) }
+
+// Credit is what came onto the ledger account.
+func (p Posting) Credit() usd.Amount { return max(0, p.Amount) }
 
 // Filter picks entries of an account; what is empty picks all.
 type Filter struct {
 	Kind         string
+	ID           string
 	Transactions []string // the ids of those that moved the money
 }
 
@@ -48,12 +59,14 @@ type Filter struct {
 func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool, err error) {
 	where := store.NewWhere(`account_id = ?`, accountID).
 		And(f.Kind != "", `kind = ?`, f.Kind).
+		And(f.ID != "", `id = ?`, f.ID).
 		And(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
 	entries, err = store.Select(tx, func(row store.Row) (*Entry, error) {
 		e := new(Entry)
-		return e, row.Scan(&e.ID, &e.Kind, &e.At)
-	}, `SELECT id, kind, created_at FROM ledger_entries
-		WHERE id IN (SELECT id FROM ledger_entries `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
+		return e, row.Scan(&e.ID, &e.Kind, &e.At, &e.TransactionID, &e.Run)
+	}, `SELECT id, kind, created_at, COALESCE(transaction_id, ''),
+			COALESCE((SELECT `+requestlog.RunKey+` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), '')
+		FROM ledger_entries e WHERE id IN (SELECT id FROM ledger_entries `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
 		append(where.Args, page.Size+1, page.Offset())...)
 	entries, more, err = wire.Cut(page, entries, err)
 	for _, e := range entries {
@@ -61,8 +74,8 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 			return nil, false, err
 		}
 		e.Postings, err = store.Select(tx, func(row store.Row) (p Posting, err error) {
-			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount)
-		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount
+			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount, &p.Balance)
+		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount, p.balance
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id
 			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, e.ID)
 	}

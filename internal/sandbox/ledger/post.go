@@ -149,5 +149,5 @@ func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
 			return err
 		}
 	}
-	return tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount) VALUES (?, ?, ?)`, entry, id, l.amount)
+	return tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount, balance) VALUES (?, ?, ?, ?)`, entry, id, l.amount, balance)
 }

@@ -9,14 +9,16 @@ import (
 )
 
 const columns = `
-	SELECT r.id, r.account_id, u.name, r.method, r.path, r.query, r.status, r.error, r.idempotency_key, r.replayed, r.card_id, r.fault,
-	       r.lost, r.duration_us, r.time
-	FROM request_log r JOIN runs u ON u.id = r.run_id `
+	SELECT r.id, r.account_id, r.run_id, u.name, r.method, r.path, r.query, r.status, r.error, r.message, r.idempotency_key, r.replayed,
+	       r.card_id, COALESCE(c.label, ''), COALESCE(c.last4, ''), r.fault, r.lost, r.duration_us, r.time,
+	       r.wallet, r.fee, r.balance_before, r.balance_after, r.status_before, r.status_after, COALESCE(r.entry_id, 0), COALESCE(r.status_change, 0)
+	FROM request_log r JOIN runs u ON u.id = r.run_id LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
 func scan(row store.Row) (e Entry, err error) {
 	var took, at int64
-	err = row.Scan(&e.ID, &e.AccountID, &e.Run, &e.Method, &e.Path, &e.Query, &e.Status, &e.Error, &e.IdempotencyKey, &e.Replayed, &e.CardID, &e.Fault,
-		&e.Lost, &took, &at)
+	err = row.Scan(&e.ID, &e.AccountID, &e.RunID, &e.Run, &e.Method, &e.Path, &e.Query, &e.Status, &e.Error, &e.Message, &e.IdempotencyKey, &e.Replayed,
+		&e.CardID, &e.Label, &e.Last4, &e.Fault, &e.Lost, &took, &at,
+		&e.Wallet, &e.Fee, &e.Before.Balance, &e.After.Balance, &e.Before.Status, &e.After.Status, &e.EntryID, &e.StatusChangeID)
 	e.Duration, e.Time = time.Duration(took)*time.Microsecond, time.UnixMilli(at).UTC()
 	return e, err
 }
@@ -36,6 +38,7 @@ func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total
 type Filter struct {
 	Run     string // its name, or the id of one without
 	RunID   int64
+	CardID  string
 	Method  string
 	Outcome string // succeeded, refused, failed, lost, or fault
 }
@@ -54,10 +57,22 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []
 	const named = `r.run_id IN (SELECT id FROM runs WHERE account_id = ? AND (name = ? OR name = '' AND id = ?))`
 	where = where.And(f.Run != "", named, accountID, f.Run, f.Run).
 		And(f.Method != "", `r.method = ?`, f.Method).
+		And(f.CardID != "", `r.card_id = ?`, f.CardID).
 		And(wanted, outcome)
 	entries, err = store.Select(tx, scan, columns+where.SQL+` ORDER BY r.id DESC LIMIT ? OFFSET ?`,
 		append(where.Args, page.Size+1, page.Offset())...)
 	return wire.Cut(page, entries, err)
+}
+
+// OfRun returns a page of the calls of a run, the oldest first, and whether there is more.
+func OfRun(tx *store.Tx, runID int64, page wire.Page) (entries []Entry, more bool, err error) {
+	entries, err = store.Select(tx, scan, columns+`WHERE r.run_id = ? ORDER BY r.time, r.id LIMIT ? OFFSET ?`, runID, page.Size+1, page.Offset())
+	return wire.Cut(page, entries, err)
+}
+
+// ChangesOf returns the calls of a run that asked for a change, the oldest first.
+func ChangesOf(tx *store.Tx, runID int64) ([]Entry, error) {
+	return store.Select(tx, scan, columns+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
 }
 
 // Forget removes what List returns.

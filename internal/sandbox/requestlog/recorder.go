@@ -41,6 +41,7 @@ type Entry struct {
 	Query          string
 	Status         int    // 0: there was no response
 	Error          string // the code of a refusal
+	Message        string // of a refusal, for people
 	IdempotencyKey string
 	Replayed       bool   // the response was that of an earlier call with the key
 	CardID         string // that it is about, or has issued
@@ -48,7 +49,15 @@ type Entry struct {
 	Lost           bool   // a change whose response did not arrive as it was written
 	Duration       time.Duration
 	Time           time.Time
+	Change
+
+	RunID int64  // of what was read
+	Label string // likewise, of the card
+	Last4 string
 }
+
+// Key names the entry's run in an address.
+func (e Entry) Key() string { return (&Run{ID: e.RunID, Name: e.Run}).Key() }
 
 // Recorder gathers entries, and writes them to the file.
 type Recorder struct {
@@ -69,7 +78,7 @@ func New(db *store.DB, logger *slog.Logger) *Recorder {
 
 // Record records a call. It never waits for the file.
 func (r *Recorder) Record(e Entry) {
-	for _, text := range []*string{&e.Method, &e.Path, &e.Query, &e.IdempotencyKey, &e.CardID} {
+	for _, text := range []*string{&e.Method, &e.Path, &e.Query, &e.IdempotencyKey, &e.CardID, &e.Message} {
 		*text = Clean(*text)
 	}
 	r.mu.Lock()
@@ -147,24 +156,28 @@ func (e *Entry) write(tx *store.Tx) (id int64, err error) {
 		e.AccountID, e.Run, begun-pause.Milliseconds())
 	if err == nil && run == 0 {
 		run, err = tx.Insert(`
-			INSERT INTO runs (account_id, name, requests, refused, lost, begun, ended, last_entry)
-			VALUES (?1, ?2, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, begun)
+			INSERT INTO runs (account_id, name, requests, refused, lost, changes, onto, back, fees, begun, ended, last_entry)
+			VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, begun)
 	}
 	if err != nil {
 		return 0, err
 	}
 	id, err = tx.Insert(`
 		INSERT INTO request_log (account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault,
-		                         lost, duration_us, time)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		                         lost, duration_us, time, message, wallet, fee, balance_before, balance_after, status_before, status_after,
+		                         entry_id, status_change)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), NULLIF(?, 0))`,
 		e.AccountID, run, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
-		e.Lost, e.Duration.Microseconds(), begun)
+		e.Lost, e.Duration.Microseconds(), begun, e.Message, e.Wallet, e.Fee, e.Before.Balance, e.After.Balance, e.Before.Status, e.After.Status,
+		e.EntryID, e.StatusChangeID)
 	if err != nil {
 		return 0, err
 	}
 	return id, tx.Exec(`
-		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5 WHERE id = ?1`,
-		run, e.Lost, e.Status >= http.StatusBadRequest && !e.Lost, e.Time.Add(e.Duration).UnixMilli(), id)
+		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
+			changes = changes + ?6, onto = onto + ?7, back = back + ?8, fees = fees + ?9 WHERE id = ?1`,
+		run, e.Lost, e.Status >= http.StatusBadRequest && !e.Lost, e.Time.Add(e.Duration).UnixMilli(), id,
+		e.Changes(), max(0, e.Moved()), max(0, -e.Moved()), e.Fee)
 }
 
 var (

@@ -63,7 +63,7 @@ type extendedError struct {
 // errorResponse writes an error in the format that the quirks ask for.
 func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	res := wire.Response{Status: e.Status, Header: http.Header{}}
-	x.errorCode = e.Code
+	x.refused = e
 	if e.Wait > 0 {
 		switch x.quirks.RetryAfter {
 		case behavior.Seconds:

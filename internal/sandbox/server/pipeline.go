@@ -33,8 +33,9 @@ type exchange struct {
 	fault   *behavior.Fault // of an API call; nil: none
 
 	// What the request log tells of its response.
-	errorCode string
-	cardID    string
+	refused *wire.Error // nil: it was not
+	cardID  string
+	change  requestlog.Change
 }
 
 func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, API+"/") }
@@ -142,21 +143,10 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 		return err
 	})
 	if err != nil {
+		x.change = requestlog.Change{}
 		return s.refuse(x, err)
 	}
-	x.processed(res)
 	return res
-}
-
-// processed keeps what the request log tells of a response.
-func (x *exchange) processed(res wire.Response) {
-	if x.route.Class == behavior.Create {
-		var issued struct {
-			ID string `json:"id"`
-		}
-		_ = json.Unmarshal(res.Body, &issued) // our own
-		x.cardID = issued.ID
-	}
 }
 
 // authorize checks that the account may make the call. A call of a valid key
@@ -177,8 +167,8 @@ func (s *Server) handle(tx *store.Tx, x *exchange) (res wire.Response, err error
 	if !x.isAPI() {
 		return x.route.Handle(c)
 	}
-	if x.route.writes() && x.quirks.Idempotency != behavior.Ignored {
-		res, err = c.idempotent(x.route.Handle)
+	if x.route.writes() {
+		res, err = x.observed(c)
 	} else {
 		res, err = x.route.Handle(c)
 	}
@@ -186,6 +176,33 @@ func (s *Server) handle(tx *store.Tx, x *exchange) (res wire.Response, err error
 		return wire.Response{}, err
 	}
 	res.Body, err = x.quirks.Rewrite(res.Body)
+	return res, err
+}
+
+// observed runs a handler that writes, and keeps for the request log what it changes.
+func (x *exchange) observed(c *Call) (res wire.Response, err error) {
+	x.cardID = x.request.PathValue("card_id")
+	before, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if x.quirks.Idempotency != behavior.Ignored {
+		res, err = c.idempotent(x.route.Handle)
+	} else {
+		res, err = x.route.Handle(c)
+	}
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if x.route.Class == behavior.Create {
+		var issued struct {
+			ID string `json:"id"`
+		}
+		_ = json.Unmarshal(res.Body, &issued) // our own
+		x.cardID = issued.ID
+	}
+	after, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
+	x.change = before.Until(after)
 	return res, err
 }
 
@@ -221,11 +238,7 @@ func (s *Server) record(x *exchange, res response, took time.Duration) {
 	if !x.isAPI() || x.account.ID == 0 {
 		return
 	}
-	fault := ""
-	if x.fault != nil {
-		fault = x.fault.String()
-	}
-	s.Recorder.Record(requestlog.Entry{
+	e := requestlog.Entry{
 		AccountID:      x.account.ID,
 		Run:            requestlog.RunOf(x.request.UserAgent()),
 		Method:         x.request.Method,
@@ -234,11 +247,17 @@ func (s *Server) record(x *exchange, res response, took time.Duration) {
 		Status:         res.sentStatus(),
 		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
 		Replayed:       res.Header.Get(replayedHeader) != "",
-		Error:          x.errorCode,
 		CardID:         cmp.Or(x.cardID, x.request.PathValue("card_id")),
-		Fault:          fault,
 		Lost:           x.fault != nil && x.fault.Then.Word != behavior.Pass && x.route.writes(),
 		Duration:       took,
 		Time:           x.now,
-	})
+		Change:         x.change,
+	}
+	if x.fault != nil {
+		e.Fault = x.fault.String()
+	}
+	if x.refused != nil {
+		e.Error, e.Message = x.refused.Code, x.refused.Message
+	}
+	s.Recorder.Record(e)
 }

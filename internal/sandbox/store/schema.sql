@@ -15,6 +15,14 @@ CREATE TABLE accounts (
   state      TEXT    NOT NULL
 );
 
+-- Further keys of accounts.
+CREATE TABLE api_keys (
+  id         INTEGER PRIMARY KEY,
+  public_id  TEXT    NOT NULL UNIQUE,
+  account_id INTEGER NOT NULL REFERENCES accounts (id),
+  key_hash   BLOB    NOT NULL UNIQUE
+);
+
 CREATE TABLE ledger_accounts (
   id         INTEGER PRIMARY KEY,
   account_id INTEGER NOT NULL REFERENCES accounts (id),
@@ -44,6 +52,7 @@ CREATE TABLE ledger_postings (
   entry_id          INTEGER NOT NULL REFERENCES ledger_entries (id),
   ledger_account_id INTEGER NOT NULL REFERENCES ledger_accounts (id),
   amount            INTEGER NOT NULL,
+  balance           INTEGER NOT NULL,                      -- of the account, with it
   PRIMARY KEY (entry_id, ledger_account_id)
 ) WITHOUT ROWID;
 
@@ -63,6 +72,7 @@ CREATE TABLE cards (
   bin_id             TEXT    NOT NULL,
   last4              TEXT    NOT NULL,
   status             TEXT    NOT NULL,
+  loaded             INTEGER NOT NULL,     -- what its owner put on it, less what was taken back
   spending_limit     INTEGER NOT NULL,
   label              TEXT    NOT NULL,
   allowed_categories TEXT    NOT NULL,     -- JSON
@@ -103,23 +113,29 @@ CREATE TABLE transactions (
   merchant_mcc   TEXT    NOT NULL,
   decline_reason TEXT,                                 -- null: no decline
   decline_facts  TEXT,                                 -- JSON: what decided it; null: no decline
-  created_at     INTEGER NOT NULL                      -- never decreases along the ids
+  created_at     INTEGER NOT NULL,                     -- never decreases along the ids
+  -- What a purchase came to, with all that followed it.
+  settled        INTEGER NOT NULL DEFAULT 0,
+  refunded       INTEGER NOT NULL DEFAULT 0,
+  fees           INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX transactions_by_account ON transactions (account_id, id, type, state, created_at, card_id);
+CREATE INDEX purchases_by_time ON transactions (account_id, created_at, state, card_id, amount, settled, refunded, fees) WHERE state IS NOT NULL;
 CREATE INDEX transactions_by_card ON transactions (card_id, id, type, created_at);
 CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
 
--- What the transactions of a UTC day come to.
+-- What the purchases of a UTC day came to, with all that followed them.
 CREATE TABLE daily_sums (
   account_id INTEGER NOT NULL REFERENCES accounts (id),
   card_id    INTEGER NOT NULL,                         -- 0: all cards of the account
   day        INTEGER NOT NULL,                         -- since 1970
-  type       TEXT    NOT NULL,
-  count      INTEGER NOT NULL,
-  amount     INTEGER NOT NULL,
-  fee        INTEGER NOT NULL,
-  PRIMARY KEY (account_id, card_id, day, type)
+  held       INTEGER NOT NULL,
+  settled    INTEGER NOT NULL,
+  refunded   INTEGER NOT NULL,
+  declines   INTEGER NOT NULL,                         -- how many
+  PRIMARY KEY (account_id, card_id, day)
 ) WITHOUT ROWID;
+CREATE INDEX daily_sums_by_day ON daily_sums (account_id, day, card_id, settled, refunded);
 
 -- What the authorizations of a UTC calendar month came to: settled amounts, and
 -- held ones as long as they are not settled.
@@ -226,6 +242,10 @@ CREATE TABLE runs (
   requests   INTEGER NOT NULL,
   refused    INTEGER NOT NULL,
   lost       INTEGER NOT NULL,
+  changes    INTEGER NOT NULL,     -- how many asked for a change
+  onto       INTEGER NOT NULL,     -- from the wallet to cards
+  back       INTEGER NOT NULL,     -- from cards to the wallet
+  fees       INTEGER NOT NULL,
   begun      INTEGER NOT NULL,
   ended      INTEGER NOT NULL,
   last_entry INTEGER NOT NULL
@@ -248,10 +268,23 @@ CREATE TABLE request_log (
   fault           TEXT    NOT NULL,              -- that it met, in words
   lost            INTEGER NOT NULL,              -- a change whose response did not arrive as it was written
   duration_us     INTEGER NOT NULL,
-  time            INTEGER NOT NULL
+  time            INTEGER NOT NULL,
+  message         TEXT    NOT NULL,              -- of a refusal
+  -- What it changed.
+  wallet          INTEGER NOT NULL,              -- below zero: it left the wallet
+  fee             INTEGER NOT NULL,              -- of that, to the service
+  balance_before  INTEGER NOT NULL,              -- of the card
+  balance_after   INTEGER NOT NULL,
+  status_before   TEXT    NOT NULL,              -- of the card; empty: there was none
+  status_after    TEXT    NOT NULL,
+  entry_id        INTEGER,                       -- of the ledger; null: it posted none
+  status_change   INTEGER                        -- null: the status stayed
 );
 CREATE INDEX request_log_by_account ON request_log (account_id, id, method, status);
-CREATE INDEX request_log_by_run ON request_log (run_id, id);
+CREATE INDEX request_log_by_run ON request_log (run_id, time, id);
+CREATE INDEX request_log_by_card ON request_log (card_id, run_id) WHERE card_id <> '';
+CREATE INDEX request_log_by_entry ON request_log (entry_id) WHERE entry_id IS NOT NULL;
+CREATE INDEX request_log_by_status_change ON request_log (status_change) WHERE status_change IS NOT NULL;
 
 -- What the control calls changed about the service; what is not here is as usual.
 CREATE TABLE settings (

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
@@ -129,6 +130,11 @@ func (w Where) And(wanted bool, condition string, args ...any) Where {
 		return w
 	}
 	return Where{w.SQL + ` AND ` + condition, slices.Concat(w.Args, args)}
+}
+
+// Literal is a text for LIKE … ESCAPE '\' to find as it is.
+func Literal(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
 // Row is what a scan function reads its columns from.

@@ -80,7 +80,7 @@ func isMCC(code string) bool {
 // decline returns why the card is not accepted, the first reason when there
 // are several; "" when it is. The facts are what it was decided by.
 func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts, err error) {
-	spent, err := SpentThisMonth(tx, a.card.ID)
+	spent, err := Counted(tx, a.card.ID)
 	facts = &Facts{
 		Asked:   a.amount + a.fee,
 		Balance: a.card.Balance,
@@ -112,7 +112,7 @@ func (a attempt) approve(c *server.Call) (Transaction, error) {
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, addSpending(c.Tx, a.card.ID, monthOf(shown.CreatedAt.Time), a.amount)
+	return shown, addCounted(c.Tx, a.card.ID, monthOf(shown.CreatedAt.Time), a.amount)
 }
 
 func (a attempt) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {

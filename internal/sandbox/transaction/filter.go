@@ -10,10 +10,10 @@ import (
 
 // Filter picks transactions of an account; what is empty picks all.
 type Filter struct {
-	ID       string
-	CardID   string
-	CardText string // as in card.Filter
-	Type     Type
+	ID     string
+	CardID string
+	Text   string // as in card.Filter, or in the merchant's name, or the reason of a decline
+	Type   Type
 	// Purchases leaves settlements and refunds to the purchase that they belong to;
 	// State picks those of one.
 	Purchases bool
@@ -29,12 +29,13 @@ func (f Filter) Where(accountID int64) store.Where {
 		where = where.And(true, `public_id = ?`, f.ID)
 	case f.CardID != "": // a foreign or unknown one has no row, so that nothing passes
 		where = store.NewWhere(`card_id = (SELECT id FROM cards WHERE public_id = ? AND account_id = ?)`, f.CardID, accountID)
-	case f.CardText != "":
-		// The plus has the account's transactions read in their order: those of many
-		// cards would have to be sorted.
-		cards := card.Filter{Text: f.CardText}.Where(accountID)
-		where = where.And(true, `+card_id IN (SELECT c.id FROM cards c `+cards.SQL+`)`, cards.Args...)
 	}
+	// The plus has the account's transactions read in their order: those of many
+	// cards would have to be sorted.
+	cards := card.Filter{Text: f.Text}.Where(accountID)
+	text := `%` + store.Literal(f.Text) + `%`
+	where = where.And(f.Text != "", `(+card_id IN (SELECT c.id FROM cards c `+cards.SQL+`) OR merchant_name LIKE ? ESCAPE '\'
+		OR REPLACE(decline_reason, '_', ' ') LIKE ? ESCAPE '\')`, append(cards.Args, text, text)...)
 	return where.And(f.Type != "", `type = ?`, f.Type).
 		And(f.Purchases, `state IS NOT NULL`).
 		And(f.State != "", `state = ?`, f.State).
@@ -50,44 +51,37 @@ func ceilMilli(t time.Time) time.Time {
 	return t
 }
 
-// Sum is what the transactions of a type come to.
-type Sum struct {
-	Type   Type
-	Count  int64
-	Amount usd.Amount
-	Fee    usd.Amount
+// Sums are what some purchases come to.
+type Sums struct {
+	Count, Declines         int64
+	Held, Settled, Refunded usd.Amount
+	Fees                    usd.Amount
 }
 
-// Sums returns the sum of each type that a filter of cards and whole days picks any of.
-func Sums(tx *store.Tx, accountID int64, f Filter) ([]Sum, error) {
-	cards := card.Filter{Text: f.CardText}.Where(accountID)
-	where := store.NewWhere(`account_id = ?`, accountID).
-		And(f.CardText == "", `card_id = 0`).
-		And(f.CardText != "", `card_id IN (SELECT c.id FROM cards c `+cards.SQL+`)`, cards.Args...).
-		And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).
-		And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
-	return store.Select(tx, func(row store.Row) (s Sum, err error) { return s, row.Scan(&s.Type, &s.Count, &s.Amount, &s.Fee) },
-		`SELECT type, SUM(count), SUM(amount), SUM(fee) FROM daily_sums `+where.SQL+` GROUP BY type`, where.Args...)
-}
+// Net is what was spent.
+func (s Sums) Net() usd.Amount { return s.Settled - s.Refunded }
 
-// Count returns how many transactions a filter picks.
-func Count(tx *store.Tx, accountID int64, f Filter) (int64, error) {
+// Sum adds up what a filter of purchases picks.
+func Sum(tx *store.Tx, accountID int64, f Filter) (s Sums, err error) {
 	where := f.Where(accountID)
-	return store.Value[int64](tx, `SELECT COUNT(*) FROM transactions `+where.SQL, where.Args...)
+	_, err = tx.Get([]any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees}, `
+		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'), COALESCE(SUM(amount) FILTER (WHERE state = 'authorized'), 0),
+		       COALESCE(SUM(settled), 0), COALESCE(SUM(refunded), 0), COALESCE(SUM(fees), 0)
+		FROM transactions `+where.SQL, where.Args...)
+	return s, err
 }
 
-// Day is what the transactions of a UTC day come to.
+// Day is what the purchases of a UTC day come to.
 type Day struct {
-	Day      int64
-	Settled  usd.Amount
-	Declines int64
+	Day int64
+	Sums
 }
 
-// Days returns the days from one on that have any settlement or decline, of one card
-// or, with 0, of all, the oldest first.
+// Days returns the days from one on that have any purchase, of one card or, with 0, of
+// all, the oldest first.
 func Days(tx *store.Tx, accountID, cardID, from int64) ([]Day, error) {
-	return store.Select(tx, func(row store.Row) (d Day, err error) { return d, row.Scan(&d.Day, &d.Settled, &d.Declines) }, `
-		SELECT day, COALESCE(SUM(amount) FILTER (WHERE type = 'settlement'), 0), COALESCE(SUM(count) FILTER (WHERE type = 'decline'), 0)
-		FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ? AND type IN ('settlement', 'decline') GROUP BY day ORDER BY day`,
+	return store.Select(tx, func(row store.Row) (d Day, err error) {
+		return d, row.Scan(&d.Day, &d.Held, &d.Settled, &d.Refunded, &d.Declines)
+	}, `SELECT day, held, settled, refunded, declines FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ? ORDER BY day`,
 		accountID, cardID, from)
 }

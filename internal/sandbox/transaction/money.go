@@ -77,40 +77,44 @@ func book(c *server.Call, n New, entry string, event webhook.EventType, legs fun
 // monthOf returns the UTC calendar month, YYYY-MM, of a timestamp.
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// SpentThisMonth returns what a card's authorizations of the current UTC month
-// come to: the settled amount of those that are settled, the held one of the
-// others. Refunds do not lower it.
-func SpentThisMonth(tx *store.Tx, cardID int64) (usd.Amount, error) {
+// Counted returns what counts towards a card's limit: what its authorizations of the
+// current UTC month come to, the settled amount of those that are settled, the held one
+// of the others. Refunds do not lower it.
+func Counted(tx *store.Tx, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`, cardID, monthOf(tx.Now()))
 }
 
-func addSpending(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
+func addCounted(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
 	return tx.Exec(`
 		INSERT INTO card_spending (card_id, month, amount) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`, cardID, month, amount)
 }
 
-// Spending is what a card's authorizations of the current UTC month come to.
+// Spending is what was settled less what was refunded of a card's purchases of the current
+// UTC month.
 type Spending struct {
 	CardID string
 	Label  string
 	Last4  string
 	Amount usd.Amount
-	Limit  usd.Amount
 }
 
-// LargestSpending returns the cards of an account that spent most this month, and
-// what all of them spent together.
-func LargestSpending(tx *store.Tx, accountID, cards int64) (largest []Spending, total usd.Amount, err error) {
-	month := monthOf(tx.Now())
-	const ofAccount = ` FROM card_spending s JOIN cards c ON c.id = s.card_id WHERE s.month = ? AND c.account_id = ? AND s.amount > 0`
-	largest, err = store.Select(tx, func(row store.Row) (s Spending, err error) {
-		return s, row.Scan(&s.CardID, &s.Label, &s.Last4, &s.Amount, &s.Limit)
-	}, `SELECT c.public_id, c.label, c.last4, s.amount, c.spending_limit`+ofAccount+` ORDER BY s.amount DESC LIMIT ?`,
-		month, accountID, cards)
-	if err != nil {
-		return nil, 0, err
-	}
-	total, err = store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(s.amount), 0)`+ofAccount, month, accountID)
-	return largest, total, err
+// ofMonth picks the days of the current UTC month, in which time goes forward only.
+func ofMonth(tx *store.Tx) int64 {
+	now := tx.Now()
+	return store.Day(now) - int64(now.Day()) + 1
+}
+
+// Spent returns what was spent this month with a card or, with 0, with all of an account.
+func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
+	return store.Value[usd.Amount](tx, `
+		SELECT COALESCE(SUM(settled - refunded), 0) FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, ofMonth(tx))
+}
+
+// LargestSpending returns the cards of an account that spent most this month.
+func LargestSpending(tx *store.Tx, accountID, cards int64) ([]Spending, error) {
+	return store.Select(tx, func(row store.Row) (s Spending, err error) {
+		return s, row.Scan(&s.CardID, &s.Label, &s.Last4, &s.Amount)
+	}, `SELECT c.public_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent FROM daily_sums d JOIN cards c ON c.id = d.card_id
+		WHERE d.account_id = ? AND d.day >= ? GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, ofMonth(tx), cards)
 }

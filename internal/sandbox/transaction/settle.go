@@ -33,11 +33,8 @@ func settle(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if err := c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = ?`, Settled, authorized.rowID); err != nil {
-		return wire.Response{}, err
-	}
 	// The month of the authorization, whenever it is settled.
-	err = addSpending(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt.Time), f.amount-authorized.Amount)
+	err = addCounted(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt.Time), f.amount-authorized.Amount)
 	return wire.Created(followUpView{shown}), err
 }
 
@@ -72,10 +69,6 @@ func refund(c *server.Call) (wire.Response, error) {
 	shown, err := book(c, f.transaction(Refund), "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
 		return []ledger.Leg{ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount)}, nil
 	})
-	if err != nil {
-		return wire.Response{}, err
-	}
-	err = c.Tx.Exec(`UPDATE transactions SET state = ? WHERE id = (SELECT parent_id FROM transactions WHERE id = ?)`, Refunded, settled.rowID)
 	return wire.Created(followUpView{shown}), err
 }
 

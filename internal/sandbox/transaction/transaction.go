@@ -97,29 +97,54 @@ func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 	if n.Facts != nil {
 		facts = wire.Encode(n.Facts)
 	}
-	err = tx.Exec(`
-		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, state, amount, fee, merchant_name, merchant_mcc,
+	row, err := tx.Insert(`
+		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
 		                          decline_reason, decline_facts, created_at)
-		VALUES (?, ?, ?, ?, ?, CASE ?5 WHEN 'authorization' THEN 'authorized' WHEN 'decline' THEN 'declined' END, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`,
 		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, n.Reason, string(facts), created)
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, addToDay(tx, accountID, store.Day(time.UnixMilli(created)), n)
+	return shown, addToPurchase(tx, accountID, row, n)
 }
 
-// addToDay counts a transaction among those of its card's and its account's day.
-func addToDay(tx *store.Tx, accountID, day int64, n New) error {
+// addToPurchase counts a transaction among what its purchase has come to, and among that
+// of the day on which the purchase was made, of its card and of all.
+func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
+	var (
+		held, settled, refunded, authorized usd.Amount
+		declines, made                      int64
+	)
+	state := map[Type]State{Authorization: Authorized, Settlement: Settled, Refund: Refunded, Decline: Declined}[n.Type]
+	switch n.Type {
+	case Settlement:
+		settled = n.Amount
+	case Refund:
+		refunded = n.Amount
+	case Decline:
+		declines = 1
+	}
+	_, err := tx.Get([]any{&made, &authorized}, `
+		UPDATE transactions SET state = ?, settled = settled + ?, refunded = refunded + ?, fees = fees + ?
+		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6) RETURNING created_at, amount`,
+		state, settled, refunded, n.Fee, n.ParentID, row)
+	switch n.Type {
+	case Authorization:
+		held = authorized
+	case Settlement:
+		held = -authorized
+	}
 	for _, cardID := range []int64{0, n.Card.ID} {
-		err := tx.Exec(`
-			INSERT INTO daily_sums (account_id, card_id, day, type, count, amount, fee) VALUES (?, ?, ?, ?, 1, ?, ?)
-			ON CONFLICT DO UPDATE SET count = count + 1, amount = amount + excluded.amount, fee = fee + excluded.fee`,
-			accountID, cardID, day, n.Type, n.Amount, n.Fee)
 		if err != nil {
 			return err
 		}
+		err = tx.Exec(`
+			INSERT INTO daily_sums (account_id, card_id, day, held, settled, refunded, declines) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET held = held + excluded.held, settled = settled + excluded.settled,
+				refunded = refunded + excluded.refunded, declines = declines + excluded.declines`,
+			accountID, cardID, store.Day(time.UnixMilli(made)), held, settled, refunded, declines)
 	}
-	return nil
+	return err
 }
 
 const columns = `

@@ -58,6 +58,7 @@ type DeliveryState string
 // The states of a delivery.
 const (
 	Pending   DeliveryState = "pending"
+	Retrying  DeliveryState = "retrying" // it failed, and will be tried again
 	Delivered DeliveryState = "delivered"
 	Failed    DeliveryState = "failed" // the schedule is at its end
 )
@@ -74,6 +75,7 @@ type Delivery struct {
 	CreatedAt wire.Time     `json:"created_at"`
 	NextTryAt *wire.Time    `json:"next_try_at"` // null: there will be none
 	Tries     []Try         `json:"tries"`
+	Subject   string        `json:"-"` // the id of what the event is about
 
 	row int64
 }
@@ -100,6 +102,9 @@ func (v *Delivery) Last() *Try {
 const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
 	WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
 
+// shownState is the state of a delivery d.
+const shownState = `CASE WHEN d.state = 'pending' AND d.failures > 0 THEN 'retrying' ELSE d.state END`
+
 // deliveryByID returns a delivery of an account, or a 404.
 func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 	found, err := readDeliveries(tx, `e.account_id = ? AND d.public_id = ?`, accountID, id)
@@ -109,7 +114,7 @@ func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 // readDeliveries returns deliveries with their tries, the oldest first.
 func readDeliveries(tx *store.Tx, which string, args ...any) ([]*Delivery, error) {
 	deliveries, err := store.Select(tx, scanDelivery, `
-		SELECT d.id, d.public_id, e.public_id, e.type, w.public_id, w.url, d.state, e.created_at, d.due_at
+		SELECT d.id, d.public_id, e.public_id, e.type, e.subject, w.public_id, w.url, `+shownState+`, e.created_at, d.due_at
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
 		WHERE `+which+` ORDER BY d.id`, args...)
 	if err != nil {
@@ -148,7 +153,7 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries
 	where := store.NewWhere(`e.account_id = ?`, accountID).
 		And(ofSubjects, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
 		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
-		And(f.State != "", `d.state = ?`, f.State)
+		And(f.State != "", shownState+` = ?`, f.State)
 	deliveries, err = readDeliveries(tx, `d.id IN (SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
 		append(where.Args, page.Size+1, page.Offset())...)
 	slices.Reverse(deliveries)
@@ -183,7 +188,7 @@ func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
 
 func scanDelivery(row store.Row) (*Delivery, error) {
 	v := &Delivery{Tries: []Try{}}
-	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.WebhookID, &v.URL, &v.State, &v.CreatedAt, &v.NextTryAt)
+	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.Subject, &v.WebhookID, &v.URL, &v.State, &v.CreatedAt, &v.NextTryAt)
 	v.URL = shownURL(v.URL)
 	return v, err
 }

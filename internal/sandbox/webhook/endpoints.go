@@ -91,3 +91,11 @@ func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
+
+// Failing returns, for each of a few endpoints, the newest delivery that failed and has not
+// arrived since.
+func Failing(tx *store.Tx, accountID, most int64) ([]*Delivery, error) {
+	return readDeliveries(tx, `d.id IN (
+		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest
+		FROM webhooks w WHERE w.account_id = ? AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?)`, accountID, most)
+}

@@ -155,6 +155,27 @@ document.addEventListener("keydown", (event) => {
   field.select();
 });
 
+// A chart tells of the day under the pointer, or that has the focus. The first tap tells,
+// a second one leads to the day's purchases.
+function read(day) {
+  const panel = day.closest("section");
+  for (const other of panel.querySelectorAll("a.read")) other.classList.remove("read");
+  day.classList.add("read");
+  panel.querySelector(".readout").textContent = day.dataset.read;
+}
+for (const event of ["pointerover", "focusin"]) {
+  document.addEventListener(event, (e) => {
+    const day = e.target.closest("a[data-read]");
+    if (day && e.pointerType !== "touch") read(day);
+  });
+}
+document.addEventListener("click", (event) => {
+  const day = event.target.closest("a[data-read]");
+  if (!day || event.pointerType !== "touch" || day.classList.contains("read")) return;
+  event.preventDefault();
+  read(day);
+});
+
 document.documentElement.classList.add("scripted");
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
