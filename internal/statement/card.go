@@ -16,7 +16,10 @@ const cardType = "vcard_card"
 
 // Of says what a plan does. It is an error when the plan has amounts that are none, or changes without an action.
 func Of(plan *Plan) (*Statement, error) {
-	r := reader{prior: priorOf(plan.Prior.Values), seen: map[object]bool{}, statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Cards: []Card{}, Others: []string{}}}
+	r := reader{
+		prior: priorOf(plan.Prior.Values), seen: map[object]bool{}, isTold: map[object]bool{},
+		statement: &Statement{FormatVersion: "1.0", Unknown: []Unknown{}, Notes: []Unknown{}, Cards: []Card{}, Others: []string{}},
+	}
 	if slices.Contains(plan.ResourceChanges, nil) || slices.Contains(plan.ActionInvocations, nil) {
 		return nil, errNameless
 	}
@@ -31,6 +34,9 @@ func Of(plan *Plan) (*Statement, error) {
 		}
 	}
 	r.incomplete(plan)
+	if r.others(); r.err != nil {
+		return nil, r.err
+	}
 	s := r.statement
 	for _, card := range s.Cards {
 		if err := s.Wallet.add(card.Sums); err != nil {
@@ -46,6 +52,7 @@ func Of(plan *Plan) (*Statement, error) {
 type reader struct {
 	prior     prior
 	seen      map[object]bool
+	isTold    map[object]bool // whether a card holds what Terraform knows of, or it ends
 	statement *Statement
 	err       error // of what no plan has
 }
@@ -110,7 +117,9 @@ func (r *reader) change(change *tfjson.ResourceChange) {
 	}
 	if does(tfjson.ActionUpdate) {
 		r.update(card, before, c.Importing != nil)
+		r.stops(card, before)
 	}
+	r.isTold[this] = r.isTold[this] || deletes || creates
 	if c.Importing != nil {
 		card.Actions = append(card.Actions, Import)
 	}
@@ -222,7 +231,7 @@ func configures(before, after values) bool {
 	}
 	for name, value := range after.known {
 		switch name {
-		case "amount", "balance", "frozen", "status", "topped_up":
+		case "amount", "balance", "frozen", "money_record", "status", "topped_up":
 			continue
 		}
 		if !reflect.DeepEqual(before.known[name], value) {

@@ -18,7 +18,7 @@ import (
 // fleetPlan is a plan that changes this many cards of a state with as many.
 func fleetPlan(cards int) string {
 	more := `,"bin_id":"bin_ads_visa_us","network":"visa","status":"active","spending_limit":50000,"allowed_categories":["advertising"],` +
-		`"auto_freeze_at":null,"created_at":"2026-11-22T05:11:59.381Z","expires_at":"2029-11-30","money_record":"` + strings.Repeat("A", 240) + `"`
+		`"auto_freeze_at":null,"created_at":"2026-11-22T05:11:59.381Z","expires_at":"2029-11-30"`
 	var changes, resources, planned strings.Builder
 	for i := range cards {
 		address := fmt.Sprintf(`module.campaigns[\"%d\"].vcard_card.campaign[\"search-%d\"]`, i%100, i)

@@ -24,6 +24,7 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	bullets(&b, "Not known yet", unknownTexts(s.Unknown))
+	bullets(&b, "Worth a look", unknownTexts(s.Notes))
 	bullets(&b, "Changes besides cards", s.Others)
 	if len(s.Cards) > 0 {
 		b.WriteString("\n| USD | action | card | details |\n|---:|---|---|---|\n")

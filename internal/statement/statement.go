@@ -39,7 +39,9 @@ type Statement struct {
 	Complete bool      `json:"complete"`
 	Wallet   Sums      `json:"wallet"`
 	Unknown  []Unknown `json:"unknown"`
-	Cards    []Card    `json:"cards"`
+	// Notes are what cards hold that Terraform knows nothing of, where it stops nothing.
+	Notes []Unknown `json:"notes"`
+	Cards []Card    `json:"cards"`
 	// Others are the addresses of resources of other types that the plan changes, and
 	// of actions on them.
 	Others     []string `json:"others"`
@@ -61,7 +63,7 @@ type Sums struct {
 	Net         usd.Amount `json:"net"`
 }
 
-// Unknown is something that the plan does not tell.
+// Unknown is something that the plan does not tell, or for which apply may stop.
 type Unknown struct {
 	Address string `json:"address"` // "" for the plan as a whole
 	Reason  string `json:"reason"`

@@ -6,27 +6,43 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/statement"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-// A card of the state, as every attribute of it stands in a plan.
-const held = `"id":"card_1","label":"ads","last4":"1234","amount":100,"balance":80,"topped_up":0,"frozen":false,` +
-	`"issuance_fee":1,"top_up":null,"metadata":{"team":"eu"},"deletion_protection":false`
+// A card of the state, as every attribute of it stands in a plan. It was loaded with 100
+// USD, of which 80 are left.
+var held = with()
 
 // with is the card with other values.
 func with(attributes ...string) string {
-	card := held
+	card := `"id":"card_1","label":"ads","last4":"1234","amount":100,"balance":80,"topped_up":0,"frozen":false,` +
+		`"issuance_fee":1,"top_up":null,"metadata":{"team":"eu"},"deletion_protection":false,"money_record":` + record("card_1", reconcile.Record{})
 	for i := 0; i < len(attributes); i += 2 {
 		card = replaceMember(card, attributes[i], attributes[i+1])
 	}
 	return card
+}
+
+// record is that of a card, as a value of JSON, and an anchor of 100 USD where it has none.
+func record(id string, r reconcile.Record) string {
+	if r.Anchor == nil {
+		r.Anchor = &reconcile.Anchor{Balance: 100_00, At: time.Unix(1_800_000_000, 0), Known: make([]reconcile.ShortID, 24)}
+	}
+	return `"` + r.Text(id) + `"`
+}
+
+func pending(delta usd.Amount) string {
+	return record("card_1", reconcile.Record{Pending: &reconcile.Pending{Delta: delta}})
 }
 
 func replaceMember(card, name, value string) string {
@@ -104,6 +120,9 @@ func summary(s *statement.Statement) string {
 	for _, unknown := range s.Unknown {
 		lines = append(lines, "? "+unknown.String())
 	}
+	for _, note := range s.Notes {
+		lines = append(lines, "note "+note.String())
+	}
 	for _, other := range s.Others {
 		lines = append(lines, "other "+other)
 	}
@@ -146,7 +165,37 @@ func TestOf(t *testing.T) {
 		"another rule": {updates(held, with("top_up", `{"below":10}`), ""), "a configure 0.00"},
 		"baseline":     {updates(with("amount", "null"), held, ""), "a configure 0.00 from 100.00"},
 		"not ours now": {updates(held, with("amount", "null"), ""), "a configure 0.00"},
-		"record":       {updates(with("money_record", `"a"`), with("topped_up", "20"), `"balance":true,"money_record":true`), "a top_up -20.00"},
+		"record":       {updates(held, strings.Replace(with("topped_up", "20"), `,"money_record":`+record("card_1", reconcile.Record{}), "", 1), `"balance":true,"money_record":true`), "a top_up -20.00"},
+		"holds more, and is funded": {
+			updates(with("balance", "133"), with("amount", "150"), ""),
+			"a fund -50.00\n? a: holds 33.00 USD more than Terraform knows of: apply may stop",
+		},
+		"holds more, by the refresh": {
+			planWith(update(held, with("topped_up", "20"), ""), priorState(stateCard("vcard_card.a", with("balance", "100.01"), ""))),
+			"a top_up -20.00\n? a: holds 0.01 USD more than Terraform knows of: apply may stop",
+		},
+		"holds as much":                  {updates(with("balance", "100"), with("amount", "150"), ""), "a fund -50.00"},
+		"holds more, and less is loaded": {updates(with("balance", "133"), with("amount", "90"), ""), "a withdraw 10.00"},
+		"holds less by the withdrawal": {
+			updates(held, with("amount", "80"), ""),
+			"a withdraw 20.00\n? a: holds just 20.00 USD less than Terraform knows of: apply may find the withdrawal made, or stop",
+		},
+		"has another card's record": {
+			planWith(update(held, with("amount", "150"), ""), priorState(stateCard("vcard_card.a", with("money_record", record("card_2", reconcile.Record{})), ""))),
+			"a fund -50.00\n? a: has lost its money_record, so nothing tells what an earlier run has moved: apply stops once",
+		},
+		"has a pending movement": {
+			planWith(update(held, with("amount", "150"), ""), priorState(stateCard("vcard_card.a", with("money_record", pending(-12_00)), ""))),
+			"a fund -50.00\n? a: of an earlier movement of -12.00 USD it is not known whether it was made: apply may find it made, or stop",
+		},
+		"holds more, and is left alone": {
+			planWith(change("vcard_card.a", `"no-op"`, held, held, "", ""), priorState(strings.Join([]string{
+				stateCard("vcard_card.b", with("balance", "101"), `,"deposed_key":"abc"`), stateCard("vcard_card.a", with("balance", "133"), ""),
+				stateCard("vcard_card.c", with("money_record", pending(12_00)), ""), stateCard("vcard_card.d", with("money_record", "null"), ""),
+			}, ","))),
+			"note a: holds 33.00 USD more than Terraform knows of\nnote b: holds 1.00 USD more than Terraform knows of\nnote c: of an earlier movement of +12.00 USD it is not known whether it was made",
+		},
+		"holds more, and ends": {planWith(change("vcard_card.a", `"delete"`, with("balance", "133"), "", "", ""), priorState(stateCard("vcard_card.a", with("balance", "133"), ""))), "a terminate 133.00"},
 		"unknown": {
 			updates(held, replaceMember(held, "amount", "null"), `"amount":true,"balance":true`),
 			"a fund+withdraw 0.00\n? a: amount is known only during apply",

@@ -209,6 +209,11 @@ func (s *Statement) WriteText(w io.Writer) error {
 		line("%14s  %-*s  %s", signed(card.Wallet), widest, card.inWords(), strings.Join(texts, "; "))
 	}
 	list("Not known yet", unknownTexts(s.Unknown))
+	notes := unknownTexts(s.Notes)
+	if more := len(notes) - mostBullets; more > 0 {
+		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more, which -format json lists", more))
+	}
+	list("Worth a look", notes)
 	list("Changes besides cards", s.Others)
 	_, err := io.WriteString(w, b.String())
 	return err
