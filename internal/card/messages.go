@@ -68,7 +68,7 @@ func topUpNotKnown(card model) diag.Diagnostic {
 }
 
 func unfreezesUnderThreshold(card model, balance, threshold usd.Amount) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), capitalized(card.name())+" may freeze again at once",
+	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "A card may freeze again at once",
 		fmt.Sprintf("%s is unfrozen with %s USD, which is under auto_freeze_at (%s USD): the service freezes it again with the next purchase. Raise amount to keep it in use.",
 			capitalized(card.name()), balance, threshold))
 }
@@ -79,27 +79,22 @@ func freezesByWithdrawal(card model, balance usd.Amount) diag.Diagnostic {
 			capitalized(card.name()), balance, card.AutoFreezeAt.Amount()))
 }
 
-func staysFrozen(card model, delta usd.Amount) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), delta.String()+" USD go to a card that stays frozen",
-		capitalized(card.name())+" is frozen and stays so: nobody can spend this money until it is unfrozen (frozen = false).")
+func loadsFrozen(card model, delta usd.Amount) diag.Diagnostic {
+	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Money goes to a card that is frozen",
+		fmt.Sprintf("%s gets %s USD and is frozen after this plan: nobody can spend them until it is unfrozen (frozen = false).", capitalized(card.name()), delta))
 }
 
-const issueAnew = "The service does not renew cards: issue another with -replace, with lifecycle { create_before_destroy = true } so that it comes first. What this one holds returns to the wallet."
-
-func expiresSoon(card model, delta usd.Amount) diag.Diagnostic {
-	text := issueAnew
-	if delta > 0 {
-		text = fmt.Sprintf("This plan still loads %s USD onto it. ", delta) + text
+func expires(card model, delta usd.Amount, isOver bool) diag.Diagnostic {
+	title, on, unused := "A card expires soon", "expires on", ""
+	if isOver {
+		title, on, unused = "A card has expired", "expired on", ", which nobody can spend"
 	}
-	return diag.NewWarningDiagnostic(fmt.Sprintf("%s expires on %s", capitalized(card.name()), card.ExpiresAt.ValueString()), text)
-}
-
-func expired(card model, delta usd.Amount) diag.Diagnostic {
-	text := issueAnew
+	text := fmt.Sprintf("%s %s %s. ", capitalized(card.name()), on, card.ExpiresAt.ValueString())
 	if delta > 0 {
-		text = fmt.Sprintf("This plan loads %s USD onto it, which nobody can spend. ", delta) + text
+		text += fmt.Sprintf("This plan still loads %s USD onto it%s. ", delta, unused)
 	}
-	return diag.NewWarningDiagnostic(fmt.Sprintf("%s expired on %s", capitalized(card.name()), card.ExpiresAt.ValueString()), text)
+	return diag.NewWarningDiagnostic(title, text+"The service does not renew cards: issue another with -replace, with lifecycle { create_before_destroy = true } so that it comes first. "+
+		"What this one holds returns to the wallet.")
 }
 
 func removedFromState(card model, what string) diag.Diagnostic {

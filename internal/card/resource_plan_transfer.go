@@ -45,8 +45,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	p.warnExpiry(t.amount + t.topUp)
 	net := p.foresee(ctx, t, movements, record)
 	p.private.Replaced.Planned = net
-	if net > 0 && p.state.Frozen.ValueBool() && p.config.Frozen.IsNull() && p.resource.session.IsPlanning() {
-		p.diags.Append(staysFrozen(p.state, net))
+	if net > 0 && p.plan.Frozen.ValueBool() && p.resource.session.IsPlanning() {
+		p.diags.Append(loadsFrozen(p.state, net))
 	}
 	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)})
 }
@@ -127,11 +127,8 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	if !tells {
 		now = p.resource.session.Client.Clock().Now()
 	}
-	switch left := lastDay.AddDate(0, 0, 1).Sub(now); {
-	case left <= 0:
-		p.diags.Append(expired(p.state, delta))
-	case left <= expirySoon:
-		p.diags.Append(expiresSoon(p.state, delta))
+	if left := lastDay.AddDate(0, 0, 1).Sub(now); left <= expirySoon {
+		p.diags.Append(expires(p.state, delta, left <= 0))
 	}
 }
 
