@@ -57,14 +57,12 @@ type settings struct {
 // args are what follows the name of the sub-command. The address and the key
 // go to stdout as VCARD_BASE_URL and VCARD_API_KEY, the log to stderr.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	log := newLogWriter(stderr)
-	defer log.close()
 	s, err := parse(args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(log, "sandbox: %s\nRun with --help for the flags.\n", requestlog.Clean(err.Error()))
+		_, _ = fmt.Fprintf(stderr, "sandbox: %s\nRun with --help for the flags.\n", requestlog.Clean(err.Error()))
 		return exitUsage
 	}
 	switch {
@@ -73,10 +71,10 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case s.snapshot != "":
 		err = s.copyTo(ctx, s.snapshot)
 	default:
-		err = s.run(ctx, stdout, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: s.level})))
+		err = s.run(ctx, stdout, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: s.level})))
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(log, "sandbox: %s\n", requestlog.Printable(err.Error()))
+		_, _ = fmt.Fprintf(stderr, "sandbox: %s\n", requestlog.Printable(err.Error()))
 		return exitFailed
 	}
 	return exitOK

@@ -11,9 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -263,47 +261,6 @@ func TestMainCutsSlowCallersOff(t *testing.T) {
 		}
 	}
 	r.Post("/cards", strings.Repeat(" ", 2<<20)).OK(400)
-}
-
-// Nobody reads the log: everything is answered all the same, and a signal ends it. Who
-// reads it while it ends learns how many of its lines are missing.
-func TestAnUnreadLog(t *testing.T) {
-	t.Parallel()
-	for _, late := range []bool{false, true} {
-		unread, log, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := sandboxtest.StartProcess(t, log, "--data", ":memory:", "--log-level", "debug")
-		_ = log.Close() // the process has its own
-		p.Unlimited()
-		for range 2000 { // more than the pipe holds, and as many lines as wait in memory
-			p.Get("/bins").OK(200)
-		}
-		read := make(chan string)
-		reading := sync.OnceFunc(func() {
-			go func() {
-				text, _ := io.ReadAll(unread) // what is missing in it is seen
-				read <- string(text)
-			}()
-		})
-		if late {
-			reading()
-		}
-		if err := p.Interrupt(); err != nil {
-			t.Errorf("ended with %v", err)
-		}
-		reading()
-		text := <-read
-		lines, dropped := strings.Count(text, "msg=answered"), 0
-		for _, said := range regexp.MustCompile(`msg="(\d+) lines of the log were dropped`).FindAllStringSubmatch(text, -1) {
-			n, _ := strconv.Atoi(said[1])
-			dropped += n
-		}
-		if lines == 0 || late && (lines < 1000 || dropped == 0 || lines+dropped < 2000) {
-			t.Errorf("read while it ends: %v; %d lines, and %d that are said to be missing", late, lines, dropped)
-		}
-	}
 }
 
 // Who listens to the network delivers to public addresses alone, unless told

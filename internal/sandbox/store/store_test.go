@@ -123,14 +123,8 @@ func TestPanicUndoesATransaction(t *testing.T) {
 	if _, ok := errors.AsType[*crash.Error](err); !ok || strings.Contains(err.Error(), "0815") {
 		t.Errorf("the error is %v", err)
 	}
-	full := db.Write(t.Context(), func(tx *store.Tx) error {
-		_ = tx.Exec(`ROLLBACK`) // as SQLite does when the disk is full: what followed would stay
-		_ = tx.Exec(`DELETE FROM nowhere`)
-		_ = leave(tx)
-		return nil
-	})
-	if err := db.Write(t.Context(), leave); err != nil || full == nil || !strings.Contains(full.Error(), "nowhere") {
-		t.Errorf("the errors are %v and %v", full, err)
+	if err := db.Write(t.Context(), leave); err != nil {
+		t.Error(err)
 	}
 }
 

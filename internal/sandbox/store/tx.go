@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -18,8 +17,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
 
-// Tx is a running transaction. It belongs to one goroutine. After a statement that failed
-// it does nothing more: SQLite may have undone it already, and what followed would stay.
+// Tx is a running transaction. It belongs to one goroutine. Who runs it returns the error of
+// a statement that failed: SQLite may have undone it already, and what followed would stay.
 type Tx struct {
 	conn   *conn
 	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
@@ -27,12 +26,11 @@ type Tx struct {
 	now    time.Time
 	random io.Reader // of ids; nil: nobody can tell them in advance
 	signal bool
-	failed error // the first statement that did
 }
 
-// run runs f in a transaction, which is undone when f fails or panics, or a statement has failed.
+// run runs f in a transaction, which is undone when f fails or panics.
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
-	tx.random, tx.signal, tx.failed = nil, false, nil
+	tx.random, tx.signal = nil, false
 	if _, err := tx.exec(begin, nil); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
@@ -43,7 +41,7 @@ func (tx *Tx) run(begin string, f func(*Tx) error) error {
 		}
 		err = fmt.Errorf("committing: %w", err)
 	}
-	tx.ctx, tx.failed = context.WithoutCancel(tx.ctx), nil
+	tx.ctx = context.WithoutCancel(tx.ctx)
 	_, undone := tx.exec("ROLLBACK", nil)
 	return errors.Join(err, undone)
 }
@@ -71,37 +69,24 @@ func (tx *Tx) Insert(query string, args ...any) (id int64, err error) {
 	return res.LastInsertId()
 }
 
-func (tx *Tx) exec(query string, args []any) (res sql.Result, err error) {
-	s, err := tx.prepare(query)
-	if err == nil {
-		res, err = s.ExecContext(tx.ctx, args...)
+func (tx *Tx) exec(query string, args []any) (sql.Result, error) {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err != nil {
+		return nil, err
 	}
-	return res, tx.fail(err)
-}
-
-func (tx *Tx) prepare(query string) (*sql.Stmt, error) {
-	if tx.failed != nil {
-		return nil, tx.failed
-	}
-	return tx.conn.prepare(tx.ctx, query)
-}
-
-// fail keeps the first error.
-func (tx *Tx) fail(err error) error {
-	tx.failed = cmp.Or(tx.failed, err)
-	return err
+	return s.ExecContext(tx.ctx, args...)
 }
 
 // Get scans the first row of a query into dest and tells whether there was one.
 func (tx *Tx) Get(dest []any, query string, args ...any) (found bool, err error) {
-	s, err := tx.prepare(query)
+	s, err := tx.conn.prepare(tx.ctx, query)
 	if err == nil {
 		err = s.QueryRowContext(tx.ctx, args...).Scan(dest...)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, tx.fail(err)
+	return err == nil, err
 }
 
 // Value returns the one column of a query's first row, or zero when there is none.
@@ -148,12 +133,12 @@ func Select[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any)
 		all = append(all, v)
 		return err
 	})
-	return all, tx.fail(err)
+	return all, err
 }
 
 // each is what Select would otherwise hold once for each type.
 func (tx *Tx) each(query string, args []any, scan func(Row) error) error {
-	s, err := tx.prepare(query)
+	s, err := tx.conn.prepare(tx.ctx, query)
 	if err != nil {
 		return err
 	}
