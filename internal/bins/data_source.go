@@ -16,18 +16,19 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // NewDataSource makes the data source vcard_bins.
 func NewDataSource() datasource.DataSource {
-	return &session.DataSource[model]{
+	return &tfkit.DataSource[model]{
 		Name: "bins", Does: "read the BIN catalogue",
 		About: about, Fill: fill,
 	}
 }
 
 func about() schema.Schema {
-	notEmpty := []validator.String{session.NotEmpty()}
+	notEmpty := []validator.String{tfkit.NotEmpty()}
 	return schema.Schema{
 		MarkdownDescription: "The BINs that cards can be issued on, in the order of the service's catalogue. Filters that are set must all hold; when no BIN passes, the lists are empty, with a warning that names what there is.",
 		Attributes: map[string]schema.Attribute{
@@ -51,9 +52,9 @@ func about() schema.Schema {
 				Computed:            true,
 				MarkdownDescription: "The BINs that pass the filters.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"id":       session.Computed("BIN id, as `bin_id` of `vcard_card` takes it."),
-					"network":  session.Computed("Card network, in lower case."),
-					"category": session.Computed("Category, such as `ads`."),
+					"id":       tfkit.Computed("BIN id, as `bin_id` of `vcard_card` takes it."),
+					"network":  tfkit.Computed("Card network, in lower case."),
+					"category": tfkit.Computed("Category, such as `ads`."),
 					"three_ds": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether cards of this BIN take part in 3D Secure."},
 					"wallets": schema.MapAttribute{
 						Computed: true, ElementType: types.BoolType,
@@ -87,7 +88,7 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 		return err
 	}
 	m.IDs, m.Bins = []string{}, []bin{}
-	var refused session.Refused
+	var refused tfkit.Refused
 	for _, b := range catalogue {
 		if refused.Has(b.ID, "") || !m.passes(b) {
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // cardAction is what the actions on a card have in common.
@@ -33,7 +34,7 @@ func (a *cardAction) Configure(_ context.Context, req action.ConfigureRequest, r
 func cardIDAttribute() schema.StringAttribute {
 	return schema.StringAttribute{
 		Required:            true,
-		Validators:          []validator.String{session.CardID()},
+		Validators:          []validator.String{tfkit.CardID()},
 		MarkdownDescription: "Id of the card, of the form `card_…`.",
 	}
 }
@@ -44,7 +45,7 @@ func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 	var id types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
 	checked := validator.StringResponse{}
-	session.CardID().ValidateString(ctx, validator.StringRequest{Path: path.Root("card_id"), ConfigValue: id}, &checked)
+	tfkit.CardID().ValidateString(ctx, validator.StringRequest{Path: path.Root("card_id"), ConfigValue: id}, &checked)
 	resp.Diagnostics.Append(checked.Diagnostics...)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -76,7 +77,7 @@ func (a *transferAction) Schema(_ context.Context, _ action.SchemaRequest, resp 
 				Required:            !a.withdraws,
 				Optional:            a.withdraws,
 				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+				Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
 				MarkdownDescription: amount,
 			},
 		},
@@ -167,7 +168,7 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 	typed := xattr.ValidateAttributeResponse{}
 	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
 	least := validator.NumberResponse{}
-	session.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &least)
+	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &least)
 	if !a.withdraws {
 		least.Diagnostics.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
 	}

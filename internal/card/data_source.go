@@ -15,12 +15,13 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 // NewDataSource makes the data source vcard_card.
 func NewDataSource() datasource.DataSource {
-	return &session.DataSource[summaryModel]{
+	return &tfkit.DataSource[summaryModel]{
 		Name: "card", Does: "read a card",
 		About: aboutCard, Check: checkSelector, Fill: fillCard,
 	}
@@ -31,13 +32,13 @@ func aboutCard() schema.Schema {
 	attributes["id"] = schema.StringAttribute{
 		Optional:            true,
 		Computed:            true,
-		Validators:          []validator.String{session.CardID()},
+		Validators:          []validator.String{tfkit.CardID()},
 		MarkdownDescription: "Id of the card to read, of the form `card_…`. Either this or `label` must be set.",
 	}
 	attributes["label"] = schema.StringAttribute{
 		Optional:            true,
 		Computed:            true,
-		Validators:          []validator.String{session.NotEmpty()},
+		Validators:          []validator.String{tfkit.NotEmpty()},
 		MarkdownDescription: "Label of the card to read; exactly one active or frozen card of the account must have it. Null when the card that `id` names has none.",
 	}
 	attributes["created_at"] = schema.StringAttribute{
@@ -59,7 +60,7 @@ type summaryModel struct {
 }
 
 func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *diag.Diagnostics) error {
-	if !session.RequireCardID(path.Root("id"), m.ID, diags) {
+	if !tfkit.RequireCardID(path.Root("id"), m.ID, diags) {
 		return nil
 	}
 	id, label := m.ID.ValueString(), m.Label
@@ -78,7 +79,7 @@ func fillCard(ctx context.Context, s *session.Session, m *summaryModel, diags *d
 	}
 	*m = summaryModel{
 		listItemModel: listItemFromAPI(summary.CardListItem),
-		CreatedAt:     session.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), diags),
+		CreatedAt:     tfkit.CreatedAt(summary.CreatedAt, nameOf(summary.CardListItem), diags),
 	}
 	if !label.IsNull() { // as it is written; the service may have trimmed it
 		m.Label = label
@@ -149,13 +150,13 @@ func listItemAttributes() map[string]schema.Attribute {
 		return schema.NumberAttribute{Computed: true, CustomType: usdtype.Type{}, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
-		"id":             session.Computed("Card id, of the form `card_…`."),
-		"bin_id":         session.Computed("BIN that the card was issued on."),
-		"network":        session.Computed("Card network of the BIN, in lower case."),
-		"last4":          session.Computed("Last four digits of the card number."),
-		"status":         session.Computed("`active`, `frozen` or `terminated`."),
+		"id":             tfkit.Computed("Card id, of the form `card_…`."),
+		"bin_id":         tfkit.Computed("BIN that the card was issued on."),
+		"network":        tfkit.Computed("Card network of the BIN, in lower case."),
+		"last4":          tfkit.Computed("Last four digits of the card number."),
+		"status":         tfkit.Computed("`active`, `frozen` or `terminated`."),
 		"balance":        amount("USD on the card."),
 		"spending_limit": amount("What the card may spend in a month, in USD."),
-		"label":          session.Computed("Name of the card; null when it has none."),
+		"label":          tfkit.Computed("Name of the card; null when it has none."),
 	}
 }

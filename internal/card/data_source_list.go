@@ -11,11 +11,12 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // NewListDataSource makes the data source vcard_cards.
 func NewListDataSource() datasource.DataSource {
-	return &session.DataSource[cardsModel]{
+	return &tfkit.DataSource[cardsModel]{
 		Name: "cards", Does: "list cards",
 		About: aboutCards, Fill: fillCards,
 	}
@@ -27,22 +28,22 @@ func aboutCards() schema.Schema {
 		Attributes: map[string]schema.Attribute{
 			"status": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.OneOf(api.StatusActive, api.StatusFrozen, api.StatusTerminated)},
+				Validators:          []validator.String{tfkit.OneOf(api.StatusActive, api.StatusFrozen, api.StatusTerminated)},
 				MarkdownDescription: "Only cards in this state: `active`, `frozen` or `terminated`. Not set: `active` and `frozen`, the cards that can be managed.",
 			},
 			"bin_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.NotEmpty()},
+				Validators:          []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
 			},
 			"label": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.NotEmpty()},
+				Validators:          []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "Only cards with this label. Not set: all labels.",
 			},
 			"label_prefix": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.NotEmpty()},
+				Validators:          []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels.",
 			},
 			"ids": schema.ListAttribute{
@@ -70,7 +71,7 @@ type cardsModel struct {
 
 func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags *diag.Diagnostics) error {
 	var cards []api.CardListItem // which take less than their values, if the list has no end
-	var refused session.Refused
+	var refused tfkit.Refused
 	for card, err := range liveCards(ctx, s.Client, found.BinID.ValueString(), found.Status.ValueString()) {
 		if err != nil {
 			diags.Append(session.ErrorDiagnostic("list the cards", err))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 type cardDetails struct {
@@ -38,7 +39,7 @@ func (e *cardDetails) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp 
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Required:            true,
-				Validators:          []validator.String{session.CardID()},
+				Validators:          []validator.String{tfkit.CardID()},
 				MarkdownDescription: "Id of the card, of the form `card_…`. A terminated card has no details any more.",
 			},
 			"pan": schema.StringAttribute{
@@ -75,7 +76,7 @@ type detailsModel struct {
 func (e *cardDetails) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var opened detailsModel
 	resp.Diagnostics.Append(req.Config.Get(ctx, &opened)...)
-	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") || !session.RequireCardID(path.Root("card_id"), opened.CardID, &resp.Diagnostics) {
+	if resp.Diagnostics.HasError() || !e.session.Require(&resp.Diagnostics, "read the details of a card") || !tfkit.RequireCardID(path.Root("card_id"), opened.CardID, &resp.Diagnostics) {
 		return
 	}
 	id := opened.CardID.ValueString()

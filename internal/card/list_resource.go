@@ -19,6 +19,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 type cardListResource struct {
@@ -45,23 +46,23 @@ func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.Li
 		Attributes: map[string]schema.Attribute{
 			"status": schema.StringAttribute{
 				Optional:   true,
-				Validators: []validator.String{session.OneOf(api.StatusActive, api.StatusFrozen)},
+				Validators: []validator.String{tfkit.OneOf(api.StatusActive, api.StatusFrozen)},
 				MarkdownDescription: "Only cards in this state: `active` or `frozen`. Not set: both. " +
 					"Terminated cards cannot be managed and are not listed; the data source `vcard_cards` shows them with `status = \"terminated\"`.",
 			},
 			"bin_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.NotEmpty()},
+				Validators:          []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
 			},
 			"label": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.NotEmpty()},
+				Validators:          []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "Only cards with this label. Not set: all labels.",
 			},
 			"label_prefix": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.NotEmpty()},
+				Validators:          []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels.",
 			},
 		},
@@ -103,7 +104,7 @@ func (l *cardListResource) List(ctx context.Context, req list.ListRequest, strea
 func (l *cardListResource) results(ctx context.Context, req list.ListRequest, query cardQuery) iter.Seq[list.ListResult] {
 	return func(push func(list.ListResult) bool) {
 		var batch []api.CardListItem
-		var refused session.Refused
+		var refused tfkit.Refused
 		flush := func() bool {
 			results := l.readAll(ctx, req, batch)
 			batch = batch[:0]
@@ -223,7 +224,7 @@ func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card 
 		return nil
 	}
 	m := importedModel(summary)
-	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), &result.Diagnostics)
+	m.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, m.name(), &result.Diagnostics)
 	result.Diagnostics.Append(result.Resource.Set(ctx, m)...)
 	return &result
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 type cardResource struct {
@@ -68,7 +69,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	// anything else can fail.
 	state := plan
 	state.fromAPI(issued.Card.CardListItem)
-	state.CreatedAt = session.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
+	state.CreatedAt = tfkit.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
 	state.ExpiresAt = stringOrNull(string(issued.Card.ExpiresAt))
 	asked := plan
 	if plan.Label.IsUnknown() {

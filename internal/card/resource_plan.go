@@ -14,6 +14,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -63,7 +64,7 @@ type planner struct {
 	resource            *cardResource
 	config, state, plan model
 	private             privateState
-	replacement         session.Replacement
+	replacement         tfkit.Replacement
 	changes             []string // what replaces the card, with both values
 	diags               *diag.Diagnostics
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -125,7 +126,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, private privateSta
 		return "", time.Time{}, err
 	}
 	m.fromAPI(summary.CardListItem)
-	m.CreatedAt = session.CreatedAt(summary.CreatedAt, m.name(), diags)
+	m.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, m.name(), diags)
 	now, _ := client.ServiceTime()
 	return summary.Status, now, nil
 }
@@ -165,11 +166,11 @@ func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnos
 }
 
 func (r *cardResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	id := session.ImportID(ctx, req, &resp.Diagnostics)
+	id := tfkit.ImportID(ctx, req, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "import a card") {
 		return
 	}
-	if !session.IsCardID(id) {
+	if !tfkit.IsCardID(id) {
 		resp.Diagnostics.AddError("Not a card id",
 			fmt.Sprintf("A card is imported by its id, which has the form card_…, got %q. The data source vcard_cards and the dashboard list the ids.", id))
 		return
@@ -185,7 +186,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 		return
 	}
 	state := importedModel(summary)
-	state.CreatedAt = session.CreatedAt(summary.CreatedAt, state.name(), &resp.Diagnostics)
+	state.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, state.name(), &resp.Diagnostics)
 	now, _ := r.session.Client.ServiceTime()
 	state.setRecord(reconcile.ImportedRecord(summary.Balance, now))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)

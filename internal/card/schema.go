@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
-	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -43,13 +43,13 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			// Fixed when the card is issued.
 			"bin_id": schema.StringAttribute{
 				Required:            true,
-				Validators:          []validator.String{session.NotEmpty()},
+				Validators:          []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "BIN to issue the card on; the data source `vcard_bins` lists them. Checked against that catalogue at plan time." + replaces,
 			},
 			"label": schema.StringAttribute{
 				Optional:   true,
 				Computed:   true,
-				Validators: []validator.String{session.Rule("Not a label", labelLength), session.Rule("More than a line", oneLine)},
+				Validators: []validator.String{tfkit.Rule("Not a label", labelLength), tfkit.Rule("More than a line", oneLine)},
 				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
 					"Taken out of the configuration, the card keeps its label. " +
 					"Messages name the card by it, also where the configuration marks it as sensitive, which a provider cannot see." + replaces,
@@ -58,7 +58,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				Optional:            true,
 				Computed:            true,
 				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+				Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
 				MarkdownDescription: "What the card may spend in a month, in USD with at most two decimals. Not set: the BIN's maximum. Taken out of the configuration, the card keeps its limit." + replaces,
 			},
 			"allowed_categories": schema.SetAttribute{
@@ -66,14 +66,14 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				ElementType: types.StringType,
 				Validators: []validator.Set{
 					setvalidator.NoNullValues(),
-					setvalidator.ValueStringsAre(session.NotEmpty()),
+					setvalidator.ValueStringsAre(tfkit.NotEmpty()),
 				},
 				MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is declined. Not set: no restriction." + replaces + notReadable,
 			},
 			"auto_freeze_at": schema.NumberAttribute{
 				Optional:            true,
 				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+				Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
 				MarkdownDescription: "The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. Not set: never." + replaces + notReadable,
 			},
 			"metadata": schema.MapAttribute{
@@ -81,7 +81,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				ElementType: types.StringType,
 				Validators: []validator.Map{
 					mapvalidator.NoNullValues(),
-					mapvalidator.KeysAre(session.NotEmpty()),
+					mapvalidator.KeysAre(tfkit.NotEmpty()),
 				},
 				MarkdownDescription: fmt.Sprintf("Key-value pairs kept with the card, at most %d keys.", maxMetadataCount) + replaces + notReadable,
 			},
@@ -107,13 +107,13 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 					"below": schema.NumberAttribute{
 						Required:            true,
 						CustomType:          usdtype.Type{},
-						Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+						Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
 						MarkdownDescription: "Balance in USD, at most two decimals, under which the card is topped up.",
 					},
 					"to": schema.NumberAttribute{
 						Required:            true,
 						CustomType:          usdtype.Type{},
-						Validators:          []validator.Number{session.AtLeast(0)},
+						Validators:          []validator.Number{tfkit.AtLeast(0)},
 						MarkdownDescription: "Balance in USD, at most two decimals, up to which it is topped up; at least `below`.",
 					},
 				},
@@ -121,7 +121,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			"max_top_up_per_month": schema.NumberAttribute{
 				Optional:            true,
 				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{session.AtLeast(usd.Cent)},
+				Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
 				MarkdownDescription: "What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. Money that came to the card and that nothing explains counts too. Not set: no bound. A replacement or an import begins at 0.",
 			},
 			"deletion_protection": schema.BoolAttribute{
@@ -159,7 +159,7 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 }
 
 func (r *cardResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = session.IdentityByID("Card id, of the form card_….")
+	resp.IdentitySchema = tfkit.IdentityByID("Card id, of the form card_….")
 }
 
 // ValidateConfig checks what attributes say together.
@@ -197,7 +197,7 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 }
 
 func oneLine(text string) string {
-	if session.IsOneLine(text) {
+	if tfkit.IsOneLine(text) {
 		return ""
 	}
 	return fmt.Sprintf("must be one line, without control characters, got %q. Text that was read from a file ends in a line break: trimspace() takes it off.", text)

@@ -15,6 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -62,7 +63,7 @@ func configAttributes() map[string]schema.Attribute {
 	limit := func(documented int, what string) schema.NumberAttribute {
 		return schema.NumberAttribute{
 			Optional:            true,
-			Validators:          []validator.Number{session.WholeNumberBetween(1, mostRequests)},
+			Validators:          []validator.Number{tfkit.WholeNumberBetween(1, mostRequests)},
 			MarkdownDescription: what + ", 1 to 1,000,000; default " + grouped(documented) + ", the service's own limit.",
 		}
 	}
@@ -85,38 +86,38 @@ func configAttributes() map[string]schema.Attribute {
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
 					Required:            true,
-					Validators:          []validator.String{session.NotEmpty()},
+					Validators:          []validator.String{tfkit.NotEmpty()},
 					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
 				// A text, since Terraform says of a number in here that is none only that
 				// something in sandbox is none.
 				"initial_balance": schema.StringAttribute{
 					Optional:            true,
-					Validators:          []validator.String{session.Rule("Not an amount", amountText)},
+					Validators:          []validator.String{tfkit.Rule("Not an amount", amountText)},
 					MarkdownDescription: "USD in the wallet of a sandbox that is made anew, a number with at most two decimals; default 10000. An existing sandbox keeps its balance.",
 				},
 			},
 		},
 		"request_timeout": schema.StringAttribute{
 			Optional:            true,
-			Validators:          []validator.String{session.Rule("Invalid duration", timeout)},
+			Validators:          []validator.String{tfkit.Rule("Invalid duration", timeout)},
 			MarkdownDescription: "How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `" + api.DefaultRequestTimeout.String() + "`.",
 		},
 		"max_retries": schema.NumberAttribute{
 			Optional:   true,
-			Validators: []validator.Number{session.WholeNumberBetween(0, 20)},
+			Validators: []validator.Number{tfkit.WholeNumberBetween(0, 20)},
 			MarkdownDescription: "How often a call is tried again after a broken connection or a server error, 0 to 20; default 4. While planning, a connection that is refused is tried again at most twice, and what failed for every call is not tried again by the next. " +
 				"What moves money or changes a card is sent again only once the provider has looked and found that it did not take effect. Waiting out a rate limit does not count.",
 		},
 		"idempotency_keys": schema.StringAttribute{
 			Optional:   true,
-			Validators: []validator.String{session.OneOf(keysUnknown, keysHonoured)},
+			Validators: []validator.String{tfkit.OneOf(keysUnknown, keysHonoured)},
 			MarkdownDescription: "What the service does with the idempotency key that each change carries: `" + keysHonoured + "` when it is known to count requests with the same key once, `" + keysUnknown + "` (the default) when it may not. " +
 				"With `" + keysHonoured + "` a lost response is simply asked for again; otherwise the provider waits, looks, and stops where it cannot tell whether money has moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
 		},
 		"wallet_check": schema.StringAttribute{
 			Optional:   true,
-			Validators: []validator.String{session.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)},
+			Validators: []validator.String{tfkit.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)},
 			MarkdownDescription: "What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. " +
 				"A plan that the other cards might still pay for, with what they return, only warns. " +
 				"Where the wallet cannot be read, a plan that takes from it warns or is refused likewise. " +
@@ -126,14 +127,14 @@ func configAttributes() map[string]schema.Attribute {
 		"max_card_load": schema.NumberAttribute{
 			Optional:   true,
 			CustomType: usdtype.Type{},
-			Validators: []validator.Number{session.AtLeast(api.MinimumLoad)},
+			Validators: []validator.Number{tfkit.AtLeast(api.MinimumLoad)},
 			MarkdownDescription: "The most that one card may be given, in USD with at most two decimals, at least " + api.MinimumLoad.String() + ". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: " +
 				"it catches cents that were typed for dollars. Not set: no bound.",
 		},
 		"max_taken_per_plan": schema.NumberAttribute{
 			Optional:   true,
 			CustomType: usdtype.Type{},
-			Validators: []validator.Number{session.AtLeast(0)},
+			Validators: []validator.Number{tfkit.AtLeast(0)},
 			MarkdownDescription: "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups, without what other cards return. " +
 				"A replacement counts with its load and fee less what its own card returns. A plan that takes more is refused, as that of a whole fleet in the wrong workspace. " +
 				"Not counted: actions, and amounts that are known only during apply. Not set: no bound.",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // against returns a session with a service that responds like this.
@@ -94,11 +95,11 @@ func TestCardID(t *testing.T) {
 		"card_" + strings.Repeat("a", 300): {false, false},
 	} {
 		resp := validator.StringResponse{}
-		session.CardID().ValidateString(t.Context(), validator.StringRequest{Path: path.Root("card_id"), ConfigValue: types.StringValue(id)}, &resp)
+		tfkit.CardID().ValidateString(t.Context(), validator.StringRequest{Path: path.Root("card_id"), ConfigValue: types.StringValue(id)}, &resp)
 		if ok := !resp.Diagnostics.HasError(); ok != want.reference {
 			t.Errorf("%q as a reference: accepted %v, want %v: %v", id, ok, want.reference, resp.Diagnostics)
 		}
-		if ok := session.IsCardID(id); ok != want.imported {
+		if ok := tfkit.IsCardID(id); ok != want.imported {
 			t.Errorf("%q for an import: accepted %v, want %v", id, ok, want.imported)
 		}
 	}

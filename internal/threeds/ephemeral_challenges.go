@@ -12,6 +12,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 type challengesResource struct {
@@ -41,12 +42,12 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.CardID()},
+				Validators:          []validator.String{tfkit.CardID()},
 				MarkdownDescription: "Only challenges of this card. Default: of all cards.",
 			},
 			"status": schema.StringAttribute{
 				Optional: true, Computed: true,
-				Validators:          []validator.String{session.NotEmpty()},
+				Validators:          []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "Only challenges in this status. Default `pending`: those that wait for their code.",
 			},
 			"challenges": schema.ListNestedAttribute{
@@ -85,7 +86,7 @@ type challenge struct {
 func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
 	var m model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") || !session.RequireCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "read the 3D Secure challenges") || !tfkit.RequireCardID(path.Root("card_id"), m.CardID, &resp.Diagnostics) {
 		return
 	}
 	if m.Status.IsNull() {
@@ -97,7 +98,7 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 		return
 	}
 	m.Challenges = []challenge{}
-	var refused session.Refused
+	var refused tfkit.Refused
 	for _, c := range found {
 		if refused.Has(c.ID, c.CardID) {
 			continue

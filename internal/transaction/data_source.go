@@ -13,11 +13,12 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // NewDataSource makes the data source vcard_transactions.
 func NewDataSource() datasource.DataSource {
-	return &session.DataSource[model]{
+	return &tfkit.DataSource[model]{
 		Name: "transactions", Does: "read the transactions",
 		About: about, Check: checkPeriod, Fill: fill,
 	}
@@ -52,7 +53,7 @@ type merchant struct {
 }
 
 func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnostics) error {
-	if !session.RequireCardID(path.Root("card_id"), m.CardID, diags) {
+	if !tfkit.RequireCardID(path.Root("card_id"), m.CardID, diags) {
 		return nil
 	}
 	problems, err := m.read(s.Client.Transactions(ctx, m.filter()))

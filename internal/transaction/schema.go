@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
-	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 const (
@@ -34,24 +34,24 @@ func about() schema.Schema {
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.CardID()},
+				Validators:          []validator.String{tfkit.CardID()},
 				MarkdownDescription: "Only transactions of this card. Default: of all cards, terminated ones included.",
 			},
 			"type": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.OneOf(transactionTypes()...)},
+				Validators:          []validator.String{tfkit.OneOf(transactionTypes()...)},
 				MarkdownDescription: "Only transactions of this type, one of `" + strings.Join(transactionTypes(), "`, `") + "`. Default: all types.",
 			},
 			"from": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{session.TextRule(instant)},
+				Optional: true, Validators: []validator.String{tfkit.TextRule(instant)},
 				MarkdownDescription: "Only transactions from here on: an RFC 3339 time with its zone such as `2026-03-01T08:00:00Z`, or a date such as `2026-03-01`, which begins at midnight UTC. Inclusive. Default: from the first one on.",
 			},
 			"to": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{session.TextRule(instant)},
+				Optional: true, Validators: []validator.String{tfkit.TextRule(instant)},
 				MarkdownDescription: "Only transactions up to here: an RFC 3339 time with its zone, or a date, which includes that whole day in UTC. Inclusive; not before `from`. Default: up to now.",
 			},
 			"max_results": schema.NumberAttribute{
-				Optional: true, Validators: []validator.Number{session.WholeNumberBetween(1, highestMaxResults)},
+				Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, highestMaxResults)},
 				MarkdownDescription: fmt.Sprintf("How many transactions to list at most, the newest ones, from 1 to %d. Default: %d. It bounds the size of `transactions` alone: `summary` and `by_card` cover the others too.",
 					highestMaxResults, defaultMaxResults),
 			},
@@ -77,21 +77,21 @@ func about() schema.Schema {
 
 func transactionAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"id":       session.Computed("Transaction id, of the form `txn_…`."),
-		"card_id":  session.Computed("Id of the card."),
-		"type":     session.Computed("One of `" + strings.Join(transactionTypes(), "`, `") + "`."),
-		"amount":   session.ComputedNumber("Amount, in `currency`, exact and never negative: `type` says which way it went. Null, with a warning, where the service shows none that can be read; no sum includes it then."),
-		"currency": session.Computed("Currency code of `amount` and `fee`, such as `USD`."),
-		"fee":      session.ComputedNumber("Fee charged, in `currency`, exact and never negative. Null where `amount` is."),
+		"id":       tfkit.Computed("Transaction id, of the form `txn_…`."),
+		"card_id":  tfkit.Computed("Id of the card."),
+		"type":     tfkit.Computed("One of `" + strings.Join(transactionTypes(), "`, `") + "`."),
+		"amount":   tfkit.ComputedNumber("Amount, in `currency`, exact and never negative: `type` says which way it went. Null, with a warning, where the service shows none that can be read; no sum includes it then."),
+		"currency": tfkit.Computed("Currency code of `amount` and `fee`, such as `USD`."),
+		"fee":      tfkit.ComputedNumber("Fee charged, in `currency`, exact and never negative. Null where `amount` is."),
 		"merchant": schema.SingleNestedAttribute{
 			Computed:            true,
 			MarkdownDescription: "Where the card was used.",
 			Attributes: map[string]schema.Attribute{
-				"name": session.Computed("Name of the merchant."),
-				"mcc":  session.Computed("Merchant category code."),
+				"name": tfkit.Computed("Name of the merchant."),
+				"mcc":  tfkit.Computed("Merchant category code."),
 			},
 		},
-		"created_at": session.Computed("When it happened, as the service writes it: ISO 8601, UTC."),
+		"created_at": tfkit.Computed("When it happened, as the service writes it: ISO 8601, UTC."),
 	}
 }
 
@@ -101,11 +101,11 @@ func summaryObject() schema.NestedAttributeObject {
 			Computed: true, ElementType: types.Int64Type,
 			MarkdownDescription: "Number of transactions by type. The documented types are always there, with 0 where there is none.",
 		},
-		"authorized": session.ComputedNumber("Sum of the authorizations, those that were settled since included."),
-		"settled":    session.ComputedNumber("Sum of the settlements."),
-		"refunded":   session.ComputedNumber("Sum of the refunds."),
-		"declined":   session.ComputedNumber("Sum of what was declined. It was not spent."),
-		"fees":       session.ComputedNumber("Sum of the fees of all transactions."),
-		"net_spend":  session.ComputedNumber("What the cards have cost: `settled`, less `refunded`, plus `fees`. Negative when more came back than went out."),
+		"authorized": tfkit.ComputedNumber("Sum of the authorizations, those that were settled since included."),
+		"settled":    tfkit.ComputedNumber("Sum of the settlements."),
+		"refunded":   tfkit.ComputedNumber("Sum of the refunds."),
+		"declined":   tfkit.ComputedNumber("Sum of what was declined. It was not spent."),
+		"fees":       tfkit.ComputedNumber("Sum of the fees of all transactions."),
+		"net_spend":  tfkit.ComputedNumber("What the cards have cost: `settled`, less `refunded`, plus `fees`. Negative when more came back than went out."),
 	}}
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // NewBalanceDataSource makes the data source vcard_wallet_balance.
 func NewBalanceDataSource() datasource.DataSource {
-	return &session.DataSource[balanceModel]{
+	return &tfkit.DataSource[balanceModel]{
 		Name: "wallet_balance", Does: "read the wallet balance",
 		About: aboutBalance, Fill: fillBalance,
 	}
@@ -25,11 +26,11 @@ func aboutBalance() schema.Schema {
 		MarkdownDescription: "What the account's wallet and its cards hold at this moment. Terraform reads it before it changes anything, " +
 			"unless `depends_on` names what has to be done first.",
 		Attributes: map[string]schema.Attribute{
-			"balance":          session.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
-			"currency":         session.Computed("Currency that the wallet is held in; `USDT`."),
-			"pending_deposits": session.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
+			"balance":          tfkit.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
+			"currency":         tfkit.Computed("Currency that the wallet is held in; `USDT`."),
+			"pending_deposits": tfkit.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
 			"cards_active":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null where the service does not tell it."},
-			"cards_total_balance": session.ComputedNumber("Sum of the balances on cards, in USD; null where the service does not tell it. " +
+			"cards_total_balance": tfkit.ComputedNumber("Sum of the balances on cards, in USD; null where the service does not tell it. " +
 				"It is not part of `balance`, and returns to it when cards are terminated."),
 		},
 	}

@@ -11,11 +11,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // NewAddressesDataSource makes the data source vcard_deposit_addresses.
 func NewAddressesDataSource() datasource.DataSource {
-	return &session.DataSource[addressesModel]{
+	return &tfkit.DataSource[addressesModel]{
 		Name: "deposit_addresses", Does: "read the deposit addresses",
 		About: aboutAddresses, Fill: fillAddresses,
 	}
@@ -28,16 +29,16 @@ func currencies() []string {
 
 func aboutAddresses() schema.Schema {
 	address := map[string]schema.Attribute{
-		"currency": session.Computed("Code of the coin."),
-		"network":  session.Computed("Network that the deposit has to be sent on, for people to read."),
-		"address":  session.Computed("Address to send the deposit to."),
+		"currency": tfkit.Computed("Code of the coin."),
+		"network":  tfkit.Computed("Network that the deposit has to be sent on, for people to read."),
+		"address":  tfkit.Computed("Address to send the deposit to."),
 	}
 	return schema.Schema{
 		MarkdownDescription: "Where crypto deposits top the wallet up. Deposits are converted to USDT once their network has confirmed them.",
 		Attributes: map[string]schema.Attribute{
 			"currency": schema.StringAttribute{
 				Optional:            true,
-				Validators:          []validator.String{session.OneOf(currencies()...)},
+				Validators:          []validator.String{tfkit.OneOf(currencies()...)},
 				MarkdownDescription: "Only this coin, one of `" + strings.Join(currencies(), "`, `") + "`. Default: all coins.",
 			},
 			"addresses": schema.ListNestedAttribute{

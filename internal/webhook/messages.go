@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // What a person reads about an endpoint. Each text names the endpoint and says
@@ -17,7 +17,7 @@ func staysRegistered(endpoint model) diag.Diagnostic {
 			endpoint.where(), endpoint.ID.ValueString()))
 }
 
-func replaced(old, next model, reasons *session.Replacement) diag.Diagnostic {
+func replaced(old, next model, reasons *tfkit.Replacement) diag.Diagnostic {
 	text := fmt.Sprintf("The service cannot change an endpoint, and %s changed. A new endpoint is registered. The old one goes on receiving events%s until it is removed in the dashboard: remove %s there after apply, or events arrive twice.",
 		reasons.Attributes(), old.where(), old.ID.ValueString())
 	if next.Secret.IsNull() && next.SecretWO.IsNull() {

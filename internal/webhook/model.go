@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
-	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // model is a vcard_webhook in configuration, plan and state.
@@ -39,7 +39,7 @@ func (m *model) fromAPI(w api.Webhook, secretIsWriteOnly bool, diags *diag.Diagn
 	case m.Secret.IsUnknown():
 		m.Secret = types.StringValue(w.Secret.Reveal())
 	}
-	m.CreatedAt = session.CreatedAt(w.CreatedAt, m.name(), diags)
+	m.CreatedAt = tfkit.CreatedAt(w.CreatedAt, m.name(), diags)
 }
 
 func (m model) name() string { return "webhook endpoint " + m.ID.ValueString() }

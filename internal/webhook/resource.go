@@ -11,6 +11,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // What Terraform's private state says of an endpoint.
@@ -107,11 +108,11 @@ func (r *webhookResource) Delete(ctx context.Context, req resource.DeleteRequest
 
 // ImportState accepts any id of the documented form, since there is no way to look it up.
 func (r *webhookResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	id := session.ImportID(ctx, req, &resp.Diagnostics)
+	id := tfkit.ImportID(ctx, req, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !session.IsWebhookID(id) {
+	if !tfkit.IsWebhookID(id) {
 		resp.Diagnostics.AddError("Not a webhook endpoint id",
 			fmt.Sprintf("A webhook endpoint is imported by its id, which has the form wh_…, got %q. The dashboard shows the ids.", id))
 		return

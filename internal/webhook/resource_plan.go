@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 // ModifyPlan decides what replaces, and says at plan time which endpoint stays
@@ -51,7 +51,7 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 // planner works out the plan of one endpoint.
 type planner struct {
 	config, state, plan model
-	replacement         session.Replacement
+	replacement         tfkit.Replacement
 	diags               *diag.Diagnostics
 }
 

@@ -12,13 +12,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 const replaces = " A change registers a new endpoint; the old one stays registered until it is removed in the dashboard."
 
 func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	secret := []validator.String{session.NotEmpty(), session.Rule("More than a line", oneLine)}
+	secret := []validator.String{tfkit.NotEmpty(), tfkit.Rule("More than a line", oneLine)}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "An HTTPS endpoint that the service sends events to, signed with HMAC-SHA256 over the raw body.\n\n" +
 			"The service can only register endpoints: it cannot show, change or remove one. So a change registers a new endpoint, " +
@@ -31,7 +31,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			},
 			"url": schema.StringAttribute{
 				Required:            true,
-				Validators:          []validator.String{session.Rule("Not an https address", httpsURL)},
+				Validators:          []validator.String{tfkit.Rule("Not an https address", httpsURL)},
 				MarkdownDescription: "Address that receives the events; must begin with `https://`." + replaces,
 			},
 			"events": schema.SetAttribute{
@@ -60,7 +60,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			},
 			"secret_wo_version": schema.NumberAttribute{
 				Optional:   true,
-				Validators: []validator.Number{session.WholeNumber()},
+				Validators: []validator.Number{tfkit.WholeNumber()},
 				MarkdownDescription: "Version of `secret_wo`, any whole number; change it whenever `secret_wo` changes. Needs `secret_wo`. " +
 					"Taken out together with `secret_wo`, the new endpoint signs with `secret`, or with a generated secret when that is not set." + replaces,
 			},
@@ -74,7 +74,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 }
 
 func (r *webhookResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = session.IdentityByID("Webhook endpoint id, of the form wh_….")
+	resp.IdentitySchema = tfkit.IdentityByID("Webhook endpoint id, of the form wh_….")
 }
 
 // ValidateConfig checks which ways to give a secret go together.

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
 const allEvents = "*"
@@ -94,7 +94,7 @@ func httpsURL(text string) string {
 
 // oneLine does not repeat the text, which is a secret.
 func oneLine(text string) string {
-	if session.IsOneLine(text) {
+	if tfkit.IsOneLine(text) {
 		return ""
 	}
 	return "must be one line, without control characters. Text that was read from a file ends in a line break: trimspace() takes it off."

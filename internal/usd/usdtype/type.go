@@ -12,7 +12,7 @@ import (
 )
 
 // Type is a Terraform number of US dollars. Validation refuses what is finer
-// than a cent or beyond usd.Max. Attributes that are written add session.AtLeast.
+// than a cent or beyond usd.Max. Attributes that are written add tfkit.AtLeast.
 type Type struct {
 	basetypes.NumberType
 }

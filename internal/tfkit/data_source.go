@@ -1,4 +1,6 @@
-package session
+// Package tfkit is what the nouns have in common towards the framework: the generic data
+// source, validators, and ids.
+package tfkit
 
 import (
 	"context"
@@ -6,6 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
 
 // DataSource is a data source whose configuration and state have the shape M.
@@ -17,9 +21,9 @@ type DataSource[M any] struct {
 	Check func(M, *diag.Diagnostics)
 	// Fill completes a configuration to a state, which is kept when Fill returns nil
 	// and adds no error.
-	Fill func(context.Context, *Session, *M, *diag.Diagnostics) error
+	Fill func(context.Context, *session.Session, *M, *diag.Diagnostics) error
 
-	session *Session
+	session *session.Session
 }
 
 var (
@@ -34,7 +38,7 @@ func (d *DataSource[M]) Metadata(_ context.Context, req datasource.MetadataReque
 
 // Configure takes the session of the configured provider.
 func (d *DataSource[M]) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	d.session = From(req.ProviderData, &resp.Diagnostics)
+	d.session = session.From(req.ProviderData, &resp.Diagnostics)
 }
 
 // Schema is what About says.
@@ -62,7 +66,7 @@ func (d *DataSource[M]) Read(ctx context.Context, req datasource.ReadRequest, re
 		return
 	}
 	if err := d.Fill(ctx, d.session, &m, &resp.Diagnostics); err != nil {
-		resp.Diagnostics.Append(ErrorDiagnostic(d.Does, err))
+		resp.Diagnostics.Append(session.ErrorDiagnostic(d.Does, err))
 	}
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
