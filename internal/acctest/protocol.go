@@ -1,18 +1,17 @@
 package acctest
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
+	"math/big"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
-	"github.com/hashicorp/terraform-plugin-log/tflogtest"
-	"github.com/hashicorp/terraform-plugin-log/tfsdklogtest"
 
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
@@ -21,12 +20,10 @@ import (
 // for what the CLI under test may be too old to ask. It is safe for concurrent
 // use. Calls that Terraform precedes with a validation are validated first.
 type Protocol struct {
-	t          testing.TB
-	ctx        context.Context
-	server     protocolServer
-	schemas    *tfprotov6.GetProviderSchemaResponse
-	identities map[string]*tfprotov6.ResourceIdentitySchema
-	log        *logBuffer
+	t       testing.TB
+	ctx     context.Context
+	server  protocolServer
+	schemas *tfprotov6.GetProviderSchemaResponse
 }
 
 type protocolServer interface {
@@ -45,82 +42,57 @@ func (s *Service) Protocol(more Object) *Protocol {
 	return Configure(s.T, config)
 }
 
-// Configure configures a provider with this provider block, which may hold
-// Unknown. The test fails when the provider refuses it.
+// Configure configures a provider with this provider block, which it must not refuse.
 func Configure(t testing.TB, config Object, options ...provider.Option) *Protocol {
 	t.Helper()
-	p := &Protocol{t: t, log: &logBuffer{}}
-	p.ctx = tfsdklogtest.RootLogger(tflogtest.RootLogger(t.Context(), p.log), p.log)
-	options = append([]provider.Option{provider.WithClock(new(Clock))}, options...)
-	server := provider.NewServer("test", options...)()
-	var ok bool
-	if p.server, ok = server.(protocolServer); !ok {
-		t.Fatalf("%T serves no list resources or no actions, or cannot be closed", server)
-	}
+	server := provider.NewServer("test", append([]provider.Option{provider.WithClock(new(Clock))}, options...)...)()
+	p := &Protocol{t: t, ctx: t.Context()}
+	p.server, _ = server.(protocolServer)
 	t.Cleanup(func() { _ = p.server.Close() })
 	p.schemas = call(p, server.GetProviderSchema, tfprotov6.GetProviderSchemaRequest{})
-	identities := call(p, server.GetResourceIdentitySchemas, tfprotov6.GetResourceIdentitySchemasRequest{})
-	p.identities = identities.IdentitySchemas
-	block := p.encode(p.schemas.Provider.ValueType(), config)
+	block := encode(p.schemas.Provider, config)
 	validated := call(p, server.ValidateProviderConfig, tfprotov6.ValidateProviderConfigRequest{Config: block})
-	configured := call(p, server.ConfigureProvider, tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.14.0", Config: block})
-	for _, problems := range []Diagnostics{p.schemas.Diagnostics, identities.Diagnostics, validated.Diagnostics, configured.Diagnostics} {
-		problems.Must(t)
-	}
+	Diagnostics(append(p.schemas.Diagnostics, validated.Diagnostics...)).Must(t)
+	configured := tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.14.0", Config: block}
+	Diagnostics(call(p, server.ConfigureProvider, configured).Diagnostics).Must(t)
 	return p
+}
+
+// With speaks to the same provider in another context.
+func (p *Protocol) With(ctx context.Context) *Protocol {
+	own := *p
+	own.ctx = ctx
+	return &own
 }
 
 // call makes a call, which must not fail by itself.
 func call[Request, Response any](p *Protocol, to func(context.Context, *Request) (*Response, error), request Request) *Response {
-	p.t.Helper()
-	response, err := to(p.ctx, &request)
-	p.check(err)
-	return response
+	return must(to(p.ctx, &request))
 }
 
 // Interrupt asks the provider to stop, as Terraform does when it is interrupted.
 func (p *Protocol) Interrupt() {
-	p.t.Helper()
 	call(p, p.server.StopProvider, tfprotov6.StopProviderRequest{})
-}
-
-// Log is what the provider has logged so far, at level TRACE.
-func (p *Protocol) Log() string { return p.log.String() }
-
-// Caller speaks to the same provider, and hangs up on it when it is told to.
-func (p *Protocol) Caller() (caller *Protocol, hangUp context.CancelFunc) {
-	own := *p
-	own.ctx, hangUp = context.WithCancel(p.ctx)
-	return &own, hangUp
 }
 
 // ReadDataSource returns the attributes of a data source.
 func (p *Protocol) ReadDataSource(name string, config Object) (Object, Diagnostics) {
-	p.t.Helper()
-	shape := p.shape(p.schemas.DataSourceSchemas[name], name)
-	block := p.encode(shape, config)
-	validated := call(p, p.server.ValidateDataResourceConfig, tfprotov6.ValidateDataResourceConfigRequest{TypeName: name, Config: block})
-	if refused := Diagnostics(validated.Diagnostics); refused.Errors() != "" {
-		return nil, refused
-	}
-	read := call(p, p.server.ReadDataSource, tfprotov6.ReadDataSourceRequest{TypeName: name, Config: block})
-	return p.decode(shape, read.State), append(validated.Diagnostics, read.Diagnostics...)
+	schema := p.schemas.DataSourceSchemas[name]
+	read := call(p, p.server.ReadDataSource, tfprotov6.ReadDataSourceRequest{TypeName: name, Config: encode(schema, config)})
+	return decode(schema.ValueType(), read.State), read.Diagnostics
 }
 
 // InvokeAction plans and invokes an action and returns its progress messages.
 // Resolved holds the values of attributes that the plan did not know.
 func (p *Protocol) InvokeAction(name string, config, resolved Object) (progress []string, diagnostics Diagnostics) {
-	p.t.Helper()
-	shape := p.shape(p.schemas.ActionSchemas[name].Schema, name)
-	validated := call(p, p.server.ValidateActionConfig, tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: p.encode(shape, config)})
-	if diagnostics = validated.Diagnostics; diagnostics.Errors() == "" {
-		diagnostics = append(diagnostics, p.PlanAction(name, config)...)
-	}
-	if diagnostics.Errors() != "" {
+	schema := p.schemas.ActionSchemas[name].Schema
+	diagnostics = call(p, p.server.ValidateActionConfig, tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: encode(schema, config)}).Diagnostics
+	if diagnostics = append(diagnostics, p.PlanAction(name, config)...); diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
-	invoked := tfprotov6.InvokeActionRequest{ActionType: name, Config: p.encode(shape, with(config, resolved))}
-	for event := range call(p, p.server.InvokeAction, invoked).Events {
+	known := maps.Clone(config)
+	maps.Copy(known, resolved)
+	for event := range call(p, p.server.InvokeAction, tfprotov6.InvokeActionRequest{ActionType: name, Config: encode(schema, known)}).Events {
 		switch e := event.Type.(type) {
 		case tfprotov6.ProgressInvokeActionEventType:
 			progress = append(progress, e.Message)
@@ -134,8 +106,7 @@ func (p *Protocol) InvokeAction(name string, config, resolved Object) (progress 
 // PlanAction plans an action, without validating it first: Terraform validates
 // the values of variables as unknown.
 func (p *Protocol) PlanAction(name string, config Object) Diagnostics {
-	p.t.Helper()
-	block := p.encode(p.shape(p.schemas.ActionSchemas[name].Schema, name), config)
+	block := encode(p.schemas.ActionSchemas[name].Schema, config)
 	return call(p, p.server.PlanAction, tfprotov6.PlanActionRequest{ActionType: name, Config: block}).Diagnostics
 }
 
@@ -150,42 +121,87 @@ type Listed struct {
 // most; a provider that streams more fails the test.
 func (p *Protocol) List(name string, config Object, limit int64, whole bool) (found []Listed, diagnostics Diagnostics) {
 	p.t.Helper()
-	block := p.encode(p.shape(p.schemas.ListResourceSchemas[name], name), config)
-	validated := call(p, p.server.ValidateListResourceConfig, tfprotov6.ValidateListResourceConfigRequest{
-		TypeName: name, Config: block, IncludeResourceObject: p.encode(tftypes.Bool, whole), Limit: p.encode(tftypes.Number, limit),
-	})
-	if diagnostics = validated.Diagnostics; diagnostics.Errors() != "" {
+	block := encode(p.schemas.ListResourceSchemas[name], config)
+	validated := tfprotov6.ValidateListResourceConfigRequest{TypeName: name, Config: block}
+	if diagnostics = call(p, p.server.ValidateListResourceConfig, validated).Diagnostics; diagnostics.Errors() != "" {
 		return nil, diagnostics
 	}
+	identity := call(p, p.server.GetResourceIdentitySchemas, tfprotov6.GetResourceIdentitySchemasRequest{}).IdentitySchemas[name].ValueType()
 	listed := tfprotov6.ListResourceRequest{TypeName: name, Config: block, IncludeResource: whole, Limit: limit}
 	for result := range call(p, p.server.ListResource, listed).Results {
-		if diagnostics = append(diagnostics, result.Diagnostics...); result.Identity == nil {
-			continue
+		if diagnostics = append(diagnostics, result.Diagnostics...); result.Identity != nil {
+			resource := decode(p.schemas.ResourceSchemas[name].ValueType(), result.Resource)
+			found = append(found, Listed{result.DisplayName, decode(identity, result.Identity.IdentityData), resource})
 		}
-		one := Listed{DisplayName: result.DisplayName, Identity: p.decode(p.identities[name].ValueType(), result.Identity.IdentityData)}
-		one.Resource = p.decode(p.schemas.ResourceSchemas[name].ValueType(), result.Resource)
-		if found = append(found, one); int64(len(found)) > limit {
-			p.t.Errorf("%s lists more than the %d results that were asked for", name, limit)
-			break
+		if int64(len(found)) > limit {
+			p.t.Fatalf("%s lists more than the %d results that were asked for", name, limit)
 		}
 	}
 	return found, diagnostics
 }
 
-// shape is the type of a block with this schema.
-func (p *Protocol) shape(schema *tfprotov6.Schema, name string) tftypes.Type {
-	p.t.Helper()
-	if schema == nil {
-		p.t.Fatalf("the provider has no %s of this kind", name)
-	}
-	return schema.ValueType()
+// Card is a vcard_card as Terraform's state holds it.
+type Card struct {
+	Values   Object // nil when it does not exist
+	Private  []byte
+	identity *tfprotov6.ResourceIdentityData
 }
 
-func (p *Protocol) check(err error) {
-	p.t.Helper()
-	if err != nil {
-		p.t.Fatal(err)
+// Change is a planned change of a card; its Config is nil for a destruction.
+type Change struct {
+	Prior           Card
+	Config, Planned Object
+	Replaces        bool
+	private         []byte
+}
+
+// Plan validates a configuration and plans the change from prior to it, nil to destroy.
+func (p *Protocol) Plan(prior Card, config Object) (Change, Diagnostics) {
+	schema := p.schemas.ResourceSchemas["vcard_card"]
+	proposed := maps.Clone(config) // and where it is silent on a computed attribute, the prior value
+	var diagnostics Diagnostics
+	if config != nil {
+		validated := tfprotov6.ValidateResourceConfigRequest{TypeName: "vcard_card", Config: encode(schema, config)}
+		diagnostics = call(p, p.server.ValidateResourceConfig, validated).Diagnostics
+		for _, attribute := range schema.Block.Attributes {
+			if attribute.Computed && proposed[attribute.Name] == nil {
+				proposed[attribute.Name] = prior.Values[attribute.Name]
+			}
+		}
 	}
+	planned := call(p, p.server.PlanResourceChange, tfprotov6.PlanResourceChangeRequest{
+		TypeName: "vcard_card", Config: encode(schema, config), PriorPrivate: prior.Private, PriorIdentity: prior.identity,
+		PriorState: encode(schema, prior.Values), ProposedNewState: encode(schema, proposed),
+	})
+	after := decode(schema.ValueType(), planned.PlannedState)
+	return Change{prior, config, after, planned.RequiresReplace != nil, planned.PlannedPrivate}, append(diagnostics, planned.Diagnostics...)
+}
+
+// Apply makes a planned change.
+func (p *Protocol) Apply(change Change) (Card, Diagnostics) {
+	schema := p.schemas.ResourceSchemas["vcard_card"]
+	applied := call(p, p.server.ApplyResourceChange, tfprotov6.ApplyResourceChangeRequest{
+		TypeName: "vcard_card", PriorState: encode(schema, change.Prior.Values), PlannedState: encode(schema, change.Planned),
+		Config: encode(schema, change.Config), PlannedPrivate: change.private, PlannedIdentity: change.Prior.identity,
+	})
+	return Card{decode(schema.ValueType(), applied.NewState), applied.Private, applied.NewIdentity}, applied.Diagnostics
+}
+
+// Refresh reads a card anew.
+func (p *Protocol) Refresh(known Card) (Card, Diagnostics) {
+	schema := p.schemas.ResourceSchemas["vcard_card"]
+	read := call(p, p.server.ReadResource, tfprotov6.ReadResourceRequest{
+		TypeName: "vcard_card", CurrentState: encode(schema, known.Values), Private: known.Private, CurrentIdentity: known.identity,
+	})
+	return Card{decode(schema.ValueType(), read.NewState), read.Private, read.NewIdentity}, read.Diagnostics
+}
+
+// must is for what the kit does itself, and for calls, which say by diagnostics what fails.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 // Diagnostics are what a call said to the user.
@@ -206,34 +222,79 @@ func (d Diagnostics) Must(t testing.TB) {
 }
 
 func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
-	var lines []string
+	text := ""
 	for _, one := range d {
-		if one.Severity != severity {
-			continue
+		if one.Severity == severity {
+			text += strings.TrimPrefix(one.Attribute.String()+": ", ": ") + one.Summary + ": " + one.Detail + "\n"
 		}
-		line := one.Summary + ": " + one.Detail
-		if one.Attribute != nil {
-			line = one.Attribute.String() + ": " + line
-		}
-		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n")
+	return strings.TrimSpace(text)
 }
 
-// logBuffer is written by several loggers at once.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+// Object holds attributes: nil for null, Unknown, a bool, a string, a Number, a []any, or an
+// Object. To send, one that is absent is null, and a number may be an int or a numeric string.
+type Object = map[string]any
+
+// Number is an exact decimal with no zeros behind its last one: 50.10 is "50.1".
+type Number string
+
+// Unknown stands for an attribute that is known only after apply.
+const Unknown = unknown("(known after apply)")
+
+type unknown string
+
+// encode makes a wire value, null of an Object that is nil.
+func encode(schema *tfprotov6.Schema, object Object) *tfprotov6.DynamicValue {
+	known := maps.Clone(object)
+	maps.DeleteFunc(known, func(_ string, one any) bool { return one == Unknown })
+	value := must((&tfprotov6.DynamicValue{JSON: must(json.Marshal(known))}).Unmarshal(schema.ValueType()))
+	value = must(tftypes.Transform(value, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		if steps := at.Steps(); len(steps) == 1 && object[fmt.Sprint(steps[0])] == Unknown {
+			v = tftypes.NewValue(v.Type(), tftypes.UnknownValue)
+		}
+		return v, nil
+	}))
+	encoded := must(tfprotov6.NewDynamicValue(schema.ValueType(), value))
+	return &encoded
 }
 
-func (b *logBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(data)
+// decode returns the attributes of a wire value, nil for null.
+func decode(shape tftypes.Type, dynamic *tfprotov6.DynamicValue) Object {
+	if dynamic == nil {
+		return nil
+	}
+	attributes, _ := fromWire(must(dynamic.Unmarshal(shape))).(Object)
+	return attributes
 }
 
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+func fromWire(value tftypes.Value) any {
+	var text string
+	var truth bool
+	var number big.Float
+	var elements []tftypes.Value
+	var fields map[string]tftypes.Value
+	switch {
+	case !value.IsKnown():
+		return Unknown
+	case value.IsNull():
+		return nil
+	case value.As(&text) == nil:
+		return text
+	case value.As(&truth) == nil:
+		return truth
+	case value.As(&number) == nil:
+		return Number(number.Text('f', -1))
+	case value.As(&elements) == nil:
+		list := []any{}
+		for _, element := range elements {
+			list = append(list, fromWire(element))
+		}
+		return list
+	}
+	_ = value.As(&fields)
+	object := Object{}
+	for name, field := range fields {
+		object[name] = fromWire(field)
+	}
+	return object
 }

@@ -94,7 +94,7 @@ type script struct {
 	folder  string // of what is not the script's
 
 	authorizations []authorization // that are open, the oldest first
-	settlement     string   // the last
+	settlement     string          // the last
 }
 
 func startScript(env *testscript.Env) error {

@@ -294,7 +294,8 @@ func TestActionsAndListsOfAnUnknownProvider(t *testing.T) {
 	}
 }
 
-// What an action of the same apply moved just before is no other hand's.
+// What an action of the same process moved just before is no other hand's, and is not
+// taken for the card's own movement.
 func TestActionsOfTheSameProcess(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -311,24 +312,37 @@ func TestActionsOfTheSameProcess(t *testing.T) {
 		for _, told := range []string{"unknown", "honoured"} {
 			t.Run(name+", "+told, func(t *testing.T) {
 				t.Parallel()
-				f := newFixture(t)
-				f.account = object{"idempotency_keys": told}
-				f.apply(object{"amount": 100})
-				config := object{"amount": c.amount}
-				_, warnings := f.plan(config)
-				warnings.Must(f.t)
-				p := f.protocol()
-				change, diags := p.Plan(f.card, complete(config))
-				diags.Must(f.t)
-				_, diags = p.InvokeAction(c.action, object{"card_id": f.id(), "amount": 60}, nil)
-				diags.Must(f.t)
-				diags = f.tryChange(p, change)
-				diags.Must(f.t)
-				f.says("the warning", diags.Warnings())
-				f.holds("active", c.balance*usd.Dollar, 9999*usd.Dollar-c.balance*usd.Dollar)
-				f.refresh()
-				f.unchanged(config)
+				s := acctest.Start(t)
+				apply := func(card acctest.Card, amount int, between func(p *acctest.Protocol)) acctest.Card {
+					p := s.Protocol(object{"idempotency_keys": told})
+					change, diags := p.Plan(card, object{"bin_id": bin, "amount": amount})
+					diags.Must(t)
+					between(p)
+					card, diags = p.Apply(change)
+					if text := diags.Errors() + diags.Warnings(); text != "" {
+						t.Error(text)
+					}
+					return card
+				}
+				card := apply(acctest.Card{}, 100, func(*acctest.Protocol) {})
+				card = apply(card, c.amount, func(p *acctest.Protocol) {
+					_, diags := p.InvokeAction(c.action, object{"card_id": card.Values["id"], "amount": 60}, nil)
+					diags.Must(t)
+				})
+				if got := fmt.Sprintf("%v, %v", card.Values["amount"], card.Values["balance"]); got != fmt.Sprintf("%d, %d", c.amount, c.balance) {
+					t.Errorf("amount and balance are %s", got)
+				}
+				if wallet := s.Wallet(); wallet != (9999-c.balance)*usd.Dollar {
+					t.Errorf("the wallet holds %s USD", wallet)
+				}
 			})
 		}
 	}
 }
+
+func fault(method, path, when string, times int, then any) object {
+	return object{"method": method, "path": path, "when": when, "times": times, "then": then}
+}
+
+// down is an answer that says nothing about what happened.
+var down = map[string]any{"status": 500, "body": map[string]string{"error": "down", "message": "down"}}

@@ -41,4 +41,7 @@ func liveCards(s *acctest.Service) []service {
 	}
 }
 
+// object is what a configuration says.
+type object = acctest.Object
+
 func TestMain(m *testing.M) { sandboxtest.Run(m) }

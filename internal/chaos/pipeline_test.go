@@ -26,13 +26,13 @@ type pipeline struct {
 	killed   bool // the last run was
 
 	purchases int
-	saved     map[*card]acctest.Instance // states of some steps ago
+	saved     map[*card]acctest.Card // states of some steps ago
 }
 
 // card is one resource of a pipeline.
 type card struct {
 	config acctest.Object // nil: to be terminated
-	state  acctest.Instance
+	state  acctest.Card
 	open   bool // the configuration is not applied yet
 	// unsure says that a run with a change of it did not end well, and loose that
 	// something happened then which no promise covers: what is not as the state says
@@ -51,7 +51,7 @@ type card struct {
 }
 
 func newCard(config acctest.Object) *card {
-	return &card{config: config, state: acctest.Instance{Type: "vcard_card"}, open: true, unsaved: map[usd.Amount]bool{}}
+	return &card{config: config, open: true, unsaved: map[usd.Amount]bool{}}
 }
 
 func (c *card) id() string {
@@ -114,7 +114,7 @@ func (p *pipeline) apply(killAt int) (changed, succeeded bool) {
 		changed = true
 		p.act(c, process, this, *changes[i])
 		one := func() {
-			after, said := process.Apply(*changes[i], nil)
+			after, said := process.Apply(*changes[i])
 			if !this.killed.Load() {
 				p.note(c, said)
 				results[i] = func() {
@@ -191,7 +191,7 @@ func (p *pipeline) restore() {
 		return
 	}
 	if p.r.IntN(3) == 0 {
-		p.saved = map[*card]acctest.Instance{}
+		p.saved = map[*card]acctest.Card{}
 		for _, c := range p.cards {
 			p.saved[c] = c.state
 		}
@@ -255,8 +255,8 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 			succeeded = false
 			continue
 		}
-		if len(change.Replaces) > 0 {
-			p.scenario.t.Errorf("%s: %s is planned to be replaced for %v", p.scenario, c.id(), change.Replaces)
+		if change.Replaces {
+			p.scenario.t.Errorf("%s: %s is planned to be replaced", p.scenario, c.id())
 			succeeded = false
 		}
 		if changes[i] = &change; isEmpty(change) {

@@ -14,6 +14,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-log/tflogtest"
+	"github.com/hashicorp/terraform-plugin-log/tfsdklogtest"
+
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
@@ -303,20 +306,25 @@ func TestShownTextHoldsNoSecret(t *testing.T) {
 				}
 			}))
 			t.Cleanup(service.Close)
-			p := acctest.Configure(t, acctest.Object{"base_url": service.URL + "/api/v1", "api_key": rawKey, "max_retries": 0})
+			log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := acctest.Configure(t, acctest.Object{"base_url": service.URL + "/api/v1", "api_key": rawKey, "max_retries": 0}).
+				With(tfsdklogtest.RootLogger(tflogtest.RootLogger(t.Context(), log), log))
 			_, read := p.ReadDataSource("vcard_card", acctest.Object{"id": "card_1"})
-			_, misread := p.ReadDataSource("vcard_card", acctest.Object{"id": planted})
+			_, refused := p.InvokeAction("vcard_card_freeze", acctest.Object{"card_id": planted}, nil)
 			progress, invoked := p.InvokeAction("vcard_card_freeze", acctest.Object{"card_id": "card_1"}, nil)
 			found, listed := p.List("vcard_card", acctest.Object{}, 10, true)
 			said := fmt.Sprint(progress, found[0].DisplayName)
 			if strings.ContainsAny(said, "\x1b\u202e\n") {
 				t.Errorf("what does not print is in %q", said)
 			}
-			for _, diagnostics := range []acctest.Diagnostics{read, misread, invoked, listed} {
+			for _, diagnostics := range []acctest.Diagnostics{read, refused, invoked, listed} {
 				said += diagnostics.Errors() + diagnostics.Warnings()
 			}
 			sandboxtest.Says(t, "all that is said", said, "Unreadable creation time", "Could not freeze", "Freezing", "[redacted]")
-			if said += p.Log(); strings.Contains(strings.ToLower(said), strings.ToLower(planted)) {
+			if said += sandboxtest.File(t, filepath.Dir(log.Name()), "log"); strings.Contains(strings.ToLower(said), strings.ToLower(planted)) {
 				t.Errorf("shows %s in\n%s", planted, said)
 			}
 		})

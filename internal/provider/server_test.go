@@ -110,7 +110,9 @@ func TestServerCancelsWhatRuns(t *testing.T) {
 			}))
 			t.Cleanup(service.Close)
 			p := acctest.Configure(t, acctest.Object{"base_url": service.URL + "/api/v1", "api_key": "sk_live_test"})
-			caller, hangUp := p.Caller()
+			ctx, hangUp := context.WithCancel(t.Context())
+			defer hangUp()
+			caller := p.With(ctx)
 			ended := make(chan acctest.Diagnostics)
 			go func() {
 				_, diagnostics := caller.ReadDataSource("vcard_bins", acctest.Object{})
