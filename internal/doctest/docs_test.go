@@ -84,7 +84,11 @@ func TestPages(t *testing.T) {
 	if unreached := s.Unreached(readme, index); len(unshown)+len(unreached) > 0 {
 		t.Errorf("no page shows %v, no links lead to %v", unshown, unreached)
 	}
+	words := 0
 	for path, page := range s.Pages {
+		if isGuide(path) {
+			words += len(bytes.Fields(must(fs.ReadFile(s.Repository, path))))
+		}
 		if !strings.HasPrefix(path, ".github/") { // for those who work on the code, who see when a block is wrong
 			if err := page.Check(t.Context(), shells()...); err != nil {
 				t.Error(err)
@@ -96,8 +100,10 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	if lines := bytes.Count(must(fs.ReadFile(s.Repository, readme)), []byte("\n")); lines > 120 {
-		t.Errorf("%s has %d lines, more than 120", readme, lines)
+	lines := bytes.Count(must(fs.ReadFile(s.Repository, readme)), []byte("\n"))
+	plan := len(bytes.Fields(must(fs.ReadFile(s.Repository, "docs/guides/reading-a-plan.md"))))
+	if lines > 120 || plan > 600 || words > 26000 {
+		t.Errorf("too long for a person in a hurry: %s has %d lines (120), Reading a plan %d words (600), the guides %d (26,000)", readme, lines, plan, words)
 	}
 }
 
