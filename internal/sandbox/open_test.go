@@ -88,9 +88,9 @@ func TestOpenLeavesForeignFilesAlone(t *testing.T) {
 		"its version alone":   {script: `PRAGMA user_version = 7; VACUUM`, text: "another program"},
 		"its mark alone":      {script: `PRAGMA application_id = 7; VACUUM`, text: "another program"},
 		"with many tables":    {script: tables, text: "another program"},
-		"an earlier version":  {content: sound, script: `PRAGMA user_version = 17`, text: "another version"},
-		"a version below 0":   {content: sound, script: `PRAGMA user_version = -1000`, text: "another version"},
-		"a version not given": {content: sound, script: `PRAGMA user_version = 0`, text: "another version"},
+		"a later version":     {content: sound, script: `PRAGMA user_version = 17`, text: "use vcard 0.2.0, or a later one"},
+		"a version below 0":   {content: sound, script: `PRAGMA user_version = -1000`, text: "older than the first release"},
+		"a version not given": {content: sound, script: `PRAGMA user_version = 0`, text: "older than the first release"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

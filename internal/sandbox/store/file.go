@@ -22,7 +22,7 @@ var errDamaged = errors.New("it is damaged; restore its last copy or snapshot, w
 // prepareFile makes a missing file, for its owner alone: it holds the key that
 // card numbers are derived from. It refuses a file that is not a
 // sandbox's, and leaves it as it is; it follows a symbolic link.
-func prepareFile(path string) (created bool, err error) {
+func prepareFile(path string, newest int32) (created bool, err error) {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return false, fmt.Errorf("cannot open the sandbox file %s: there is no folder %s; create it first", path, folder)
@@ -40,7 +40,7 @@ func prepareFile(path string) (created bool, err error) {
 		return false, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := checkHeader(f); err != nil {
+	if err := checkHeader(f, newest); err != nil {
 		return false, explainOpen(path, err)
 	}
 	return created, nil
@@ -71,6 +71,9 @@ func explainOpen(path string, err error) error {
 	}
 	if refused, ok := errors.AsType[*sqlite.Error](err); isFull(err) || ok && refused.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
 		err = ErrFull
+	}
+	if errors.Is(err, errNewer) {
+		err = newer(path)
 	}
 	switch errorCode(err) {
 	case sqlite3.SQLITE_NOTADB:

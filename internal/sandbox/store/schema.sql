@@ -1,4 +1,7 @@
--- Amounts are cents of a US dollar, times are Unix milliseconds (UTC).
+-- Version 1. Amounts are cents of a US dollar, times are Unix milliseconds (UTC).
+
+-- The first release that reads the file.
+CREATE VIEW read_by AS SELECT 'vcard 0.2.0' AS release;
 
 CREATE TABLE service (
   id              INTEGER PRIMARY KEY CHECK (id = 1),

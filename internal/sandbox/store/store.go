@@ -40,15 +40,16 @@ var ErrFull = errors.New("its disk is full, or no file may be larger")
 // DB is an open file. Writers take turns; readers see the last commit and
 // never wait for a writer.
 type DB struct {
-	path    string // absolute, or memoryPath
-	target  string // where a symbolic link at path leads: SQLite keeps its files there
-	created bool
-	wall    func() time.Time
-	writer  *pool
-	reader  *pool
-	long    *pool
-	signal  chan struct{} // holds at most one
-	lock    *flock.Flock  // of what one process does for all that have the file open; none in memory
+	path       string // absolute, or memoryPath
+	target     string // where a symbolic link at path leads: SQLite keeps its files there
+	created    bool
+	migrations []Migration
+	wall       func() time.Time
+	writer     *pool
+	reader     *pool
+	long       *pool
+	signal     chan struct{} // holds at most one
+	lock       *flock.Flock  // of what one process does for all that have the file open; none in memory
 
 	stop    chan struct{}
 	stopped chan struct{} // closed when no goroutine of it is left
@@ -58,15 +59,23 @@ type DB struct {
 type Options struct {
 	Path string           // a SQLite file, made when missing, or ":memory:"
 	Wall func() time.Time // the clock on the wall; nil is time.Now
+
+	Migrations []Migration // nil: those of this program
 }
 
 // Open opens the file, or begins one. The error says what is wrong with the path:
-// no such folder, not writable, not a sandbox's file or one of another version.
+// no such folder, not writable, not a sandbox's file or one of a later version.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	db := &DB{path: o.Path, wall: o.Wall, signal: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{})}
+	if o.Migrations == nil {
+		o.Migrations = migrations()
+	}
+	db := &DB{
+		path: o.Path, migrations: o.Migrations, wall: o.Wall,
+		signal: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
 	if o.Path == memoryPath {
 		close(db.stopped)
 		return db, db.open(ctx)
@@ -75,7 +84,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if db.path, err = filepath.Abs(o.Path); o.Path == "" || err != nil {
 		return nil, errors.New("the sandbox needs a file: give a path, or :memory: to keep nothing")
 	}
-	if db.created, err = prepareFile(db.path); err != nil {
+	if db.created, err = prepareFile(db.path, db.version()); err != nil {
 		return nil, err
 	}
 	if db.target, err = filepath.EvalSymlinks(db.path); err != nil {
@@ -101,14 +110,12 @@ func (db *DB) open(ctx context.Context) (err error) {
 		return err
 	}
 	db.reader, db.long = db.writer, db.writer // a database in memory belongs to its one connection
-	if err := retryBusy(ctx, func() error { return create(ctx, db.writer) }); err != nil {
+	if err := db.prepare(ctx); err != nil {
+		db.unlock()
 		return errors.Join(err, db.closePools())
 	}
 	if db.path == memoryPath {
 		return nil
-	}
-	if err := retryBusy(ctx, func() error { return check(ctx, db.writer) }); err != nil {
-		return errors.Join(err, db.closePools())
 	}
 	for _, p := range []struct {
 		pool **pool

@@ -128,6 +128,78 @@ func TestPanicUndoesATransaction(t *testing.T) {
 	}
 }
 
+// An older file is brought up to date, with a copy beside; one of a later version is told
+// by the release that reads it, and stays as it is.
+func TestMigration(t *testing.T) {
+	t.Parallel()
+	later := []store.Migration{{SQL: `ALTER TABLE settings ADD COLUMN since INTEGER NOT NULL DEFAULT 7`, Release: "vcard 9.8.7"}}
+	open := func(path string, migrations []store.Migration) (*store.DB, error) {
+		return store.Open(t.Context(), store.Options{Path: path, Migrations: migrations})
+	}
+	value := func(db *store.DB, query string) (value int) {
+		err := db.Read(t.Context(), func(tx *store.Tx) (err error) {
+			value, err = store.Value[int](tx, query)
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return value
+	}
+	path := filepath.Join(t.TempDir(), "s.db")
+	old, err := open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Write(t.Context(), func(tx *store.Tx) error { return tx.WriteSetting("a", 42) }); err != nil {
+		t.Fatal(err)
+	}
+	if leads, err := old.Lead(); err != nil || !leads {
+		t.Fatal(leads, err)
+	}
+	if _, err := open(path, later); err == nil || !strings.Contains(err.Error(), "end that one first") {
+		t.Errorf("while it is served: %v", err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		db, err := open(path, later)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := value(db, `SELECT value + since FROM settings WHERE name = 'a'`); got != 49 {
+			t.Errorf("what was there is %d", got)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := sandboxtest.File(t, path)
+	if _, err := open(path, nil); err == nil || !strings.Contains(err.Error(), "use vcard 9.8.7, or a later one") || sandboxtest.File(t, path) != before {
+		t.Errorf("a later version: %v", err)
+	}
+	if beside, err := filepath.Glob(path + "?*"); err != nil || len(beside) != 1 || beside[0] != path+".version-1" {
+		t.Errorf("beside it are %q, %v", beside, err)
+	}
+	kept, err := open(path+".version-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = kept.Close() }()
+	if got := value(kept, `SELECT value FROM settings WHERE name = 'a'`); got != 42 {
+		t.Errorf("the copy has %d", got)
+	}
+	fresh, err := open(filepath.Join(t.TempDir(), "s.db"), later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = fresh.Close() }()
+	if got := value(fresh, `SELECT COUNT(*) FROM pragma_table_info('settings') WHERE name = 'since'`); got != 1 {
+		t.Error("a new file has an older schema")
+	}
+}
+
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	db, _ := openFile(t)
