@@ -76,7 +76,7 @@ func (t *spent) takers() string {
 type spend struct {
 	mu      sync.Mutex
 	spent   spent
-	next    chan struct{}   // closed when another card is planned
+	cards   int             // that were planned
 	waits   bool            // a card waits for others, to tell of all
 	isAlone bool            // one has waited, and none came
 	told    map[string]bool // what is told once
@@ -98,10 +98,7 @@ func (s *spend) tell(what string) bool {
 func (s *spend) add(p PlannedSpend) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next != nil {
-		close(s.next)
-		s.next = nil
-	}
+	s.cards++
 	return s.spent.add(p)
 }
 
@@ -171,7 +168,7 @@ func (s *Session) isOver(t spent) bool {
 }
 
 const (
-	// batchWindow is how long after the last card of a plan it is told what all take.
+	// batchWindow is how long no card of a plan has come when it is told what all take.
 	batchWindow = time.Second
 	// shortWindow takes its place where cards are planned one after the other.
 	shortWindow = 50 * time.Millisecond
@@ -191,25 +188,17 @@ func (s *spend) awaitOthers(ctx context.Context) (t spent, isMine bool) {
 	if s.isAlone {
 		window = shortWindow
 	}
-	for first := true; ; first = false {
-		if s.next == nil {
-			s.next = make(chan struct{})
-		}
-		next, came := s.next, true
+	began, before := s.cards, -1
+	for ; before != s.cards && ctx.Err() == nil; s.mu.Lock() {
+		before = s.cards
 		s.mu.Unlock()
 		select {
-		case <-next:
 		case <-time.After(window):
-			came = false
 		case <-ctx.Done():
-			came = false
-		}
-		s.mu.Lock()
-		if !came {
-			s.isAlone = s.isAlone || first
-			return s.spent, true
 		}
 	}
+	s.isAlone = s.isAlone || s.cards == began
+	return s.spent, true
 }
 
 // walletDiagnostic says once that the wallet cannot pay, or cannot be read.

@@ -14,7 +14,7 @@ import (
 
 const cardType = "vcard_card"
 
-// Of says what a plan does. It is an error when the plan has amounts that are none, or changes without an action.
+// Of says what a plan does. It is an error when an amount is not a number, or a change has no action.
 func Of(plan *Plan) (*Statement, error) {
 	r := reader{
 		prior: priorOf(plan.Prior.Values), seen: map[object]bool{}, isTold: map[object]bool{},
@@ -54,7 +54,7 @@ type reader struct {
 	seen      map[object]bool
 	isTold    map[object]bool // whether a card holds what Terraform knows of, or it ends
 	statement *Statement
-	err       error // of what no plan has
+	err       error // the first thing that no command line writes
 }
 
 func (r *reader) amount(v values, name string) *usd.Amount {

@@ -38,8 +38,8 @@ Rules, which end with the status 3 and a reason when the plan breaks them:
   -no-duplicates     no new card may have the label of a live card that is not
                      in this state; needs an unfiltered data "vcard_cards"
 
-Statuses: 0 for a statement, 1 for what is no plan, 2 for wrong flags, 3 for a
-plan that breaks a rule.
+Statuses: 0 for a statement, 1 when the input is not a plan, 2 for wrong flags,
+3 for a plan that breaks a rule.
 `
 
 type settings struct {

@@ -26,29 +26,29 @@ func state(t *testing.T, text string, flags ...string) (code int, stdout, stderr
 	return code, out.String(), errs.String()
 }
 
-func TestWhatIsNoPlan(t *testing.T) {
+func TestInputIsNotAPlan(t *testing.T) {
 	t.Parallel()
 	plan, fund := planWith(""), planWith(update(held, with("amount", "150"), ""))
 	for name, test := range map[string]struct{ text, want string }{
 		"empty":                 {"", "is empty: want what"},
 		"blank":                 {" \n", "is empty"},
-		"truncated":             {plan[:len(plan)-3], "is no JSON of a plan (/resource_changes: unexpected EOF)"},
-		"text":                  {"Terraform will perform", "is no JSON of a plan"},
-		"null":                  {"null", "is no JSON of a plan (it is no object)"},
-		"an output that is one": {`"whsec_planted"`, "is no JSON of a plan (it is no object)"},
-		"a number":              {`4111111111111111`, "is no JSON of a plan (it is no object)"},
-		"a list":                {"[]", "is no JSON of a plan"},
+		"truncated":             {plan[:len(plan)-3], "is not the JSON of a plan (/resource_changes: unexpected EOF)"},
+		"text":                  {"Terraform will perform", "is not the JSON of a plan"},
+		"null":                  {"null", "is not the JSON of a plan (it is not an object)"},
+		"an output that is one": {`"whsec_planted"`, "is not the JSON of a plan (it is not an object)"},
+		"a number":              {`4111111111111111`, "is not the JSON of a plan (it is not an object)"},
+		"a list":                {"[]", "is not the JSON of a plan"},
 		"two documents":         {plan + plan, "something follows it"},
 		"a shown state": {
 			`{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}}}`,
-			"is a state, and no plan",
+			"is a state, not a plan",
 		},
-		"an empty state":         {`{"format_version":"1.0"}`, "is no plan"},
-		"a state file":           {`{"version":4,"serial":3,"resources":[]}`, "is a state, and no plan"},
+		"an empty state":         {`{"format_version":"1.0"}`, "is not a plan"},
+		"a state file":           {`{"version":4,"serial":3,"resources":[]}`, "is a state, not a plan"},
 		"a later format":         {strings.Replace(plan, `"1.2"`, `"2.0"`, 1), "unsupported plan format version"},
 		"no format":              {strings.Replace(plan, `"1.2"`, `""`, 1), "format version is missing"},
-		"changes of no kind":     {strings.Replace(plan, "[]", `"x"`, 1), "is no JSON of a plan (/resource_changes: "},
-		"amounts of no kind":     {planWith(update(held, with("amount", `"1"`), "")), "vcard_card.a: amount is no number"},
+		"changes of no kind":     {strings.Replace(plan, "[]", `"x"`, 1), "is not the JSON of a plan (/resource_changes: "},
+		"amounts of no kind":     {planWith(update(held, with("amount", `"1"`), "")), "vcard_card.a: amount is not a number"},
 		"amounts beyond measure": {planWith(update(held, with("amount", "1e30"), "")), "vcard_card.a: amount: "},
 		"amounts below zero":     {planWith(update(held, with("amount", "-1"), "")), "vcard_card.a: amount is below zero"},
 		"a change of its own": {
@@ -94,7 +94,7 @@ func TestWhatIsNoPlan(t *testing.T) {
 			planWith(update(held, strings.Replace(held, `"amount":100,`, "", 1), "")), "vcard_card.a: amount is missing",
 		},
 		"a flag of no kind":     {planWith(update(held, with("frozen", `"true"`), "")), "vcard_card.a: frozen is neither true nor false"},
-		"an id of no kind":      {planWith(update(with("id", "1"), held, "")), "vcard_card.a: id is no text"},
+		"an id of no kind":      {planWith(update(with("id", "1"), held, "")), "vcard_card.a: id is not a text"},
 		"a mark of no kind":     {planWith(update(held, held, `"amount":"true"`)), "vcard_card.a: amount is neither known nor unknown"},
 		"marks of no kind":      {strings.Replace(fund, `"after_unknown":{}`, `"after_unknown":"true"`, 1), "vcard_card.a: amount is neither known nor unknown"},
 		"text that is no UTF-8": {planWith(update(held, with("label", "\"\xff\""), "")), "invalid UTF-8"},

@@ -33,7 +33,7 @@ func sides(actions tfjson.Actions) (before, after bool, err error) {
 	return false, false, fmt.Errorf("this version of the provider does not know what %q does", join(actions))
 }
 
-// checkChange refuses what is no change of a resource, or of a card not one that is known.
+// checkChange refuses what is not a change of a resource, and a change of a card that is not known.
 func checkChange(change *tfjson.ResourceChange) error {
 	c := change.Change
 	switch {
@@ -67,7 +67,7 @@ func (v values) check(needed ...string) error {
 	}
 	for _, name := range []string{"id", "card_id", "label", "last4"} {
 		if _, isText := v.known[name].(string); v.known[name] != nil && !isText {
-			return fmt.Errorf("%s is no text", name)
+			return fmt.Errorf("%s is not a text", name)
 		}
 		if !isMark(mark(v.sensitive, name)) {
 			return fmt.Errorf("%s is neither sensitive nor not", name)

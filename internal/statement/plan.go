@@ -58,16 +58,16 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	case errors.Is(err, io.EOF):
 		what = "is empty"
 	case err != nil:
-		what = fmt.Sprintf("is no JSON of a plan (%s)", plain(err))
+		what = fmt.Sprintf("is not the JSON of a plan (%s)", plain(err))
 	case has["planned_values"]:
 		if err := plan.Validate(); err != nil {
 			return nil, fmt.Errorf("cannot be read by this version of the provider: %w", err)
 		}
 		return plan, nil
 	case has["values"] || has["serial"]:
-		what = "is a state, and no plan"
+		what = "is a state, not a plan"
 	default:
-		what = "is no plan"
+		what = "is not a plan"
 	}
 	return nil, errors.New(what + ": " + want)
 }
@@ -120,7 +120,7 @@ func (p *Plan) decode(r io.Reader) (has map[string]bool, err error) {
 		return nil, err
 	}
 	if start.Kind() != '{' {
-		return nil, errors.New("it is no object") // what it is, may be a secret
+		return nil, errors.New("it is not an object") // what it is, may be a secret
 	}
 	has = map[string]bool{}
 	for decoder.PeekKind() == '"' {

@@ -27,7 +27,7 @@ func (r *reader) held(card values) held {
 }
 
 // stops notes why apply may not make the movements that a plan has for a card, as far as
-// its balance and its record tell: which transactions there are, no plan has.
+// its balance and its record tell. A plan does not have the transactions.
 func (r *reader) stops(card *Card, before values) {
 	withdraws := card.Sums.Withdrawals > 0
 	if !withdraws && card.paid() == 0 && !card.mayTake {

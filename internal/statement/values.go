@@ -38,7 +38,7 @@ func (v values) amount(name string) (*usd.Amount, error) {
 	}
 	number, ok := v.known[name].(json.Number)
 	if !ok {
-		return nil, fmt.Errorf("%s is no number", name)
+		return nil, fmt.Errorf("%s is not a number", name)
 	}
 	var amount usd.Amount
 	if err := amount.UnmarshalJSON([]byte(number)); err != nil {
