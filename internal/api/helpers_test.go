@@ -22,10 +22,11 @@ const (
 
 // fakeClock moves only when somebody waits.
 type fakeClock struct {
-	mu     sync.Mutex
-	now    time.Time
-	waited time.Duration
-	after  func(time.Duration) // runs at the end of each wait
+	mu      sync.Mutex
+	now     time.Time
+	waited  time.Duration
+	longest time.Duration       // wait
+	after   func(time.Duration) // runs at the end of each wait
 }
 
 func newFakeClock() *fakeClock {
@@ -45,6 +46,7 @@ func (c *fakeClock) Wait(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	c.now = c.now.Add(d)
 	c.waited += d
+	c.longest = max(c.longest, d)
 	c.mu.Unlock()
 	if c.after != nil {
 		c.after(d)
@@ -81,7 +83,24 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { isIdle(t, client, config.Clock) })
 	return client
+}
+
+// isIdle checks what holds of every client in the end: nothing is in flight, no lock and
+// no slot is held, and nothing was waited for longer than for the limit of an hour.
+func isIdle(t *testing.T, client *api.Client, clock api.Clock) {
+	t.Helper()
+	held := api.Held(client)
+	for end := time.Now().Add(5 * time.Second); len(held) > 0 && time.Now().Before(end); held = api.Held(client) {
+		time.Sleep(time.Millisecond) // calls that were given up end by themselves
+	}
+	if len(held) > 0 {
+		t.Errorf("the client still holds %v", held)
+	}
+	if fake, ok := clock.(*fakeClock); ok && fake.longest > time.Hour+time.Second {
+		t.Errorf("the client waited for %s at once", fake.longest)
+	}
 }
 
 func on(clock api.Clock) func(*api.Config) {

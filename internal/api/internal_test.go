@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,26 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
+
+// Held says what a client holds: slots of the limits, and locks. Of one that nobody
+// calls it is nothing.
+func Held(c *Client) (held []string) {
+	for name, table := range map[string]*lockTable{"cards": &c.cardLocks, "issuances": &c.issues.locks} {
+		table.mu.Lock()
+		if n := len(table.locks); n > 0 {
+			held = append(held, fmt.Sprintf("%d locks of %s", n, name))
+		}
+		table.mu.Unlock()
+	}
+	for _, windows := range reflect.ValueOf(c.limits).Elem().FieldByName("windows").Seq2() {
+		for _, window := range windows.Seq2() {
+			if n := window.Elem().FieldByName("inFlight").Int(); n != 0 {
+				held = append(held, fmt.Sprintf("%d slots", n))
+			}
+		}
+	}
+	return held
+}
 
 func TestLocksThatNobodyUsesAreForgotten(t *testing.T) {
 	t.Parallel()

@@ -83,6 +83,7 @@ func TestRetryAfterIsFollowed(t *testing.T) {
 		"429 as it says": {respond(429, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
 		"429 without":    {respond(429, ""), 500 * time.Millisecond, time.Second},
 		"503 as it says": {respond(503, "", "Retry-After", "17"), 17 * time.Second, 17 * time.Second},
+		"503 and a day":  {respond(503, "", "Retry-After", "86400"), time.Minute, time.Minute},
 		"503 without":    {respond(503, ""), 250 * time.Millisecond, 500 * time.Millisecond},
 	} {
 		clock := newFakeClock()

@@ -76,8 +76,9 @@ type fakeService struct {
 	faults  []fault
 	stored  map[string]http.HandlerFunc // responses by key
 	late    []lateEffect
-	posts   []string // keys of changing requests, in order
-	reads   []string // paths of the others
+	posts   []string  // keys of changing requests, in order
+	posted  time.Time // the last of them
+	reads   []string  // paths of the others
 	hooks   map[string]http.HandlerFunc
 }
 
@@ -260,7 +261,7 @@ func (b *fakeService) change(r *http.Request, path string) http.HandlerFunc {
 		}
 	}
 	key := r.Header.Get("X-Idempotency-Key")
-	b.posts = append(b.posts, key)
+	b.posts, b.posted = append(b.posts, key), b.clock.Now()
 	b.mu.Unlock()
 	if f.before != nil {
 		f.before()

@@ -62,16 +62,6 @@ func told(transfer api.Transfer, err error) string {
 	return text
 }
 
-// checkUnlocked ends the life of a card, which waits for the calls that hold it.
-func checkUnlocked(t *testing.T, client *api.Client, card string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, err := client.TerminateCard(ctx, card); errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the card is still held: %v", err)
-	}
-}
-
 // spends is what becomes of a card meanwhile.
 type spends func(*fakeService, *fakeCard)
 
@@ -104,37 +94,38 @@ func TestMoveAcrossFailures(t *testing.T) {
 		resolved    string // what becomes of an unknown outcome later: "" where it was not made
 	}
 	tests := map[string]row{
-		"it works":                     {faults: []fault{works}, moved: true, posts: 1, ends: "moved"},
-		"not done, a gateway's 404":    {faults: []fault{undone("404 <html>"), works}, moved: true, posts: 2, ends: "moved"},
-		"a gateway that stays":         {faults: []fault{undone("404 <html>").forEver()}, posts: 5, ends: "unknown"},
-		"refused for pace":             {faults: []fault{undone("429"), works}, moved: true, posts: 2, ends: "moved"},
-		"done a little later":          {faults: []fault{beforeTheWait}, moved: true, posts: 1, ends: "recovered"},
-		"not done, twice":              {faults: []fault{lostForGood, undone("503"), works}, moved: true, posts: 3, ends: "moved"},
-		"not done, then done, lost":    {faults: []fault{lostForGood, lostButApplied}, moved: true, posts: 2, ends: "recovered"},
-		"refused":                      {faults: []fault{refusal}, posts: 1, ends: "refused"},
-		"refused by 402":               {faults: []fault{undone("402 insufficient_funds")}, posts: 1, ends: "refused"},
-		"refused by 409":               {faults: []fault{undone("409 insufficient_funds")}, posts: 1, ends: "refused"},
-		"lost, then refused":           {faults: []fault{lostForGood, refusal}, posts: 2, ends: "refused"},
-		"done, lost, then refused":     {faults: []fault{afterTheWait, refusal}, moved: true, posts: 2, ends: "recovered"},
-		"conflict that passes":         {faults: []fault{undone("409"), works}, moved: true, posts: 2, ends: "moved"},
-		"conflict that stays":          {faults: []fault{undone("409"), undone("409")}, posts: 2, ends: "refused"},
-		"after the wait, honoured":     {faults: []fault{afterTheWait, works}, idempotency: "honoured", moved: true, posts: 2, ends: "moved"},
-		"after the wait, conflict":     {faults: []fault{afterTheWait}, idempotency: "conflict", moved: true, posts: 2, ends: "recovered"},
-		"never done":                   {faults: []fault{lostForGood.forEver()}, posts: 5, ends: "unknown"},
-		"done, spent meanwhile":        {faults: []fault{lostButApplied}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, ends: "recovered"},
-		"not done, spent meanwhile":    {faults: []fault{lostForGood, works}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 2, ends: "moved"},
-		"done, declined meanwhile":     {faults: []fault{lostButApplied}, meanwhile: spend(api.TransactionDecline, 7*usd.Dollar), moved: true, posts: 1, ends: "recovered"},
-		"not done, refunded":           {faults: []fault{lostForGood, works}, meanwhile: spend(api.TransactionRefund, step), spent: -step, moved: true, posts: 2, ends: "moved"},
-		"a settlement came between":    {faults: []fault{lostButApplied}, meanwhile: spend(api.TransactionSettlement, 7*usd.Dollar), moved: true, posts: 1, ends: "recovered"},
-		"an unknown type":              {faults: []fault{lostButApplied}, meanwhile: spend("chargeback", 7*usd.Dollar), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
-		"in other money":               {faults: []fault{lostButApplied}, meanwhile: oddly("currency", "EUR"), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
-		"an amount of no number":       {faults: []fault{lostButApplied}, meanwhile: oddly("amount", "much"), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
-		"the history was cut":          {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.history = nil }, moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
-		"somebody else took a little":  {faults: []fault{lostForGood}, meanwhile: come(-3 * usd.Cent), spent: 3 * usd.Cent, posts: 1, ends: "unknown", resolved: "unknown"},
-		"interrupted, answered":        {faults: []fault{works}, interrupted: true, moved: true, posts: 1, ends: "moved"},
-		"interrupted after a purchase": {faults: []fault{works}, interrupted: true, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, ends: "moved"},
-		"interrupted, done, lost":      {faults: []fault{lostButApplied}, interrupted: true, moved: true, posts: 1, ends: "recovered"},
-		"interrupted, not done":        {faults: []fault{lostForGood}, interrupted: true, posts: 1, ends: "unknown"},
+		"it works":                       {faults: []fault{works}, moved: true, posts: 1, ends: "moved"},
+		"not done, a gateway's 404":      {faults: []fault{undone("404 <html>"), works}, moved: true, posts: 2, ends: "moved"},
+		"a gateway that stays":           {faults: []fault{undone("404 <html>").forEver()}, posts: 5, ends: "unknown"},
+		"refused for pace":               {faults: []fault{undone("429"), works}, moved: true, posts: 2, ends: "moved"},
+		"done a little later":            {faults: []fault{beforeTheWait}, moved: true, posts: 1, ends: "recovered"},
+		"not done, twice":                {faults: []fault{lostForGood, undone("503"), works}, moved: true, posts: 3, ends: "moved"},
+		"not done, then done, lost":      {faults: []fault{lostForGood, lostButApplied}, moved: true, posts: 2, ends: "recovered"},
+		"refused":                        {faults: []fault{refusal}, posts: 1, ends: "refused"},
+		"refused by 402":                 {faults: []fault{undone("402 insufficient_funds")}, posts: 1, ends: "refused"},
+		"refused by 409":                 {faults: []fault{undone("409 insufficient_funds")}, posts: 1, ends: "refused"},
+		"lost, then refused":             {faults: []fault{lostForGood, refusal}, posts: 2, ends: "refused"},
+		"done, lost, then refused":       {faults: []fault{afterTheWait, refusal}, moved: true, posts: 2, ends: "recovered"},
+		"conflict that passes":           {faults: []fault{undone("409"), works}, moved: true, posts: 2, ends: "moved"},
+		"conflict that stays":            {faults: []fault{undone("409"), undone("409")}, posts: 2, ends: "refused"},
+		"after the wait, honoured":       {faults: []fault{afterTheWait, works}, idempotency: "honoured", moved: true, posts: 2, ends: "moved"},
+		"after the wait, conflict":       {faults: []fault{afterTheWait}, idempotency: "conflict", moved: true, posts: 2, ends: "recovered"},
+		"conflicts, with a loss between": {faults: []fault{undone("409"), lostForGood, undone("409"), works}, moved: true, posts: 4, ends: "moved"},
+		"never done":                     {faults: []fault{lostForGood.forEver()}, posts: 5, ends: "unknown"},
+		"done, spent meanwhile":          {faults: []fault{lostButApplied}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, ends: "recovered"},
+		"not done, spent meanwhile":      {faults: []fault{lostForGood, works}, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 2, ends: "moved"},
+		"done, declined meanwhile":       {faults: []fault{lostButApplied}, meanwhile: spend(api.TransactionDecline, 7*usd.Dollar), moved: true, posts: 1, ends: "recovered"},
+		"not done, refunded":             {faults: []fault{lostForGood, works}, meanwhile: spend(api.TransactionRefund, step), spent: -step, moved: true, posts: 2, ends: "moved"},
+		"a settlement came between":      {faults: []fault{lostButApplied}, meanwhile: spend(api.TransactionSettlement, 7*usd.Dollar), moved: true, posts: 1, ends: "recovered"},
+		"an unknown type":                {faults: []fault{lostButApplied}, meanwhile: spend("chargeback", 7*usd.Dollar), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
+		"in other money":                 {faults: []fault{lostButApplied}, meanwhile: oddly("currency", "EUR"), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
+		"an amount of no number":         {faults: []fault{lostButApplied}, meanwhile: oddly("amount", "much"), moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
+		"the history was cut":            {faults: []fault{lostButApplied}, meanwhile: func(b *fakeService, _ *fakeCard) { b.history = nil }, moved: true, posts: 1, ends: "unknown", resolved: "unknown"},
+		"somebody else took a little":    {faults: []fault{lostForGood}, meanwhile: come(-3 * usd.Cent), spent: 3 * usd.Cent, posts: 1, ends: "unknown", resolved: "unknown"},
+		"interrupted, answered":          {faults: []fault{works}, interrupted: true, moved: true, posts: 1, ends: "moved"},
+		"interrupted after a purchase":   {faults: []fault{works}, interrupted: true, meanwhile: authorize, spent: 7 * usd.Dollar, moved: true, posts: 1, ends: "moved"},
+		"interrupted, done, lost":        {faults: []fault{lostButApplied}, interrupted: true, moved: true, posts: 1, ends: "recovered"},
+		"interrupted, not done":          {faults: []fault{lostForGood}, interrupted: true, posts: 1, ends: "unknown"},
 	}
 	// A success that does not say what a success says, and a conflict with nothing but
 	// itself, which may be the request's own first attempt, leave it open.
@@ -188,7 +179,10 @@ func TestMoveAcrossFailures(t *testing.T) {
 						if pending == nil {
 							t.Fatalf("remembered %+v of %+v", after, record)
 						}
-						same(t, "remembered", []any{isRenewed, pending.Delta, pending.SentAt.IsZero(), after.Anchor.Balance}, fmt.Sprintf("[false %s false 100.00]", delta))
+						same(t, "remembered", []any{isRenewed, pending.Delta, after.Anchor.Balance}, fmt.Sprintf("[false %s 100.00]", delta))
+						if sent := service.posted; pending.SentAt.Before(sent.Truncate(time.Second)) || pending.SentAt.After(sent.Add(time.Second)) {
+							t.Errorf("sent at %s, and the last request was made at %s", pending.SentAt, sent)
+						}
 						resolved, err := service.client(t).ResolvePending(t.Context(), card.ID, *after)
 						if kindOf(err) != test.resolved || resolved.MadeBefore || (resolved.Record.Pending == nil) != (err == nil) {
 							t.Errorf("resolved as %+v, %v; want %q", resolved, err, test.resolved)
@@ -202,7 +196,6 @@ func TestMoveAcrossFailures(t *testing.T) {
 						same(t, "on the card and in the wallet", []any{transfer.CardBalance, transfer.WalletBalance}, fmt.Sprintf("[%s %s]", want, service.wallet))
 						same(t, "remembered", []any{isRenewed, pending == nil, after.Anchor.Balance, after.Anchor.Last}, fmt.Sprintf("[true true %s %s]", start+delta, delta))
 					}
-					checkUnlocked(t, client, card.ID)
 				})
 			}
 		}
@@ -227,7 +220,6 @@ func TestResolveWhatCameLate(t *testing.T) {
 		same(t, "remembered", []any{after.Anchor.Balance, after.Pending == nil, after.Token != before.Token}, fmt.Sprintf("[%s true true]", start+delta))
 		moved, err := client.Move(t.Context(), move(card.ID, delta, before))
 		same(t, "moved", []any{told(moved, err), moved.Record.Anchor.Last, len(service.keys())}, fmt.Sprintf("[made before %s 5]", delta))
-		checkUnlocked(t, client, card.ID)
 	}
 }
 
@@ -247,9 +239,45 @@ func TestPendingMovement(t *testing.T) {
 	resolved, err := client.ResolvePending(t.Context(), card.ID, open)
 	after := resolved.Record
 	same(t, "resolved", []any{told(resolved, err), after.Pending != nil, after.Token == open.Token, service.clock.total()}, "[moved false true 20s]")
+	ahead := open // by a clock that was put right since
+	ahead.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(24 * time.Hour)}
+	resolved, err = client.ResolvePending(t.Context(), card.ID, ahead)
+	same(t, "resolved, and sent tomorrow", []any{told(resolved, err), service.clock.total()}, "[moved 50s]")
 	refused, err := client.Move(t.Context(), move(card.ID, step, &open))
 	after = refused.Record
 	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Token == open.Token, len(service.keys())}, "[refused false true 2]")
+}
+
+// Two failures of any kinds, one after the other, move money once or not at all, and say
+// which; what may still be on its way is never said to be refused for good.
+func TestPairsOfFailures(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]fault{
+		"lost": lostForGood, "made, lost": lostButApplied, "made late": beforeTheWait, "refused": refusal, "a conflict": undone("409"),
+		"too fast": undone("429"), "a gateway": undone("403 <html>"), "made, a gateway": {response: "403 <html>"}, "unavailable": undone("503"),
+		"nothing": undone("200 {}"), "half a response": {response: "truncate"},
+	}
+	for first, one := range kinds {
+		for second, two := range kinds {
+			for _, mode := range []string{"honoured", "ignored"} {
+				service, card, record := newAccount(t, one, two)
+				service.idempotency = mode
+				transfer, err := service.client(t, func(c *api.Config) { c.KeysHonoured = mode == "honoured" }).Move(t.Context(), move(card.ID, step, record))
+				moved := service.balances()[card.ID] - start
+				if moved != 0 && moved != step {
+					t.Errorf("%s, then %s, keys %s: %s moved", first, second, mode, moved)
+				}
+				refused, isRefused := errors.AsType[*api.Error](err)
+				mayBe := slices.ContainsFunc([]fault{one, two}[:min(2, len(service.keys()))], func(f fault) bool { return f.commit > 0 || f.response == "drop" })
+				switch {
+				case err == nil && moved != step, isRefused && moved != 0, transfer.Record.Pending == nil && kindOf(err) == "unknown":
+					t.Errorf("%s, then %s, keys %s: %s moved, %v", first, second, mode, moved, err)
+				case isRefused && refused.IsFinal() && mayBe:
+					t.Errorf("%s, then %s, keys %s: final, and the first may be on its way: %v", first, second, mode, err)
+				}
+			}
+		}
+	}
 }
 
 func TestMovementsOnOneCardWaitForEachOther(t *testing.T) {
