@@ -63,7 +63,7 @@ func newer(path string) error {
 		return errNewer
 	}
 	defer func() { _ = db.Close() }() // it was only read
-	release := "that version"
+	release := "the one that has"
 	_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // of a file that nobody writes
 	return fmt.Errorf("%w; use %s, or a later one", errNewer, release)
 }
