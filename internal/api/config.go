@@ -14,8 +14,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// DefaultMaxRetries is what a negative MaxRetries stands for.
-const DefaultMaxRetries = 4
+// What a zero Config stands for, and a negative MaxRetries.
+const (
+	// DefaultRequestTimeout is what the slowest issuance may take.
+	DefaultRequestTimeout = time.Minute
+	// DefaultOperationTimeout is enough for an exhausted hourly budget to come free.
+	DefaultOperationTimeout = 70 * time.Minute
+	// DefaultCommitWait is longer than a service works on a request that its caller
+	// has given up.
+	DefaultCommitWait = 30 * time.Second
+	DefaultMaxRetries = 4
+)
 
 const (
 	keyPrefix     = "sk_live_"

@@ -19,5 +19,5 @@
 //	transactions transactions_page transaction
 //	cards_state cards_walk cards
 //	mutation read request client transport recent outage redact config
-//	call errors meaning card decode text locks durations
+//	call errors meaning card decode text locks
 package api

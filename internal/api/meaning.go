@@ -13,8 +13,8 @@ const (
 	unknown     meaning = iota // it may have taken effect
 	done                       // the service says that it took effect
 	notSent                    // it has not reached the service, and may be sent again
-	rateLimited                // the service did nothing, for pace
-	refused                    // the service did nothing, for good
+	rateLimited                // the service did nothing: a limit is used up
+	refused                    // the service did nothing, and would not
 	keyRefused                 // the service has met the idempotency key, or the request, before
 )
 

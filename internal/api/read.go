@@ -10,6 +10,22 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
+const (
+	// firstDelay spares a service that has failed; each further one is twice as long.
+	firstDelay = 500 * time.Millisecond
+	// longestDelay keeps a call from sleeping through a service's return.
+	longestDelay = 30 * time.Second
+	// longestRetryAfter is how long one call follows the service's wish by itself.
+	longestRetryAfter = time.Minute
+	// longestTrying bounds what a person sits through: a read that a 429 holds up, and
+	// asking for a lost response under the same key.
+	longestTrying = 10 * time.Minute
+	// shownAgainAfter is the time between two readings of what is one row of a table.
+	shownAgainAfter = 2 * time.Second
+	// lookAgainAfter is longer, since a list or a booking may be behind a queue.
+	lookAgainAfter = 5 * time.Second
+)
+
 // read makes a call that changes nothing, again and again where that may help.
 // Its error is an *OutageError when every other call would fail like this one,
 // unless it is to find out about a change: then the change's error tells more.

@@ -10,6 +10,16 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// What a service may show late.
+const (
+	// HiddenFor is how long a card that somebody has issued is not called gone.
+	HiddenFor = 10 * time.Minute
+	// shownWithin is how long a service may take to show, and to list, a new card.
+	shownWithin = time.Minute
+	// statusShownWithin is shorter, since others may change a status too.
+	statusShownWithin = 10 * time.Second
+)
+
 // recent is what was lately written to cards, as far as this process knows, and the
 // service may not show yet.
 type recent struct {

@@ -8,11 +8,19 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/net/http/httpproxy"
 )
 
 const keyHeader = "X-Idempotency-Key"
+
+// A request's own time bounds the rest.
+const (
+	connectTime = 15 * time.Second // to connect, and again for TLS
+	keepAlive   = 30 * time.Second // below what routers forget a connection after
+	idleTime    = 90 * time.Second // of a connection kept for the next call
+)
 
 // newTransport returns what carries the requests to a base, through the proxy that an
 // environment has for it. The error is a *ConfigError. net/http repeats a request by

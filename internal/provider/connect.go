@@ -174,10 +174,10 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 			"sandbox.path, or "+envSandbox+", must not hold an API key, which has a place of its own: api_key, or "+envAPIKey+".")
 	case hasAccount && !c.Sandbox.IsNull():
 		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox"), "Either the sandbox or an account",
-			"sandbox excludes api_key and base_url: the embedded service has its own. Take out the one or the other.")
+			"sandbox excludes api_key and base_url: the embedded service has its own. Remove one of them.")
 	case hasAccount:
 		return diag.NewErrorDiagnostic("Either the sandbox or an account",
-			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset the one or the other, or write into the provider block which of them to use.")
+			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset one of them, or write into the provider block which of them to use.")
 	case strings.ContainsFunc(file, unicode.IsControl):
 		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path",
 			`sandbox.path, or `+envSandbox+`, must have no control character. In a Windows path, write / or \\ where there is a \.`)

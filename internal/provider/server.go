@@ -68,8 +68,8 @@ func (s server) redacted(text string) string {
 	return client.Redact(text)
 }
 
-// stream ends a call when its results have been read, or are wanted no more. Of a
-// panic the last result tells.
+// stream ends a call when its results have been read, or are wanted no more. If it
+// panics, the last result says so.
 func stream[Result any](results iter.Seq[Result], end func(), redacted func(Result) Result, failed func(*tfprotov6.Diagnostic) Result) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		defer end()

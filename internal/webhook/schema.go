@@ -93,7 +93,7 @@ func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.Valid
 			"secret_wo needs secret_wo_version, for example 1: Terraform keeps no write-only value, so a change of the secret shows only in its version.")
 	case isSet(config.SecretWOVersion) && config.SecretWO.IsNull():
 		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "A version without its write-only secret",
-			"secret_wo_version needs secret_wo, the secret whose version it is. Set secret_wo, or take out secret_wo_version.")
+			"secret_wo_version needs secret_wo, the secret whose version it is. Set secret_wo, or remove secret_wo_version.")
 	}
 }
 
