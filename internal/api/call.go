@@ -26,7 +26,6 @@ type call struct {
 	accept    func([]byte) error // reads the body of a success
 }
 
-// failure is an attempt that did not succeed.
 type failure struct {
 	meaning    meaning
 	permanent  bool // trying again cannot help
@@ -48,7 +47,6 @@ func (f *failure) afterLostResponse() error {
 
 func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
 
-// attempt is one try of a call.
 type attempt struct {
 	*call
 	key      string          // idempotency key; empty for a call that changes nothing
@@ -62,7 +60,6 @@ type notSentError struct{ error }
 
 func (e *notSentError) Unwrap() error { return e.error }
 
-// lost judges an attempt without a response.
 func (a attempt) lost(err error) *failure {
 	unsent, ok := errors.AsType[*notSentError](err)
 	if !ok {

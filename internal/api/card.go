@@ -100,7 +100,6 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 	return sameCard(id, its.ID)
 }
 
-// sameCard guards against a response about another card.
 func sameCard(requested, received string) error {
 	if requested != received {
 		return errors.New("the response is about another card")

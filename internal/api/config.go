@@ -112,7 +112,6 @@ const (
 	FieldAPIKey  = "API key"
 )
 
-// Error names the field and the rule.
 func (e *ConfigError) Error() string { return "the " + e.Field + " must " + e.Rule }
 
 // checkBaseURL returns the base for a key, its host in lower case and without a slash

@@ -21,7 +21,6 @@ type ShapeError struct {
 	Problem string // of the field; empty where saying it would show a secret
 }
 
-// Error names the field.
 func (e *ShapeError) Error() string {
 	return strings.TrimSuffix("the response does not have the documented shape: "+e.Field+" "+e.Problem, " ")
 }
@@ -75,7 +74,6 @@ func decodeObject(body []byte, into any, required ...string) error {
 	return wrongField(fields, into)
 }
 
-// wrongField finds the field that cannot be read.
 func wrongField(fields map[string]json.RawMessage, into any) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		one, err := json.Marshal(map[string]json.RawMessage{name: fields[name]})
@@ -89,7 +87,6 @@ func wrongField(fields map[string]json.RawMessage, into any) error {
 	return &ShapeError{Field: "the object", Problem: "cannot be read"}
 }
 
-// shapeError words why a field could not be read.
 func shapeError(name string, err error) *ShapeError {
 	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		kind, _, _ := strings.Cut(wrongType.Value, " ")
@@ -101,7 +98,6 @@ func shapeError(name string, err error) *ShapeError {
 	return &ShapeError{Field: name, Problem: "is " + Name{}.Of(err.Error()).String()}
 }
 
-// list is the envelope of every list of the service.
 type list struct {
 	Data    []json.RawMessage `json:"data"`
 	Page    Count             `json:"page"`
@@ -148,7 +144,6 @@ func decodeEnvelope(body []byte) (list, error) {
 	return envelope, nil
 }
 
-// decodeList reads a list whose entries must have the required fields.
 func decodeList[T any](body []byte, required ...string) ([]T, list, error) {
 	envelope, err := decodeEnvelope(body)
 	if err != nil {
@@ -240,7 +235,6 @@ func (m *Metadata) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// noID says that a field holds what is no id.
 func noID(field, given string) error {
 	return &ShapeError{Field: field, Problem: "is not an id: " + given}
 }

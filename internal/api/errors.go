@@ -27,7 +27,6 @@ type Error struct {
 	AfterLostResponse bool
 }
 
-// Error says what was tried, on what, and what came back.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %s %s answered %d", e.Operation, e.Method, e.Path, e.Status)
 	switch {
@@ -74,7 +73,6 @@ type RequestError struct {
 	Err       error
 }
 
-// Error says what was tried, on what, and what went wrong.
 func (e *RequestError) Error() string {
 	what := "could not be sent"
 	if e.Sent {
@@ -89,7 +87,6 @@ func (e *RequestError) Error() string {
 
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// errorBody is what the body of an error says (API §7).
 type errorBody struct{ Code, Message string }
 
 // decodeErrorBody reads the two documented texts, at the top or below "error". A
@@ -173,7 +170,6 @@ type UndecidedError struct {
 	Candidates []CardSummary // of an issuance: cards that may be the one that was asked for
 }
 
-// Error says what was tried and what went wrong.
 func (e *UndecidedError) Error() string {
 	return fmt.Sprintf("%s: it is not known whether this took effect (%d attempts, idempotency key %s): %v",
 		e.Operation, e.Attempts, e.Key, e.Err)

@@ -50,7 +50,6 @@ func (e *OutageError) Unwrap() error { return e.Err }
 // who asks.
 func (e *OutageError) IsFirstReport() bool { return !e.reported.Swap(true) }
 
-// outage is one that was found.
 type outage struct {
 	kind     OutageKind
 	cause    error

@@ -84,7 +84,6 @@ func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) e
 // again for a read: nothing listens, which more waiting seldom mends.
 const mostRefusedConnections = 2
 
-// maxRetriesAfter is how often a read is tried again after a failure.
 func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
 	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.mustRead(ctx) {
 		return min(c.config.MaxRetries, mostRefusedConnections)

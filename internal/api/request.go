@@ -161,7 +161,6 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 	return &failure{meaning: meaningOf(status, said.Code), err: c.statusError(a, status, said, body)}
 }
 
-// checkSize returns a *ShapeError for what costs too much to read.
 func checkSize(body []byte) error {
 	var problem string
 	switch {

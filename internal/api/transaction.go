@@ -107,7 +107,6 @@ type transactionMoney struct {
 	Fee      usd.Decimal     `json:"fee"`
 }
 
-// transactionContext is the rest.
 type transactionContext struct {
 	Merchant  Merchant  `json:"merchant"`
 	CreatedAt Timestamp `json:"created_at"`

@@ -91,7 +91,6 @@ func (r *transactionReader) isEnd(ctx context.Context, ends [2]string) (bool, er
 	return !moved, err
 }
 
-// read returns one or more pages from number on.
 func (r *transactionReader) read(ctx context.Context, number int) ([][]Transaction, error) {
 	if number == 1 || !r.full {
 		page, err := r.pages.read(ctx, number)
@@ -168,7 +167,6 @@ type seenIDs struct {
 // minSeenIDs is more than arrive between two pages, a wait for the limits included.
 const minSeenIDs = 10_000
 
-// addPage returns what is new in a page.
 func (s *seenIDs) addPage(page []Transaction) []Transaction {
 	if len(s.newer) >= minSeenIDs {
 		s.older, s.newer = s.newer, nil

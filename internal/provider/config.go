@@ -33,7 +33,6 @@ const (
 	keysHonoured = "honoured"
 )
 
-// config is the provider block.
 type config struct {
 	APIKey          types.String  `tfsdk:"api_key"`
 	BaseURL         types.String  `tfsdk:"base_url"`
@@ -152,7 +151,6 @@ func configAttributes() map[string]schema.Attribute {
 	}
 }
 
-// mostRequests is the largest limit that a configuration may name.
 const mostRequests = 1_000_000
 
 func grouped(n int) string {
@@ -203,7 +201,6 @@ func (c *config) fillFromEnvironment(getenv func(string) string) (sandboxPath st
 	return sandboxPath
 }
 
-// amountText wants a number of USD.
 func amountText(text string) string {
 	if _, err := readAmount(text); err != nil {
 		return err.Error() + "."
@@ -224,7 +221,6 @@ func readAmount(text string) (usd.Amount, error) {
 	return amount.Amount(), amount.Err()
 }
 
-// timeout wants a duration such as "30s".
 func timeout(text string) string {
 	if d, err := time.ParseDuration(text); err == nil && d >= time.Second {
 		return ""

@@ -165,7 +165,6 @@ func misconfigured(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The provider cannot be configured like this", sentence(err))
 }
 
-// checkSandbox returns why a file cannot be the sandbox's, or nil.
 func (c config) checkSandbox(file string) diag.Diagnostic {
 	attribute, hasAccount := path.Root("sandbox").AtName("path"), !c.APIKey.IsNull() || !c.BaseURL.IsNull()
 	switch {

@@ -15,7 +15,6 @@ import (
 
 type issuanceCost struct{}
 
-// newIssuanceCost makes the function issuance_cost.
 func newIssuanceCost() function.Function { return issuanceCost{} }
 
 func (issuanceCost) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {

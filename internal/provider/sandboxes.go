@@ -12,7 +12,6 @@ type sandboxes struct {
 	open []*embeddedSandbox
 }
 
-// keep takes charge of a service; nil is none.
 func (s *sandboxes) keep(service *embeddedSandbox) {
 	if service == nil {
 		return

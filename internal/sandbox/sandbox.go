@@ -144,7 +144,6 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 	return err
 }
 
-// beginWorld begins the file with a world.
 func (s *Sandbox) beginWorld(ctx context.Context, world []byte) error {
 	var first account.Account
 	err := s.db.Read(ctx, func(tx *store.Tx) (err error) {

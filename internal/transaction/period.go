@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 )
 
-// instant wants an RFC 3339 time or a bare date.
 func instant(text string) (title, wrong string) {
 	if _, _, err := span(text); err == nil {
 		return "", ""
@@ -19,7 +18,6 @@ func instant(text string) (title, wrong string) {
 		text, why)
 }
 
-// complaint says what is wrong with a text that is neither date nor time.
 func complaint(text string) (summary, why string) {
 	for _, zoneless := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
 		if _, err := time.Parse(zoneless, text); err == nil {
@@ -41,7 +39,6 @@ func span(text string) (first, last time.Time, err error) {
 	return at, at, err
 }
 
-// checkPeriod refuses a period that ends before it begins.
 func checkPeriod(m model, diags *diag.Diagnostics) {
 	first, _, err := span(m.From.ValueString())
 	if err != nil {

@@ -21,7 +21,6 @@ type summary struct {
 	NetSpend   types.Number     `tfsdk:"net_spend"`
 }
 
-// total is what the transactions of one currency add up to.
 type total struct {
 	counts  map[string]int64
 	amounts map[api.TransactionType]usd.Decimal

@@ -11,7 +11,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-// model is a vcard_webhook in configuration, plan and state.
 type model struct {
 	ID              types.String      `tfsdk:"id"`
 	URL             types.String      `tfsdk:"url"`

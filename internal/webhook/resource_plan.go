@@ -48,7 +48,6 @@ func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPla
 	p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
 }
 
-// planner works out the plan of one endpoint.
 type planner struct {
 	config, state, plan model
 	replacement         tfkit.Replacement
@@ -70,7 +69,6 @@ func (p *planner) adopt() {
 	p.diags.Append(adopted(p.state))
 }
 
-// change plans no change, or a replacement.
 func (p *planner) change(ctx context.Context) {
 	c, s := p.config, p.state
 	if !c.URL.Equal(s.URL) {

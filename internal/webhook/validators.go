@@ -25,7 +25,6 @@ func events() []string {
 	}
 }
 
-// eventNames wants at least one event, or "*" alone.
 type eventNames struct{}
 
 func (eventNames) Description(context.Context) string {

@@ -31,7 +31,6 @@ type pause struct {
 // PausedError says that a call's own time ends before the pause does.
 type PausedError struct{ Until time.Time }
 
-// Error names the time in UTC.
 func (e *PausedError) Error() string {
 	return fmt.Sprintf("the service has refused requests for their pace and asked to wait until %s, which is later than this operation may take", e.Until.UTC().Format(time.RFC3339))
 }

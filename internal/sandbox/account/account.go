@@ -81,7 +81,6 @@ type New struct {
 	Balance  usd.Amount // deposited at once
 }
 
-// maxAccounts is how many a file holds.
 const maxAccounts = 100
 
 // Create adds an account with its ledger and returns its API key. It refuses more
@@ -116,7 +115,6 @@ func Deposited(tx *store.Tx, accountID int64) error {
 	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
 
-// firstPublicID names the account that a file begins with.
 const firstPublicID = "acct_first"
 
 // CreateFirst adds the account that a file begins with, ready to be used.

@@ -13,7 +13,6 @@ type Counters struct {
 	counted map[counted]*history
 }
 
-// counted is what is counted apart.
 type counted struct {
 	accountID int64
 	class     Class
@@ -89,7 +88,6 @@ func (h *history) add(now time.Time) {
 	*h = append(h.in(longestWindow, now), at)
 }
 
-// in returns the calls in the window of a length.
 func (h *history) in(length time.Duration, now time.Time) []int64 {
 	if n := len(*h); n > 0 && time.UnixMilli((*h)[n-1]).Sub(now) > clockStep {
 		*h = nil
@@ -98,7 +96,6 @@ func (h *history) in(length time.Duration, now time.Time) []int64 {
 	return (*h)[first:]
 }
 
-// wait is how long it takes until a window has room.
 func (h *history) wait(w window, now time.Time) time.Duration {
 	in := h.in(w.length, now)
 	if int64(len(in)) < w.limit {

@@ -104,7 +104,6 @@ const AnyPath = "*"
 // AnySegment stands for one segment of a path, whatever it is.
 const AnySegment = "*"
 
-// matches tells whether the fault is meant for a call.
 func (f *Fault) matches(method, path string) bool {
 	if f.Method != AnyMethod && f.Method != method {
 		return false

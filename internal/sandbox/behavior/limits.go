@@ -42,17 +42,14 @@ const (
 	Details Class = "details" // reading a card's number and code
 )
 
-// longestWindow is how long calls are counted.
 const longestWindow = time.Hour
 
-// window is a limit that a call has to pass.
 type window struct {
 	class  Class
 	limit  int64
 	length time.Duration
 }
 
-// windows returns those that limit a class.
 func (l Limits) windows(class Class) []window {
 	all := []window{{Request, l.RequestsPerMinute, time.Minute}, {Request, l.RequestsPerHour, longestWindow}}
 	switch class {

@@ -26,7 +26,6 @@ func (q Quirks) Rewrite(response []byte) ([]byte, error) {
 	return wire.Encode(q.rewritten("", body)), nil
 }
 
-// rewritten is a value, which stands under a name, in its notation.
 func (q Quirks) rewritten(name string, value any) any {
 	switch v := value.(type) {
 	case json.Number:

@@ -37,7 +37,6 @@ func bins() []bin {
 	}
 }
 
-// binByID returns a BIN of the catalogue.
 func binByID(id string) (bin, bool) {
 	for _, b := range bins() {
 		if b.ID == id {
@@ -59,7 +58,6 @@ func listBINs(c *server.Call) (wire.Response, error) {
 	}{shown, len(shown)}), nil
 }
 
-// binView is a BIN with the service's names for its two wallet fields.
 type binView struct {
 	bin
 

@@ -101,7 +101,6 @@ func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
 	return wire.Only(found, err, "card", publicID)
 }
 
-// find returns the card that a call's path names.
 func find(c *server.Call) (*Card, error) {
 	card, err := ByPublicID(c.Tx, c.Account.ID, c.PathValue("card_id"))
 	if err != nil {

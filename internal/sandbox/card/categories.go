@@ -2,14 +2,12 @@ package card
 
 import "slices"
 
-// otherCategory holds every code that no other category names.
 const otherCategory = "other"
 
 // mccRange is a range of codes, both ends included. Codes have one width, so that
 // the order of the texts is the order of the numbers.
 type mccRange struct{ first, last string }
 
-// category is a set of merchant category codes (MCC, ISO 18245).
 type category struct {
 	name  string
 	codes []mccRange
@@ -34,7 +32,6 @@ func categories() []category {
 	}
 }
 
-// categoryNames returns every category that a card can be limited to.
 func categoryNames() []string {
 	var names []string
 	for _, c := range categories() {

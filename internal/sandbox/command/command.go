@@ -134,7 +134,6 @@ func (s *settings) readKey() error {
 	return nil
 }
 
-// read returns what the file of a flag holds, nil where none is named.
 func read(flag, path string, most int64) ([]byte, error) {
 	if path == "" {
 		return nil, nil
@@ -154,7 +153,6 @@ func read(flag, path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// copyTo copies the sandbox's file, whoever has it open.
 func (s settings) copyTo(ctx context.Context, path string) (err error) {
 	if _, err := os.Stat(s.data); err != nil {
 		return fmt.Errorf("there is no sandbox to copy; name its file with --data: %w", err)
@@ -258,7 +256,6 @@ func isLoopback(address net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// root is the address to give to clients on this machine.
 func root(address net.Addr) string {
 	host, port, _ := net.SplitHostPort(address.String()) // which a listener's is made of
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {

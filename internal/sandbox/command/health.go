@@ -14,7 +14,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// healthTime is how long a sandbox may take to answer.
 const healthTime = 3 * time.Second
 
 // checkHealth returns an error unless a sandbox answers at an address: to a call without a

@@ -13,7 +13,6 @@ type Line struct {
 	Balance usd.Amount `json:"balance"`
 }
 
-// maxProblems is how many a report names.
 const maxProblems = 100
 
 // Report is what an audit found.

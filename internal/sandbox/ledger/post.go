@@ -24,7 +24,6 @@ const (
 	Loss      Kind = "loss"      // minus what nobody could be made to pay
 )
 
-// kinds are those of which an account has one.
 func kinds() []Kind { return []Kind{Wallet, Holds, Fees, Merchants, Deposits, Loss} }
 
 // mayOwe tells whether a balance below zero is right.

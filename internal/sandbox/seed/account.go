@@ -19,7 +19,6 @@ type accountBuilder struct {
 	begun *BegunAccount
 }
 
-// account plans an account with all that happened on it.
 func (b *builder) account(place string, spec *accountSpec, first bool) {
 	a := &accountBuilder{b, b.call.Account, &BegunAccount{Cards: []*named{}, Webhooks: []json.RawMessage{}}}
 	b.begun.Accounts = append(b.begun.Accounts, a.begun)

@@ -44,7 +44,6 @@ type named struct {
 	Label string `json:"label"`
 }
 
-// step is something that happened in the world.
 type step struct {
 	at   time.Time
 	rank rank
@@ -86,7 +85,6 @@ type builder struct {
 
 const randomSetting = "random_seed"
 
-// begin makes the world that the body tells of, whole or not at all.
 func begin(c *server.Call) (wire.Response, error) {
 	if err := control.FirstOnly(c, "seeds it"); err != nil {
 		return wire.Response{}, err
@@ -110,7 +108,6 @@ func begin(c *server.Call) (wire.Response, error) {
 	return wire.Created(b.begun), nil
 }
 
-// refuseUsed refuses a file in which anything has happened.
 func refuseUsed(c *server.Call) error {
 	used, err := store.Value[bool](c.Tx, `SELECT (SELECT COUNT(*) FROM accounts) > 1 OR (SELECT COUNT(*) FROM ledger_entries) > 1
 		OR EXISTS (SELECT 1 FROM webhooks) OR EXISTS (SELECT 1 FROM deposits) OR EXISTS (SELECT 1 FROM settings WHERE name = ?)`, randomSetting)
@@ -178,7 +175,6 @@ func (b *builder) refuse(place, format string, args ...any) {
 	}
 }
 
-// explained is refused for what a call does not accept.
 func (b *builder) explained(place string, err error) error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		return b.refused(place, "%s", refused.Message)
@@ -186,7 +182,6 @@ func (b *builder) explained(place string, err error) error {
 	return err
 }
 
-// word refuses what is neither empty nor one of a few words.
 func (b *builder) word(place, name, word string, words ...string) {
 	if word != "" && !slices.Contains(words, word) {
 		b.refuse(place, "%s must be one of %s", name, strings.Join(words, ", "))

@@ -8,7 +8,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 )
 
-// cardBuilder makes a card of the world.
 type cardBuilder struct {
 	*accountBuilder
 	named
@@ -50,7 +49,6 @@ func (c *cardBuilder) movement(place string, m *movementSpec, issued time.Time) 
 	})
 }
 
-// recorded is what is needed of the responses of a merchant's calls.
 type recorded struct {
 	Transaction   named  `json:"transaction"`
 	DeclineReason string `json:"decline_reason"`
@@ -133,7 +131,6 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, made *recorded) e
 	return c.call.Tx.Exec(change, from, c.ID, to)
 }
 
-// end gives the card its last status.
 func (c *cardBuilder) end(place string) error {
 	const card = server.API + "/cards/{card_id}"
 	route, found := map[string]string{

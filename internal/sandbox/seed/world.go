@@ -175,13 +175,11 @@ func read(text []byte) (*world, error) {
 
 var (
 	// quoted matches what the decoder repeats of a document, which may be a secret.
-	quoted = regexp.MustCompile("(?s)['`].*['`]")
-	// unfit and unknown match mistakes about one value.
+	quoted  = regexp.MustCompile("(?s)['`].*['`]")
 	unfit   = regexp.MustCompile(`(?s)^(line \d+): cannot unmarshal .* into (\S+)$`)
 	unknown = regexp.MustCompile(`^(line \d+): field (.*) not found in type \S+$`)
 )
 
-// explain says in words what the decoder makes of a document.
 func explain(err error) error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		return refused
@@ -214,7 +212,6 @@ func explain(err error) error {
 	return wire.Invalid("%s: %s belongs here", found[1], wanted)
 }
 
-// refused says what is wrong at a place, such as accounts[0].cards[2].
 func (w *world) refused(place, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if place != "" {

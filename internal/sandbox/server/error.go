@@ -35,7 +35,6 @@ func internalError(requestID string) *wire.Error {
 		"the sandbox failed; its log says why, under request %s", requestID)
 }
 
-// readiness refuses the calls of an account that is not ready.
 func readiness(state account.State) error {
 	switch state {
 	case account.Ready:
@@ -51,7 +50,6 @@ func readiness(state account.State) error {
 	return fmt.Errorf("account state %q is unknown", state)
 }
 
-// extendedError is the body of a refusal that says more than it has to.
 type extendedError struct {
 	Code      string         `json:"error"`
 	Message   string         `json:"message"`
@@ -60,7 +58,6 @@ type extendedError struct {
 	Details   map[string]any `json:"details"`
 }
 
-// errorResponse writes an error in the format that the quirks ask for.
 func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	res := wire.Response{Status: e.Status, Header: http.Header{}}
 	x.refused = e

@@ -10,7 +10,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// applyFault responds to a call with the fault that was set for it.
 func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	f := x.fault
 	res := response{Response: wire.Response{Status: http.StatusOK, Body: []byte(`{"data":[],"page":1}`)}} // of a call that is not processed
@@ -48,7 +47,6 @@ func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	return wire.Response{Status: t.Status, Body: t.Body}
 }
 
-// delay waits, but keeps no service from stopping.
 func (s *Server) delay(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

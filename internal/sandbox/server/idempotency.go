@@ -14,8 +14,7 @@ import (
 const (
 	idempotencyHeader = "X-Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
-	// idempotencyAge is how long a response is stored.
-	idempotencyAge = 24 * time.Hour
+	idempotencyAge    = 24 * time.Hour
 	// maxIdempotencyKey is in bytes.
 	maxIdempotencyKey = 255
 )
@@ -57,7 +56,6 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status, string(res.Body), now.UnixMilli())
 }
 
-// storedResponse returns what was sent for the key before.
 func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found bool, err error) {
 	var storedHash []byte
 	found, err = c.Tx.Get([]any{&storedHash, &res.Status, &res.Body}, `
@@ -75,7 +73,6 @@ func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found
 	return res, true, nil
 }
 
-// idempotencyScope is what an idempotency key is unique in.
 type idempotencyScope struct {
 	accountID         int64
 	key, method, path string

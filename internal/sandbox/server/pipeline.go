@@ -18,7 +18,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// exchange is a request on its way to its response.
 type exchange struct {
 	id      string
 	route   Route
@@ -120,7 +119,6 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	})
 }
 
-// process is the way of a call that no fault is in the way of.
 func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	if err := s.authorize(x); err != nil {
 		return s.refuse(x, err)
@@ -161,7 +159,6 @@ func (s *Server) authorize(x *exchange) error {
 	return readiness(x.account.State)
 }
 
-// handle runs the handler in its transaction.
 func (s *Server) handle(tx *store.Tx, x *exchange) (res wire.Response, err error) {
 	c := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body, routes: s.routes}
 	if !x.isAPI() {
@@ -206,7 +203,6 @@ func (x *exchange) observed(c *Call) (res wire.Response, err error) {
 	return res, err
 }
 
-// refuse responds to what went wrong.
 func (s *Server) refuse(x *exchange, err error) wire.Response {
 	return x.errorResponse(s.explain(x.request.Context(), x.id, err))
 }

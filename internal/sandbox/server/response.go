@@ -27,7 +27,6 @@ func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64, err 
 	return wire.OK(wire.LargeList[T]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), err
 }
 
-// response is a response, and how much of it is sent.
 type response struct {
 	wire.Response
 

@@ -36,7 +36,6 @@ type Route struct {
 	Before func(context.Context) error
 }
 
-// writes tells whether the route changes anything.
 func (r Route) writes() bool { return r.Method != http.MethodGet }
 
 // NoFields has a handler refuse a body that holds anything.

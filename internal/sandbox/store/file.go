@@ -16,7 +16,6 @@ import (
 // errNotSQLite is what a path leads to that no SQLite file is at.
 var errNotSQLite = errors.New("it is not a SQLite file; choose another path")
 
-// errDamaged is a file that SQLite cannot make sense of.
 var errDamaged = errors.New("it is damaged; restore its last copy or snapshot, with the Terraform state of that time")
 
 // prepareFile makes a missing file, for its owner alone: it holds the key that
@@ -46,7 +45,6 @@ func prepareFile(path string, newest int32) (created bool, err error) {
 	return created, nil
 }
 
-// restrict takes a file, and what is beside it, away from other users.
 func restrict(path string) error {
 	const others = 0o077
 	if runtime.GOOS == "windows" { // there, the mode says nothing
@@ -64,7 +62,6 @@ func restrict(path string) error {
 	return nil
 }
 
-// explainOpen says in words what SQLite's refusal of a path means.
 func explainOpen(path string, err error) error {
 	if errors.Is(err, ErrBusy) {
 		return fmt.Errorf("cannot open the sandbox file %s: another process has locked it; try again: %w", path, err)

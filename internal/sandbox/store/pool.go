@@ -91,7 +91,6 @@ func (p *pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
-// dataSource is the driver's address of a file.
 func dataSource(path string, write bool) string {
 	pragmas := url.Values{"_pragma": {
 		"busy_timeout(0)", // retryBusy waits, and knows when to give up

@@ -34,13 +34,11 @@ func migrations() []Migration { return nil }
 // version is the user_version of a file with the schema of this program.
 func (db *DB) version() int32 { return int32(1 + len(db.migrations)) } //nolint:gosec // there are few
 
-// mark is what a SQLite file says about itself.
 type mark struct {
 	empty                bool // it has no table
 	application, version int32
 }
 
-// errNewer is a file of a later version.
 var errNewer = errors.New("a later version of this program has written it")
 
 // refuse says in words why a program that reads files up to a version cannot use one.

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	// readers is how many read transactions run side by side.
 	readers = 4
 	// memoryPath is the path that keeps nothing.
 	memoryPath = ":memory:"
@@ -246,7 +245,6 @@ func (db *DB) Begin(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), openTimeout}, f)
 }
 
-// transaction says how one is run.
 type transaction struct {
 	pool  *pool
 	begin string

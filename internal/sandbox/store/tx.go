@@ -28,7 +28,6 @@ type Tx struct {
 	signal bool
 }
 
-// run runs f in a transaction, which is undone when f fails or panics.
 func (tx *Tx) run(begin string, f func(*Tx) error) error {
 	tx.random, tx.signal = nil, false
 	if _, err := tx.exec(begin, nil); err != nil {

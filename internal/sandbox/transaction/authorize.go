@@ -12,7 +12,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// declineReason says why a card was not accepted.
 type declineReason string
 
 const (
@@ -23,7 +22,6 @@ const (
 	spendingLimitExceeded declineReason = "spending_limit_exceeded"
 )
 
-// attempt is a merchant's request to use a card.
 type attempt struct {
 	card     *card.Card
 	amount   usd.Amount

@@ -74,7 +74,6 @@ func book(c *server.Call, n New, entry string, event webhook.EventType, legs fun
 	return done, n.Card.AutoFreeze(c)
 }
 
-// monthOf returns the UTC calendar month, YYYY-MM, of a timestamp.
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // Counted returns what counts towards a card's limit: what its authorizations of the

@@ -102,7 +102,6 @@ func byPublicID(c *server.Call, publicID string) (p parent, err error) {
 	return p, err
 }
 
-// followUp is what a merchant wants to do with an earlier transaction.
 type followUp struct {
 	parent  parent
 	amount  usd.Amount

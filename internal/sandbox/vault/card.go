@@ -28,7 +28,6 @@ func (k *Keyring) digits(purpose, id string, n int) string {
 	return text[len(text)-n:]
 }
 
-// luhnDigit returns the check digit that completes a number.
 func luhnDigit(digits string) int {
 	sum := 0
 	for i := range len(digits) {

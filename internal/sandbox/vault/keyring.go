@@ -78,7 +78,6 @@ func SeededToken(prefix string, random io.Reader) string {
 	return prefix + "0" + token("", random)[1:]
 }
 
-// isSeeded tells whether an id is a SeededToken.
 func isSeeded(id string) bool {
 	_, token, found := strings.Cut(id, "_")
 	return found && strings.HasPrefix(token, "0")

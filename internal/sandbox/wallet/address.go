@@ -7,7 +7,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// coin is a currency that the wallet can be topped up with.
 type coin struct {
 	currency string
 	network  string

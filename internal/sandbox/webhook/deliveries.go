@@ -12,7 +12,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// listDeliveries shows the deliveries with their tries, the oldest first.
 func listDeliveries(c *server.Call) (wire.Response, error) {
 	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
 		total, err := store.Value[int64](c.Tx, `
@@ -98,20 +97,16 @@ func (v *Delivery) Last() *Try {
 	return &v.Tries[len(v.Tries)-1]
 }
 
-// onPage picks deliveries to read.
 const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d.event_id
 	WHERE e.account_id = ? ORDER BY d.id LIMIT ? OFFSET ?)`
 
-// shownState is the state of a delivery d.
 const shownState = `CASE WHEN d.state = 'pending' AND d.failures > 0 THEN 'retrying' ELSE d.state END`
 
-// deliveryByID returns a delivery of an account, or a 404.
 func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 	found, err := readDeliveries(tx, `e.account_id = ? AND d.public_id = ?`, accountID, id)
 	return wire.Only(found, err, "delivery", id)
 }
 
-// readDeliveries returns deliveries with their tries, the oldest first.
 func readDeliveries(tx *store.Tx, which string, args ...any) ([]*Delivery, error) {
 	deliveries, err := store.Select(tx, scanDelivery, `
 		SELECT d.id, d.public_id, e.public_id, e.type, e.subject, w.public_id, w.url, `+shownState+`, e.created_at, d.due_at

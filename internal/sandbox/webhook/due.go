@@ -6,7 +6,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
-// delivery is one try to bring an event to an endpoint.
 type delivery struct {
 	id      string
 	round   int64
@@ -17,14 +16,12 @@ type delivery struct {
 	begun time.Time
 }
 
-// target is where a delivery goes.
 type target struct {
 	webhookID string
 	url       string
 	secret    []byte
 }
 
-// room is how many more deliveries to an endpoint may be in flight.
 func (w *Worker) room(webhookID string) int {
 	room := perEndpoint
 	for _, busy := range w.inFlight {

@@ -25,7 +25,6 @@ type Endpoint struct {
 // Attempts is how often a delivery is tried before it has failed for good.
 const Attempts = 8
 
-// readHealth sums up the newest deliveries to an endpoint.
 func (e *Endpoint) readHealth(tx *store.Tx) error {
 	const recent = 100
 	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `

@@ -28,7 +28,6 @@ const (
 	DepositConfirmed      EventType = "deposit.confirmed"
 )
 
-// allEvents subscribes to every event.
 const allEvents = "*"
 
 func eventTypes() []string {
@@ -39,7 +38,6 @@ func eventTypes() []string {
 	}
 }
 
-// payload is the body of a delivery.
 type payload struct {
 	ID        string    `json:"id"`
 	Type      EventType `json:"type"`

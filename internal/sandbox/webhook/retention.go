@@ -20,7 +20,6 @@ const (
 	unfinishedFactor = 10
 )
 
-// prune forgets old deliveries, with their tries and events, now and then.
 func (w *Worker) prune(tx *store.Tx) error {
 	if time.Since(w.pruned) < pruneInterval {
 		return nil

@@ -31,7 +31,6 @@ const (
 	idHeader        = "X-Webhook-Id"
 )
 
-// outcome is what became of one try.
 type outcome struct {
 	status      int    // 0: there was no response
 	failure     string // why it does not count, in words; "" is success
@@ -40,7 +39,6 @@ type outcome struct {
 	interrupted bool // by Close: it was no try
 }
 
-// sender makes the requests.
 type sender struct {
 	client  *http.Client
 	timeout time.Duration
@@ -87,7 +85,6 @@ func (s sender) send(ctx context.Context, d delivery) outcome {
 	return o
 }
 
-// post returns the status of the response, and the beginning of its body.
 func (s sender) post(ctx context.Context, d delivery) (status int, body []byte, err error) {
 	defer crash.Catch(&err)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(d.payload))

@@ -51,7 +51,6 @@ type Worker struct {
 	unrecorded []result // not in the file yet
 }
 
-// result is a delivery that was tried.
 type result struct {
 	delivery
 	outcome
@@ -174,7 +173,6 @@ func (w *Worker) complete(r result) {
 	}
 }
 
-// shutDown lets running deliveries end and records them.
 func (w *Worker) shutDown() {
 	defer w.cancel()
 	timer := time.AfterFunc(shutdownTime, w.cancel)
@@ -204,7 +202,6 @@ func retryDelay(failures int) (delay time.Duration, again bool) {
 	return schedule[failures-1], true
 }
 
-// record writes the results, and what follows from them, to the file.
 func (w *Worker) record(tx *store.Tx) error {
 	for _, r := range w.unrecorded {
 		if err := r.record(tx); err != nil {

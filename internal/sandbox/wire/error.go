@@ -38,7 +38,6 @@ type Error struct {
 	Message string        `json:"message"`
 }
 
-// Error implements error.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
 // NewError words a refusal.

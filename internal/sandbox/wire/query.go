@@ -109,7 +109,6 @@ func (q *Query) page(defaultSize, maxSize int64) Page {
 	}
 }
 
-// integer reads a parameter between 1 and maximum.
 func (q *Query) integer(name string, fallback, maximum int64) int64 {
 	text := q.Text(name)
 	if text == "" {
