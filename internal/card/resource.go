@@ -83,7 +83,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		private.Owner = account
 	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	if has := append(differences(private.Shown, state), issuedDifferences(plan, issued.Card)...); len(has) > 0 {
+	if has := differences(private.Shown, state); len(has) > 0 {
 		resp.Diagnostics.Append(issuedDifferently(state, has, private.Shown))
 	}
 	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
