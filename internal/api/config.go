@@ -125,7 +125,7 @@ func checkBaseURL(text, key string) (string, error) {
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Hostname() == "" || u.Opaque != "" {
-		return breaks("be an address such as https://cards.example.com%s", versionPrefix)
+		return breaks("be an address such as https://cards.example.com%s, with https:// (a sandbox's with http://) and without quotes", versionPrefix)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", &ConfigError{Field: FieldBaseURL, Rule: "hold neither a user name nor a query nor a fragment; the API key has a place of its own", Secret: true}

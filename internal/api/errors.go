@@ -171,7 +171,7 @@ type UndecidedError struct {
 }
 
 func (e *UndecidedError) Error() string {
-	return fmt.Sprintf("%s: it is not known whether this took effect (%d attempts, idempotency key %s): %v",
+	return fmt.Sprintf("%s: it is not known whether this took effect (attempts: %d, idempotency key %s): %v",
 		e.Operation, e.Attempts, e.Key, e.Err)
 }
 

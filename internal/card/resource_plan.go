@@ -186,7 +186,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 		lines[i] = fmt.Sprintf("  %s (%s, %s)", b.ID, b.Network, b.Category)
 	}
 	slices.Sort(lines)
-	p.diags.AddAttributeError(path.Root("bin_id"), "No such BIN",
+	p.diags.AddAttributeError(path.Root("bin_id"), "Unknown BIN",
 		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
 }
 

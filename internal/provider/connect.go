@@ -190,8 +190,21 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 		return diag.NewAttributeErrorDiagnostic(attribute, "Not expanded by Terraform",
 			fmt.Sprintf("The sandbox file is %q. Only a shell knows what ~ and variables stand for; write path = pathexpand(\"~/…\"), "+
 				"or a path from this module, as in \"${path.root}/sandbox.db\".", file))
+	case strings.Contains(file, "://"), strings.HasPrefix(file, "file:"), strings.Contains(file, "?"):
+		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path",
+			fmt.Sprintf("sandbox.path, or %s, must be the path of a file, as in vcard-sandbox.db, got %q. For a sandbox that runs as a server, set base_url and api_key to what it printed.", envSandbox, file))
+	case !isOwnFile(file):
+		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path",
+			fmt.Sprintf("sandbox.path, or %s, must name a file of its own, with an extension, as in vcard-sandbox.db, got %q.", envSandbox, file))
 	}
 	return nil
+}
+
+// isOwnFile admits names with an extension that is not Terraform's: a path of "true", of
+// a folder or of the state would make a sandbox that nobody meant, or lock the state.
+func isOwnFile(file string) bool {
+	extension := filepath.Ext(file)
+	return len(extension) > 1 && strings.TrimSpace(file) == file && !strings.HasPrefix(extension, ".tf")
 }
 
 func (c config) openSandbox(ctx context.Context, file string, balance types.String, settings *api.Config, diags *diag.Diagnostics) *embeddedSandbox {
@@ -207,12 +220,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 	// The file stays open until the provider's process ends, longer than this call.
 	opened, err := sandbox.Open(context.WithoutCancel(ctx), options)
 	if err != nil {
-		where := file
-		if absolute, absErr := filepath.Abs(file); absErr == nil {
-			where = absolute
-		}
-		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "The sandbox cannot be opened",
-			fmt.Sprintf("The sandbox file %s cannot be used: %s", where, sentence(err)))
+		diags.AddAttributeError(path.Root("sandbox").AtName("path"), "The sandbox cannot be opened", sentence(err))
 		return nil
 	}
 	service := embed(opened)

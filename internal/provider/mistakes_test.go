@@ -63,6 +63,8 @@ func words() []mistake {
 		{"two cards with one label", cardWith(`label = "ads"`) + twice, warns + `Several new cards are labelled "ads"`},
 		ofCard(`allowed_categories = ["Advertising"]`,
 			warns+`A category is not written as the service writes them allowed_categories has "Advertising"`),
+		ofCard(`allowed_categories = [""]`, "Error: Empty text each text of allowed_categories must not be empty."),
+		ofCard(`bin_id = "bin_ads_visa"`, `Error: Unknown BIN bin_id must be one of the BINs that this account can issue on, got "bin_ads_visa". There are: bin_ads_mastercard_eu`),
 		ofCard(`allowed_categories = []`,
 			`Error: No categories allowed_categories must name at least one category, such as "advertising". Leave it out`),
 		{
@@ -113,6 +115,13 @@ func terraforms() []mistake {
 		ofCard(`allowed_categories = "advertising"`, wrongType+"set of string required"),
 		{"nested metadata", cardWith(`metadata = { team = { name = "eu" } }`), wrongType + "string required"},
 		ofCard(`lable = "ads"`, "Unsupported argument"),
+		ofCard(`create_before_destroy = true`, "Unsupported argument"),
+		ofCard(`status = "frozen"`, "Invalid Configuration for Read-Only Attribute"),
+		ofCard(`allowed_categories = [null]`, "Null Set Value"),
+		ofCard(`metadata = { team = null }`, "Null Map Value"),
+		{"no BIN", "resource \"vcard_card\" \"c\" {\n  amount = 60\n}\n", "Missing required argument"},
+		{"a set for for_each", cardWith(`for_each = ["a", "b"]`), "Invalid for_each argument"},
+		{"a block for top_up", cardWith("top_up {\n  below = 50\n  to = 100\n}"), "Unsupported block type"},
 		{
 			"a card that waits for itself", cardWith(`label = "ads-${length(data.vcard_cards.all.ids)}"`) + "data \"vcard_cards\" \"all\" {\n  depends_on = [vcard_card.c]\n}\n",
 			"Cycle",
@@ -160,14 +169,15 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 			"Error: Not a path sandbox.path, or VCARD_SANDBOX, must not hold an API key",
 		},
 		{"no key", at("https://cards.example.com/api/v1/", "planted"), not + "begin with sk_live_. Keys are made in the dashboard"},
-		{"no address", at("cards.example.com", "sk_live_x"), "base_url must be an address such as https://cards.example.com/api/v1"},
+		{"no address", at("cards.example.com", "sk_live_x"), "base_url must be an address such as https://cards.example.com/api/v1, with https://"},
+		{"no scheme", at("127.0.0.1:8420/api/v1", "sk_live_sandbox_x"), "(a sandbox's with http://) and without quotes"},
 		{`base_url` + " not set", block(`api_key = "sk_live_x"`), "api_key is set, but neither base_url nor VCARD_BASE_URL"},
 		ofBlock(`sandbox = { path = ":memory:" }`, "keeps nothing from one run of the provider to the next"),
 		{`sandbox = { path = "C:\temp" }`, block(`sandbox = { path = "C:\temp\new.db" }`), `In a Windows path, write / or \\ where there is a \`},
 		{"no database", block(fmt.Sprintf(`sandbox = { path = %q }`, notSQLite)), notSQLite},
 		{
 			`sandbox = { path = "/proc/…" }`, block(`sandbox = { path = "/proc/vcard\u202e/s.db" }`),
-			"The sandbox file /proc/vcard\ufffd/s.db cannot be used",
+			"Error: The sandbox cannot be opened Cannot open the sandbox file /proc/vcard\ufffd/s.db: ",
 		},
 		{
 			`initial_balance = 0.001`, block(`sandbox = { path = "s.db", initial_balance = 0.001 }`),
@@ -222,6 +232,11 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 		ofSandbox(`wallet_check = "warning"`, `Error: Not one of the words wallet_check must be "warn", "error" or "off", got "warning".`),
 		ofBlock(`sandbox = { path = "" }`, "Error: Empty text sandbox.path must not be empty."),
 		ofBlock(`sandbox = { path = " " }`, "Error: Not a path sandbox.path, or VCARD_SANDBOX, must have more than spaces."),
+		ofBlock(`sandbox = { path = "terraform.tfstate" }`, `must name a file of its own, with an extension, as in vcard-sandbox.db, got "terraform.tfstate".`),
+		ofBlock(`sandbox = { path = "s.db " }`, `must name a file of its own, with an extension, as in vcard-sandbox.db, got "s.db ".`),
+		ofBlock(`sandbox = { path = "true" }`, `must name a file of its own, with an extension, as in vcard-sandbox.db, got "true".`),
+		ofBlock(`sandbox = { path = "cards/" }`, `must name a file of its own, with an extension, as in vcard-sandbox.db, got "cards/".`),
+		ofBlock(`sandbox = { path = "http://127.0.0.1:8420" }`, "For a sandbox that runs as a server, set base_url and api_key to what it printed."),
 		ofSandbox(`max_retries = 100`, "max_retries must be a whole number between 0 and 20, got 100"),
 		ofSandbox(`rate_limits = { requests_per_minute = 1000 / 3 }`,
 			"Error: Not a whole number rate_limits.requests_per_minute must be a whole number between 1 and 1000000, got 333.3333333. Round what you compute, as with floor()."),
@@ -233,7 +248,7 @@ func connections(t *testing.T, s *acctest.Service) []mistake {
 // onlyPlans are the mistakes that only the service, the file or the environment of a plan tells.
 var onlyPlans = []string{
 	"a wrong key", "no e-mail address", "no deposit", "no API", "no database", `sandbox = { path = "/proc/…" }`,
-	"nothing configured", "base_url not set", "base_url without a key", `data vcard_card label = "nobody"`, `data vcard_card id = "crd_123"`,
+	"nothing configured", "base_url not set", "base_url without a key", `data vcard_card label = "nobody"`, `data vcard_card id = "crd_123"`, `bin_id = "bin_ads_visa"`,
 }
 
 // Each mistake is told when it is validated, or else in a plan, and costs nothing.

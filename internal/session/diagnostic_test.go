@@ -46,12 +46,12 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"a proxy":         {&api.RequestError{Operation: "read card card_1", Err: &api.ProxyError{Address: "10.0.0.1:3128", Err: errors.New("Forbidden")}}, []string{"through the proxy 10.0.0.1:3128: Forbidden", "HTTPS_PROXY", "NO_PROXY"}},
 		"undecided transfer": {
 			&api.UndecidedError{Kind: api.MutationMove, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: &api.Error{Status: 500}},
-			[]string{"not known whether this took effect (2 attempts, idempotency key k1)", "run terraform plan"},
+			[]string{"not known whether this took effect (attempts: 2, idempotency key k1)", "run terraform plan"},
 		},
 		"undecided issuance": {&api.UndecidedError{Kind: api.MutationIssue, Err: errors.New("lost")}, []string{"Look for a new card"}},
 		"undecided issuance in an outage": {
 			&api.UndecidedError{Kind: api.MutationIssue, Attempts: 1, Key: "k1", Err: &api.OutageError{Kind: api.OutageServerError, Err: &api.Error{Status: http.StatusServiceUnavailable}}},
-			[]string{"not known whether this took effect (1 attempts, idempotency key k1)", "Look for a new card"},
+			[]string{"not known whether this took effect (attempts: 1, idempotency key k1)", "Look for a new card"},
 		},
 		"undecided webhook": {&api.UndecidedError{Kind: api.MutationRegister, Err: errors.New("lost")}, []string{"remove it there before you register it again"}},
 		"undecided freeze":  {&api.UndecidedError{Kind: api.MutationSetFrozen, Err: errors.New("lost")}, []string{"Run terraform plan: it reads the card's state"}},

@@ -31,7 +31,11 @@ func (r rule[Value]) validate(at path.Path, configured attr.Value, value Value, 
 		return
 	}
 	if title, wrong := r(value); wrong != "" {
-		diags.AddAttributeError(at, title, fmt.Sprintf("%s %s", at, wrong))
+		name, _, isElement := strings.Cut(at.String(), "[Value(") // of a set
+		if isElement {
+			name = "each text of " + name
+		}
+		diags.AddAttributeError(at, title, name+" "+wrong)
 	}
 }
 

@@ -25,7 +25,7 @@ func complaint(text string) (summary, why string) {
 		}
 	}
 	if regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?)?$`).MatchString(text) {
-		return "No such date or time", "which the calendar or the clock does not have"
+		return "Date or time out of range", "which the calendar or the clock does not have"
 	}
 	return "Not a date or time", "which is neither"
 }

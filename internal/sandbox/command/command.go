@@ -98,13 +98,18 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 		_, _ = fmt.Fprintf(stdout, "Serves the virtual-card service from a local file.\nsandbox snapshot FILE copies that file, while it is served, too.\n\nFlags:\n%s", flags.FlagUsages())
 	}
 	if err := flags.Parse(args); err != nil {
+		if strings.HasPrefix(err.Error(), "unknown shorthand flag") {
+			err = errors.New("flags begin with two dashes, as in --data cards.db")
+		}
 		return settings{}, err
 	}
 	switch arguments := flags.Args(); {
 	case len(arguments) == 2 && arguments[0] == "snapshot":
 		s.snapshot = arguments[1]
+	case len(arguments) > 0 && arguments[0] == "snapshot":
+		return settings{}, errors.New("snapshot wants a new file, as in: vcard sandbox snapshot copy.db")
 	case len(arguments) > 0:
-		return settings{}, fmt.Errorf("unexpected argument %q; want nothing, or snapshot and a new file", arguments[0])
+		return settings{}, fmt.Errorf("unexpected argument %q; a sandbox's file comes after --data, as in: vcard sandbox --data cards.db", arguments[0])
 	}
 	amount, err := usd.Parse(*balance)
 	if err != nil || amount < 0 {
@@ -183,7 +188,7 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 		if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.Errno(10048)) { // the same of Windows
 			taken = ", where another sandbox may run already"
 		}
-		return fmt.Errorf("cannot listen on %s%s; choose another address with --listen, port 0 for a free one: %w", s.listen, taken, err)
+		return fmt.Errorf("cannot listen on %s%s; choose another address with --listen, as in 127.0.0.1:8421; port 0 takes a free one: %w", s.listen, taken, err)
 	}
 	defer func() { _ = listener.Close() }() // the server has closed it, unless there was none
 	exposed := !isLoopback(listener.Addr())

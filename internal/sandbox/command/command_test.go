@@ -135,12 +135,14 @@ func TestMainRefuses(t *testing.T) {
 		{[]string{"--initial-balance", "1.001"}, 2, "two decimals"},
 		{[]string{"--data", ":memory:", "--api-key-file", "none.key"}, 2, "none.key"},
 		{[]string{"--data", ":memory:", "--api-key-file", "command_test.go", "--api-key", "sk_live_sandbox_x"}, 2, "exclude each other"},
-		{[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999; choose another address … invalid port"},
+		{[]string{"--data", ":memory:", "--listen", "127.0.0.1:99999"}, 1, "cannot listen on 127.0.0.1:99999; choose another address with --listen, as in 127.0.0.1:8421 … invalid port"},
 		{[]string{"--data", ":memory:", "--listen", taken}, 1, "cannot listen on " + taken + " … another sandbox … --listen … port 0"},
 		{[]string{"--data", ":memory:", "--api-key-file", "command_test.go"}, 2, "command_test.go is larger than 1 KiB"},
 		{[]string{"--data", ":memory:", "--seed", os.Args[0]}, 1, "--seed: … is larger than 4096 KiB"},
 		{[]string{"--api-key-file", planted}, 2, "sk_live_…"},
 		{[]string{planted}, 2, "unexpected argument"},
+		{[]string{"cards.db"}, 2, `"cards.db"; a sandbox's file comes after --data`},
+		{[]string{"-data", "cards.db"}, 2, "flags begin with two dashes, as in --data"},
 		{[]string{"--initial-balance", planted}, 2, "--initial-balance"},
 		{[]string{"--health", other.URL}, 1, "is not a sandbox"},
 		{[]string{"--health", gone.URL}, 1, "no sandbox answers"},
@@ -198,7 +200,7 @@ func TestSnapshot(t *testing.T) {
 	} {
 		refused(t, 1, words, append([]string{"snapshot"}, arguments...)...)
 	}
-	refused(t, 2, "a new file", "snapshot", "--data", path)
+	refused(t, 2, "snapshot wants a new file", "snapshot", "--data", path)
 	if left := must(filepath.Glob(filepath.Join(folder, "new.db*"))); len(left) > 0 {
 		t.Errorf("left are %q", left)
 	}
