@@ -51,13 +51,10 @@ type CardSummary struct {
 	CreatedAt Timestamp `json:"created_at"`
 }
 
-// Card is a card as its issuance shows it.
+// Card is a card as its issuance shows it, less what no later read shows to compare with.
 type Card struct {
 	CardSummary
-	AllowedCategories []Line      `json:"allowed_categories"`
-	AutoFreezeAt      *usd.Amount `json:"auto_freeze_at"` // USD; nil when unset
-	Metadata          Metadata    `json:"metadata"`
-	ExpiresAt         Date        `json:"expires_at"`
+	ExpiresAt Date `json:"expires_at"`
 }
 
 // CanonicalLabel is the same for labels of which the service may have made one

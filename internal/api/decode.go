@@ -217,24 +217,6 @@ func (d *Date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Metadata are a caller's own keys and values, nil where a value is null. Some services
-// write none as [].
-type Metadata map[Line]*Line
-
-// UnmarshalJSON reads an object, or an empty array.
-func (m *Metadata) UnmarshalJSON(data []byte) error {
-	*m = Metadata{}
-	if string(data) == "[]" {
-		return nil
-	}
-	var pairs map[string]*Line
-	err := json.Unmarshal(data, &pairs)
-	for key, value := range pairs {
-		(*m)[Line{}.Of(key)] = value
-	}
-	return err
-}
-
 func noID(field, given string) error {
 	return &ShapeError{Field: field, Problem: "is not an id: " + given}
 }

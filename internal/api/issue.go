@@ -37,7 +37,7 @@ type IssueCardRequest struct {
 type Issuance struct {
 	Card Card
 	// Recovered says that the response was lost and the card was found afterwards:
-	// AllowedCategories, AutoFreezeAt, Metadata and ExpiresAt are not known.
+	// ExpiresAt is not known.
 	Recovered bool
 	// PossibleDuplicates are further new cards that look like this one and that
 	// nobody has asked for, left over by a request that took effect twice.
@@ -126,12 +126,11 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	}
 }
 
-// decodeIssuedCard reads a card that was issued, and of the properties that only
-// its issuance shows those that can be read. An error names the card, which may
+// decodeIssuedCard reads a card that was issued. An error names the card, which may
 // have been paid.
 func decodeIssuedCard(body []byte) (Card, error) {
 	var card Card
-	if err := decodeObject(body, &card.CardSummary, requiredOfCard()...); err != nil {
+	if err := decodeObject(body, &card, requiredOfCard()...); err != nil {
 		var its struct {
 			ID string `json:"id"`
 		}
@@ -146,12 +145,6 @@ func decodeIssuedCard(body []byte) (Card, error) {
 	case card.BinID != "" && !IsID(card.BinID):
 		return Card{}, noID("bin_id", card.BinID)
 	}
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(body, &fields) // an object, as was found
-	card.AllowedCategories = readable[[]Line](fields["allowed_categories"])
-	card.AutoFreezeAt = readable[*usd.Amount](fields["auto_freeze_at"])
-	card.Metadata = readable[Metadata](fields["metadata"])
-	card.ExpiresAt = readable[Date](fields["expires_at"])
 	return card, nil
 }
 
