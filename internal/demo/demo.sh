@@ -24,8 +24,8 @@ cp "$root"/examples/quickstart/*.tf* "$scratch/work"
 cd "$scratch/work"
 
 echo "== A sandbox with three cards that were used for four weeks"
-run "$cli" init -input=false -no-color
-vcard sandbox --listen 127.0.0.1:0 --data vcard-sandbox.db --seed "$root/examples/world.yaml" > sandbox.env &
+"$cli" init -input=false -no-color > init.log || { cat init.log; exit 1; }
+vcard sandbox --listen 127.0.0.1:0 --data vcard-sandbox.db --seed "$root/examples/world.yaml" > sandbox.env 2> sandbox.log &
 until [ -s sandbox.env ]; do kill -0 $! && sleep 0.1; done
 kill $!
 wait $!
