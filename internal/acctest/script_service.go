@@ -49,7 +49,7 @@ func verbs() map[string]verb {
 		"spend":     {"[-fee AMOUNT] CARD|all AMOUNT: is held on the card, or declined, which fails", 2, 2, (*script).spend},
 		"settle":    {"[-of CARD] [-fee AMOUNT] [AMOUNT]: of the oldest purchase that is held, on the card", 0, 1, (*script).settle},
 		"refund":    {"[AMOUNT]: of the purchase that was settled last", 0, 1, (*script).refund},
-		"account":   {"NAME: sets a variable to the key of another account", 1, 1, (*script).account},
+		"account":   {"NAME [STATE]: sets a variable to the key of another account, which is ready", 1, 2, (*script).account},
 		"call":      {"METHOD PATH [BODY]: of the API, or below /_sandbox", 2, 3, (*script).call},
 
 		// What the service is like.
@@ -196,7 +196,8 @@ func (s *script) call(_ options, args []string) error {
 }
 
 func (s *script) account(_ options, args []string) error {
-	s.ts.Setenv(args[1], s.service.Post("/_sandbox/accounts", map[string]string{"state": "ready"}).Must().Text("api_key"))
+	state := cmp.Or(optional(args[1:]), "ready")
+	s.ts.Setenv(args[1], s.service.Post("/_sandbox/accounts", map[string]any{"state": state, "initial_balance": 10000}).Must().Text("api_key"))
 	return nil
 }
 

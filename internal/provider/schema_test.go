@@ -140,7 +140,15 @@ func guideTitles(t *testing.T) (ours, terraforms map[string]bool) {
 // title that the code does not know.
 func TestGuideHasEveryTitle(t *testing.T) {
 	t.Parallel()
-	quoted, _ := guideTitles(t)
+	quoted, terraforms := guideTitles(t)
+	tried := read(t, "internal", "provider", "testdata", "script", "mistakes_in_blocks.txtar")
+	for title := range terraforms {
+		for word := range strings.SplitSeq(title, ": ") {
+			if strings.HasPrefix(title, "Incorrect attribute value type: ") && !strings.Contains(tried, word) {
+				t.Errorf("no script has Terraform say %q", word)
+			}
+		}
+	}
 	code := readCode(t)
 	for title, where := range code.titles {
 		if !quoted[title] {
