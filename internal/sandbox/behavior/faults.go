@@ -65,6 +65,11 @@ func (f *Fault) String() string {
 // Delay is how long a call waits before the fault is applied.
 func (f *Fault) Delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
 
+// Loses tells whether the caller does not learn from the response what was done.
+func (f *Fault) Loses() bool {
+	return f.Then.Word == Drop || f.Then.Word == Truncate || f.Then.Word == "" && f.When == After
+}
+
 // Then is what happens: Drop, Truncate, Pass, or a response of the fault's own.
 type Then struct {
 	Word   string          // empty: a response

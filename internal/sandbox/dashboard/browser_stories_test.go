@@ -262,42 +262,84 @@ func (b *tab) tabTo(there string) {
 	b.t.Fatalf("the focus never came to %s", there)
 }
 
-// What one looks for is at most three clicks from the overview, in the world of the
-// pictures; and what is there to be copied is copied as it is needed.
-func TestBrowserThreeClicks(t *testing.T) {
-	t.Parallel()
+// night is a sandbox in the morning after a run, in the world of the pictures: the run
+// has issued a card, moved money, lost a response and found it again, met a limit, and
+// asked for more than the wallet holds.
+func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
+	t.Helper()
 	world := must(os.ReadFile("../../../examples/world.yaml"))
 	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	s := sandboxtest.Start(t, inbox.Trusted, sandboxtest.WithDashboard, sandboxtest.StartingAt(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+	s = sandboxtest.Start(t, inbox.Trusted, sandboxtest.WithDashboard, sandboxtest.StartingAt(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
 	s.Post("/_sandbox/seed", string(world)).OK(http.StatusCreated)
-	card := s.Get("/cards?status=frozen").Data()[0]["id"].(string)
+	cards = map[string]string{}
+	for _, card := range s.Get("/cards").Data() {
+		cards[card["label"].(string)] = card["id"].(string)
+	}
 	s.Post("/webhooks", `{"url":"`+inbox.URL+`/in","events":["card.funded"]}`).OK(http.StatusCreated)
-	s.Post("/cards/"+card+"/fund", `{"amount":5}`, "User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/decade00").OK(http.StatusOK)
+	run := func(name, method, path, body string) sandboxtest.Response {
+		return s.Unrepeated().Send(t.Context(), method, path, body, "User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/"+name,
+			sandboxtest.IdempotencyKey, "key of "+path+body)
+	}
+	run("00c0ffee", http.MethodGet, "/cards", "").OK(http.StatusOK)
+	run("decade00", http.MethodGet, "/cards", "").OK(http.StatusOK)
+	cards["video-ads"] = run("decade00", http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":120,"label":"video-ads"}`).OK(http.StatusCreated).Text("id")
+	s.Fault(`{"method":"POST","path":"/cards/*/fund","when":"after","then":"drop"}`)
+	for range 2 {
+		run("decade00", http.MethodPost, "/cards/"+cards["search-ads"]+"/fund", `{"amount":193.95}`)
+	}
+	run("decade00", http.MethodPost, "/cards/"+cards["social-ads"]+"/withdraw", `{"amount":12.50}`).OK(http.StatusOK)
+	s.Fault(`{"method":"POST","path":"/cards/*/unfreeze","then":{"status":429,"body":{"error":"rate_limited","message":"the API key has used up a limit"}}}`)
+	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "")
+	s.Advance("3s")
+	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "").OK(http.StatusOK)
+	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/fund", `{"amount":25000}`).Refused(http.StatusBadRequest, "insufficient_funds", "")
+	s.Authorize(cards["video-ads"], "500", "7311").OK(http.StatusCreated)
 	inbox.Wait(1)
+	s.Get("/_sandbox/requests").OK(http.StatusOK) // by then, they are in the file
+	return s, cards
+}
+
+// The morning after a run, each question has its answer at most three clicks from the
+// overview, in either theme and in windows of a phone, a tablet and a desk.
+func TestBrowserMorningAfter(t *testing.T) {
+	t.Parallel()
+	s, cards := night(t)
 	b := openTab(t, s).logIn()
-	// find clicks from the overview until the page shows it.
-	find := func(shown string, clicks ...string) {
+	find := func(clicks []string, shown ...string) {
 		t.Helper()
-		b.open("/")
+		if b.open("/"); len(clicks) > 3 {
+			t.Errorf("%v takes %d clicks", shown, len(clicks))
+		}
 		for _, selector := range clicks {
 			b.await(fmt.Sprintf("document.querySelector(%q) !== null", selector))
 			b.press(selector)
 		}
-		if len(clicks) > 3 {
-			t.Errorf("%s takes %d clicks", shown, len(clicks))
+		for _, text := range shown {
+			b.shows(text)
 		}
-		b.shows(shown)
 	}
-	page := func(path string) string { return `nav.pages a[href="` + path + `"]` }
+	const theRun = `#runs a[href="/runs/decade00"]`
+	refusal := "the wallet holds " + s.Get("/wallet/balance").Text("balance") + " USD, less than the 25000.00 USD to move"
+	for _, width := range []int64{360, 768, 1440} {
+		b.run(chromedp.EmulateViewport(width, 900))
+		for _, theme := range []string{"light", "dark"} {
+			b.theme(theme)
+			find([]string{theRun}, "-302.45", "313.95", "12.50", "video-ads", "issued", "56.05 → 250.00", "frozen → active")
+			b.holds("the navigation is one row", "document.querySelector('.pages').offsetHeight < 60")
+			find([]string{theRun}, refusal, "of waiting at a limit", "try 2", "fault 1: no answer, once the call is committed")
+			find([]string{`#main a[href="/cards/` + cards["video-ads"] + `"]`, `tr:has(.badge.issued) .run-link`}, "Apply decade00")
+			find([]string{`#attention a[href^="/transactions/txn_"]`}, "500.00 asked; 120.00 on the card")
+			find([]string{`#attention a[href^="/webhooks/dlv_"]`}, "answered 418 I'm a teapot", "Copy")
+		}
+	}
+}
 
-	find("120.00 asked; 68.45", `tr:has(.badge.declined) a[href^="/transactions/"]`)
-	b.await("location.pathname.startsWith('/transactions/')")
-	find("/cards/"+card+"/fund", page("/requests"))
-	find("418", page("/webhooks"), `a[href^="/webhooks/dlv_"]`)
-	find("766.10 USD", `.spans a[href*="days=90"]`, "#time summary")
-	equal(t, "days of spending", evaluate[int](b, "document.querySelectorAll('#time tbody tr').length"), 24)
-
-	find("import {", `tr[id] a[href="/cards/`+card+`"]`)
+// What is there to be copied is copied as it is needed.
+func TestBrowserCopies(t *testing.T) {
+	t.Parallel()
+	s, b := startTab(t)
+	card := s.Issue("100", `"label":"display-ads"`)
+	b.open("/cards/" + card)
 	b.press(`button[value="details"]`).await("document.querySelector('#details code') !== null")
 	b.do("navigator.clipboard.writeText = async (text) => { window.copied = text }") // tabs have one clipboard
 	details := s.Get("/cards/" + card + "/details").OK(http.StatusOK)

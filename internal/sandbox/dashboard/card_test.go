@@ -210,7 +210,12 @@ func TestTimeline(t *testing.T) {
 	s.Settle(s.Authorize(other, "25", "7311").Transaction(), "").OK(201)
 	s.Authorize(card, "9000", "7311").OK(201)
 	day := func(date string, figures ...string) string {
-		return `id="day-` + date + `"><td><a href="/transactions?from=` + date + `&amp;to=` + date + strings.Join(figures, `</td><td class="number">`) + "</td>"
+		row := `id="day-` + date + `"><td class="lead"><a href="/transactions?from=` + date + `&amp;to=` + date + figures[0]
+		for i, class := range []string{`class="number fig"`, `class="number" data-label="refunded"`, `class="number" data-label="held"`,
+			`class="number" data-label="declines"`, `class="number" data-label="balance"`}[:len(figures)-1] {
+			row += "</td><td " + class + ">" + figures[i+1]
+		}
+		return row + "</td>"
 	}
 	b.get("/cards/"+card).has("150.00 settled, 0.00 held; 1 declined", day("2026-03-01", `&amp;q=`+card+`">2026-03-01</a>`, "100.00", "0.00", "0.00", "0", "400.00"),
 		day("2026-03-03", `&amp;q=`+card+`">2026-03-03</a>`, "50.00", "0.00", "0.00", "1", "350.00"), `<span class="max">100.00</span><span class="half">50.00</span>`,

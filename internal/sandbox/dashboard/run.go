@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -106,6 +107,9 @@ func byCard(entries []requestlog.Entry) (all []*cardChange) {
 			cards[e.CardID], all = c, append(all, c)
 		}
 		changed := e.EntryID != 0 || e.StatusChangeID != 0
+		if changed && len(c.Done) == 0 {
+			c.Before = e.Before
+		}
 		switch done := verb(&e); {
 		case changed && !slices.Contains(c.Done, done):
 			c.Done = append(c.Done, done)
@@ -137,7 +141,7 @@ func story(r *requestlog.Run, entries []requestlog.Entry) (lines []storyLine) {
 		if end := e.Time.Add(e.Duration); end.After(busy) {
 			busy = end
 		}
-		limited = e.Error == "rate_limited"
+		limited = e.Status == http.StatusTooManyRequests
 		lines = append(lines, line)
 	}
 	return lines

@@ -244,7 +244,7 @@ func (s *Server) record(x *exchange, res response, took time.Duration) {
 		IdempotencyKey: x.request.Header.Get(idempotencyHeader),
 		Replayed:       res.Header.Get(replayedHeader) != "",
 		CardID:         cmp.Or(x.cardID, x.request.PathValue("card_id")),
-		Lost:           x.fault != nil && x.fault.Then.Word != behavior.Pass && x.route.writes(),
+		Lost:           x.fault != nil && x.fault.Loses() && x.route.writes(),
 		Duration:       took,
 		Time:           x.now,
 		Change:         x.change,
