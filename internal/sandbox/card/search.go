@@ -55,18 +55,10 @@ func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
 	return n, err
 }
 
-// Need is why somebody should look at a card, as a condition of SQL.
-type Need string
-
-// The needs of active cards: less than a tenth of what it was loaded with is left, or of
-// the month's limit.
-const (
-	NearEmpty Need = `l.balance * 10 < c.loaded ORDER BY l.balance`
-	NearLimit Need = `(SELECT s.amount FROM card_spending s WHERE s.card_id = c.id AND s.month = strftime('%Y-%m', ?3 / 1000, 'unixepoch')) * 10 >= c.spending_limit * 9 ORDER BY c.id DESC`
-)
-
-// InNeed returns a few active cards with a need.
-func InNeed(tx *store.Tx, accountID int64, need Need, most int64) ([]*Card, error) {
-	return store.Select(tx, scan, columns+`WHERE c.account_id = ?1 AND c.status = 'active' AND `+string(need)+` LIMIT ?2`,
-		accountID, most, tx.Now().UnixMilli())
+// InNeed returns a few active cards of which less than a tenth is left: of what they were
+// loaded with, or of the month's limit.
+func InNeed(tx *store.Tx, accountID, most int64) ([]*Card, error) {
+	return store.Select(tx, scan, columns+`LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
+		WHERE c.account_id = ? AND c.status = ? AND (l.balance * 10 < c.loaded OR s.amount * 10 > c.spending_limit * 9) ORDER BY c.id DESC LIMIT ?`,
+		tx.Now().UnixMilli(), accountID, Active, most)
 }

@@ -20,14 +20,10 @@ var (
 	deliveryHTML string
 	//go:embed templates/deposits.html
 	depositsHTML string
-	//go:embed templates/error.html
-	errorHTML string
 	//go:embed templates/layout.html
 	layoutHTML string
 	//go:embed templates/ledger.html
 	ledgerHTML string
-	//go:embed templates/login.html
-	loginHTML string
 	//go:embed templates/overview.html
 	overviewHTML string
 	//go:embed templates/requests.html
@@ -42,8 +38,6 @@ var (
 	transactionsHTML string
 	//go:embed templates/webhooks.html
 	webhooksHTML string
-	//go:embed templates/welcome.html
-	welcomeHTML string
 	//go:embed templates/world.html
 	worldHTML string
 
@@ -57,7 +51,7 @@ var (
 
 // parse returns the templates of pages, by their paths, and of what is not a page.
 func parse(pages []*page, asset func(file string) string) (*template.Template, error) {
-	texts := map[string]string{"layout": layoutHTML, "shared": sharedHTML, "login": loginHTML, "welcome": welcomeHTML, "error": errorHTML}
+	texts := map[string]string{"layout": layoutHTML, "shared": sharedHTML}
 	for _, p := range pages {
 		texts[p.Path] = p.html
 	}

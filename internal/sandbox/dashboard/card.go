@@ -45,7 +45,7 @@ type cardData struct {
 	Time     timeline
 	Details  *cardDetails // only in response to the press that asks for them
 	Timeline []*activity.Record
-	Runs     []run
+	Runs     []*requestlog.Run
 }
 
 // Title tells cards apart.
@@ -82,12 +82,8 @@ func readCard(v *view) (any, error) {
 		data.Details = details
 	}
 	const runs = 5
-	found, err := requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
-	if err != nil {
+	if data.Runs, err = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs); err != nil {
 		return nil, err
-	}
-	for _, r := range found {
-		data.Runs = append(data.Runs, run{Run: r})
 	}
 	l := v.list()
 	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)

@@ -41,12 +41,17 @@ func readCards(v *view) (any, error) {
 	}
 	l.showsOf(len(found), total)
 	data := new(cardList)
-	for _, c := range found {
+	data.Cards, err = readAllFigures(v, found)
+	return data, err
+}
+
+func readAllFigures(v *view, cards []*card.Card) (all []cardFigures, err error) {
+	for _, c := range cards {
 		figures, err := readFigures(v, c)
 		if err != nil {
 			return nil, err
 		}
-		data.Cards = append(data.Cards, figures)
+		all = append(all, figures)
 	}
-	return data, nil
+	return all, nil
 }

@@ -86,7 +86,7 @@ func TestLongLists(t *testing.T) {
 		parts []int
 	}{
 		"/transactions?state=authorized": {`<tr id="txn_`, []int{50, 50, 19}}, "/cards/" + card: {`<tr id="txn_`, []int{49, 50, 21}},
-		"/requests?outcome=refused&method=GET": {"<tbody", []int{50, 50, 19}}, "/world": {"<tr><td><code>acct_", []int{50, 10}},
+		"/requests?outcome=refused&method=GET": {`<tr id="request-`, []int{50, 50, 19}}, "/world": {"<tr><td><code>acct_", []int{50, 10}},
 	} {
 		var parts []int
 		below, _, _ := strings.Cut(path, "?")
@@ -181,15 +181,9 @@ func TestRequests(t *testing.T) {
 	s.Unrepeated().Send(t.Context(), http.MethodGet, "/bins", nil)
 	s.Get("/_sandbox/requests").OK(200) // by then, they are in the file
 
-	list := b.get("/requests").has("<b>POST</b> /cards", "?status=active", "once", `<span class="badge failed">404</span>`, `<span class="badge failed">none</span>`).
-		lacks(s.Key).counts("<tbody", 7).counts(`class="badge replayed"`, 1)
-	together := 0
-	for _, call := range regexp.MustCompile(`(?s)<tbody[^>]*>\s*<tr[^>]*>.*?</tbody>`).FindAllString(list.text, -1) {
-		if strings.Count(call, "<b>POST</b> /cards<") == 2 && strings.Index(call, "replayed") < strings.LastIndex(call, "<tr") {
-			together++
-		}
-	}
-	equal(t, "calls with both their tries", together, 1)
+	b.get("/requests?run=1").has("<b>POST</b> /cards", "?status=active", "once", `<span class="badge failed">404</span>`, `<span class="badge failed">none</span>`).
+		lacks(s.Key).counts(`<tr id="request-`, 8).counts(`class="badge replayed"`, 1)
+	b.get("/runs/1").has("<h1>Other client").counts(`<tr id="request-`, 8).counts("try 2", 1).lacks(s.Key)
 	b.post("/requests", "forget").has("The requests are forgotten.", "No client has asked for anything")
 	equal(t, "requests left", len(s.Get("/_sandbox/requests").OK(200).Data()), 0)
 }
@@ -210,9 +204,17 @@ func TestRequestsByRun(t *testing.T) {
 	s.Post("/cards/"+card+"/fund", `{"amount":500000}`, apply...).Refused(400, "insufficient_funds", "")
 	s.Get("/_sandbox/requests").OK(200)
 
-	b.get("/requests").has("1 lost, 1 refused, 4 requests,", `<a href="/cards/`+card+`">no label</a>`,
-		"fault 1: no answer, once the call is committed", "the wallet holds 9944.00 USD, less than the 500000.00 USD to move", " ms</td>").
-		matches("(?s)Apply <code>decade00</code>.*Plan <code>00c0ffee</code>").counts(`class="run panel"`, 2)
+	b.get("/requests").has("4 <span class=\"badge failed\">1 refused</span> <span class=\"badge lost\">1 lost</span>").
+		matches("(?s)Apply <code>decade00</code>.*Plan <code>00c0ffee</code>").counts(`<a href="/runs/`, 2)
+	b.get("/runs/decade00").has("-56.00 <small>USDT", "issued, funded ", "55.00</td>", "&#43;55.00", "fault 1: no answer, once the call is committed",
+		`<span class="badge failed">refused</span> the wallet holds 9944.00 USD, less than the 500000.00 USD to move`, `<a href="/ledger?entry=3">&#43;5.00</a>`).
+		counts(`<tr id="request-`, 4)
+	b.get("/runs/00c0ffee").has("Plan <code>00c0ffee</code>", "Nothing: it only read.", "all answered")
+	b.get("/runs/none").is(404).has("There is no run")
+	b.get("/ledger?entry=3").has("card funded", `href="/runs/decade00"`).counts("<tbody id=", 1)
+	for _, page := range []string{"/", "/cards/" + card} {
+		b.get(page).has(`Funded from the wallet</bdi> <a class="run-link" href="/runs/decade00">`, "Apply <code>decade00</code>")
+	}
 	b.get("/requests?run=00c0ffee").has(`<tr id="request-`).lacks("<b>POST</b>")
 	b.get("/requests?outcome=refused").has("less than the 500000.00 USD", `href="/runs/decade00#request-`).lacks("<b>GET</b>")
 	b.get("/requests?outcome=fault").has("fault 1: ").lacks("<b>GET</b>", "less than")

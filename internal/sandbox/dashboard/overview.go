@@ -30,10 +30,11 @@ type overview struct {
 	card.Counts
 
 	Start     *gettingStarted // in place of figures, while there is no card
-	Runs      []run
+	Runs      []*requestlog.Run
 	Attention attention
 	Time      timeline
-	Spending  chart
+	Spending  []*transaction.Spending // of this month, the most first
+	Spent     usd.Amount              // with all cards
 	Limits    []limitUse
 	Newest    []*activity.Record
 }
@@ -44,42 +45,30 @@ type attention struct {
 	Declines   transaction.Sums    // of today and yesterday
 	Declined   []*activity.Record  // the newest of them
 	Since      string              // yesterday
-	NearEmpty  []cardFigures
-	NearLimit  []cardFigures
-	Challenges int64 // that are pending
-}
-
-// None tells whether there is nothing.
-func (a *attention) None() bool {
-	return len(a.Failing)+len(a.Declined)+len(a.NearEmpty)+len(a.NearLimit) == 0 && a.Challenges == 0
+	Cards      []cardFigures       // nearly empty, or near their limits
+	Challenges int64               // that are pending
 }
 
 func readAttention(v *view) (a attention, err error) {
 	const most = 3
-	if a.Failing, err = webhook.Failing(v.Tx, v.Account.ID, most); err != nil {
-		return a, err
-	}
 	yesterday := v.Tx.Now().Truncate(24 * time.Hour).Add(-24 * time.Hour)
 	a.Since = yesterday.Format(time.DateOnly)
 	declines := transaction.Filter{State: transaction.Declined, From: yesterday, Purchases: true}
+	if a.Failing, err = webhook.Failing(v.Tx, v.Account.ID, most); err != nil {
+		return a, err
+	}
 	if a.Declines, err = transaction.Sum(v.Tx, v.Account.ID, declines); err != nil {
 		return a, err
 	}
 	if a.Declined, err = activity.OfPurchases(v.Tx, v.Account.ID, declines, wire.Page{Number: 1, Size: most}); err != nil {
 		return a, err
 	}
-	for find, into := range map[card.Need]*[]cardFigures{card.NearEmpty: &a.NearEmpty, card.NearLimit: &a.NearLimit} {
-		found, err := card.InNeed(v.Tx, v.Account.ID, find, most)
-		if err != nil {
-			return a, err
-		}
-		for _, c := range found {
-			figures, err := readFigures(v, c)
-			if err != nil {
-				return a, err
-			}
-			*into = append(*into, figures)
-		}
+	found, err := card.InNeed(v.Tx, v.Account.ID, 2*most)
+	if err != nil {
+		return a, err
+	}
+	if a.Cards, err = readAllFigures(v, found); err != nil {
+		return a, err
 	}
 	a.Challenges, err = threeds.CountPending(v.Tx, v.Account.ID)
 	return a, err
@@ -141,25 +130,18 @@ func readOverview(v *view) (any, error) {
 		v.response("show-key", &shown)
 	}
 	const largest, newest, lastRuns = 8, 12, 5
-	runs, _, err := requestlog.Runs(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: lastRuns})
-	if err != nil {
+	if o.Runs, _, err = requestlog.Runs(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: lastRuns}); err != nil {
 		return nil, err
-	}
-	for _, r := range runs {
-		o.Runs = append(o.Runs, run{Run: r})
 	}
 	if o.Attention, err = readAttention(v); err != nil {
 		return nil, err
 	}
-	spending, err := transaction.LargestSpending(v.Tx, v.Account.ID, largest)
-	if err != nil {
+	if o.Spending, err = transaction.LargestSpending(v.Tx, v.Account.ID, largest); err != nil {
 		return nil, err
 	}
-	total, err := transaction.Spent(v.Tx, v.Account.ID, 0)
-	if err != nil {
+	if o.Spent, err = transaction.Spent(v.Tx, v.Account.ID, 0); err != nil {
 		return nil, err
 	}
-	o.Spending = newChart(spending, total)
 	if o.Limits, err = readLimits(v); err != nil {
 		return nil, err
 	}
@@ -176,18 +158,4 @@ func readLimits(v *view) ([]limitUse, error) {
 		{"Cards issued, last minute", used.CreatesPerMinute, limits.CreatesPerMinute},
 		{"Details read, last minute", used.DetailsPerMinute, limits.DetailsPerMinute},
 	}, err
-}
-
-// chart is what some cards spent, the most first.
-type chart struct {
-	Rows               []transaction.Spending
-	Most, Total, Other usd.Amount
-}
-
-func newChart(spending []transaction.Spending, total usd.Amount) chart {
-	c := chart{Rows: spending, Total: total, Other: total}
-	for _, s := range spending {
-		c.Most, c.Other = max(c.Most, s.Amount), c.Other-s.Amount
-	}
-	return c
 }

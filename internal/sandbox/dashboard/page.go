@@ -37,17 +37,8 @@ type view struct {
 	Query   url.Values
 	request *http.Request
 	posted  *posted
-	listed  *list       // what the page shows; nil: no list
-	refused *wire.Error // what is wrong with the filter; nil: nothing
-}
-
-// badFilter keeps a refusal for the page, which shows the filter once more.
-func (v *view) badFilter(err error) error {
-	if refused, ok := errors.AsType[*wire.Error](err); ok {
-		v.refused = refused
-		return nil
-	}
-	return err
+	listed  *list // what the page shows; nil: no list
+	refused error // what is wrong with the filter, which the page shows once more; nil: nothing
 }
 
 // response decodes what an action returned that the page is to show, and tells
@@ -79,8 +70,8 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 	f, refused := d.read(r, p, accountID, sent, func(f *frame, v *view) (err error) {
 		f.Data, err = p.read(v)
 		f.List = v.listed
-		if v.refused != nil {
-			f.Problem = sentence(v.refused.Message)
+		if refused, ok := errors.AsType[*wire.Error](v.refused); ok {
+			f.Problem = sentence(refused.Message)
 		}
 		return err
 	})

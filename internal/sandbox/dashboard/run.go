@@ -3,8 +3,8 @@ package dashboard
 import (
 	"cmp"
 	"net/http"
+	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
@@ -17,7 +17,7 @@ func runPage() *page {
 
 // runData is a run: what it came to, card by card, and its story.
 type runData struct {
-	run
+	*requestlog.Run
 
 	Cards     []*cardChange
 	CardsList *list
@@ -26,9 +26,10 @@ type runData struct {
 
 // cardChange is what a run did with a card, or with one that it failed to issue.
 type cardChange struct {
-	requestlog.Entry // the first one that changed it, else that asked for it
+	*requestlog.Entry // the first one that changed it, else that asked for it
 
 	Done    []string // in words
+	Before  requestlog.Standing
 	After   requestlog.Standing
 	Onto    usd.Amount // from the wallet; below zero: back
 	Fees    usd.Amount
@@ -38,7 +39,7 @@ type cardChange struct {
 
 // storyLine is a request in the order of time.
 type storyLine struct {
-	requestlog.Entry
+	*requestlog.Entry
 
 	Since   time.Duration // the run began
 	Waited  time.Duration // without a request before it; 0: hardly
@@ -46,30 +47,14 @@ type storyLine struct {
 	Try     int           // of one call
 }
 
-// Kind says what the run was, as far as its requests tell.
-func (r *run) Kind() string {
-	switch {
-	case r.Name == "":
-		return "Other client"
-	case r.Changes > 0:
-		return "Apply"
-	}
-	return "Plan"
-}
-
 // Title tells runs apart.
-func (r *run) Title() string { return r.Kind() + " " + r.Key() }
+func (r *runData) Title() string { return r.Kind() + " " + r.Key() }
 
-// verbs are what a call asks for, by the end of its path.
+// verb is what a call asks for, by the end of its path.
 func verb(e *requestlog.Entry) string {
-	last := e.Path[strings.LastIndexByte(e.Path, '/')+1:]
-	done, known := map[string]string{
+	return cmp.Or(map[string]string{
 		"cards": "issued", "fund": "funded", "withdraw": "withdrawn", "freeze": "frozen", "unfreeze": "unfrozen", "webhooks": "registered",
-	}[last]
-	if !known && e.Changes() {
-		done = "terminated"
-	}
-	return done
+	}[path.Base(e.Path)], "terminated")
 }
 
 func readRun(v *view) (any, error) {
@@ -77,7 +62,7 @@ func readRun(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := &runData{run: run{Run: found}, CardsList: v.listOf("cards")}
+	data := &runData{Run: found, CardsList: v.listOf("cards")}
 	changes, err := requestlog.ChangesOf(v.Tx, found.ID)
 	if err != nil {
 		return nil, err
@@ -95,53 +80,47 @@ func readRun(v *view) (any, error) {
 }
 
 // byCard sums requests up by the cards that they are about, in the order of the first ones.
-func byCard(entries []requestlog.Entry) (all []*cardChange) {
+func byCard(entries []*requestlog.Entry) (all []*cardChange) {
 	cards := map[string]*cardChange{}
 	for _, e := range entries {
-		c := cards[e.CardID]
-		if c == nil || e.CardID == "" {
-			if e.CardID == "" && verb(&e) != "issued" {
-				continue // it concerns no card
-			}
-			c = &cardChange{Entry: e, After: e.After}
+		done, c := verb(e), cards[e.CardID]
+		switch {
+		case e.CardID == "" && done != "issued":
+			continue // it concerns no card
+		case c == nil || e.CardID == "":
+			c = &cardChange{Entry: e}
 			cards[e.CardID], all = c, append(all, c)
 		}
-		changed := e.EntryID != 0 || e.StatusChangeID != 0
-		if changed && len(c.Done) == 0 {
-			c.Before = e.Before
-		}
-		switch done := verb(&e); {
-		case changed && !slices.Contains(c.Done, done):
-			c.Done = append(c.Done, done)
-		case e.Message != "" && !slices.Contains(c.Refused, e.Message):
+		if changed := e.EntryID != 0 || e.StatusChangeID != 0; changed {
+			if len(c.Done) == 0 {
+				c.Before = e.Before
+			}
+			c.Done, c.After = append(c.Done, done), e.After
+		} else if e.Message != "" {
 			c.Refused = append(c.Refused, e.Message)
 		}
-		if changed {
-			c.After = e.After
-		}
 		c.Onto, c.Fees, c.Lost = c.Onto+e.Moved(), c.Fees+e.Fee, c.Lost || e.Lost
+	}
+	for _, c := range all {
+		c.Done, c.Refused = slices.Compact(c.Done), slices.Compact(c.Refused)
 	}
 	return all
 }
 
 // story tells what lies between requests.
-func story(r *requestlog.Run, entries []requestlog.Entry) (lines []storyLine) {
+func story(r *requestlog.Run, entries []*requestlog.Entry) (lines []storyLine) {
 	const noticed = time.Second
 	tries, busy, limited := map[string]int{}, r.Begun.Time, false
 	for _, e := range entries {
-		call := cmp.Or(e.IdempotencyKey, e.Path+"?"+e.Query) + " " + e.Method + " " + e.Path
-		tries[call]++
-		line := storyLine{Entry: e, Since: e.Time.Sub(r.Begun.Time), Try: tries[call]}
-		if e.IdempotencyKey == "" && !e.Changes() {
-			line.Try = 1 // reading again is no repetition
+		call := e.Method + e.Path + e.IdempotencyKey
+		if e.Changes() { // reading again is no repetition
+			tries[call]++
 		}
-		if wait := e.Time.Sub(busy); wait >= noticed && len(lines) > 0 {
+		line := storyLine{Entry: e, Since: e.Time.Sub(r.Begun.Time), Try: tries[call]}
+		if wait := e.Time.Sub(busy); wait >= noticed {
 			line.Waited, line.AtLimit = wait, limited
 		}
-		if end := e.Time.Add(e.Duration); end.After(busy) {
-			busy = end
-		}
-		limited = e.Status == http.StatusTooManyRequests
+		busy, limited = e.Time.Add(e.Duration), e.Status == http.StatusTooManyRequests
 		lines = append(lines, line)
 	}
 	return lines

@@ -21,8 +21,6 @@ func functions() template.FuncMap {
 		"category":  card.CategoryOf,
 		"bar":       newBar,
 		"exact":     exact,
-		"exactly":   func(t time.Time) string { return t.UTC().Format(milliseconds) },
-		"since":     since,
 		"field":     newField,
 		"in":        func(f *frame, it any) part { return part{f, it} },
 		"label":     label,
@@ -49,18 +47,8 @@ func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 // exact is newMoment with milliseconds.
 func exact(f *frame, when interface{ UTC() time.Time }) moment {
 	m := newMoment(f, when)
-	m.Clock = when.UTC().Format(milliseconds)
+	m.Clock = when.UTC().Format("2006-01-02 15:04:05.000")
 	return m
-}
-
-const milliseconds = "2006-01-02 15:04:05.000"
-
-// since writes a time after another one.
-func since(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%d.%03d s", d/time.Second, d.Milliseconds()%1000)
-	}
-	return d.Round(time.Millisecond).String()
 }
 
 // moment is a time as it is shown: itself, and how long ago it was.

@@ -16,8 +16,9 @@ import (
 
 // timeline is what the purchases of each day came to, as charts of one scale each.
 type timeline struct {
-	Days   []timelineDay
-	Plots  []plot
+	Days   []*timelineDay
+	Dates  []string // of the axis
+	Plots  []*plot
 	Spans  []span
 	CardID string           // empty: of all cards
 	Sums   transaction.Sums // of all days
@@ -34,24 +35,17 @@ type timelineDay struct {
 // plot is a chart: bars that stand on each other, or a line. Its picture is 100 units
 // high and stretched to its place.
 type plot struct {
-	Title, Unit, Class string
-	Max, Half          string // the scale
-	Width              int64
-	Columns            []column
-	Line               string  // its points
-	Points             []point // the one of a line that has no other
+	Class, Title, Max, Half string
+	Width                   int64
+	Columns                 []column
+	Line                    string // its points
 }
-
-// Stacked tells whether bars may stand on each other.
-func (p *plot) Stacked() bool { return p.Class == "money" }
 
 // column is a day of a plot.
 type column struct {
 	X, Y1, H1, Y2, H2 int64 // of the bar at the bottom, and of the one upon it
 	Day               *timelineDay
 }
-
-type point struct{ X, Y int64 }
 
 const columnWidth = 10
 
@@ -83,116 +77,82 @@ func (v *view) timeline(c *card.Card) (t timeline, err error) {
 	days, err := transaction.Days(v.Tx, v.Account.ID, cardID, first)
 	t.fill(first, n, days, balances)
 	money := func(n int64) string { return grouped(usd.Amount(n).String()) }
-	t.plot("money", "Settled and held", "USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) })
+	t.plot("money", "Settled and held, USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) })
 	if t.Sums.Declines > 0 {
-		t.plot("declines", "Declines", "", func(n int64) string { return grouped(fmt.Sprint(n)) }, func(d *timelineDay) (int64, int64) { return d.Declines, 0 })
+		t.plot("declines", "Declines", func(n int64) string { return fmt.Sprint(n) }, func(d *timelineDay) (int64, int64) { return d.Declines, 0 })
 	}
 	if len(balances) > 0 {
-		t.plot("balance", "Balance", "USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 })
-		t.Plots[len(t.Plots)-1].line()
+		t.plot("balance", "Balance, USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }).line()
 	}
 	return t, err
 }
 
 // fill has a day for each of n from a first one on, whether or not anything happened.
-func (t *timeline) fill(first, n int64, days []transaction.Day, balances []ledger.DailyBalance) {
+func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []ledger.DailyBalance) {
 	for day := first; day < first+n; day++ {
-		d := timelineDay{Date: time.UnixMilli(day * (24 * time.Hour).Milliseconds()).UTC().Format(time.DateOnly)}
-		if i := slices.IndexFunc(days, func(of transaction.Day) bool { return of.Day == day }); i >= 0 {
-			d.Day = days[i]
+		d := &timelineDay{Date: time.UnixMilli(day * (24 * time.Hour).Milliseconds()).UTC().Format(time.DateOnly)}
+		if len(days) > 0 && days[0].Day == day {
+			d.Day, days = *days[0], days[1:]
 		}
-		for _, b := range balances {
-			if b.Day <= day {
-				d.Balance, d.HasBalance = b.Balance, true
-			}
+		for len(balances) > 0 && balances[0].Day <= day {
+			d.Balance, d.HasBalance, balances = balances[0].Balance, true, balances[1:]
+		}
+		if i := len(t.Days); i > 0 && !d.HasBalance {
+			d.Balance, d.HasBalance = t.Days[i-1].Balance, t.Days[i-1].HasBalance
 		}
 		t.Sums.Held, t.Sums.Settled, t.Sums.Refunded = t.Sums.Held+d.Held, t.Sums.Settled+d.Settled, t.Sums.Refunded+d.Refunded
 		t.Sums.Declines += d.Declines
 		t.Days = append(t.Days, d)
 	}
+	t.Dates = []string{t.Days[0].Date, t.Days[(n-1)/2].Date, t.Days[n-1].Date}
 }
 
 // plot draws two values of each day, one upon the other, below the next round number.
-func (t *timeline) plot(class, title, unit string, write func(int64) string, values func(*timelineDay) (below, above int64)) {
-	most := int64(1)
-	for i := range t.Days {
-		below, above := values(&t.Days[i])
+func (t *timeline) plot(class, title string, write func(int64) string, values func(*timelineDay) (below, above int64)) *plot {
+	most, scale := int64(1), int64(1)
+	for _, d := range t.Days {
+		below, above := values(d)
 		most = max(most, below+above)
 	}
-	scale := int64(1)
 	for i := 0; scale < most; i++ {
-		scale = []int64{2, 5, 10}[i%3] * pow10(i/3)
+		scale = scale * []int64{4, 5, 4}[i%3] / 2 // 2, 5, 10, 20 …
 	}
-	p := plot{Class: class, Title: title, Unit: unit, Max: write(scale), Half: write(scale / 2), Width: int64(len(t.Days)) * columnWidth}
-	if scale%2 != 0 {
-		p.Half = ""
+	p := &plot{Class: class, Title: title, Max: write(scale), Width: int64(len(t.Days)) * columnWidth}
+	if scale > 1 {
+		p.Half = write(scale / 2)
 	}
-	height := func(value int64) int64 {
-		if value <= 0 {
-			return 0
-		}
-		return max(1, value*100/scale) // seen as soon as there is any
-	}
-	for i := range t.Days {
-		below, above := values(&t.Days[i])
-		c := column{X: int64(i) * columnWidth, H1: height(below), H2: height(above), Day: &t.Days[i]}
+	height := func(value int64) int64 { return max(min(value, 1), value*100/scale) } // seen as soon as there is any
+	for i, d := range t.Days {
+		below, above := values(d)
+		c := column{X: int64(i) * columnWidth, H1: height(below), H2: height(above), Day: d}
 		c.Y1 = 100 - c.H1
 		c.Y2 = max(0, c.Y1-c.H2)
 		p.Columns = append(p.Columns, c)
 	}
 	t.Plots = append(t.Plots, p)
+	return p
 }
 
-func pow10(n int) int64 {
-	if n == 0 {
-		return 1
-	}
-	return 10 * pow10(n-1)
-}
-
-// line has a plot drawn as one, from the first day that has a balance on.
+// line has the plot drawn as one, from the first day that has a balance on. One day alone
+// is a point.
 func (p *plot) line() {
 	var points []string
 	for _, c := range p.Columns {
 		if c.Day.HasBalance {
-			at := point{c.X + columnWidth/2, c.Y1}
-			points, p.Points = append(points, fmt.Sprintf("%d,%d", at.X, at.Y)), append(p.Points, at)
+			points = append(points, fmt.Sprintf("%d,%d", c.X+columnWidth/2, c.Y1))
 		}
 	}
-	p.Line = strings.Join(points, " ")
-	if len(p.Points) > 1 {
-		p.Points = nil
+	if len(points) == 1 {
+		points = append(points, points[0])
 	}
+	p.Line = strings.Join(points, " ")
 }
 
 // Reads says in words what a day came to.
 func (d *timelineDay) Reads() string {
-	text := fmt.Sprintf("%s: %s settled, %s held", d.Date, grouped(d.Settled.String()), grouped(d.Held.String()))
-	if d.Refunded > 0 {
-		text += fmt.Sprintf(", %s refunded", grouped(d.Refunded.String()))
-	}
-	for _, declines := range counted(d.Declines, "decline", "declines") {
-		text += ", " + declines
-	}
+	text := fmt.Sprintf("%s: %s settled, %s refunded, %s held, %d declined", d.Date, grouped(d.Settled.String()), grouped(d.Refunded.String()), grouped(d.Held.String()), d.Declines)
 	if d.HasBalance {
-		text += fmt.Sprintf(", balance %s", grouped(d.Balance.String()))
+		text += ", balance " + grouped(d.Balance.String())
 	}
 	return text
-}
-
-// MiddleDay and LastDay are places of days that the axis names.
-func (t *timeline) MiddleDay() int { return (len(t.Days) - 1) / 2 }
-
-// LastDay is today's.
-func (t *timeline) LastDay() int { return len(t.Days) - 1 }
-
-// Busy are the days on which anything was bought or declined, the newest first.
-func (t *timeline) Busy() (days []*timelineDay) {
-	for i := range t.Days {
-		if d := &t.Days[i]; d.Held+d.Settled+d.Refunded > 0 || d.Declines > 0 {
-			days = append(days, d)
-		}
-	}
-	slices.Reverse(days)
-	return days
 }

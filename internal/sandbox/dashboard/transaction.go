@@ -36,6 +36,7 @@ type purchase struct {
 	*activity.Record
 
 	Chain      []step
+	Sum        step // of the chain
 	Entries    []*ledger.Entry
 	Deliveries []*webhook.Delivery
 }
@@ -46,22 +47,6 @@ type step struct {
 	transaction.Transaction
 
 	Balance, Hold usd.Amount
-}
-
-// Balance is what all steps did to what the owner has: what the purchase cost, below zero.
-func (p *purchase) Balance() (sum usd.Amount) {
-	for _, s := range p.Chain {
-		sum += s.Balance
-	}
-	return sum
-}
-
-// Hold is what is held still.
-func (p *purchase) Hold() (sum usd.Amount) {
-	for _, s := range p.Chain {
-		sum += s.Hold
-	}
-	return sum
 }
 
 // Title tells purchases apart.
@@ -90,9 +75,9 @@ func readTransaction(v *view) (any, error) {
 		for _, posting := range e.Postings {
 			switch posting.Kind {
 			case ledger.Card, ledger.Wallet:
-				of.Balance += posting.Amount
+				of.Balance, p.Sum.Balance = of.Balance+posting.Amount, p.Sum.Balance+posting.Amount
 			case ledger.Holds:
-				of.Hold += posting.Amount
+				of.Hold, p.Sum.Hold = of.Hold+posting.Amount, p.Sum.Hold+posting.Amount
 			}
 		}
 	}

@@ -19,10 +19,10 @@ func readTransactions(v *view) (any, error) {
 		day("from", "From (UTC)"), day("to", "To, inclusive"))
 	filter := transaction.Filter{Text: l.text("q"), State: transaction.State(l.text("state")), Purchases: true}
 	data := new(transactionList)
-	var err error
-	if filter.From, filter.To, err = l.days(); err != nil {
-		return data, v.badFilter(err)
+	if filter.From, filter.To, v.refused = l.days(); v.refused != nil {
+		return data, nil
 	}
+	var err error
 	if data.Sums, err = transaction.Sum(v.Tx, v.Account.ID, filter); err != nil {
 		return nil, err
 	}

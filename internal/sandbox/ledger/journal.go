@@ -28,7 +28,7 @@ type Entry struct {
 	At            wire.Time
 	TransactionID string // that moved the money; empty: none did
 	Run           string // the key of the run that asked for it; empty: none did, as far as the request log goes
-	Postings      []Posting
+	Postings      []*Posting
 }
 
 // Posting is what an entry did to one ledger account.
@@ -42,10 +42,10 @@ type Posting struct {
 }
 
 // Debit is what left the ledger account.
-func (p Posting) Debit() usd.Amount { return max(0, -p.Amount) }
+func (p *Posting) Debit() usd.Amount { return max(0, -p.Amount) }
 
 // Credit is what came onto the ledger account.
-func (p Posting) Credit() usd.Amount { return max(0, p.Amount) }
+func (p *Posting) Credit() usd.Amount { return max(0, p.Amount) }
 
 // Filter picks entries of an account; what is empty picks all.
 type Filter struct {
@@ -73,7 +73,8 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 		if err != nil {
 			return nil, false, err
 		}
-		e.Postings, err = store.Select(tx, func(row store.Row) (p Posting, err error) {
+		e.Postings, err = store.Select(tx, func(row store.Row) (*Posting, error) {
+			p := new(Posting)
 			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount, &p.Balance)
 		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount, p.balance
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id

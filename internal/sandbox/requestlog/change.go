@@ -26,7 +26,7 @@ type Standing struct {
 func (c Change) Moved() usd.Amount { return -c.Wallet - c.Fee }
 
 // Changes tells whether the call asked for a change.
-func (e Entry) Changes() bool { return e.Method != http.MethodGet }
+func (e *Entry) Changes() bool { return e.Method != http.MethodGet }
 
 // Reading is what a change is told by.
 type Reading struct {

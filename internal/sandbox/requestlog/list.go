@@ -14,9 +14,10 @@ const columns = `
 	       r.wallet, r.fee, r.balance_before, r.balance_after, r.status_before, r.status_after, COALESCE(r.entry_id, 0), COALESCE(r.status_change, 0)
 	FROM request_log r JOIN runs u ON u.id = r.run_id LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
-func scan(row store.Row) (e Entry, err error) {
+func scan(row store.Row) (*Entry, error) {
 	var took, at int64
-	err = row.Scan(&e.ID, &e.AccountID, &e.RunID, &e.Run, &e.Method, &e.Path, &e.Query, &e.Status, &e.Error, &e.Message, &e.IdempotencyKey, &e.Replayed,
+	e := new(Entry)
+	err := row.Scan(&e.ID, &e.AccountID, &e.RunID, &e.Run, &e.Method, &e.Path, &e.Query, &e.Status, &e.Error, &e.Message, &e.IdempotencyKey, &e.Replayed,
 		&e.CardID, &e.Label, &e.Last4, &e.Fault, &e.Lost, &took, &at,
 		&e.Wallet, &e.Fee, &e.Before.Balance, &e.After.Balance, &e.Before.Status, &e.After.Status, &e.EntryID, &e.StatusChangeID)
 	e.Duration, e.Time = time.Duration(took)*time.Microsecond, time.UnixMilli(at).UTC()
@@ -25,7 +26,7 @@ func scan(row store.Row) (e Entry, err error) {
 
 // List returns a page of the calls of an account, the oldest first, and how many
 // there are.
-func List(tx *store.Tx, accountID int64, page wire.Page) (entries []Entry, total int64, err error) {
+func List(tx *store.Tx, accountID int64, page wire.Page) (entries []*Entry, total int64, err error) {
 	entries, err = store.Select(tx, scan, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
 	if err != nil {
 		return nil, 0, err
@@ -45,7 +46,7 @@ type Filter struct {
 
 // Newest returns a page of the calls that a filter picks, newest first, and whether
 // there is more.
-func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []Entry, more bool, err error) {
+func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool, err error) {
 	outcome, wanted := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`, "refused": `r.status BETWEEN 400 AND 499`, "failed": `(r.status = 0 OR r.status >= 500)`,
 		"lost": `r.lost`, "fault": `r.fault <> ''`,
@@ -65,13 +66,13 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []
 }
 
 // OfRun returns a page of the calls of a run, the oldest first, and whether there is more.
-func OfRun(tx *store.Tx, runID int64, page wire.Page) (entries []Entry, more bool, err error) {
+func OfRun(tx *store.Tx, runID int64, page wire.Page) (entries []*Entry, more bool, err error) {
 	entries, err = store.Select(tx, scan, columns+`WHERE r.run_id = ? ORDER BY r.time, r.id LIMIT ? OFFSET ?`, runID, page.Size+1, page.Offset())
 	return wire.Cut(page, entries, err)
 }
 
 // ChangesOf returns the calls of a run that asked for a change, the oldest first.
-func ChangesOf(tx *store.Tx, runID int64) ([]Entry, error) {
+func ChangesOf(tx *store.Tx, runID int64) ([]*Entry, error) {
 	return store.Select(tx, scan, columns+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
 }
 

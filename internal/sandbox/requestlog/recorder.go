@@ -57,7 +57,7 @@ type Entry struct {
 }
 
 // Key names the entry's run in an address.
-func (e Entry) Key() string { return (&Run{ID: e.RunID, Name: e.Run}).Key() }
+func (e *Entry) Key() string { return (&Run{ID: e.RunID, Name: e.Run}).Key() }
 
 // Recorder gathers entries, and writes them to the file.
 type Recorder struct {

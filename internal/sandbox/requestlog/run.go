@@ -32,6 +32,17 @@ const RunKey = `COALESCE(NULLIF(u.name, ''), u.id)`
 // Key names the run in an address.
 func (r *Run) Key() string { return cmp.Or(r.Name, strconv.FormatInt(r.ID, 10)) }
 
+// Kind says what the run was, as far as its requests tell.
+func (r *Run) Kind() string {
+	switch {
+	case r.Name == "":
+		return "Other client"
+	case r.Changes > 0:
+		return "Apply"
+	}
+	return "Plan"
+}
+
 // Wallet is what the run brought into the wallet; below zero, it left it.
 func (r *Run) Wallet() usd.Amount { return r.Back - r.Onto - r.Fees }
 

@@ -123,7 +123,8 @@ CREATE TABLE transactions (
   fees           INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX transactions_by_account ON transactions (account_id, id, type, state, created_at, card_id);
-CREATE INDEX purchases_by_time ON transactions (account_id, created_at, state, card_id, amount, settled, refunded, fees) WHERE state IS NOT NULL;
+CREATE INDEX purchases_by_account ON transactions (account_id, id, state, created_at, card_id, amount, settled, refunded, fees, merchant_name, decline_reason)
+  WHERE state IS NOT NULL;
 CREATE INDEX transactions_by_card ON transactions (card_id, id, type, created_at);
 CREATE INDEX transactions_by_parent ON transactions (parent_id) WHERE parent_id IS NOT NULL;
 
@@ -132,10 +133,12 @@ CREATE TABLE daily_sums (
   account_id INTEGER NOT NULL REFERENCES accounts (id),
   card_id    INTEGER NOT NULL,                         -- 0: all cards of the account
   day        INTEGER NOT NULL,                         -- since 1970
+  purchases  INTEGER NOT NULL,                         -- how many
+  declines   INTEGER NOT NULL,                         -- how many of them
   held       INTEGER NOT NULL,
   settled    INTEGER NOT NULL,
   refunded   INTEGER NOT NULL,
-  declines   INTEGER NOT NULL,                         -- how many
+  fees       INTEGER NOT NULL,
   PRIMARY KEY (account_id, card_id, day)
 ) WITHOUT ROWID;
 CREATE INDEX daily_sums_by_day ON daily_sums (account_id, day, card_id, settled, refunded);

@@ -33,10 +33,10 @@ INSERT INTO transactions (id, public_id, account_id, card_id, type, state, amoun
 SELECT i + 1, printf('txn_benchmark%08d', i + 1), 1, 1 + i % 10000, 'decline', 'declined', 1250, 0, 'Big Ads', '7311', 'insufficient_funds', '{"asked":12.50}', 1767225700000 + i * 20000
 FROM n;
 
-INSERT INTO daily_sums (account_id, card_id, day, held, settled, refunded, declines)
-SELECT account_id, card_id, created_at / 86400000, 0, 0, 0, COUNT(*) FROM transactions GROUP BY 2, 3
+INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees)
+SELECT account_id, card_id, created_at / 86400000, COUNT(*), COUNT(*), 0, 0, 0, 0 FROM transactions GROUP BY 2, 3
 UNION ALL
-SELECT account_id, 0, created_at / 86400000, 0, 0, 0, COUNT(*) FROM transactions GROUP BY 3;
+SELECT account_id, 0, created_at / 86400000, COUNT(*), COUNT(*), 0, 0, 0, 0 FROM transactions GROUP BY 3;
 
 -- Every card has spent something this month.
 INSERT INTO card_spending (card_id, month, amount) SELECT id, strftime('%Y-%m', 'now'), 100 + id FROM cards;

@@ -112,37 +112,37 @@ func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 // of the day on which the purchase was made, of its card and of all.
 func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 	var (
-		held, settled, refunded, authorized usd.Amount
-		declines, made                      int64
+		of         Sums // what the transaction adds to them
+		made       int64
+		authorized usd.Amount
 	)
 	state := map[Type]State{Authorization: Authorized, Settlement: Settled, Refund: Refunded, Decline: Declined}[n.Type]
 	switch n.Type {
+	case Authorization:
+		of.Count, of.Held = 1, n.Amount
 	case Settlement:
-		settled = n.Amount
+		of.Settled = n.Amount
 	case Refund:
-		refunded = n.Amount
+		of.Refunded = n.Amount
 	case Decline:
-		declines = 1
+		of.Count, of.Declines = 1, 1
 	}
 	_, err := tx.Get([]any{&made, &authorized}, `
 		UPDATE transactions SET state = ?, settled = settled + ?, refunded = refunded + ?, fees = fees + ?
 		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6) RETURNING created_at, amount`,
-		state, settled, refunded, n.Fee, n.ParentID, row)
-	switch n.Type {
-	case Authorization:
-		held = authorized
-	case Settlement:
-		held = -authorized
+		state, of.Settled, of.Refunded, n.Fee, n.ParentID, row)
+	if n.Type == Settlement {
+		of.Held = -authorized
 	}
 	for _, cardID := range []int64{0, n.Card.ID} {
 		if err != nil {
 			return err
 		}
 		err = tx.Exec(`
-			INSERT INTO daily_sums (account_id, card_id, day, held, settled, refunded, declines) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET held = held + excluded.held, settled = settled + excluded.settled,
-				refunded = refunded + excluded.refunded, declines = declines + excluded.declines`,
-			accountID, cardID, store.Day(time.UnixMilli(made)), held, settled, refunded, declines)
+			INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET purchases = purchases + excluded.purchases, declines = declines + excluded.declines, held = held + excluded.held,
+				settled = settled + excluded.settled, refunded = refunded + excluded.refunded, fees = fees + excluded.fees`,
+			accountID, cardID, store.Day(time.UnixMilli(made)), of.Count, of.Declines, of.Held, of.Settled, of.Refunded, n.Fee)
 	}
 	return err
 }

@@ -71,7 +71,7 @@ function show(next, all = false) {
 }
 
 function isBusy() {
-  return document.querySelector("#live :is(tr, .run > summary):is(:hover, :focus-within)") !== null;
+  return document.querySelector("#live tr:is(:hover, :focus-within)") !== null;
 }
 
 held.addEventListener("click", () => show(latest, true));
@@ -87,11 +87,11 @@ function update(old, next, busy) {
   for (const { name, value } of next.attributes) {
     if (name !== "open" && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  if (busy && old.querySelector(":scope > :is(tr, tbody, .run)[id]")) {
+  if (busy && old.querySelector(":scope > :is(tr, tbody)[id]")) {
     for (const child of next.children) {
       const same = idOf(child) && rowOf(old, child);
       if (same) update(same, child, busy);
-      else if (child.matches("tr, tbody, .run") && idOf(child)) waiting++;
+      else if (child.matches("tr, tbody") && idOf(child)) waiting++;
     }
     return;
   }
