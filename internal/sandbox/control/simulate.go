@@ -3,10 +3,12 @@ package control
 import (
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -15,20 +17,19 @@ const (
 	maxDays      = 366
 	maxPerDay    = 500
 	maxPurchases = 5_000 // all other changes wait for them
-	maxShoppers  = 100   // cards that take part, the newest ones
 )
 
-// simulation is some days of purchases on the account's active cards, which spend what
-// they hold bit by bit. One number makes the same days.
+// simulation is some days of purchases on the account's active cards, which spend what they
+// can bit by bit. One number makes the same days.
 type simulation struct {
 	call      *server.Call
 	random    *rand.Rand
 	merchants []string
-	declines  int64 // percent
-	cards     []*card.Card
-	left      []int // purchases of each card
+	deck      []string       // the card of each purchase
+	left      map[string]int // purchases of each card
 
 	made struct {
+		Cards     int    `json:"cards"`
 		Purchases int    `json:"purchases"`
 		Declined  int    `json:"declined"`
 		Settled   int    `json:"settled"`
@@ -36,11 +37,13 @@ type simulation struct {
 	}
 }
 
-// simulate has days pass, with purchases through the calls that a merchant makes.
+// simulate has days pass, with purchases through the calls that a merchant makes. As many
+// are declined as were asked for.
 func simulate(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	days, perDay := fields.Integer("days", 40, 1, maxDays), fields.Integer("purchases_per_day", 20, 1, maxPerDay)
-	s := &simulation{call: c, declines: fields.Integer("declines", 5, 0, 100), merchants: []string{"Search Ads", "Social Ads", "Video Ads", "Cloud Hosting"}}
+	percent := fields.Integer("declines", 5, 0, 100)
+	s := &simulation{call: c, merchants: []string{"Search Ads", "Social Ads", "Video Ads", "Cloud Hosting"}, left: map[string]int{}}
 	if merchants, found := fields.Texts("merchants"); found && len(merchants) > 0 {
 		s.merchants = merchants
 	}
@@ -51,14 +54,16 @@ func simulate(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	if err := s.choose(int(days * perDay)); err != nil {
+	purchases := int(days * perDay)
+	if err := s.deal(purchases); err != nil {
 		return wire.Response{}, err
 	}
-	for range days * perDay {
+	declined := s.random.Perm(purchases)
+	for i := range purchases {
 		if err := c.Tx.MoveClock(c.Tx.Now().Add(24 * time.Hour / time.Duration(perDay))); err != nil {
 			return wire.Response{}, err
 		}
-		if err := s.purchase(); err != nil {
+		if err := s.purchase(s.deck[i], declined[i] < (purchases*int(percent)+50)/100); err != nil {
 			return wire.Response{}, err
 		}
 	}
@@ -66,34 +71,59 @@ func simulate(c *server.Call) (wire.Response, error) {
 	return wire.Created(s.made), nil
 }
 
-// choose has active cards share the purchases.
-func (s *simulation) choose(purchases int) (err error) {
-	s.cards, _, err = card.Search(s.call.Tx, s.call.Account.ID, card.Filter{Status: card.Active}, wire.Page{Number: 1, Size: maxShoppers})
+// deal has all active cards share the purchases that can pay a cent for each of theirs.
+func (s *simulation) deal(purchases int) error {
+	cards, err := store.Select(s.call.Tx, func(row store.Row) (*payer, error) {
+		p := new(payer)
+		return p, row.Scan(&p.id, &p.spendable)
+	}, spendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`, s.call.Tx.Now().UnixMilli(), s.call.Account.ID, card.Active)
+	for before := 0; err == nil && before != len(cards) && len(cards) > 0; {
+		before = len(cards)
+		each := usd.Amount((purchases + before - 1) / before)
+		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.spendable < each })
+	}
+	if err == nil && len(cards) == 0 {
+		err = wire.Invalid("no active card can pay for so many purchases, be it of a cent; issue one, load one, or ask for fewer")
+	}
 	if err != nil {
 		return err
 	}
-	if len(s.cards) == 0 {
-		return wire.Invalid("there is no active card to buy with; issue one first")
-	}
-	s.left = make([]int, len(s.cards))
+	s.made.Cards = min(len(cards), purchases)
+	s.random.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
 	for i := range purchases {
-		s.left[i%len(s.cards)]++
+		s.deck = append(s.deck, cards[i%len(cards)].id)
+		s.left[s.deck[i]]++
 	}
+	s.random.Shuffle(len(s.deck), func(i, j int) { s.deck[i], s.deck[j] = s.deck[j], s.deck[i] })
 	return nil
 }
 
-// purchase uses a card, mostly for its part of what it still holds, now and then for
-// more than it does. Nearly all of what is authorized is settled.
-func (s *simulation) purchase() error {
-	i := s.random.IntN(len(s.cards))
-	on, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, s.cards[i].PublicID)
+type payer struct {
+	id        string
+	spendable usd.Amount
+}
+
+// spendable selects cards with what they can pay at a time without being frozen for it.
+const spendable = `
+	SELECT c.public_id, MIN(l.balance - COALESCE(c.auto_freeze_at, 0), c.spending_limit - COALESCE(s.amount, 0)) AS spendable
+	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id
+	LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ?1 / 1000, 'unixepoch') `
+
+// purchase uses a card for its part of what it can still pay, or for more than it holds.
+// Nearly all of what is authorized is settled.
+func (s *simulation) purchase(id string, declined bool) error {
+	on, err := card.ByPublicID(s.call.Tx, s.call.Account.ID, id)
 	if err != nil {
 		return err
 	}
-	share := on.Balance / usd.Amount(max(1, s.left[i]))
-	s.left[i]--
-	amount := max(usd.Cent, share*usd.Amount(50+s.random.IntN(100))/100)
-	if s.random.Int64N(100) < s.declines {
+	room, err := store.Value[usd.Amount](s.call.Tx, `SELECT spendable FROM (`+spendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), on.ID)
+	if err != nil {
+		return err
+	}
+	share := room * usd.Amount(50+s.random.IntN(100)) / usd.Amount(100*s.left[id])
+	s.left[id]--
+	amount := max(usd.Cent, min(share, room-usd.Amount(s.left[id]))) // a cent is left for each that follows
+	if declined {
 		amount = on.Balance + usd.Amount(1+s.random.IntN(5_000))
 	}
 	mcc := "7311"

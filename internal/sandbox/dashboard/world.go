@@ -110,9 +110,10 @@ func merchantNames(f form) map[string]any {
 
 func reportSimulated(res wire.Response) notice {
 	var made struct {
+		Cards     int `json:"cards"`
 		Purchases int `json:"purchases"`
 		Declined  int `json:"declined"`
 	}
 	_ = json.Unmarshal(res.Body, &made) // our own
-	return notice{Text: fmt.Sprintf("%d purchases were made, of which %d were declined; the clock has moved.", made.Purchases, made.Declined)}
+	return notice{Text: fmt.Sprintf("%d purchases were made on %d cards, of which %d were declined; the clock has moved.", made.Purchases, made.Cards, made.Declined)}
 }

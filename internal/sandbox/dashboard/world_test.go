@@ -132,10 +132,11 @@ func TestSimulate(t *testing.T) {
 	for range 2 {
 		s, b := start(t, sandboxtest.StartingAt(day(1)))
 		press := []string{"days", "10", "purchases_per_day", "12", "declines", "10", "seed", "7", "merchants", "Shop A, Shop B"}
-		b.post("/world", "simulate", press[:8]...).has("There is no active card to buy with")
+		b.post("/world", "simulate", press[:8]...).has("No active card can pay")
+		s.Unlimited()
 		s.Issue("500", `"label":"search"`)
 		s.Issue("300", `"label":"travel"`, `"allowed_categories":["travel"]`)
-		b.post("/world", "simulate", press...).has("120 purchases were made, of which ")
+		b.post("/world", "simulate", press...).has("120 purchases were made on 2 cards, of which 12 were declined")
 		b.get("/transactions").has("Shop A", "Shop B", "travel", "declined", "settled").lacks("category not allowed")
 		made = append(made, regexp.MustCompile(`(txn|card)_\w+|T[\d:.]+Z`).ReplaceAllString(listed(s), ""))
 		if days := strings.Count(b.get("/").text, `id="day-2026-03-`); days < 10 {
@@ -148,7 +149,19 @@ func TestSimulate(t *testing.T) {
 		more := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":12,"declines":20,"seed":3}`).OK(http.StatusCreated)
 		equal(t, "purchases", more.Text("purchases"), "24")
 		equal(t, "settled ones", more.Text("settled"), fmt.Sprint(of("settlement")-settled))
-		equal(t, "declined ones", more.Text("declined"), fmt.Sprint(of("decline")-declined))
+		equal(t, "declined ones", more.Text("declined"), "5")
+		equal(t, "declines of them", of("decline")-declined, 5)
+		for range 150 {
+			s.Issue("50", `"auto_freeze_at":45`, `"spending_limit":48`)
+		}
+		all := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":300,"declines":6}`).OK(http.StatusCreated)
+		equal(t, "declined ones of many cards", all.Text("declined"), "36")
+		s.Post("/_sandbox/simulate", `{"days":10,"purchases_per_day":500,"declines":0}`).Refused(400, "invalid_request", "can pay")
+		for _, card := range s.Get("/cards?status=active&per_page=100").Data() {
+			if len(s.Get("/transactions?card_id="+card["id"].(string)).Data()) == 0 {
+				t.Errorf("%s took no part", card["id"])
+			}
+		}
 		s.Balanced()
 	}
 	equal(t, "the purchases of the same seed", made[1], made[0])
