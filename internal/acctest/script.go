@@ -109,8 +109,12 @@ func startScript(env *testscript.Env) error {
 	s.net = &network{script: s}
 	service := s.service.Proxy(s.net.handle)
 	env.Values[scriptKey{}] = s
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		return err
+	}
 	for name, value := range map[string]string{
-		"SERVICE": service.URL, "VCARD_BASE_URL": service.URL, "VCARD_API_KEY": service.Key,
+		"EXAMPLES": examples, "SERVICE": service.URL, "VCARD_BASE_URL": service.URL, "VCARD_API_KEY": service.Key,
 		"TF_CLI_CONFIG_FILE": filepath.Join(s.folder, "cli.tfrc"), "TF_CLI_ARGS": "-no-color", "TF_IN_AUTOMATION": "1", "TF_INPUT": "0",
 		"CHECKPOINT_DISABLE": "1", "GOGC": "off", "GOMEMLIMIT": "1GiB",
 	} {
