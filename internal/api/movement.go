@@ -47,9 +47,21 @@ type Transfer struct {
 	LostResponse bool
 }
 
+// PendingError says that nothing was sent, because another movement on the card is
+// undecided.
+type PendingError struct {
+	Movement Movement
+	Pending  reconcile.Pending
+}
+
+// Error names both movements.
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("%s: nothing was sent, because it is not known yet whether an earlier run could %s", e.Movement, Movement{CardID: e.Movement.CardID, Movement: e.Pending.Movement()})
+}
+
 // StoppedError says that it cannot be told whether a movement was made before, or
-// whether it is due, and that nothing was sent this time; but for NotShown and
-// a refusal of its key, after which the service has been asked. Amounts are in USD.
+// whether it is due, and that nothing was sent this time. For NotShown the service has
+// answered: nothing is sent again, unless it refused the key. Amounts are in USD.
 type StoppedError struct {
 	Movement Movement
 	Reason   reconcile.Reason

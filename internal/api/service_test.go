@@ -117,7 +117,7 @@ func (b *fakeService) remembered(t *testing.T, card *fakeCard) *reconcile.Record
 		t.Fatal(err)
 	}
 	b.later(time.Minute)
-	return &reconcile.Record{Anchor: seen.Anchor(), Token: reconcile.NewToken(), HasKey: true}
+	return &reconcile.Record{Anchor: seen.Anchor(), Seed: reconcile.Seed{1}, HasKey: true}
 }
 
 func (b *fakeService) later(by time.Duration) {

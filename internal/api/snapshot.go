@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 const (
 	// snapshotPages bounds the transactions that are read since an anchor.
-	snapshotPages = 10
+	snapshotPages = 200
 	// standardPage is what a page holds unless the service has its own idea (API §4.10).
 	standardPage = 25
 )
@@ -25,19 +26,15 @@ func (c *Client) ReadSnapshot(ctx context.Context, id string, since *reconcile.A
 	return s, status, err
 }
 
-// Foresee decides about a movement on a card by its balance as it was read a moment
-// ago and one reading of its transactions, without waiting, for the words of a plan.
-func (c *Client) Foresee(ctx context.Context, m Movement, balance usd.Amount) (reconcile.Explanation, reconcile.Decision) {
+// Foresee decides about a change of a card by its balance as it was read a moment ago
+// and one reading of its transactions, without waiting, for the words of a plan.
+func (c *Client) Foresee(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) []reconcile.Decision {
 	s := reconcile.Snapshot{Balance: balance, At: c.serviceTime()}
-	switch anchor := m.Record.Anchor; {
-	case anchor == nil:
-	case anchor.Balance == balance && (m.Delta < 0 || m.Range == nil): // else a top-up may have led there
-		return reconcile.Explanation{}, reconcile.Decision{Verdict: reconcile.Send, Reason: reconcile.Explained}
-	default:
-		c.readEventsOrSayWhyNot(ctx, m.CardID, anchor, &s)
+	if record.Anchor != nil {
+		c.readEventsOrSayWhyNot(ctx, card, record.Anchor, &s)
 	}
-	seen := c.decide(reconcile.BeforeSending, m, m.Record.Anchor, s, true)
-	return seen.explanation, seen.decision
+	s.Own = c.recent.of(card).moved
+	return change.Foresee(record, s, c.config.KeysHonoured)
 }
 
 // readBalance reads a snapshot's balance, and leaves its events as they are.
@@ -57,8 +54,8 @@ func (c *Client) readEventsOrSayWhyNot(ctx context.Context, id string, since *re
 // nothing new: how long a page may be is not said. Late events are listed among
 // those that are known already.
 func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) error {
-	pages := c.transactionPages(TransactionFilter{CardID: id})
-	for number := 1; number <= snapshotPages; number++ {
+	pages, known, end := c.transactionPages(TransactionFilter{CardID: id}), map[string]bool{}, c.deadline(ctx)
+	for number := 1; number <= snapshotPages && c.clock.Now().Before(end); number++ {
 		page, err := pages.read(ctx, number)
 		if err != nil {
 			return err
@@ -75,21 +72,21 @@ func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anc
 			}
 			slices.Reverse(page)
 		}
-		fresh := 0
+		fresh := len(s.Events)
 		reaches := since == nil || isReversed
 		for _, t := range page {
-			event := t.event()
-			if !slices.ContainsFunc(s.Events, func(known reconcile.Event) bool { return known.ID == event.ID }) {
+			if event := t.event(); !known[event.ID] {
+				known[event.ID] = true
 				s.Events = append(s.Events, event)
-				fresh++
 				reaches = reaches || since.SideOf(event) == reconcile.Before
 			}
 		}
+		fresh = len(s.Events) - fresh
 		if s.More = fresh > 0 && len(page) >= standardPage; fresh == 0 || reaches {
 			return nil
 		}
 	}
-	s.Unclear = "more transactions have come since than are read"
+	s.Unclear = fmt.Sprintf("the list of its transactions was not read to its end: there were more than %d", len(s.Events))
 	return nil
 }
 
@@ -145,25 +142,26 @@ func (t Transaction) event() reconcile.Event {
 
 // look reads a card until it can be decided about a movement, or the wait is over,
 // which begins anew when the balance changes: what has come may be listed late.
-func (c *Client) look(ctx context.Context, moment reconcile.Moment, m Movement, since *reconcile.Anchor, answered *usd.Amount) (sight, error) {
+func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, answered *usd.Amount) (sight, error) {
 	patience := c.config.CommitWait
-	if moment == reconcile.AnswerLost || moment == reconcile.WhilePending {
+	if q.Moment == reconcile.AnswerLost || q.Moment == reconcile.WhilePending {
 		patience = 3 * lookAgainAfter
 	}
 	end := c.clock.Now().Add(longestTrying)
 	var before usd.Amount
 	for waited := time.Duration(0); ; waited += lookAgainAfter {
-		s, status, err := c.ReadSnapshot(ctx, m.CardID, since)
+		s, status, err := c.ReadSnapshot(ctx, m.CardID, q.Anchor())
 		if err != nil {
-			return sight{snapshot: s}, err
+			return sight{}, err
 		}
 		if s.Balance != before && c.clock.Now().Before(end) {
 			waited, before = 0, s.Balance
 		}
-		s.Answered = answered
-		seen := c.decide(moment, m, since, s, waited >= patience)
-		seen.status = status
-		if seen.decision.Verdict != reconcile.LookAgain {
+		if s.Answered = answered; m.Record != nil {
+			s.Own = c.recent.of(m.CardID).moved
+		}
+		seen := sight{q.Read(s, waited >= patience), status}
+		if seen.Verdict != reconcile.LookAgain {
 			return seen, nil
 		}
 		if err := c.clock.Wait(ctx, lookAgainAfter); err != nil {
@@ -174,30 +172,6 @@ func (c *Client) look(ctx context.Context, moment reconcile.Moment, m Movement, 
 
 // sight is what one look at a card tells about a movement.
 type sight struct {
-	since       *reconcile.Anchor
-	snapshot    reconcile.Snapshot
-	status      CardStatus
-	explanation reconcile.Explanation
-	decision    reconcile.Decision
-}
-
-// decide explains a snapshot by an anchor. What the service says that it made, and
-// the card still does not show, may have been made before, since the record's anchor.
-func (c *Client) decide(moment reconcile.Moment, m Movement, since *reconcile.Anchor, s reconcile.Snapshot, waited bool) sight {
-	explain := func(since *reconcile.Anchor) reconcile.Explanation {
-		s := s
-		if m.Record != nil && since == m.Record.Anchor {
-			s.Own = c.recent.of(m.CardID).moved
-		}
-		return reconcile.Explain(since, s, m.Delta)
-	}
-	seen := sight{since: since, snapshot: s, explanation: explain(since)}
-	e := seen.explanation
-	if moment == reconcile.Answered && waited && m.Record != nil && e.With == reconcile.Unexplained {
-		before := explain(m.Record.Anchor)
-		e.With, e.Without = before.With, before.Without
-	}
-	policy := reconcile.Policy{KeysHonoured: c.config.KeysHonoured, OtherKey: m.Record != nil && !m.Record.HasKey, Waited: waited}
-	seen.decision = reconcile.Decide(moment, e, m.Movement, policy)
-	return seen
+	reconcile.Decision
+	status CardStatus
 }

@@ -8,72 +8,67 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/google/uuid"
-
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Move moves money between the wallet and a card, once. Where there is a record it
-// first reads whether the movement was made before. The error is an
-// *UndecidedError when it cannot be told whether the money has moved, and a
-// *StoppedError when nothing was moved for what the card shows.
+// Move moves money between the wallet and a card, once. It first reads whether the
+// movement was made before. The error is an *UndecidedError when it cannot be told
+// whether the money has moved, and a *StoppedError when nothing was moved for what the
+// card shows, or when it does not show what the service says.
 func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
-	transfer := Transfer{}
+	t := &transferRun{client: c, Movement: m}
 	if m.Record != nil {
-		transfer.Record = *m.Record
+		t.Transfer.Record = *m.Record
 	}
 	if m.Delta == 0 {
-		return transfer, fmt.Errorf("%s: the amount has to be above zero", m)
+		return t.Transfer, fmt.Errorf("%s: the amount has to be above zero", m)
 	}
 	release, err := c.cardLocks.acquire(ctx, m.CardID, exclusive)
 	if err != nil {
-		return transfer, fmt.Errorf("%s: waiting for another call on this card: %w", m, err)
+		return t.Transfer, fmt.Errorf("%s: waiting for another call on this card: %w", m, err)
 	}
 	defer release()
 	c.recent.update(m.CardID, func(card *recentCard) { card.status, card.anchor = "", nil }) // the service may freeze it
-	before, err := c.lookFirst(ctx, m)
-	if err != nil {
-		return transfer, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", m, err)
-	}
-	transfer.CardBalance, transfer.CardStatus = before.snapshot.Balance, before.status
-	t := &transferRun{client: c, Movement: m, before: before, Transfer: transfer, fresh: before.snapshot.Anchor(), key: uuid.NewString()}
-	if m.Record != nil {
-		t.fresh, t.key = m.Record.Fresh(before.snapshot), m.Record.Key(m.CardID, m.Movement)
-	}
-	t.since = t.fresh
-	if before.decision.Verdict == reconcile.SendKey {
-		t.since = m.Record.Anchor
-	}
-	if t.MadeBefore, err = t.refuse(); t.MadeBefore || err != nil {
+	seen, err := c.ask(ctx, m)
+	if _, isPending := errors.AsType[*PendingError](err); isPending {
 		return t.Transfer, err
 	}
-	err = t.send(ctx)
-	if m.Record == nil && err == nil {
+	if err != nil {
+		return t.Transfer, fmt.Errorf("%s: nothing was moved, because the card could not be read first: %w", m, err)
+	}
+	if t.take(seen); seen.Verdict == reconcile.Send || seen.Verdict == reconcile.SendKey {
+		t.sent = seen.Decision
+		err = t.send(ctx)
+	} else {
+		err = t.ended(seen)
+	}
+	switch {
+	case m.Record == nil && err == nil:
 		c.recent.update(m.CardID, func(card *recentCard) { card.moved += m.Delta + t.Excess })
-	} else if m.Record != nil && t.Transfer.Record.Anchor != m.Record.Anchor {
+	case m.Record != nil && t.Transfer.Record.Anchor != m.Record.Anchor:
 		c.recent.takeIn(m.CardID)
 	}
 	return t.Transfer, err
 }
 
-// lookFirst decides whether a movement is sent.
-func (c *Client) lookFirst(ctx context.Context, m Movement) (sight, error) {
-	switch {
-	case m.Record == nil:
+// ask decides about a movement before it is sent. Of one without a record nothing was
+// sent before: the card is its own anchor.
+func (c *Client) ask(ctx context.Context, m Movement) (sight, error) {
+	if m.Record == nil {
 		s, status, err := c.ReadSnapshot(ctx, m.CardID, nil)
-		return sight{snapshot: s, status: status, decision: reconcile.Decision{Verdict: reconcile.Send}}, err
-	case m.Record.Pending != nil:
-		asked := m.Movement
-		if asked.Range = nil; asked != m.Record.Pending.Movement() {
-			return sight{}, errors.New("another movement on it is still undecided")
+		return sight{reconcile.Ask(reconcile.ReadRecord(s), m.Movement, c.config.KeysHonoured).Read(s, false), status}, err
+	}
+	if p := m.Record.Pending; p != nil {
+		if !m.Record.Repeats(m.Movement) {
+			return sight{}, &PendingError{Movement: m, Pending: *p}
 		}
-		if err := c.letCommit(ctx, *m.Record.Pending); err != nil {
+		if err := c.letCommit(ctx, *p); err != nil {
 			return sight{}, err
 		}
-		return c.look(verifying(ctx), reconcile.WhilePending, m, m.Record.Anchor, nil)
+		ctx = verifying(ctx)
 	}
-	return c.look(ctx, reconcile.BeforeSending, m, m.Record.Anchor, nil)
+	return c.look(ctx, m, reconcile.Ask(*m.Record, m.Movement, c.config.KeysHonoured), nil)
 }
 
 // letCommit gives a request that was sent a moment ago, perhaps by another
@@ -89,77 +84,78 @@ func (c *Client) letCommit(ctx context.Context, p reconcile.Pending) error {
 // effect, without sending anything. The error is an *UndecidedError when it cannot
 // be told yet; the record is to be kept.
 func (c *Client) ResolvePending(ctx context.Context, card string, record reconcile.Record) (Transfer, error) {
-	p := *record.Pending
-	m := Movement{Movement: p.Movement(), CardID: card, Record: &record}
-	transfer := Transfer{Record: record}
+	m := Movement{Movement: record.Pending.Movement(), CardID: card, Record: &record}
+	t := &transferRun{client: c, Movement: m}
+	t.Transfer.Record = record
 	release, err := c.cardLocks.acquire(ctx, card, exclusive)
 	if err == nil {
 		defer release()
-		err = c.letCommit(ctx, p)
+		err = c.letCommit(ctx, *record.Pending)
 	}
 	var seen sight
 	if err == nil {
-		seen, err = c.look(ctx, reconcile.AnswerLost, m, record.Anchor, nil)
+		q := reconcile.Ask(record, m.Movement, c.config.KeysHonoured)
+		q.Moment = reconcile.AnswerLost
+		seen, err = c.look(ctx, m, q, nil)
 	}
 	if err != nil {
-		return transfer, fmt.Errorf("find out whether an earlier run could %s: %w", m, err)
+		return t.Transfer, fmt.Errorf("find out whether an earlier run could %s: %w", m, err)
 	}
-	transfer.CardBalance, transfer.CardStatus = seen.snapshot.Balance, seen.status
-	switch seen.decision.Verdict {
-	case reconcile.Made:
-		transfer.Record, transfer.MadeBefore = record.PendingMade(), true
-	case reconcile.Send:
-		transfer.Record = record.NotMade()
-	default:
-		err = &UndecidedError{Kind: MutationMove, Operation: m.String(), Key: record.Key(card, m.Movement), SentAt: p.SentAt, Err: m.untold(record.Anchor, seen)}
+	if t.take(seen); seen.Verdict == reconcile.Send {
+		t.Transfer.Record = record.After(reconcile.NotMade, seen.Card)
+		return t.Transfer, nil
 	}
-	return transfer, err
+	return t.Transfer, t.ended(seen)
 }
 
 // transferRun is a movement on its way to its outcome.
 type transferRun struct {
 	Movement
 	Transfer
-	client *Client
-	before sight
-	// fresh is the anchor of the reading before; since is the one after which the
-	// movement may have been made, which is the record's where the key decides.
-	fresh, since *reconcile.Anchor
-	key          string
-	attempts     int
+	client   *Client
+	sent     reconcile.Decision
+	after    sight      // as it was verified last
+	answered usd.Amount // what the service says the card holds
+	attempts int
 }
 
-// refuse ends a movement that is not to be sent: made before, or with an error.
-func (t *transferRun) refuse() (madeBefore bool, err error) {
-	s, e := t.before.snapshot, t.before.explanation
-	switch d := t.before.decision; d.Verdict {
-	case reconcile.Made:
-		if t.Movement.Record.Pending != nil {
-			t.Transfer.Record = t.Movement.Record.PendingMade()
-		} else {
-			t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, s, t.Beside(e))
-			t.client.recent.takeIn(t.CardID)
-		}
-		return true, nil
-	case reconcile.Stop:
-		t.Transfer.Record = t.Movement.Record.Stopped(t.Movement.Movement, s, e)
-		t.client.recent.takeIn(t.CardID)
-		return false, &StoppedError{Movement: t.Movement, Reason: d.Reason, Balance: s.Balance, Found: t.Found(e, d.Reason), TopUp: t.MayHaveTopUp(e), Unread: e.Hidden}
-	case reconcile.Send, reconcile.SendKey:
-		if e.Anchored && e.Without == reconcile.Unexplained {
-			t.LeftOver = e.Left
-		}
-		t.Ignored = e.Ignored
-		return false, nil
+// take takes in what a card shows.
+func (t *transferRun) take(seen sight) { t.CardBalance, t.CardStatus = seen.Card.Balance, seen.status }
+
+// remember keeps a record, where there is one.
+func (t *transferRun) remember(record reconcile.Record) {
+	if t.Movement.Record != nil {
+		t.Transfer.Record = record
 	}
-	return false, &UndecidedError{Kind: MutationMove, Operation: t.String(), Key: t.key, SentAt: t.Movement.Record.Pending.SentAt, Err: t.untold(t.Movement.Record.Anchor, t.before)}
 }
 
-// untold says why a snapshot does not decide a movement.
-func (m Movement) untold(since *reconcile.Anchor, seen sight) error {
+// ended takes in that a movement is not to be sent: it was made before, or the error
+// says why not.
+func (t *transferRun) ended(seen sight) error {
+	t.remember(seen.Next())
+	switch seen.Verdict {
+	case reconcile.Made:
+		t.MadeBefore = true
+		return nil
+	case reconcile.Stop:
+		return t.stopped(seen)
+	}
+	record := *t.Movement.Record
+	return &UndecidedError{Kind: MutationMove, Operation: t.String(), Key: record.Key(t.CardID, t.Movement.Movement), SentAt: record.Pending.SentAt, Err: t.untold(seen)}
+}
+
+func (t *transferRun) stopped(seen sight) *StoppedError {
+	return &StoppedError{
+		Movement: t.Movement, Reason: seen.Reason, Balance: seen.Card.Balance, Found: t.Found(seen.Since, seen.Reason),
+		TopUp: t.MayHaveTopUp(seen.Since), Unread: seen.Since.Hidden,
+	}
+}
+
+// untold says why a card does not decide a movement.
+func (m Movement) untold(seen sight) error {
 	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s USD or without",
-		since.Balance, seen.snapshot.Balance, max(m.Delta, -m.Delta))
-	if unread := cmp.Or(seen.explanation.Hidden, seen.explanation.Ignored); unread != "" {
+		seen.Record.Anchor.Balance, seen.Card.Balance, m.Delta.Abs())
+	if unread := cmp.Or(seen.Since.Hidden, seen.Since.Ignored); unread != "" {
 		text += "; " + unread
 	}
 	return errors.New(text)
@@ -167,6 +163,10 @@ func (m Movement) untold(since *reconcile.Anchor, seen sight) error {
 
 // send makes the movement on a card that was read just before, and reads it again.
 func (t *transferRun) send(ctx context.Context) error {
+	e := t.sent.Since
+	if t.Ignored = e.Ignored; e.Without == reconcile.Unexplained {
+		t.LeftOver = e.Left
+	}
 	action := "/fund"
 	if t.Delta < 0 {
 		action = "/withdraw"
@@ -175,32 +175,15 @@ func (t *transferRun) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(map[string]usd.Amount{"amount": max(t.Delta, -t.Delta)})
+	body, err := json.Marshal(map[string]usd.Amount{"amount": t.Delta.Abs()})
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	var answered usd.Amount
-	move := &call{
-		card: t.CardID, operation: t.String(), method: http.MethodPost, path: path, body: body,
-		accept: func(body []byte) (err error) {
-			answered, t.WalletBalance, err = decodeTransfer(body, t.CardID)
-			return err
-		},
-	}
-	after := t.before
-	verify := func(ctx context.Context) (o outcome) {
-		if after, err = t.client.look(ctx, reconcile.AnswerLost, t.Movement, t.since, nil); err != nil {
-			return outcome{undecided, err}
-		}
-		switch after.decision.Verdict {
-		case reconcile.Made:
-			return outcome{state: applied}
-		case reconcile.Send:
-			return outcome{state: notApplied}
-		}
-		return outcome{undecided, t.untold(t.since, after)}
-	}
-	how, err := t.client.mutate(ctx, &mutation{kind: MutationMove, call: move, key: t.key, verify: verify, uncertain: t.since != t.fresh})
+	move := &call{card: t.CardID, operation: t.String(), method: http.MethodPost, path: path, body: body, accept: t.accept}
+	how, err := t.client.mutate(ctx, &mutation{
+		kind: MutationMove, call: move, key: t.key(), verify: t.verify,
+		uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Record.Pending != nil,
+	})
 	ctx, end := withGrace(ctx, 2*t.client.config.RequestTimeout+t.client.config.CommitWait)
 	defer end()
 	t.LostResponse, t.attempts = how.lost, how.attempts
@@ -212,69 +195,81 @@ func (t *transferRun) send(ctx context.Context) error {
 		if wallet, err := t.client.WalletBalance(ctx); err == nil { // else the money has moved all the same
 			t.WalletBalance = &wallet.Balance
 		}
-		t.moved(after)
+		if t.sent.Verdict == reconcile.SendKey { // what came was this movement
+			t.LeftOver = 0
+		}
+		t.take(t.after)
+		t.remember(t.after.Next())
 		return nil
 	}
-	return t.confirm(ctx, &answered, nil)
+	return t.confirm(ctx, &t.answered, nil)
 }
+
+// accept reads what the service answered.
+func (t *transferRun) accept(body []byte) (err error) {
+	t.answered, t.WalletBalance, err = decodeTransfer(body, t.CardID)
+	return err
+}
+
+// verify finds out whether a request was made whose response was lost.
+func (t *transferRun) verify(ctx context.Context) outcome {
+	seen, err := t.client.look(ctx, t.Movement, t.sent.Then(reconcile.AnswerLost), nil)
+	if err != nil {
+		return outcome{undecided, err}
+	}
+	switch t.after = seen; seen.Verdict {
+	case reconcile.Made:
+		return outcome{state: applied}
+	case reconcile.Send:
+		return outcome{state: notApplied}
+	}
+	return outcome{undecided, t.untold(seen)}
+}
+
+func (t *transferRun) key() string { return t.sent.Record.Key(t.CardID, t.sent.Movement) }
 
 // confirm reads the card after the service answered that the movement was made, or
 // refused its key: that is one answer, and the card has to show it.
 func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal *Error) error {
-	after := t.before.snapshot
-	after.Answered = answered
-	status, err := t.client.readBalance(ctx, t.CardID, &after)
-	seen := t.client.decide(reconcile.Answered, t.Movement, t.fresh, after, false)
-	seen.status = status
-	if err == nil && seen.decision.Reason != reconcile.LooksMade { // what has come since is not in it
-		seen, err = t.client.look(ctx, reconcile.Answered, t.Movement, t.fresh, answered)
+	q := t.sent.Then(reconcile.Answered)
+	q.Policy.KeyRefused = refusal != nil
+	card := t.sent.Card
+	card.Answered = answered
+	status, err := t.client.readBalance(ctx, t.CardID, &card)
+	seen := sight{q.Read(card, false), status}
+	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
+		seen, err = t.client.look(ctx, t.Movement, q, answered)
 	}
-	switch {
-	case err != nil:
-		return t.undecided(&UndecidedError{
-			Kind: MutationMove, Operation: t.String(), Key: t.key, Attempts: t.attempts, SentAt: t.client.serviceTime(),
+	if err != nil {
+		open := &UndecidedError{
+			Kind: MutationMove, Operation: t.String(), Key: t.key(), Attempts: t.attempts, SentAt: t.client.serviceTime(),
 			Err: fmt.Errorf("the service answered, but the card could not be read after it: %w", err),
-		})
-	case seen.decision.Verdict == reconcile.Made:
-		t.moved(seen)
-		return nil
+		}
+		if refusal != nil {
+			return t.undecided(open, reconcile.Lost)
+		}
+		return t.undecided(open, reconcile.Unread)
 	}
-	t.CardBalance, t.CardStatus = seen.snapshot.Balance, seen.status
-	stopped := &StoppedError{Movement: t.Movement, Reason: seen.decision.Reason, Balance: t.CardBalance, Found: seen.explanation.Left, Answered: answered, Refusal: refusal}
-	if t.Movement.Record != nil {
-		t.Transfer.Record = t.Movement.Record.NotShown(t.before.snapshot)
+	t.take(seen)
+	t.remember(seen.Next())
+	if seen.Verdict != reconcile.Made {
+		stopped := t.stopped(seen)
+		stopped.Answered, stopped.Refusal = answered, refusal
+		return stopped
 	}
-	return stopped
-}
-
-// moved takes in what a card shows after the movement.
-func (t *transferRun) moved(seen sight) {
-	e, now := seen.explanation, seen.snapshot
-	t.CardBalance, t.CardStatus = now.Balance, seen.status
-	if seen.decision.Reason == reconcile.OtherAmount {
-		t.Excess = e.Left - t.Delta
+	switch seen.Reason {
+	case reconcile.MadeBefore: // what came was this movement
+		t.MadeBefore, t.LeftOver = true, 0
+	case reconcile.OtherAmount:
+		t.Excess = seen.Since.Left - t.Delta
 	}
-	isNew := e.With != reconcile.Unexplained && seen.since == t.fresh
-	t.MadeBefore = !isNew && t.Excess == 0 && !t.Recovered
-	if !isNew && t.Excess == 0 { // what came was this movement
-		t.LeftOver = 0
-	}
-	switch {
-	case t.Movement.Record == nil:
-	case isNew:
-		t.Transfer.Record = t.Movement.Record.Moved(t.Movement.Movement, t.before.snapshot, t.before.explanation, now.At)
-	case t.Excess != 0:
-		gain := max(0, t.Excess) + t.before.explanation.Gain()
-		t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, now, gain)
-	default:
-		t.Transfer.Record = t.Movement.Record.MovedBefore(t.Movement.Movement, now, t.Beside(t.before.explanation))
-	}
+	return nil
 }
 
 // notMoved takes in why a movement failed.
 func (t *transferRun) notMoved(ctx context.Context, err error) error {
 	if open, ok := errors.AsType[*UndecidedError](err); ok {
-		return t.undecided(open)
+		return t.undecided(open, reconcile.Lost)
 	}
 	refusal, isRefusal := errors.AsType[*Error](err)
 	switch {
@@ -282,18 +277,16 @@ func (t *transferRun) notMoved(ctx context.Context, err error) error {
 		return t.confirm(ctx, nil, refusal)
 	case t.Movement.Record == nil || !isRefusal:
 	case refusal.AfterLostResponse:
-		t.Transfer.Record = t.Movement.Record.NotMade()
+		t.Transfer.Record = t.Movement.Record.After(reconcile.NotMade, t.sent.Card)
 	case refusal.IsFinal():
-		t.Transfer.Record = t.Movement.Record.Refused()
+		t.Transfer.Record = t.Movement.Record.After(reconcile.Refused, t.sent.Card)
 	}
 	return err
 }
 
 // undecided keeps a movement to be decided later.
-func (t *transferRun) undecided(open *UndecidedError) error {
-	if t.Movement.Record != nil {
-		t.Transfer.Record = t.Movement.Record.Undecided(t.Movement.Movement, t.since, t.before.explanation, open.SentAt)
-	}
+func (t *transferRun) undecided(open *UndecidedError, how reconcile.Outcome) error {
+	t.remember(t.sent.Next().After(how, reconcile.Snapshot{At: open.SentAt}))
 	return open
 }
 

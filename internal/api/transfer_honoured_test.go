@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,7 +23,6 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 		faults    []fault
 		operation time.Duration // the longest it may take; zero for the default
 		once      bool          // the client retries nothing
-		cut       bool          // its caller is interrupted at first
 		posts     int           // zero for any number
 		ends      string
 		took      [2]time.Duration // at least and at most
@@ -38,7 +36,6 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 		"lost, then refused by 409":   {faults: []fault{lostForGood, undone("409 insufficient_funds")}, posts: 2, ends: "refused", took: minutes(0)},
 		"done, then refused by 409":   {faults: []fault{lostButApplied, undone("409 insufficient_funds")}, posts: 2, ends: "recovered", took: minutes(0)},
 		"redirected for ever":         {faults: []fault{undone("307").forEver()}, posts: 5, ends: "unknown", took: minutes(0)},
-		"interrupted, then in flight": {faults: []fault{lostButApplied, undone("409")}, cut: true, posts: 3, ends: "moved", took: minutes(0)},
 		"never answered":              {faults: []fault{lostForGood.forEver()}, ends: "unknown", took: minutes(10)},
 		"never answered in its time":  {faults: []fault{lostForGood.forEver()}, operation: 2 * time.Minute, ends: "unknown", took: minutes(2)},
 		"made, and never answered":    {faults: []fault{{response: "502 <html>"}, undone("502 <html>").forEver()}, ends: "recovered", took: minutes(10)},
@@ -55,12 +52,7 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 					c.MaxRetries = 0
 				}
 			})
-			ctx, interrupt := context.WithCancel(t.Context())
-			defer interrupt()
-			if test.cut {
-				service.faults[0].before = interrupt
-			}
-			transfer, err := client.Move(ctx, move(card.ID, step, nil))
+			transfer, err := client.Move(t.Context(), move(card.ID, step, nil))
 			if got := told(transfer, err); got != test.ends {
 				t.Fatalf("%s (%v), want %s", got, err, test.ends)
 			}
@@ -89,33 +81,39 @@ func TestRefusalThatSpeaksOfTheKey(t *testing.T) {
 		for name, test := range map[string]struct {
 			faults  []fault // of the requests that come before the refusal
 			unknown bool    // whether the keys are honoured
-			by      usd.Amount
+			killed  bool    // a run before has made it, and as much was bought since
 			ends    string
 		}{
 			"an attempt that was made":          {faults: []fault{lostButApplied}, ends: "moved"},
 			"an attempt that was not":           {faults: []fault{lostForGood}, ends: "stops, not shown"},
 			"an attempt that is made at last":   {faults: []fault{afterTheWait}, unknown: true, ends: "moved"},
-			"a run before, which made it":       {by: step, ends: "made before"},
+			"a run before, which made it":       {killed: true, ends: "made before"},
 			"a run before, of which nothing is": {ends: "stops, not shown"},
 		} {
 			t.Run(refusal+" after "+name, func(t *testing.T) {
 				t.Parallel()
 				service, card, record := newAccount(t, append(slices.Clone(test.faults), undone(refusal).forEver())...)
 				service.idempotency = "ignored"
-				service.give(card, test.by)
+				if test.killed {
+					service.give(card, step)
+					service.spend(card, api.TransactionAuthorization, step, 0)
+				}
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = !test.unknown })
 				transfer, err := client.Move(t.Context(), move(card.ID, step, record))
 				if got := told(transfer, err); got != test.ends || len(service.keys()) != len(test.faults)+1 {
 					t.Fatalf("%s (%v) after %d requests, want %s", got, err, len(service.keys()), test.ends)
 				}
 				after, held := transfer.Record, start+step
-				if stopped, ok := errors.AsType[*api.StoppedError](err); ok {
+				stopped, isStopped := errors.AsType[*api.StoppedError](err)
+				if isStopped || test.killed {
 					held = start
+				}
+				if isStopped {
 					if stopped.Refusal == nil || stopped.Refusal.Code != refusal[len("400 "):] {
 						t.Errorf("%+v", stopped)
 					}
 				}
-				got := []any{after.Token != record.Token, after.Pending == nil, after.Anchor.Balance, transfer.CardBalance}
+				got := []any{after.Seed != record.Seed, after.Pending == nil, after.Anchor.Balance, transfer.CardBalance}
 				same(t, "remembered", got, fmt.Sprintf("[true true %s %s]", held, held))
 			})
 		}
@@ -136,7 +134,7 @@ func TestRefusalWhereSpendingHidesAFund(t *testing.T) {
 		service.give(card, 40*usd.Dollar)
 		transfer, err := service.client(t, keysHonoured).Move(t.Context(), move(card.ID, 40*usd.Dollar, record))
 		after, isOpen := transfer.Record, want == "unknown"
-		same(t, response, []any{told(transfer, err), after.Pending != nil, after.Token == record.Token}, fmt.Sprint([]any{want, isOpen, isOpen}))
+		same(t, response, []any{told(transfer, err), after.Pending != nil, after.Seed == record.Seed}, fmt.Sprint([]any{want, isOpen, isOpen}))
 		if isOpen && len(after.Anchor.Known) != len(record.Anchor.Known) {
 			t.Errorf("%s: remembered %+v", response, after.Anchor)
 		}
@@ -148,25 +146,27 @@ func TestKeyIsAskedWithPatience(t *testing.T) {
 	t.Parallel()
 	service, card, record := newAccount(t, works, undone("429"))
 	client := service.client(t, keysHonoured)
-	for _, want := range []string{"[moved false 105.00 1]", "[made before false 105.00 3]"} {
+	for _, want := range []string{"[moved false 105.00 1]", "[made before false 100.00 3]"} {
 		transfer, err := client.Move(t.Context(), move(card.ID, step, record))
 		same(t, "by the same record", []any{told(transfer, err), transfer.LostResponse, card.Balance, len(service.keys())}, want)
 		service.later(time.Minute)
+		service.spend(card, api.TransactionAuthorization, step, 0)
 	}
 }
 
-// While a plan is made, a movement is foreseen by one reading, without a wait.
+// While a plan is made, its movements are foreseen by one reading, without a wait.
 func TestForesee(t *testing.T) {
 	t.Parallel()
+	const made, send, stop = reconcile.Made, reconcile.Send, reconcile.Stop
 	for name, test := range map[string]struct {
 		come  usd.Amount
 		fails bool
-		calls int
-		want  reconcile.Decision
+		want  string // verdicts and reasons
 	}{
-		"as it was":  {want: reconcile.Decision{Verdict: reconcile.Send, Reason: reconcile.Explained}},
-		"made":       {come: step, calls: 1, want: reconcile.Decision{Verdict: reconcile.Made, Reason: reconcile.LooksMade}},
-		"unreadable": {come: step, calls: 1, fails: true, want: reconcile.Decision{Verdict: reconcile.Stop, Reason: reconcile.Unreadable}},
+		"as it was":  {want: fmt.Sprint(send, reconcile.Explained, send, reconcile.Explained)},
+		"made":       {come: step, want: fmt.Sprint(made, reconcile.LooksMade, send, reconcile.Explained)},
+		"both made":  {come: 3 * step, want: fmt.Sprint(stop, reconcile.LooksEither)},
+		"unreadable": {come: step, fails: true, want: fmt.Sprint(stop, reconcile.Unreadable)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -174,10 +174,16 @@ func TestForesee(t *testing.T) {
 			if service.reads = nil; test.fails {
 				service.hooks["/transactions"] = respond(403, `{"error":"forbidden"}`)
 			}
-			e, d := service.client(t).Foresee(t.Context(), move(card.ID, step, record), start+test.come)
-			same(t, "foreseen", []any{d, len(service.reads), service.clock.total()}, fmt.Sprintf("%+v", []any{test.want, test.calls, "0s"}))
-			if test.calls > 0 && e.Balance != start+test.come {
-				t.Errorf("explained %+v", e)
+			change := reconcile.Change{
+				Amount: reconcile.Step{From: start, To: start + step}, ToppedUp: reconcile.Step{To: 2 * step},
+				Range: &reconcile.Range{Below: start + 2*step, To: start + 3*step},
+			}
+			var got []any
+			for _, d := range service.client(t).Foresee(t.Context(), card.ID, *record, change, start+test.come) {
+				got = append(got, d.Verdict, d.Reason)
+			}
+			if text := fmt.Sprint(got...); text != test.want || len(service.reads) != 1 || service.clock.total() != 0 {
+				t.Errorf("foreseen %s by %d calls in %s, want %s", text, len(service.reads), service.clock.total(), test.want)
 			}
 		})
 	}

@@ -40,8 +40,8 @@ func told(transfer api.Transfer, err error) string {
 	switch {
 	case isStopped:
 		text = "stops, " + map[reconcile.Reason]string{
-			reconcile.RecordLost: "record lost", reconcile.NotDue: "not due", reconcile.Unreadable: "unreadable",
-			reconcile.LooksBoth: "looks both", reconcile.LeftOver: "left over", reconcile.NotShown: "not shown",
+			reconcile.BehindLast: "behind the last", reconcile.NotDue: "not due", reconcile.Unreadable: "unreadable",
+			reconcile.LooksEither: "looks either", reconcile.LeftOver: "left over", reconcile.NotShown: "not shown",
 		}[stopped.Reason]
 		if stopped.Found != 0 {
 			text += " " + stopped.Found.String()
@@ -173,7 +173,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 						t.Fatalf("%s (%v), want %s", got, err, test.ends)
 					}
 					after := kept(card.ID, transfer.Record)
-					isRenewed, pending := after.Token != record.Token, after.Pending
+					isRenewed, pending := after.Seed != record.Seed, after.Pending
 					switch test.ends {
 					case "unknown":
 						if pending == nil {
@@ -217,7 +217,7 @@ func TestResolveWhatCameLate(t *testing.T) {
 		resolved, err := client.ResolvePending(t.Context(), card.ID, *before)
 		after := resolved.Record
 		same(t, "resolved", []any{told(resolved, err), resolved.CardBalance}, fmt.Sprintf("[made before %s]", start+delta))
-		same(t, "remembered", []any{after.Anchor.Balance, after.Pending == nil, after.Token != before.Token}, fmt.Sprintf("[%s true true]", start+delta))
+		same(t, "remembered", []any{after.Anchor.Balance, after.Pending == nil, after.Seed != before.Seed}, fmt.Sprintf("[%s true true]", start+delta))
 		moved, err := client.Move(t.Context(), move(card.ID, delta, before))
 		same(t, "moved", []any{told(moved, err), moved.Record.Anchor.Last, len(service.keys())}, fmt.Sprintf("[made before %s 5]", delta))
 	}
@@ -229,7 +229,8 @@ func TestResolveWhatCameLate(t *testing.T) {
 func TestPendingMovement(t *testing.T) {
 	t.Parallel()
 	service, card, record := newAccount(t, lostForGood, refusal)
-	open := record.Undecided(reconcile.Movement{Delta: step}, record.Anchor, reconcile.Explanation{}, service.clock.Now().Add(-10*time.Second))
+	open := *record
+	open.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(-10 * time.Second)}
 	client := service.client(t)
 	if nothing, err := client.Move(t.Context(), move(card.ID, 0, nil)); err == nil || client.HasWritten() {
 		t.Errorf("nothing is moved as %+v", nothing)
@@ -238,14 +239,14 @@ func TestPendingMovement(t *testing.T) {
 	same(t, "beside it", []any{told(other, err), other.Record.Pending != nil, len(service.keys())}, "[refused true 0]")
 	resolved, err := client.ResolvePending(t.Context(), card.ID, open)
 	after := resolved.Record
-	same(t, "resolved", []any{told(resolved, err), after.Pending != nil, after.Token == open.Token, service.clock.total()}, "[moved false true 20s]")
+	same(t, "resolved", []any{told(resolved, err), after.Pending != nil, after.Seed == open.Seed, service.clock.total()}, "[moved false true 20s]")
 	ahead := open // by a clock that was put right since
 	ahead.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(24 * time.Hour)}
 	resolved, err = client.ResolvePending(t.Context(), card.ID, ahead)
 	same(t, "resolved, and sent tomorrow", []any{told(resolved, err), service.clock.total()}, "[moved 50s]")
 	refused, err := client.Move(t.Context(), move(card.ID, step, &open))
 	after = refused.Record
-	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Token == open.Token, len(service.keys())}, "[refused false true 2]")
+	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Seed == open.Seed, len(service.keys())}, "[refused false true 2]")
 }
 
 // Two failures of any kinds, one after the other, move money once or not at all, and say

@@ -21,25 +21,48 @@ func nameOfMovement(delta usd.Amount) string {
 	return "fund of " + delta.String() + " USD"
 }
 
-const giveUpByHand = "To give the movement up, set amount and top_up back to what the state says and apply: that moves nothing and ends it. Then find out in the dashboard whether it was made."
+// sentBefore says what is known of a pending movement.
+func sentBefore(card model, pending reconcile.Pending) string {
+	text := fmt.Sprintf("An earlier apply sent a %s on %s", nameOfMovement(pending.Delta), card.name())
+	if pending.Answered {
+		return text + ", the service answered that it was made, and the card does not show it. Nothing is sent again until it does."
+	}
+	return text + " and lost the response. Until it is known whether that took effect, no other money moves on this card."
+}
+
+// giveUp says how a pending movement is given up, by what a plan moves besides; nil where
+// that is not known.
+func giveUp(card model, movements []reconcile.Movement) string {
+	ways := []string{"set amount to what the state has", "take top_up out of the configuration"}
+	if card.Amount.IsKnown() {
+		ways[0] = "set amount to " + card.Amount.Amount().String()
+	}
+	if len(movements) == 1 {
+		ways = ways[movements[0].Purpose : movements[0].Purpose+1]
+	}
+	return "To give it up, " + strings.Join(ways, ", ") + " and apply: that moves no money and forgets it. Look in the dashboard whether it was made; top_up can come back with the next apply."
+}
 
 func notSettled(card model, pending reconcile.Pending, reason string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("A movement of money is still undecided",
-		fmt.Sprintf("An earlier apply sent a %s on %s and lost the response. It cannot be told yet whether it took effect: %s. No further money moves on this card until it can; each plan looks again. %s",
-			nameOfMovement(pending.Delta), card.name(), strings.TrimSuffix(reason, "."), giveUpByHand))
+		sentBefore(card, pending)+fmt.Sprintf(" It cannot be told yet: %s. Each plan looks again. ", strings.TrimSuffix(reason, "."))+giveUp(card, nil))
 }
 
-func stillUndecided(card model, pending reconcile.Pending) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("An earlier movement of money is undecided",
-		fmt.Sprintf("An earlier apply sent a %s on %s and lost the response. Until it is known whether that took effect, no other money moves on this card. Plan again in a minute: each plan looks again. "+
-			"With idempotency_keys = \"honoured\", a plan of that very movement asks for it once more under its key. %s",
-			nameOfMovement(pending.Delta), card.name(), giveUpByHand))
+// stopsForPending says in a plan that apply moves nothing on one card, which keeps no
+// other card from its own.
+func stopsForPending(card model, pending reconcile.Pending, movements ...reconcile.Movement) diag.Diagnostic {
+	return diag.NewWarningDiagnostic("Apply moves no money on "+card.name()+": an earlier movement is undecided",
+		sentBefore(card, pending)+" Plan again in a minute: each plan looks again. "+giveUp(card, movements))
+}
+
+func undecidedBefore(card model, operation string, pending reconcile.Pending, m reconcile.Movement) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Could not "+operation+": an earlier movement of money is undecided",
+		"Nothing was sent. "+sentBefore(card, pending)+" Plan again in a minute: each plan looks again. "+giveUp(card, []reconcile.Movement{m}))
 }
 
 func givesUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("This plan gives up an undecided movement",
-		fmt.Sprintf("An earlier apply sent a %s on %s and lost the response. amount and top_up are as the state has them, so applying moves no money and forgets that movement: "+
-			"what the card holds then is taken as it is. Look in the dashboard whether it was made.", nameOfMovement(pending.Delta), card.name()))
+	return diag.NewWarningDiagnostic("This plan gives up an undecided movement of "+card.name(),
+		sentBefore(card, pending)+" This plan moves no money on the card, so applying it forgets that movement: what the card holds then is taken as it is. Look in the dashboard whether it was made.")
 }
 
 // cameOrWent words an unexplained amount.
@@ -65,48 +88,55 @@ func fitting(delta, found usd.Amount, topUp bool) string {
 	return "which fits with this movement and without it"
 }
 
-// foreseen says what apply will do about a movement that may have been made.
-func foreseen(card model, m reconcile.Movement, e reconcile.Explanation, d reconcile.Decision) (diags diag.Diagnostics) {
-	name := capitalized(card.name())
-	what := nameOfMovement(m.Delta)
-	say := func(title, text string, args ...any) {
-		diags.AddWarning(title, name+" "+fmt.Sprintf(text, args...))
+// foreseen says what apply will do about a movement that may have been made, or that it
+// may stop for.
+func foreseen(card model, d reconcile.Decision) diag.Diagnostics {
+	e, m, what := d.Since, d.Movement, nameOfMovement(d.Movement.Delta)
+	mayBeMade, stops := "The "+what+" may have been made already", "Apply stops once before a "+what
+	holds := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), e.Balance)
+	say := func(title, text string, args ...any) diag.Diagnostics {
+		return diag.Diagnostics{diag.NewWarningDiagnostic(title+": "+card.name(), fmt.Sprintf(text, args...))}
 	}
 	switch {
-	case mayBeMade(d) && d.Verdict == reconcile.Stop:
-		say("The "+what+" may have been made already", "holds %s USD, %s. Apply looks again, and if that tells no more it stops once and says what to do.", e.Balance, fitting(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e)))
-	case mayBeMade(d) && d.Verdict == reconcile.SendKey:
-		beside := ""
-		if m.MayHaveTopUp(e) {
-			beside = " Where that run had another amount, the fund comes on top."
-		}
-		say("The "+what+" may have been made already", "holds %s USD, as it may after an apply that made this movement and was cut off. Apply asks under its idempotency key, which the service counts once."+beside, e.Balance)
-	case mayBeMade(d):
-		say("The "+what+" may have been made already", "holds %s USD, as after an apply that made this movement and was cut off. Apply finds out, and does not make it a second time.", e.Balance)
-	case d.Reason == reconcile.RecordLost:
-		say("Apply stops once before a "+what, "has lost its money_record, or never had one: nothing tells what an earlier run has moved. Apply takes what the card holds as it is and stops; the apply after it moves the money.")
-	case d.Reason == reconcile.Unreadable && d.Verdict == reconcile.SendKey:
-		say("The "+what+" may have been made already", "may have had this movement already: %s. Apply asks under its idempotency key, which the service counts once.", e.Hidden)
-	case d.Reason == reconcile.Unreadable:
-		say("Apply stops once before a "+what, "may have had this movement already: %s. Apply stops once and says what to do.", e.Hidden)
-	case d.Reason == reconcile.OtherMoney:
-		say("A card holds what its transactions do not explain", "holds %s USD: since Terraform last moved money on it, %s that no transaction explains. The %s comes on top.", e.Balance, cameOrWent(e.Left), what)
+	case d.Verdict == reconcile.Undecided:
+		return say(mayBeMade, "%s Apply looks again, and moves nothing on this card until it can be told. %s", sentBefore(card, *d.Record.Pending), giveUp(card, []reconcile.Movement{m}))
+	case d.Verdict == reconcile.SendKey:
+		return say(mayBeMade, "%s, as it may after an apply of this plan that was cut off. Apply asks under the idempotency key of that, which the service counts once. If something else brought the card there, the %s comes on top.", holds, what)
+	case d.Verdict == reconcile.Made:
+		return say(mayBeMade, "%s, as after an apply that made this movement and was cut off, or after as much by another hand. Apply looks again, and does not make it a second time.", holds)
+	case d.Verdict == reconcile.Send && d.Reason == reconcile.LooksEither:
+		return say(mayBeMade, "%s, %s. Apply looks again, and sends it under an idempotency key that the service counts once, unless it has forgotten it.", holds, fitting(m.Delta, 0, false))
+	case d.Verdict == reconcile.Send && d.Reason == reconcile.OtherMoney && e.Left != 0:
+		return say("A card holds what its transactions do not explain", "%s: since Terraform last moved money on it, %s that no transaction explains. The %s comes on top.", holds, cameOrWent(e.Left), what)
 	}
-	return diags
+	switch d.Reason {
+	case reconcile.LooksEither, reconcile.LeftOver:
+		return say(mayBeMade, "%s, %s. Apply looks again, and if that tells no more it stops once and says what to do.", holds, fitting(m.Delta, m.Found(e, d.Reason), m.MayHaveTopUp(e)))
+	case reconcile.BehindLast:
+		return say(stops, "%s, as before Terraform last moved money on it: the service shows it late, or another hand undid that. Apply looks again, and if that tells no more it stops once.", holds)
+	case reconcile.Unreadable:
+		if e.Hidden == reconcile.LostRecord {
+			return say(stops, "%s, and %s, so that nothing tells what an earlier run has moved. Apply takes what the card holds as it is and stops; the apply after it moves the money.", holds, e.Hidden)
+		}
+		return say(stops, "%s, and may have had this movement already: %s. Apply stops once and says what to do.", holds, e.Hidden)
+	case reconcile.OverCap:
+		return say(stops, "%s, and what came to it without an explanation counts, since it may be a top-up: with that, this one may pass max_top_up_per_month.", holds)
+	}
+	return nil
 }
 
-// hadInMonth completes a sentence on what top-ups have added in a month, or in that of
+// hadInMonth completes a sentence on what counts as topped up in a month, or in that of
 // the record where it is later.
 func hadInMonth(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
-	sum := had.Sum.String() + " USD"
+	sum := had.Sum.String() + " USD count (top-ups, and what came unexplained, since it may be one)"
 	switch {
 	case month > had.Month:
-		sum = "nothing"
+		sum = "nothing counts yet"
 	case had.Sum >= reconcile.Unknown:
-		sum = "an unknown sum, since its money_record was lost"
+		sum = "an unknown sum counts, since its money_record was lost"
 	}
 	month = max(month, had.Month)
-	return fmt.Sprintf("in %s it has had %s, of at most %s USD (max_top_up_per_month); the cap begins anew on %s.",
+	return fmt.Sprintf("in %s %s, of at most %s USD (max_top_up_per_month); the cap begins anew on %s.",
 		month.First().Format("January 2006"), sum, limit, (month + 1).First().Format(time.DateOnly))
 }
 
@@ -120,10 +150,14 @@ func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month
 }
 
 func madeBefore(card model, operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostic {
+	again := fmt.Sprintf("If it is to come on top, change amount by %s USD once more and apply.", m.Delta.Abs())
+	if m.Purpose == reconcile.ForTopUp {
+		again = "If it was another hand's, the card is topped up again as soon as that is due."
+	}
 	return diag.NewWarningDiagnostic("It was made before: "+operation,
-		fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, or after an action of the apply before. So the movement counts as made, and the state says so. "+
-			"If somebody else moved that money, change amount by %s USD once more and apply.",
-			capitalized(card.name()), transfer.CardBalance, m.Delta.Abs()))
+		fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, an action of the apply before, "+
+			"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s",
+			capitalized(card.name()), transfer.CardBalance, again))
 }
 
 func unexplainedMoney(card model, transfer api.Transfer) diag.Diagnostic {
@@ -148,19 +182,20 @@ func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {
 
 // stopped says why nothing was moved, and how the money moves after all. A stop is
 // never repeated for the same facts.
-func stopped(card model, operation string, halted *api.StoppedError, had reconcile.TopUps) diag.Diagnostic {
+func stopped(card model, operation string, halted *api.StoppedError, record reconcile.Record) diag.Diagnostic {
 	name, m := capitalized(card.name()), halted.Movement
-	again := fmt.Sprintf("If it was made already, set amount back by %s USD. If it was not, apply again: what the card holds now is taken as it is, and the money moves.", m.Delta.Abs())
+	again := fmt.Sprintf("If it was made already, take amount out of the configuration and apply, then set it to %s and apply: neither moves money, and the state is right. "+
+		"If it was not, apply again: what the card holds now is taken as it is, and the money moves.", m.Before+m.Delta)
 	if m.Purpose == reconcile.ForTopUp {
 		again = "Plan again: what the card holds now is taken as it is, and it is topped up if that is still due."
 	}
 	title := "Could not " + operation + ": it may have been made already"
 	text := fmt.Sprintf("Nothing was sent. %s holds %s USD, %s: a run that was cut off or an action may have made it. %s", name, halted.Balance, fitting(m.Delta, halted.Found, halted.TopUp), again)
 	switch halted.Reason {
-	case reconcile.RecordLost:
-		title = "Could not " + operation + ": nothing tells what was moved before"
-		text = fmt.Sprintf("Nothing was sent. The money_record of %s is lost or damaged, so that nothing tells whether a run that was cut off has made this movement. It holds %s USD now%s. %s",
-			card.name(), halted.Balance, loadedWith(card), again)
+	case reconcile.BehindLast:
+		title = "Could not " + operation + ": the card is as before the last movement"
+		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, as before Terraform last moved money on it: the service shows it late, or another hand undid that movement. "+
+			"Look at the card in the dashboard. Where it shows the card so too, apply again: what it holds is taken as it is, and the money moves.", name, halted.Balance)
 	case reconcile.NotDue:
 		title = "Could not " + operation + ": it is not due any more"
 		text = fmt.Sprintf("Nothing was sent. %s holds %s USD by now, which is not under top_up.below (%s USD). %s", name, halted.Balance, m.Range.Below, again)
@@ -169,21 +204,22 @@ func stopped(card model, operation string, halted *api.StoppedError, had reconci
 		text = "Nothing was sent. " + withdrawsIntoTopUp(card, halted.Balance+m.Delta, m.Range.Below)
 	case reconcile.OverCap:
 		title = "Could not " + operation + ": it would pass max_top_up_per_month"
-		text = "Nothing was sent. What came to " + card.name() + " and no transaction explains counts: " + hadInMonth(had, 0, *m.Range.Limit) + " " + again
+		text = "Nothing was sent. Of " + card.name() + " " + hadInMonth(record.TopUps, 0, *m.Range.Limit) + " " + again
 	case reconcile.Unreadable:
 		text = fmt.Sprintf("Nothing was sent. %s holds %s USD, and %s, which may be this movement, made by a run that was cut off. %s", name, halted.Balance, halted.Unread, again)
+		if halted.Unread == reconcile.LostRecord {
+			title = "Could not " + operation + ": nothing tells what was moved before"
+			text = fmt.Sprintf("Nothing was sent. %s holds %s USD now%s, and %s, so that nothing tells whether a run that was cut off has made this movement. %s",
+				name, halted.Balance, loadedWith(card), halted.Unread, again)
+		}
 	case reconcile.NotShown:
 		title = "Could not " + operation + ": the service says it did, and the card does not show it"
-		said := "that it was made, or was asked for before"
-		if halted.Answered != nil {
-			said = fmt.Sprintf("that the card holds %s USD", *halted.Answered)
-		}
+		text = fmt.Sprintf("The service answered that it was made, and the card holds %s USD. %s %s", halted.Balance,
+			"Nothing is sent again until the card shows it, which each plan looks for, or until you give it up.", giveUp(card, []reconcile.Movement{m.Movement}))
 		if halted.Refusal != nil {
-			said = "that it has met the idempotency key before (" + halted.Refusal.Error() + ")"
+			text = fmt.Sprintf("The service answered that it has met the idempotency key before (%s), and the card, which holds %s USD, does not show this movement. "+
+				"Look at its transactions in the dashboard first. %s", strings.TrimSuffix(halted.Refusal.Error(), "."), halted.Balance, again)
 		}
-		text = fmt.Sprintf("The service answered %s, and the card holds %s USD: an earlier response again, or it was spent at once and is not listed yet. "+
-			"Look at its transactions in the dashboard first. Applying again moves the money once more; if it was made, set amount and top_up back to what the state says.",
-			strings.TrimSuffix(said, "."), halted.Balance)
 	}
 	return diag.NewErrorDiagnostic(title, text)
 }

@@ -26,24 +26,26 @@ func (p *planner) planTransfer(ctx context.Context) {
 	record := p.state.record()
 	t := p.planAmount()
 	t = p.planTopUp(ctx, t, record)
-	movements := movementsOf(ctx, p.state, p.plan)
-	pending := record.Pending
-	switch {
-	case p.diags.HasError():
+	if p.diags.HasError() {
 		return
-	case pending != nil && (t.unknown || len(movements) > 0) && !p.asksAgain(movements, record):
-		p.diags.Append(stillUndecided(p.state, *pending))
-		return
-	case pending != nil && len(movements) == 0:
-		p.diags.Append(givesUpPending(p.state, *pending))
 	}
+	change := moneyOf(ctx, p.state, p.plan)
+	movements := change.Movements()
+	moves := t.unknown || len(movements) > 0
+	givesUp := !moves && record.Pending != nil && p.plan.TopUp.IsNull()
 	p.plan.Balance, p.plan.MoneyRecord = p.state.Balance, p.state.MoneyRecord
-	if t.unknown || len(movements) > 0 || pending != nil {
+	if moves || givesUp {
 		p.plan.Balance, p.plan.MoneyRecord = usdtype.Unknown(), types.StringUnknown()
+	}
+	switch pending := record.Pending; {
+	case givesUp:
+		p.diags.Append(givesUpPending(p.state, *pending))
+	case pending != nil && moves && (len(movements) == 0 || !record.Repeats(movements[0])):
+		p.diags.Append(stopsForPending(p.state, *pending, movements...))
 	}
 	p.planFrozen(t)
 	p.warnExpiry(t.amount + t.topUp)
-	net := p.foresee(ctx, t, movements, record)
+	net := p.foresee(ctx, t, change, record)
 	p.private.Replaced.Planned = net
 	if net > 0 && p.plan.Frozen.ValueBool() && p.resource.session.IsPlanning() {
 		p.diags.Append(loadsFrozen(p.state, net))
@@ -51,50 +53,34 @@ func (p *planner) planTransfer(ctx context.Context) {
 	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)})
 }
 
-// asksAgain reports whether a plan makes the pending movement once more, under the
-// same key, which the service counts once.
-func (p *planner) asksAgain(movements []reconcile.Movement, record reconcile.Record) bool {
-	if len(movements) == 0 || !p.resource.session.Known() || !p.resource.session.Client.KeysHonoured() {
-		return false
-	}
-	first := movements[0]
-	first.Range = nil
-	return first == record.Pending.Movement()
-}
-
 // foresee says what apply would stop for, and refuses what the card cannot give.
 // It returns what the movements take from the wallet, but for those that a run
 // which was cut off may have made.
-func (p *planner) foresee(ctx context.Context, t plannedTransfer, movements []reconcile.Movement, record reconcile.Record) (net usd.Amount) {
-	for _, m := range movements {
-		// A top-up does no harm twice, as apply decides without reading more.
-		reads := m.Purpose == reconcile.ForAmount && p.resource.session.IsPlanning()
-		var d reconcile.Decision
-		if reads {
-			movement := api.Movement{Movement: m, CardID: p.state.ID.ValueString(), Record: &record}
-			var explanation reconcile.Explanation
-			explanation, d = p.resource.session.Client.Foresee(ctx, movement, p.state.Balance.Amount())
-			p.diags.Append(foreseen(p.state, m, explanation, d)...)
+func (p *planner) foresee(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) (net usd.Amount) {
+	movements := change.Movements()
+	if len(movements) == 0 || record.Pending != nil && !record.Repeats(movements[0]) {
+		return 0
+	}
+	if !p.resource.session.IsPlanning() {
+		for _, m := range movements {
+			net += m.Delta
 		}
-		unread := d.Reason == reconcile.Unreadable
-		if mayBeMade(d) || d.Reason == reconcile.RecordLost || unread && d.Verdict == reconcile.Stop {
-			continue
+		if !p.resource.session.Known() {
+			p.checkWithdrawal(ctx, t)
 		}
-		net += m.Delta
-		if m.Purpose == reconcile.ForAmount && !unread && (reads || !p.resource.session.Known()) {
+		return net
+	}
+	for _, d := range p.resource.session.Client.Foresee(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount()) {
+		p.diags.Append(foreseen(p.state, d)...)
+		isSent := d.Verdict == reconcile.Send && d.Reason != reconcile.LooksEither
+		if isSent || d.Reason == reconcile.IntoRange {
+			net += d.Movement.Delta
+		}
+		if d.Movement.Purpose == reconcile.ForAmount && (isSent || d.Reason == reconcile.IntoRange) {
 			p.checkWithdrawal(ctx, t)
 		}
 	}
 	return net
-}
-
-// mayBeMade reports whether apply may find that a movement was made already.
-func mayBeMade(d reconcile.Decision) bool {
-	switch d.Reason {
-	case reconcile.KeyDecides, reconcile.LooksMade, reconcile.LooksBoth, reconcile.LooksHeld, reconcile.LeftOver:
-		return true
-	}
-	return false
 }
 
 // checkWithdrawal refuses to withdraw what the card does not hold, or what the same
@@ -175,12 +161,10 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	case p.config.Frozen.IsUnknown(), limit.IsUnknown():
 		return p.topUpDuringApply(t)
 	}
-	t.topUp = rule.To.Amount() - after
-	if limit.IsKnown() {
-		if left := record.TopUps.Left(limit.Amount(), p.private.Month); left < t.topUp {
-			p.diags.Append(capped(p.state, t.topUp, left, limit.Amount(), record.TopUps, p.private.Month))
-			t.topUp = left
-		}
+	keeps := reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount(), Limit: limit.Pointer()}
+	t.topUp = keeps.Due(after, record.TopUps, p.private.Month)
+	if due := keeps.To - after; t.topUp < due {
+		p.diags.Append(capped(p.state, due, t.topUp, limit.Amount(), record.TopUps, p.private.Month))
 	}
 	p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
 	return t

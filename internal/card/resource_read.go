@@ -153,7 +153,7 @@ func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnos
 	pending := *record.Pending
 	transfer, err := r.session.Client.ResolvePending(ctx, m.ID.ValueString(), record)
 	if err != nil {
-		if !r.session.Client.KeysHonoured() { // else the next apply asks for it again under its key
+		if pending.Answered || !r.session.Client.KeysHonoured() { // else the next apply asks for it again under its key
 			diags.Append(notSettled(*m, pending, err.Error()))
 		}
 		return

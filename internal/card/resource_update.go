@@ -47,6 +47,7 @@ type update struct {
 	active         bool
 	withdrew       bool
 	unfreezeFailed bool
+	said           diag.Diagnostics // of movements
 }
 
 // begin takes from the plan what needs no call, and from the state the rest.

@@ -14,71 +14,60 @@ import (
 )
 
 // move makes what the plan shows: the change of amount, then the top-up, which is
-// not sent when the first was not made. Both have keys of the record that the
-// apply began with, so that a run that was cut off is asked again under them.
+// not sent when the first was not made.
 func (u *update) move(ctx context.Context) diag.Diagnostics {
 	if u.unfreezeFailed {
 		return nil
 	}
-	u.now.Amount = u.plan.Amount // where it moves nothing
-	movements := movementsOf(ctx, u.before, u.plan)
-	record := u.before.record()
-	if len(movements) == 0 && record.Pending != nil {
+	change, record := moneyOf(ctx, u.before, u.plan), u.before.record()
+	if change.Amount.From == change.Amount.To {
+		u.now.Amount = u.plan.Amount
+	}
+	if len(change.Movements()) == 0 && record.Pending != nil && u.plan.TopUp.IsNull() {
 		return u.giveUp(ctx, record)
 	}
-	var diags diag.Diagnostics
-	for _, m := range movements {
-		if m.Purpose == reconcile.ForAmount {
-			u.now.Amount = u.before.Amount
-		}
-	}
-	token := record.Token
-	for _, m := range movements {
-		renewed := record.Token
-		record.Token = token
-		if m.Purpose == reconcile.ForTopUp && m.Range != nil {
-			m.Range.Limit, m.Range.Had = u.plan.MaxTopUpPerMonth.Pointer(), record.TopUps
-		}
-		operation := operationOf(u.before, m.Delta)
-		transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
-		record = transfer.Record
-		refusal, _ := errors.AsType[*api.Error](err)
-		isSent := refusal != nil && refusal.AfterLostResponse          // and may arrive late
-		if record.Token == token && record.Pending == nil && !isSent { // the one before may have been made
-			record.Token = renewed
-		}
-		u.now.setRecord(record)
-		if err != nil {
-			return append(diags, u.notMoved(operation, transfer.CardStatus, err)...)
-		}
-		u.withdrew = u.withdrew || m.Delta < 0
-		u.now.setState(transfer.CardStatus, transfer.CardBalance)
-		u.now.add(m)
-		diags.Append(u.moved(operation, m, transfer)...)
-	}
-	return diags
+	_, err := change.Make(record, func(m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
+		return u.make(ctx, m, record)
+	})
+	_ = err // it is in what was said
+	return u.said
 }
 
-// movementsOf are what a plan moves on a card, in their order.
-func movementsOf(ctx context.Context, before, after model) []reconcile.Movement {
-	var all []reconcile.Movement
-	if old, now := before.Amount, after.Amount; old.IsKnown() && now.IsKnown() && !old.SameCents(now) {
-		m := reconcile.Movement{
-			Purpose: reconcile.ForAmount, Delta: now.Amount() - old.Amount(), Before: old.Amount(), Range: after.toppedUpIn(ctx),
-		}
-		was := before.toppedUpIn(ctx) // by which a run that was cut off may have topped up
-		switch {
-		case m.Delta > 0 && was != nil && (m.Range == nil || m.Range.Below < was.Below):
-			m.Range = was
-		case m.Delta < 0 && after.Frozen.ValueBool():
-			m.Range = nil
-		}
-		all = append(all, m)
+// make makes one movement, and keeps what is remembered of it.
+func (u *update) make(ctx context.Context, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
+	operation := operationOf(u.before, m.Delta)
+	transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
+	u.now.setRecord(transfer.Record)
+	if err != nil {
+		u.said.Append(u.notMoved(operation, m, transfer.CardStatus, err))
+		return transfer.Record, err
 	}
-	if old, now := before.ToppedUp.Amount(), after.ToppedUp; now.IsKnown() && now.Amount() != old {
-		all = append(all, reconcile.Movement{Purpose: reconcile.ForTopUp, Delta: now.Amount() - old, Before: old, Range: after.toppedUpIn(ctx)})
+	u.withdrew = u.withdrew || m.Delta < 0
+	u.now.setState(transfer.CardStatus, transfer.CardBalance)
+	u.now.add(m)
+	u.said.Append(u.moved(operation, m, transfer)...)
+	return transfer.Record, nil
+}
+
+// moneyOf is what a plan changes of a card's money.
+func moneyOf(ctx context.Context, before, after model) reconcile.Change {
+	c := reconcile.Change{
+		Amount:   stepOf(before.Amount, after.Amount),
+		ToppedUp: stepOf(usdtype.Of(before.ToppedUp.Amount()), after.ToppedUp),
+		Was:      before.toppedUpIn(ctx), Range: after.toppedUpIn(ctx), Freezes: after.Frozen.ValueBool(),
 	}
-	return all
+	if c.Range != nil {
+		c.Range.Limit = after.MaxTopUpPerMonth.Pointer()
+	}
+	return c
+}
+
+// stepOf is none where one of them is not known.
+func stepOf(before, after usdtype.Value) reconcile.Step {
+	if !before.IsKnown() || !after.IsKnown() {
+		return reconcile.Step{}
+	}
+	return reconcile.Step{From: before.Amount(), To: after.Amount()}
 }
 
 // toppedUpIn is the range of top_up, nil without one.
@@ -97,7 +86,7 @@ func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagn
 		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
 	}
 	u.now.setState(status, snapshot.Balance)
-	u.now.setRecord(record.GivenUp(snapshot))
+	u.now.setRecord(record.After(reconcile.GivenUp, snapshot))
 	return nil
 }
 
@@ -118,12 +107,17 @@ func (u *update) moved(operation string, m reconcile.Movement, transfer api.Tran
 	return diags
 }
 
-func (u *update) notMoved(operation string, status api.CardStatus, err error) diag.Diagnostics {
+func (u *update) notMoved(operation string, m reconcile.Movement, status api.CardStatus, err error) diag.Diagnostic {
+	_, isPending := errors.AsType[*api.PendingError](err)
+	_, isOpen := errors.AsType[*api.UndecidedError](err)
+	if pending := u.before.record().Pending; isPending || isOpen && pending != nil && pending.Answered {
+		return undecidedBefore(u.before, operation, *pending, m)
+	}
 	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
 		u.now.Balance = usdtype.Of(halted.Balance)
-		return diag.Diagnostics{stopped(u.before, operation, halted, u.now.record().TopUps)}
+		return stopped(u.before, operation, halted, u.now.record())
 	}
-	return diag.Diagnostics{rejection(status, operation, err)}
+	return rejection(status, operation, err)
 }
 
 // operationOf completes "Could not …".

@@ -57,7 +57,7 @@ func TestStale(t *testing.T) {
 			a.authorize(test.hold * dollar)
 		}
 		before := a.snapshot()
-		record := reconcile.Record{}.Moved(reconcile.Movement{Delta: test.last * dollar}, before, reconcile.Explanation{}, before.At)
+		record := moved(reconcile.ReadRecord(before), reconcile.Movement{Delta: test.last * dollar}, before)
 		a.later(test.after)
 		now := a.snapshot()
 		now.Balance = test.shown * dollar
@@ -115,7 +115,7 @@ func TestUnreadableList(t *testing.T) {
 	}
 	e := reconcile.Explain(record.Anchor, read("forbidden"), 40*dollar)
 	check(t, "a list that cannot be read", e, told{without: holds, hidden: "forbidden", ignored: "forbidden"})
-	stopped := record.Stopped(reconcile.Movement{}, read("forbidden"), e)
+	stopped := reconcile.Ask(record, reconcile.Movement{Delta: 40 * dollar}, false).Read(read("forbidden"), true).Next()
 	if partly := (reconcile.Snapshot{Unclear: "too many", Events: a.snapshot().Events}).Anchor(); !partly.Listed {
 		t.Error("what was read of a list is not known")
 	}

@@ -1,90 +1,73 @@
 package reconcile
 
-import "github.com/vcard/terraform-provider-vcard/internal/usd"
-
 // Moment is when it is decided about a movement.
 type Moment int
 
-// The moments.
+// The moments. After BeforeSending the record has it pending.
 const (
 	BeforeSending Moment = iota + 1
 	WhilePending         // an earlier run sent it, and never learnt what became of it
 	AnswerLost           // it was sent, and how that ended is not known
-	Answered             // the service says that it was made
+	Answered             // the service says that it was made, or that it has met its key before
 )
-
-// Purpose is what money is moved for. A plan may make one movement for each.
-type Purpose byte
-
-// The purposes.
-const (
-	ForAmount Purpose = iota
-	ForTopUp
-)
-
-// Movement is money to be moved between the wallet and a card, once.
-type Movement struct {
-	Purpose Purpose
-	Delta   usd.Amount // not 0: funded above zero, withdrawn below
-	Before  usd.Amount // what the state says was loaded for the purpose so far
-	Range   *Range     // nil without top-ups
-}
-
-// MayHaveTopUp reports whether what may have come to the card may be a fund and the
-// top-up of the same run, which would have been due. A balance that is less the holds
-// and explained is believed.
-func (m Movement) MayHaveTopUp(e Explanation) bool {
-	return m.isTopUpDue(e, m.Delta) && e.Without < LessHolds
-}
-
-// isTopUpDue reports whether more may have come than a fund, and the card would have
-// been under its range before that, with a sum.
-func (m Movement) isTopUpDue(e Explanation, with usd.Amount) bool {
-	before := e.Balance - e.Came - e.Refunded
-	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+with < m.Range.Below
-}
-
-// Beside is what may have come with a fund that was made.
-func (m Movement) Beside(e Explanation) usd.Amount {
-	if m.MayHaveTopUp(e) {
-		return e.Came - m.Delta
-	}
-	return 0
-}
-
-// Found is what may be the movement or hold it: what is left over or, for a fund, the
-// most that may have come.
-func (m Movement) Found(e Explanation, why Reason) usd.Amount {
-	if why == LeftOver && m.Delta > 0 && !m.MayHaveTopUp(e) {
-		return e.Came
-	}
-	return e.Left
-}
-
-// Range is what top-ups keep a card in.
-type Range struct {
-	Below, To usd.Amount
-	// Limit is what top-ups may add in a month; nil without a cap.
-	Limit *usd.Amount
-	Had   TopUps
-}
-
-// permits reports whether a top-up may be sent though it may have been made.
-func (r *Range) permits(e Explanation, delta usd.Amount) bool {
-	return r != nil && e.Balance+delta <= r.To && r.isUnderCap(e, delta)
-}
-
-// isUnderCap reports whether a top-up stays within the month's cap, with what may
-// have been made.
-func (r *Range) isUnderCap(e Explanation, delta usd.Amount) bool {
-	return r == nil || r.Limit == nil || e.Gain()+delta <= r.Had.Left(*r.Limit, e.Month)
-}
 
 // Policy is what else a decision depends on.
 type Policy struct {
 	KeysHonoured bool // the service counts requests of one key once
+	KeyRefused   bool // by the service, which has met it before
 	Waited       bool // looking again has shown no more
-	OtherKey     bool // what was made since the anchor was made under another key than it has now
+}
+
+// Question is what is to be decided about a movement, by Ask or Then and a reading.
+type Question struct {
+	Moment   Moment
+	Movement Movement
+	Record   Record // after it was sent: that it is pending
+	Policy   Policy
+	Card     Snapshot    // as it was read
+	Since    Explanation // of that, since the record's anchor; once answered, since the reading before
+	Longer   Explanation // once answered: since the anchor before it was sent
+	Sent     *Decision   // by which this run has sent it; nil before that
+}
+
+// Ask is the question before a movement is sent, perhaps once more.
+func Ask(r Record, m Movement, keysHonoured bool) Question {
+	q := Question{Moment: BeforeSending, Movement: m, Record: r, Policy: Policy{KeysHonoured: keysHonoured}}
+	if r.Pending != nil {
+		q.Moment = WhilePending
+	}
+	return q
+}
+
+// Then is the question at a moment after the movement was sent by a decision.
+func (d Decision) Then(moment Moment) Question {
+	return Question{Moment: moment, Movement: d.Movement, Record: d.Next(), Policy: Policy{KeysHonoured: d.Policy.KeysHonoured}, Sent: &d}
+}
+
+// Anchor is the oldest that the card is compared with.
+func (q Question) Anchor() *Anchor {
+	if q.Moment == Answered {
+		return q.Sent.Record.Anchor
+	}
+	return q.Record.Anchor
+}
+
+// Read decides by a reading of the card.
+func (q Question) Read(card Snapshot, waited bool) Decision {
+	q.Card, q.Policy.Waited = card, waited
+	q.Since = q.explain(q.Anchor())
+	if q.Moment == Answered {
+		q.Longer, q.Since = q.Since, q.explain(q.Sent.Record.fresh(q.Sent.Card))
+	}
+	return Decide(q)
+}
+
+func (q Question) explain(since *Anchor) Explanation {
+	card := q.Card
+	if q.Sent != nil && since != q.Sent.Record.Anchor { // it has what other calls have moved
+		card.Own = 0
+	}
+	return Explain(since, card, q.Movement.Delta)
 }
 
 // Verdict is what is to be done.
@@ -105,115 +88,148 @@ type Reason int
 
 // The reasons, in the table's order.
 const (
-	NoReason Reason = iota
-	RecordLost
-	JustMoved   // what is shown may be from before the last movement
-	NotDue      // the card is not under the top-up's range
-	InRange     // a top-up that does no harm twice
-	OverCap     // a top-up that passes the month's cap, with what may have come
-	Unreadable  // what could not be read may be the movement
-	KeyDecides  // it may have been made under the same key
-	LooksMade   // made, and nothing else explains the balance
-	LooksBoth   // made or not, the balance is explained
-	LooksHeld   // made, if a hold was released
-	Explained   // the balance is explained without it
-	IntoRange   // a withdrawal that the next top-up would load again
-	LeftOver    // unexplained money that may be the movement
-	OtherMoney  // unexplained money that is not
-	NotShown    // the service says that it was made, and the card does not show it
-	OtherAmount // the service moved another amount
+	NoReason    Reason = iota
+	BehindLast         // what is shown is from before the last movement, or that was undone
+	OverCap            // a top-up that passes the month's cap, with what may have come
+	LooksMade          // made, and nothing else explains the balance
+	NotDue             // the card is not under the top-up's range
+	Unreadable         // what could not be read may be the movement
+	KeyDecides         // it may have been made under the same key
+	LooksEither        // made or not, the balance may be explained
+	IntoRange          // a withdrawal that the next top-up would load again
+	Explained          // the balance is explained without it
+	LeftOver           // unexplained money that may be the movement
+	OtherMoney         // unexplained money that is not
+	MadeBefore         // the service says that it was made, and it was made before it was sent
+	OtherAmount        // the service moved another amount
+	NotShown           // the service says that it was made, and the card does not show it
 )
 
 // Decision is a verdict and its reason.
 type Decision struct {
+	Question
 	Verdict Verdict
 	Reason  Reason
 }
 
-// Decide is the one place where it is decided whether money is sent. It is the
-// table in CONTRIBUTING: the first row that fits.
-func Decide(moment Moment, e Explanation, m Movement, p Policy) Decision {
-	kept := p.KeysHonoured && e.Recent
-	keyDecides := kept && !p.OtherKey
-	made := e.With >= AsSettled && e.Without == Unexplained
-	withTopUp := m.MayHaveTopUp(e)
-	both := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled || withTopUp)
-	held := e.With == HoldReleased && e.Without == Unexplained
-	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
-	sameWay := e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
-	nearly := m.Delta.Abs() - m.Delta.Abs()/10 // less a fee
+// Decide is the one place where it is decided whether money is sent.
+func Decide(q Question) Decision {
+	d := Decision{Question: q}
+	d.Verdict, d.Reason = q.judge()
+	return d
+}
 
-	switch moment {
+// Next is the record by a decision: of a movement that is sent, that it is pending.
+func (d Decision) Next() Record {
+	q, r, m, e, verdict := d.Question, d.Record, d.Movement, d.Since, d.Verdict
+	if q.Moment == Answered && verdict != Undecided { // it is not pending any more
+		r = q.Sent.Record
+	}
+	switch {
+	case verdict == Send:
+		return r.sent(m, r.fresh(q.Card), q.Card.At, e.Gain())
+	case verdict == SendKey:
+		return r.sent(m, r.Anchor, q.Card.At, 0)
+	case verdict == Stop && q.Moment == Answered:
+		return r.stopped(m, q.Card, q.Longer)
+	case verdict == Stop:
+		return r.stopped(m, q.Card, e)
+	case verdict == Undecided && q.Moment == Answered:
+		return r.After(Unread, q.Card)
+	case verdict != Made:
+		return r
+	case d.Reason == MadeBefore:
+		return r.madeBefore(m, q.Card, q.Longer)
+	case d.Reason == OtherAmount:
+		return r.made(m, r.fresh(q.Card), q.Card.At, max(0, e.Left-m.Delta)+q.Sent.Since.Gain())
+	case q.Moment == Answered:
+		return r.made(m, r.fresh(q.Sent.Card).plus(m.Delta), q.Card.At, q.Sent.Since.Gain())
+	case q.Moment == BeforeSending:
+		return r.madeBefore(m, q.Card, e)
+	}
+	return r.made(m, r.Anchor.plus(m.Delta), q.Card.At, 0)
+}
+
+// judge is the table in CONTRIBUTING: the first row that fits.
+func (q Question) judge() (Verdict, Reason) {
+	e, m := q.Since, q.Movement
+	kept := q.Policy.KeysHonoured && e.Recent && q.Record.HasKey
+	made := e.With >= AsSettled && e.Without == Unexplained && e.Hidden == ""
+	sameWay := e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
+
+	switch q.Moment {
 	case WhilePending, AnswerLost:
+		isAnswered := q.Record.Pending != nil && q.Record.Pending.Answered
 		switch {
-		case moment == WhilePending && keyDecides:
-			return Decision{SendKey, KeyDecides}
-		case e.Hidden != "":
-			return again(p, Undecided, Unreadable)
 		case made:
-			return Decision{Made, LooksMade}
-		case e.Without != Unexplained && e.With == Unexplained:
-			return Decision{Send, Explained}
-		case moment == WhilePending && kept && e.With == Unexplained && !sameWay:
-			return again(p, SendKey, KeyDecides) // its own, as no other can have brought that
+			return Made, LooksMade
+		case e.Without != Unexplained && e.With == Unexplained && e.Hidden == "" && !isAnswered:
+			return Send, Explained
+		case q.Moment == WhilePending && kept && !isAnswered:
+			return SendKey, KeyDecides
 		}
-		return again(p, Undecided, LooksBoth)
+		return q.again(Undecided, LooksEither)
 	case Answered:
 		switch {
-		case e.With != Unexplained && e.With >= min(e.Without, AsSettled): // else it is an earlier answer again
-			return Decision{Made, LooksMade}
+		case e.shows():
+			return Made, LooksMade
+		case q.Longer.shows() || m.MayHaveTopUp(q.Longer):
+			return q.again(Made, MadeBefore)
 		case sameWay && e.Echoed:
-			return again(p, Made, OtherAmount)
+			return q.again(Made, OtherAmount)
+		case q.Policy.KeyRefused:
+			return q.again(Stop, NotShown)
 		}
-		return again(p, Stop, NotShown)
+		return q.again(Undecided, NotShown)
 	case BeforeSending:
-	default:
-		return Decision{}
+		return q.beforeSending(kept, made)
+	}
+	return Undecided, NoReason
+}
+
+func (q Question) beforeSending(kept, made bool) (Verdict, Reason) {
+	e, m := q.Since, q.Movement
+	either := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled) ||
+		e.Without == Unexplained && e.With == HoldReleased || m.MayHaveTopUp(e)
+	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
+	mayBeIt := 2*e.Left <= m.Delta
+	if m.Delta > 0 {
+		mayBeIt = 2*e.Came >= m.Delta
 	}
 
 	switch {
-	case !e.Anchored:
-		return Decision{Stop, RecordLost}
-	case e.Stale && !p.Waited:
-		return Decision{LookAgain, JustMoved}
-	case m.Purpose == ForTopUp && m.Range != nil && e.Balance >= m.Range.Below:
-		return Decision{Stop, NotDue}
-	case m.Purpose == ForTopUp && m.Range.permits(e, m.Delta):
-		return Decision{Send, InRange}
-	case !m.Range.isUnderCap(e, m.Delta):
-		return again(p, Stop, OverCap)
-	case e.Hidden != "" && keyDecides:
-		return Decision{SendKey, Unreadable}
-	case e.Hidden != "":
-		return Decision{Stop, Unreadable}
-	case keyDecides && (made || both || held):
-		return Decision{SendKey, KeyDecides}
+	case (e.Stale || e.Undone) && !made:
+		return q.again(Stop, BehindLast)
+	case m.Purpose == ForTopUp && m.Range != nil && m.Range.Limit != nil && e.Gain()+m.Delta > q.Record.TopUps.Left(*m.Range.Limit, e.Month):
+		return q.again(Stop, OverCap)
 	case made:
-		return again(p, Made, LooksMade)
-	case both && p.KeysHonoured && !p.OtherKey && e.With <= e.Without && !intoRange:
-		return again(p, Send, LooksBoth)
-	case both:
-		return again(p, Stop, LooksBoth)
-	case held:
-		return Decision{Stop, LooksHeld}
-	case e.Without != Unexplained && intoRange:
-		return Decision{Stop, IntoRange}
-	case e.Without == HoldReleased: // or something that is not listed yet
-		return again(p, Send, Explained)
-	case e.Without != Unexplained:
-		return Decision{Send, Explained}
-	case m.isTopUpDue(e, 0) || sameWay && (kept || nearly <= e.Left.Abs()):
-		return again(p, Stop, LeftOver)
+		return q.again(Made, LooksMade)
+	case m.Purpose == ForTopUp && m.Range != nil && e.Balance >= m.Range.Below:
+		return Stop, NotDue
+	case e.Hidden != "":
+		return Stop, Unreadable
+	case either && kept:
+		return SendKey, KeyDecides
+	case either && q.Policy.KeysHonoured && q.Record.HasKey && e.Without != Unexplained && e.With <= e.Without && !intoRange:
+		return q.again(Send, LooksEither)
+	case either:
+		return q.again(Stop, LooksEither)
 	case intoRange:
-		return Decision{Stop, IntoRange}
+		return Stop, IntoRange
+	case e.Without == HoldReleased: // or something that is not listed yet
+		return q.again(Send, Explained)
+	case e.Without != Unexplained:
+		return Send, Explained
+	case mayBeIt:
+		return q.again(Stop, LeftOver)
 	}
-	return again(p, Send, OtherMoney)
+	return q.again(Send, OtherMoney)
 }
 
 // again looks once more, and decides when that has shown no more.
-func again(p Policy, verdict Verdict, reason Reason) Decision {
-	if !p.Waited {
+func (q Question) again(verdict Verdict, reason Reason) (Verdict, Reason) {
+	if !q.Policy.Waited {
 		verdict = LookAgain
 	}
-	return Decision{verdict, reason}
+	return verdict, reason
 }

@@ -21,7 +21,6 @@ const (
 
 // Explanation is what a snapshot tells about a movement since an anchor.
 type Explanation struct {
-	Anchored bool // without it nothing else is known
 	Balance  usd.Amount
 	Month    Month      // of the snapshot
 	With     Rank       // when the movement was made
@@ -35,11 +34,22 @@ type Explanation struct {
 	// Stale says that the snapshot shows the card before its last movement, which
 	// was just made, or before what other calls of this process have moved.
 	Stale bool
+	// Undone says that nothing but the card as it was before its last fund, at any age,
+	// explains it.
+	Undone bool
 	// Recent says that the service still keeps keys that were used since the anchor.
 	Recent bool
 	// Echoed says that the movement's response shows the balance of the snapshot.
 	Echoed bool
 	Delta  usd.Amount // of the movement
+}
+
+// LostRecord is what Hidden says where there is no anchor.
+const LostRecord = "its money_record is lost or damaged"
+
+// shows reports whether the card shows the movement, which the service says was made.
+func (e Explanation) shows() bool {
+	return e.With != Unexplained && e.With >= min(e.Without, AsSettled)
 }
 
 // Gain is what may have come to the card that no transaction explains: the movement, or
@@ -67,6 +77,7 @@ const (
 func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	e := Explanation{Balance: s.Balance, Month: MonthOf(s.At), Delta: delta, Echoed: s.Answered != nil && *s.Answered == s.Balance}
 	if a == nil {
+		e.Hidden = LostRecord
 		return e
 	}
 	byBalance := s.Unclear != "" && a.Unclear
@@ -78,7 +89,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 	}
 	c := comparison{s.Balance, a.Balance + s.Own, interpret(unpaired(events))}
 	since := s.At.Sub(a.At)
-	e.Anchored, e.Recent = true, -atTolerance <= since && since < keysTrusted
+	e.Recent = -atTolerance <= since && since < keysTrusted
 	e.With, e.Without = c.rank(delta), c.rank(0)
 	e.Left, e.Came = c.left(delta)
 	for _, event := range events {
@@ -87,6 +98,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 		}
 	}
 	e.Stale = since < StaleFor && c.rank(-a.Last) > e.Without || c.rank(-s.Own) > e.Without
+	undone := a.Last > 0 && !a.New && c.rank(-a.Last) >= AsSettled
 	if e.Without <= HoldReleased { // all has to be thought of
 		released := c.released
 		c.interpretation = interpret(events, nil)
@@ -95,6 +107,7 @@ func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
 			e.With, e.Without = with, c.rank(0)
 		}
 	}
+	e.Undone = undone && e.Without == Unexplained
 	switch {
 	case byBalance:
 		e.With, e.Without = min(e.With, AsSettled), min(e.Without, AsSettled)

@@ -108,6 +108,7 @@ type life struct {
 	// loose says that the plan was another one after a run that did not end well, since
 	// the last audit: it is not strict then.
 	loose, unsure bool
+	undecided     int // runs that found a movement pending
 	// round says that sums are those that people like, so that purchases may hide a
 	// movement.
 	round bool
@@ -290,7 +291,7 @@ func (l *life) apply(faulty bool) bool {
 
 func (l *life) run(client *api.Client, record reconcile.Record) (reconcile.Record, bool) {
 	balance := l.refresh(record)
-	if pending := record.Pending; pending != nil && !l.honoured {
+	if pending := record.Pending; pending != nil {
 		transfer, err := client.ResolvePending(l.t.Context(), cardID, record)
 		l.tell("resolved: %+v, %v", transfer, err)
 		l.spoke = l.spoke || err != nil
@@ -298,17 +299,21 @@ func (l *life) run(client *api.Client, record reconcile.Record) (reconcile.Recor
 			l.book(pending.Movement())
 		}
 	}
-	movements := l.plan(balance, record)
+	change := l.plan(balance, record)
+	movements := change.Movements()
 	l.tell("apply: %s of %s, topped up %s, card %s, %d movements", l.amount, l.target, l.toppedUp, l.card.balance, len(movements))
 	if pending := record.Pending; pending != nil {
-		isSame := len(movements) > 0 && movements[0].Delta == pending.Delta && movements[0].Purpose == pending.Purpose
+		if l.undecided++; l.undecided > 2 { // people give up
+			l.target = l.amount
+		}
 		switch {
-		case isSame && l.honoured: // the key decides
+		case l.target != l.amount && record.Repeats(movements[0]): // the readings decide, or the key
 		case l.target == l.amount: // as it was set back, and top_up is left out
+			l.undecided = 0
 			l.spoke, l.loose = true, true
-			s, _, err := client.ReadSnapshot(l.t.Context(), cardID, nil)
-			return record.GivenUp(s), err == nil
-		default: // the plan is refused
+			s, _, err := client.ReadSnapshot(l.t.Context(), cardID, record.Anchor)
+			return record.After(reconcile.GivenUp, s), err == nil
+		default: // apply says that nothing moves
 			l.spoke, l.loose = true, true
 			l.target = l.amount // as it advises
 			return record, false
@@ -318,19 +323,13 @@ func (l *life) run(client *api.Client, record reconcile.Record) (reconcile.Recor
 	if l.isWild() && l.chance(4) {
 		l.act(client)
 	}
-	token := record.Token
-	for _, m := range movements {
-		record.Token = token
-		if m.Purpose == reconcile.ForTopUp && l.limit > 0 {
-			m.Range.Limit, m.Range.Had = &l.limit, record.TopUps
-		}
-		var err error
-		if record, err = l.move(client, m, record); err != nil {
-			l.loose = l.loose || len(movements) > 1 && !l.killed // what was made makes the next plan another one
-			return record, false
-		}
+	record, err := change.Make(record, func(m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
+		return l.move(client, m, record)
+	})
+	if err != nil { // what was made makes the next plan another one
+		l.loose = l.loose || len(movements) > 1 && !l.killed
 	}
-	return record, true
+	return record, err == nil
 }
 
 // refresh reads the card until it is not stale.
@@ -345,34 +344,29 @@ func (l *life) refresh(record reconcile.Record) usd.Amount {
 	return l.card.balance
 }
 
-func (l *life) plan(balance usd.Amount, record reconcile.Record) (all []reconcile.Movement) {
+func (l *life) plan(balance usd.Amount, record reconcile.Record) reconcile.Change {
 	delta := l.target - l.amount
-	if after := balance + delta; delta < 0 && (after < 0 || l.below > 0 && after < l.below) {
+	c := reconcile.Change{ToppedUp: reconcile.Step{From: l.toppedUp, To: l.toppedUp}}
+	if l.to > 0 {
+		c.Range = &reconcile.Range{Below: l.below, To: l.to}
+		if l.limit > 0 {
+			c.Range.Limit = &l.limit
+		}
+		c.Was = c.Range
+	}
+	after := balance + delta
+	if delta < 0 && (after < 0 || l.below > 0 && after < l.below) {
 		l.target = l.amount // the plan refuses it
 		if l.unsure {
 			l.loose, l.abandoned = true, l.abandoned-delta
 		}
-		return nil
+		return c
 	}
-	if delta != 0 {
-		m := reconcile.Movement{Purpose: reconcile.ForAmount, Delta: delta, Before: l.amount}
-		if l.to > 0 {
-			m.Range = &reconcile.Range{Below: l.below, To: l.to}
-		}
-		all = append(all, m)
+	c.Amount = reconcile.Step{From: l.amount, To: l.target}
+	if c.Range != nil {
+		c.ToppedUp.To += c.Range.Due(after, record.TopUps, reconcile.MonthOf(l.card.now))
 	}
-	if after := balance + delta; l.to > 0 && after < l.below {
-		topUp := l.to - after
-		if l.limit > 0 {
-			topUp = min(topUp, record.TopUps.Left(l.limit, reconcile.MonthOf(l.card.now)))
-		}
-		if topUp > 0 {
-			all = append(all, reconcile.Movement{
-				Purpose: reconcile.ForTopUp, Delta: topUp, Before: l.toppedUp, Range: &reconcile.Range{Below: l.below, To: l.to},
-			})
-		}
-	}
-	return all
+	return c
 }
 
 // act moves money by an action of the process that changes the card right after.
@@ -422,12 +416,12 @@ func (l *life) isSaidOnce(next reconcile.Record, m reconcile.Movement, reason re
 	if reason == reconcile.NotShown || l.lagging {
 		return
 	}
-	again := reconcile.Decide(reconcile.BeforeSending, reconcile.Explain(next.Anchor, l.card.read(0), m.Delta), m, reconcile.Policy{KeysHonoured: l.honoured, OtherKey: !next.HasKey})
+	again := reconcile.Ask(next, m, l.honoured).Read(l.card.read(0), false)
 	switch again.Reason {
 	case reconcile.NotDue, reconcile.IntoRange, reconcile.OverCap:
 	default:
 		if again.Verdict != reconcile.Send {
-			l.fail("stopped for reason %d, and then %+v", reason, again)
+			l.fail("stopped for reason %d, and then %d for %d", reason, again.Verdict, again.Reason)
 		}
 	}
 }

@@ -11,24 +11,30 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Token is random. It is in the idempotency keys of a card's next movements, and
-// is renewed when they are known to be made or refused, so that the same movement
-// later has another key.
-type Token [8]byte
+// Seed is in the idempotency keys of a card's next movement. Random at first, it moves
+// on by hashing, so that a run which repeats one that was killed has the same keys.
+type Seed [8]byte
 
-// NewToken returns a token that was never used.
-func NewToken() (t Token) {
-	_, _ = rand.Read(t[:]) // never fails
-	return t
+func newSeed() (s Seed) {
+	_, _ = rand.Read(s[:]) // never fails
+	return s
+}
+
+// after is the seed once something was done.
+func (s Seed) after(what string) (next Seed) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %s", s, what))
+	copy(next[:], sum[:])
+	return next
 }
 
 // Record is all that is remembered of a card's money. The zero Record is one that
-// was lost: nothing moves by it until a stop has taken an anchor.
+// was lost: nothing moves by it until a stop has taken an anchor. Decide and After alone
+// make one of another.
 type Record struct {
 	Anchor *Anchor
-	Token  Token
-	// HasKey says that what was made since the anchor was made under the token: a late
-	// request of a run before a stop or a refusal was not.
+	Seed   Seed
+	// HasKey says that nothing was stopped, refused or given up since the last movement
+	// that was made: a late request of before that has another key.
 	HasKey  bool
 	Pending *Pending
 	TopUps  TopUps
@@ -37,10 +43,11 @@ type Record struct {
 // Pending is a movement that was sent, and of which it is not known whether it
 // took effect.
 type Pending struct {
-	Purpose Purpose
-	Delta   usd.Amount
-	Before  usd.Amount // see Movement
-	SentAt  time.Time  // the last attempt by the service's clock, to the second
+	Purpose  Purpose
+	Delta    usd.Amount
+	Before   usd.Amount // see Movement
+	SentAt   time.Time  // the last attempt by the service's clock, to the second
+	Answered bool       // the service says that it was made: it is not sent again
 }
 
 // Movement is the pending one, to be decided about.
@@ -50,159 +57,130 @@ func (p Pending) Movement() Movement {
 
 // IssuedRecord is that of a card that was issued with a load at a moment.
 func IssuedRecord(load usd.Amount, at time.Time) Record {
-	return Record{Token: NewToken(), HasKey: true, Anchor: &Anchor{Balance: load, At: at.UTC().Truncate(time.Second), Last: load, Listed: true, New: true}}
+	return Record{Seed: newSeed(), HasKey: true, Anchor: &Anchor{Balance: load, At: at.UTC().Truncate(time.Second), Last: load, Listed: true, New: true}}
 }
 
 // ImportedRecord is that of a card that holds a balance at a moment: whatever came
 // up to that second is in it.
 func ImportedRecord(balance usd.Amount, at time.Time) Record {
-	return Record{Token: NewToken(), HasKey: true, Anchor: &Anchor{Balance: balance, At: at.UTC().Truncate(time.Second).Add(time.Second)}}
+	return Record{Seed: newSeed(), HasKey: true, Anchor: &Anchor{Balance: balance, At: at.UTC().Truncate(time.Second).Add(time.Second)}}
+}
+
+// ReadRecord is that of a card of which nothing is known but a snapshot.
+func ReadRecord(s Snapshot) Record {
+	r := Record{Seed: newSeed(), HasKey: true, Anchor: s.Anchor()}
+	r.Anchor.Unclear = s.Unclear != ""
+	return r
 }
 
 // Key is the idempotency key of a movement on a card: the same in every run that
 // tries it, until it is known to be made.
 func (r Record) Key(card string, m Movement) string {
 	const form = 4 // of the UUIDs that every other key is
-	return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%s purpose %d moves %s from %s token %x",
-		card, m.Purpose, m.Delta, m.Before, r.Token), form).String()
+	return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%s purpose %d moves %s from %s seed %x",
+		card, m.Purpose, m.Delta, m.Before, r.Seed), form).String()
 }
 
-// Stopped is the record after a movement was not sent: what the card holds now is
-// taken as it is. What came unexplained, or may be a top-up beside it, counts as topped up.
-func (r Record) Stopped(m Movement, s Snapshot, e Explanation) Record {
+// Outcome is what became of a movement in a way that no reading decides.
+type Outcome int
+
+// The outcomes.
+const (
+	Lost    Outcome = iota // it may have been made: it stays pending
+	Unread                 // the service says that it was made, and the card cannot be read
+	NotMade                // it was sent, and a reading says that it was not made
+	Refused                // by the service, for what was asked
+	GivenUp                // by the user
+)
+
+// After is the record after an outcome, at a moment by the service's clock or by a
+// reading of the card. A top-up that is given up counts, since it may have been made,
+// and so does what came unexplained.
+func (r Record) After(o Outcome, card Snapshot) Record {
+	switch pending := r.Pending; o {
+	case Lost, Unread:
+		sent := *pending
+		sent.SentAt, sent.Answered = card.At.UTC().Truncate(time.Second), o == Unread
+		r.Pending = &sent
+	case NotMade:
+		r.Pending = nil
+	case Refused: // which the service may repeat under the same key
+		r.Pending, r.Seed, r.HasKey = nil, r.Seed.after(card.reading()), false
+	case GivenUp:
+		gain := Explain(r.Anchor, card, 0).Gain()
+		if pending.Purpose == ForTopUp {
+			gain = max(gain, pending.Delta)
+		}
+		return r.taken(card, gain)
+	}
+	return r
+}
+
+// Repeats reports whether a movement is the one that is pending, once more.
+func (r Record) Repeats(m Movement) bool {
+	return r.Pending != nil && r.Pending.Movement().is(m)
+}
+
+// sent is the record of a movement that may have been made since an anchor. What had
+// come unexplained before that counts as topped up.
+func (r Record) sent(m Movement, since *Anchor, at time.Time, gain usd.Amount) Record {
+	r.TopUps = r.TopUps.add(MonthOf(at), gain)
+	r.Anchor = since
+	r.Pending = &Pending{Purpose: m.Purpose, Delta: m.Delta, Before: m.Before, SentAt: at.UTC().Truncate(time.Second)}
+	return r
+}
+
+// stopped is the record after a movement was not sent. What may be a top-up beside it
+// counts as topped up.
+func (r Record) stopped(m Movement, s Snapshot, e Explanation) Record {
 	gain := e.Gain()
 	if m.MayHaveTopUp(e) {
 		gain = e.Came
 	}
-	r.TopUps = r.TopUps.add(MonthOf(s.At), gain)
-	if !e.Anchored {
+	isLost := r.Anchor == nil
+	if r = r.taken(s, gain); isLost {
 		r.TopUps = TopUps{MonthOf(s.At), Unknown}
 	}
-	r.Anchor, r.Pending, r.Token, r.HasKey = s.Anchor(), nil, NewToken(), false
 	r.Anchor.Unclear = s.Unclear != ""
 	return r
 }
 
-// Fresh is the anchor of a snapshot. Where a stop has said that the card's events
+// taken is the record after what a card holds is taken as it is. What came unexplained
+// counts as topped up.
+func (r Record) taken(s Snapshot, gain usd.Amount) Record {
+	r.TopUps = r.TopUps.add(MonthOf(s.At), gain)
+	r.Anchor, r.Pending, r.Seed, r.HasKey = r.fresh(s), nil, r.Seed.after(s.reading()), false
+	return r
+}
+
+// fresh is the anchor of a snapshot. Where a stop has said that the card's events
 // cannot be read, it is still said.
-func (r Record) Fresh(s Snapshot) *Anchor {
+func (r Record) fresh(s Snapshot) *Anchor {
 	a := s.Anchor()
 	a.Unclear = r.Anchor != nil && r.Anchor.Unclear && s.Unclear != ""
 	return a
 }
 
-// NotShown is the record after the service said that a movement was made, and
-// the card, as it was read before, did not show it. It may be made all the same.
-func (r Record) NotShown(before Snapshot) Record {
-	r.TopUps = r.TopUps.add(MonthOf(before.At), Explain(r.Anchor, before, 0).Gain())
-	r.Anchor, r.Pending, r.Token, r.HasKey = r.Fresh(before), nil, NewToken(), false
-	return r
-}
-
-// Refused is the record after a movement was refused: the service may repeat that
-// under the same key.
-func (r Record) Refused() Record {
-	r.Pending, r.Token, r.HasKey = nil, NewToken(), false
-	return r
-}
-
-// Undecided is the record after a movement was sent at a moment and may have been
-// made since an anchor. What had come unexplained before a new one, by an
-// explanation, counts as topped up.
-func (r Record) Undecided(m Movement, since *Anchor, e Explanation, sentAt time.Time) Record {
-	if since != r.Anchor {
-		r.TopUps = r.TopUps.add(MonthOf(since.At), e.Gain())
+// madeBefore is the record after a movement turned out to be made before a snapshot.
+// What came beside it counts as topped up, but for the plan's own top-up where the movement
+// alone does not explain the card.
+func (r Record) madeBefore(m Movement, now Snapshot, e Explanation) Record {
+	anchor, beside, own := r.fresh(now), m.Beside(e), usd.Amount(0)
+	if !e.shows() {
+		own = min(m.TopUp, beside)
 	}
-	r.Anchor = since
-	r.Pending = &Pending{Purpose: m.Purpose, Delta: m.Delta, Before: m.Before, SentAt: sentAt.UTC().Truncate(time.Second)}
-	return r
+	anchor.Balance -= own
+	return r.made(m, anchor, now.At, beside-own)
 }
 
-// NotMade is the record after a pending movement turned out not to be made.
-func (r Record) NotMade() Record {
-	r.Pending = nil
-	return r
-}
-
-// Moved is the record after a movement was made, by a moment, on a card that held a
-// snapshot. What had come unexplained before it counts as topped up.
-func (r Record) Moved(m Movement, before Snapshot, e Explanation, by time.Time) Record {
-	return r.made(r.Fresh(before).plus(m.Delta), m, MonthOf(by), e.Gain())
-}
-
-// MovedBefore is the record after a movement turned out to be made before a
-// snapshot, and an excess beside it.
-func (r Record) MovedBefore(m Movement, now Snapshot, excess usd.Amount) Record {
-	return r.made(r.Fresh(now), m, MonthOf(now.At), max(0, excess))
-}
-
-// PendingMade is the record after the pending movement turned out to be made.
-func (r Record) PendingMade() Record {
-	m := r.Pending.Movement()
-	return r.made(r.Anchor.plus(m.Delta), m, MonthOf(r.Pending.SentAt.Add(StaleFor)), 0)
-}
-
-func (r Record) made(anchor *Anchor, m Movement, month Month, gain usd.Amount) Record {
+// made is the record after a movement was made, by a moment. What came besides counts
+// as topped up.
+func (r Record) made(m Movement, anchor *Anchor, at time.Time, gain usd.Amount) Record {
 	if m.Purpose == ForTopUp {
 		gain += m.Delta
 	}
-	r.Anchor, r.Pending, r.Token, r.HasKey, r.TopUps = anchor, nil, NewToken(), true, r.TopUps.add(month, gain)
+	r.TopUps = r.TopUps.add(MonthOf(at), gain)
+	r.Seed, r.HasKey, r.Pending = r.Seed.after(fmt.Sprintf("%d %s %s", m.Purpose, m.Delta, m.Before)), true, nil
+	r.Anchor = anchor
 	return r
-}
-
-// GivenUp is the record after a pending movement was given up. A top-up counts,
-// since it may have been made, and so does what came unexplained.
-func (r Record) GivenUp(s Snapshot) Record {
-	gain := Explain(r.Anchor, s, 0).Gain()
-	if r.Pending.Purpose == ForTopUp {
-		gain = max(gain, r.Pending.Delta)
-	}
-	r.TopUps = r.TopUps.add(MonthOf(s.At), gain)
-	r.Anchor, r.Pending, r.Token, r.HasKey = r.Fresh(s), nil, NewToken(), false
-	return r
-}
-
-// Month is a UTC calendar month: twelve times the year, and the months before it.
-type Month int
-
-// MonthOf is the month of a moment; 0 of the zero time.
-func MonthOf(at time.Time) Month {
-	if at.IsZero() {
-		return 0
-	}
-	at = at.UTC()
-	return Month(12*at.Year() + int(at.Month()) - 1)
-}
-
-// First is the first day of the month.
-func (m Month) First() time.Time {
-	return time.Date(int(m)/12, time.Month(int(m)%12+1), 1, 0, 0, 0, 0, time.UTC)
-}
-
-// TopUps is what top-ups, or what may be them, have added in a month.
-type TopUps struct {
-	Month Month
-	Sum   usd.Amount // Unknown when it is not known
-}
-
-// Unknown is more than any cap.
-const Unknown = usd.Max
-
-func (t TopUps) add(month Month, sum usd.Amount) TopUps {
-	if sum == 0 {
-		return t
-	}
-	if month > t.Month {
-		t = TopUps{Month: month}
-	}
-	t.Sum = min(t.Sum+sum, Unknown)
-	return t
-}
-
-// Left is what a cap leaves for a month. Without a month it is that of the record.
-func (t TopUps) Left(limit usd.Amount, month Month) usd.Amount {
-	if month > t.Month {
-		return limit
-	}
-	return max(0, limit-t.Sum)
 }

@@ -10,15 +10,15 @@ import (
 )
 
 // The text of a record is a version letter and base64url of: a check sum over the
-// card's id and the rest, flags, token, month, sum, and where the flags say so the
+// card's id and the rest, flags, seed, month, sum, and where the flags say so the
 // anchor and the pending movement.
 const (
-	recordVersion = 'a'
+	recordVersion = 'b'
 	checkSize     = 4
 )
 
 const (
-	flagAnchor = 1 << iota
+	flagAnchor uint16 = 1 << iota
 	flagListed
 	flagMore
 	flagNew
@@ -26,6 +26,7 @@ const (
 	flagPending
 	flagPendingTopUp
 	flagHasKey
+	flagAnswered
 )
 
 // Text is the record of a card as it is kept in the state: opaque, no secret,
@@ -40,7 +41,7 @@ func (r Record) Text(card string) string {
 	}
 	put(int64(r.TopUps.Month), int64(r.TopUps.Sum))
 	if p := r.Pending; p != nil {
-		flags |= bit(p.Purpose == ForTopUp, flagPendingTopUp)
+		flags |= bit(p.Purpose == ForTopUp, flagPendingTopUp) | bit(p.Answered, flagAnswered)
 		put(int64(p.Delta), int64(p.Before), p.SentAt.Unix())
 	}
 	if a := r.Anchor; a != nil {
@@ -50,11 +51,11 @@ func (r Record) Text(card string) string {
 			body = append(body, id[:]...)
 		}
 	}
-	body = append(append([]byte{flags}, r.Token[:]...), body...)
+	body = append(append(binary.BigEndian.AppendUint16(nil, flags), r.Seed[:]...), body...)
 	return string(recordVersion) + base64.RawURLEncoding.EncodeToString(append(check(card, body), body...))
 }
 
-func bit(set bool, flag byte) byte {
+func bit(set bool, flag uint16) uint16 {
 	if set {
 		return flag
 	}
@@ -73,12 +74,12 @@ func ParseRecord(card, text string) Record {
 		return Record{}
 	}
 	data, _ := base64.RawURLEncoding.DecodeString(text[1:])
-	if len(data) < checkSize+1+len(Token{}) {
+	const fixed = checkSize + 2 + len(Seed{})
+	if len(data) < fixed {
 		return Record{}
 	}
-	flags, body := data[checkSize], data[checkSize+1:]
-	r := Record{HasKey: flags&flagHasKey != 0}
-	body = body[copy(r.Token[:], body):]
+	flags, body := binary.BigEndian.Uint16(data[checkSize:]), data[fixed:]
+	r := Record{HasKey: flags&flagHasKey != 0, Seed: Seed(data[fixed-len(Seed{}) : fixed])}
 	number := func() int64 {
 		value, size := binary.Varint(body)
 		body = body[max(0, size):]
@@ -90,6 +91,7 @@ func ParseRecord(card, text string) Record {
 		if flags&flagPendingTopUp != 0 {
 			r.Pending.Purpose = ForTopUp
 		}
+		r.Pending.Answered = flags&flagAnswered != 0
 	}
 	if flags&flagAnchor != 0 {
 		r.Anchor = &Anchor{

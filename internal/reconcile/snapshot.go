@@ -4,6 +4,7 @@ package reconcile
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"slices"
 	"time"
 
@@ -59,6 +60,11 @@ func (s Snapshot) Anchor() *Anchor {
 		a.Known = append(a.Known, shortID(event.ID))
 	}
 	return a
+}
+
+// reading is the snapshot in a text.
+func (s Snapshot) reading() string {
+	return fmt.Sprintf("%s %d %x", s.Balance, s.At.Unix(), s.Anchor().Known)
 }
 
 // Anchor is what a card is known to have held, and which of its events are in
