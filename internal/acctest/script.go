@@ -30,6 +30,8 @@ import (
 //
 //	terraform ARGS…         the real CLI. Each command has a new provider; apply and destroy are plan and apply, unless
 //	                        a plan file is named. What the CLI broke into lines is in one line.
+//	built ARGS…             as terraform, with the built provider, a process that reads the environment and lives by the
+//	                        real clock
 //	service VERB ARGS…      what happens at the service and on the way there: see verbs
 //	wallet AMOUNT           fails unless the wallet holds this
 //	cards NUMBER            fails unless so many cards are live
@@ -48,6 +50,7 @@ func Scripts(t *testing.T, folder string) {
 	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
 	for name, do := range map[string]func(s *script, args []string) error{
 		"terraform": (*script).terraform,
+		"built":     (*script).runBuilt,
 		"service":   (*script).happens,
 		"wallet":    (*script).wallet,
 		"cards":     (*script).cards,
@@ -92,6 +95,7 @@ type script struct {
 	clock   *Clock // of the service, and of providers in this process
 	net     *network
 	folder  string // of what is not the script's
+	built   bool   // so is the provider of this command
 
 	authorizations []authorization // that are open, the oldest first
 	settlement     string          // the last
@@ -137,6 +141,12 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("no condition %q", name)
 }
 
+func (s *script) runBuilt(args []string) error {
+	s.built = true
+	defer func() { s.built = false }()
+	return s.terraform(args)
+}
+
 // terraform runs the CLI.
 func (s *script) terraform(args []string) error {
 	if len(args) == 0 {
@@ -164,7 +174,7 @@ func (s *script) run(applies bool, args []string) error {
 		strike, due = s.net.strike()
 	}
 	config := filepath.Join(s.folder, "cli.tfrc")
-	if strike == "" {
+	if strike == "" && !s.built {
 		if err := os.WriteFile(config, nil, 0o600); err != nil {
 			return usageError{err}
 		}
@@ -177,6 +187,9 @@ func (s *script) run(applies bool, args []string) error {
 	s.ts.Setenv("TF_REATTACH_PROVIDERS", "")
 	if err := s.build(config); err != nil {
 		return err
+	}
+	if strike == "" {
+		return s.execute(args)
 	}
 	ended, struck := make(chan struct{}), make(chan error, 1)
 	go func() { struck <- s.strikes(strike, due, ended) }()
@@ -203,7 +216,7 @@ func (s *script) build(config string) error {
 		return usageError{err}
 	}
 	program := sandboxtest.Program(s.t)
-	wrapper := fmt.Sprintf("#!%s\necho $PPID $$ > '%s'\nexec '%s' \"$@\"\n", shell, filepath.Join(s.folder, "processes"), program)
+	wrapper := fmt.Sprintf("#!%s\necho $PPID $$ > '%s'\n[ -z \"$PROVIDER_LOG\" ] || exec 2>>\"$PROVIDER_LOG\"\nexec '%s' \"$@\"\n", shell, filepath.Join(s.folder, "processes"), program)
 	overrides := fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"vcard/vcard\" = %q\n  }\n  direct {}\n}\n", s.folder)
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.folder, filepath.Base(program)), []byte(wrapper), 0o700), //nolint:gosec // it is to be run

@@ -92,7 +92,7 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 func isIdle(t *testing.T, client *api.Client, clock api.Clock) {
 	t.Helper()
 	held := api.Held(client)
-	for end := time.Now().Add(5 * time.Second); len(held) > 0 && time.Now().Before(end); held = api.Held(client) {
+	for end := time.Now().Add(time.Second); len(held) > 0 && time.Now().Before(end); held = api.Held(client) {
 		time.Sleep(time.Millisecond) // calls that were given up end by themselves
 	}
 	if len(held) > 0 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,48 +18,6 @@ import (
 // fenced is a block of a page.
 func fenced(language, text string) string {
 	return "```" + language + "\n" + text + "\n```\n\n"
-}
-
-func TestPageIsRead(t *testing.T) {
-	t.Parallel()
-	page := doctest.Parse("docs/guides/x.md", "# One, two & `three`\n\n## Twice\n\n## Twice\n\n"+
-		fenced("terraform", "# main.tf\nlocals {}")+
-		fenced("terraform", "# why this is here\nlocals {}")+
-		"- in a list:\n\n  ```shell\n  # note.txt\n  set -eo pipefail\n  curl x | jq .\n  ```\n\n"+
-		"<!-- needs an account -->\n"+fenced("sh", "terraform apply")+
-		"<!-- not run: why -->\n\n"+fenced("sh", "openssl version")+
-		"<!-- needs node -->\n"+fenced("sh", "node x.js")+
-		"<!-- needs Terraform 1.14 -->\n"+fenced("sh", "terraform query")+
-		"[a `[b](c)`](d.md#e), `[f](g)`\n")
-	if err := page.Check(t.Context()); err != nil {
-		t.Error(err)
-	}
-	want := []doctest.Block{
-		{Line: 7, Language: "terraform", Text: "# main.tf\nlocals {}\n", File: "main.tf"},
-		{Line: 12, Language: "terraform", Text: "# why this is here\nlocals {}\n"},
-		{Line: 19, Language: "shell", Text: "# note.txt\nset -eo pipefail\ncurl x | jq .\n"},
-		{Line: 26, Language: "sh", Text: "terraform apply\n", Reason: "needs an account"},
-		{Line: 32, Language: "sh", Text: "openssl version\n", Reason: "not run: why"},
-		{Line: 37, Language: "sh", Text: "node x.js\n", Needs: "node"},
-		{Line: 42, Language: "sh", Text: "terraform query\n", Needs: "Terraform 1.14"},
-	}
-	for i, block := range page.Blocks {
-		if i >= len(want) || block != want[i] {
-			t.Errorf("block %d is %+v", i, block)
-		}
-	}
-	if len(page.Links) != 1 || page.Links[0].Target != "d.md#e" {
-		t.Errorf("the links are %v", page.Links)
-	}
-	runner := doctest.Runner{Has: func(need string) bool { return need == "curl" }}
-	if missing := runner.Missing(page); !slices.Equal(missing, []string{"jq"}) {
-		t.Errorf("missing are %v", missing)
-	}
-	for _, anchor := range []string{"one-two--three", "twice", "twice-1"} {
-		if !page.Anchors[anchor] {
-			t.Errorf("no anchor %s among %v", anchor, page.Anchors)
-		}
-	}
 }
 
 func TestIllFormedBlocksAreNamed(t *testing.T) {
