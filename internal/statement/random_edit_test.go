@@ -59,6 +59,10 @@ func (w *world) outside() {
 		return
 	}
 	id, _ := live[w.r.IntN(len(live))]["id"].(string)
+	if w.foreign && w.r.IntN(2) == 0 {
+		w.moveByHand(id)
+		return
+	}
 	switch w.r.IntN(8) {
 	default:
 		w.spend(id)
@@ -69,6 +73,29 @@ func (w *world) outside() {
 		w.s.Terminate(id)
 		w.note("terminate %s", id)
 	}
+}
+
+// moveByHand funds a card or withdraws from it, often by a sum that a plan may have as well.
+func (w *world) moveByHand(id string) {
+	way, amount := "fund", w.usd(1, 120_00)
+	if balance := w.balance(id); balance > 0 && w.r.IntN(3) == 0 {
+		way, amount = "withdraw", w.usd(1, int(balance)+1)
+	}
+	w.s.Post("/cards/"+id+"/"+way, map[string]any{"amount": amount}).Must()
+	w.note("%s %s by hand with %s", way, id, amount)
+	w.did["by-hand"]++
+}
+
+// restore puts back an older state, with its configuration.
+func (w *world) restore() {
+	if !w.foreign || len(w.states) == 0 || w.r.IntN(6) > 0 {
+		return
+	}
+	saved := w.states[max(0, len(w.states)-1-w.r.IntN(3))]
+	w.Write("terraform.tfstate", saved.text)
+	w.cards = saved.cards
+	w.note("restored a state")
+	w.did["restored"]++
 }
 
 // edit is the configuration of the next plan.
@@ -122,7 +149,11 @@ func (w *world) edit(e *edit) {
 	name := names[w.r.IntN(len(names))]
 	card := e.cards[name]
 	w.note("edit %s", name)
-	switch w.r.IntN(16) {
+	kind := w.r.IntN(16)
+	if w.foreign && w.r.IntN(2) == 0 {
+		kind = w.r.IntN(6) // money
+	}
+	switch kind {
 	case 0, 1, 2:
 		card["amount"] = w.usd(0, 400_00)
 		if w.cards[name] == nil {
