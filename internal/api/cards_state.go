@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -99,10 +101,10 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 }
 
 // TerminateCard ends a card for good; what it holds returns to the wallet. A
-// card that is terminated already is a success. When the card cannot be found
-// the error is a not-found error, and it is for the caller to judge whether the
-// card is gone or belongs to another account. With an error, Status is what the
-// service showed when the card was read last; "" where it could not be read.
+// card that is terminated already is a success. That wants two signs: a response that
+// says so, or none, and then a reading that shows it; after the response, one without
+// the card will do. Otherwise a card that is not there is a not-found error, since it may
+// be another account's.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	path, err := cardPath(id, "")
 	if err != nil {
@@ -124,27 +126,43 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 			return err
 		},
 	}
-	var shown CardStatus
+	var shown CardSummary
 	verify := func(ctx context.Context) outcome {
-		card, err := c.GetCard(ctx, id)
-		shown = card.Status
+		var err error
+		shown, err = c.GetCard(ctx, id)
 		switch {
 		case err != nil:
 			return notFoundOutcome(err)
-		case shown == StatusTerminated:
+		case shown.Status == StatusTerminated:
 			return outcome{state: applied}
 		}
 		return outcome{state: notApplied}
 	}
-	how, err := c.mutate(ctx, &mutation{kind: MutationTerminate, call: terminate, alreadyApplied: verify, verify: verify})
-	if err != nil {
-		return Termination{Status: shown}, err
+	m := &mutation{kind: MutationTerminate, call: terminate, key: uuid.NewString(), alreadyApplied: verify, verify: verify}
+	how, err := c.mutate(ctx, m)
+	undecided := func(err error) error {
+		return &UndecidedError{Kind: m.kind, Operation: terminate.operation, Key: m.key, Attempts: how.attempts, SentAt: c.serviceTime(), Err: err}
+	}
+	switch isLive := shown.Status != "" && shown.Status != StatusTerminated; {
+	case IsNotFound(err) && isLive:
+		return Termination{}, undecided(fmt.Errorf("%w; when it is read, the service shows it %s, with %s USD", err, shown.Status, shown.Balance))
+	case err != nil:
+		return Termination{}, err
 	}
 	c.recent.update(id, func(card *recentCard) {
-		card.newUntil, card.status, card.statusUntil = time.Time{}, StatusTerminated, c.clock.Now().Add(statusShownWithin)
+		card.newUntil, card.status, card.statusUntil = time.Time{}, StatusTerminated, c.clock.Now().Add(shownWithin)
 	})
 	if how.verified {
 		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, LostResponse: how.lost}, nil
+	}
+	detached, end := withGrace(verifying(ctx), c.config.RequestTimeout+shownWithin)
+	defer end()
+	switch again, err := c.GetCard(detached, id); {
+	case IsNotFound(err): // two signs
+	case err != nil:
+		return Termination{}, undecided(fmt.Errorf("the service said that it is terminated, and the card cannot be read: %w", err))
+	case again.Status != StatusTerminated:
+		return Termination{}, undecided(fmt.Errorf("the service said that it is terminated, and shows it %s, with %s USD", again.Status, again.Balance))
 	}
 	result.LostResponse = how.lost
 	return result, nil

@@ -39,6 +39,7 @@ func TestCardStateAcrossFailures(t *testing.T) {
 		fails  string // "refused", "unknown" or "not found"
 		waits  bool
 		keys   bool // are honoured
+		forget bool // the service does terminated cards
 	}
 	tests := map[string]row{
 		"freeze": {was: active, wanted: frozen, posts: 1, ends: frozen},
@@ -119,6 +120,14 @@ func TestCardStateAcrossFailures(t *testing.T) {
 			was: active, faults: []fault{later(active)}, wanted: terminated,
 			posts: 5, ends: terminated, tells: recovered, waits: true, keys: true,
 		},
+		"terminate, and it stays": {
+			was: active, faults: []fault{undone(`200 {"id":"card_1","status":"terminated","returned_to_wallet":100}`)}, wanted: terminated,
+			posts: 1, ends: active, fails: "unknown", waits: true,
+		},
+		"terminate, 404, and it is there":       {was: active, faults: []fault{undone("404")}, wanted: terminated, posts: 1, ends: active, fails: "unknown"},
+		"terminate and forget":                  {was: active, wanted: terminated, posts: 1, ends: terminated, tells: returned, forget: true},
+		"terminate and forget, lost":            {was: active, faults: []fault{lostButApplied}, wanted: terminated, posts: 1, ends: terminated, fails: "not found", waits: true, forget: true},
+		"terminate and forget, a gateway's 404": {was: active, faults: []fault{{response: "404 <html>"}}, wanted: terminated, posts: 1, ends: terminated, fails: "not found", forget: true},
 		"terminate refused": {
 			was: active, faults: []fault{refusal}, wanted: terminated,
 			posts: 1, ends: active, fails: "refused",
@@ -147,7 +156,7 @@ func TestCardStateAcrossFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := newFakeService(test.faults...)
-			if test.was != "" {
+			if service.forgets = test.forget; test.was != "" {
 				service.add(api.CardListItem{Balance: start, Status: test.was})
 			}
 			status, lost, err := change(t, service.client(t, func(c *api.Config) { c.KeysHonoured = test.keys }), test.wanted, test.below)

@@ -3,11 +3,10 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -77,52 +76,55 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	detached, end := withGrace(verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
 	defer end()
 
-	for keys := 0; ; keys++ {
-		var card Card
-		issue := &call{
+	var issuance Issuance
+	m := &mutation{
+		kind: MutationIssue, verify: reconciliation.verify,
+		call: &call{
 			operation: operation, method: http.MethodPost, path: "/cards", body: body, budget: ratelimit.Creates,
 			accept: func(body []byte) (err error) {
-				if card, err = decodeIssuedCard(body); err == nil && baseline.ids[card.ID] {
-					err = fmt.Errorf("the response is about card %s, which was issued before", card.ID)
+				if issuance.Card, err = decodeIssuedCard(body); err == nil {
+					err = reconciliation.accept(issuance.Card.CardListItem)
 				}
 				return err
 			},
-		}
-		key := uuid.NewString()
-		m := &mutation{kind: MutationIssue, call: issue, key: key, verify: reconciliation.verify}
-		if request.GeneratedLabel {
-			m.alreadyApplied = reconciliation.isThere
-		}
-		how, err := c.mutate(ctx, m)
-		if err == nil && !how.verified && request.isOther(card.CardListItem) {
-			how.verified = reconciliation.findInPlaceOf(detached, card.ID)
-		}
-		if err == nil && !how.verified && !c.recent.claim(card.CardListItem, c.clock.Now()) {
-			// The response is another call's, and this call's card may be there all the same.
-			switch o := reconciliation.verify(detached); {
-			case o.state == notApplied && keys < c.config.MaxRetries:
-				continue
-			case o.state == notApplied:
-				err = fmt.Errorf("%s: the service has responded with card %s, which was issued for another request, again and again; nothing else is known to be issued", operation, card.ID)
-			case o.state == undecided:
-				err = &UndecidedError{Kind: MutationIssue, Operation: operation, Key: key, Attempts: how.attempts, SentAt: c.serviceTime(), Err: o.reason}
-			}
-			how.verified = true
-		}
+		},
+	}
+	if request.GeneratedLabel {
+		m.alreadyApplied = reconciliation.isThere
+	}
+	how, err := c.mutate(ctx, m)
+	for tries := 0; errors.Is(err, errOfRival) && errors.Is(err, errNotSeen) && tries < c.config.MaxRetries; tries++ {
+		how, err = c.mutate(ctx, m) // a rival has the card of the first key, and its own was never issued
+	}
+	if err != nil {
+		return Issuance{}, reconciliation.giveUp(err)
+	}
+	if how.verified {
+		found := CardSummary{CardListItem: reconciliation.found}
+		issuance = Issuance{Card: Card{CardSummary: found}, Recovered: true, Adopted: !request.GeneratedLabel}
+		how.lost = true
+	}
+	issuance.LostResponse = how.lost
+	c.readIssued(detached, &issuance.Card, request.Amount)
+	if how.verified || how.uncertain && !c.config.KeysHonoured {
+		issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
+	}
+	return issuance, nil
+}
+
+// readIssued reads a new card, of which one response tells so far. A balance that is
+// neither the load nor that of the response may be late, and is read again for a while.
+// Where the card cannot be read, the response stands.
+func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
+	for waited := time.Duration(0); ; waited += lookAgainAfter {
+		summary, err := c.GetCard(ctx, card.ID)
 		if err != nil {
-			return Issuance{}, reconciliation.giveUp(err)
+			return
 		}
-		issuance := Issuance{Card: card}
-		if how.verified {
-			issuance = c.recoveredIssuance(detached, reconciliation.found)
-			issuance.Adopted = !request.GeneratedLabel
-			how.lost = true
+		if summary.Balance == load || summary.Balance == card.Balance || waited >= c.config.CommitWait || c.clock.Wait(ctx, lookAgainAfter) != nil {
+			card.CardSummary = summary
+			return
 		}
-		issuance.LostResponse = how.lost
-		if how.verified || how.uncertain && !c.config.KeysHonoured {
-			issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
-		}
-		return issuance, nil
 	}
 }
 
@@ -146,13 +148,4 @@ func decodeIssuedCard(body []byte) (Card, error) {
 		return Card{}, noID("bin_id", card.BinID)
 	}
 	return card, nil
-}
-
-// recoveredIssuance fills in what a list does not show, as far as can be read.
-func (c *Client) recoveredIssuance(ctx context.Context, found CardListItem) Issuance {
-	issuance := Issuance{Card: Card{CardSummary: CardSummary{CardListItem: found}}, Recovered: true}
-	if summary, err := c.GetCard(ctx, found.ID); err == nil {
-		issuance.Card.CardSummary = summary
-	}
-	return issuance
 }

@@ -11,16 +11,18 @@ import (
 // changed the letters of a label, or rounded a limit, and cut a generated label. It may
 // have taken a fee from the load, or not booked it yet.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
-	const shortest = 20 // of a generated label, more than the date
-	shown, asked := strings.ToLower(CanonicalLabel(card.Label.Raw())), strings.ToLower(CanonicalLabel(q.Label))
-	isCut := q.GeneratedLabel && len(shown) >= shortest && strings.HasPrefix(asked, shown)
-	return (shown == asked || isCut) && (card.BinID == "" || strings.EqualFold(card.BinID, q.BinID))
+	return q.isLabelled(card) && q.isOnBIN(card)
 }
 
-// isOther reports whether a response seems to be about another card. Where the label
-// alone differs, the service may have changed it.
-func (q IssueCardRequest) isOther(card CardListItem) bool {
-	return !q.hasLabel(card) && (q.GeneratedLabel || card.Balance != q.Amount || !strings.EqualFold(card.BinID, q.BinID))
+func (q IssueCardRequest) isLabelled(card CardListItem) bool {
+	const cut = 12 // characters of a generated label that are random, like the eight that are left
+	shown, asked := strings.ToLower(CanonicalLabel(card.Label.Raw())), strings.ToLower(CanonicalLabel(q.Label))
+	isCut := q.GeneratedLabel && len(shown) >= len(asked)-cut && strings.HasPrefix(asked, shown)
+	return shown == asked || isCut
+}
+
+func (q IssueCardRequest) isOnBIN(card CardListItem) bool {
+	return card.BinID == "" || strings.EqualFold(card.BinID, q.BinID)
 }
 
 // bestMatches are the cards with the load, the label and the limit that were asked for

@@ -126,6 +126,27 @@ func (r *issueReconciliation) leave() {
 	delete(t.unresolved, r)
 }
 
+var errOfRival = errors.New("was issued for another request of the same label")
+
+// accept claims the card of a response to this issuance, or says why it is another.
+// A service that shows no label does not say whose card it is.
+func (r *issueReconciliation) accept(card CardListItem) error {
+	isLabelled, why := r.request.isLabelled(card), errors.New("was issued for another request")
+	switch {
+	case r.baseline.ids[card.ID]:
+		why = errors.New("was issued before")
+	case !r.request.isOnBIN(card):
+		why = fmt.Errorf("is on BIN %q", card.BinID)
+	case card.Label.Raw() != "" && !isLabelled:
+		why = fmt.Errorf("has the label %q", card.Label)
+	case r.client.recent.claim(card, r.client.clock.Now()):
+		return nil
+	case isLabelled:
+		why = errOfRival
+	}
+	return fmt.Errorf("the response is about card %s, which %w", card.ID, why)
+}
+
 // verify claims the card for this issuance when it is certain. Among several
 // issuances of one and the same body any card that came of them will do for any
 // of them. Lists and loads may be late, so that a card which is not there is looked for
@@ -135,11 +156,12 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		if err := r.beExclusive(ctx); err != nil {
 			return outcome{undecided, err}
 		}
-		cards, err := r.unclaimed(ctx)
+		isLast := waited >= shownWithin
+		cards, err := r.unclaimed(ctx, isLast)
 		if err != nil {
 			return outcome{undecided, err}
 		}
-		if slices.ContainsFunc(cards, r.request.hasLoad) || waited >= shownWithin {
+		if isLast || slices.ContainsFunc(cards, r.request.hasLoad) {
 			return r.claim(ctx, cards)
 		}
 		if len(cards) > 0 {
@@ -149,19 +171,6 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 			return outcome{undecided, err}
 		}
 	}
-}
-
-// findInPlaceOf claims the card for this issuance when it is certain that a response
-// about a card that seems to be another is not about it: else the list has that one.
-func (r *issueReconciliation) findInPlaceOf(ctx context.Context, id string) bool {
-	if r.beExclusive(ctx) != nil {
-		return false
-	}
-	cards, err := r.unclaimed(ctx)
-	if err != nil || slices.ContainsFunc(cards, func(card CardListItem) bool { return card.ID == id }) {
-		return false
-	}
-	return r.claim(ctx, slices.DeleteFunc(cards, func(card CardListItem) bool { return !r.request.hasLabel(card) })).state == applied
 }
 
 // claim takes the one of some cards that is certain to be this issuance's.
@@ -181,7 +190,7 @@ func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) o
 
 // isThere claims the card where the label alone tells it.
 func (r *issueReconciliation) isThere(ctx context.Context) outcome {
-	cards, err := r.unclaimed(ctx)
+	cards, err := r.unclaimed(ctx, false)
 	cards = r.request.bestMatches(cards)
 	if err != nil || len(cards) != 1 || !r.client.recent.claim(cards[0], r.client.clock.Now()) {
 		return outcome{}
@@ -231,32 +240,55 @@ func (r *issueReconciliation) rivals() (equal, others, unlike int) {
 }
 
 // unclaimed lists the new cards that look like this issuance's and that no other
-// call has claimed, newest first.
-func (r *issueReconciliation) unclaimed(ctx context.Context) ([]CardListItem, error) {
+// call has claimed, newest first. It ends where the cards from before begin, unless the
+// whole list is wanted, which may not be newest first.
+func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]CardListItem, error) {
 	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
-	var cards []CardListItem
+	var cards, behind []CardListItem
 	old := 0
 	_, err := r.client.WalkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
 		switch {
 		case r.baseline.ids[card.ID]:
 			old++
-		case r.request.isLike(card) && r.client.recent.of(card.ID).issued == nil:
+		case !r.request.isLike(card) || r.client.recent.of(card.ID).issued != nil:
+		case old < enough:
 			cards = append(cards, card)
+		default:
+			behind = append(behind, card)
 		}
-		return old < enough
+		return whole || old < enough
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, card := range cards {
+	for _, card := range slices.Concat(cards, behind) {
 		if !IsID(card.ID) { // nothing can be asked about it
 			return nil, noID("id", card.ID)
+		}
+	}
+	for _, card := range behind {
+		isNew, err := r.isNew(ctx, card)
+		if err != nil {
+			return nil, err
+		}
+		if isNew {
+			cards = append(cards, card)
 		}
 	}
 	if r.baseline.full && old == 0 && !r.request.GeneratedLabel && len(cards) > 0 {
 		return cards, errors.New("the cards that were there before are no longer listed, so new ones cannot be told from old ones")
 	}
 	return cards, nil
+}
+
+// isNew reports whether a card behind those from before may be of this issuance.
+func (r *issueReconciliation) isNew(ctx context.Context, card CardListItem) (bool, error) {
+	if r.request.GeneratedLabel || r.began.IsZero() {
+		return r.request.GeneratedLabel, nil
+	}
+	summary, err := r.client.GetCard(ctx, card.ID)
+	created, _ := summary.CreatedAt.Time() // zero where it cannot be read
+	return r.began.Sub(created) <= sameMoment, err
 }
 
 // duplicates are what an issuance that was sent several times has left behind, seen
@@ -269,7 +301,7 @@ func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []Ca
 	if r.client.clock.Wait(ctx, r.client.config.CommitWait) != nil {
 		return nil
 	}
-	cards, err := r.unclaimed(ctx)
+	cards, err := r.unclaimed(ctx, true)
 	if err != nil {
 		return nil
 	}

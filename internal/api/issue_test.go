@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,7 +138,8 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 	}
 }
 
-// A response about another card, of before or of this run, hides one that is there, or none.
+// A response about another card, of before or of this run, hides one that is there, or
+// none. Nothing is sent after it, whether keys are honoured or not.
 func TestIssueCardAndAnothersResponse(t *testing.T) {
 	t.Parallel()
 	for _, ofThisRun := range []bool{false, true} {
@@ -149,12 +153,12 @@ func TestIssueCardAndAnothersResponse(t *testing.T) {
 					t.Fatal(err)
 				}
 				service.faults = []fault{{commit: commit, response: issuedAs(t, service.cards[0])}}
-				want := "issued card_2"
-				if commit == now && (ofThisRun || !honoured) {
-					want = "adopted card_2"
+				want, label, cards := "adopted card_2", "software", 2
+				if commit == never {
+					want, label, cards = "unknown, 0 candidates", "", 1
 				}
 				issuance, err := client.IssueCard(t.Context(), request("software"))
-				if got := toldOf(issuance, err); got != want || issuance.Card.Label.Raw() != "software" || len(service.balances()) != 2 {
+				if got := toldOf(issuance, err); got != want || issuance.Card.Label.Raw() != label || len(service.balances()) != cards || len(service.keys()) > 2 {
 					t.Errorf("of this run %t, keys honoured %t, %s: %s (%v), want %s of %d cards", ofThisRun, honoured, commit, got, err, want, len(service.balances()))
 				}
 			}
@@ -189,12 +193,12 @@ func TestIssueCardAndAnothersNewCard(t *testing.T) {
 	}
 	service.faults = []fault{{response: strings.Replace(issuedAs(t, service.add(other)), "card_4", "card_5", 1)}}
 	issuance, err = client.IssueCard(t.Context(), request("video"))
-	if got := toldOf(issuance, err); got != "issued card_5" {
+	if got := toldOf(issuance, err); got != "adopted card_5" {
 		t.Errorf("%s (%v)", got, err)
 	}
 }
 
-// The cards of this run that a list lacks can be nobody else's: none is read to
+// The cards of this run that a list lacks can be nobody else's: none is read again to
 // find one whose response was lost, and none of them keeps it from being found. What
 // was there before is read once for each BIN.
 func TestIssueCardFindsItsCardWhateverBecameOfOthers(t *testing.T) {
@@ -213,7 +217,7 @@ func TestIssueCardFindsItsCardWhateverBecameOfOthers(t *testing.T) {
 	if got := toldOf(client.IssueCard(t.Context(), mine)); got != "recovered card_4" {
 		t.Error(got)
 	}
-	if want := []string{"/cards", "/cards", "/cards", "/cards/card_4"}; !slices.Equal(service.reads, want) {
+	if want := []string{"/cards", "/cards/card_1", "/cards/card_2", "/cards/card_3", "/cards", "/cards", "/cards/card_4"}; !slices.Equal(service.reads, want) {
 		t.Errorf("read %q, want %q", service.reads, want)
 	}
 }
@@ -342,6 +346,146 @@ func TestIssueCardAmongOthers(t *testing.T) {
 			cards, posts, waited := len(service.balances())-others, len(service.keys()), service.clock.total()
 			if cards != test.cards || posts != test.posts || test.generated && others == 0 && waited > 0 {
 				t.Errorf("%d cards after %d requests and %s, want %d after %d", cards, posts, waited, test.cards, test.posts)
+			}
+		})
+	}
+}
+
+// Two creates whose responses are swapped, with lists that are late, have a card each.
+func TestIssueCardsWithSwappedResponses(t *testing.T) {
+	t.Parallel()
+	for _, generated := range []bool{true, false} {
+		service := newFakeService()
+		service.hides = 2 * time.Second
+		var made sync.WaitGroup
+		made.Add(2)
+		var mu sync.Mutex
+		var bodies []*httptest.ResponseRecorder
+		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost {
+				service.ServeHTTP(w, r)
+				return
+			}
+			mu.Lock()
+			own := httptest.NewRecorder()
+			service.ServeHTTP(own, r)
+			bodies = append(bodies, own)
+			number := len(bodies)
+			mu.Unlock()
+			made.Done()
+			made.Wait()
+			w.WriteHeader(http.StatusCreated)
+			_, _ = w.Write(bodies[2-number].Body.Bytes())
+		}), on(service.clock))
+		var both sync.WaitGroup
+		for _, label := range []string{"generated-one", "generated-two"} {
+			both.Go(func() {
+				req := request(label)
+				req.GeneratedLabel = generated
+				if issuance, err := client.IssueCard(t.Context(), req); err != nil || issuance.Card.Label.Raw() != label {
+					t.Errorf("%s: %+v, %v", label, issuance.Card, err)
+				}
+			})
+		}
+		both.Wait()
+		if cards := service.balances(); len(cards) != 2 {
+			t.Errorf("the cards are %v", cards)
+		}
+	}
+}
+
+// A 201 is one answer: a foreign one is not believed, the load is read, and what the
+// service drops or changes of a label is nobody else's.
+func TestIssueCardIsReadAfterItsResponse(t *testing.T) {
+	t.Parallel()
+	const card = `201 {"id":"card_9","bin_id":"bin_1","status":"active","balance":50,"spending_limit":100,"label":`
+	for name, test := range map[string]struct {
+		response string
+		shows    usd.Amount // on the card afterwards; 0: as it is
+		late     time.Duration
+		hides    time.Duration
+		ends     string
+		balance  usd.Amount
+		waits    bool
+	}{
+		"as it says":              {ends: "issued card_1", balance: 50 * usd.Dollar},
+		"with less":               {shows: 40 * usd.Dollar, ends: "issued card_1", balance: 40 * usd.Dollar, waits: true},
+		"with less by both":       {response: "60", shows: 60 * usd.Dollar, ends: "issued card_1", balance: 60 * usd.Dollar},
+		"shown late":              {hides: 20 * time.Second, ends: "issued card_1", balance: 50 * usd.Dollar, waits: true},
+		"never shown":             {hides: time.Hour, ends: "issued card_1", balance: 50 * usd.Dollar, waits: true},
+		"of another label":        {response: card + `"other"}`, ends: "adopted card_1", balance: 50 * usd.Dollar, waits: true},
+		"of another BIN":          {response: strings.Replace(card, "bin_1", "bin_2", 1) + `"ads"}`, ends: "adopted card_1", balance: 50 * usd.Dollar, waits: true},
+		"in other letters":        {response: card + `"ADS"}`, ends: "issued card_9", balance: 50 * usd.Dollar},
+		"with spaces, on the BIN": {response: strings.Replace(card, "bin_1", "BIN_1", 1) + `" ads"}`, ends: "issued card_9", balance: 50 * usd.Dollar},
+		"without its label":       {response: card + `""}`, ends: "issued card_9", balance: 50 * usd.Dollar},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService(works)
+			service.hides = test.hides
+			if service.faults[0].response = test.response; test.response == "60" {
+				service.faults[0].response = card[:len(card)-len(`,"label":`)] + `,"label":"ads"}`
+				service.faults[0].response = strings.NewReplacer("card_9", "card_1", `"balance":50`, `"balance":60`).Replace(service.faults[0].response)
+			}
+			if test.shows > 0 {
+				service.hooks["/cards/card_1"] = func(w http.ResponseWriter, _ *http.Request) {
+					shown := *service.cards[0]
+					shown.Balance = test.shows
+					write(w, 200, shown)
+				}
+			}
+			if strings.HasSuffix(test.ends, "card_9") {
+				service.hooks["/cards/card_9"] = respond(200, strings.TrimPrefix(test.response, "201 "))
+			}
+			issuance, err := service.client(t).IssueCard(t.Context(), request("ads"))
+			if got := toldOf(issuance, err); got != test.ends || issuance.Card.Balance != test.balance || service.clock.total() > 0 != test.waits || len(service.keys()) != 1 {
+				t.Errorf("%s (%v) with %s after %s, want %s with %s", got, err, issuance.Card.Balance, service.clock.total(), test.ends, test.balance)
+			}
+		})
+	}
+}
+
+// A list that begins with the oldest cards is read to its end before anything is sent
+// again; the cards behind those from before are as old, unless they are new by the clock.
+func TestIssueCardInListsThatAreNotNewestFirst(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		old, alike  int // cards from before of another label, and of this one
+		newestFirst bool
+		faults      []fault
+		generated   bool
+		ends        string
+	}{
+		"lost":                        {old: 15, faults: []fault{lostButApplied}, ends: "adopted card_16"},
+		"lost, generated":             {old: 150, faults: []fault{lostButApplied}, generated: true, ends: "recovered card_151"},
+		"lost, behind one of its own": {old: 150, alike: 1, faults: []fault{lostButApplied}, ends: "adopted card_152"},
+		"not done":                    {old: 150, alike: 1, faults: []fault{lostForGood, works}, ends: "issued card_152"},
+		"not done, newest first":      {old: 150, alike: 1, newestFirst: true, faults: []fault{lostForGood, works}, ends: "issued card_152"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newFakeService(test.faults...)
+			service.oldestFirst = !test.newestFirst
+			other := alike()
+			other.Label = asLabel("other")
+			add := func(card api.CardListItem, number int) {
+				for range number {
+					service.add(card)
+				}
+			}
+			if test.newestFirst { // so that the one of its own is on the second page
+				add(alike(), test.alike)
+				add(other, test.old)
+			} else {
+				add(other, test.old)
+				add(alike(), test.alike)
+			}
+			service.later(time.Hour)
+			req := request("ads")
+			req.GeneratedLabel = test.generated
+			issuance, err := service.client(t).IssueCard(t.Context(), req)
+			if got := toldOf(issuance, err); got != test.ends || len(service.balances()) != test.old+test.alike+1 {
+				t.Errorf("%s (%v) of %d cards, want %s", got, err, len(service.balances()), test.ends)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -111,12 +112,28 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 		return r.followNotProcessed(f)
 	}
 	r.waiting = r.detached
+	if f.status == http.StatusCreated && r.mutation.kind == MutationIssue {
+		r.uncertain = true
+		return false, r.followCreated(f)
+	}
 	if r.client.config.KeysHonoured && f.meaning != refused && f.meaning != keyRefused {
 		r.uncertain = true
 		return r.followHonoured(f)
 	}
 	r.uncertain = true
 	return r.followUnknown(f)
+}
+
+var errNotSeen = errors.New("the card that was asked for was looked for, and is not to be seen")
+
+// followCreated looks for the card of a response that says that one was issued, and
+// cannot be taken for it. Nothing is sent after such a response.
+func (r *mutationRun) followCreated(f *failure) error {
+	o := r.waitAndVerify(f)
+	if o.state == notApplied {
+		return r.undecided(fmt.Errorf("%w; %w", f.err, errNotSeen))
+	}
+	return r.end(o, f)
 }
 
 // followHonoured sends again under the same key, which the service counts once,

@@ -64,6 +64,8 @@ type fakeService struct {
 	idempotency string        // "honoured", "ignored" or "conflict"
 	ahead       time.Duration // of the Date, which a gateway writes, before the service's time
 	hides       time.Duration // new cards
+	forgets     bool          // terminated cards
+	oldestFirst bool          // the lists of cards are
 	fee         usd.Amount    // of an issuance, taken from the load
 	books       time.Duration // after it the load is on a new card
 	perPage     int           // of transactions; 0 honours the query
@@ -311,6 +313,9 @@ func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {
 				found = append(found, card.CardListItem)
 			}
 		}
+		if b.oldestFirst {
+			slices.Reverse(found)
+		}
 		writePage(w, r, found, 0, 0, true)
 	case path == "/transactions":
 		for _, transaction := range slices.Backward(b.history) {
@@ -333,7 +338,9 @@ func (b *fakeService) get(w http.ResponseWriter, r *http.Request, path string) {
 	}
 }
 
-func (b *fakeService) shows(card *fakeCard) bool { return !b.clock.Now().Before(card.shown) }
+func (b *fakeService) shows(card *fakeCard) bool {
+	return !b.clock.Now().Before(card.shown) && !(b.forgets && card.Status == api.StatusTerminated)
+}
 
 func notFound(w http.ResponseWriter, r *http.Request) {
 	respond(404, `{"error":"not_found","message":"no such card"}`)(w, r)

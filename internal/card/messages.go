@@ -97,8 +97,8 @@ func expires(card model, delta usd.Amount, isOver bool) diag.Diagnostic {
 		"What this one holds returns to the wallet.")
 }
 
-func removedFromState(card model, what string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic(capitalized(card.name())+" "+what,
+func removedFromState(card model) diag.Diagnostic {
+	return diag.NewWarningDiagnostic(capitalized(card.name())+" was terminated outside Terraform",
 		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
 }
 
@@ -107,33 +107,24 @@ func atTwoAddresses(card model) diag.Diagnostic {
 		"Both move its money, and removing either terminates it. terraform state list -id="+card.ID.ValueString()+" shows their addresses: take one out with terraform state rm.")
 }
 
-// notProvenGone tells once in full what concerns all cards of the state.
-func notProvenGone(card model, unproven *session.NotGoneError) diag.Diagnostic {
-	sign := "The service answers 404 for it"
-	if unproven.Unlisted {
-		sign = "The lists of cards do not show it"
-	}
-	switch title := "This API key cannot see " + card.name(); {
-	case !unproven.Foreign && unproven.Told:
+// notKnown is for a card that the service answers 404 or 410 to, which ends none: it keeps
+// those that are terminated. It has no detail where that
+// was told of all cards.
+func notKnown(card model, err error, s *session.Session) diag.Diagnostic {
+	title := "The service does not know " + card.name()
+	if s.ToldNotKnown() {
 		return diag.NewErrorDiagnostic(title, "")
-	case !unproven.Foreign:
-		return diag.NewErrorDiagnostic(title,
-			sign+", which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+
-				"Try again in a few minutes; check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card. If the card is gone for certain, remove it with terraform state rm. "+
-				"Other cards of which the same is true are named in a line each.")
 	}
-	what, todo := "the API key belongs to another account", "Check that the key (VCARD_API_KEY) and base_url are those of the account that owns the cards. If they are gone for certain, remove them with terraform state rm."
-	if unproven.Sandbox != nil {
-		what = "the sandbox file is another than the one with the cards of this state"
-		todo = "Put the earlier file there again (a pipeline has to keep it, as it keeps the state), or point sandbox.path or VCARD_SANDBOX to where it is now. " +
-			"If it is lost, its cards are too: remove them from the state with terraform state rm, and the next apply issues new ones."
+	why := "So the API key may belong to another account, something may be wrong at the service, or, with a sandbox, its file is another one. " +
+		"Check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card."
+	if sandbox := s.Sandbox; sandbox != nil && sandbox.Created {
+		why = "The sandbox file " + sandbox.Path + " was missing and has been made new just now, with nothing in it, while the state still speaks of cards in an earlier file. " +
+			"Put that file there again (a pipeline has to keep it, as it keeps the state), or point sandbox.path or VCARD_SANDBOX to where it is now."
 	}
-	missing := "Could not find " + card.name()
-	if unproven.Told {
-		return diag.NewErrorDiagnostic(missing+": "+what, "")
-	}
-	return diag.NewErrorDiagnostic(capitalized(what), missing+". "+sign+", which alone does not prove that it is gone. "+unproven.Reason+" Nothing was changed. "+todo+
-		"\n\nThe other cards of this state that it concerns are named in a line each.")
+	return diag.NewErrorDiagnostic(title, session.Cause(err)+
+		" That alone does not prove that it is gone: the service keeps cards that are terminated, and shows them. "+why+
+		"\n\nThe card stays in the state. If it is gone for certain, take it out with terraform state rm. "+
+		"Where the service knows no card of this state, the others are not named.")
 }
 
 func notRefreshed(card model) diag.Diagnostic {
@@ -199,16 +190,6 @@ func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
 			"If they belong to another configuration, give the new cards labels of their own, or go on. A card of this state that is read later in this run may be among them.")
 }
 
-// leftBehind names a card that a run which was cut off while it replaced another
-// may have issued.
-func leftBehind(card model, other api.CardListItem) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("A live card bears the label of a card of this state: "+other.ID,
-		fmt.Sprintf("%s and %s (%s, %s USD) have the same label, and the second is in no state of this run. A replacement that was cut off leaves such a card behind: "+
-			"look at both in the dashboard, and terminate the one that is not wanted. To keep the other one, remove this resource from the state (terraform state rm) and import %s. "+
-			"A card of another configuration, or one that is refreshed later in this run, is nothing to do.",
-			capitalized(card.name()), nameOf(other), other.Status, other.Balance, other.ID))
-}
-
 func notLookedForLiveCards(err error) diag.Diagnostic {
 	failure := session.ErrorDiagnostic("list the live cards", err)
 	return diag.NewWarningDiagnostic("Could not look for cards that an earlier run left behind",
@@ -225,6 +206,12 @@ func issuedDifferently(card model, has []string, shown map[string]string) diag.D
 	return diag.NewWarningDiagnostic("The service issued "+card.ID.ValueString()+" otherwise than asked",
 		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+
 			followAdvice(shown))
+}
+
+func loadedOtherwise(card model, asked, holds usd.Amount) diag.Diagnostic {
+	return diag.NewWarningDiagnostic(fmt.Sprintf("%s holds %s USD in place of %s USD", capitalized(card.name()), holds, asked),
+		fmt.Sprintf("It was just issued with a load of %s USD, and the service shows %s USD on it. Nothing is sent for the difference, and amount stays %s in the state. "+
+			"Unless the card has been used already, compare the wallet in the dashboard, and ask the service's support.", asked, holds, asked))
 }
 
 // followAdvice is how the configuration takes over what the service shows, as far as

@@ -150,11 +150,11 @@ func protectedFromDelete(name string) diag.Diagnostic {
 			"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
 }
 
-func wouldLeaveNoCard(card model, next session.NewCard, short usd.Amount) diag.Diagnostic {
+func wouldLeaveNoCard(card model, next, short usd.Amount) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The wallet cannot pay for the card that replaces "+card.name(),
-		fmt.Sprintf("The new card takes %s USD with its fee. The wallet and what this card returns fall short of that by %s USD, the new cards of other replacements in this run counted. "+
+		fmt.Sprintf("The new card takes %s USD with its fee. The wallet and what this card returns fall short of that by %s USD. "+
 			"So this card was not terminated, and keeps what it has. Deposit at least that (the data source vcard_deposit_addresses lists where) or lower amount, then apply again. "+
-			"To terminate it without another, run terraform destroy with -target on this resource.", next.Cost, short))
+			"To terminate it without another, run terraform destroy with -target on this resource.", next, short))
 }
 
 func replacementUnchecked(card model, err error) diag.Diagnostic {

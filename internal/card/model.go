@@ -12,7 +12,6 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
-	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -84,25 +83,6 @@ func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCard
 		diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, false)...)
 	}
 	return req
-}
-
-// newCard is what is known of the card that a plan issues.
-func newCard(ctx context.Context, config, plan model) session.NewCard {
-	card := session.NewCard{Config: map[string]string{}, Cost: plan.issueCost()}
-	for name, value := range map[string]attr.Value{
-		"bin_id":             config.BinID,
-		"amount":             config.Amount,
-		"label":              config.Label,
-		"spending_limit":     config.SpendingLimit,
-		"allowed_categories": config.AllowedCategories,
-		"auto_freeze_at":     config.AutoFreezeAt,
-		"metadata":           config.Metadata,
-	} {
-		if whole, err := value.ToTerraformValue(ctx); err == nil && whole.IsFullyKnown() {
-			card.Config[name] = value.String()
-		}
-	}
-	return card
 }
 
 // issueCost is the load and the fee in USD, at least, while the load is not known.

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
-	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -15,8 +14,6 @@ import (
 // it. Core drops it when a provider dies: nothing that moves money, replaces or
 // protects a card depends on it, and without any of it the safe side is taken.
 type privateState struct {
-	// Owner is the account that owns the card.
-	Owner session.Account `json:"owner,omitempty"`
 	// Shown is what the service shows in place of what was asked for, by attribute.
 	Shown map[string]string `json:"shown,omitempty"`
 	// DefaultLimit says that nobody asked for the spending limit.
@@ -28,9 +25,9 @@ type privateState struct {
 	// Replaced is the card as it was planned: core plans a replacement a second
 	// time as a creation, and this is all which that creation knows of it.
 	Replaced *replacedCard `json:"replaced,omitempty"`
-	// Replacement is the card that a plan issues. Terminating a card finds it here
-	// when the card is replaced.
-	Replacement *session.NewCard `json:"replacement,omitempty"`
+	// NextCost is what the card takes that a plan issues, in USD. Terminating a card finds
+	// it here when the card is replaced, but for create_before_destroy.
+	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
 // replacedCard is a card that may be about to be replaced.

@@ -3,8 +3,6 @@ package card
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +17,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 type cardResource struct {
@@ -45,8 +44,7 @@ func (r *cardResource) Configure(_ context.Context, req resource.ConfigureReques
 }
 
 func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	var config, plan model
-	decode(ctx, req.Config.Raw, &config, &resp.Diagnostics)
+	var plan model
 	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "issue a card") {
 		return
@@ -59,7 +57,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		request.Label, request.GeneratedLabel = generatedLabel(r.session.Client.Clock().Now()), true
 	}
 	began, _ := r.session.Client.ServiceTime()
-	issued, err := r.issue(ctx, newCard(ctx, config, plan), request)
+	issued, err := r.session.Client.IssueCard(ctx, request)
 	if err != nil {
 		resp.Diagnostics.Append(notIssued(request, err))
 		return
@@ -79,12 +77,12 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	private.Shown = state.keepAsked(asked, private.DefaultLimit)
 	state.setRecord(reconcile.IssuedRecord(request.Amount, began))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-	if account, err := r.session.Account(ctx); err == nil {
-		private.Owner = account
-	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	if has := differences(private.Shown, state); len(has) > 0 {
 		resp.Diagnostics.Append(issuedDifferently(state, has, private.Shown))
+	}
+	if holds := issued.Card.Balance; holds != request.Amount {
+		resp.Diagnostics.Append(loadedOtherwise(state, request.Amount, holds))
 	}
 	resp.Diagnostics.Append(possibleDuplicates(state, issued.PossibleDuplicates)...)
 	resp.Diagnostics.Append(session.LostResponseWarning("issue "+state.name(), issued.LostResponse)...)
@@ -106,15 +104,6 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
-func (r *cardResource) issue(ctx context.Context, card session.NewCard, request api.IssueCardRequest) (api.Issuance, error) {
-	end, err := r.session.BeginIssuing(ctx, card)
-	if err != nil {
-		return api.Issuance{}, err
-	}
-	defer end()
-	return r.session.Client.IssueCard(ctx, request)
-}
-
 const generatedPrefix = "tf-"
 
 // generatedLabel is unique, so that a card whose creation lost its response can
@@ -132,15 +121,15 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	}
 	// What is written here is kept where the card stays, which is not being replaced
 	// any more.
-	next := private.Replacement
-	private.Replacement, private.Replaced = nil, nil
+	next := private.NextCost
+	private.NextCost, private.Replaced = 0, nil
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	resp.Diagnostics.Append(r.terminate(ctx, state, private, next)...)
+	resp.Diagnostics.Append(r.terminate(ctx, state, next)...)
 }
 
-// terminate ends a card; next is the one that replaces it, nil where none does and
-// with create_before_destroy.
-func (r *cardResource) terminate(ctx context.Context, card model, private privateState, next *session.NewCard) (diags diag.Diagnostics) {
+// terminate ends a card; next is what the one takes that replaces it, in USD, 0 where
+// none does and with create_before_destroy.
+func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amount) (diags diag.Diagnostics) {
 	if !r.session.Require(&diags, "terminate "+card.name()) {
 		return diags
 	}
@@ -148,24 +137,18 @@ func (r *cardResource) terminate(ctx context.Context, card model, private privat
 	if card.DeletionProtection.ValueBool() {
 		return diag.Diagnostics{protectedFromDelete(card.name())}
 	}
-	r.session.Track(card.ID.ValueString(), private.Owner)
-	if next != nil && r.session.WalletCheck != session.WalletCheckOff {
-		short, end, err := r.session.BeginReplacing(ctx, card.ID.ValueString(), *next)
-		if err != nil {
+	if next > 0 && r.session.WalletCheck != session.WalletCheckOff {
+		switch short, err := r.fallsShort(ctx, card.ID.ValueString(), next); {
+		case err != nil:
 			return diag.Diagnostics{replacementUnchecked(card, err)}
-		}
-		defer func() { end(!diags.HasError()) }()
-		if short > 0 {
-			return diag.Diagnostics{wouldLeaveNoCard(card, *next, short)}
+		case short > 0:
+			return diag.Diagnostics{wouldLeaveNoCard(card, next, short)}
 		}
 	}
 	ended, err := r.session.Client.TerminateCard(ctx, card.ID.ValueString())
 	switch {
-	case api.IsNotFound(err) && (ended.Status == api.StatusActive || ended.Status == api.StatusFrozen):
-		reason := fmt.Sprintf("When it is read again, the service shows it as %s.", ended.Status)
-		return diag.Diagnostics{notProvenGone(card, &session.NotGoneError{Reason: reason})}
 	case api.IsNotFound(err):
-		return r.proveGone(ctx, card, private)
+		return diag.Diagnostics{notKnown(card, err, r.session)}
 	case err != nil:
 		return diag.Diagnostics{rejection(api.CardStatus(card.Status.ValueString()), "terminate "+card.name(), err)}
 	}
@@ -175,20 +158,22 @@ func (r *cardResource) terminate(ctx context.Context, card model, private privat
 	return session.LostResponseWarning("terminate "+card.name(), ended.LostResponse)
 }
 
-// proveGone returns errors unless a card that the service calls missing is gone.
-// Under another account's key every card is missing: taking that for gone would
-// issue a whole fleet twice.
-func (r *cardResource) proveGone(ctx context.Context, state model, private privateState) diag.Diagnostics {
-	created, _ := state.CreatedAt.ValueRFC3339Time() // zero when it is not known
-	err := r.session.ProveGone(ctx, state.ID.ValueString(), created, private.Owner)
-	unproven, ok := errors.AsType[*session.NotGoneError](err)
-	switch {
-	case err == nil:
-		return nil
-	case ok:
-		return diag.Diagnostics{notProvenGone(state, unproven)}
+// fallsShort returns by how much the wallet and a card that is replaced fall short of what
+// the new one takes, in USD. A card that is gone already leaves no choice.
+func (r *cardResource) fallsShort(ctx context.Context, id string, next usd.Amount) (usd.Amount, error) {
+	replaced, err := r.session.Client.GetCard(ctx, id)
+	if api.IsNotFound(err) || replaced.Status == api.StatusTerminated {
+		return 0, nil
 	}
-	return diag.Diagnostics{session.ErrorDiagnostic("find out whether "+state.name()+" is gone", err)}
+	if err != nil {
+		return 0, err
+	}
+	now, err := r.session.Client.WalletBalance(ctx)
+	if err != nil {
+		return 0, err
+	}
+	wallet, err := now.Balance.Floor()
+	return next - wallet - replaced.Balance, err
 }
 
 // save writes state and identity together.

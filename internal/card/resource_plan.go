@@ -32,11 +32,8 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if p.diags.HasError() {
 		return
 	}
-	if !req.State.Raw.IsNull() && r.session.Known() {
-		r.session.Track(p.state.ID.ValueString(), p.private.Owner)
-	}
 	proposed := p.plan
-	p.private.Replacement = nil
+	p.private.NextCost = 0
 	p.checkLoad(ctx)
 	switch {
 	case req.Plan.Raw.IsNull():
@@ -46,8 +43,7 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	case req.State.Raw.IsNull():
 		p.issue(ctx)
 		p.warnConfig(ctx)
-		next := newCard(ctx, p.config, p.plan)
-		p.private.Replacement = &next
+		p.private.NextCost = p.plan.issueCost()
 	default:
 		p.change(ctx)
 		p.warnConfig(ctx)
@@ -160,11 +156,6 @@ func (p *planner) change(ctx context.Context) {
 		return
 	}
 	p.planTransfer(ctx)
-	if session := p.resource.session; session.IsPlanning() {
-		if other, found := session.Successor(p.state.ID.ValueString(), p.state.Label.ValueString()); found {
-			p.diags.Append(leftBehind(p.state, other))
-		}
-	}
 }
 
 // checkBIN refuses a BIN that the catalogue does not have.
@@ -175,7 +166,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 	}
 	bins, err := p.resource.session.Bins(ctx)
 	if err != nil {
-		p.diags.Append(session.ErrorDiagnostic("check the BIN of "+newCardName(p.plan.Label), err))
+		p.diags.Append(session.Untold(session.ErrorDiagnostic("check the BIN of "+newCardName(p.plan.Label), err))...)
 		return
 	}
 	if slices.ContainsFunc(bins, func(b api.Bin) bool { return b.ID == bin.ValueString() }) {

@@ -2,7 +2,6 @@ package card
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -34,13 +33,12 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.Diagnostics.Append(notRefreshed(state))
 		return
 	}
-	r.session.Track(state.ID.ValueString(), private.Owner)
 	before := state
 	status, asOf, err := api.CardStatus(state.Status.ValueString()), time.Time{}, error(nil)
 	if private.JustImported {
 		private.JustImported = false
 	} else {
-		status, asOf, err = r.refresh(ctx, &state, private, &resp.Diagnostics)
+		status, asOf, err = r.refresh(ctx, &state, &resp.Diagnostics)
 	}
 	if err == nil && status == api.StatusTerminated { // one answer ends no card
 		var again api.CardSummary
@@ -49,24 +47,15 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 			state.setState(status, again.Balance)
 		}
 	}
-	unproven, isUnproven := errors.AsType[*session.NotGoneError](err)
 	switch {
-	case isUnproven:
-		resp.Diagnostics.Append(notProvenGone(state, unproven))
-		return
 	case api.IsNotFound(err):
-		problems := r.proveGone(ctx, state, private)
-		resp.Diagnostics.Append(problems...)
-		if !problems.HasError() {
-			resp.Diagnostics.Append(removedFromState(state, "is no longer known to the service"))
-			resp.State.RemoveResource(ctx)
-		}
+		resp.Diagnostics.Append(session.Untold(notKnown(state, err, r.session))...)
 		return
 	case err != nil:
-		resp.Diagnostics.Append(session.ErrorDiagnostic("read "+state.name(), err))
+		resp.Diagnostics.Append(session.Untold(session.ErrorDiagnostic("read "+state.name(), err))...)
 		return
 	case status == api.StatusTerminated:
-		resp.Diagnostics.Append(removedFromState(state, "was terminated outside Terraform"))
+		resp.Diagnostics.Append(removedFromState(state))
 		resp.State.RemoveResource(ctx)
 		return
 	}
@@ -77,11 +66,6 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	r.awaitMovement(ctx, &state, asOf)
 	r.settle(ctx, &state, &resp.Diagnostics)
 	private.Month = reconcile.MonthOf(asOf)
-	if len(private.Owner) == 0 {
-		if account, err := r.session.Account(ctx); err == nil {
-			private.Owner = account
-		}
-	}
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	if !reflect.DeepEqual(state, before) { //nolint:govet // as in ModifyPlan
 		resp.Diagnostics.Append(resp.State.Set(ctx, state)...)
@@ -102,7 +86,7 @@ func (r *cardResource) showsOtherwise(state *model, before model, private *priva
 // refresh updates the model with what the service says, and returns the moment
 // for which that holds. Only the card's own summary tells when it was created, so
 // an imported card needs that. A new card may not be shown yet.
-func (r *cardResource) refresh(ctx context.Context, m *model, private privateState, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
+func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
 	client, id := r.session.Client, m.ID.ValueString()
 	read := func(ctx context.Context, id string) (api.CardSummary, error) {
 		return client.AwaitCard(ctx, id, m.record().Anchor)
@@ -110,14 +94,14 @@ func (r *cardResource) refresh(ctx context.Context, m *model, private privateSta
 	if m.CreatedAt.IsNull() {
 		read = client.GetCard
 	} else {
-		card, err := r.session.Cards.Read(ctx, id, api.CardStatus(m.Status.ValueString()), func(ctx context.Context, unlisted bool) error {
-			return r.session.CheckOwner(ctx, id, private.Owner, unlisted)
-		})
+		card, err := r.session.Cards.Read(ctx, id, api.CardStatus(m.Status.ValueString()))
 		if err == nil {
 			m.fromAPI(card.CardListItem)
 			return card.Status, card.AsOf, nil
 		}
-		if created, _ := m.CreatedAt.ValueRFC3339Time(); !api.IsNotFound(err) || !r.session.IsNew(created) {
+		created, _ := m.CreatedAt.ValueRFC3339Time()
+		now, _ := client.ServiceTime()
+		if isNew := now.Sub(created) < api.HiddenFor; !isNew || !api.IsNotFound(err) {
 			return "", time.Time{}, err
 		}
 	}

@@ -23,7 +23,7 @@ func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, r
 	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "change "+u.before.name()) {
 		return
 	}
-	private.Replaced, private.Replacement = nil, nil
+	private.Replaced, private.NextCost = nil, 0
 	u.active = !config.Frozen.IsNull() && !config.Frozen.ValueBool()
 	u.client = r.session.Client
 	u.begin()

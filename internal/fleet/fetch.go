@@ -126,7 +126,7 @@ func (l *listing) fetchPage(ctx context.Context, number int, add func(api.CardPa
 func (l *listing) walk(ctx context.Context, _ *fetch) error {
 	var cards []api.CardListItem
 	f := l.fleet
-	complete, err := f.source.WalkCards(ctx, api.CardFilter{Status: l.status}, func(card api.CardListItem) bool {
+	_, err := f.source.WalkCards(ctx, api.CardFilter{Status: l.status}, func(card api.CardListItem) bool {
 		cards = append(cards, card)
 		return true
 	})
@@ -136,6 +136,6 @@ func (l *listing) walk(ctx context.Context, _ *fetch) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l.add(cards)
-	l.arrivedAt, l.walked, l.incomplete = f.clock.Now(), true, !complete
+	l.arrivedAt, l.walked = f.clock.Now(), true
 	return nil
 }

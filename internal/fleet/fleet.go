@@ -4,10 +4,12 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
@@ -34,8 +36,12 @@ type Fleet struct {
 	source Source
 	clock  api.Clock
 
-	mu                  sync.Mutex // guards the listings too
-	active, frozen, all *listing
+	mu             sync.Mutex // guards the listings too
+	active, frozen *listing
+
+	found   atomic.Bool         // a card that was looked for is there
+	asking  *semaphore.Weighted // guards unknown, also while a card is asked for
+	unknown error               // of the first card that no list had, as none that was looked for
 
 	inUseSince, usedAt time.Time // by the fleet's own time
 
@@ -46,10 +52,9 @@ type Fleet struct {
 
 // New returns a fleet that has read nothing yet.
 func New(source Source) *Fleet {
-	f := &Fleet{source: source, clock: source.Clock()}
+	f := &Fleet{source: source, clock: source.Clock(), asking: semaphore.NewWeighted(1)}
 	f.active = &listing{fleet: f, status: api.StatusActive}
 	f.frozen = &listing{fleet: f, status: api.StatusFrozen}
-	f.all = &listing{fleet: f}
 	return f
 }
 
@@ -57,27 +62,45 @@ func New(source Source) *Fleet {
 // reads of many cards at the same time share pages of the card list, so that
 // refreshing a fleet costs about as many requests as it has pages. A page may be
 // ten minutes old, though only a card's first reading is older than a minute, and
-// is never used after the client's first write. That a card
-// is terminated or not there is only ever said by a request for that card. Before
-// that is made, check (nil for none) may say that it is of no use, with an error;
-// it is told whether complete lists of the active and frozen cards lack the card.
-func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus, check func(ctx context.Context, unlisted bool) error) (Card, error) {
+// is never used after the client's first write. That a card is terminated or not there is
+// only ever said by a request for that card; where complete lists have none of the cards
+// that were looked for, the first such response is that of the others too.
+func (f *Fleet) Read(ctx context.Context, id string, last api.CardStatus) (Card, error) {
 	card, known := f.find(ctx, id, last)
 	if known == present {
+		f.found.Store(true)
 		return card, nil
-	}
-	if check != nil {
-		if err := check(ctx, known == absent); err != nil {
-			return Card{}, err
-		}
 	}
 	var summary api.CardSummary
 	var err error
 	f.mu.Lock()
-	f.wait(func() { summary, err = f.source.GetCard(ctx, id) })
+	f.wait(func() { summary, err = f.get(ctx, id, known == absent) })
 	f.mu.Unlock()
 	return f.asOfNow(summary.CardListItem), err
 }
+
+func (f *Fleet) get(ctx context.Context, id string, unlisted bool) (card api.CardSummary, err error) {
+	if unlisted && !f.HasFound() {
+		if err := f.asking.Acquire(ctx, 1); err != nil {
+			return card, err
+		}
+		defer f.asking.Release(1)
+		if f.unknown != nil && !f.HasFound() {
+			return card, f.unknown
+		}
+	}
+	card, err = f.source.GetCard(ctx, id)
+	switch {
+	case err == nil:
+		f.found.Store(true)
+	case unlisted && !f.HasFound() && api.IsNotFound(err):
+		f.unknown = err
+	}
+	return card, err
+}
+
+// HasFound reports whether a card that was looked for is there.
+func (f *Fleet) HasFound() bool { return f.found.Load() }
 
 // find looks in the listing of the card's last status, and in the other one when
 // the first is complete without it.
@@ -99,47 +122,12 @@ func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card,
 	return card, known
 }
 
-// ErrIncomplete says that a list proves of no card that it is not there.
-var ErrIncomplete = errors.New("the list of all cards may lack some")
-
-// All lists all cards of the account, of every status, by id. The listing began
-// after notBefore, by the client's clock; callers who ask together share one. Its
-// error is ErrIncomplete where cards may be missing.
-func (f *Fleet) All(ctx context.Context, notBefore time.Time) (map[string]Card, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.all.readWhole(ctx, notBefore); err != nil {
-		return nil, err
-	}
-	if f.all.incomplete {
-		return nil, ErrIncomplete
-	}
-	return f.all.cards, nil
-}
-
-// Live looks for a card in the lists of the active and of the frozen cards, which a
-// list of all may leave out. Each began after notBefore, as in All, and is read whole, as
-// far as the service shows it.
-func (f *Fleet) Live(ctx context.Context, id string, notBefore time.Time) (card Card, listed bool, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, l := range []*listing{f.active, f.frozen} {
-		if err := l.readWhole(ctx, notBefore); err != nil {
-			return Card{}, false, err
-		}
-		if card, listed := l.cards[id]; listed {
-			return card, true, nil
-		}
-	}
-	return Card{}, false, nil
-}
-
 // Labelled returns the active and frozen cards with a label. It reads the pages that
 // no refresh has read.
 func (f *Fleet) Labelled(ctx context.Context, label string) ([]api.CardListItem, error) {
 	f.mu.Lock()
 	for _, l := range []*listing{f.active, f.frozen} {
-		if err := l.readWhole(ctx, time.Time{}); err != nil {
+		if err := l.readWhole(ctx); err != nil {
 			f.mu.Unlock()
 			return nil, err
 		}

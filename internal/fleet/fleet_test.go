@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,7 +167,7 @@ func read(t *testing.T, f *fleet.Fleet, cards []api.CardListItem, readers int, r
 				for _, of := range remembered {
 					last = of(cards[i])
 				}
-				got, err := f.Read(t.Context(), cards[i].ID, last, nil)
+				got, err := f.Read(t.Context(), cards[i].ID, last)
 				if err != nil || got.CardListItem != cards[i] {
 					t.Errorf("got %+v, %v; want %+v", got, err, cards[i])
 				}
@@ -286,13 +287,10 @@ func TestReadAsksForTheCardInDoubt(t *testing.T) {
 				f := fleet.New(s)
 				read(t, f, slices.DeleteFunc(slices.Clone(s.cards[1:]), func(c api.CardListItem) bool { return c.ID == "card_150" }), 10)
 				s.gets = nil
-				var unlisted bool
-				got, err := f.Read(t.Context(), subject, api.StatusActive, func(_ context.Context, is bool) error { unlisted = is; return nil })
+				got, err := f.Read(t.Context(), subject, api.StatusActive)
 				switch {
 				case !slices.Equal(s.gets, []string{subject}):
 					t.Errorf("asked for %q", s.gets)
-				case unlisted != (name == "terminated" || name == "not there"):
-					t.Errorf("unlisted: %t", unlisted)
 				case name == "not there":
 					if !api.IsNotFound(err) {
 						t.Errorf("%+v, %v", got, err)
@@ -302,6 +300,49 @@ func TestReadAsksForTheCardInDoubt(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Where lists have none of the cards, as of another account, the first that the service
+// does not know is asked for alone. One that is there makes each of them its own case.
+func TestReadOfCardsThatNoListHas(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		own  int // cards that are there, before 30 that are not
+		gets int
+	}{
+		"none": {gets: 1},
+		"one":  {own: 1, gets: 30},
+	} {
+		for _, readers := range []int{10, 1} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSource(40)
+				asked := append(slices.Clone(s.cards[:test.own]), newSource(30).cards...)
+				for i := range asked[test.own:] {
+					asked[test.own+i].ID = fmt.Sprintf("card_of_another_%d", i)
+				}
+				f := fleet.New(s)
+				var missing atomic.Int32
+				var wg sync.WaitGroup
+				for reader := range readers {
+					wg.Go(func() {
+						for i := reader; i < len(asked); i += readers {
+							if _, err := f.Read(t.Context(), asked[i].ID, api.StatusActive); api.IsNotFound(err) {
+								missing.Add(1)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				alone := 0 // what a single reader asks for first has no company
+				if readers == 1 {
+					alone = 2
+				}
+				if got := len(s.gets); missing.Load() != 30 || got < test.gets || got > test.gets+alone || f.HasFound() != (test.own > 0) {
+					t.Errorf("%s, %d readers: %d are missing after %d requests, want 30 after %d", name, readers, missing.Load(), got, test.gets)
+				}
+			})
+		}
 	}
 }
 
@@ -337,11 +378,11 @@ func TestPanicBesideARead(t *testing.T) {
 	s := newSource(1)
 	s.clock = panickingClock{s.clock}
 	f := fleet.New(s)
-	if card, err := f.Read(t.Context(), "card_0", api.StatusActive, nil); err != nil || card.ID != "card_0" {
+	if card, err := f.Read(t.Context(), "card_0", api.StatusActive); err != nil || card.ID != "card_0" {
 		t.Errorf("read %+v, %v", card, err)
 	}
 	s.hook = func(string) { panic("planted") }
-	_, err := f.All(t.Context(), time.Time{})
+	_, err := f.Labelled(t.Context(), "ads")
 	if _, ok := errors.AsType[*crash.Error](err); !ok {
 		t.Errorf("the list ends with %v", err)
 	}

@@ -32,7 +32,7 @@ const (
 	absent // the listing is complete without it
 )
 
-// listing is what is known of the cards of one status, or of all. Its contents are
+// listing is what is known of the cards of one status. Its contents are
 // guarded by the fleet's lock, which callers of its methods hold.
 type listing struct {
 	fleet  *Fleet
@@ -43,36 +43,33 @@ type listing struct {
 // contents are forgotten together when a page's lifetime is over.
 type contents struct {
 	fetchedAt time.Time       // by the fleet's own time
-	beganAt   time.Time       // by the client's clock
 	arrivedAt time.Time       // the last page, by the client's clock
 	asked     map[string]bool // cards looked for
 	spent     int             // requests made for them: pages, and cards of their own
 	fetch     *fetch
 
-	cards      map[string]Card
-	labels     map[string][]api.CardListItem
-	disputed   map[string]bool // seen twice, with different content
-	pages      int             // 0 while unknown
-	size       int             // of a full one
-	fetched    map[int]bool    // by number
-	closed     bool            // no more pages: one has failed, or they cannot be relied on
-	walked     bool            // read to the end, one page after the other
-	incomplete bool            // and that did not show all cards that the service counts
+	cards    map[string]Card
+	labels   map[string][]api.CardListItem
+	disputed map[string]bool // seen twice, with different content
+	pages    int             // 0 while unknown
+	size     int             // of a full one
+	fetched  map[int]bool    // by number
+	closed   bool            // no more pages: one has failed, or they cannot be relied on
+	walked   bool            // read to the end, one page after the other
 }
 
-// renew forgets what is too old before a card is looked for, or read again after
-// notBefore. While pages are in use they may be old, but not for a card that is
-// read again.
-func (l *listing) renew(id string, notBefore time.Time) {
+// renew forgets what is too old before a card is looked for. While pages are in use they
+// may be old, but not for a card that is read again.
+func (l *listing) renew(id string) {
 	now, clock := l.fleet.use(), l.fleet.clock.Now()
 	isOver := l.fetchedAt.Before(l.fleet.inUseSince) ||
 		clock.Sub(l.arrivedAt) >= longestPageLifetime ||
 		now.Sub(l.fetchedAt) >= pageLifetime && l.asked[id]
-	if l.fetch != nil || !isOver && !l.beganAt.Before(notBefore) {
+	if l.fetch != nil || !isOver {
 		return
 	}
 	l.contents = contents{
-		fetchedAt: now, beganAt: clock, arrivedAt: clock, asked: map[string]bool{},
+		fetchedAt: now, arrivedAt: clock, asked: map[string]bool{},
 		cards: map[string]Card{}, labels: map[string][]api.CardListItem{}, disputed: map[string]bool{}, fetched: map[int]bool{},
 	}
 }
@@ -80,7 +77,7 @@ func (l *listing) renew(id string, notBefore time.Time) {
 // find returns the card, and waits for pages where fetching them is worth it.
 func (l *listing) find(ctx context.Context, id string) (Card, presence) {
 	f := l.fleet
-	l.renew(id, time.Time{})
+	l.renew(id)
 	l.asked[id] = true
 	for ctx.Err() == nil && !f.source.HasWritten() {
 		card, known := l.lookup(id)
@@ -138,20 +135,19 @@ func (l *listing) fetchMore(ctx context.Context) bool {
 	return true
 }
 
-// readWhole reads all that is missing, as it was after notBefore by the client's
-// clock: by pages side by side, unless they cannot be relied on or the cards of all
-// statuses are asked for, of which one that changes its status must not be missed.
-func (l *listing) readWhole(ctx context.Context, notBefore time.Time) error {
+// readWhole reads all that is missing, by pages side by side, unless they cannot be
+// relied on.
+func (l *listing) readWhole(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		l.renew("", notBefore)
-		switch isFresh := !l.beganAt.Before(notBefore); {
-		case isFresh && (l.walked || l.pages > 0 && l.missing() == 0):
+		l.renew("")
+		switch {
+		case l.walked, l.pages > 0 && l.missing() == 0:
 			return nil
 		case l.fetch != nil:
-		case l.closed, l.status == "":
+		case l.closed:
 			l.start(ctx, l.walk)
 		case l.pages == 0:
 			l.start(ctx, l.fetchFirst)

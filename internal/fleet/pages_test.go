@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +17,7 @@ import (
 
 func balanceOf(t *testing.T, f *fleet.Fleet, card api.CardListItem) usd.Amount {
 	t.Helper()
-	got, err := f.Read(t.Context(), card.ID, card.Status, nil)
+	got, err := f.Read(t.Context(), card.ID, card.Status)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +104,7 @@ func TestPageOutlastsTheReaderWhoStartedIt(t *testing.T) {
 		f := fleet.New(s)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := f.Read(ctx, "card_0", api.StatusActive, nil); err == nil {
+			if _, err := f.Read(ctx, "card_0", api.StatusActive); err == nil {
 				t.Error("the interrupted read succeeded")
 			}
 		})
@@ -131,7 +130,7 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 		f := fleet.New(s)
 		var wg sync.WaitGroup
 		for _, card := range s.cards[:10] {
-			wg.Go(func() { _, _ = f.Read(ctx, card.ID, card.Status, nil) })
+			wg.Go(func() { _, _ = f.Read(ctx, card.ID, card.Status) })
 		}
 		wg.Wait()
 		read(t, f, s.cards, 10)
@@ -202,56 +201,4 @@ func TestLabelled(t *testing.T) {
 			})
 		})
 	}
-}
-
-// All cards are listed once for all who ask, and again for who needs to know later.
-func TestAll(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSource(250)
-		s.cards[1].Status = api.StatusTerminated
-		f := fleet.New(s)
-		all := func(ctx context.Context, notBefore time.Time, lists int) {
-			t.Helper()
-			before := s.calls()
-			cards, err := f.All(ctx, notBefore)
-			if err != nil || len(cards) != 250 || cards["card_1"].Status != api.StatusTerminated || s.calls()-before != lists {
-				t.Errorf("%d cards after %d lists, %v", len(cards), s.calls()-before, err)
-			}
-		}
-		ctx, interrupt := context.WithCancel(t.Context())
-		s.hook = func(string) { interrupt() }
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			if _, err := f.All(ctx, time.Time{}); !errors.Is(err, context.Canceled) {
-				t.Errorf("the interrupted list ended with %v", err)
-			}
-		})
-		time.Sleep(time.Microsecond)
-		for range 3 {
-			wg.Go(func() { all(t.Context(), time.Time{}, 3) })
-		}
-		wg.Wait()
-		all(t.Context(), time.Time{}, 0)
-		time.Sleep(time.Second)
-		all(t.Context(), time.Now(), 3)
-		live := func(id string, notBefore time.Time, want bool, lists int) {
-			t.Helper()
-			before := s.calls()
-			_, listed, err := f.Live(t.Context(), id, notBefore)
-			if err != nil || listed != want || s.calls()-before != lists {
-				t.Errorf("%s is among the live cards: %v, after %d lists, %v", id, listed, s.calls()-before, err)
-			}
-		}
-		live("card_1", time.Time{}, false, 4)
-		s.cards[1].Status = api.StatusFrozen
-		live("card_1", time.Time{}, false, 0)
-		time.Sleep(time.Second)
-		live("card_1", time.Now(), true, 4)
-		s.cards[1].Status = api.StatusTerminated
-		s.onePage = true
-		if cards, err := f.All(t.Context(), time.Now().Add(1)); err == nil {
-			t.Errorf("a page that repeats makes a list of %d cards", len(cards))
-		}
-	})
 }

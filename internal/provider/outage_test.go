@@ -27,7 +27,8 @@ data "vcard_bins" "all" {}
 data "vcard_wallet_balance" "now" {}
 `
 
-// A cause is told in full once and in a line for the rest, each card by its name.
+// A cause is told in full once, and in a line for what else was to be done. Cards that are
+// only read, or planned, are not named.
 func TestOneCauseIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
@@ -69,7 +70,7 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		{"key taken back", front.URL, s.Key, respond(401, `{"error": "unauthorized", "message": "revoked"}`), "The service does not accept the API key", 1},
 	}
 	// run checks what a cause makes of a command: which errors, and after how many calls.
-	run := func(c cause, when string, errors, tries int, args ...string) {
+	run := func(c cause, when string, tries int, args ...string) {
 		t.Helper()
 		answer = c.answer
 		address(c.url, c.key)
@@ -80,13 +81,12 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		}
 		text := acctest.Unwrapped(output)
 		full, lines := strings.Count(text, "Error: "+c.title+" "), strings.Count(text, ": "+strings.ToLower(c.title[:1])+c.title[1:]+" with ")
-		if full != 1 || lines != errors-1 || strings.Count(text, "Error: ") != errors {
-			t.Errorf("%s, %s: told in full %d times and in a line %d times, want 1 and %d:\n%s", c.name, when, full, lines, errors-1, output)
+		least, most := 0, 2 // the data sources
+		if args[0] == "apply" {
+			least, most = campaigns-1, campaigns-1
 		}
-		for n := range campaigns {
-			if name := fmt.Sprintf("ads-%02d", n); !strings.Contains(text, name) {
-				t.Errorf("%s, %s: nothing is said of %s:\n%s", c.name, when, name, output)
-			}
+		if full != 1 || lines < least || lines > most || strings.Count(text, "Error: ") != 1+lines {
+			t.Errorf("%s, %s: told in full %d times and in a line %d times, want 1 and %d to %d:\n%s", c.name, when, full, lines, least, most, output)
 		}
 		const together = 10 // calls that a CLI makes at a time
 		if got := int(seen.Load()); got > together*tries {
@@ -96,19 +96,19 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 		address(front.URL, s.Key)
 	}
 	for _, c := range causes {
-		run(c, "new cards", campaigns+2, c.tries, "plan")
+		run(c, "new cards", c.tries, "plan")
 	}
 	address(front.URL, s.Key)
 	w.Must("apply", "-auto-approve", "-no-color")
-	another := cause{"key of another account", front.URL, accountKey(s, "ready"), nil, "The API key belongs to another account", 100}
-	run(another, "cards of the state", campaigns, another.tries, "plan")
+	another := cause{"key of another account", front.URL, accountKey(s, "ready"), nil, "The service does not know card", 2}
+	run(another, "cards of the state", another.tries, "plan")
 	for _, c := range causes {
-		run(c, "cards of the state", campaigns+2, c.tries, "plan")
+		run(c, "cards of the state", c.tries, "plan")
 	}
 	w.Write("main.tf", strings.Replace(fleet, "amount   = 60", "amount   = 70", 1))
 	for _, c := range causes[3:] {
 		w.Must("plan", "-no-color", "-out=more")
-		run(c, "changes that were planned", campaigns, c.tries, "apply", "more")
+		run(c, "changes that were planned", c.tries, "apply", "more")
 	}
 	w.Write("main.tf", fleet)
 	w.Must("plan", "-no-color", "-detailed-exitcode")

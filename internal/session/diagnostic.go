@@ -27,18 +27,27 @@ func CatchPanic(diags *diag.Diagnostics) {
 // what to do. Operation completes "Could not …", as in "fund card X".
 //
 // What every other call would meet too is told in full once, under its own
-// title, and then in a line for each; but for a change that may have been made,
+// title, and then without a detail, but for a change that may have been made,
 // which is told in full each time.
 func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	_, undecided := errors.AsType[*api.UndecidedError](err)
 	if outage, ok := errors.AsType[*api.OutageError](err); ok && !undecided {
 		return outageDiagnostic(operation, outage)
 	}
-	detail := cause(err)
+	detail := Cause(err)
 	if todo := advice(err); todo != "" {
 		detail += "\n\n" + todo
 	}
 	return diag.NewErrorDiagnostic("Could not "+operation, detail)
+}
+
+// Untold is an error, unless it has no detail, since all of it was told before: the run
+// fails for that, and what is only read or planned need not be named.
+func Untold(failure diag.Diagnostic) diag.Diagnostics {
+	if failure.Detail() == "" {
+		return nil
+	}
+	return diag.Diagnostics{failure}
 }
 
 // outageDiagnostic tells once in full what keeps every call from succeeding.
@@ -60,8 +69,8 @@ func outageDiagnostic(operation string, outage *api.OutageError) diag.Diagnostic
 	if !outage.IsFirstReport() {
 		return diag.NewErrorDiagnostic("Could not "+operation+": "+what, "")
 	}
-	return diag.NewErrorDiagnostic(strings.ToUpper(what[:1])+what[1:], "Could not "+operation+": "+cause(outage.Cause)+"\n\n"+todo+
-		"\n\nEverything that needs the service fails for this; what else was to be done is named in a line each.")
+	return diag.NewErrorDiagnostic(strings.ToUpper(what[:1])+what[1:], "Could not "+operation+": "+Cause(outage.Cause)+"\n\n"+todo+
+		"\n\nEverything else that needs the service fails for this too. Cards that are only read keep what the state has, and are not named.")
 }
 
 // LostResponseWarning says that a call ended well, though a response to it was lost.
@@ -75,8 +84,8 @@ func LostResponseWarning(what string, lost bool) diag.Diagnostics {
 		", the service's response was lost on the way, or came too late. The provider then found out whether the call had taken effect before it went on.")}
 }
 
-// cause tells what came back, in the service's words where it spoke last.
-func cause(err error) string {
+// Cause tells what came back, in the service's words where it spoke last.
+func Cause(err error) string {
 	refused, ok := errors.AsType[*api.Error](err)
 	_, undecided := errors.AsType[*api.UndecidedError](err)
 	if !ok || undecided { // these tell more than one response

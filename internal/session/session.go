@@ -32,15 +32,12 @@ type Session struct {
 	WalletCheck WalletCheck
 
 	bins    fetchedOnce[[]api.Bin]
-	account fetchedOnce[Account]
 	live    liveCards
 	spend   spend
-	issuing *issuing
 	plan    plan
-	tracked sync.Map    // the cards of the state, by id, with their owners
+	tracked sync.Map    // the cards of the state that this session has met, by id
 	read    sync.Map    // those of them that were refreshed, by id
-	reasons sync.Map    // why cards are not known to be gone, as they were told
-	foreign atomic.Bool // cards of the state were found to be another account's
+	unknown atomic.Bool // it was told of a card that the service does not know it
 }
 
 // Sandbox is the embedded service that a session uses.
@@ -52,7 +49,7 @@ type Sandbox struct {
 // New returns the session of a configured provider, or with nil that of a
 // provider whose configuration depends on values known only after apply.
 func New(client *api.Client) *Session {
-	s := &Session{Client: client, issuing: newIssuing()}
+	s := &Session{Client: client}
 	if client != nil {
 		s.Cards = fleet.New(client)
 	}
@@ -88,6 +85,21 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 			"Apply what they depend on first, for example with -target.")
 	return false
 }
+
+// TrackCard notes that a card is in the state.
+func (s *Session) TrackCard(id string) { s.tracked.Store(id, true) }
+
+// ReadBefore notes that a card of the state is read, and reports whether it was before,
+// as a card is that the state has at two addresses.
+func (s *Session) ReadBefore(id string) bool {
+	_, before := s.read.LoadOrStore(id, true)
+	return before
+}
+
+// ToldNotKnown notes that a card is to be told of that the service does not know, and
+// reports whether that was told before and is true of all cards of the state so far: what
+// fails every card alike is told once.
+func (s *Session) ToldNotKnown() bool { return s.unknown.Swap(true) && !s.Cards.HasFound() }
 
 // Bins returns the BIN catalogue, asked once per session.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {

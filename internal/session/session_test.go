@@ -63,15 +63,6 @@ func TestInterruptedCallersOfOneAnswer(t *testing.T) {
 	callers.Wait()
 }
 
-// Accounts without an address would all look the same.
-func TestAccountWithoutAddressesIsNoProof(t *testing.T) {
-	t.Parallel()
-	s := against(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data": []}`)) })
-	if account, err := s.Account(t.Context()); err == nil || !strings.Contains(err.Error(), "no deposit address") {
-		t.Errorf("got %q, %v", account, err)
-	}
-}
-
 func TestCardID(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]struct{ reference, imported bool }{
