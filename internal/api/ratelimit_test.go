@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +72,8 @@ func (s *limitedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		windows, body = append(windows, "creates"), strings.Replace(cardBody, "card_1", "card_"+r.Header.Get("X-Idempotency-Key"), 1)
 	case isList:
 		body = `{"data":[],"total":0}`
+	default:
+		body = strings.Replace(cardBody, "card_1", path.Base(r.URL.Path), 1)
 	}
 	isAccepted := s.accepts(windows...)
 	time.Sleep(s.latency)
@@ -122,8 +125,8 @@ func TestLimitsAreKept(t *testing.T) {
 		"details a minute":           {"details", 100, api.Limits{}, 3*minute + 5*time.Second},
 		"creates a minute":           {"issue", 120, api.Limits{}, 2*minute + 5*time.Second},
 		"fewer requests than slots":  {"read", 1000, api.Limits{}, minute},
-		"creates and their requests": {"issue", 20, api.Limits{RequestsPerMinute: 10}, 3*minute + 5*time.Second},
-		"creates within the hour":    {"issue", 7, api.Limits{RequestsPerHour: 5}, hour + 5*time.Second},
+		"creates and their requests": {"issue", 20, api.Limits{RequestsPerMinute: 10}, 5*minute + 5*time.Second},
+		"creates within the hour":    {"issue", 7, api.Limits{RequestsPerHour: 5}, 3*hour + 5*time.Second},
 		"details and their requests": {"details", 20, api.Limits{RequestsPerMinute: 10}, minute + 5*time.Second},
 		"details within the hour":    {"details", 7, api.Limits{RequestsPerHour: 5}, hour + 5*time.Second},
 	} {

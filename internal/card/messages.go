@@ -115,11 +115,15 @@ func notKnown(card model, err error, s *session.Session) diag.Diagnostic {
 	if s.ToldNotKnown() {
 		return diag.NewErrorDiagnostic(title, "")
 	}
-	why := "So the API key may belong to another account, something may be wrong at the service, or, with a sandbox, its file is another one. " +
+	why := "So the API key may belong to another account, a sandbox may have another file, or something is wrong at the service. " +
 		"Check that the key (VCARD_API_KEY) and base_url are those of the account that owns the card."
-	if sandbox := s.Sandbox; sandbox != nil && sandbox.Created {
-		why = "The sandbox file " + sandbox.Path + " was missing and has been made new just now, with nothing in it, while the state still speaks of cards in an earlier file. " +
-			"Put that file there again (a pipeline has to keep it, as it keeps the state), or point sandbox.path or VCARD_SANDBOX to where it is now."
+	if s.Sandbox != nil {
+		made := "may be another than the one that had the card"
+		if s.Sandbox.Created {
+			made = "was missing and has been made new just now, with nothing in it, while the state still speaks of cards in an earlier one"
+		}
+		why = "The sandbox file " + s.Sandbox.Path + " " + made +
+			". Put the earlier file there again (a pipeline has to keep it, as it keeps the state), or point sandbox.path or VCARD_SANDBOX to where it is now."
 	}
 	return diag.NewErrorDiagnostic(title, session.Cause(err)+
 		" That alone does not prove that it is gone: the service keeps cards that are terminated, and shows them. "+why+

@@ -100,7 +100,7 @@ func TestOneCauseIsToldOnce(t *testing.T) {
 	}
 	address(front.URL, s.Key)
 	w.Must("apply", "-auto-approve", "-no-color")
-	another := cause{"key of another account", front.URL, accountKey(s, "ready"), nil, "The service does not know card", 2}
+	another := cause{"key of another account", front.URL, accountKey(s, "ready"), nil, "The service does not know card", 100}
 	run(another, "cards of the state", another.tries, "plan")
 	for _, c := range causes {
 		run(c, "cards of the state", c.tries, "plan")
