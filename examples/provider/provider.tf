@@ -7,7 +7,7 @@ terraform {
   }
 }
 
-# The service itself. The API key comes from VCARD_API_KEY, so that it stands in no file.
+# The service itself. The API key comes from VCARD_API_KEY, so that no file has it.
 provider "vcard" {
   base_url = "https://cards.example.com/api/v1"
 }

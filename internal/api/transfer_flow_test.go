@@ -186,6 +186,35 @@ func TestMoveByWhatWasRead(t *testing.T) {
 	}
 }
 
+// What an action of this process moved too much is its own as well, for the next movement.
+func TestOwnExcessIsKnown(t *testing.T) {
+	t.Parallel()
+	service, card, record := newAccount(t, fault{before: func() {}})
+	service.faults[0].before = func() {
+		service.later(6 * time.Second)
+		service.give(card, step) // as by a network that repeats
+	}
+	client := service.client(t)
+	own, err := client.Move(t.Context(), move(card.ID, step, nil))
+	next, failed := client.Move(t.Context(), move(card.ID, 8*step, record))
+	same(t, "two movements", []any{told(own, err), told(next, failed), card.Balance}, fmt.Sprintf("[moved, excess 5.00 moved %s]", start+10*step))
+}
+
+// A page that is full may have another one behind it.
+func TestFullPageMayNotBeTheLast(t *testing.T) {
+	t.Parallel()
+	for transactions, more := range map[int]bool{24: false, 25: true} {
+		service := newFakeService()
+		card := service.add(api.CardListItem{Balance: start})
+		for range transactions {
+			service.spend(card, api.TransactionDecline, usd.Cent, 0)
+		}
+		if s, _, err := service.client(t).ReadSnapshot(t.Context(), card.ID, nil); err != nil || s.More != more {
+			t.Errorf("%d transactions: %+v, %v", transactions, s, err)
+		}
+	}
+}
+
 // A fund of a quiet card is four calls, and one for each page that has come since,
 // of which the service may have its own idea.
 func TestCallsOfAMovement(t *testing.T) {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,6 +24,7 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 		faults    []fault
 		operation time.Duration // the longest it may take; zero for the default
 		once      bool          // the client retries nothing
+		cut       bool          // its caller is interrupted at first
 		posts     int           // zero for any number
 		ends      string
 		took      [2]time.Duration // at least and at most
@@ -36,6 +38,7 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 		"lost, then refused by 409":   {faults: []fault{lostForGood, undone("409 insufficient_funds")}, posts: 2, ends: "refused", took: minutes(0)},
 		"done, then refused by 409":   {faults: []fault{lostButApplied, undone("409 insufficient_funds")}, posts: 2, ends: "recovered", took: minutes(0)},
 		"redirected for ever":         {faults: []fault{undone("307").forEver()}, posts: 5, ends: "unknown", took: minutes(0)},
+		"interrupted, then in flight": {faults: []fault{lostButApplied, undone("409")}, cut: true, posts: 3, ends: "moved", took: minutes(0)},
 		"never answered":              {faults: []fault{lostForGood.forEver()}, ends: "unknown", took: minutes(10)},
 		"never answered in its time":  {faults: []fault{lostForGood.forEver()}, operation: 2 * time.Minute, ends: "unknown", took: minutes(2)},
 		"made, and never answered":    {faults: []fault{{response: "502 <html>"}, undone("502 <html>").forEver()}, ends: "recovered", took: minutes(10)},
@@ -52,7 +55,12 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 					c.MaxRetries = 0
 				}
 			})
-			transfer, err := client.Move(t.Context(), move(card.ID, step, nil))
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			if test.cut {
+				service.faults[0].before = interrupt
+			}
+			transfer, err := client.Move(ctx, move(card.ID, step, nil))
 			if got := told(transfer, err); got != test.ends {
 				t.Fatalf("%s (%v), want %s", got, err, test.ends)
 			}

@@ -285,6 +285,14 @@ func TestActionsAreChecked(t *testing.T) {
 // What needs the service says that the provider is not configured yet.
 func TestActionsAndListsOfAnUnknownProvider(t *testing.T) {
 	t.Parallel()
+	for _, name := range []string{
+		"base_url", "api_key", "sandbox", "request_timeout", "max_retries", "rate_limits", "idempotency_keys", "wallet_check", "max_card_load", "max_taken_per_plan",
+	} {
+		config := object{"base_url": "https://cards.example.com/api/v1", "api_key": "sk_live_x"}
+		config[name] = acctest.Unknown
+		_, listed := acctest.Configure(t, config).List("vcard_card", object{}, 1, false)
+		sandboxtest.Says(t, name, listed.Errors(), "provider's configuration is not known yet")
+	}
 	p := acctest.Configure(t, object{"sandbox": acctest.Unknown})
 	_, freeze := p.InvokeAction("vcard_card_freeze", object{"card_id": "card_1"}, nil)
 	_, fund := p.InvokeAction("vcard_card_fund", object{"card_id": "card_1", "amount": 1}, nil)

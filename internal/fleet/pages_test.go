@@ -133,6 +133,10 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 			wg.Go(func() { _, _ = f.Read(ctx, card.ID, card.Status) })
 		}
 		wg.Wait()
+		stopped := s.calls()
+		if time.Sleep(10 * time.Minute); s.calls() != stopped {
+			t.Errorf("%d requests are made for nobody", s.calls()-stopped)
+		}
 		read(t, f, s.cards, 10)
 		if s.calls() > 32 {
 			t.Errorf("%d requests", s.calls())
@@ -159,6 +163,7 @@ func TestLabelled(t *testing.T) {
 		"a total of more":     {change: func(s *source) { s.counts = 10_000 }, lists: 2 + 2*16, most: 2 + 4*16},
 		"a total past paging": {change: func(s *source) { s.counts = 200_000 }, lists: 6},
 		"no pages":            {change: func(s *source) { s.onePage = true }, lists: 6},
+		"a refresh without":   {change: func(s *source) { s.onePage = true }, read: true, lists: 1, most: 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

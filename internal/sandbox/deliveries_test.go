@@ -242,3 +242,20 @@ func TestAnotherTakesOver(t *testing.T) {
 		})
 	}
 }
+
+// What was to be sent when the outbox could not be read to its end is sent when it can.
+func TestOutboxThatFailsMeanwhile(t *testing.T) {
+	t.Parallel()
+	inbox := sandboxtest.NewReceiver(t, nil)
+	s := open(t, inbox.Trusted)
+	s.subscribe(inbox.URL, `"*"`)
+	broken := s.subscribe("https://127.0.0.1:1", `"*"`).Text("id")
+	s.Issue("50")
+	inbox.Wait(1)
+	s.tried(broken, 1)
+	execSQL(t, s.path, `UPDATE deliveries SET round = 'x', due_at = 0 WHERE state = 'pending'`)
+	s.Issue("50")
+	time.Sleep(time.Second) // a few polls
+	execSQL(t, s.path, `UPDATE deliveries SET round = 1 WHERE round = 'x'`)
+	inbox.Wait(2)
+}

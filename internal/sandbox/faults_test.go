@@ -180,3 +180,24 @@ func TestFaultsAreBounded(t *testing.T) {
 	s.Fault(`{"method":"GET","path":"*","times":0,"then":"pass"}`)
 	s.Get("/api/v1/cards"+strings.Repeat("/x", 5000)).Refused(404, "not_found", "")
 }
+
+// A fault after a call delays nothing but its response: all others see at once what the call
+// has done.
+func TestFaultAfterACallThatDelays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, withoutNetwork)
+		s.Fault(`{"method":"POST","path":"/cards","times":1,"when":"after","delay_ms":5000,"then":"pass"}`)
+		answered := make(chan sandboxtest.Response)
+		go func() {
+			answered <- s.Send(t.Context(), http.MethodPost, "/api/v1/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
+		}()
+		synctest.Wait()
+		if got := s.Wallet(); got.String() != "9949.00" {
+			t.Errorf("before the response, the wallet holds %s", got)
+		}
+		if a := <-answered; a.Status != http.StatusCreated {
+			t.Errorf("answered %d %s", a.Status, a.Raw)
+		}
+	})
+}

@@ -29,6 +29,62 @@ func (s *service) populate() func(string) string {
 		"BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`).Replace
 }
 
+// What the control calls do is done to the account whose key they have, and to no other.
+func TestAnotherAccountChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	hook := s.subscribe("https://127.0.0.1:1", `"*"`).Text("id")
+	fill := s.populate()
+	delivery := fmt.Sprint(s.tried(hook, 1)[0]["id"])
+	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
+	is := func() string {
+		text := s.Get("/_sandbox/ledger").Raw + s.Get("/cards?per_page=100").Raw + s.Get("/transactions?per_page=100").Raw + s.Get("/3ds").Raw
+		for _, d := range s.deliveries("") {
+			text += fmt.Sprint(d["id"], d["state"], len(tries(d)))
+		}
+		return text
+	}
+	before := is()
+	other.play(func(line string) string {
+		return fill(strings.NewReplacer("HOOK", hook, "DELIVERY", delivery).Replace(line))
+	}, `
+		POST /_sandbox/authorizations {"card_id":"CARD","amount":1,MERCHANT} → 404 "not_found"
+		POST /_sandbox/settlements {"transaction_id":"OPEN"} → 404 "not_found"
+		POST /_sandbox/refunds {"transaction_id":"SETTLED"} → 404 "not_found"
+		POST /_sandbox/3ds-challenges {"card_id":"CARD","merchant":"Ads","amount":1} → 404 "not_found"
+		POST /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"approved"} → 404 "not_found"
+		POST /_sandbox/deposits/DEPOSIT/confirm → 404 "not_found"
+		DELETE /_sandbox/webhooks/HOOK → 404 "not_found"
+		POST /_sandbox/deliveries/DELIVERY/redeliver → 404 "not_found"
+		POST /_sandbox/deliveries/redeliver-failed → 200 {"data":[]
+		GET /_sandbox/deliveries → 200 {"data":[]
+		GET /_sandbox/requests → 200 !/cards
+		DELETE /_sandbox/requests → 200`)
+	if after := is(); after != before {
+		t.Errorf("it is\n%s\nand was\n%s", after, before)
+	}
+	if !strings.Contains(s.Get("/_sandbox/requests").Raw, "/cards") {
+		t.Error("the calls are forgotten")
+	}
+}
+
+// A card's spending limit is that of the UTC month in which its purchases were made,
+// whenever they are settled, and for whatever.
+func TestSpendingOfAMonth(t *testing.T) {
+	t.Parallel()
+	s := start(t, stopped)
+	card := s.Issue("500", `"spending_limit":100`)
+	s.Advance("395h59m50s") // the last seconds of March
+	march := s.authorized(card, "60")
+	s.Advance("10s")
+	s.settled(march, "95")
+	s.authorized(card, "99.99")
+	s.authorized(card, "0.01")
+	if a := s.authorize(card, "0.01"); a.Body["decline_reason"] == nil {
+		t.Errorf("more than the limit was accepted: %s", a.Raw)
+	}
+}
+
 // TestRefusals makes calls that are invalid, each with a text that its message must
 // have; none of them moves money.
 func TestRefusals(t *testing.T) {

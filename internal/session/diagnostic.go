@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -136,6 +137,14 @@ func advice(err error) string {
 	}
 	if _, ok := errors.AsType[*api.ProxyError](err); ok {
 		return "The proxy is the one that HTTPS_PROXY names in the environment. Check it, or add the service's host to NO_PROXY to go there without it."
+	}
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok && unknown.IsNotFound {
+		return "Check the host in base_url: its name is not known here."
+	}
+	if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "dial" {
+		if at, ok := refused.Addr.(*net.TCPAddr); ok && at.IP.IsLoopback() {
+			return "Nothing listens there. Start the sandbox (vcard sandbox), or set base_url to the address that it printed."
+		}
 	}
 	return "Check base_url and the network between this machine and the service, then try again."
 }

@@ -3,6 +3,7 @@ package session_test
 import (
 	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,6 +44,8 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		"plain http":      {&api.RequestError{Err: tls.RecordHeaderError{RecordHeader: [5]byte([]byte("HTTP/"))}}, []string{"speaks plain http"}},
 		"no TLS":          {&api.RequestError{Err: tls.RecordHeaderError{RecordHeader: [5]byte([]byte("SSH-2"))}}, []string{"Check base_url and the network"}},
 		"no connection":   {&api.RequestError{Operation: "read card card_1", Err: errors.New("connection refused")}, []string{"connection refused", "Check base_url"}},
+		"no sandbox":      {&api.RequestError{Err: &net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.IPv6loopback}, Err: errors.New("connection refused")}}, []string{"Nothing listens there. Start the sandbox"}},
+		"no host":         {&api.RequestError{Err: &net.OpError{Op: "dial", Err: &net.DNSError{Name: "cards.example", IsNotFound: true}}}, []string{"Check the host in base_url"}},
 		"a proxy":         {&api.RequestError{Operation: "read card card_1", Err: &api.ProxyError{Address: "10.0.0.1:3128", Err: errors.New("Forbidden")}}, []string{"through the proxy 10.0.0.1:3128: Forbidden", "HTTPS_PROXY", "NO_PROXY"}},
 		"undecided transfer": {
 			&api.UndecidedError{Kind: api.MutationMove, Operation: "fund card card_1", Attempts: 2, Key: "k1", Err: &api.Error{Status: 500}},

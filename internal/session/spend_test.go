@@ -22,6 +22,11 @@ func purse(t *testing.T, wallet, cards string) (*session.Session, *atomic.Int32)
 	reads := new(atomic.Int32)
 	return against(t, func(w http.ResponseWriter, _ *http.Request) {
 		reads.Add(1)
+		if wallet == "refused" { // as every call is
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"error": "unauthorized", "message": "no such key"}`))
+			return
+		}
 		if wallet == "" {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = w.Write([]byte(`{"error": "forbidden", "message": "not with this key"}`))
@@ -71,6 +76,8 @@ func TestWalletCheck(t *testing.T) {
 		},
 		"it cannot be read":   {"", "", "", []step{{takes(100_00), "Warning: " + unread}, {takes(100_00), ""}}, 1},
 		"it has to be":        {"", "", session.WalletCheckError, []step{{takes(100_00), "Error: " + unread}}, 1},
+		"an outage":           {"refused", "", "", []step{{takes(100_00), ""}}, 1}, // which every call tells
+		"in spite of one":     {"refused", "", session.WalletCheckError, []step{{takes(100_00), "Error: The plan is not checked against the wallet"}}, 1},
 		"it is no number":     {`"many"`, "0.00", "", []step{{takes(1), unread}}, 1},
 		"it is too much":      {"1e18", "0.00", "", []step{{takes(1), unread}}, 1},
 		"the cards lack":      {"100.00", "null", "", []step{{takes(100_00), ""}, {takes(1), "cards_total_balance missing"}, {takes(1), ""}}, 1},

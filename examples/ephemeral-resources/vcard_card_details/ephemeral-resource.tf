@@ -11,7 +11,7 @@ ephemeral "vcard_card_details" "search" {
   card_id = vcard_card.search.id
 }
 
-# A write-only attribute takes the details: the vault has them, the state has not.
+# A write-only attribute takes the details: the secret store has them, the state does not.
 resource "vault_kv_secret_v2" "search" {
   mount = "ads"
   name  = "cards/${vcard_card.search.id}"

@@ -1,6 +1,9 @@
 package requestlog_test
 
 import (
+	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -60,5 +63,79 @@ func TestRuns(t *testing.T) {
 	want := "1 0 0 0s|1 0 0 0s|bbbbbbbb1 0 0 0s|aaaaaaaa4 1 2 4s"
 	if strings.Join(got, "|") != want || err != nil {
 		t.Errorf("the runs are %s, %v", strings.Join(got, "|"), err)
+	}
+}
+
+// What could not be written for a lock is written in its order, and what is too old makes
+// room, with its run.
+func TestLogAfterALock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log.db")
+	db, err := store.Open(t.Context(), store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	raw, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = raw.Close() }()
+	raw.SetMaxOpenConns(1)
+	execute := func(statement string) {
+		t.Helper()
+		if _, err := raw.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := requestlog.New(db, slog.New(slog.DiscardHandler))
+	record := func(run, path string) {
+		r.Record(requestlog.Entry{AccountID: 1, Run: run, Method: "GET", Path: path, Status: 200, Time: time.Now()})
+	}
+	paths := func() (paths []string) {
+		t.Helper()
+		err := db.ReadLong(t.Context(), func(tx *store.Tx) error {
+			entries, _, err := requestlog.List(tx, 1, wire.Page{Number: 1, Size: 50})
+			runs, _, failed := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
+			for _, e := range entries {
+				paths = append(paths, e.Path)
+			}
+			for _, run := range runs {
+				paths = append(paths, run.Name)
+			}
+			return errors.Join(err, failed)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paths
+	}
+	execute("BEGIN IMMEDIATE")
+	record("aaaaaaaa", "/first")
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := r.Flush(short); err == nil {
+		t.Error("a locked file was written to")
+	}
+	record("aaaaaaaa", "/second")
+	execute("ROLLBACK")
+	if err := r.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(paths(), " "); got != "/first /second aaaaaaaa" {
+		t.Errorf("the log has %s", got)
+	}
+	record("cccccccc", "/late")
+	if err := r.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	execute("UPDATE request_log SET id = 200000 WHERE path = '/late'")
+	execute("UPDATE runs SET last_entry = 200000 WHERE name = 'cccccccc'")
+	record("bbbbbbbb", "/third")
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(paths(), " "); got != "/late /third bbbbbbbb cccccccc" {
+		t.Errorf("the log has %s", got)
 	}
 }

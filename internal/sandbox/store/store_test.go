@@ -227,3 +227,38 @@ func TestSignals(t *testing.T) {
 		}
 	}
 }
+
+// A day begins with its first millisecond.
+func TestDay(t *testing.T) {
+	t.Parallel()
+	midnight := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+	for ahead, days := range map[time.Duration]int64{-time.Millisecond: -1, 0: 0, 24*time.Hour - time.Millisecond: 0, 24 * time.Hour: 1} {
+		if got := store.Day(midnight.Add(ahead)) - midnight.Unix()/86_400; got != days {
+			t.Errorf("%s after midnight: day %d", ahead, got)
+		}
+	}
+}
+
+// Whose lock file is gone leads no longer, since another one has made its own by now.
+func TestARemovedLockFileIsNoLock(t *testing.T) {
+	t.Parallel()
+	first, path := openFile(t)
+	second, err := store.Open(t.Context(), store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = second.Close() }()
+	leads := func(db *store.DB, want bool) {
+		t.Helper()
+		if leads, err := db.Lead(); leads != want || err != nil {
+			t.Errorf("it leads: %t, %v", leads, err)
+		}
+	}
+	leads(first, true)
+	if err := os.Remove(path + ".lock"); err != nil {
+		t.Fatal(err)
+	}
+	leads(first, false)
+	leads(second, true)
+	leads(first, false)
+}
