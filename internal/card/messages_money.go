@@ -141,12 +141,8 @@ func hadInMonth(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) s
 }
 
 func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month reconcile.Month) diag.Diagnostic {
-	title := fmt.Sprintf("A top-up is cut to %s USD by the month's cap", left)
-	if left == 0 {
-		title = "A top-up is due, and the month's cap is reached"
-	}
-	return diag.NewAttributeWarningDiagnostic(path.Root("max_top_up_per_month"), title,
-		fmt.Sprintf("%s would be topped up with %s USD; ", capitalized(card.name()), due)+hadInMonth(had, month, limit))
+	return diag.NewAttributeWarningDiagnostic(path.Root("max_top_up_per_month"), "A top-up is cut by the month's cap",
+		fmt.Sprintf("%s would be topped up with %s USD, and gets %s; ", capitalized(card.name()), due, left)+hadInMonth(had, month, limit))
 }
 
 func madeBefore(card model, operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostic {

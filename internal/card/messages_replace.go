@@ -50,12 +50,12 @@ func keepAsItIs(p *planner) string {
 		strings.Join(p.changes, ", "), p.replacement.Attributes())
 }
 
-// replaced has one title for all cards of one price, so that Terraform folds them.
+// replaced has one title for all cards, so that Terraform folds them.
 func replaced(ctx context.Context, p *planner) diag.Diagnostic {
 	card := p.state
-	title, load := "A card is replaced for a load that is known after apply", "the new load, known after apply"
+	load := "the new load, known after apply"
 	if p.plan.Amount.IsKnown() {
-		title, load = fmt.Sprintf("A card is replaced for %s USD", p.plan.issueCost()), p.plan.Amount.Amount().String()+" USD"
+		load = p.plan.Amount.Amount().String() + " USD"
 	}
 	paragraphs := []string{
 		fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
@@ -68,7 +68,7 @@ func replaced(ctx context.Context, p *planner) diag.Diagnostic {
 	}
 	paragraphs = append(paragraphs, "Unless the resource has lifecycle { create_before_destroy = true }, Terraform terminates the card first, and a new one that is refused leaves none."+p.mayBeRefused()+
 		" With lifecycle { destroy = false }, the old card keeps its number and its money. The provider cannot see lifecycle settings.")
-	return diag.NewWarningDiagnostic(title, strings.Join(paragraphs, "\n\n"))
+	return diag.NewWarningDiagnostic("A card is replaced, and its number ends", strings.Join(paragraphs, "\n\n"))
 }
 
 // replacedWithoutLoad is for an imported card above all, of which the configuration

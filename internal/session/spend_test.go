@@ -72,7 +72,8 @@ func TestWalletCheck(t *testing.T) {
 		"they cannot":      {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), "Warning: "}, {takes(40_00), "Error: The plan takes at least 160.00 USD"}}, 1},
 		"a card that is kept": {
 			"100.00", "50.00", session.WalletCheckError,
-			[]step{{takes(120_00), "Warning: "}, {keeps, ""}, {takes(1), "Error: The plan takes at least 120.01 USD"}}, 1,
+			[]step{{takes(120_00), "Warning: "}, {keeps, ""}, {takes(1), "Error: The plan takes at least 120.01 USD"}},
+			1,
 		},
 		"it cannot be read":   {"", "", "", []step{{takes(100_00), "Warning: " + unread}, {takes(100_00), ""}}, 1},
 		"it has to be":        {"", "", session.WalletCheckError, []step{{takes(100_00), "Error: " + unread}}, 1},

@@ -33,7 +33,7 @@ func (r *reader) stops(card *Card, before values) {
 	if !withdraws && card.paid() == 0 && !card.mayTake {
 		return
 	}
-	reason := ""
+	var reason string
 	switch h := r.held(before); {
 	case h.record.Anchor == nil:
 		reason = "has lost its money_record, so nothing tells what an earlier run has moved: apply stops once"
@@ -68,7 +68,7 @@ func (r *reader) others() {
 		if r.isTold[object] {
 			continue
 		}
-		reason := ""
+		var reason string
 		switch h := r.held(valuesOf(r.prior.cards[object], nil, nil)); {
 		case h.record.Pending != nil:
 			reason = h.pending()
