@@ -102,7 +102,9 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 	err := s.request(ctx, fmt.Sprintf("%s page %d", filter.Status, number))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lists++
+	if !errors.Is(err, context.Canceled) { // which was not made
+		s.lists++
+	}
 	if err != nil || s.fails && number > 1 {
 		return api.CardPage{}, errors.Join(err, errors.New("no page"))
 	}

@@ -129,7 +129,7 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 		defer interrupt()
 		f := fleet.New(s)
 		var wg sync.WaitGroup
-		for _, card := range s.cards[:10] {
+		for _, card := range s.cards[1000:1010] {
 			wg.Go(func() { _, _ = f.Read(ctx, card.ID, card.Status) })
 		}
 		wg.Wait()
@@ -170,7 +170,7 @@ func TestLabelled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource(320)
 				of := api.Label{}.Of
-				s.cards[3].Label, s.cards[200].Label, s.cards[201].Label = of(" ads"), of("ads"), of("other")
+				s.cards[3].Label, s.cards[5].Label, s.cards[200].Label, s.cards[201].Label = of(" ads"), of("ads"), of("ads"), of("other")
 				if test.change != nil {
 					test.change(s)
 				}
@@ -190,9 +190,9 @@ func TestLabelled(t *testing.T) {
 				for range 5 {
 					wg.Go(func() {
 						cards, err := f.Labelled(t.Context(), "ads ")
-						want := []api.CardListItem{s.cards[200], s.cards[3]}
+						want := []api.CardListItem{s.cards[5], s.cards[200], s.cards[3]}
 						if s.onePage {
-							want = want[1:] // as far as such a service shows cards
+							want = slices.Delete(want, 1, 2) // as far as such a service shows cards
 						}
 						if err != nil || !slices.Equal(cards, want) {
 							t.Errorf("%+v, %v", cards, err)
