@@ -83,12 +83,15 @@ type secret struct {
 func (s secret) Metadata(_ context.Context, _ framework.MetadataRequest, response *framework.MetadataResponse) {
 	response.TypeName = s.name
 }
+
 func (s secret) Schema(_ context.Context, _ framework.SchemaRequest, response *framework.SchemaResponse) {
 	response.Schema = storeSchemas[s.name]
 }
+
 func (s secret) Create(ctx context.Context, request framework.CreateRequest, response *framework.CreateResponse) {
 	response.Diagnostics = s.write(ctx, request.Config, request.Plan, &response.State)
 }
+
 func (s secret) Update(ctx context.Context, request framework.UpdateRequest, response *framework.UpdateResponse) {
 	response.Diagnostics = s.write(ctx, request.Config, request.Plan, &response.State)
 }
