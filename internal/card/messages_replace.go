@@ -3,8 +3,6 @@ package card
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -117,13 +115,8 @@ func (p *planner) notCarriedOver() []string {
 	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {
 		lost = append(lost, "frozen (the new card is active)")
 	}
-	unreadable := map[string]attr.Value{
-		"allowed_categories": p.config.AllowedCategories, "auto_freeze_at": p.config.AutoFreezeAt, "metadata": p.config.Metadata,
-	}
-	maps.DeleteFunc(unreadable, func(_ string, configured attr.Value) bool { return !configured.IsNull() })
-	if p.state.isImported() && len(unreadable) > 0 {
-		lost = append(lost, "whatever else it was issued with and the service does not report ("+
-			strings.Join(slices.Sorted(maps.Keys(unreadable)), ", ")+")")
+	if untold := whatIsFixed().notTold(&p.config); p.state.isImported() && len(untold) > 0 {
+		lost = append(lost, "whatever else it was issued with and the service does not report ("+strings.Join(untold, ", ")+")")
 	}
 	return lost
 }

@@ -145,15 +145,6 @@ func (m *model) keepPlanned(plan model) {
 	}
 }
 
-// labelAsShown is a configured label as the state would have it of the service: an
-// imported card has no other, and keeps its number when the label itself is written.
-func labelAsShown(configured types.String) types.String {
-	if configured.IsUnknown() {
-		return configured
-	}
-	return types.StringValue(api.Label{}.Of(configured.ValueString()).String())
-}
-
 func stringOrNull(s string) types.String {
 	if s == "" {
 		return types.StringNull()

@@ -74,11 +74,11 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		asked.Label = types.StringValue(request.Label)
 	}
 	private := privateState{DefaultLimit: request.SpendingLimit == nil}
-	private.Shown = state.keepAsked(asked, private.DefaultLimit)
+	private.Shown = whatIsFixed().keepAsked(&state, &asked, private.DefaultLimit)
 	state.setRecord(reconcile.IssuedRecord(request.Amount, began))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	private.write(ctx, resp.Private, &resp.Diagnostics)
-	if has := differences(private.Shown, state); len(has) > 0 {
+	if has := whatIsFixed().differences(private.Shown, &state); len(has) > 0 {
 		resp.Diagnostics.Append(issuedDifferently(state, has, private.Shown))
 	}
 	if holds := issued.Card.Balance; holds != request.Amount {

@@ -150,7 +150,7 @@ func (p *planner) change(ctx context.Context) {
 		Protected: p.isProtected(),
 		Balance:   p.state.Balance.Amount(),
 	}
-	p.planImmutable(ctx)
+	p.planFixed(ctx, whatIsFixed())
 	if len(p.replacement.Paths) > 0 {
 		p.planReplacement(ctx)
 		return

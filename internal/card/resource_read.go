@@ -76,11 +76,11 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 // service shows something else.
 func (r *cardResource) showsOtherwise(state *model, before model, private *privateState) diag.Diagnostics {
 	told := private.Shown
-	private.Shown = state.keepAsked(before, private.DefaultLimit)
+	private.Shown = whatIsFixed().keepAsked(state, &before, private.DefaultLimit)
 	if len(private.Shown) == 0 || maps.Equal(told, private.Shown) {
 		return nil
 	}
-	return diag.Diagnostics{shownOtherwise(*state, differences(private.Shown, *state), private.Shown)}
+	return diag.Diagnostics{shownOtherwise(*state, whatIsFixed().differences(private.Shown, state), private.Shown)}
 }
 
 // refresh updates the model with what the service says, and returns the moment
