@@ -66,6 +66,9 @@ func (l *listing) add(page CardPage, now time.Time) error {
 // MaxPerPage is the most that a page holds (API §4).
 const MaxPerPage = 100
 
+// MaxCardPages hold more cards than an account has, be there 25 to a page.
+const MaxCardPages = 1_000
+
 // ListCards returns one page of the cards that the filter selects, counted from 1,
 // with pages of a size of at most MaxPerPage.
 func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size int) (CardPage, error) {

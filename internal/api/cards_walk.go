@@ -116,9 +116,6 @@ type cardWalk struct {
 	ended, complete bool
 }
 
-// MaxCardPages hold more cards than an account has, be there 25 to a page.
-const MaxCardPages = 1_000
-
 // add returns the cards of the asked page that were not seen before, and decides
 // which page is next.
 func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {

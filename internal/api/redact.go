@@ -47,14 +47,8 @@ const escape = `\\(?:[abfnrtv]|x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8
 var ownNumber = regexp.MustCompile(`(?:[a-z]+_|\d{8}-)?[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}|` +
 	escape + `|\pL[\pL\p{Nd}_]*|(\p{Nd}(?:(?:` + escape + `|[^\pL\p{Nd}:,;]){0,3}\p{Nd}){12,})`)
 
-// Redact takes keys, webhook secrets, numbers as long as a card's and what would move the
-// cursor out of a text of this program, in which people and the service may have their
-// say. A nil client does not know its key.
-func (c *Client) Redact(text string) string {
-	s := newScrubber("", "")
-	if c != nil {
-		s = c.scrub
-	}
+// own redacts a text of this program.
+func (s scrubber) own(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsGraphic(r) {
 			return unicode.ReplacementChar
