@@ -112,3 +112,29 @@ func (all fixedAttributes) notTold(config *model) []string {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// changeOf shows both values where they are short.
+func changeOf(before, after attr.Value) string {
+	if text, ok := shownAs(before); ok {
+		next, _ := shownAs(after)
+		return " (" + text + " to " + next + ")"
+	}
+	return ""
+}
+
+// shownAs is a short value as a person reads it; false for a long one.
+func shownAs(value attr.Value) (text string, ok bool) {
+	switch v := value.(type) {
+	case types.String:
+		text, ok = fmt.Sprintf("%q", v.ValueString()), true
+	case usdtype.Value:
+		text, ok = v.Amount().String()+" USD", true
+	}
+	switch {
+	case value.IsNull():
+		text = "not set"
+	case value.IsUnknown():
+		text = "a value known after apply"
+	}
+	return text, ok
+}

@@ -18,8 +18,6 @@ import (
 // What a person reads about a card. Each text names the card and the amounts,
 // and says what to do.
 
-func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
 func noAmount() string {
 	return fmt.Sprintf("amount must be set to issue a card: it is the initial load in USD, at least %s. "+
 		"Only a card that is imported can go without, which leaves its load to others.", api.MinimumLoad)
@@ -249,4 +247,27 @@ func possibleDuplicates(card model, others []api.CardListItem) diag.Diagnostics 
 				card.name(), nameOf(other), other.Balance, other.ID))
 	}
 	return diags
+}
+
+// deposedAdvice is for the one case that no change of the configuration reaches.
+const deposedAdvice = " Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: " +
+	"terminate it in the dashboard; the next plan sees that and removes it from the state."
+
+func protectedFromDelete(name string) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
+		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
+			"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
+}
+
+func wouldLeaveNoCard(card model, next, short usd.Amount) diag.Diagnostic {
+	return diag.NewErrorDiagnostic("The wallet cannot pay for the card that replaces "+card.name(),
+		fmt.Sprintf("The new card takes %s USD with its fee. The wallet and what this card returns fall short of that by %s USD. "+
+			"So this card was not terminated, and keeps what it has. Deposit at least that (the data source vcard_deposit_addresses lists where) or lower amount, then apply again. "+
+			"To terminate it without another, run terraform destroy with -target on this resource.", next, short))
+}
+
+func replacementUnchecked(card model, err error) diag.Diagnostic {
+	failure := session.ErrorDiagnostic("see whether the wallet can pay for the card that replaces "+card.name(), err)
+	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+
+		` This card was not terminated. To replace it without looking, set wallet_check = "off" in the provider configuration.`)
 }

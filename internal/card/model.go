@@ -3,6 +3,8 @@ package card
 import (
 	"context"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -12,8 +14,15 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
+)
+
+// What the service documents about a card's attributes.
+const (
+	maxLabelLength   = 64
+	maxMetadataCount = 20
 )
 
 // model is a vcard_card in configuration, plan and state.
@@ -177,4 +186,39 @@ func describe(id, label, last4 string) string {
 		return fmt.Sprintf("card %s (ending in %s)", id, last4)
 	}
 	return "card " + id
+}
+
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+const generatedPrefix = "tf-"
+
+// importedModel is a card that Terraform did not issue: what it was loaded
+// with, and what the service does not report, is null.
+func importedModel(c api.CardSummary) model {
+	m := model{
+		AllowedCategories:  types.SetNull(types.StringType),
+		Metadata:           types.MapNull(types.StringType),
+		TopUp:              types.ObjectNull(topUpTypes()),
+		DeletionProtection: types.BoolValue(false),
+		ToppedUp:           usdtype.Of(0),
+	}
+	m.fromAPI(c.CardListItem)
+	return m
+}
+
+func oneLine(text string) string {
+	if tfkit.IsOneLine(text) {
+		return ""
+	}
+	return fmt.Sprintf("must be one line, without control characters, got %q. Text that was read from a file ends in a line break: trimspace() takes it off.", text)
+}
+
+func labelLength(text string) string {
+	switch n := utf8.RuneCountInString(text); {
+	case n == 0:
+		return fmt.Sprintf("must have 1 to %d characters, got 0. Leave it out for a generated one.", maxLabelLength)
+	case n > maxLabelLength:
+		return fmt.Sprintf("must have 1 to %d characters, got %d. substr(…, 0, %d) cuts what is longer.", maxLabelLength, n, maxLabelLength)
+	}
+	return ""
 }

@@ -104,8 +104,6 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 }
 
-const generatedPrefix = "tf-"
-
 // generatedLabel is unique, so that a card whose creation lost its response can
 // be told from every other. The day helps to find those that a killed run left.
 func generatedLabel(today time.Time) string {

@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
-	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -55,16 +53,6 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	}
 }
 
-// planner works out the plan of one card.
-type planner struct {
-	resource            *cardResource
-	config, state, plan model
-	private             privateState
-	replacement         tfkit.Replacement
-	changes             []string // what replaces the card, with both values
-	diags               *diag.Diagnostics
-}
-
 // checkLoad refuses what gives the card more than the provider configuration allows.
 func (p *planner) checkLoad(ctx context.Context) {
 	p.diags.Append(p.resource.session.LoadDiagnostic(path.Root("amount"), p.config.Amount.Amount())...)
@@ -80,25 +68,6 @@ func (p *planner) destroy(ctx context.Context) {
 		return
 	}
 	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
-}
-
-// isProtected reports whether the card must not be terminated: it was applied
-// with protection, or gets it with this very plan, as an imported card may.
-func (p *planner) isProtected() bool {
-	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
-}
-
-// spend counts what the plan takes from the wallet and returns to it, and says
-// when that is too much, and what else concerns the plan as a whole.
-func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
-	planned.Card, planned.Holds = p.state.name(), p.state.Balance.Amount()
-	if p.state.ID.IsNull() {
-		planned.Card = newCardName(p.config.Label)
-	}
-	if !planned.Again {
-		p.diags.Append(p.resource.session.OfOnePlan()...)
-	}
-	p.diags.Append(p.resource.session.Spend(ctx, planned)...)
 }
 
 // issue plans a new card. It is also core's second plan of a replacement,
@@ -179,25 +148,4 @@ func (p *planner) checkBIN(ctx context.Context) {
 	slices.Sort(lines)
 	p.diags.AddAttributeError(path.Root("bin_id"), "Unknown BIN",
 		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
-}
-
-// addNewCard counts a card that is issued, and warns of live cards with the
-// configured label that this state does not have, as a run that was cut off leaves
-// them behind.
-func (p *planner) addNewCard(ctx context.Context) {
-	if !p.resource.session.IsPlanning() {
-		return
-	}
-	label := p.config.Label.ValueString()
-	p.diags.Append(p.resource.session.AddNewCard(label)...)
-	if label == "" {
-		return
-	}
-	cards, err := p.resource.session.LiveCards(ctx, label)
-	switch {
-	case err != nil:
-		p.diags.Append(notLookedForLiveCards(err))
-	case len(cards) > 0:
-		p.diags.Append(liveCardsWithLabels(cards))
-	}
 }

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
@@ -51,4 +55,95 @@ func (p *planner) planReplacement(ctx context.Context) {
 	p.addNewCard(ctx)
 	p.spend(ctx, session.PlannedSpend{Taken: p.plan.issueCost(), Returned: p.state.Balance.Amount()})
 	p.diags.Append(replaced(ctx, p))
+}
+
+// keepAsItIs is how a card lives on whose configuration says otherwise.
+func keepAsItIs(p *planner) string {
+	return fmt.Sprintf("The service cannot change this on a live card: %s. To keep the card with what it has, write lifecycle { ignore_changes = [%s] } into the resource.",
+		strings.Join(p.changes, ", "), p.replacement.Attributes())
+}
+
+// replaced has one title for all cards, so that Terraform folds them.
+func replaced(ctx context.Context, p *planner) diag.Diagnostic {
+	card := p.state
+	load := "the new load, known after apply"
+	if p.plan.Amount.IsKnown() {
+		load = p.plan.Amount.Amount().String() + " USD"
+	}
+	paragraphs := []string{
+		fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
+			"A new card with another number is issued and loaded with %s, for a fee of %s USD.",
+			capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee) + p.paidUpfront(ctx),
+		keepAsItIs(p) + p.replacement.UnknownAdvice("card"),
+	}
+	if lost := p.notCarriedOver(); len(lost) > 0 {
+		paragraphs = append(paragraphs, "Not in the configuration, so the new card does not have it: "+strings.Join(lost, ", ")+".")
+	}
+	paragraphs = append(paragraphs, "Unless the resource has lifecycle { create_before_destroy = true }, Terraform terminates the card first, and a new one that is refused leaves none."+p.mayBeRefused()+
+		" With lifecycle { destroy = false }, the old card keeps its number and its money. The provider cannot see lifecycle settings.")
+	return diag.NewWarningDiagnostic("A card is replaced, and its number ends", strings.Join(paragraphs, "\n\n"))
+}
+
+// replacedWithoutLoad is for an imported card above all, of which the configuration
+// was to say what it has.
+func replacedWithoutLoad(p *planner) diag.Diagnostic {
+	return diag.NewAttributeErrorDiagnostic(p.replacement.Paths[0], "A card would be replaced, without a load for the new one",
+		fmt.Sprintf("%s differs from the configuration in what no live card changes: %s. To keep the card, set it to what the card has. "+
+			"Only to replace it by a new card, with another number, set amount: the initial load in USD, at least %s.",
+			capitalized(p.state.name()), strings.Join(p.changes, ", "), api.MinimumLoad))
+}
+
+// mayBeRefused names the changes whose values the service does not publish.
+func (p *planner) mayBeRefused() string {
+	changes := func(name string) bool { return p.replacement.Paths.Contains(path.Root(name)) }
+	var doubtful []string
+	if (changes("allowed_categories") || p.state.AllowedCategories.IsNull()) && !p.config.AllowedCategories.IsNull() {
+		doubtful = append(doubtful, "allowed_categories (it does not publish which there are)")
+	}
+	if (changes("spending_limit") || changes("bin_id")) && !p.config.SpendingLimit.IsNull() {
+		doubtful = append(doubtful, "spending_limit (it does not publish the BIN's maximum)")
+	}
+	if len(doubtful) == 0 {
+		return ""
+	}
+	return " The service may refuse the new " + strings.Join(doubtful, " and ") + "."
+}
+
+// paidUpfront says when the wallet cannot pay for new cards before old ones return their money.
+func (p *planner) paidUpfront(ctx context.Context) string {
+	upfront, wallet, tooMuch := p.resource.session.PaidUpfront(ctx)
+	if !tooMuch {
+		return ""
+	}
+	return fmt.Sprintf(" With create_before_destroy the new card is paid first, which the wallet cannot: so far this plan takes %s USD before anything returns, and the wallet holds %s USD.", upfront, wallet)
+}
+
+// notCarriedOver names what the card has beyond its configuration.
+func (p *planner) notCarriedOver() []string {
+	var lost []string
+	if p.config.SpendingLimit.IsNull() && !p.private.DefaultLimit {
+		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", p.state.SpendingLimit.Amount()))
+	}
+	if label := p.state.Label.ValueString(); p.config.Label.IsNull() && label != "" && !strings.HasPrefix(label, generatedPrefix) {
+		lost = append(lost, fmt.Sprintf("label (%q; the new card gets a generated one)", label))
+	}
+	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {
+		lost = append(lost, "frozen (the new card is active)")
+	}
+	if untold := whatIsFixed().notTold(&p.config); p.state.isImported() && len(untold) > 0 {
+		lost = append(lost, "whatever else it was issued with and the service does not report ("+strings.Join(untold, ", ")+")")
+	}
+	return lost
+}
+
+// protected refuses to terminate a card; a nil planner knows no attribute that
+// would replace it.
+func protected(name string, replacing *planner) diag.Diagnostic {
+	keep, removed := "", " A card that was taken out of the configuration has to go back there first. To keep it outside Terraform, use terraform state rm, or a removed block with destroy = false."
+	if replacing != nil {
+		keep, removed = " "+keepAsItIs(replacing), ""
+	}
+	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
+		"The plan would terminate this card, but deletion_protection is true."+keep+
+			" To terminate it, set deletion_protection = false, apply that alone, then try again."+removed+" A tainted card is not updated: run terraform untaint on it first."+deposedAdvice)
 }

@@ -10,13 +10,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
-	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -175,18 +173,4 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	state.setRecord(reconcile.ImportedRecord(summary.Balance, now))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	privateState{JustImported: true}.write(ctx, resp.Private, &resp.Diagnostics)
-}
-
-// importedModel is a card that Terraform did not issue: what it was loaded
-// with, and what the service does not report, is null.
-func importedModel(c api.CardSummary) model {
-	m := model{
-		AllowedCategories:  types.SetNull(types.StringType),
-		Metadata:           types.MapNull(types.StringType),
-		TopUp:              types.ObjectNull(topUpTypes()),
-		DeletionProtection: types.BoolValue(false),
-		ToppedUp:           usdtype.Of(0),
-	}
-	m.fromAPI(c.CardListItem)
-	return m
 }

@@ -3,7 +3,6 @@ package card
 import (
 	"context"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
@@ -19,12 +18,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
-)
-
-// What the service documents about a card's attributes.
-const (
-	maxLabelLength   = 64
-	maxMetadataCount = 20
 )
 
 const (
@@ -194,21 +187,4 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 		resp.Diagnostics.AddAttributeError(path.Root("top_up").AtName("to"), "Top-up ends under its start",
 			fmt.Sprintf("top_up.to must be at least top_up.below (%s USD), got %s USD.", below, to))
 	}
-}
-
-func oneLine(text string) string {
-	if tfkit.IsOneLine(text) {
-		return ""
-	}
-	return fmt.Sprintf("must be one line, without control characters, got %q. Text that was read from a file ends in a line break: trimspace() takes it off.", text)
-}
-
-func labelLength(text string) string {
-	switch n := utf8.RuneCountInString(text); {
-	case n == 0:
-		return fmt.Sprintf("must have 1 to %d characters, got 0. Leave it out for a generated one.", maxLabelLength)
-	case n > maxLabelLength:
-		return fmt.Sprintf("must have 1 to %d characters, got %d. substr(…, 0, %d) cuts what is longer.", maxLabelLength, n, maxLabelLength)
-	}
-	return ""
 }
