@@ -17,8 +17,6 @@ import (
 // configuration of an imported card, or a reason to replace it.
 func (p *planner) planFixed(ctx context.Context, all fixedAttributes) {
 	s := &p.state
-	p.plan.ID, p.plan.Network, p.plan.Last4 = s.ID, s.Network, s.Last4
-	p.plan.CreatedAt, p.plan.ExpiresAt, p.plan.IssuanceFee = s.CreatedAt, s.ExpiresAt, s.IssuanceFee
 	var adopted []string
 	for _, f := range all {
 		configured, asked := f.get(&p.config), f.get(s)

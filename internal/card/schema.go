@@ -11,6 +11,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/numberplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -28,6 +31,10 @@ const (
 func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	computed := func(description string) schema.StringAttribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
+	same := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
+	kept := func(description string) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, PlanModifiers: same, MarkdownDescription: description}
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: fmt.Sprintf("A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of %s USD; destroying it terminates the card for good and returns what it holds to the wallet. ", api.IssuanceFee) +
@@ -125,9 +132,9 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			},
 
 			// What the service says of the card.
-			"id":      computed("Card id, of the form `card_…`."),
-			"network": computed("Card network of the BIN, in lower case."),
-			"last4":   computed("Last four digits of the card number."),
+			"id":      kept("Card id, of the form `card_…`."),
+			"network": kept("Card network of the BIN, in lower case."),
+			"last4":   kept("Last four digits of the card number."),
 			"status":  computed("`active`, `frozen` or `terminated`."),
 			"balance": schema.NumberAttribute{
 				Computed: true, CustomType: usdtype.Type{},
@@ -138,15 +145,15 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 				MarkdownDescription: "USD that `top_up` has funded since Terraform manages the card, in sum.",
 			},
 			"issuance_fee": schema.NumberAttribute{
-				Computed: true, CustomType: usdtype.Type{},
+				Computed: true, CustomType: usdtype.Type{}, PlanModifiers: []planmodifier.Number{numberplanmodifier.UseStateForUnknown()},
 				MarkdownDescription: fmt.Sprintf("USD that issuing the card cost beside its load, %s; a plan that issues a card shows it. Null on an imported card.", api.IssuanceFee),
 			},
 			"created_at": schema.StringAttribute{
-				Computed: true, CustomType: timetypes.RFC3339Type{},
+				Computed: true, CustomType: timetypes.RFC3339Type{}, PlanModifiers: same,
 				MarkdownDescription: "When the card was issued, RFC 3339.",
 			},
 			"money_record": computed("What the provider remembers so that no money moves twice: opaque, no secret. It changes when money moves."),
-			"expires_at":   computed("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones."),
+			"expires_at":   kept("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones."),
 		},
 	}
 }
