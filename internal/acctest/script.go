@@ -32,6 +32,7 @@ import (
 //	                        a plan file is named. What the CLI broke into lines is in one line.
 //	built ARGS…             as terraform, with the built provider, a process that reads the environment and lives by the
 //	                        real clock
+//	vcard ARGS…             the built program, by its other name
 //	service VERB ARGS…      what happens at the service and on the way there: see verbs
 //	wallet AMOUNT           fails unless the wallet holds this
 //	cards NUMBER            fails unless so many cards are live
@@ -51,6 +52,7 @@ func Scripts(t *testing.T, folder string) {
 	for name, do := range map[string]func(s *script, args []string) error{
 		"terraform": (*script).terraform,
 		"built":     (*script).runBuilt,
+		"vcard":     func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Program(s.t), args...) },
 		"service":   (*script).happens,
 		"wallet":    (*script).wallet,
 		"cards":     (*script).cards,
