@@ -33,6 +33,7 @@ func TestInputIsNotAPlan(t *testing.T) {
 		"empty":                 {"", "is empty: want what"},
 		"blank":                 {" \n", "is empty"},
 		"truncated":             {plan[:len(plan)-3], "is not the JSON of a plan (/resource_changes: unexpected EOF)"},
+		"a saved plan":          {"PK\x03\x04", "is a saved plan, not its JSON: want what"},
 		"text":                  {"Terraform will perform", "is not the JSON of a plan"},
 		"null":                  {"null", "is not the JSON of a plan (it is not an object)"},
 		"an output that is one": {`"whsec_planted"`, "is not the JSON of a plan (it is not an object)"},

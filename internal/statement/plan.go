@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"bufio"
 	"cmp"
 	stdjson "encoding/json"
 	"errors"
@@ -44,8 +45,10 @@ const want = `want what "terraform show -json PLANFILE" or "tofu show -json PLAN
 // UTF-16. Its errors complete "PLAN.json …", each in one line.
 func ReadPlan(r io.Reader) (*Plan, error) {
 	limited := &io.LimitedReader{R: r, N: maxSize + 1}
+	text := bufio.NewReader(limited)
+	begins, _ := text.Peek(2) // what fails, fails again below
 	plan := &Plan{}
-	has, err := plan.decode(&bounded{r: transform.NewReader(limited, unicode.BOMOverride(transform.Nop))})
+	has, err := plan.decode(&bounded{r: transform.NewReader(text, unicode.BOMOverride(transform.Nop))})
 	var what string
 	unreadable, isUnreadable := errors.AsType[*fs.PathError](err)
 	switch {
@@ -57,6 +60,8 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 		return nil, errMany
 	case errors.Is(err, io.EOF):
 		what = "is empty"
+	case string(begins) == "PK": // a zip archive, as plan -out writes
+		what = "is a saved plan, not its JSON"
 	case err != nil:
 		what = fmt.Sprintf("is not the JSON of a plan (%s)", plain(err))
 	case has["planned_values"]:
