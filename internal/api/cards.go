@@ -43,8 +43,9 @@ func (p CardPage) IsBeyond(before int) bool {
 
 // listing is what one listing of cards has read so far.
 type listing struct {
-	cards, bytes int
-	end          time.Time // of its own time, by the client's clock
+	pages, cards, bytes int
+
+	end time.Time // of its own time, by the client's clock
 }
 
 // What no list of cards holds, or takes.
@@ -55,12 +56,13 @@ const (
 
 // add returns an error when a list with one more page has no end.
 func (l *listing) add(page CardPage, now time.Time) error {
+	l.pages++
 	l.cards += len(page.Data)
 	l.bytes += page.bytes
-	if l.cards <= maxListedCards && l.bytes <= maxListedBytes && now.Before(l.end) {
+	if l.pages <= MaxCardPages && l.cards <= maxListedCards && l.bytes <= maxListedBytes && now.Before(l.end) {
 		return nil
 	}
-	return fmt.Errorf("list cards: the list has no end: %d cards in %d MB were read; check base_url, and report it to the service's support", l.cards, l.bytes>>20)
+	return fmt.Errorf("list cards: the list has no end: %d pages, %d cards in %d MB were read; check base_url, and report it to the service's support", l.pages, l.cards, l.bytes>>20)
 }
 
 // MaxPerPage is the most that a page holds (API §4).

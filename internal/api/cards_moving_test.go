@@ -99,16 +99,16 @@ func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 		requests      int
 		incomplete    bool
 	}{
-		"one leaves":                   {leave: 1, listed: 449, requests: 7},
-		"a page leaves":                {leave: 100, listed: 350, requests: 6},
-		"more than a page leaves":      {leave: 130, listed: 320, requests: 7},
+		"one leaves":                   {leave: 1, listed: 449, requests: 9},
+		"a page leaves":                {leave: 100, listed: 350, requests: 8},
+		"more than a page leaves":      {leave: 130, listed: 320, requests: 8},
 		"one arrives":                  {arrive: 1, listed: 450, requests: 5},
-		"one leaves and one arrives":   {leave: 1, arrive: 1, listed: 449, requests: 7},
-		"a page arrives and one goes":  {leave: 1, arrive: 100, listed: 449, requests: 8},
+		"one leaves and one arrives":   {leave: 1, arrive: 1, listed: 449, requests: 9},
+		"a page arrives and one goes":  {leave: 1, arrive: 100, listed: 449, requests: 10},
 		"nothing changes":              {listed: 450, requests: 5},
-		"a short page":                 {short: []string{"2"}, listed: 447, requests: 12, incomplete: true},
-		"short pages":                  {short: []string{"1", "3"}, listed: 444, requests: 12, incomplete: true},
-		"a page that repeats":          {onePage: true, listed: 100, requests: 12, incomplete: true},
+		"a short page":                 {short: []string{"2"}, listed: 447, requests: 6, incomplete: true},
+		"short pages":                  {short: []string{"1", "3"}, listed: 444, requests: 6, incomplete: true},
+		"a page that repeats":          {onePage: true, listed: 100, requests: 6, incomplete: true},
 		"no total":                     {total: "null", listed: 450, requests: 6},
 		"no total, one page":           {total: "null", onePage: true, listed: 100, requests: 2, incomplete: true},
 		"a total with a point":         {total: "450.0", listed: 450, requests: 5},
@@ -154,7 +154,7 @@ func TestCardsThatMoveBetweenPagesAreListed(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes between requests, a card that stays is listed.
+// Whatever comes and goes between requests, before it comes to rest, a card that stays is listed.
 func TestCardsThatStayAreListed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -163,7 +163,7 @@ func TestCardsThatStayAreListed(t *testing.T) {
 		service.cap = 1 + r.IntN(10)
 		all, next := slices.Clone(service.cards), 1000
 		service.hook = func(string) {
-			if r.IntN(3) > 0 {
+			if service.lists > 20 || r.IntN(3) > 0 {
 				return
 			}
 			for range r.IntN(3) {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -70,11 +69,13 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 
 // WalkCards calls visit for each card until it says no, and reports whether the
 // pages held as many cards as the service counts, and after the last one there is
-// no other: a count may be of a page.
+// no other: a count may be of a page. A list that cards have left meanwhile is read again.
 func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
-	w, read := cardWalk{seen: map[string]bool{}, number: 1}, listing{end: c.deadline(ctx)}
-	for !w.ended {
-		page, err := c.ListCards(ctx, filter, w.number, MaxPerPage)
+	const mostReadings = 10
+	read, visited := listing{end: c.deadline(ctx)}, map[string]bool{}
+	w := cardWalk{seen: map[string]bool{}}
+	for readings := 1; !w.ended; {
+		page, err := c.ListCards(ctx, filter, w.pages+1, MaxPerPage)
 		if w.counted && (IsNotFound(err) || isBadRequest(err)) {
 			return false, nil // past the end, in the words of some services
 		}
@@ -84,91 +85,67 @@ func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(Ca
 		if err := read.add(page, c.clock.Now()); err != nil {
 			return false, err
 		}
-		fresh, err := w.add(page)
-		if err != nil {
-			return false, err
+		fresh, holds := w.add(page)
+		if !holds { // what follows has moved onto pages that were read
+			if readings++; readings > mostReadings {
+				return false, errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
+			}
+			w = cardWalk{seen: map[string]bool{}}
 		}
 		for _, card := range fresh {
-			if !visit(card) {
+			if !visited[card.ID] && !visit(card) {
 				return false, nil
 			}
+			visited[card.ID] = true
 		}
 	}
 	return w.complete, nil
 }
 
-// cardWalk reads pages of a list of which every card may leave, and which new
-// cards join at the front. Those that follow a card that leaves move forward,
-// perhaps onto a page that was read already, which is then read again.
+// cardWalk is one reading of a list of which every card may leave, and which new cards
+// join at the front.
 type cardWalk struct {
-	seen     map[string]bool
-	number   int  // of the next page
-	again    bool // that is the page which was read just now
-	size     int  // of the first page
-	read     int  // cards at the front of the list that were read, at least
-	total    int  // at the last page
-	arrived  int  // cards that joined since the first page, at least
-	highest  int  // the number of the last page, as far as is known
-	requests int
+	seen    map[string]bool
+	pages   int
+	size    int // of the first page
+	read    int // cards, with those that came twice
+	total   int // at the last page
+	arrived int // cards that joined since the first page, at least
 
 	uncounted       bool // a page had no total, or one that contradicts it
-	counted         bool // the pages before the next one have all that are counted
+	counted         bool // the pages have all that are counted
 	ended, complete bool
 }
 
-// add returns the cards of the asked page that were not seen before, and decides
-// which page is next.
-func (w *cardWalk) add(page CardPage) ([]CardListItem, error) {
-	if w.requests++; w.requests == 1 {
+// add returns the cards that no page before has shown; false where a card has left the
+// list since the page before.
+func (w *cardWalk) add(page CardPage) (fresh []CardListItem, holds bool) {
+	if w.pages++; w.pages == 1 {
 		w.size = max(1, page.Size())
 	}
-	if w.requests > MaxCardPages {
-		return nil, fmt.Errorf("list cards: the list has no end: %d pages were read, and each leads to another; check base_url, and report it to the service's support", MaxCardPages)
+	w.uncounted = w.uncounted || page.Total == nil || page.IsBeyond(w.read)
+	w.read += len(page.Data)
+	if !w.uncounted {
+		change := *page.Total - w.total
+		if w.pages > 1 && change < 0 {
+			return nil, false
+		}
+		if w.total = *page.Total; w.pages > 1 {
+			w.arrived += change
+		}
 	}
-	begin := (w.number - 1) * w.size
-	w.uncounted = w.uncounted || page.Total == nil || page.IsBeyond(begin)
-	if w.counted = false; w.uncounted { // nothing tells whether the list has moved
-		fresh := w.unseen(page.Data)
-		w.ended, w.complete = len(fresh) == 0, len(page.Data) == 0
-		w.number++
-		return fresh, nil
-	}
-	change := *page.Total - w.total
-	if change < 0 {
-		w.read = max(0, w.read+change)
-	} else if w.requests > 1 {
-		w.arrived += change
-	}
-	w.total = *page.Total
-	w.highest = max(w.highest, (w.total+w.size-1)/w.size)
-	if w.requests > 3*w.highest+10 {
-		return nil, errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
-	}
-	if begin > w.read { // a card between may have moved onto the page before
-		w.number, w.again = w.read/w.size+1, false
-		return nil, nil
-	}
-	fresh := w.unseen(page.Data)
-	w.complete = len(w.seen)+w.arrived >= w.total
-	w.read = max(w.read, begin+len(page.Data))
-	if w.again && change == 0 && len(fresh) == 0 { // it stays short
-		w.read = max(w.read, begin+w.size)
-	}
-	w.counted = w.read >= w.total
-	w.ended = w.counted && len(page.Data) != w.size || len(page.Data) == 0
-	next := w.read/w.size + 1
-	w.number, w.again = next, next == w.number
-	return fresh, nil
-}
-
-// unseen returns the cards that no page before has shown.
-func (w *cardWalk) unseen(cards []CardListItem) []CardListItem {
-	var fresh []CardListItem
-	for _, card := range cards {
+	for _, card := range page.Data {
 		if !w.seen[card.ID] {
 			w.seen[card.ID] = true
 			fresh = append(fresh, card)
 		}
 	}
-	return fresh
+	if w.uncounted { // nothing tells whether the list has moved
+		w.counted, w.ended, w.complete = false, len(fresh) == 0, len(page.Data) == 0
+		return fresh, true
+	}
+	w.counted = w.read >= w.total
+	w.ended = w.counted && len(page.Data) != w.size || len(page.Data) == 0
+	w.complete = len(w.seen)+w.arrived >= w.total
+	return fresh, true
 }
