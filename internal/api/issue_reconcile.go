@@ -113,8 +113,8 @@ func (r *issueReconciliation) stepAside() {
 	r.release, r.exclusive = func() {}, false
 }
 
-// leave ends the reconciliation. An undecided issuance stays unresolved: a card
-// that comes to light later may be its.
+// leave ends the reconciliation. An undecided issuance stays unresolved: it may have
+// issued a card that comes to light later.
 func (r *issueReconciliation) leave() {
 	defer r.release()
 	if r.undecided {

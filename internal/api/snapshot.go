@@ -26,15 +26,15 @@ func (c *Client) ReadSnapshot(ctx context.Context, id string, since *reconcile.A
 	return s, status, err
 }
 
-// Foresee decides about a change of a card by its balance as it was read a moment ago
+// Preview decides about a change of a card by its balance as it was read a moment ago
 // and one reading of its transactions, without waiting, for the words of a plan.
-func (c *Client) Foresee(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) []reconcile.Decision {
+func (c *Client) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) []reconcile.Decision {
 	s := reconcile.Snapshot{Balance: balance, At: c.serviceTime()}
 	if record.Anchor != nil {
 		c.readEventsOrSayWhyNot(ctx, card, record.Anchor, &s)
 	}
 	s.Own = c.recent.of(card).moved
-	return change.Foresee(record, s, c.config.KeysHonoured)
+	return change.Preview(record, s, c.config.KeysHonoured)
 }
 
 // readBalance reads a snapshot's balance, and leaves its events as they are.
@@ -142,7 +142,7 @@ func (t Transaction) event() reconcile.Event {
 
 // look reads a card until it can be decided about a movement, or the wait is over,
 // which begins anew when the balance changes: what has come may be listed late.
-func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, answered *usd.Amount) (sight, error) {
+func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, answered *usd.Amount) (assessment, error) {
 	patience := c.config.CommitWait
 	if q.Moment == reconcile.AnswerLost || q.Moment == reconcile.WhilePending {
 		patience = 3 * lookAgainAfter
@@ -152,7 +152,7 @@ func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, ans
 	for waited := time.Duration(0); ; waited += lookAgainAfter {
 		s, status, err := c.ReadSnapshot(ctx, m.CardID, q.Anchor())
 		if err != nil {
-			return sight{}, err
+			return assessment{}, err
 		}
 		if s.Balance != before && c.clock.Now().Before(end) {
 			waited, before = 0, s.Balance
@@ -160,7 +160,7 @@ func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, ans
 		if s.Answered = answered; m.Record != nil {
 			s.Own = c.recent.of(m.CardID).moved
 		}
-		seen := sight{q.Read(s, waited >= patience), status}
+		seen := assessment{q.Read(s, waited >= patience), status}
 		if seen.Verdict != reconcile.LookAgain {
 			return seen, nil
 		}
@@ -170,8 +170,8 @@ func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, ans
 	}
 }
 
-// sight is what one look at a card tells about a movement.
-type sight struct {
+// assessment is what one look at a card tells about a movement.
+type assessment struct {
 	reconcile.Decision
 	status CardStatus
 }

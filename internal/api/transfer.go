@@ -54,17 +54,17 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 
 // ask decides about a movement before it is sent. Of one without a record nothing was
 // sent before: the card is its own anchor.
-func (c *Client) ask(ctx context.Context, m Movement) (sight, error) {
+func (c *Client) ask(ctx context.Context, m Movement) (assessment, error) {
 	if m.Record == nil {
 		s, status, err := c.ReadSnapshot(ctx, m.CardID, nil)
-		return sight{reconcile.Ask(reconcile.ReadRecord(s), m.Movement, c.config.KeysHonoured).Read(s, false), status}, err
+		return assessment{reconcile.Ask(reconcile.ReadRecord(s), m.Movement, c.config.KeysHonoured).Read(s, false), status}, err
 	}
 	if p := m.Record.Pending; p != nil {
 		if !m.Record.Repeats(m.Movement) {
-			return sight{}, &PendingError{Movement: m, Pending: *p}
+			return assessment{}, &PendingError{Movement: m, Pending: *p}
 		}
 		if err := c.letCommit(ctx, *p); err != nil {
-			return sight{}, err
+			return assessment{}, err
 		}
 		ctx = verifying(ctx)
 	}
@@ -92,7 +92,7 @@ func (c *Client) ResolvePending(ctx context.Context, card string, record reconci
 		defer release()
 		err = c.letCommit(ctx, *record.Pending)
 	}
-	var seen sight
+	var seen assessment
 	if err == nil {
 		q := reconcile.Ask(record, m.Movement, c.config.KeysHonoured)
 		q.Moment = reconcile.AnswerLost
@@ -114,13 +114,15 @@ type transferRun struct {
 	Transfer
 	client   *Client
 	sent     reconcile.Decision
-	after    sight      // as it was verified last
+	after    assessment // as it was verified last
 	answered usd.Amount // what the service says the card holds
 	attempts int
 }
 
 // take takes in what a card shows.
-func (t *transferRun) take(seen sight) { t.CardBalance, t.CardStatus = seen.Card.Balance, seen.status }
+func (t *transferRun) take(seen assessment) {
+	t.CardBalance, t.CardStatus = seen.Card.Balance, seen.status
+}
 
 // remember keeps a record, where there is one.
 func (t *transferRun) remember(record reconcile.Record) {
@@ -131,7 +133,7 @@ func (t *transferRun) remember(record reconcile.Record) {
 
 // ended takes in that a movement is not to be sent: it was made before, or the error
 // says why not.
-func (t *transferRun) ended(seen sight) error {
+func (t *transferRun) ended(seen assessment) error {
 	t.remember(seen.Next())
 	switch seen.Verdict {
 	case reconcile.Made:
@@ -144,7 +146,7 @@ func (t *transferRun) ended(seen sight) error {
 	return &UndecidedError{Kind: MutationMove, Operation: t.String(), Key: record.Key(t.CardID, t.Movement.Movement), SentAt: record.Pending.SentAt, Err: t.untold(seen)}
 }
 
-func (t *transferRun) stopped(seen sight) *StoppedError {
+func (t *transferRun) stopped(seen assessment) *StoppedError {
 	return &StoppedError{
 		Movement: t.Movement, Reason: seen.Reason, Balance: seen.Card.Balance, Found: t.Found(seen.Since, seen.Reason),
 		TopUp: t.MayHaveTopUp(seen.Since), Unread: seen.Since.Hidden,
@@ -152,7 +154,7 @@ func (t *transferRun) stopped(seen sight) *StoppedError {
 }
 
 // untold says why a card does not decide a movement.
-func (m Movement) untold(seen sight) error {
+func (m Movement) untold(seen assessment) error {
 	text := fmt.Sprintf("the card held %s USD before and holds %s USD now, and its transactions do not tell whether that is with the %s USD or without",
 		seen.Record.Anchor.Balance, seen.Card.Balance, m.Delta.Abs())
 	if unread := cmp.Or(seen.Since.Hidden, seen.Since.Ignored); unread != "" {
@@ -236,7 +238,7 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 	card := t.sent.Card
 	card.Answered = answered
 	status, err := t.client.readBalance(ctx, t.CardID, &card)
-	seen := sight{q.Read(card, false), status}
+	seen := assessment{q.Read(card, false), status}
 	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
 		seen, err = t.client.look(ctx, t.Movement, q, answered)
 	}

@@ -162,7 +162,7 @@ func TestKeyIsAskedWithPatience(t *testing.T) {
 	}
 }
 
-// While a plan is made, its movements are foreseen by one reading, without a wait.
+// While a plan is made, its movements are previewed by one reading, without a wait.
 func TestForesee(t *testing.T) {
 	t.Parallel()
 	const made, send, stop = reconcile.Made, reconcile.Send, reconcile.Stop
@@ -187,11 +187,11 @@ func TestForesee(t *testing.T) {
 				Range: &reconcile.Range{Below: start + 2*step, To: start + 3*step},
 			}
 			var got []any
-			for _, d := range service.client(t).Foresee(t.Context(), card.ID, *record, change, start+test.come) {
+			for _, d := range service.client(t).Preview(t.Context(), card.ID, *record, change, start+test.come) {
 				got = append(got, d.Verdict, d.Reason)
 			}
 			if text := fmt.Sprint(got...); text != test.want || len(service.reads) != 1 || service.clock.total() != 0 {
-				t.Errorf("foreseen %s by %d calls in %s, want %s", text, len(service.reads), service.clock.total(), test.want)
+				t.Errorf("previewed %s by %d calls in %s, want %s", text, len(service.reads), service.clock.total(), test.want)
 			}
 		})
 	}

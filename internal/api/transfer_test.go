@@ -97,7 +97,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 		"it works":                       {faults: []fault{works}, moved: true, posts: 1, ends: "moved"},
 		"not done, a gateway's 404":      {faults: []fault{undone("404 <html>"), works}, moved: true, posts: 2, ends: "moved"},
 		"a gateway that stays":           {faults: []fault{undone("404 <html>").forEver()}, posts: 5, ends: "unknown"},
-		"refused for pace":               {faults: []fault{undone("429"), works}, moved: true, posts: 2, ends: "moved"},
+		"refused for its rate":           {faults: []fault{undone("429"), works}, moved: true, posts: 2, ends: "moved"},
 		"done a little later":            {faults: []fault{beforeTheWait}, moved: true, posts: 1, ends: "recovered"},
 		"not done, twice":                {faults: []fault{lostForGood, undone("503"), works}, moved: true, posts: 3, ends: "moved"},
 		"not done, then done, lost":      {faults: []fault{lostForGood, lostButApplied}, moved: true, posts: 2, ends: "recovered"},

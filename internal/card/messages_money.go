@@ -88,9 +88,9 @@ func fitting(delta, found usd.Amount, topUp bool) string {
 	return "which fits with this movement and without it"
 }
 
-// foreseen says what apply will do about a movement that may have been made, or that it
+// previewed says what apply will do about a movement that may have been made, or that it
 // may stop for.
-func foreseen(card model, d reconcile.Decision) diag.Diagnostics {
+func previewed(card model, d reconcile.Decision) diag.Diagnostics {
 	e, m, what := d.Since, d.Movement, nameOfMovement(d.Movement.Delta)
 	mayBeMade, stops := "The "+what+" may have been made already", "Apply stops once before a "+what
 	holds := fmt.Sprintf("%s holds %s USD", capitalized(card.name()), e.Balance)
@@ -150,7 +150,7 @@ func madeBefore(card model, operation string, m reconcile.Movement, transfer api
 	if m.Purpose == reconcile.ForTopUp {
 		again = "If it was another hand's, the card is topped up again as soon as that is due."
 	}
-	return diag.NewWarningDiagnostic("It was made before: "+operation,
+	return diag.NewWarningDiagnostic("Already applied: "+operation,
 		fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, an action of the apply before, "+
 			"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s",
 			capitalized(card.name()), transfer.CardBalance, again))

@@ -45,7 +45,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	}
 	p.planFrozen(t)
 	p.warnExpiry(t.amount + t.topUp)
-	net := p.foresee(ctx, t, change, record)
+	net := p.preview(ctx, t, change, record)
 	p.private.Replaced.Planned = net
 	if net > 0 && p.plan.Frozen.ValueBool() && p.resource.session.IsPlanning() {
 		p.diags.Append(loadsFrozen(p.state, net))
@@ -53,10 +53,10 @@ func (p *planner) planTransfer(ctx context.Context) {
 	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)})
 }
 
-// foresee says what apply would stop for, and refuses what the card cannot give.
+// preview says what apply would stop for, and refuses what the card cannot give.
 // It returns what the movements take from the wallet, but for those that a run
 // which was cut off may have made.
-func (p *planner) foresee(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) (net usd.Amount) {
+func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconcile.Change, record reconcile.Record) (net usd.Amount) {
 	movements := change.Movements()
 	if len(movements) == 0 || record.Pending != nil && !record.Repeats(movements[0]) {
 		return 0
@@ -70,8 +70,8 @@ func (p *planner) foresee(ctx context.Context, t plannedTransfer, change reconci
 		}
 		return net
 	}
-	for _, d := range p.resource.session.Client.Foresee(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount()) {
-		p.diags.Append(foreseen(p.state, d)...)
+	for _, d := range p.resource.session.Client.Preview(ctx, p.state.ID.ValueString(), record, change, p.state.Balance.Amount()) {
+		p.diags.Append(previewed(p.state, d)...)
 		isSent := d.Verdict == reconcile.Send && d.Reason != reconcile.LooksEither
 		if isSent || d.Reason == reconcile.IntoRange {
 			net += d.Movement.Delta

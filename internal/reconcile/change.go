@@ -91,9 +91,9 @@ func (c Change) Make(r Record, move func(Movement, Record) (Record, error)) (Rec
 	return r, nil
 }
 
-// Foresee decides about the movements by one reading of the card, up to the first that
+// Preview decides about the movements by one reading of the card, up to the first that
 // is not made, as if each that is sent were made at once.
-func (c Change) Foresee(r Record, card Snapshot, keysHonoured bool) (all []Decision) {
+func (c Change) Preview(r Record, card Snapshot, keysHonoured bool) (all []Decision) {
 	for _, m := range c.Movements() {
 		d := Ask(r, m, keysHonoured).Read(card, true)
 		all = append(all, d)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 )
@@ -19,10 +18,6 @@ type liveCards struct {
 	reported map[string]bool
 }
 
-// company is how long the first new card waits for others of the plan, so that one
-// diagnostic speaks of all.
-const company = 50 * time.Millisecond
-
 // LiveCards returns the active and frozen cards with the label of a new card, or
 // with those of the new cards before it, that are in no state which this session has
 // met: each card once per session, sorted by label.
@@ -32,7 +27,7 @@ func (s *Session) LiveCards(ctx context.Context, label string) (cards []api.Card
 	l.labels = append(l.labels, label)
 	l.mu.Unlock()
 	if _, err := l.waited.get(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.Client.Clock().Wait(ctx, company)
+		return struct{}{}, s.Client.Clock().Wait(ctx, shortWindow)
 	}); err != nil {
 		return nil, err
 	}

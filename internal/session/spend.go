@@ -170,7 +170,8 @@ func (s *Session) isOver(t spent) bool {
 const (
 	// batchWindow is how long no card of a plan has come when it is told what all take.
 	batchWindow = time.Second
-	// shortWindow takes its place where cards are planned one after the other.
+	// shortWindow takes its place where cards are planned one after the other, and where
+	// new cards are looked for.
 	shortWindow = 50 * time.Millisecond
 )
 
