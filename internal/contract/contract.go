@@ -2,7 +2,7 @@
 // and checks in tests that service and client keep it: [Handler] watches what
 // passes between them.
 //
-// An exchange under /api/v1 breaks the contract when its request is not a
+// An exchange under /api/v1, or one of the control calls below /_sandbox, breaks its document when its request is not a
 // documented one (path, method, query, headers, body), or when its response has
 // another status, content type, set of fields or form than documented. Each
 // break fails the test and names the method, the path and the rule. Values are
@@ -17,10 +17,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-)
 
-// pathPrefix is where the service lives; everything else passes unchecked.
-const pathPrefix = "/api/v1/"
+	"github.com/getkin/kin-openapi/openapi3"
+)
 
 // Option changes what a checker holds the two sides to.
 type Option func(*checker)
@@ -41,18 +40,18 @@ func TolerateBadRequests() Option {
 // checker reports to one test.
 type checker struct {
 	t            testing.TB
-	document     *document
+	documents    map[string]*document // by where their paths begin; everything else passes unchecked
 	requestsOnly bool
 	badRequests  bool
 }
 
 func newChecker(t testing.TB, options []Option) *checker {
 	t.Helper()
-	d, err := loadDocument()
+	documents, err := loadDocuments()
 	if err != nil {
-		t.Fatalf("contract: openapi.yaml: %v", err)
+		t.Fatalf("contract: %v", err)
 	}
-	c := &checker{t: t, document: d}
+	c := &checker{t: t, documents: documents}
 	for _, option := range options {
 		option(c)
 	}
@@ -74,15 +73,25 @@ type response struct {
 }
 
 // check holds an exchange to the contract.
-func (c *checker) check(asked request, got response) {
-	in, out := c.document.inputs(asked, got)
+func (c *checker) check(d *document, asked request, got response) {
+	in, out := d.inputs(asked, got)
 	refused := got.status >= 400 && got.status < 500
 	if !c.badRequests || !refused {
-		c.report(asked, "request", c.document.requestBreaks(in))
+		c.report(asked, "request", d.requestBreaks(in))
 	}
 	if !c.requestsOnly {
 		c.report(asked, "response", responseBreaks(out))
 	}
+}
+
+// document is that of a path; nil: none is.
+func (c *checker) document(path string) *document {
+	for prefix, d := range c.documents {
+		if strings.HasPrefix(path, prefix) {
+			return d
+		}
+	}
+	return nil
 }
 
 func (c *checker) report(asked request, side string, breaks []string) {
@@ -98,7 +107,8 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 	t.Helper()
 	c := newChecker(t, options)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, pathPrefix) {
+		d := c.document(r.URL.Path)
+		if d == nil {
 			service.ServeHTTP(w, r)
 			return
 		}
@@ -110,7 +120,7 @@ func Handler(t testing.TB, service http.Handler, options ...Option) http.Handler
 		recorder := &recorder{ResponseWriter: w}
 		service.ServeHTTP(recorder, r)
 		if whole {
-			c.check(asked, recorder.response())
+			c.check(d, asked, recorder.response())
 		}
 	})
 }
@@ -160,4 +170,21 @@ func replay(data []byte, err error, closer io.Closer) io.ReadCloser {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(readers...), closer}
+}
+
+// Event holds a body that an endpoint was sent to the contract.
+func Event(t testing.TB, body []byte) {
+	t.Helper()
+	documents, err := loadDocuments()
+	if err != nil {
+		t.Fatalf("contract: %v", err)
+	}
+	schema := documents["/api/v1/"].spec.Components.Schemas["Event"]
+	value, err := decode(bytes.NewReader(body), http.Header{"Content-Type": {jsonType}}, schema, nil)
+	if err == nil {
+		err = schema.Value.VisitJSON(value, openapi3.MultiErrors(), openapi3.WithStringFormatValidators(formats()))
+	}
+	for _, rule := range rules(err) {
+		t.Errorf("contract: an event: %s", rule)
+	}
 }

@@ -28,24 +28,40 @@ import (
 
 const jsonType = "application/json"
 
-// loadDocument reads the contract once for all tests of a process.
-var loadDocument = sync.OnceValues(func() (*document, error) {
+// loadDocuments reads both documents once for all tests of a process, by where their
+// paths begin.
+var loadDocuments = sync.OnceValues(func() (map[string]*document, error) {
 	openapi3filter.RegisterBodyDecoder(jsonType, decode)
-	spec, err := openapi3.NewLoader().LoadFromData(openapi.Document())
+	openapi3filter.RegisterBodyDecoder("application/yaml", plain)
+	contract, err := loadDocument(openapi.Contract)
+	if err != nil {
+		return nil, err
+	}
+	control, err := loadDocument(openapi.Control)
+	return map[string]*document{"/api/v1/": contract, "/_sandbox/": control}, err
+})
+
+func loadDocument(read func() ([]byte, error)) (*document, error) {
+	text, err := read()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, fmt.Errorf("read the contract: %w", err)
 	}
 	router, err := legacy.NewRouter(spec)
-	return &document{router, anyDocumentedError(spec), &openapi3filter.Options{
+	return &document{spec, router, anyDocumentedError(spec), &openapi3filter.Options{
 		MultiError:                        true,
 		RejectWhenRequestBodyNotSpecified: true,
 		AuthenticationFunc:                authenticate,
 		SchemaValidationOptions:           []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(formats())},
 	}}, err
-})
+}
 
 // document is the contract in the form that checks use. It never changes.
 type document struct {
+	spec         *openapi3.T
 	router       routers.Router
 	undocumented *routers.Route
 	options      *openapi3filter.Options
@@ -107,6 +123,12 @@ func decode(body io.Reader, header http.Header, schema *openapi3.SchemaRef, _ op
 		return nil, breaks
 	}
 	return value, nil
+}
+
+// plain leaves a document as it is.
+func plain(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+	text, err := io.ReadAll(body)
+	return string(text), err
 }
 
 // Numbers are checked on their text: in a float64, a third decimal may be gone.

@@ -98,11 +98,17 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	s := start(t)
 	for _, call := range []string{
 		"GET /", "GET /api/v1", "GET /api/v1/", "GET /api/v2/cards", "GET /api/v1/cards/", "GET /api/v1//cards", "GET /api/v1/../v1/cards",
-		"PUT /api/v1/cards", "DELETE /api/v1/cards", "PATCH /api/v1/cards/card_x", "POST /api/v1/bins", "GET /api/v1/webhooks",
-		"GET /_sandbox/nothing", "GET /api/v1/cards/card_x/freeze", "OPTIONS /api/v1/cards",
+		"GET /_sandbox/nothing",
 	} {
 		method, path, _ := strings.Cut(call, " ")
 		s.Call(method, path, "").Refused(404, "not_found", "")
+	}
+	for _, call := range []string{
+		"PUT /api/v1/cards", "DELETE /api/v1/cards", "PATCH /api/v1/cards/card_x", "POST /api/v1/bins", "GET /api/v1/webhooks",
+		"GET /api/v1/cards/card_x/freeze", "OPTIONS /api/v1/cards",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		s.Call(method, path, "").Refused(405, "method_not_allowed", "it has ")
 	}
 	for _, id := range []string{"card_x", strings.Repeat("x", 10<<10), "%00", "%2F", "card_%ff", "'%20OR%201=1--"} {
 		s.Get("/api/v1/cards/"+id).Refused(404, "not_found", "")
@@ -305,7 +311,7 @@ func TestControlListsHavePages(t *testing.T) {
 	s.Issue("50")
 	s.Freeze(first)
 	s.play(strings.NewReplacer("FIRST", first).Replace, `
-		GET /_sandbox/requests?per_page=2 → 200 "path":"/webhooks" & "path":"/cards" & "page":1,"per_page":2,"total":5 & !FIRST
+		GET /_sandbox/requests?per_page=2 → 200 "path":"/webhooks" & "path":"/cards" & "page":1,"per_page":2,"total":5 & !/freeze
 		GET /_sandbox/requests?per_page=2&page=3 → 200 {"data":[{"method":"POST","path":"/cards/FIRST/freeze" & "total":5 & !"path":"/cards"
 		GET /_sandbox/requests?page=9 → 200 "data":[]
 		GET /_sandbox/requests?per_page=1001 → 400 "invalid_request" & per_page

@@ -183,7 +183,7 @@ func TestNoSecretInTheLog(t *testing.T) {
 		s.Get("/_sandbox/clock?" + secret)
 		atRoot.Get("/" + secret)
 		s.as(secret).Get("/api/v1/3ds")
-		s.Call(secret, "/api/v1/bins", "").OK(404)
+		s.Call(secret, "/api/v1/bins", "").OK(405)
 		s.Post("/api/v1/cards", `{"bin_id":"`+secret+`","amount":50}`, sandboxtest.IdempotencyKey, secret)
 		s.Post("/_sandbox/faults", `{"method":"GET","path":"/bins","then":{"status":500,"body":"`+secret+`"}}`).OK(201)
 		s.Unrepeated().Send(t.Context(), http.MethodGet, "/api/v1/bins", "")

@@ -44,6 +44,7 @@ type Options struct {
 	Clock          func() time.Time // the clock on the wall; nil is time.Now
 	WebhookCA      []byte           // PEM: authorities that endpoints' certificates may come from, beside the system's
 	WebhookTimeout time.Duration    // how long an endpoint may take to answer; 0 is 15 s
+	PlainWebhooks  bool             // take http endpoints on this machine's own addresses, too
 	PublicWebhooks bool             // refuse endpoints whose address is this machine's or its network's
 	Seed           []byte           // a world to begin an unused file with; see package seed
 }
@@ -101,7 +102,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	stopping := make(chan struct{})
 	s.hurry = sync.OnceFunc(func() { close(stopping) })
 	s.server = &server.Server{DB: db, Keys: s.keys, Recorder: s.recorder, Counters: counters, Logger: o.Logger, Stopping: stopping}
-	nouns := slices.Concat(card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes())
+	nouns := slices.Concat(card.Routes(), transaction.Routes(), wallet.Routes(), threeds.Routes(), webhook.Routes(o.PlainWebhooks))
 	s.handler = s.server.Handler(slices.Concat(nouns, control.Routes(s.recorder, counters, nouns), seed.Routes()))
 	if o.Seed != nil {
 		if err := s.beginWorld(ctx, o.Seed); err != nil {

@@ -32,6 +32,7 @@ func States() []string {
 // Account is a customer. Everything else in the file belongs to one.
 type Account struct {
 	ID       int64  `json:"-"`
+	KeyID    int64  `json:"-"` // of the further key that a call has; 0: it has the account's own
 	PublicID string `json:"account_id"`
 	State    State  `json:"state"`
 }
@@ -40,8 +41,52 @@ type Account struct {
 func (a Account) First() bool { return a.PublicID == firstPublicID }
 
 // ByKey returns the account that an API key opens; its ID is 0 when there is none.
-func ByKey(tx *store.Tx, key string) (Account, error) {
-	return one(tx, `WHERE key_hash = ?`, vault.HashAPIKey(key))
+func ByKey(tx *store.Tx, key string) (a Account, err error) {
+	hash := vault.HashAPIKey(key)
+	if a, err = one(tx, `WHERE key_hash = ?`, hash); err != nil || a.ID != 0 {
+		return a, err
+	}
+	var keyID, id int64
+	if found, err := tx.Get([]any{&keyID, &id}, `SELECT id, account_id FROM api_keys WHERE key_hash = ?`, hash); err != nil || !found {
+		return Account{}, err
+	}
+	a, err = ByID(tx, id)
+	a.KeyID = keyID
+	return a, err
+}
+
+// CountedBy is what the limits of the account's key are counted by.
+func (a Account) CountedBy() int64 {
+	if a.KeyID != 0 {
+		return -a.KeyID
+	}
+	return a.ID
+}
+
+// maxKeys is how many further keys an account may have.
+const maxKeys = 100
+
+// AddKey makes a further key of an account.
+func (a Account) AddKey(tx *store.Tx, keys *vault.Keyring) (id, key string, err error) {
+	held, err := store.Value[int](tx, `SELECT COUNT(*) FROM api_keys WHERE account_id = ?`, a.ID)
+	if err == nil && held >= maxKeys {
+		err = wire.Invalid("the account has %d further keys already, the most there may be; revoke one first", held)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	id = tx.NewID("key_")
+	key = keys.APIKey(id)
+	return id, key, tx.Exec(`INSERT INTO api_keys (public_id, account_id, key_hash) VALUES (?, ?, ?)`, id, a.ID, vault.HashAPIKey(key))
+}
+
+// RevokeKey ends a further key of an account, or is a 404.
+func (a Account) RevokeKey(tx *store.Tx, id string) error {
+	found, err := tx.Get([]any{new(int64)}, `DELETE FROM api_keys WHERE public_id = ? AND account_id = ? RETURNING id`, id, a.ID)
+	if err == nil && !found {
+		err = wire.NotFound("further key", id)
+	}
+	return err
 }
 
 // ByID returns the account of a row; its ID is 0 when there is none.

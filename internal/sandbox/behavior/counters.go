@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Counters counts the calls that accounts make at this process, in memory, so that
+// Counters counts the calls that are made with each key at this process, in memory, so that
 // no call waits for the file.
 type Counters struct {
 	mu      sync.Mutex

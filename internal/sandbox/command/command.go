@@ -197,7 +197,7 @@ func (s settings) run(ctx context.Context, stdout io.Writer, logger *slog.Logger
 	}
 	service, err := sandbox.Open(ctx, sandbox.Options{
 		Path: s.data, InitialBalance: s.wallet, APIKey: s.apiKey, Logger: logger, WebhookCA: webhookCA,
-		PublicWebhooks: exposed && !s.privateWebhooks, Seed: world,
+		PlainWebhooks: !exposed, PublicWebhooks: exposed && !s.privateWebhooks, Seed: world,
 	})
 	if err != nil {
 		return err

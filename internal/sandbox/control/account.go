@@ -35,6 +35,23 @@ func readKey(c *server.Call) (wire.Response, error) {
 	}{key}), err
 }
 
+// addKey makes a further key of the account, which is shown this once.
+func addKey(c *server.Call) (wire.Response, error) {
+	id, key, err := c.Account.AddKey(c.Tx, c.Keys)
+	return wire.Created(struct {
+		ID     string `json:"id"`
+		APIKey string `json:"api_key"`
+	}{id, key}), err
+}
+
+// revokeKey ends a further key. An account's own has no end.
+func revokeKey(c *server.Call) (wire.Response, error) {
+	id := c.PathValue("id")
+	return wire.OK(struct {
+		ID string `json:"id"`
+	}{id}), c.Account.RevokeKey(c.Tx, id)
+}
+
 // listAccounts shows the accounts of the file, the oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
 	return server.LargeList(c, func(page wire.Page) ([]account.Account, int64, error) {

@@ -63,7 +63,7 @@ func readLimits(c *server.Call) (wire.Response, error) {
 
 // readUsed shows how many calls of the account are in the window of each limit.
 func (s *shared) readUsed(c *server.Call) (wire.Response, error) {
-	return wire.OK(s.counters.Used(c.Account.ID, c.Tx.Now())), nil
+	return wire.OK(s.counters.Used(c.Account.CountedBy(), c.Tx.Now())), nil
 }
 
 // replaceLimits sets all limits; one that is left out is as documented. Calls

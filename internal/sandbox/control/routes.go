@@ -12,6 +12,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // shared is what calls need of the process beside their transaction.
@@ -37,8 +38,14 @@ func Routes(recorder *requestlog.Recorder, counters *behavior.Counters, api []se
 		{Method: http.MethodGet, Path: accounts, Handle: listAccounts},
 		{Method: http.MethodPost, Path: accounts, Handle: createAccount},
 		{Method: http.MethodGet, Path: server.Control + "/api-key", Handle: readKey},
+		{Method: http.MethodPost, Path: server.Control + "/keys", Handle: server.NoFields(addKey)},
+		{Method: http.MethodDelete, Path: server.Control + "/keys/{id}", Handle: server.NoFields(revokeKey)},
 		{Method: http.MethodGet, Path: server.Control + "/ledger", Handle: audit},
-		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serveContract},
+		{Method: http.MethodGet, Path: server.Control + "/{$}", Handle: serve(openapi.Calls, ""), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/openapi.yaml", Handle: serve(openapi.Contract, yamlType), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/openapi.json", Handle: serve(openapi.JSON(openapi.Contract), ""), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/control.yaml", Handle: serve(openapi.Control, yamlType), Public: true},
+		{Method: http.MethodGet, Path: server.Control + "/control.json", Handle: serve(openapi.JSON(openapi.Control), ""), Public: true},
 		{Method: http.MethodGet, Path: limits, Handle: readLimits},
 		{Method: http.MethodPut, Path: limits, Handle: forAll(replaceLimits)},
 		{Method: http.MethodGet, Path: limits + "/used", Handle: s.readUsed},
@@ -65,9 +72,14 @@ func forAll(change func(*server.Call) (wire.Response, error)) func(*server.Call)
 	}
 }
 
-// serveContract shows what the API is, as a document for generators and checkers.
-func serveContract(*server.Call) (wire.Response, error) {
-	return wire.Response{Status: http.StatusOK, Body: openapi.Document(), ContentType: "application/yaml"}, nil
+const yamlType = "application/yaml"
+
+// serve shows a document of the calls: for people, generators and checkers, who need no key.
+func serve(document func() ([]byte, error), kind string) func(*server.Call) (wire.Response, error) {
+	return func(*server.Call) (wire.Response, error) {
+		body, err := document()
+		return wire.Response{Status: http.StatusOK, Body: body, ContentType: kind}, err
+	}
 }
 
 // audit shows the ledger's accounts in pages, and on each of them whether the
@@ -96,9 +108,13 @@ type requestView struct {
 	Replayed       bool        `json:"replayed"` // the response was that of an earlier call with the key
 	Time           string      `json:"time"`
 	DurationMS     json.Number `json:"duration_ms"`
-	Run            string      `json:"run"`   // by which the client tells its processes apart; "": it does not
-	Error          string      `json:"error"` // the code of a refusal; "": it was none
-	Fault          string      `json:"fault"` // that it met, in words; "": none
+	CardID         string      `json:"card_id"` // that it was about, or has issued; "": none
+	Wallet         usd.Amount  `json:"wallet"`  // what it brought into the wallet; below zero, it left it
+	Fee            usd.Amount  `json:"fee"`     // what of that the service got
+	Message        string      `json:"message"` // of a refusal
+	Run            string      `json:"run"`     // by which the client tells its processes apart; "": it does not
+	Error          string      `json:"error"`   // the code of a refusal; "": it was none
+	Fault          string      `json:"fault"`   // that it met, in words; "": none
 }
 
 // listRequests shows the API calls so far, the oldest first.
@@ -109,7 +125,7 @@ func listRequests(c *server.Call) (wire.Response, error) {
 		for i, e := range entries {
 			data[i] = requestView{
 				e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time),
-				json.Number(requestlog.Milliseconds(e.Duration)), e.Run, e.Error, e.Fault,
+				json.Number(requestlog.Milliseconds(e.Duration)), e.CardID, e.Wallet, e.Fee, e.Message, e.Run, e.Error, e.Fault,
 			}
 			if e.IdempotencyKey != "" {
 				data[i].IdempotencyKey = &e.IdempotencyKey

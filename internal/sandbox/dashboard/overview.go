@@ -151,7 +151,7 @@ func readOverview(v *view) (any, error) {
 
 func readLimits(v *view) ([]limitUse, error) {
 	limits, err := behavior.ReadLimits(v.Tx)
-	used := v.Server.Counters.Used(v.Account.ID, v.Tx.Now())
+	used := v.Server.Counters.Used(v.Account.CountedBy(), v.Tx.Now())
 	return []limitUse{
 		{"Requests, last minute", used.RequestsPerMinute, limits.RequestsPerMinute},
 		{"Requests, last hour", used.RequestsPerHour, limits.RequestsPerHour},

@@ -60,6 +60,9 @@ type extendedError struct {
 
 func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	res := wire.Response{Status: e.Status, Header: http.Header{}}
+	if e.Allow != "" {
+		res.Header.Set("Allow", e.Allow)
+	}
 	x.refused = e
 	if e.Wait > 0 {
 		switch x.quirks.RetryAfter {

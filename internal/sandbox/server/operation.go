@@ -104,7 +104,7 @@ func (s *Server) admit(tx *store.Tx, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if wait := s.Counters.Admit(limits, x.account.ID, x.route.Class, tx.Now()); wait > 0 {
+	if wait := s.Counters.Admit(limits, x.account.CountedBy(), x.route.Class, tx.Now()); wait > 0 {
 		return rateLimited(wait)
 	}
 	return nil

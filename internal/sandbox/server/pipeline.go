@@ -98,7 +98,7 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 				return err
 			}
 		}
-		if x.account.ID == 0 {
+		if x.account.ID == 0 && !x.route.Public {
 			return wire.NewError(http.StatusUnauthorized, wire.CodeUnauthorized, "send a valid API key as Authorization: Bearer sk_live_…")
 		}
 		if !x.isAPI() {
@@ -153,7 +153,7 @@ func (s *Server) authorize(x *exchange) error {
 	if !x.isAPI() {
 		return nil
 	}
-	if wait := s.Counters.Admit(x.limits, x.account.ID, x.route.Class, x.now); wait > 0 {
+	if wait := s.Counters.Admit(x.limits, x.account.CountedBy(), x.route.Class, x.now); wait > 0 {
 		return rateLimited(wait)
 	}
 	return readiness(x.account.State)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type Route struct {
 	Method string
 	Path   string // with {name} for a path parameter
 	Handle func(*Call) (wire.Response, error)
+	Public bool // needs no key
 	// Class is what the call counts as; empty is behavior.Request.
 	Class behavior.Class
 	// Before, when set, runs ahead of the transaction.
@@ -87,8 +89,8 @@ type Server struct {
 	inFlight sync.Map         // by idempotencyScope: the calls without a response yet
 }
 
-// Handler returns the handler of the routes. Whatever is not among them is a
-// 404, unknown methods too.
+// Handler returns the handler of the routes. What is not among them is a 404 that tells
+// what may have been meant, or a 405 where another method is.
 func (s *Server) Handler(routes []Route) http.Handler {
 	mux := http.NewServeMux()
 	s.routes = make(map[string]Route, len(routes))
@@ -96,24 +98,68 @@ func (s *Server) Handler(routes []Route) http.Handler {
 		s.routes[route.Method+" "+route.Path] = route
 		mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route) })
 	}
-	unknown := Route{Method: http.MethodGet, Handle: func(*Call) (wire.Response, error) { return wire.Response{}, unknownPath() }}
 	serveUnknown := func(w http.ResponseWriter, r *http.Request) {
+		unknown := Route{Method: http.MethodGet, Handle: func(*Call) (wire.Response, error) { return wire.Response{}, s.unknown(mux, r) }}
 		if strings.HasPrefix(r.URL.Path, API+"/") || strings.HasPrefix(r.URL.Path, Control+"/") {
 			s.serve(w, r, unknown)
 			return
 		}
 		x := &exchange{id: vault.Token("req_"), request: r}
-		_ = response{Response: x.errorResponse(unknownPath())}.send(w, x.id, x.now) // nobody to tell when the caller went away
+		_ = response{Response: x.errorResponse(s.unknown(mux, r))}.send(w, x.id, x.now) // nobody to tell when the caller went away
 	}
 	mux.HandleFunc("/", serveUnknown)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The mux would redirect these to their clean form.
-		if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || !isClean(p) {
+		if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || !isClean(p) || p == Control {
 			serveUnknown(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// unknown refuses a method and path that no route has.
+func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
+	has := func(method, path string) bool {
+		_, pattern := mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: path}})
+		return pattern != "/"
+	}
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		if isClean(r.URL.Path) && has(method, r.URL.Path) {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 {
+		return &wire.Error{
+			Status: http.StatusMethodNotAllowed, Code: wire.CodeMethodNotAllowed, Allow: strings.Join(allowed, ", "),
+			Message: "this path has no such method; it has " + strings.Join(allowed, " and "),
+		}
+	}
+	e := unknownPath()
+	if whole := API + r.URL.Path; isClean(whole) && has(r.Method, whole) {
+		e.Message += "; the paths of the API begin with " + API
+	} else if meant := s.alike(r.URL.Path); meant != "" {
+		e.Message += "; there is " + meant
+	}
+	return e
+}
+
+// alike is the control call whose name begins most like that of a path, if it is half of it.
+func (s *Server) alike(path string) (meant string) {
+	asked, found := strings.CutPrefix(path, Control+"/")
+	best := 1
+	for key, route := range s.routes {
+		name, control := strings.CutPrefix(route.Path, Control+"/")
+		same := 0
+		for same < min(len(name), len(asked)) && name[same] == asked[same] {
+			same++
+		}
+		if found && control && 2*same >= len(asked) && (same > best || same == best && key < meant) {
+			best, meant = same, key
+		}
+	}
+	return meant
 }
 
 // isClean tells whether a path has neither empty segments nor dots for names.

@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -22,11 +23,12 @@ const (
 	maxEndpoints = 2000
 )
 
-// Routes is API §4.15, the deliveries, and what the service's own dashboard does.
-func Routes() []server.Route {
+// Routes is API §4.15, the deliveries, and what the service's own dashboard does. Plain
+// has endpoints on this machine's own addresses without TLS, too.
+func Routes(plain bool) []server.Route {
 	const deliveries = server.Control + "/deliveries"
 	return []server.Route{
-		{Method: http.MethodPost, Path: server.API + "/webhooks", Handle: register},
+		{Method: http.MethodPost, Path: server.API + "/webhooks", Handle: func(c *server.Call) (wire.Response, error) { return register(c, plain) }},
 		{Method: http.MethodDelete, Path: server.Control + "/webhooks/{webhook_id}", Handle: server.NoFields(remove)},
 		{Method: http.MethodGet, Path: deliveries, Handle: listDeliveries},
 		{Method: http.MethodPost, Path: deliveries + "/{delivery_id}/redeliver", Handle: server.NoFields(redeliver)},
@@ -43,8 +45,8 @@ type endpoint struct {
 	CreatedAt string   `json:"created_at"`
 }
 
-func register(c *server.Call) (wire.Response, error) {
-	e, err := readEndpoint(c.Fields())
+func register(c *server.Call, plain bool) (wire.Response, error) {
+	e, err := readEndpoint(c.Fields(), plain)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -62,9 +64,9 @@ func register(c *server.Call) (wire.Response, error) {
 		e.ID, c.Account.ID, e.URL, string(wire.Encode(e.Events)), e.Secret, now.UnixMilli())
 }
 
-func readEndpoint(f *wire.Fields) (endpoint, error) {
+func readEndpoint(f *wire.Fields, plain bool) (endpoint, error) {
 	e := endpoint{URL: f.Text("url")}
-	checkURL(f, e.URL)
+	checkURL(f, e.URL, plain)
 	var found bool
 	if e.Events, found = f.Texts("events"); !found {
 		f.Refuse(wire.Invalid("events is required"))
@@ -81,9 +83,10 @@ func readEndpoint(f *wire.Fields) (endpoint, error) {
 	return e, f.Done()
 }
 
-func checkURL(f *wire.Fields, text string) {
+func checkURL(f *wire.Fields, text string, plain bool) {
 	u, err := url.Parse(text)
 	switch {
+	case err == nil && plain && u.Scheme == "http" && isOwn(u.Hostname()) && u.User == nil && len(text) <= maxURL:
 	case len(text) > maxURL:
 		f.Refuse(wire.Invalid("url has more than %d characters", maxURL))
 	case err != nil || u.Scheme != "https" || u.Hostname() == "":
@@ -91,6 +94,12 @@ func checkURL(f *wire.Fields, text string) {
 	case u.User != nil:
 		f.Refuse(wire.Invalid("url must not hold a user name or password"))
 	}
+}
+
+// isOwn tells whether a host is this machine and nothing else.
+func isOwn(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 func checkEvents(f *wire.Fields, events []string) {

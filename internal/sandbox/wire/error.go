@@ -13,6 +13,7 @@ const (
 	CodeOnboardingIncomplete    = "onboarding_incomplete"
 	CodeAPINotEnabled           = "api_not_enabled"
 	CodeNotFound                = "not_found"
+	CodeMethodNotAllowed        = "method_not_allowed"
 	CodeBINNotFound             = "bin_not_found"
 	CodeInsufficientFunds       = "insufficient_funds"
 	CodeInsufficientCardBalance = "insufficient_card_balance"
@@ -34,6 +35,7 @@ const (
 type Error struct {
 	Status  int           `json:"-"`
 	Wait    time.Duration `json:"-"` // of a 429 or 503: until the call may be let through
+	Allow   string        `json:"-"` // of a 405: the methods that there are
 	Code    string        `json:"error"`
 	Message string        `json:"message"`
 }
