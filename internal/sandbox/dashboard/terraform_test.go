@@ -70,7 +70,7 @@ func TestCardsConfigurationTakesItOver(t *testing.T) {
 func TestFirstPageIssuesAFirstCard(t *testing.T) {
 	t.Parallel()
 	s, b := start(t)
-	page := b.get("/").has("export VCARD_API_KEY=…", "10,000.00").lacks(s.Key, "On cards", "Spending this month")
+	page := b.get("/").has("export VCARD_API_KEY=…", "10,000.00").lacks(s.Key, "On cards", "Spent this month")
 	environment := b.post("/", "show-key").snippet("export ")
 	b.get("/").lacks(s.Key)
 	w := acctest.NewWorkspace(t)
@@ -80,7 +80,7 @@ func TestFirstPageIssuesAFirstCard(t *testing.T) {
 	w.Write("main.tf", page.snippet("terraform "))
 	w.Must("apply", "-auto-approve", "-no-color")
 	equal(t, "cards", len(s.LiveCards()), 1)
-	b.get("/").has("On cards", "Spending this month").lacks("main.tf")
+	b.get("/").has("On cards", "Spent this month").lacks("main.tf")
 }
 
 var pictures = flag.String("pictures", "", "folder to write the pictures of README and guides to")
@@ -121,7 +121,7 @@ func TestPictures(t *testing.T) {
 	}
 
 	b := openTab(t, &sandboxtest.Server{Client: p.Client}).logIn()
-	b.await("document.querySelector('.timeline') !== null")
+	b.await("document.querySelector('.plot') !== null")
 	if *pictures == "" {
 		return
 	}

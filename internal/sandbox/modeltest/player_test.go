@@ -149,6 +149,7 @@ func (p *player) send(method, path, body, key string) sandboxtest.Response {
 		entry := object{
 			"method": method, "path": at, "query": query, "status": r.Status, "idempotency_key": nil, "replayed": r.Replayed(),
 			"time": stamp(p.now), "run": "", "duration_ms": anything{}, "error": anything{}, "fault": anything{},
+			"card_id": anything{}, "wallet": anything{}, "fee": anything{}, "message": anything{},
 		}
 		if key != "" {
 			entry["idempotency_key"] = key

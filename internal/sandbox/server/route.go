@@ -126,7 +126,7 @@ func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
 	}
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
-		if isClean(r.URL.Path) && has(method, r.URL.Path) {
+		if isClean(r.URL.Path) && r.URL.Path != Control && has(method, r.URL.Path) {
 			allowed = append(allowed, method)
 		}
 	}
