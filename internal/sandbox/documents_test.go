@@ -36,8 +36,9 @@ type described struct {
 			Example any `json:"example"`
 		} `json:"schemas"`
 		Parameters map[string]struct {
-			Name, In string
-			Example  any
+			Name    string `json:"name"`
+			In      string `json:"in"`
+			Example any    `json:"example"`
 		} `json:"parameters"`
 	} `json:"components"`
 }
@@ -153,7 +154,9 @@ func TestEventsKeepTheContract(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, event := range inbox.Wait(12) {
 		contract.Event(t, event.Body)
-		var told struct{ Type string }
+		var told struct {
+			Type string `json:"type"`
+		}
 		if err := json.Unmarshal(event.Body, &told); err != nil {
 			t.Error(err)
 		}
@@ -249,9 +252,10 @@ func TestWhatMayHaveBeenMeant(t *testing.T) {
 	s := start(t)
 	s.play(s.populate(), `
 		GET /_sandbox/authorization → 404 "not_found" & there is POST /_sandbox/authorizations
+		POST /_sandbox/authorisation {} → 404 "not_found" & there is POST /_sandbox/authorizations
 		GET /_sandbox/clok → 404 "not_found" & there is GET /_sandbox/clock
-		GET /_sandbox/xyz → 404 "not_found" & !there is GET
-		GET /_sandbox/authorizations → 405 "method_not_allowed" & it has POST
+		POST /_sandbox/xyz → 404 "not_found" & !there is GET
+		DELETE /_sandbox/authorizations → 405 "method_not_allowed" & it has POST
 		PUT /_sandbox/faults → 405 "method_not_allowed" & it has GET and POST and DELETE
 		PUT /cards/CARD → 405 "method_not_allowed" & it has GET and DELETE`)
 	if got := s.Call(http.MethodPut, "/_sandbox/faults", nil); got.Header.Get("Allow") != "GET, POST, DELETE" {

@@ -211,8 +211,10 @@ func TestTimeline(t *testing.T) {
 	s.Authorize(card, "9000", "7311").OK(201)
 	day := func(date string, figures ...string) string {
 		row := `id="day-` + date + `"><td class="lead"><a href="/transactions?from=` + date + `&amp;to=` + date + figures[0]
-		for i, class := range []string{`class="number fig"`, `class="number" data-label="refunded"`, `class="number" data-label="held"`,
-			`class="number" data-label="declines"`, `class="number" data-label="balance"`}[:len(figures)-1] {
+		for i, class := range []string{
+			`class="number fig"`, `class="number" data-label="refunded"`, `class="number" data-label="held"`,
+			`class="number" data-label="declines"`, `class="number" data-label="balance"`,
+		}[:len(figures)-1] {
 			row += "</td><td " + class + ">" + figures[i+1]
 		}
 		return row + "</td>"

@@ -20,7 +20,7 @@ func readTransactions(v *view) (any, error) {
 	filter := transaction.Filter{Text: l.text("q"), State: transaction.State(l.text("state")), Purchases: true}
 	data := new(transactionList)
 	if filter.From, filter.To, v.refused = l.days(); v.refused != nil {
-		return data, nil
+		return data, nil //nolint:nilerr // the page tells of it
 	}
 	var err error
 	if data.Sums, err = transaction.Sum(v.Tx, v.Account.ID, filter); err != nil {
