@@ -64,12 +64,13 @@ func TestWalletCheck(t *testing.T) {
 		steps         []step
 		reads         int32
 	}{
-		"nothing is moved": {"", "", "", []step{{takes(0), ""}, {keeps, ""}}, 0},
-		"one cent over it": {"100.00", "0.00", "", []step{{takes(100_00), ""}, {takes(1), "Warning: The plan takes at least 100.01 USD from a wallet that holds 100.00 USD"}, {takes(1), ""}}, 1},
-		"refused":          {"100.00", "0.00", session.WalletCheckError, []step{{takes(100_01), "Error: The plan takes at least 100.01 USD"}, {takes(1), ""}}, 1},
-		"off":              {"100.00", "0.00", session.WalletCheckOff, []step{{takes(100_01), ""}}, 0},
-		"others may pay":   {"100.00", "50.00", "", []step{{takes(120_00), "Warning: The plan takes at least 120.00 USD"}, {takes(40_00), ""}}, 1},
-		"they cannot":      {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), "Warning: "}, {takes(40_00), "Error: The plan takes at least 160.00 USD"}}, 1},
+		"nothing is moved":  {"", "", "", []step{{takes(0), ""}, {keeps, ""}}, 0},
+		"one cent over it":  {"100.00", "0.00", "", []step{{takes(100_00), ""}, {takes(1), "Warning: The plan takes at least 100.01 USD from a wallet that holds 100.00 USD"}, {takes(1), ""}}, 1},
+		"the largest first": {"100.00", "0.00", "", []step{{takes(60_00), ""}, {takes(70_00), "Most goes to card 70.00 with 70.00 USD, card 60.00 with 60.00 USD."}}, 1},
+		"refused":           {"100.00", "0.00", session.WalletCheckError, []step{{takes(100_01), "Error: The plan takes at least 100.01 USD"}, {takes(1), ""}}, 1},
+		"off":               {"100.00", "0.00", session.WalletCheckOff, []step{{takes(100_01), ""}}, 0},
+		"others may pay":    {"100.00", "50.00", "", []step{{takes(120_00), "Warning: The plan takes at least 120.00 USD"}, {takes(40_00), ""}}, 1},
+		"they cannot":       {"100.00", "50.00", session.WalletCheckError, []step{{takes(120_00), "Warning: "}, {takes(40_00), "Error: The plan takes at least 160.00 USD"}}, 1},
 		"a card that is kept": {
 			"100.00", "50.00", session.WalletCheckError,
 			[]step{{takes(120_00), "Warning: "}, {keeps, ""}, {takes(1), "Error: The plan takes at least 120.01 USD"}},

@@ -139,3 +139,14 @@ func TestLogAfterALock(t *testing.T) {
 		t.Errorf("the log has %s", got)
 	}
 }
+
+// What is as long as it may be is whole.
+func TestCleanCuts(t *testing.T) {
+	t.Parallel()
+	longest := strings.Repeat("x", 512)
+	for text, want := range map[string]string{longest: longest, longest + "y": longest + "…"} {
+		if got := requestlog.Clean(text); got != want {
+			t.Errorf("%d bytes are cut to %d", len(text), len(got))
+		}
+	}
+}
