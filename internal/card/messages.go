@@ -161,35 +161,25 @@ func adopted(card model) diag.Diagnostic {
 			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
 }
 
-// liveCardsWithLabels warns of cards that an earlier run may have left behind. No two
-// have one title: of those Terraform shows the first alone.
-func liveCardsWithLabels(cards []api.CardListItem) diag.Diagnostic {
-	var lines, ids []string
-	labels := map[string]bool{}
-	for _, card := range cards {
-		key := card.Label.String()
-		if labels[key] { // of two equal keys HCL takes the last
-			key += " " + card.ID
+// mayBeIssuedAgain names live cards in a text that is true whatever they are, which nobody
+// can tell while cards of the state may be unread.
+func mayBeIssuedAgain(cards []api.CardListItem) diag.Diagnostic {
+	const most = 10
+	names, block := nameOf(cards[0]), fmt.Sprintf(":\n\n  import {\n    to = vcard_card.NAME\n    id = %q\n  }", cards[0].ID)
+	if n := len(cards); n > 1 {
+		var ids []string
+		for _, card := range cards[:min(n, most)] {
+			ids = append(ids, card.ID)
 		}
-		labels[key] = true
-		lines = append(lines, fmt.Sprintf("  %q: %s, %s, %s USD", card.Label, card.ID, card.Status, card.Balance))
-		ids = append(ids, fmt.Sprintf("      %s = %q\n", strings.NewReplacer("${", "$${", "%{", "%%{").Replace(fmt.Sprintf("%q", key)), card.ID))
+		if n > most {
+			ids = append(ids, fmt.Sprintf("and %d more", n-most))
+		}
+		names, block = strings.Join(ids, ", "), "."
 	}
-	block := "  import {\n    for_each = {\n" + strings.Join(ids, "") + "    }\n    to = <resource>[each.key]\n    id = each.value\n  }"
-	if len(cards) == 1 {
-		block = fmt.Sprintf("  import {\n    to = <resource>\n    id = %q\n  }", cards[0].ID)
-	}
-	first := cards[0].ID
-	if n := len(cards) - 1; n > 0 {
-		first = fmt.Sprintf("%s and %d more", first, n)
-	}
-	return diag.NewAttributeWarningDiagnostic(path.Root("label"), "Live cards have labels of cards that this plan issues: "+first,
-		"If this is an apply that replaces these cards (create_before_destroy), there is nothing to do.\n\n"+
-			"Otherwise they are in no state that this run has read so far:\n\n"+strings.Join(lines, "\n")+
-			"\n\nA run that was cut off leaves such cards, and so does another workspace or a lost state. Import them instead, and nothing is issued:\n\n"+block+
-			"\n\nThe statement of the plan (vcard statement -no-duplicates) writes this with the addresses. "+
-			"To keep a live card in place of one that the plan replaces, remove the resource from the state (terraform state rm) before you import, and terminate the old card in the dashboard. "+
-			"If they belong to another configuration, give the new cards labels of their own, or go on. A card of this state that is read later in this run may be among them.")
+	return diag.NewWarningDiagnostic("Live cards that this plan may issue once more",
+		"In no state that this run has read so far: "+names+".\n\n"+
+			"A live card is in this state under another address (write moved), the original of a copied block (give the copy another label), being replaced by this very apply (nothing to do), "+
+			"or left by a run that was cut off: import it. vcard statement -no-unmanaged tells which are in no state, and writes the import blocks"+block)
 }
 
 func notLookedForLiveCards(err error) diag.Diagnostic {

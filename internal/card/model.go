@@ -190,8 +190,6 @@ func describe(id, label, last4 string) string {
 
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-const generatedPrefix = "tf-"
-
 // importedModel is a card that Terraform did not issue: what it was loaded
 // with, and what the service does not report, is null.
 func importedModel(c api.CardSummary) model {

@@ -38,23 +38,22 @@ func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
 	p.diags.Append(p.resource.session.Spend(ctx, planned)...)
 }
 
-// addNewCard counts a card that is issued, and warns of live cards with the
-// configured label that this state does not have, as a run that was cut off leaves
-// them behind.
+// addNewCard counts a card that is issued, and names live cards that it may be, as a run
+// that was cut off leaves them behind.
 func (p *planner) addNewCard(ctx context.Context) {
-	if !p.resource.session.IsPlanning() {
+	s, label := p.resource.session, p.config.Label
+	if !s.IsPlanning() {
 		return
 	}
-	label := p.config.Label.ValueString()
-	p.diags.Append(p.resource.session.AddNewCard(label)...)
-	if label == "" {
+	p.diags.Append(s.AddNewCard(label.ValueString())...)
+	if label.IsUnknown() {
 		return
 	}
-	cards, err := p.resource.session.LiveCards(ctx, label)
+	cards, err := s.Unmanaged(ctx, label.ValueString())
 	switch {
 	case err != nil:
 		p.diags.Append(notLookedForLiveCards(err))
 	case len(cards) > 0:
-		p.diags.Append(liveCardsWithLabels(cards))
+		p.diags.Append(mayBeIssuedAgain(cards))
 	}
 }

@@ -3,9 +3,7 @@ package card
 
 import (
 	"context"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -54,7 +52,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 	if request.Label == "" {
-		request.Label, request.GeneratedLabel = generatedLabel(r.session.Client.Clock().Now()), true
+		request.Label, request.GeneratedLabel = r.session.GeneratedLabel(), true
 	}
 	began, _ := r.session.Client.ServiceTime()
 	issued, err := r.session.Client.IssueCard(ctx, request)
@@ -102,12 +100,6 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	}
 	state.keepPlanned(plan)
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
-}
-
-// generatedLabel is unique, so that a card whose creation lost its response can
-// be told from every other. The day helps to find those that a killed run left.
-func generatedLabel(today time.Time) string {
-	return generatedPrefix + today.UTC().Format("20060102") + "-" + uuid.NewString()
 }
 
 func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {

@@ -122,7 +122,7 @@ func (p *planner) notCarriedOver() []string {
 	if p.config.SpendingLimit.IsNull() && !p.private.DefaultLimit {
 		lost = append(lost, fmt.Sprintf("spending_limit (%s USD; the new card gets the BIN's maximum)", p.state.SpendingLimit.Amount()))
 	}
-	if label := p.state.Label.ValueString(); p.config.Label.IsNull() && label != "" && !strings.HasPrefix(label, generatedPrefix) {
+	if label := p.state.Label.ValueString(); p.config.Label.IsNull() && label != "" && !session.IsGeneratedLabel(label) {
 		lost = append(lost, fmt.Sprintf("label (%q; the new card gets a generated one)", label))
 	}
 	if p.config.Frozen.IsNull() && p.state.Frozen.ValueBool() {

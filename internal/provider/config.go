@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ type config struct {
 	MaxRetries      types.Number  `tfsdk:"max_retries"`
 	RateLimits      types.Object  `tfsdk:"rate_limits"`
 	IdempotencyKeys types.String  `tfsdk:"idempotency_keys"`
+	LabelPrefix     types.String  `tfsdk:"label_prefix"`
 	WalletCheck     types.String  `tfsdk:"wallet_check"`
 	MaxCardLoad     usdtype.Value `tfsdk:"max_card_load"`
 	MaxTakenPerPlan usdtype.Value `tfsdk:"max_taken_per_plan"`
@@ -114,6 +116,13 @@ func configAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "What the service does with the idempotency key that each change carries: `" + keysHonoured + "` when it is known to count requests with the same key once, `" + keysUnknown + "` (the default) when it may not. " +
 				"With `" + keysHonoured + "` a lost response is simply asked for again; otherwise the provider waits, looks, and stops where it cannot tell whether money has moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
 		},
+		"label_prefix": schema.StringAttribute{
+			Optional:   true,
+			Validators: []validator.String{tfkit.Rule("Not a prefix of labels", labelPrefix)},
+			MarkdownDescription: "What the labels begin with of cards that are given none, 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end; default `" + session.DefaultLabelPrefix + "`. " +
+				"The day and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace of an account its own: a plan names live cards of its prefix that a run which was cut off may have left, and `vcard statement -no-unmanaged` refuses them. " +
+				"Write it as a text: the statement reads it in the plan's JSON, which does not tell what variables make of it.",
+		},
 		"wallet_check": schema.StringAttribute{
 			Optional:   true,
 			Validators: []validator.String{tfkit.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)},
@@ -121,7 +130,7 @@ func configAttributes() map[string]schema.Attribute {
 				"A plan that the other cards might still pay for, with what they return, only warns. " +
 				"Where the wallet cannot be read, a plan that takes from it warns or is refused likewise. " +
 				"Actions are not counted. " +
-				"Unless it is `off`, apply checks each replacement too: it does not terminate a card while the wallet cannot pay for the new one, and for those of cards that are terminated already.",
+				"Unless it is `off`, apply checks each replacement too: it does not terminate a card while the wallet, with what the card returns, cannot pay for the new one.",
 		},
 		"max_card_load": schema.NumberAttribute{
 			Optional:   true,
@@ -151,6 +160,15 @@ func configAttributes() map[string]schema.Attribute {
 	}
 }
 
+var prefixForm = regexp.MustCompile(`^[A-Za-z0-9._-]{0,31}-$`)
+
+func labelPrefix(text string) string {
+	if prefixForm.MatchString(text) {
+		return ""
+	}
+	return fmt.Sprintf("must be 1 to 32 letters, digits, '.', '_' and '-', with a '-' at the end, got %q.", text)
+}
+
 const mostRequests = 1_000_000
 
 func grouped(n int) string {
@@ -163,7 +181,7 @@ func grouped(n int) string {
 // isUnknown reports whether anything that decides where calls go is known only after apply.
 func (c config) isUnknown() bool {
 	for _, v := range []attr.Value{
-		c.APIKey, c.BaseURL, c.Sandbox, c.RequestTimeout, c.MaxRetries, c.RateLimits, c.IdempotencyKeys, c.WalletCheck, c.MaxCardLoad, c.MaxTakenPerPlan,
+		c.APIKey, c.BaseURL, c.Sandbox, c.RequestTimeout, c.MaxRetries, c.RateLimits, c.IdempotencyKeys, c.LabelPrefix, c.WalletCheck, c.MaxCardLoad, c.MaxTakenPerPlan,
 	} {
 		if v.IsUnknown() {
 			return true

@@ -141,6 +141,9 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 	}
 	s.MaxCardLoad, s.MaxTakenPerPlan = c.MaxCardLoad.Pointer(), c.MaxTakenPerPlan.Pointer()
 	s.WalletCheck = session.WalletCheck(c.WalletCheck.ValueString())
+	if prefix := c.LabelPrefix.ValueString(); prefix != "" {
+		s.LabelPrefix = prefix
+	}
 	p.session.Store(s)
 	resp.ResourceData, resp.DataSourceData = s, s
 	resp.EphemeralResourceData, resp.ActionData, resp.ListResourceData = s, s, s

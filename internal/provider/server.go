@@ -144,7 +144,7 @@ func (s server) track(req *tfprotov6.UpgradeResourceStateRequest) {
 		return
 	}
 	if err := json.Unmarshal(req.RawState.JSON, &card); err == nil && card.ID != "" { // else the framework says what is wrong
-		configured.TrackCard(card.ID)
+		configured.Met(card.ID)
 	}
 }
 

@@ -28,16 +28,18 @@ type Session struct {
 	MaxCardLoad *usd.Amount
 	// MaxTakenPerPlan is the most that a plan may take from the wallet, in USD; nil is no bound.
 	MaxTakenPerPlan *usd.Amount
+	// LabelPrefix is what the labels of cards begin with that are given none.
+	LabelPrefix string
 	// WalletCheck is what the provider configuration asks for.
 	WalletCheck WalletCheck
 
-	bins    fetchedOnce[[]api.Bin]
-	live    liveCards
-	spend   spend
-	plan    plan
-	tracked sync.Map    // the cards of the state that this session has met, by id
-	read    sync.Map    // those of them that were refreshed, by id
-	unknown atomic.Bool // it was told of a card that the service does not know it
+	bins      fetchedOnce[[]api.Bin]
+	unmanaged unmanaged
+	spend     spend
+	plan      plan
+	met       sync.Map    // the cards of the state so far, by id
+	read      sync.Map    // those of them that were refreshed, by id
+	unknown   atomic.Bool // it was told of a card that the service does not know it
 }
 
 // Sandbox is the embedded service that a session uses.
@@ -49,7 +51,7 @@ type Sandbox struct {
 // New returns the session of a configured provider, or with nil that of a
 // provider whose configuration depends on values known only after apply.
 func New(client *api.Client) *Session {
-	s := &Session{Client: client}
+	s := &Session{Client: client, LabelPrefix: DefaultLabelPrefix}
 	if client != nil {
 		s.Cards = fleet.New(client)
 	}
@@ -86,8 +88,8 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 	return false
 }
 
-// TrackCard notes that a card is in the state.
-func (s *Session) TrackCard(id string) { s.tracked.Store(id, true) }
+// Met notes that a card is in the state.
+func (s *Session) Met(id string) { s.met.Store(id, true) }
 
 // ReadBefore notes that a card of the state is read, and reports whether it was before,
 // as a card is that the state has at two addresses.

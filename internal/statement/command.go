@@ -35,8 +35,9 @@ Rules, which end with the status 3 and a reason when the plan breaks them:
   -max-card 200      what one card may get, in USD
   -only top_up,...   what may be done: %s
   -no-unknown        nothing may be left to find out during apply
-  -no-duplicates     no new card may have the label of a live card that is not
-                     in this state; needs an unfiltered data "vcard_cards"
+  -no-unmanaged      no live card that is not in this state may have the label of
+                     one of its cards, or a generated one of its label_prefix;
+                     needs an unfiltered data "vcard_cards"
 
 Statuses: 0 for a statement, 1 when the input is not a plan, 2 for wrong flags,
 3 for a plan that breaks a rule.
@@ -95,9 +96,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // state applies the rules, and writes.
 func (s *settings) state(statement *Statement, plan *Plan, stdout io.Writer) error {
-	if err := s.rules.Apply(statement, plan); err != nil {
-		return err
-	}
+	s.rules.Apply(statement, plan)
 	return statement.write(stdout, s.format)
 }
 
@@ -106,7 +105,7 @@ func parse(args []string) (s settings, err error) {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&s.format, "format", "text", "")
 	flags.BoolVar(&s.rules.NoUnknown, "no-unknown", false, "")
-	flags.BoolVar(&s.rules.NoDuplicates, "no-duplicates", false, "")
+	flags.BoolVar(&s.rules.NoUnmanaged, "no-unmanaged", false, "")
 	flags.Func("max-net", "", atMost(&s.rules.MaxNet))
 	flags.Func("max-card", "", atMost(&s.rules.MaxCard))
 	flags.Func("only", "", func(text string) error {

@@ -164,7 +164,7 @@ func TestFlags(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		code := statement.Main(test.args, strings.NewReader(""), &stdout, &stderr)
-		if code != test.code || !strings.Contains(stderr.String(), test.want) || (code == 0) != strings.Contains(stdout.String(), "-no-duplicates") {
+		if code != test.code || !strings.Contains(stderr.String(), test.want) || (code == 0) != strings.Contains(stdout.String(), "-no-unmanaged") {
 			t.Errorf("%v ended with %d and said %q", test.args, code, stderr.String())
 		}
 	}
@@ -202,7 +202,7 @@ func TestRules(t *testing.T) {
 		{planWith("", `,"complete":false`), "-max-net 0", "a rule needs the whole plan: the plan is of a part"},
 		{planWith("", `,"complete":false`), "-max-card 0", "a rule needs the whole plan: the plan is of a part"},
 		{planWith("", `,"complete":false`), "-only top_up", "a rule needs the whole plan: the plan is of a part"},
-		{planWith("", `,"complete":false`), "-no-duplicates", "a rule needs the whole plan: the plan is of a part"},
+		{planWith("", `,"complete":false`), "-no-unmanaged", "a rule needs the whole plan: the plan is of a part"},
 		{
 			planWith("", `,"deferred_changes":[{"resource_change":`+issue+"}]"), "-max-net 0",
 			"a rule needs the whole plan: vcard_card.new: is left to a later plan",
@@ -266,55 +266,78 @@ func list(address, filters string, cards ...string) string {
 	return fmt.Sprintf(`{"address":%q,"mode":"data","type":"vcard_cards","name":"all","values":{"status":null%s,"cards":[%s]}}`, address, filters, strings.Join(items, ","))
 }
 
-func TestDuplicates(t *testing.T) {
+func TestUnmanaged(t *testing.T) {
 	t.Parallel()
 	issues := change("vcard_card.new", `"create"`, "", created, "", "")
+	unchanged := change("vcard_card.a", `"no-op"`, held, held, "", "")
 	mine := stateCard("vcard_card.a", held, "")
 	read := func(resources ...string) string { return priorState(strings.Join(resources, ",")) }
-	const all = "data.vcard_cards.all"
-	const refused, noList = "the live card card_9 has its label", "data \"vcard_cards\" \"all\" {\n}\n"
-	accounts := `,"configuration":{"root_module":{
-		"resources":[{"address":"data.vcard_cards.all","mode":"data","provider_config_key":"vcard"},{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard"}],
-		"module_calls":{"m":{"module":{"resources":[
-			{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard.other"},{"address":"data.vcard_cards.other","mode":"data","provider_config_key":"vcard.other"}]}}}}}`
+	const all, generated = "data.vcard_cards.all", "tf-20260301-abcdefghij234567klmn"
+	const refused, noList, unread = "the live card card_9 has its label", "data \"vcard_cards\" \"all\" {\n}\n", "has not read all live cards"
+	const left = "the live card card_9 has a label that was generated"
+	of := func(providers, modules string) string {
+		return `,"configuration":{"provider_config":{` + providers + `},"root_module":{
+		"resources":[{"address":"data.vcard_cards.all","mode":"data","provider_config_key":"vcard"},{"address":"data.vcard_cards.more","mode":"data","provider_config_key":"vcard"},
+			{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard"},{"address":"vcard_card.a","mode":"managed","provider_config_key":"vcard"},{"address":"vcard_card.b","mode":"managed","provider_config_key":"vcard"}]` + modules + `}}`
+	}
+	const module = `,"module_calls":{"m":{"module":{"resources":[
+			{"address":"vcard_card.new","mode":"managed","provider_config_key":"vcard.other"},{"address":"data.vcard_cards.other","mode":"data","provider_config_key":"vcard.other"}]}}}`
+	prefix := func(expression string) string {
+		return of(`"vcard":{"name":"vcard","expressions":{"label_prefix":`+expression+`}}`, "")
+	}
+	one := of("", "")
 	late := change("vcard_card.new", `"create"`, "", `"amount":50,"issuance_fee":1`, `"label":true`, "")
 	ofLabel := func(references ...string) string {
 		return fmt.Sprintf(`,"configuration":{"root_module":{"resources":[{"address":"vcard_card.new","mode":"managed","expressions":{"label":{"references":["%s"]}}}]}}`, strings.Join(references, `","`))
 	}
 	inModule := strings.Replace(issues, "vcard_card.new", `module.m[\"a.b\"].vcard_card.new`, 1)
+	imported := strings.Replace(change("vcard_card.b", `"no-op"`, strings.Replace(held, "card_1", "card_9", 1), strings.Replace(held, "card_1", "card_9", 1), "", ""), `"actions"`, `"importing":{"id":"card_9"},"actions"`, 1)
 	for name, test := range map[string]struct {
 		plan string
 		code int
 		want string
 	}{
-		"a stranger has the label":  {planWith(issues, read(list(all, "", "card_9", "new"), mine)), 3, refused},
-		"but for spaces":            {planWith(issues, read(list(all, "", "card_9", " new "), mine)), 3, refused},
-		"another has another":       {planWith(issues, read(list(all, "", "card_9", "newer"), mine)), 0, ""},
-		"this state's card has it":  {planWith(issues, read(list(all, "", "card_1", "new"), mine)), 0, ""},
-		"this state's deposed one":  {planWith(issues, read(list(all, "", "card_1", "new"), stateCard("vcard_card.a", held, `,"deposed_key":"abc"`))), 0, ""},
-		"a replacement":             {planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), read(list(all, "", "card_1", "new", "card_9", "new"), mine)), 3, refused},
-		"no list":                   {planWith(issues, read(mine)), 1, noList},
-		"no state":                  {planWith(issues), 1, noList},
-		"a filtered list":           {planWith(issues, read(list(all, `,"label_prefix":"x"`), mine)), 1, noList},
-		"a list that is read later": {planWith(issues+`,{"address":"data.vcard_cards.all","mode":"data","type":"vcard_cards","change":{"actions":["read"]}}`, read(list(all, ""), mine)), 1, noList},
-		"a part of a plan":          {planWith(issues, read(list(all, ""), mine), `,"complete":false`), 3, "a rule needs the whole plan"},
-		"a list that was not read":  {planWith(issues, read(strings.Replace(list(all, ""), `"cards":[]`, `"ids":[]`, 1), mine)), 1, noList},
-		"one card in two lists":     {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", "", "card_9", "new"))), 3, "id = \"card_9\""},
-		"two lists of a provider":   {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", ""))), 3, refused},
-		"no list and nothing new":   {planWith(update(held, with("amount", "150"), "")), 0, ""},
+		"a stranger has the label":  {planWith(issues, read(list(all, "", "card_9", "new"), mine), one), 3, refused},
+		"but for spaces":            {planWith(issues, read(list(all, "", "card_9", " new "), mine), one), 3, refused},
+		"another has another":       {planWith(issues, read(list(all, "", "card_9", "newer"), mine), one), 0, ""},
+		"no label at all":           {planWith(issues, read(list(all, "", "card_9", ""), mine), one), 0, ""},
+		"this state's card has it":  {planWith(issues, read(list(all, "", "card_1", "new"), mine), one), 0, ""},
+		"this state's deposed one":  {planWith(issues, read(list(all, "", "card_1", "new"), stateCard("vcard_card.a", held, `,"deposed_key":"abc"`)), one), 0, ""},
+		"it is imported":            {planWith(imported, read(list(all, "", "card_9", "new")), one), 0, ""},
+		"a replacement":             {planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), read(list(all, "", "card_1", "new", "card_9", "new"), mine), one), 3, refused},
+		"what a replacement left":   {planWith(unchanged, read(list(all, "", "card_1", "ads", "card_9", "ads"), mine), one), 3, "vcard_card.a: " + refused},
+		"a generated label":         {planWith(issues, read(list(all, "", "card_9", generated), mine), one), 3, left},
+		"which may be another's":    {planWith(issues, read(list(all, "", "card_9", generated), mine), one), 3, "label_prefix is the default"},
+		"and is to be imported":     {planWith(late, read(list(all, "", "card_9", generated), mine), one), 3, "to = vcard_card.NAME\n  id = \"card_9\""},
+		"a generated one, nothing":  {planWith(unchanged, read(list(all, "", "card_9", generated), mine), one), 3, left},
+		"of another prefix":         {planWith(issues, read(list(all, "", "card_9", "tf-eu-20260301-abcdefghij234567klmn"), mine), one), 0, ""},
+		"of the own prefix":         {planWith(issues, read(list(all, "", "card_9", "eu-"+generated[3:]), mine), prefix(`{"constant_value":"eu-"}`)), 3, left},
+		"of the default":            {planWith(issues, read(list(all, "", "card_9", generated), mine), prefix(`{"constant_value":"eu-"}`)), 0, ""},
+		"a prefix of a variable":    {planWith(issues, read(list(all, ""), mine), prefix(`{"references":["var.prefix"]}`)), 3, "does not tell label_prefix"},
+		"no configuration":          {planWith(issues, read(list(all, ""), mine)), 3, "does not tell label_prefix"},
+		"a module's own provider":   {planWith(issues, read(list(all, ""), mine), strings.ReplaceAll(prefix(`{"constant_value":"eu-"}`), `_key":"vcard"`, `_key":"module.m:vcard"`)), 3, "does not tell label_prefix"},
+		"no list":                   {planWith(issues, read(mine), one), 3, unread},
+		"no state":                  {planWith(issues, one), 3, noList},
+		"a filtered list":           {planWith(issues, read(list(all, `,"label_prefix":"x"`), mine), one), 3, unread},
+		"a list that is read later": {planWith(issues+`,{"address":"data.vcard_cards.all","mode":"data","type":"vcard_cards","change":{"actions":["read"]}}`, read(list(all, ""), mine), one), 3, unread},
+		"a part of a plan":          {planWith(issues, read(list(all, ""), mine), one, `,"complete":false`), 3, "a rule needs the whole plan"},
+		"a list that was not read":  {planWith(issues, read(strings.Replace(list(all, ""), `"cards":[]`, `"ids":[]`, 1), mine), one), 3, unread},
+		"one card in two lists":     {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", "", "card_9", "new")), one), 3, "id = \"card_9\""},
+		"two cards of one label":    {planWith(issues, read(list(all, "", "card_8", "new", "card_9", "new")), one), 3, "to = vcard_card.NAME\n  id = \"card_9\""},
+		"no list and nothing new":   {planWith(update(held, with("amount", "150"), ""), one), 3, unread},
+		"no list and no card":       {planWith(change("vcard_card.a", `"delete"`, held, "", "", ""), one), 0, ""},
 		"a label of another resource": {
 			planWith(late, ofLabel("terraform_data.a.output", "terraform_data.a")),
 			3, "vcard_card.new: its label is known only during apply",
 		},
-		"a label of a variable":       {planWith(late, ofLabel("var.label")), 0, ""},
-		"no list and a generated one": {planWith(late), 0, ""},
-		"the list of its account":     {planWith(issues, read(list(all, "", "card_9", "new")), accounts), 3, refused},
-		"the list of another account": {planWith(inModule, read(list(all, "", "card_9", "new")), accounts), 1, noList},
-		"each account has its list":   {planWith(inModule, read(list(all, ""), list(`module.m["c"].data.vcard_cards.other`, "", "card_9", "new")), accounts), 3, refused},
+		"a label of a variable":       {planWith(late, read(list(all, "")), ofLabel("var.label")), 0, ""},
+		"the list of its account":     {planWith(issues, read(list(all, "", "card_9", "new")), of("", module)), 3, refused},
+		"the list of another account": {planWith(inModule, read(list(all, "", "card_9", "new")), of("", module)), 3, unread},
+		"each account has its list":   {planWith(inModule, read(list(all, ""), list(`module.m["c"].data.vcard_cards.other`, "", "card_9", "new")), of("", module)), 3, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, _, stderr := state(t, test.plan, "-no-duplicates")
+			code, _, stderr := state(t, test.plan, "-no-unmanaged")
 			if code != test.code || !strings.Contains(stderr, test.want) {
 				t.Errorf("ended with %d and said %q, want %d and %q", code, stderr, test.code, test.want)
 			}
@@ -418,7 +441,7 @@ func FuzzReadPlan(f *testing.F) {
 	f.Add(`{"format_version":"1.2","planned_values":null,"resource_changes":[null,{"mode":"managed","type":"vcard_card","change":{"before":1}}],"prior_state":{"format_version":"1.0","values":null}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, format := range []string{"text", "markdown", "json"} {
-			if code, _, _ := state(t, text, "-format", format, "-no-duplicates", "-max-net", "1"); code == 2 {
+			if code, _, _ := state(t, text, "-format", format, "-no-unmanaged", "-max-net", "1"); code == 2 {
 				t.Error("the flags are wrong")
 			}
 		}

@@ -1,7 +1,6 @@
 package statement
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -15,28 +14,27 @@ import (
 
 // Rules are what a plan must keep to. The zero value allows everything.
 type Rules struct {
-	MaxNet       *usd.Amount // that the wallet pays, in USD
-	MaxCard      *usd.Amount // that one card gets, in USD
-	Only         []Action    // nil allows all
-	NoUnknown    bool
-	NoDuplicates bool
+	MaxNet      *usd.Amount // that the wallet pays, in USD
+	MaxCard     *usd.Amount // that one card gets, in USD
+	Only        []Action    // nil allows all
+	NoUnknown   bool
+	NoUnmanaged bool
 }
 
-// ErrNoList says that nothing in a plan tells which cards there are.
-var ErrNoList = errors.New("-no-duplicates needs to know all live cards of the account, which this plan has not read")
-
 const (
-	readAll = `add this to the configuration, where its provider is the one of the new cards:
+	readAll = `add this to the configuration, where its provider is the one of the cards:
 
 data "vcard_cards" "all" {
 }
 `
 	importAll = `where this state should have the live cards, add this to the configuration and plan again; nothing is issued for them then:
 `
+	isDefault = `label_prefix is the default, so that a card with a generated label may be another workspace's. Give each its own, in the provider block.
+`
 )
 
-// Apply fills in Violations and Remedy. ErrNoList is its error.
-func (r Rules) Apply(s *Statement, plan *Plan) error {
+// Apply fills in Violations and Remedy.
+func (r Rules) Apply(s *Statement, plan *Plan) {
 	s.Violations, s.Remedy = nil, ""
 	violated := func(format string, args ...any) {
 		s.Violations = append(s.Violations, inline(fmt.Sprintf(format, args...)))
@@ -58,14 +56,13 @@ func (r Rules) Apply(s *Statement, plan *Plan) error {
 	if r.Only != nil {
 		r.checkOnly(s, violated)
 	}
-	if r.NoDuplicates {
-		return checkDuplicates(s, plan, violated)
+	if r.NoUnmanaged {
+		checkUnmanaged(s, plan, violated)
 	}
-	return nil
 }
 
 func (r Rules) isAny() bool {
-	return r.MaxNet != nil || r.MaxCard != nil || r.Only != nil || r.NoUnknown || r.NoDuplicates
+	return r.MaxNet != nil || r.MaxCard != nil || r.Only != nil || r.NoUnknown || r.NoUnmanaged
 }
 
 func (r Rules) checkNet(s *Statement, violated func(string, ...any)) {
@@ -127,48 +124,118 @@ func join[Word ~string](words []Word) string {
 	return strings.Join(texts, ",")
 }
 
-// checkDuplicates finds new cards whose label a live card bears that is in no
-// state: one of another workspace, of a lost state, or of a run that was killed.
-func checkDuplicates(s *Statement, plan *Plan, violated func(string, ...any)) error {
-	before := priorOf(plan.Prior.Values)
+// account is what a plan tells of the cards of one provider configuration.
+type account struct {
+	isRead     bool
+	live       map[string]values         // in no state, by id
+	labelled   map[string][]*plannedCard // by label
+	unlabelled []*plannedCard            // new ones
+}
+
+// plannedCard is a card as the plan leaves it.
+type plannedCard struct {
+	address string
+	values  values
+	isFree  bool // it is new, and no live card is to be imported in its place
+}
+
+// checkUnmanaged finds live cards that are in no state and that this one should have, as
+// those are that a run which was killed leaves: with the label of a card of the plan, or a
+// generated one of the provider's prefix.
+func checkUnmanaged(s *Statement, plan *Plan, violated func(string, ...any)) {
 	config := configured{plan.Config}
-	live := map[string]map[string][]string{} // ids by label, by provider configuration
-	var twins []twin
-	for _, list := range before.lists {
-		if cards, isRead := list.AttributeValues["cards"].([]any); isRead && isWhole(list) && !isReadLater(list, plan) {
-			provider := config.resource(list.Address).ProviderConfigKey
-			live[provider] = strangers(live[provider], cards, before)
+	accounts := map[string]*account{}
+	of := func(address string) *account {
+		key := config.resource(address).ProviderConfigKey
+		if accounts[key] == nil {
+			accounts[key] = &account{live: map[string]values{}, labelled: map[string][]*plannedCard{}}
+		}
+		return accounts[key]
+	}
+	before := priorOf(plan.Prior.Values)
+	managed := maps.Clone(before.byID)
+	for _, c := range plan.ResourceChanges {
+		if c.Type != cardType || c.Mode != tfjson.ManagedResourceMode || c.Change.After == nil {
+			continue
+		}
+		if c.Change.Importing != nil {
+			managed[c.Change.Importing.ID] = &tfjson.StateResource{}
+		}
+		after, mine := valuesOf(c.Change.After, c.Change.AfterUnknown, c.Change.AfterSensitive), of(c.Address)
+		card := &plannedCard{c.Address, after, slices.Contains(c.Change.Actions, tfjson.ActionCreate)}
+		switch label, isKnown := after.known["label"].(string); {
+		case isKnown:
+			mine.labelled[canonical(label)] = append(mine.labelled[canonical(label)], card)
+		case card.isFree && isOfObjects(config.resource(c.Address).Expressions["label"]):
+			violated("-no-unmanaged: %s: its label is known only during apply", c.Address)
+		case card.isFree:
+			mine.unlabelled = append(mine.unlabelled, card)
 		}
 	}
-	for _, card := range s.Cards {
-		if !card.isNew {
+	for _, list := range before.lists {
+		cards, isRead := list.AttributeValues["cards"].([]any)
+		mine := accounts[config.resource(list.Address).ProviderConfigKey]
+		if mine == nil || !isRead || !isWhole(list) || isReadLater(list, plan) {
 			continue
 		}
-		resource := config.resource(card.Address)
-		label, isKnown := card.after.known["label"].(string)
-		if !isKnown { // a generated one is like no other
-			if isOfObjects(resource.Expressions["label"]) {
-				violated("-no-duplicates: %s: its label is known only during apply", card.Address)
+		mine.isRead = true
+		for _, card := range cards {
+			v := valuesOf(card, nil, nil)
+			if id := v.text("id"); managed[id] == nil {
+				mine.live[id] = v
 			}
+		}
+	}
+	var twins []twin
+	byDefault := false
+	for _, key := range slices.Sorted(maps.Keys(accounts)) {
+		mine := accounts[key]
+		prefix, isKnown := config.labelPrefix(key)
+		switch {
+		case !mine.isRead:
+			violated("-no-unmanaged: the plan has not read all live cards of the account")
+			s.Remedy = readAll
+			continue
+		case !isKnown:
+			violated("-no-unmanaged: the plan does not tell label_prefix of the provider; write it as a text, without variables")
 			continue
 		}
-		ids, isRead := live[resource.ProviderConfigKey]
-		if !isRead {
-			s.Remedy = readAll
-			return ErrNoList
+		form := regexp.MustCompile("^" + regexp.QuoteMeta(prefix) + `\d{8}-[a-z2-7]{20}$`)
+		for _, id := range slices.Sorted(maps.Keys(mine.live)) {
+			label := mine.live[id].text("label")
+			alike := mine.labelled[canonical(label)]
+			switch {
+			case label != "" && len(alike) > 0:
+				violated("-no-unmanaged: %s: the live card %s has its label, %q, and is not in this state", alike[0].address, id, alike[0].values.text("label"))
+			case form.MatchString(label):
+				violated("-no-unmanaged: the live card %s has a label that was generated, %q, and is not in this state", id, label)
+				byDefault = byDefault || prefix == defaultLabelPrefix
+			default:
+				continue
+			}
+			twins = append(twins, twin{mine.addressFor(mine.live[id], alike), id})
 		}
-		same := ids[canonical(label)]
-		if len(same) == 1 {
-			twins = append(twins, twin{card.Address, same[0]})
-		}
-		if len(same) > 0 {
-			violated("-no-duplicates: %s: the live card %s has its label, %q, and is not in this state", card.Address, strings.Join(same, ", "), card.Label)
-		}
+	}
+	if byDefault {
+		s.Remedy += isDefault
 	}
 	if len(twins) > 0 {
-		s.Remedy = importAll + importBlocks(twins)
+		s.Remedy += importAll + importBlocks(twins)
 	}
-	return nil
+}
+
+// addressFor takes the address of a new card that a live one may be.
+func (a *account) addressFor(live values, alike []*plannedCard) string {
+	holds, _ := live.amount("balance")
+	for i, card := range slices.Concat(alike, a.unlabelled) {
+		amount, _ := card.values.amount("amount")
+		isLike := amount != nil && holds != nil && *amount == *holds && card.values.known["bin_id"] == live.known["bin_id"]
+		if card.isFree && (isLike || i < len(alike)) {
+			card.isFree = false
+			return card.address
+		}
+	}
+	return "vcard_card.NAME"
 }
 
 // twin is a new card, and the live one that has its label.
@@ -187,6 +254,9 @@ func importBlocks(twins []twin) string {
 			resource, key = card.address[:at], card.address[at+1:len(card.address)-1]
 		}
 		if ids[resource] == nil {
+			order, ids[resource] = append(order, resource), map[string]string{}
+		} else if key == "" {
+			resource = fmt.Sprintf("%s_%d", resource, len(order)+1)
 			order, ids[resource] = append(order, resource), map[string]string{}
 		}
 		ids[resource][key] = card.id
@@ -234,27 +304,37 @@ func isReadLater(list *tfjson.StateResource, plan *Plan) bool {
 	})
 }
 
-// strangers adds the ids of cards that the state does not have, by their labels. One
-// provider configuration may have several lists, and for_each even several accounts.
-func strangers(byLabel map[string][]string, cards []any, before prior) map[string][]string {
-	if byLabel == nil {
-		byLabel = map[string][]string{}
-	}
-	for _, card := range cards {
-		v := valuesOf(card, nil, nil)
-		label, id := canonical(v.text("label")), v.text("id")
-		if before.byID[id] == nil && !slices.Contains(byLabel[label], id) {
-			byLabel[label] = append(byLabel[label], id)
-		}
-	}
-	return byLabel
-}
-
 // canonical is the same for labels of which the service may have made one another.
 func canonical(label string) string { return strings.Join(strings.Fields(label), " ") }
 
+// defaultLabelPrefix is that of a provider that names none.
+const defaultLabelPrefix = "tf-"
+
 // configured finds resources of the configuration.
 type configured struct{ config *tfjson.Config }
+
+// labelPrefix is that of a provider configuration. Of an expression, a plan does not tell
+// what comes of it, and of a module's provider not always whose configuration it is.
+func (c configured) labelPrefix(provider string) (prefix string, isKnown bool) {
+	if c.config == nil {
+		return "", false
+	}
+	its := c.config.ProviderConfigs[provider]
+	if its == nil {
+		for _, other := range c.config.ProviderConfigs {
+			if other.Expressions["label_prefix"] != nil {
+				return "", false
+			}
+		}
+		return defaultLabelPrefix, true
+	}
+	e := its.Expressions["label_prefix"]
+	if e == nil || e.ExpressionData == nil {
+		return defaultLabelPrefix, true
+	}
+	prefix, isKnown = e.ConstantValue.(string)
+	return prefix, isKnown
+}
 
 var instanceKey = regexp.MustCompile(`\[(?:\d+|"(?:\\.|[^"\\])*")\]`)
 
