@@ -108,5 +108,3 @@ func TestGuards(t *testing.T) {
 	another.Write("imports.tf", imports)
 	check(another.plan(), "-no-unmanaged -max-net 80 -only import,top_up", 0)
 }
-
-func TestScripts(t *testing.T) { acctest.Scripts(t, "testdata/script") }
