@@ -22,7 +22,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
-	"github.com/vcard/terraform-provider-vcard/internal/statement"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -35,7 +34,6 @@ import (
 //	                        real clock
 //	vcard ARGS…             the built program, by its other name
 //	service VERB ARGS…      what happens at the service and on the way there: see verbs
-//	statement FLAGS… FILE   the sub-command, on the JSON of a plan
 //	wallet AMOUNT           fails unless the wallet holds this
 //	cards NUMBER            fails unless so many cards are live
 //	card CARD FIELD=VALUE…  fails unless the service shows the card so. A card is called by its label, or by its number
@@ -56,7 +54,6 @@ func Scripts(t *testing.T, folder string) {
 		"built":     (*script).runBuilt,
 		"vcard":     func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Program(s.t), args...) },
 		"service":   (*script).happens,
-		"statement": (*script).statement,
 		"wallet":    (*script).wallet,
 		"cards":     (*script).cards,
 		"card":      (*script).card,
@@ -292,17 +289,6 @@ func unbroken(output string) string {
 
 // ongoing matches what the CLI says of a resource on its way.
 var ongoing = regexp.MustCompile(`: [\w ]+(\.\.\.|after \S+)( \[id=.*\])?$`)
-
-func (s *script) statement(args []string) error {
-	if len(args) == 0 {
-		return usage("usage: statement FLAGS… FILE")
-	}
-	args[len(args)-1] = s.ts.MkAbs(args[len(args)-1])
-	if code := statement.Main(args, nil, s.ts.Stdout(), s.ts.Stderr()); code != 0 {
-		return fmt.Errorf("it ended with %d", code)
-	}
-	return nil
-}
 
 func (s *script) wallet(args []string) error {
 	if len(args) != 1 {
