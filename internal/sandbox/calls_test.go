@@ -108,7 +108,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		"GET /api/v1/cards/card_x/freeze", "OPTIONS /api/v1/cards",
 	} {
 		method, path, _ := strings.Cut(call, " ")
-		s.Call(method, path, "").Refused(405, "method_not_allowed", "it has ")
+		s.Call(method, path, "").Refused(405, "method_not_allowed", "this path takes ")
 	}
 	for _, id := range []string{"card_x", strings.Repeat("x", 10<<10), "%00", "%2F", "card_%ff", "'%20OR%201=1--"} {
 		s.Get("/api/v1/cards/"+id).Refused(404, "not_found", "")

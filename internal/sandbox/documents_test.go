@@ -254,10 +254,10 @@ func TestWhatMayHaveBeenMeant(t *testing.T) {
 		GET /_sandbox/authorization → 404 "not_found" & there is POST /_sandbox/authorizations
 		POST /_sandbox/authorisation {} → 404 "not_found" & there is POST /_sandbox/authorizations
 		GET /_sandbox/clok → 404 "not_found" & there is GET /_sandbox/clock
-		POST /_sandbox/xyz → 404 "not_found" & !there is GET
-		DELETE /_sandbox/authorizations → 405 "method_not_allowed" & it has POST
-		PUT /_sandbox/faults → 405 "method_not_allowed" & it has GET and POST and DELETE
-		PUT /cards/CARD → 405 "method_not_allowed" & it has GET and DELETE`)
+		POST /_sandbox/xyz → 404 "not_found" & GET /_sandbox/ lists the calls
+		DELETE /_sandbox/authorizations → 405 "method_not_allowed" & this path takes POST, not DELETE
+		PUT /_sandbox/faults → 405 "method_not_allowed" & this path takes GET and POST and DELETE, not PUT
+		PUT /cards/CARD → 405 "method_not_allowed" & this path takes GET and DELETE, not PUT`)
 	if got := s.Call(http.MethodPut, "/_sandbox/faults", nil); got.Header.Get("Allow") != "GET, POST, DELETE" {
 		t.Errorf("Allow is %q", got.Header.Get("Allow"))
 	}
@@ -265,7 +265,7 @@ func TestWhatMayHaveBeenMeant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Do(short).Refused(404, "not_found", "the paths of the API begin with /api/v1")
+	s.Do(short).Refused(404, "not_found", "the API is below /api/v1")
 	for _, path := range []string{"openapi.yaml", "openapi.json", "control.yaml", "control.json", ""} {
 		s.Send(t.Context(), http.MethodGet, "/_sandbox/"+path, nil, "Authorization", "").OK(200)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func unknownPath() *wire.Error {
-	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no such method and path")
+	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "nothing is at this path")
 }
 
 func rateLimited(wait time.Duration) *wire.Error {

@@ -133,14 +133,17 @@ func (s *Server) unknown(mux *http.ServeMux, r *http.Request) *wire.Error {
 	if len(allowed) > 0 {
 		return &wire.Error{
 			Status: http.StatusMethodNotAllowed, Code: wire.CodeMethodNotAllowed, Allow: strings.Join(allowed, ", "),
-			Message: "this path has no such method; it has " + strings.Join(allowed, " and "),
+			Message: "this path takes " + strings.Join(allowed, " and ") + ", not " + r.Method,
 		}
 	}
 	e := unknownPath()
-	if whole := API + r.URL.Path; isClean(whole) && has(r.Method, whole) {
-		e.Message += "; the paths of the API begin with " + API
-	} else if meant := s.alike(r.URL.Path); meant != "" {
+	switch meant := s.alike(r.URL.Path); {
+	case meant != "":
 		e.Message += "; there is " + meant
+	case strings.HasPrefix(r.URL.Path, Control):
+		e.Message += "; GET " + Control + "/ lists the calls"
+	case !strings.HasPrefix(r.URL.Path, API+"/"):
+		e.Message += "; the API is below " + API + ", as in " + API + "/cards"
 	}
 	return e
 }
