@@ -1,6 +1,7 @@
 package card_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -43,5 +44,41 @@ func liveCards(s *acctest.Service) []service {
 
 // object is what a configuration says.
 type object = acctest.Object
+
+// What is kept beside the state after each operation: nothing of a plan outlives its apply.
+func TestPrivateState(t *testing.T) {
+	t.Parallel()
+	p := acctest.Start(t).Protocol(nil)
+	var card acctest.Card
+	keeps := func(what, want string) {
+		t.Helper()
+		var kept map[string][]byte
+		if err := json.Unmarshal(card.Private, &kept); err != nil || string(kept["card"]) != want {
+			t.Errorf("%s: %s is kept, %v; want %s", what, kept["card"], err, want)
+		}
+	}
+	apply := func(config object) {
+		t.Helper()
+		change, diags := p.Plan(card, config)
+		diags.Must(t)
+		card, diags = p.Apply(change)
+		diags.Must(t)
+	}
+	refresh := func() {
+		t.Helper()
+		var diags acctest.Diagnostics
+		card, diags = p.Refresh(card)
+		diags.Must(t)
+	}
+	const march = `{"default_limit":true,"month":24314}`
+	apply(object{"bin_id": bin, "amount": 60})
+	keeps("issued", `{"default_limit":true}`)
+	refresh()
+	keeps("refreshed", march)
+	apply(object{"bin_id": bin, "amount": 70, "frozen": true})
+	keeps("changed", march)
+	refresh()
+	keeps("refreshed again", march)
+}
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
