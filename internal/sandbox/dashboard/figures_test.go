@@ -1,0 +1,172 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+)
+
+// cents reads an amount as a page writes it; what is none is a mistake of the test.
+func cents(text string) usd.Amount {
+	return usd.Amount(must(strconv.ParseInt(strings.NewReplacer(",", "", ".", "", "+", "", "&#43;", "").Replace(text), 10, 64)))
+}
+
+// figure is the amount that a page has under a name.
+func (p seen) figure(name string) usd.Amount {
+	p.t.Helper()
+	found := p.find(`<dt>` + name + `</dt><dd[^>]*>((?:&#43;|[+-])?[\d,]+\.\d\d)`)
+	if found == "" {
+		p.t.Fatalf("%s has no %s", p.Request.URL, name)
+	}
+	return cents(found)
+}
+
+// sums adds up what the API lists of transactions, by their types and by what they cost.
+func sums(s *sandboxtest.Server, query string) map[string]usd.Amount {
+	s.T.Helper()
+	all := map[string]usd.Amount{}
+	for page := 1; ; page++ {
+		var list struct {
+			Data []struct {
+				Type   string     `json:"type"`
+				Amount usd.Amount `json:"amount"`
+				Fee    usd.Amount `json:"fee"`
+			} `json:"data"`
+		}
+		s.Get(fmt.Sprintf("/transactions?per_page=100&page=%d&%s", page, query)).Into(&list)
+		for _, t := range list.Data {
+			all[t.Type], all["fee"], all["number of "+t.Type] = all[t.Type]+t.Amount, all["fee"]+t.Fee, all["number of "+t.Type]+1
+		}
+		if len(list.Data) == 0 {
+			return all
+		}
+	}
+}
+
+// Figures of pages are sums of what the API tells, in a world in which a run has changed
+// something and merchants have charged fees.
+func TestFiguresAreSums(t *testing.T) {
+	t.Parallel()
+	s, cards := night(t)
+	b := newBrowser(t, s).logIn(s.Key)
+	s.Settle(s.Authorize(cards["social-ads"], "20", "7311", `"fee":0.25`).Transaction(), "19.50", `"fee":0.10`).OK(201)
+	compared := 0
+	same := func(what string, got, want usd.Amount) {
+		t.Helper()
+		compared++
+		equal(t, what, got.String(), want.String())
+	}
+	var wallet struct {
+		Balance usd.Amount `json:"balance"`
+		Pending usd.Amount `json:"pending_deposits"`
+		Cards   usd.Amount `json:"cards_total_balance"`
+	}
+	s.Get("/wallet/balance").Into(&wallet)
+	accounts := map[string]usd.Amount{}
+	var ledger struct {
+		Accounts []struct {
+			Name    string     `json:"name"`
+			Balance usd.Amount `json:"balance"`
+		} `json:"accounts"`
+	}
+	s.Get("/_sandbox/ledger").Into(&ledger)
+	for _, a := range ledger.Accounts {
+		accounts[a.Name] = a.Balance
+	}
+	overview, month := b.get("/"), sums(s, "from=2026-11-01")
+	same("the wallet", overview.figure("Wallet"), wallet.Balance)
+	same("on cards", overview.figure("On cards"), wallet.Cards)
+	same("held", overview.figure("Held by authorizations"), accounts["holds"])
+	same("pending", overview.figure("Pending deposits"), wallet.Pending)
+	same("spent", cents(overview.find(`Spent this month <small>([\d,.]+)`)), month["settlement"]-month["refund"])
+	all := sums(s, "")
+	days := b.get("/?days=90")
+	same("settled by day", cents(days.find(`Purchases by day <small>([\d,.]+) settled`)), all["settlement"])
+	same("held by day", cents(days.find(`settled, ([\d,.]+) held`)), accounts["holds"])
+	same("net by day", cents(days.find(`refunded: ([\d,.]+) net`)), all["settlement"]-all["refund"])
+	for _, name := range []string{"wallet", "holds", "fees", "merchants", "deposits"} {
+		same("the ledger's "+name, cents(b.get("/ledger").find(`<td class="name">`+name+`</td>(?:<td>[^<]*</td>)<td class="number">(-?[\d,.]+)`)), accounts[name])
+	}
+	listed := b.get("/cards")
+	for label, id := range cards {
+		query, page := "card_id="+id, b.get("/cards/"+id)
+		all, month := sums(s, query), sums(s, query+"&from=2026-11-01")
+		same(label+": its balance", page.figure("Balance"), accounts[id])
+		same(label+": its balance in the list", cents(listed.find(`id="`+id+`".*?fig"><span>([\d,.]+)`)), accounts[id])
+		same(label+": spent", page.figure("Spent this month"), month["settlement"]-month["refund"])
+		same(label+": spent in the list", cents(listed.find(`id="`+id+`".*?data-label="spent">([\d,.]+)`)), month["settlement"]-month["refund"])
+		total := b.get("/transactions?q=" + id)
+		same(label+": settled", total.figure("Settled"), all["settlement"])
+		same(label+": refunded", total.figure("Refunded"), all["refund"])
+		same(label+": net", total.figure("Net"), all["settlement"]-all["refund"])
+		same(label+": fees", total.figure("Fees"), all["fee"])
+		same(label+": purchases", cents(total.find(`<dt>Purchases</dt><dd>(\d+)`)), all["number of authorization"]+all["number of decline"])
+		same(label+": declines", cents(total.find(`<small>(\d+) declined`)), all["number of decline"])
+	}
+	var onto, back, fees usd.Amount
+	var log struct {
+		Data []struct {
+			Run    string     `json:"run"`
+			Wallet usd.Amount `json:"wallet"`
+			Fee    usd.Amount `json:"fee"`
+		} `json:"data"`
+	}
+	s.Get("/_sandbox/requests").Into(&log)
+	for _, r := range log.Data {
+		if r.Run == "decade00" {
+			onto, back, fees = onto+max(0, -r.Wallet-r.Fee), back+max(0, r.Wallet), fees+r.Fee
+		}
+	}
+	run := b.get("/runs/decade00")
+	same("the run's wallet", run.figure("Wallet"), back-onto-fees)
+	same("the run onto cards", run.figure("Onto cards"), onto)
+	same("the run back", run.figure("Back to the wallet"), back)
+	same("the run's fees", run.figure("Fees"), fees)
+	if t.Logf("%d figures were compared", compared); compared < 40 {
+		t.Error("which are too few")
+	}
+}
+
+// Under every filter, the totals of the transactions are the sums of the rows below them,
+// and a purchase's steps add up to what it cost.
+func TestTotalsAreSumsOfRows(t *testing.T) {
+	t.Parallel()
+	s, _ := night(t)
+	b := newBrowser(t, s).logIn(s.Key)
+	row := regexp.MustCompile(`(?s)<tr id="(txn_\w+)">.*?class="number fig"><span class="(\w+)">(-?[\d,.]+)</span>.*?</tr>`)
+	rows := 0
+	for _, text := range []string{"", "search", "Example Social", "insufficient", "nothing"} {
+		for _, state := range []string{"", "authorized", "settled", "refunded", "declined"} {
+			for _, days := range []string{"", "from=2026-11-07&to=2026-11-13", "from=2026-11-19"} {
+				path := "/transactions?q=" + url.QueryEscape(text) + "&state=" + state + "&" + days
+				page := b.get(path).is(200)
+				var moved usd.Amount
+				purchases, declines := 0, 0
+				for _, r := range row.FindAllStringSubmatch(page.text, -1) {
+					if purchases++; r[2] == "decline" {
+						declines++
+					} else {
+						moved += cents(r[3])
+					}
+				}
+				if rows += purchases; purchases == 0 {
+					page.has("No transactions match").lacks("<dt>Settled</dt>")
+					continue
+				}
+				equal(t, path+": purchases", page.find(`<dt>Purchases</dt><dd>(\d+)`), strconv.Itoa(purchases))
+				equal(t, path+": declines", page.find(`<small>(\d+) declined`), strconv.Itoa(declines))
+				equal(t, path+": moved", (page.figure("Held") + page.figure("Net")).String(), (-moved).String())
+			}
+		}
+	}
+	equal(t, "there are rows to add up", rows > 100, true)
+	refunded := b.get("/transactions?state=refunded").find(`<tr id="(txn_\w+)"`)
+	b.get("/transactions/"+refunded).matches(`In all</th><td[^>]*>-19.90</td><td[^>]*>0.00</td>`).
+		has(`data-label="balance">-29.90`, `data-label="balance">&#43;10.00`)
+}
