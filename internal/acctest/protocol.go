@@ -222,13 +222,13 @@ func (d Diagnostics) Must(t testing.TB) {
 }
 
 func (d Diagnostics) text(severity tfprotov6.DiagnosticSeverity) string {
-	text := ""
+	var lines []string
 	for _, one := range d {
 		if one.Severity == severity {
-			text += strings.TrimPrefix(one.Attribute.String()+": ", ": ") + one.Summary + ": " + one.Detail + "\n"
+			lines = append(lines, strings.TrimPrefix(one.Attribute.String()+": ", ": ")+one.Summary+": "+one.Detail)
 		}
 	}
-	return strings.TrimSpace(text)
+	return strings.Join(lines, "\n")
 }
 
 // Object holds attributes: nil for null, Unknown, a bool, a string, a Number, a []any, or an

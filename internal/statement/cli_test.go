@@ -54,12 +54,6 @@ func (f *folder) state(name string) string {
 	return found[1]
 }
 
-func block(name string, lines ...string) string {
-	return fmt.Sprintf("resource \"vcard_card\" %q {\n  bin_id = %q\n  %s\n}\n", name, sandboxtest.BIN, strings.Join(lines, "\n  "))
-}
-
-const createFirst = "lifecycle {\n    create_before_destroy = true\n  }"
-
 // refused is a fault: the service refuses a termination.
 var refused = map[string]any{
 	"method": "DELETE", "path": "/cards/*", "times": 1, "when": "before",
