@@ -88,7 +88,7 @@ func configAttributes() map[string]schema.Attribute {
 				"path": schema.StringAttribute{
 					Required:            true,
 					Validators:          []validator.String{tfkit.NotEmpty()},
-					MarkdownDescription: "SQLite file that holds the sandbox; made when it does not exist, in a folder that does. On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
+					MarkdownDescription: "SQLite file that holds the sandbox, with an extension, as in `vcard-sandbox.db`; made when it does not exist, in a folder that does. On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
 				// A text, since Terraform says of a number in here that is none only that
 				// something in sandbox is none.
