@@ -60,7 +60,8 @@ var refused = map[string]any{
 	"then": map[string]any{"status": 400, "body": map[string]string{"error": "invalid_request", "message": "Not now."}},
 }
 
-// What the rules are for, as a person would meet it.
+// What the rules are for, as a person would meet it: with a fleet that a screen has room for,
+// and the same in another workspace, where the provider block bounds what a plan takes.
 func TestGuards(t *testing.T) {
 	t.Parallel()
 	acctest.Needs(t, "1.7.0", "1.7.0") // import blocks with for_each
@@ -68,7 +69,7 @@ func TestGuards(t *testing.T) {
 	f := newFolder(t, s)
 	const list = "data \"vcard_cards\" \"all\" {\n}\n"
 	fleet := func(amount, to string) string {
-		return list + fmt.Sprintf("resource \"vcard_card\" \"fleet\" {\n  count  = 5\n  bin_id = %q\n  label  = \"ads-${count.index}\"\n  amount = %s\n  top_up = {\n    below = 50\n    to    = %s\n  }\n}\n",
+		return list + fmt.Sprintf("resource \"vcard_card\" \"fleet\" {\n  count  = 30\n  bin_id = %q\n  label  = \"ads-${count.index}\"\n  amount = %s\n  top_up = {\n    below = 50\n    to    = %s\n  }\n}\n",
 			sandboxtest.BIN, amount, to)
 	}
 	check := func(text, flags string, code int, words ...string) {
@@ -80,7 +81,13 @@ func TestGuards(t *testing.T) {
 		sandboxtest.Says(t, flags, stderr, words...)
 	}
 	f.Write("main.tf", fleet("60", "100"))
-	check(f.plan(), "-no-unmanaged -max-card 60 -max-net 305 -no-unknown -only issue", 0)
+	planned := f.Must("plan", "-no-color", "-input=false", "-out=plan")
+	issues := f.show()
+	_, stated, _ := state(t, issues)
+	if lines := strings.Count(stated, "\n"); strings.Contains(planned, "Warning") || lines > 40 {
+		t.Errorf("the statement has %d lines, and the plan says:\n%s", lines, planned)
+	}
+	check(issues, "-no-unmanaged -max-card 60 -max-net 1830 -no-unknown -only issue", 0)
 	f.apply()
 
 	s.Authorize(f.state("vcard_card.fleet[2]"), "40", "7311").OK(201)
@@ -90,10 +97,14 @@ func TestGuards(t *testing.T) {
 	another.Write("main.tf", fleet("60", "100"))
 	duplicated := another.plan()
 	check(duplicated, "-no-unmanaged", 3, "vcard_card.fleet[0]: the live card card_", `has its label, "ads-0", and is not in this state`)
-	warned := another.Must("plan", "-no-color", "-input=false")
-	if n := strings.Count(warned, "Warning: Live cards that this plan may issue once more"); n != 1 {
-		t.Errorf("%d warnings stand for the fleet:\n%s", n, warned)
+	another.Write("provider.tf", acctest.Required+strings.Replace(s.Provider(), "{", "{\n  max_taken_per_plan = 500", 1))
+	ended, output := another.Run("plan", "-no-color", "-input=false")
+	_, told, _ := strings.Cut(output, "\nPlan: ")
+	if lines := strings.Count(told, "\n"); ended == 0 || lines > 60 || strings.Count(told, "Warning: Live cards that this plan may issue once more") != 1 ||
+		strings.Count(told, "Error: ") != 1 || !strings.Contains(told, "Error: The plan takes at least 1830.00 USD, and max_taken_per_plan is 500.00 USD") {
+		t.Errorf("the plan ended with %d and %d lines:\n%s", ended, lines, told)
 	}
+	another.Write("provider.tf", acctest.Required+s.Provider())
 	_, _, stderr := state(t, duplicated, "-no-unmanaged")
 	_, imports, _ := strings.Cut(stderr, "nothing is issued for them then:\n")
 	another.Write("main.tf", strings.TrimPrefix(fleet("60", "100"), list))
