@@ -42,8 +42,9 @@ import (
 //	requests METHOD PATH NUMBER[-NUMBER] [keys=NUMBER]
 //	                        fails unless the last terraform command made so many calls, under so many idempotency keys
 //
-// and the conditions [terraform], [tofu] and [version:1.14], which is that of the CLI or a later one.
-func Scripts(t *testing.T, folder string) {
+// and the conditions [terraform], [tofu] and [version:1.14], which is that of the CLI or a later one. A
+// setting is NAME=VALUE, an environment variable of all of them, and its value a condition.
+func Scripts(t *testing.T, folder string, settings ...string) {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" || CLI() == "" {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
@@ -73,7 +74,18 @@ func Scripts(t *testing.T, folder string) {
 		}
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: folder, Cmds: commands, Setup: startScript, Condition: condition, RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: folder, Cmds: commands, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, settings...)
+			return startScript(env)
+		},
+		Condition: func(name string) (bool, error) {
+			isSet := slices.ContainsFunc(settings, func(setting string) bool { return strings.HasSuffix(setting, "="+name) })
+			if isSet || settings != nil && !strings.Contains(name, ":") && name != "terraform" && name != "tofu" {
+				return isSet, nil
+			}
+			return condition(name)
+		},
 	})
 }
 

@@ -30,6 +30,7 @@ type network struct {
 
 	read  map[string]*http.Request        // what was read, by address
 	older map[string]sandboxtest.Response // what is read instead
+	noted map[string]sandboxtest.Response // for the next lag
 	until time.Time                       // by the script's clock
 	reads int                             // or so often
 }
@@ -271,14 +272,31 @@ func (s *script) lag(_ options, args []string) error {
 	n := s.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.reads, n.until, n.older = reads, s.clock.Now().Add(d), map[string]sandboxtest.Response{}
-	for address, read := range n.read {
-		n.older[address] = n.forward(read)
+	n.reads, n.until, n.older, n.noted = reads, s.clock.Now().Add(d), n.noted, nil
+	if n.older == nil {
+		n.older = n.now()
 	}
 	if len(n.older) == 0 {
 		return usage("nothing was read yet that could lag")
 	}
 	return nil
+}
+
+// note is a verb: the next lag is from now on.
+func (s *script) note(options, []string) error {
+	s.net.mu.Lock()
+	defer s.net.mu.Unlock()
+	s.net.noted = s.net.now()
+	return nil
+}
+
+// now is what was read before, as it is read now.
+func (n *network) now() map[string]sandboxtest.Response {
+	all := map[string]sandboxtest.Response{}
+	for address, read := range n.read {
+		all[address] = n.forward(read)
+	}
+	return all
 }
 
 // lags answers what a replica does, if one answers.

@@ -55,6 +55,7 @@ func verbs() map[string]verb {
 		// What the service is like.
 		"quirk": {"NAME=VALUE…: as in /_sandbox/quirks", 1, many, (*script).quirk},
 		"clock": {"DURATION|TIME: passes until then at the service, and for providers in the test's process", 1, 1, (*script).passes},
+		"note":  {": the next lag shows what was read before as it is now", 0, 0, (*script).note},
 		"lag":   {"READS|DURATION: so long, what was read before is read as it is now", 1, 1, (*script).lag},
 
 		// What a call meets: the next one, or as many as -times says, where 0 is all.

@@ -29,11 +29,11 @@ func (c *Client) ReadSnapshot(ctx context.Context, id string, since *reconcile.A
 // Preview decides about a change of a card by its balance as it was read a moment ago
 // and one reading of its transactions, without waiting, for the words of a plan.
 func (c *Client) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) []reconcile.Decision {
-	s := reconcile.Snapshot{Balance: balance, At: c.serviceTime()}
+	s := reconcile.Snapshot{Balance: balance, Own: c.recent.of(card).moved}
 	if record.Anchor != nil {
 		c.readEventsOrSayWhyNot(ctx, card, record.Anchor, &s)
 	}
-	s.Own = c.recent.of(card).moved
+	s.At = c.serviceTime() // which the first response tells
 	return change.Preview(record, s, c.config.KeysHonoured)
 }
 

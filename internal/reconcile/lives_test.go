@@ -20,6 +20,7 @@ import (
 var (
 	lives     = flag.Int("reconcile.lives", 800, "lives of one card")
 	firstLife = flag.Uint64("reconcile.first", 0, "the number of the first life")
+	bias      = flag.Uint64("reconcile.bias", 20, "of 100 lives, those that raise often, top up always and are killed often")
 )
 
 // kind is a kind of service, and what Terraform believes of its keys.
@@ -28,6 +29,8 @@ type kind struct {
 	asSettled, fees   bool
 	released          int  // of 100 holds, without a transaction
 	honours, honoured bool // keys: what the service does, what the configuration says
+	// Stops in 1,000 movements of ordinary lives, plain and biased, that are good.
+	most, mostBiased float64
 }
 
 func kinds() (all []kind) {
@@ -35,6 +38,7 @@ func kinds() (all []kind) {
 		for _, service := range []kind{{name: "less holds"}, {name: "as settled", asSettled: true}, {name: "less holds and fees", fees: true}, {name: "holds released", released: 20}} {
 			k := service
 			k.name, k.honours, k.honoured = service.name+", "+keys.name, keys.honours, keys.honoured
+			k.most, k.mostBiased = 1000, 1000
 			all = append(all, k)
 		}
 	}
@@ -49,7 +53,7 @@ type tally struct{ movements, stops atomic.Int64 }
 func TestLives(t *testing.T) {
 	t.Parallel()
 	all := kinds()
-	ordinary := make([]tally, len(all))
+	ordinary, biased := make([]tally, len(all)), make([]tally, len(all))
 	var next atomic.Uint64
 	var movements, named, hidden atomic.Int64
 	var workers sync.WaitGroup
@@ -67,9 +71,9 @@ func TestLives(t *testing.T) {
 				movements.Add(l.movements)
 				named.Add(l.named)
 				hidden.Add(l.hidden)
-				if l.ordinary {
-					ordinary[which].movements.Add(l.movements)
-					ordinary[which].stops.Add(l.stops)
+				if tallies := map[bool][]tally{false: ordinary, true: biased}[l.biased]; l.ordinary {
+					tallies[which].movements.Add(l.movements)
+					tallies[which].stops.Add(l.stops)
 				}
 			}
 		})
@@ -80,16 +84,19 @@ func TestLives(t *testing.T) {
 		t.Error("round sums hide more than they should")
 	}
 	for i, k := range all {
-		most := map[bool]float64{true: 5, false: 30}[k.honoured]
-		if k.released > 0 {
-			most = map[bool]float64{true: 35, false: 45}[k.honoured]
-		}
-		stops, movements := float64(ordinary[i].stops.Load()), float64(ordinary[i].movements.Load())
-		t.Logf("ordinary life, %-43s %.0f stops in %.0f movements", k.name+":", stops, movements)
-		// Few lives may have more of them by chance.
-		if expected := most * movements / 1000; stops > expected+3*math.Sqrt(expected)+1 {
-			t.Errorf("%s: %.0f stops in %.0f movements, and at most %.0f in 1,000 are good", k.name, stops, movements, most)
-		}
+		ordinary[i].check(t, k.name, k.most)
+		biased[i].check(t, k.name+", biased", k.mostBiased)
+	}
+}
+
+// check holds stops against what of 1,000 movements is good.
+func (c *tally) check(t *testing.T, name string, most float64) {
+	t.Helper()
+	stops, movements := float64(c.stops.Load()), float64(c.movements.Load())
+	t.Logf("ordinary life, %-51s %.0f stops in %.0f movements, %.1f in 1,000", name+":", stops, movements, 1000*stops/max(1, movements))
+	// Few lives may have more of them by chance.
+	if expected := most * movements / 1000; stops > expected+3*math.Sqrt(expected)+1 {
+		t.Errorf("%s: %.0f stops in %.0f movements, and at most %.1f in 1,000 are good", name, stops, movements, most)
 	}
 }
 
@@ -109,6 +116,8 @@ type life struct {
 	// the last audit: it is not strict then.
 	loose, unsure bool
 	undecided     int // runs that found a movement pending
+	// biased says that it raises often, tops up always, and is killed often.
+	biased bool
 	// round says that sums are those that people like, so that purchases may hide a
 	// movement.
 	round bool
@@ -116,6 +125,9 @@ type life struct {
 	// What the service does with requests.
 	pageSize      int
 	lagging       bool
+	replica       time.Duration // that one run reads, so far behind
+	fee           usd.Amount    // that the service takes of each movement
+	busy          bool
 	behind, ahead time.Duration
 	faulty        bool
 	killed        bool
@@ -171,13 +183,22 @@ func newLife(t *testing.T, k kind, number uint64) *life {
 	l.card = newAccount(l.target)
 	l.card.asSettled, l.card.takesFees = k.asSettled, k.fees
 	l.pageSize = []int{25, 100}[l.rng.IntN(2)]
-	if l.chance(40) {
+	l.biased = number/uint64(len(kinds()))*37%100 < *bias
+	switch {
+	case l.biased:
+		l.below = l.target / 100 * usd.Amount(50+l.rng.IntN(41))
+		l.to = l.below + l.dollars(20, 10, 6)
+	case l.chance(40):
 		l.below = l.dollars(30, 10, 5)
 		l.to = l.below + l.dollars(20, 10, 6)
-		if l.chance(50) {
-			l.limit = l.dollars(60, 20, 6)
-		}
 	}
+	if l.to > 0 && l.chance(50) {
+		l.limit = l.dollars(60, 20, 6)
+	}
+	if l.isWild() && l.chance(10) {
+		l.fee = dollar
+	}
+	l.busy = l.chance(1)
 	l.lagging = !l.ordinary && l.chance(50)
 	l.ahead = time.Duration(l.rng.IntN(3)-1) * l.span(60*24*time.Hour)
 	l.load = l.target
@@ -203,7 +224,7 @@ func (l *life) live() {
 	for range 1 + l.rng.IntN(2) {
 		for range 1 + l.rng.IntN(3) {
 			l.world()
-			if l.isWild() && l.chance(4) && len(l.saved) > 0 {
+			if l.isWild() && l.chance(10) && len(l.saved) > 0 {
 				l.state = l.saved[l.rng.IntN(len(l.saved))]
 				l.tell("an earlier state again")
 			} else if l.isWild() && l.chance(1) {
@@ -268,7 +289,10 @@ func (l *life) audit() {
 // apply is one run: refresh, plan, apply. It reports whether all is as configured.
 func (l *life) apply(faulty bool) bool {
 	begin := l.state
-	l.faulty, l.killed, l.behind = faulty, false, 0
+	l.faulty, l.killed, l.behind, l.replica = faulty, false, 0, 0
+	if faulty && l.isWild() && l.chance(10) {
+		l.replica = []time.Duration{5 * time.Second, 35 * time.Second, 5 * time.Minute}[l.rng.IntN(3)]
+	}
 	client, err := api.New(api.Config{
 		BaseURL: "https://model/api/v1", APIKey: "sk_live_model", Transport: l, Clock: l, KeysHonoured: l.honoured, MaxRetries: -1,
 	})
@@ -413,7 +437,7 @@ func (l *life) move(client *api.Client, m reconcile.Movement, record reconcile.R
 
 // isSaidOnce checks that the same facts do not stop twice.
 func (l *life) isSaidOnce(next reconcile.Record, m reconcile.Movement, reason reconcile.Reason) {
-	if reason == reconcile.NotShown || l.lagging {
+	if reason == reconcile.NotShown || l.lagging || l.replica > 0 {
 		return
 	}
 	again := reconcile.Ask(next, m, l.honoured).Read(l.card.read(0), false)

@@ -31,6 +31,7 @@ type account struct {
 type listed struct {
 	reconcile.Event
 	from time.Time
+	text string // of it; empty until somebody reads it
 }
 
 // holding is what the card held from a moment on.
@@ -85,7 +86,7 @@ func (a *account) later(d time.Duration) {
 // happen adds an event, which moves the balance by an amount beside its fee.
 func (a *account) happen(e reconcile.Event, effect usd.Amount) {
 	e.At, e.ID, e.Merchant = a.now, fmt.Sprintf("txn_%d", len(a.events)), cmp.Or(e.Merchant, "m")
-	a.events = append(a.events, listed{e, a.now})
+	a.events = append(a.events, listed{Event: e, from: a.now})
 	if a.takesFees {
 		effect -= e.Fee
 	}

@@ -47,15 +47,19 @@ func (l *life) sum(liked int) usd.Amount {
 // lag is how far what is read is behind.
 func (l *life) lag() time.Duration {
 	if l.lagging && l.chance(30) {
-		return l.span(12 * time.Second)
+		return l.replica + l.span(12*time.Second)
 	}
-	return 0
+	return l.replica
 }
 
 // world is what others do until the next run.
 func (l *life) world() {
-	for range l.rng.IntN(5) {
-		l.card.later(l.span(2 * 24 * time.Hour))
+	purchases, apart := l.rng.IntN(5), 2*24*time.Hour
+	if l.busy {
+		purchases, apart = 30*purchases, 5*time.Hour
+	}
+	for range purchases {
+		l.card.later(l.span(apart))
 		l.purchase()
 	}
 	if l.chance(40) {
@@ -78,8 +82,11 @@ func (l *life) world() {
 
 // change writes another amount into the configuration.
 func (l *life) change() {
-	delta := l.sum(70)
-	if l.chance(45) {
+	delta, lowers := l.sum(70), 45
+	if l.biased {
+		lowers = 10
+	}
+	if l.chance(lowers) {
 		delta = -delta
 	}
 	if l.target+delta > 0 {
@@ -209,24 +216,30 @@ func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // page is one of the list of transactions.
 func (l *life) page(r *http.Request) string {
-	names := map[reconcile.Kind]string{
-		reconcile.Authorization: "authorization", reconcile.Settlement: "settlement", reconcile.Refund: "refund", reconcile.Decline: "decline",
-	}
-	events := l.card.read(l.behind).Events
 	number, _ := strconv.Atoi(r.URL.Query().Get("page")) // the client's own
-	low := min(len(events), (number-1)*l.pageSize)
-	data := []any{}
-	for _, e := range events[low:min(len(events), low+l.pageSize)] {
-		data = append(data, map[string]any{
-			"id": e.ID, "card_id": cardID, "type": names[e.Kind], "amount": e.Amount, "currency": "USD", "fee": e.Fee,
-			"merchant": map[string]string{"name": e.Merchant, "mcc": "7311"}, "created_at": e.At,
-		})
+	skip, data := (number-1)*l.pageSize, make([]string, 0, l.pageSize)
+	for i := len(l.card.events) - 1; i >= 0 && len(data) < l.pageSize; i-- {
+		switch event := &l.card.events[i]; {
+		case event.from.After(l.card.now.Add(-l.behind)):
+		case skip > 0:
+			skip--
+		default:
+			data = append(data, event.body())
+		}
 	}
-	body, err := json.Marshal(map[string]any{"data": data, "page": number})
-	if err != nil {
-		panic(err)
+	return `{"data":[` + strings.Join(data, ",") + `],"page":` + strconv.Itoa(number) + "}"
+}
+
+// body is the event as the service lists it.
+func (e *listed) body() string {
+	if e.text == "" {
+		kinds := map[reconcile.Kind]string{
+			reconcile.Authorization: "authorization", reconcile.Settlement: "settlement", reconcile.Refund: "refund", reconcile.Decline: "decline",
+		}
+		e.text = fmt.Sprintf(`{"id":%q,"card_id":%q,"type":%q,"amount":%s,"currency":"USD","fee":%s,"merchant":{"name":%q,"mcc":"7311"},"created_at":%q}`,
+			e.ID, cardID, kinds[e.Kind], e.Amount, e.Fee, e.Merchant, e.At.Format(time.RFC3339Nano))
 	}
-	return string(body)
+	return e.text
 }
 
 // receive takes a movement. Where accidents happen it may be lost on either way, come
@@ -251,6 +264,9 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 	accident := 99
 	if l.faulty {
 		accident = l.rng.IntN(12)
+	}
+	if l.faulty && l.biased && l.chance(30) {
+		accident = 3 * l.rng.IntN(3) // it is killed
 	}
 	switch accident {
 	case 0, 1, 2:
@@ -286,6 +302,9 @@ func (l *life) process(key string, delta usd.Amount) (*http.Response, error) {
 	}
 	if l.card.balance+delta < 0 {
 		return l.respond(http.StatusBadRequest, `{"error":"insufficient_balance","message":"the card holds less"}`)
+	}
+	if l.fee > 0 {
+		delta -= min(l.fee, delta.Abs()/2)
 	}
 	l.card.give(delta)
 	l.tell("moved %s to %s", delta, l.card.balance)
