@@ -192,10 +192,7 @@ func (q Question) beforeSending(kept, made bool) (Verdict, Reason) {
 	either := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled) ||
 		e.Without == Unexplained && e.With == HoldReleased || m.MayHaveTopUp(e)
 	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
-	mayBeIt := 2*e.Left <= m.Delta
-	if m.Delta > 0 {
-		mayBeIt = 2*e.Came >= m.Delta
-	}
+	half := m.Delta > 0 && 2*e.Left >= m.Delta || m.Delta < 0 && 2*e.Left <= m.Delta
 
 	switch {
 	case (e.Stale || e.Undone) && !made:
@@ -220,7 +217,7 @@ func (q Question) beforeSending(kept, made bool) (Verdict, Reason) {
 		return q.again(Send, Explained)
 	case e.Without != Unexplained:
 		return Send, Explained
-	case mayBeIt:
+	case half, m.isTopUpDue(e, 0): // after a fund and its top-up of two runs
 		return q.again(Stop, LeftOver)
 	}
 	return q.again(Send, OtherMoney)

@@ -191,26 +191,6 @@ func (e Event) mayMove(up bool) bool {
 	return true
 }
 
-// placedEvent is an event on a side of an anchor.
-type placedEvent struct {
-	*Event
-	side Side
-}
-
-// place tells the side of each event. What is listed behind the oldest that the
-// anchor knows is older still, and left out.
-func (a *Anchor) place(events []Event) []placedEvent {
-	all := make([]placedEvent, len(events))
-	end := len(events)
-	for i, e := range events {
-		all[i] = placedEvent{&events[i], a.SideOf(e)}
-		if all[i].side == Before && a.More {
-			end = i + 1
-		}
-	}
-	return all[:end]
-}
-
 // unpaired sorts out the pairs of a settlement and the authorization of the same
 // merchant and amount that it ended: the newest, unless another settlement since, one
 // without such an authorization, may have ended that.

@@ -124,7 +124,7 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 		{"two purchases, and as much is withdrawn", "", "hold:15 hold:25", -40, settled, holds, 0, send, send},
 		{"a pair, or an older hold's settlement", "hold:40 hold:20", "40/40", 20, none, holds, 0, send, send},
 		{"the same, and a refund of as much", "hold:40 hold:20", "refund:40 40/40", 20, none, holds, 0, send, send},
-		{"the same, and money taken", "hold:40 hold:20", "40/40 -20", 40, none, none, -20, stop, stop},
+		{"the same, and money taken", "hold:40 hold:20", "40/40 -20", 40, none, none, -20, send, send},
 		{"the same as settled, a killed fund", "as-settled hold:40 hold:20", "40/40 +20", 20, settled, holds, -20, stop, key},
 		{"a balance that falls at settlement", "as-settled", "hold:40", 40, holds, settled, 0, stop, key},
 		{"less settled, then as much as a first hold", "", "hold:50 50/40 hold:55 55/50", 40, none, holds, 0, send, send},
@@ -168,6 +168,46 @@ func TestWhatHappenedSinceTheAnchor(t *testing.T) {
 			d := reconcile.Ask(record, reconcile.Movement{Delta: test.delta * dollar}, honoured).Read(card, true)
 			if d.Verdict != want {
 				t.Errorf("%s, honoured %t: %d, %d", test.name, honoured, d.Verdict, d.Reason)
+			}
+		}
+	}
+}
+
+// What a killed run has made, with purchases since, is found by the readings, or by the
+// key where they do not tell: then the service answers again what it answered before.
+func TestKilledWithPurchasesSince(t *testing.T) {
+	t.Parallel()
+	stories := []string{
+		"", "hold:7", "hold:40", "hold:20", "hold:25 hold:15", "hold:7 7/7", "hold:40 40/40", "hold:40 40/30", "hold:40 40/45",
+		"hold:7 7/7 refund:7", "hold:40 40/40 refund:40", "with-fee:7/-7",
+	}
+	for _, asSettled := range []bool{false, true} {
+		for _, delta := range []usd.Amount{40 * dollar, -40 * dollar} {
+			for _, before := range []string{"", "hold:40"} {
+				for _, since := range stories {
+					a := newAccount(200 * dollar)
+					a.asSettled, a.takesFees = asSettled, true
+					a.live(before)
+					record := reconcile.ReadRecord(a.snapshot())
+					a.later(time.Hour)
+					a.give(delta)
+					a.later(time.Minute)
+					a.live(since)
+					m := reconcile.Movement{Delta: delta}
+					d := reconcile.Ask(record, m, true).Read(a.snapshot(), true)
+					// A withdrawal is not taken for made by as much spending, and is sent under its key too.
+					isSpent := d.Verdict == reconcile.Send && delta < 0 && asSettled
+					if d.Verdict == reconcile.SendKey || isSpent {
+						d = d.Then(reconcile.Answered).Read(a.snapshot(), true)
+					}
+					if d.Verdict != reconcile.Made || d.Next().Pending != nil {
+						t.Errorf("%s, %q, then %q, as settled %t: %d, %d", delta, before, since, asSettled, d.Verdict, d.Reason)
+					}
+					record.HasKey = false // as where it came late, after a stop
+					if d := reconcile.Ask(record, m, true).Read(a.snapshot(), true); d.Verdict != reconcile.Made && d.Verdict != reconcile.Stop && !isSpent {
+						t.Errorf("%s, %q, then %q, as settled %t, after a stop: %d, %d", delta, before, since, asSettled, d.Verdict, d.Reason)
+					}
+				}
 			}
 		}
 	}

@@ -38,7 +38,10 @@ func kinds() (all []kind) {
 		for _, service := range []kind{{name: "less holds"}, {name: "as settled", asSettled: true}, {name: "less holds and fees", fees: true}, {name: "holds released", released: 20}} {
 			k := service
 			k.name, k.honours, k.honoured = service.name+", "+keys.name, keys.honours, keys.honoured
-			k.most, k.mostBiased = 1000, 1000
+			k.most, k.mostBiased = 30, 200
+			if k.released > 0 {
+				k.most = 80
+			}
 			all = append(all, k)
 		}
 	}
@@ -198,7 +201,7 @@ func newLife(t *testing.T, k kind, number uint64) *life {
 	if l.isWild() && l.chance(10) {
 		l.fee = dollar
 	}
-	l.busy = l.chance(1)
+	l.busy = l.chance(1) && !l.ordinary
 	l.lagging = !l.ordinary && l.chance(50)
 	l.ahead = time.Duration(l.rng.IntN(3)-1) * l.span(60*24*time.Hour)
 	l.load = l.target

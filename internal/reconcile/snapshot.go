@@ -120,6 +120,26 @@ func (a *Anchor) SideOf(e Event) Side {
 	return Around
 }
 
+// placedEvent is an event on a side of an anchor.
+type placedEvent struct {
+	*Event
+	side Side
+}
+
+// place tells the side of each event. What is listed behind the oldest that the
+// anchor knows is older still, and left out.
+func (a *Anchor) place(events []Event) []placedEvent {
+	all := make([]placedEvent, len(events))
+	end := len(events)
+	for i, e := range events {
+		all[i] = placedEvent{&events[i], a.SideOf(e)}
+		if all[i].side == Before && a.More {
+			end = i + 1
+		}
+	}
+	return all[:end]
+}
+
 // plus is the anchor with a movement of delta in it.
 func (a *Anchor) plus(delta usd.Amount) *Anchor {
 	moved := *a
