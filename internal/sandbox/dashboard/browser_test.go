@@ -320,7 +320,7 @@ func populated(t testing.TB) (s *sandboxtest.Server, paths []string) {
 	asked := url.QueryEscape(hostile)
 	return s, []string{
 		"/cards?q=nothing", "/cards?q=" + asked, "/cards/" + card, "/cards/" + frozen, "/cards/" + ended, "/webhooks/" + delivery + "?signature=" + asked,
-		"/transactions?state=refunded&q=" + asked, "/transactions/" + settlement, "/requests?outcome=refused", "/nowhere",
+		"/transactions?state=refunded&q=" + asked, "/transactions/" + settlement, "/requests?outcome=refused", "/runs/1", "/nowhere",
 	}
 }
 

@@ -120,12 +120,15 @@ func TestPictures(t *testing.T) {
 		t.Errorf("%v: the statement is\n%s", err, markdown)
 	}
 
+	w.Must("apply", "-no-color", "plan")
+	p.Get("/_sandbox/requests").OK(200) // by then, they are in the file
 	b := openTab(t, &sandboxtest.Server{Client: p.Client}).logIn()
+	b.await("document.querySelector('#runs tbody tr').innerText.includes('313.95')")
 	b.await("document.querySelector('.plot') !== null")
 	if *pictures == "" {
 		return
 	}
-	b.picture("dashboard", 1200, 764)
+	b.picture("dashboard", 1200, 1020)
 	var comment bytes.Buffer // on a pull request
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
 	must(0, converter.Convert(markdown, &comment))
