@@ -96,8 +96,8 @@ func expires(card model, delta usd.Amount, isOver bool) diag.Diagnostic {
 }
 
 func removedFromState(card model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic(capitalized(card.name())+" was terminated outside Terraform",
-		"It is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
+	return diag.NewWarningDiagnostic("A card was terminated outside Terraform",
+		capitalized(card.name())+" is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
 }
 
 func atTwoAddresses(card model) diag.Diagnostic {
