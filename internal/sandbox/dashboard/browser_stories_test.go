@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -332,6 +333,28 @@ func TestBrowserMorningAfter(t *testing.T) {
 			find([]string{`#attention a[href^="/webhooks/dlv_"]`}, "answered 418 I'm a teapot", "Copy")
 		}
 	}
+}
+
+// A chart tells of a day to the pointer, to the focus and to a first tap, and leads to its
+// purchases. On paper, a page is without what is there to be pressed.
+func TestBrowserChartsAndPaper(t *testing.T) {
+	t.Parallel()
+	s, _ := night(t)
+	b := openTab(t, s).logIn()
+	const day = `#time .money a[data-read^="%s"]`
+	told := func(date string) { t.Helper(); b.await(fmt.Sprintf("document.querySelector('.readout').textContent.startsWith('%s: ')", date)) }
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, b.middle(fmt.Sprintf(day, "2026-11-18")), 0)
+	told("2026-11-18")
+	b.do(fmt.Sprintf("document.querySelector('"+day+"').focus()", "2026-11-17"))
+	told("2026-11-17")
+	const tap = `document.querySelector('` + day + `').dispatchEvent(new PointerEvent("click", {pointerType: "touch", bubbles: true, cancelable: true}))`
+	b.holds("a first tap leads nowhere", "!"+fmt.Sprintf(tap, "2026-11-16"))
+	told("2026-11-16")
+	b.do(fmt.Sprintf(tap, "2026-11-16"))
+	b.await("location.search === '?from=2026-11-16&to=2026-11-16' && document.querySelectorAll('tbody tr').length === 2")
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	b.holds("paper shows the rows", "document.querySelector('tbody tr').checkVisibility()")
+	b.holds("paper shows no navigation", "!['.top', '.pages', '.filter'].some((e) => document.querySelector(e).checkVisibility())")
 }
 
 // What is there to be copied is copied as it is needed.
