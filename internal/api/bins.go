@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // Bin is an entry of the catalogue that cards are issued from.
@@ -38,10 +40,10 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 // Bins reads the catalogue.
 func (c *Client) Bins(ctx context.Context) ([]Bin, error) {
 	var bins []Bin
-	err := c.read(ctx, &call{
-		operation: "list the BINs", method: http.MethodGet, path: "/bins",
-		accept: func(body []byte) (err error) {
-			bins, _, err = decodeList[Bin](body, "id")
+	err := c.Read(ctx, &transport.Call{
+		Operation: "list the BINs", Method: http.MethodGet, Path: "/bins",
+		Accept: func(body []byte) (err error) {
+			bins, _, err = transport.DecodeList[Bin](body, "id")
 			return err
 		},
 	})

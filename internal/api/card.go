@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -16,7 +17,7 @@ type CardStatus string
 // UnmarshalJSON reads a status in any case: a frozen card must not be taken for
 // one that is not.
 func (s *CardStatus) UnmarshalJSON(data []byte) error {
-	its, err := readWord(data)
+	its, err := transport.ReadWord(data)
 	*s = CardStatus(its)
 	return err
 }
@@ -54,7 +55,7 @@ type CardSummary struct {
 // Card is a card as its issuance shows it, less what no later read shows to compare with.
 type Card struct {
 	CardSummary
-	ExpiresAt Date `json:"expires_at"`
+	ExpiresAt transport.Date `json:"expires_at"`
 }
 
 // CanonicalLabel is the same for labels of which the service may have made one
@@ -81,18 +82,18 @@ func cardPath(id, action string) (string, error) {
 // decodeCard reads a response about one card, and guards against one about another.
 func decodeCard[T any](body []byte, id string, into *T, required ...string) error {
 	*into = *new(T)
-	if err := decodeObject(body, into, required...); err != nil {
+	if err := transport.DecodeObject(body, into, required...); err != nil {
 		return err
 	}
 	var its struct {
 		ID    string `json:"id"`
 		BinID string `json:"bin_id"`
 	}
-	if err := decodeObject(body, &its); err != nil {
+	if err := transport.DecodeObject(body, &its); err != nil {
 		return err
 	}
 	if its.BinID != "" && !IsID(its.BinID) {
-		return noID("bin_id", its.BinID)
+		return transport.NoID("bin_id", its.BinID)
 	}
 	return sameCard(id, its.ID)
 }

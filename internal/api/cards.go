@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 )
 
@@ -78,10 +79,10 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 	setQuery(query, "status", string(filter.Status))
 	setQuery(query, "bin_id", filter.BinID)
 	var result CardPage
-	err := c.read(ctx, &call{
-		operation: "list cards", method: http.MethodGet, path: "/cards", query: query,
-		accept: func(body []byte) error {
-			cards, envelope, err := decodeList[CardListItem](body, requiredOfCard()...)
+	err := c.Read(ctx, &transport.Call{
+		Operation: "list cards", Method: http.MethodGet, Path: "/cards", Query: query,
+		Accept: func(body []byte) error {
+			cards, envelope, err := transport.DecodeList[CardListItem](body, requiredOfCard()...)
 			result = CardPage{Data: cards, Page: int(envelope.Page), PerPage: int(envelope.PerPage), bytes: len(body)}
 			if envelope.Total != nil {
 				if total := int(*envelope.Total); total <= MaxCardPages*MaxPerPage {
@@ -103,14 +104,14 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	if err != nil {
 		return card, err
 	}
-	err = c.read(ctx, &call{
-		card: id, operation: "read card " + id, method: http.MethodGet, path: path,
-		accept: func(body []byte) error {
+	err = c.Read(ctx, &transport.Call{
+		Card: id, Operation: "read card " + id, Method: http.MethodGet, Path: path,
+		Accept: func(body []byte) error {
 			if err := decodeCard(body, id, &card, requiredOfCard()...); err != nil {
 				return err
 			}
 			if !c.recent.shows(card, c.clock.Now(), c.serviceTime()) {
-				return errNotShown
+				return transport.ErrNotShown
 			}
 			return nil
 		},
@@ -150,10 +151,10 @@ func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error
 		return CardDetails{}, err
 	}
 	var details CardDetails
-	err = c.read(ctx, &call{
-		card: id, operation: "read the details of card " + id, method: http.MethodGet, path: path,
-		budget: ratelimit.Details, secret: true,
-		accept: func(body []byte) error {
+	err = c.Read(ctx, &transport.Call{
+		Card: id, Operation: "read the details of card " + id, Method: http.MethodGet, Path: path,
+		Budget: ratelimit.Details, Secret: true,
+		Accept: func(body []byte) error {
 			return decodeCard(body, id, &details, "id", "pan", "cvv", "exp_month", "exp_year")
 		},
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -56,9 +57,9 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 	}
 	var state CardState
 	var answered CardStatus
-	set := &call{
-		card: id, operation: verb + " card " + id, method: http.MethodPost, path: path,
-		accept: func(body []byte) error {
+	set := &transport.Call{
+		Card: id, Operation: verb + " card " + id, Method: http.MethodPost, Path: path,
+		Accept: func(body []byte) error {
 			err := decodeCard(body, id, &state, "id", "status", "balance")
 			if err != nil || state.Status == wanted {
 				return err
@@ -67,36 +68,36 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 			return fmt.Errorf("the response says that the card is %s", answered)
 		},
 	}
-	alreadyApplied := func(ctx context.Context) outcome {
+	alreadyApplied := func(ctx context.Context) transport.Outcome {
 		card, err := c.GetCard(ctx, id)
 		if err != nil {
-			return notFoundOutcome(err)
+			return transport.NotFoundOutcome(err)
 		}
 		state = CardState{ID: card.ID, Status: card.Status, Balance: card.Balance}
 		switch {
 		case card.Status == wanted, card.Status == StatusFrozen && answered == StatusFrozen: // again
-			return outcome{state: applied}
+			return transport.Outcome{State: transport.Applied}
 		case card.Status == StatusTerminated:
-			return outcome{rejected, fmt.Errorf("card %s is terminated, for good", id)}
+			return transport.Outcome{State: transport.Rejected, Reason: fmt.Errorf("card %s is terminated, for good", id)}
 		}
-		return outcome{state: notApplied}
+		return transport.Outcome{State: transport.NotApplied}
 	}
-	verify := func(ctx context.Context) outcome {
+	verify := func(ctx context.Context) transport.Outcome {
 		o := alreadyApplied(ctx)
-		if o.state == notApplied && autoFreezeAt != nil && state.Status == StatusFrozen && state.Balance < *autoFreezeAt {
-			return outcome{state: applied}
+		if o.State == transport.NotApplied && autoFreezeAt != nil && state.Status == StatusFrozen && state.Balance < *autoFreezeAt {
+			return transport.Outcome{State: transport.Applied}
 		}
 		return o
 	}
 	c.recent.update(id, func(card *recentCard) { card.status = "" })
-	how, err := c.mutate(ctx, &mutation{kind: MutationSetFrozen, call: set, alreadyApplied: alreadyApplied, verify: verify})
+	how, err := c.Mutate(ctx, &transport.Mutation{Kind: MutationSetFrozen, Call: set, AlreadyApplied: alreadyApplied, Verify: verify})
 	if err != nil {
 		return CardState{}, err
 	}
 	c.recent.update(id, func(card *recentCard) {
 		card.status, card.statusUntil = state.Status, c.clock.Now().Add(statusShownWithin)
 	})
-	state.LostResponse = how.lost
+	state.LostResponse = how.Lost
 	return state, nil
 }
 
@@ -116,9 +117,9 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	}
 	defer release()
 	var result Termination
-	terminate := &call{
-		card: id, operation: "terminate card " + id, method: http.MethodDelete, path: path,
-		accept: func(body []byte) error {
+	terminate := &transport.Call{
+		Card: id, Operation: "terminate card " + id, Method: http.MethodDelete, Path: path,
+		Accept: func(body []byte) error {
 			err := decodeCard(body, id, &result, "id", "status", "returned_to_wallet")
 			if err == nil && result.Status != StatusTerminated {
 				err = fmt.Errorf("the response says that the card is %s", result.Status)
@@ -127,21 +128,21 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		},
 	}
 	var shown CardSummary
-	verify := func(ctx context.Context) outcome {
+	verify := func(ctx context.Context) transport.Outcome {
 		var err error
 		shown, err = c.GetCard(ctx, id)
 		switch {
 		case err != nil:
-			return notFoundOutcome(err)
+			return transport.NotFoundOutcome(err)
 		case shown.Status == StatusTerminated:
-			return outcome{state: applied}
+			return transport.Outcome{State: transport.Applied}
 		}
-		return outcome{state: notApplied}
+		return transport.Outcome{State: transport.NotApplied}
 	}
-	m := &mutation{kind: MutationTerminate, call: terminate, key: uuid.NewString(), alreadyApplied: verify, verify: verify}
-	how, err := c.mutate(ctx, m)
+	m := &transport.Mutation{Kind: MutationTerminate, Call: terminate, Key: uuid.NewString(), AlreadyApplied: verify, Verify: verify}
+	how, err := c.Mutate(ctx, m)
 	undecided := func(err error) error {
-		return &UndecidedError{Kind: m.kind, Operation: terminate.operation, Key: m.key, Attempts: how.attempts, SentAt: c.serviceTime(), Err: err}
+		return &UndecidedError{Kind: m.Kind, Operation: terminate.Operation, Key: m.Key, Attempts: how.Attempts, SentAt: c.serviceTime(), Err: err}
 	}
 	switch isLive := shown.Status != "" && shown.Status != StatusTerminated; {
 	case IsNotFound(err) && isLive:
@@ -152,10 +153,10 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	c.recent.update(id, func(card *recentCard) {
 		card.newUntil, card.status, card.statusUntil = time.Time{}, StatusTerminated, c.clock.Now().Add(shownWithin)
 	})
-	if how.verified {
-		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.uncertain, LostResponse: how.lost}, nil
+	if how.Verified {
+		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.Uncertain, LostResponse: how.Lost}, nil
 	}
-	detached, end := withGrace(verifying(ctx), c.config.RequestTimeout+shownWithin)
+	detached, end := transport.WithGrace(transport.Verifying(ctx), c.config.RequestTimeout+shownWithin)
 	defer end()
 	switch again, err := c.GetCard(detached, id); {
 	case IsNotFound(err): // two signs
@@ -164,6 +165,6 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	case again.Status != StatusTerminated:
 		return Termination{}, undecided(fmt.Errorf("the service said that it is terminated, and shows it %s, with %s USD", again.Status, again.Balance))
 	}
-	result.LostResponse = how.lost
+	result.LostResponse = how.Lost
 	return result, nil
 }

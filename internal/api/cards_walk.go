@@ -72,7 +72,7 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 // no other: a count may be of a page. A list that cards have left meanwhile is read again.
 func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
 	const mostReadings = 10
-	read, visited := listing{end: c.deadline(ctx)}, map[string]bool{}
+	read, visited := listing{end: c.Deadline(ctx)}, map[string]bool{}
 	w := cardWalk{seen: map[string]bool{}}
 	for readings := 1; !w.ended; {
 		page, err := c.ListCards(ctx, filter, w.pages+1, MaxPerPage)

@@ -1,30 +1,19 @@
 package api
 
 import (
-	"context"
-	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/http/httpproxy"
-
-	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // Client talks to the service as one account. It is safe for concurrent use;
 // its limits and what it has lately written are shared by all calls.
 type Client struct {
-	config    Config // without the key
-	base      string
-	header    func(http.Header) // a closure, so that printing a client shows no key
-	scrub     scrubber
+	*transport.Client
+
+	config    Config
 	clock     Clock
-	limits    *ratelimit.Limiter
-	tellsTime atomic.Bool
-	ahead     atomic.Int64 // by how many nanoseconds the service's clock is ahead, where it tells its time
-	written   atomic.Bool
-	breaker   breaker
 	cardLocks lockTable
 	issues    issueTracker
 	recent    recent
@@ -34,82 +23,26 @@ type Client struct {
 
 // New returns a client. Its error is a *ConfigError.
 func New(config Config) (*Client, error) {
-	key := strings.TrimSpace(config.APIKey.Reveal())
-	base, err := checkBaseURL(config.BaseURL, key)
+	c := &Client{}
+	way, err := transport.New(config, c.recent.isNew)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKey(key); err != nil {
-		return nil, err
-	}
-	config = config.withDefaults()
-	config.APIKey = ""
-	var secrets []string
-	given, isOwn := config.Transport.(*http.Transport)
-	if config.Transport == nil || isOwn {
-		through := oneTry{given}
-		if !isOwn {
-			if through, err = newTransport(base, httpproxy.FromEnvironment()); err != nil {
-				return nil, err
-			}
-		}
-		config.Transport, secrets = through, through.secrets(base)
-	}
-	return &Client{
-		config: config,
-		base:   base,
-		header: func(h http.Header) {
-			h.Set("Authorization", "Bearer "+key)
-			h.Set("Accept", "application/json")
-			h.Set("User-Agent", config.UserAgent)
-		},
-		scrub:   newScrubber(key, base, secrets...),
-		clock:   config.Clock,
-		limits:  ratelimit.New(config.Clock, config.Limits),
-		breaker: breaker{clock: config.Clock},
-	}, nil
+	c.Client, c.config, c.clock = way, way.Config(), way.Clock()
+	return c, nil
 }
-
-// Clock is what the client tells the time by.
-func (c *Client) Clock() Clock { return c.clock }
-
-// HasWritten reports whether this client has begun a call that changes something.
-func (c *Client) HasWritten() bool { return c.written.Load() }
-
-// CreatesPerMinute is how many cards this client issues in a minute at most.
-func (c *Client) CreatesPerMinute() int { return c.limits.CreatesPerMinute() }
-
-// KeysHonoured reports whether the service is known to honour idempotency keys.
-func (c *Client) KeysHonoured() bool { return c.config.KeysHonoured }
-
-// String names the service and not the key.
-func (c *Client) String() string { return "client of " + c.base }
-
-// deadline is when the own time of a call that begins now is over, by the
-// client's clock.
-func (c *Client) deadline(ctx context.Context) time.Time {
-	left := c.config.OperationTimeout
-	if end, ok := ctx.Deadline(); ok {
-		left = min(left, time.Until(end))
-	}
-	return c.clock.Now().Add(left)
-}
-
-// ServiceTime is the time by the service's own clock; false when it does not
-// tell it.
-func (c *Client) ServiceTime() (time.Time, bool) { return c.serviceTime(), c.tellsTime.Load() }
 
 // serviceTime is the time by the service's clock, as far as its responses tell.
 func (c *Client) serviceTime() time.Time {
-	return c.clock.Now().Add(time.Duration(c.ahead.Load())).UTC()
+	now, _ := c.ServiceTime()
+	return now
 }
 
 // Redact takes keys, webhook secrets, numbers as long as a card's and what would move the
-// cursor out of a text of this program, in which people and the service may have their
-// say. A nil client does not know its key.
+// cursor out of a text of this program. A nil client does not know its key.
 func (c *Client) Redact(text string) string {
 	if c == nil {
-		return newScrubber("", "").own(text)
+		return (*transport.Client)(nil).Redact(text)
 	}
-	return c.scrub.own(text)
+	return c.Client.Redact(text)
 }

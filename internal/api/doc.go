@@ -7,9 +7,7 @@
 // all of its attempts; when its response is lost, the client waits, verifies by
 // what the service shows, and only then sends it again.
 //
-// The loops are our own and not go-retryablehttp's: a retry here may have to
-// read the account first, a 429 does not count as a retry and pauses every caller,
-// and each attempt passes the limits again.
+// The way of a call is below, in transport; here are the endpoints.
 //
 // Its files, in the order in which they are read; each uses those after it:
 //
@@ -18,6 +16,5 @@
 //	transfer wallet snapshot movement
 //	transactions transactions_page transaction
 //	cards_state cards_walk cards
-//	mutation read request client transport recent outage redact config
-//	call errors meaning card decode text locks
+//	client recent card locks aliases
 package api

@@ -2,15 +2,12 @@ package api
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,8 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http/httpproxy"
-
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -34,7 +30,7 @@ func Held(c *Client) (held []string) {
 		}
 		table.mu.Unlock()
 	}
-	for _, windows := range reflect.ValueOf(c.limits).Elem().FieldByName("windows").Seq2() {
+	for _, windows := range reflect.ValueOf(c.Client).Elem().FieldByName("limits").Elem().FieldByName("windows").Seq2() {
 		for _, window := range windows.Seq2() {
 			if n := window.Elem().FieldByName("inFlight").Int(); n != 0 {
 				held = append(held, fmt.Sprintf("%d slots", n))
@@ -71,106 +67,6 @@ func TestLocksThatNobodyUsesAreForgotten(t *testing.T) {
 	}
 }
 
-// Only the service's own words tell that nothing was done.
-func TestMeaningOfResponses(t *testing.T) {
-	t.Parallel()
-	names := map[meaning]string{0: "unknown", done: "done", notSent: "not sent", rateLimited: "rate limited", refused: "refused", keyRefused: "key refused"}
-	for want, responses := range map[meaning][]struct {
-		statuses []int
-		codes    []string
-	}{
-		done: {{[]int{200, 201, 202, 204, 299}, []string{"", "insufficient_funds"}}},
-		unknown: {
-			{[]int{0, 100, 199, 300, 302, 307, 399, 408, 500, 502, 503, 504, 599}, []string{"", "internal", "insufficient_funds", "idempotency_key_reused"}},
-			{[]int{400, 401, 402, 403, 404, 405, 409, 410, 413, 422, 425, 429, 451, 499}, []string{""}},
-			{[]int{409}, []string{"Conflict", "conflict", "request_in_progress", "card_state_conflict"}},
-			{[]int{400, 409, 422, 425}, []string{"idempotency_key_in_use", "request_in_flight", "still_processing", "CONCURRENT_request"}},
-		},
-		rateLimited: {{[]int{429}, []string{"rate_limited", "too_many_requests", "idempotency_key_reused"}}},
-		refused: {
-			{[]int{400, 402, 409, 422}, []string{"insufficient_funds", "insufficient_card_balance", "card_frozen", "card_already_frozen", "card_terminated", "card_already_terminated", "Bin_Not_Found", "invalid_request", "invalid_idempotency_key", "duplicate_label"}},
-			{[]int{400, 401, 402, 403, 404, 410, 422}, []string{"planned", "unauthorized", "not_found", "request_not_processed", "merchant_blocked", "limit_exceeded", "onboarding_incomplete"}},
-		},
-		keyRefused: {{[]int{400, 403, 409, 422}, []string{"idempotency_key_reused", "idempotency_error", "duplicate_request", "already_processed", "already_funded", "key_reused"}}},
-	} {
-		for _, response := range responses {
-			for _, status := range response.statuses {
-				for _, code := range response.codes {
-					if got := meaningOf(status, code); got != want {
-						t.Errorf("%d %q means %q, want %q", status, code, names[got], names[want])
-					}
-				}
-			}
-		}
-	}
-}
-
-// What decides about money is unknown or undecided until it is told.
-func TestZeroValuesAreSafe(t *testing.T) {
-	t.Parallel()
-	var f failure
-	var o outcome
-	if f.meaning != unknown || slices.Contains([]outcomeState{notApplied, applied, rejected}, o.state) {
-		t.Errorf("%+v, %+v", f, o)
-	}
-}
-
-// Over HTTP/2 net/http sends again by itself what a stream's end may have cut off.
-func TestRequestsAreMadeOverHTTP1(t *testing.T) {
-	t.Parallel()
-	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Proto", r.Proto)
-	}))
-	service.EnableHTTP2 = true
-	service.StartTLS()
-	defer service.Close()
-	transport, err := newTransport(service.URL, &httpproxy.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport.TLSClientConfig.RootCAs = x509.NewCertPool()
-	transport.TLSClientConfig.RootCAs.AddCert(service.Certificate())
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := transport.RoundTrip(request)
-	if err != nil || response.Body.Close() != nil || response.Header.Get("Proto") != "HTTP/1.1" {
-		t.Errorf("%+v, %v", response, err)
-	}
-}
-
-// A proxy that cannot be made out is not passed over, unless nothing would go through it.
-func TestWrongProxyIsRefused(t *testing.T) {
-	t.Parallel()
-	const base, here = "https://cards.example.com/api/v1", "https://127.0.0.1:8420/api/v1"
-	for name, test := range map[string]struct {
-		base        string
-		environment httpproxy.Config
-		want        string
-	}{
-		"none":                      {base, httpproxy.Config{}, ""},
-		"one":                       {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128"}, ""},
-		"without a scheme":          {base, httpproxy.Config{HTTPSProxy: "proxy.example.com:3128"}, ""},
-		"of SOCKS":                  {base, httpproxy.Config{HTTPSProxy: "socks5://proxy.example.com"}, ""},
-		"a port in words":           {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:port"}, "HTTPS_PROXY"},
-		"a password with a percent": {base, httpproxy.Config{HTTPSProxy: "http://me:100%@proxy.example.com:3128"}, "HTTPS_PROXY"},
-		"a misspelt scheme":         {base, httpproxy.Config{HTTPSProxy: "htp://me:hunter2@proxy.example.com:3128"}, "HTTPS_PROXY"},
-		"no host":                   {base, httpproxy.Config{HTTPSProxy: "http://:3128"}, "HTTPS_PROXY"},
-		"a space":                   {base, httpproxy.Config{HTTPSProxy: " "}, "HTTPS_PROXY"},
-		"for http alone":            {base, httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, ""},
-		"for http":                  {"http://sandbox:8420/api/v1", httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, "HTTP_PROXY"},
-		"not for this host":         {base, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port", NoProxy: "example.com"}, ""},
-		"not for this machine":      {here, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port"}, ""},
-	} {
-		_, err := newTransport(test.base, &test.environment)
-		broken, _ := errors.AsType[*ConfigError](err)
-		if (broken != nil) != (test.want != "") || broken != nil && (broken.Field != test.want || !broken.Secret || strings.Contains(err.Error(), "hunter2")) {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
-		}
-	}
-}
-
 // Which card of a list is the one that was asked for.
 func TestIdentify(t *testing.T) {
 	t.Parallel()
@@ -193,30 +89,30 @@ func TestIdentify(t *testing.T) {
 		alike         []CardSummary
 		equal, others int
 		found         string
-		state         outcomeState
+		state         transport.OutcomeState
 		reason        string
 	}{
-		"none":                         {wanted: wanted, state: notApplied},
-		"one":                          {wanted: wanted, alike: []CardSummary{card("card_1", 0)}, found: "card_1", state: applied},
+		"none":                         {wanted: wanted, state: transport.NotApplied},
+		"one":                          {wanted: wanted, alike: []CardSummary{card("card_1", 0)}, found: "card_1", state: transport.Applied},
 		"two":                          {wanted: wanted, alike: []CardSummary{card("card_2", 0), card("card_1", 0)}, reason: "2 new cards"},
-		"two, and both were asked for": {wanted: wanted, alike: []CardSummary{card("card_2", 0), card("card_1", 0)}, equal: 1, found: "card_1", state: applied},
+		"two, and both were asked for": {wanted: wanted, alike: []CardSummary{card("card_2", 0), card("card_1", 0)}, equal: 1, found: "card_1", state: transport.Applied},
 		"one, or another's":            {wanted: wanted, alike: []CardSummary{card("card_1", 0)}, others: 1, reason: "other properties"},
-		"at the same moment":           {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second)}, found: "card_1", state: applied},
+		"at the same moment":           {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second)}, found: "card_1", state: transport.Applied},
 		"too old":                      {wanted: wanted, alike: []CardSummary{card("card_1", 200*time.Second)}, reason: "3m20s before"},
 		"too old by a moment":          {wanted: wanted, alike: []CardSummary{card("card_1", 10*time.Second+1)}, reason: "before"},
 		"of another day, or a clock":   {wanted: wanted, alike: []CardSummary{card("card_1", 48*time.Hour)}, reason: "48h0m0s before"},
-		"asked for at no known time":   {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}, found: "card_1", state: applied},
-		"issued at no known time":      {wanted: wanted, alike: []CardSummary{dateless}, found: "card_4", state: applied},
+		"asked for at no known time":   {wanted: wanted, anytime: true, alike: []CardSummary{card("card_1", 240*time.Hour)}, found: "card_1", state: transport.Applied},
+		"issued at no known time":      {wanted: wanted, alike: []CardSummary{dateless}, found: "card_4", state: transport.Applied},
 		"another limit":                {wanted: wanted, alike: []CardSummary{clamped}, reason: "spending limit"},
 		"another load":                 {wanted: wanted, alike: []CardSummary{charged}, reason: "but holds 99.00 in place of 100.00 USD"},
 		"a label in other letters":     {wanted: wanted, alike: []CardSummary{cut}, reason: "has the label"},
-		"no limit was asked for":       {wanted: unlimited, alike: []CardSummary{clamped}, found: "card_3", state: applied},
-		"a label of its own":           {wanted: unique, alike: []CardSummary{own}, found: "card_5", state: applied},
+		"no limit was asked for":       {wanted: unlimited, alike: []CardSummary{clamped}, found: "card_3", state: transport.Applied},
+		"a label of its own":           {wanted: unique, alike: []CardSummary{own}, found: "card_5", state: transport.Applied},
 	} {
 		askedAt := map[bool]time.Time{false: asked, true: {}}[test.anytime]
 		found, how := test.wanted.identify(test.alike, askedAt, test.equal, test.others)
-		if found.ID != test.found || how.state != test.state || !strings.Contains(fmt.Sprint(how.reason), test.reason) || (how.reason == nil) != (test.reason == "") {
-			t.Errorf("%s: %q, %d, %v, want %q, %d, %q", name, found.ID, how.state, how.reason, test.found, test.state, test.reason)
+		if found.ID != test.found || how.State != test.state || !strings.Contains(fmt.Sprint(how.Reason), test.reason) || (how.Reason == nil) != (test.reason == "") {
+			t.Errorf("%s: %q, %d, %v, want %q, %d, %q", name, found.ID, how.State, how.Reason, test.found, test.state, test.reason)
 		}
 	}
 	like := card("card_1", 0).CardListItem
@@ -271,6 +167,8 @@ func TestNoPlainTextIsRead(t *testing.T) {
 	t.Parallel()
 	set := token.NewFileSet()
 	paths, _ := filepath.Glob("*.go")
+	below, _ := filepath.Glob("transport/*.go")
+	paths = append(paths, below...)
 	isSafe, isText, checked := map[string]bool{"Secret": true}, map[string]bool{"string": true, "any": true}, 0
 	var files []*ast.File
 	for _, path := range paths {
@@ -308,7 +206,7 @@ func TestNoPlainTextIsRead(t *testing.T) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.IndexExpr:
-				if types.ExprString(n.X) == "readable" {
+				if strings.HasSuffix(types.ExprString(n.X), "Readable") {
 					check(n.Pos(), n.Index)
 				}
 			case *ast.StructType:
@@ -337,16 +235,23 @@ type onlyOurs struct{}
 
 func (onlyOurs) Import(string) (*types.Package, error) { return nil, errors.ErrUnsupported }
 
-// The files use each other in the order in which the package's comment names them.
+// The files of a folder use each other in the order in which its package's comment names them.
 func TestFilesUseThoseAfterThem(t *testing.T) {
 	t.Parallel()
+	for _, folder := range []string{".", "transport"} {
+		usesThoseAfter(t, folder)
+	}
+}
+
+func usesThoseAfter(t *testing.T, folder string) {
+	t.Helper()
 	set := token.NewFileSet()
 	nameOf := func(at token.Pos) string {
 		return strings.TrimSuffix(filepath.Base(set.Position(at).Filename), ".go")
 	}
 	var files []*ast.File
 	order, here := []string{"doc"}, []string{}
-	paths, _ := filepath.Glob("*.go")
+	paths, _ := filepath.Glob(filepath.Join(folder, "*.go"))
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue

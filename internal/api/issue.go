@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -65,23 +66,23 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
 	}
 	var began time.Time // zero when the service does not tell its time
-	if c.tellsTime.Load() {
-		began = c.serviceTime()
+	if now, tells := c.ServiceTime(); tells {
+		began = now
 	}
 	reconciliation := &issueReconciliation{client: c, request: request, body: string(body), baseline: baseline, began: began}
 	if err := reconciliation.join(ctx); err != nil {
 		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
 	}
 	defer reconciliation.leave()
-	detached, end := withGrace(verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
+	detached, end := transport.WithGrace(transport.Verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
 	defer end()
 
 	var issuance Issuance
-	m := &mutation{
-		kind: MutationIssue, verify: reconciliation.verify,
-		call: &call{
-			operation: operation, method: http.MethodPost, path: "/cards", body: body, budget: ratelimit.Creates,
-			accept: func(body []byte) (err error) {
+	m := &transport.Mutation{
+		Kind: MutationIssue, Verify: reconciliation.verify,
+		Call: &transport.Call{
+			Operation: operation, Method: http.MethodPost, Path: "/cards", Body: body, Budget: ratelimit.Creates,
+			Accept: func(body []byte) (err error) {
 				if issuance.Card, err = decodeIssuedCard(body); err == nil {
 					err = reconciliation.accept(issuance.Card.CardListItem)
 				}
@@ -90,24 +91,24 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		},
 	}
 	if request.GeneratedLabel {
-		m.alreadyApplied = reconciliation.isThere
+		m.AlreadyApplied = reconciliation.isThere
 	}
-	how, err := c.mutate(ctx, m)
-	for tries := 0; errors.Is(err, errOfRival) && errors.Is(err, errNotSeen) && tries < c.config.MaxRetries; tries++ {
-		how, err = c.mutate(ctx, m) // a rival has the card of the first key, and its own was never issued
+	how, err := c.Mutate(ctx, m)
+	for tries := 0; errors.Is(err, errOfRival) && errors.Is(err, transport.ErrNotSeen) && tries < c.config.MaxRetries; tries++ {
+		how, err = c.Mutate(ctx, m) // a rival has the card of the first key, and its own was never issued
 	}
 	if err != nil {
 		return Issuance{}, reconciliation.giveUp(err)
 	}
-	if how.verified {
+	if how.Verified {
 		found := CardSummary{CardListItem: reconciliation.found}
 		issuance = Issuance{Card: Card{CardSummary: found}, Recovered: true, Adopted: !request.GeneratedLabel}
-		how.lost = true
+		how.Lost = true
 	}
-	issuance.LostResponse = how.lost
+	issuance.LostResponse = how.Lost
 	c.readIssued(detached, &issuance.Card, request.Amount)
-	if how.verified || how.uncertain && !c.config.KeysHonoured {
-		issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.attempts)
+	if how.Verified || how.Uncertain && !c.config.KeysHonoured {
+		issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.Attempts)
 	}
 	return issuance, nil
 }
@@ -116,12 +117,12 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 // neither the load nor that of the response may be late, and is read again for a while.
 // Where the card cannot be read, the response stands.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
-	for waited := time.Duration(0); ; waited += lookAgainAfter {
+	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
 		summary, err := c.GetCard(ctx, card.ID)
 		if err != nil {
 			return
 		}
-		if summary.Balance == load || summary.Balance == card.Balance || waited >= c.config.CommitWait || c.clock.Wait(ctx, lookAgainAfter) != nil {
+		if summary.Balance == load || summary.Balance == card.Balance || waited >= c.config.CommitWait || c.clock.Wait(ctx, transport.LookAgainAfter) != nil {
 			card.CardSummary = summary
 			return
 		}
@@ -132,20 +133,20 @@ func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 // have been paid.
 func decodeIssuedCard(body []byte) (Card, error) {
 	var card Card
-	if err := decodeObject(body, &card, requiredOfCard()...); err != nil {
+	if err := transport.DecodeObject(body, &card, requiredOfCard()...); err != nil {
 		var its struct {
 			ID string `json:"id"`
 		}
-		if decodeObject(body, &its) == nil && its.ID != "" {
+		if transport.DecodeObject(body, &its) == nil && its.ID != "" {
 			err = fmt.Errorf("the response is about %q, but %w", its.ID, err)
 		}
 		return Card{}, err
 	}
 	switch {
 	case !IsID(card.ID):
-		return Card{}, noID("id", card.ID)
+		return Card{}, transport.NoID("id", card.ID)
 	case card.BinID != "" && !IsID(card.BinID):
-		return Card{}, noID("bin_id", card.BinID)
+		return Card{}, transport.NoID("bin_id", card.BinID)
 	}
 	return card, nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // isLike reports whether a card of a list may be the one asked for: the service may have
@@ -56,13 +58,13 @@ const sameMoment = 10 * time.Second
 // newest first, is that card. It was asked for at a time that is zero when it is not
 // known. Equal and others are further cards asked for that look the same in a list,
 // in the same words or not: any card will do for equal ones.
-func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time, equal, others int) (found CardListItem, how outcome) {
-	cannotTell := func(format string, args ...any) (CardListItem, outcome) {
-		return CardListItem{}, outcome{undecided, fmt.Errorf(format, args...)}
+func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time, equal, others int) (found CardListItem, how transport.Outcome) {
+	cannotTell := func(format string, args ...any) (CardListItem, transport.Outcome) {
+		return CardListItem{}, transport.Outcome{State: transport.Undecided, Reason: fmt.Errorf(format, args...)}
 	}
 	switch n := len(alike); {
 	case n == 0:
-		return CardListItem{}, outcome{state: notApplied}
+		return CardListItem{}, transport.Outcome{State: transport.NotApplied}
 	case others > 0:
 		return cannotTell("%d new cards look like it, and so do other cards that were asked for with other properties", n)
 	case n > 1+equal:
@@ -70,7 +72,7 @@ func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time, equal
 	}
 	card := alike[len(alike)-1]
 	if q.GeneratedLabel {
-		return card.CardListItem, outcome{state: applied}
+		return card.CardListItem, transport.Outcome{State: transport.Applied}
 	}
 	createdAt, _ := card.CreatedAt.Time() // zero where it cannot be read
 	if early := askedAt.Sub(createdAt); early > sameMoment && !createdAt.IsZero() {
@@ -84,5 +86,5 @@ func (q IssueCardRequest) identify(alike []CardSummary, askedAt time.Time, equal
 	case !q.hasLimit(card.CardListItem):
 		return cannotTell("card %s looks like it, but has a spending limit of %s in place of %s USD", card.ID, card.SpendingLimit, q.SpendingLimit)
 	}
-	return card.CardListItem, outcome{state: applied}
+	return card.CardListItem, transport.Outcome{State: transport.Applied}
 }

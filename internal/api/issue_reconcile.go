@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // issueTracker knows what this process has issued and what was there before, so
@@ -151,15 +153,15 @@ func (r *issueReconciliation) accept(card CardListItem) error {
 // issuances of one and the same body any card that came of them will do for any
 // of them. Lists and loads may be late, so that a card which is not there is looked for
 // again; one with another load may be the one that another issuance is about to claim.
-func (r *issueReconciliation) verify(ctx context.Context) outcome {
-	for waited := r.client.config.CommitWait; ; waited += lookAgainAfter {
+func (r *issueReconciliation) verify(ctx context.Context) transport.Outcome {
+	for waited := r.client.config.CommitWait; ; waited += transport.LookAgainAfter {
 		if err := r.beExclusive(ctx); err != nil {
-			return outcome{undecided, err}
+			return transport.Outcome{State: transport.Undecided, Reason: err}
 		}
 		isLast := waited >= shownWithin
 		cards, err := r.unclaimed(ctx, isLast)
 		if err != nil {
-			return outcome{undecided, err}
+			return transport.Outcome{State: transport.Undecided, Reason: err}
 		}
 		if isLast || slices.ContainsFunc(cards, r.request.hasLoad) {
 			return r.claim(ctx, cards)
@@ -167,21 +169,21 @@ func (r *issueReconciliation) verify(ctx context.Context) outcome {
 		if len(cards) > 0 {
 			r.stepAside()
 		}
-		if err := r.client.clock.Wait(ctx, lookAgainAfter); err != nil {
-			return outcome{undecided, err}
+		if err := r.client.clock.Wait(ctx, transport.LookAgainAfter); err != nil {
+			return transport.Outcome{State: transport.Undecided, Reason: err}
 		}
 	}
 }
 
 // claim takes the one of some cards that is certain to be this issuance's.
-func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) outcome {
+func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) transport.Outcome {
 	var err error
 	if r.candidates, err = r.readCreated(ctx, r.request.bestMatches(cards)); err != nil {
-		return outcome{undecided, err}
+		return transport.Outcome{State: transport.Undecided, Reason: err}
 	}
 	equal, others, _ := r.rivals()
 	found, how := r.request.identify(r.candidates, r.began, equal, others)
-	if how.state == applied {
+	if how.State == transport.Applied {
 		r.found = found
 		r.client.recent.claim(found, r.client.clock.Now())
 	}
@@ -189,14 +191,14 @@ func (r *issueReconciliation) claim(ctx context.Context, cards []CardListItem) o
 }
 
 // isThere claims the card where the label alone tells it.
-func (r *issueReconciliation) isThere(ctx context.Context) outcome {
+func (r *issueReconciliation) isThere(ctx context.Context) transport.Outcome {
 	cards, err := r.unclaimed(ctx, false)
 	cards = r.request.bestMatches(cards)
 	if err != nil || len(cards) != 1 || !r.client.recent.claim(cards[0], r.client.clock.Now()) {
-		return outcome{}
+		return transport.Outcome{}
 	}
 	r.found = cards[0]
-	return outcome{state: applied}
+	return transport.Outcome{State: transport.Applied}
 }
 
 // readCreated adds when each card was created, which lists do not show, where the
@@ -263,7 +265,7 @@ func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]Card
 	}
 	for _, card := range slices.Concat(cards, behind) {
 		if !IsID(card.ID) { // nothing can be asked about it
-			return nil, noID("id", card.ID)
+			return nil, transport.NoID("id", card.ID)
 		}
 	}
 	for _, card := range behind {
@@ -311,7 +313,9 @@ func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []Ca
 // giveUp adds the candidates to an undecided outcome.
 func (r *issueReconciliation) giveUp(err error) error {
 	if open, ok := errors.AsType[*UndecidedError](err); ok {
-		open.Candidates = r.candidates
+		for _, card := range r.candidates {
+			open.Candidates = append(open.Candidates, transport.Candidate{ID: card.ID, Label: card.Label, Balance: card.Balance})
+		}
 		r.undecided = true
 	}
 	return err

@@ -24,8 +24,7 @@ func toldOf(issuance api.Issuance, err error) string {
 	open, isOpen := errors.AsType[*api.UndecidedError](err)
 	switch {
 	case isOpen:
-		named := slices.DeleteFunc(open.Candidates, func(c api.CardSummary) bool { return c.ID == "" })
-		text = fmt.Sprintf("unknown, %d candidates", len(named))
+		text = fmt.Sprintf("unknown, %d candidates", len(open.Candidates))
 	case err != nil:
 		text = kindOf(err)
 	case issuance.Adopted:

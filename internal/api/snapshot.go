@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -54,7 +55,7 @@ func (c *Client) readEventsOrSayWhyNot(ctx context.Context, id string, since *re
 // nothing new: how long a page may be is not said. Late events are listed among
 // those that are known already.
 func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) error {
-	pages, known, end := c.transactionPages(TransactionFilter{CardID: id}), map[string]bool{}, c.deadline(ctx)
+	pages, known, end := c.transactionPages(TransactionFilter{CardID: id}), map[string]bool{}, c.Deadline(ctx)
 	for number := 1; number <= snapshotPages && c.clock.Now().Before(end); number++ {
 		page, err := pages.read(ctx, number)
 		if err != nil {
@@ -145,11 +146,11 @@ func (t Transaction) event() reconcile.Event {
 func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, answered *usd.Amount) (assessment, error) {
 	patience := c.config.CommitWait
 	if q.Moment == reconcile.AnswerLost || q.Moment == reconcile.WhilePending {
-		patience = 3 * lookAgainAfter
+		patience = 3 * transport.LookAgainAfter
 	}
-	end := c.clock.Now().Add(longestTrying)
+	end := c.clock.Now().Add(transport.LongestTrying)
 	var before usd.Amount
-	for waited := time.Duration(0); ; waited += lookAgainAfter {
+	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
 		s, status, err := c.ReadSnapshot(ctx, m.CardID, q.Anchor())
 		if err != nil {
 			return assessment{}, err
@@ -164,7 +165,7 @@ func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, ans
 		if seen.Verdict != reconcile.LookAgain {
 			return seen, nil
 		}
-		if err := c.clock.Wait(ctx, lookAgainAfter); err != nil {
+		if err := c.clock.Wait(ctx, transport.LookAgainAfter); err != nil {
 			return seen, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -29,9 +30,9 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 	query := url.Values{}
 	setQuery(query, "status", status)
 	var challenges []Challenge
-	err := c.read(ctx, &call{
-		operation: "list the 3DS challenges", method: http.MethodGet, path: "/3ds", query: query, secret: true,
-		accept: func(body []byte) (err error) {
+	err := c.Read(ctx, &transport.Call{
+		Operation: "list the 3DS challenges", Method: http.MethodGet, Path: "/3ds", Query: query, Secret: true,
+		Accept: func(body []byte) (err error) {
 			challenges, err = decodeChallenges(body, status)
 			return err
 		},
@@ -42,7 +43,7 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 // decodeChallenges reads those of one status, since the service need not know the
 // filter. Only those that are pending have to have a code.
 func decodeChallenges(body []byte, status string) ([]Challenge, error) {
-	envelope, err := decodeEnvelope(body)
+	envelope, err := transport.DecodeEnvelope(body)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 		var its struct {
 			Status Word `json:"status"`
 		}
-		if err := decodeEntry(i, data, &its, "status"); err != nil {
+		if err := transport.DecodeEntry(i, data, &its, "status"); err != nil {
 			return nil, err
 		}
 		if status != "" && !strings.EqualFold(its.Status.Raw(), status) {
@@ -62,7 +63,7 @@ func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 			required = append(required, "otp")
 		}
 		var c Challenge
-		if err := decodeEntry(i, data, &c, required...); err != nil {
+		if err := transport.DecodeEntry(i, data, &c, required...); err != nil {
 			return nil, err
 		}
 		c.Amount = c.Amount.WithoutNoise()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -16,7 +17,7 @@ type TransactionType string
 
 // UnmarshalJSON reads a type in any case.
 func (t *TransactionType) UnmarshalJSON(data []byte) error {
-	its, err := readWord(data)
+	its, err := transport.ReadWord(data)
 	*t = TransactionType(its)
 	return err
 }
@@ -84,7 +85,7 @@ const dollar = "USD"
 // decodeTransactions reads a page. A transaction hides the others only where it
 // has no id.
 func decodeTransactions(body []byte) ([]Transaction, error) {
-	envelope, err := decodeEnvelope(body)
+	envelope, err := transport.DecodeEnvelope(body)
 	if err != nil {
 		return nil, err
 	}
@@ -118,17 +119,17 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		transactionContext
 	}
 	required := []string{"id", "type", "amount"}
-	err := decodeObject(data, &f, required...)
+	err := transport.DecodeObject(data, &f, required...)
 	if err != nil {
 		var its struct {
 			ID   string          `json:"id"`
 			Type json.RawMessage `json:"type"`
 		}
-		if err := decodeEntry(i, data, &its, "id"); err != nil {
+		if err := transport.DecodeEntry(i, data, &its, "id"); err != nil {
 			return Transaction{}, err
 		}
-		err = decodeObject(data, &f.transactionMoney, required...)
-		f.ID, f.Type = its.ID, readable[TransactionType](its.Type)
+		err = transport.DecodeObject(data, &f.transactionMoney, required...)
+		f.ID, f.Type = its.ID, transport.Readable[TransactionType](its.Type)
 		_ = json.Unmarshal(data, &f.transactionContext) // as far as it goes
 	}
 	t := Transaction{
@@ -136,10 +137,10 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		Merchant: f.Merchant, CreatedAt: f.CreatedAt,
 	}
 	if err == nil && t.CardID != "" && !IsID(t.CardID) {
-		err = noID("card_id", t.CardID)
+		err = transport.NoID("card_id", t.CardID)
 	}
 	if err == nil && !IsID(t.ID) {
-		err = noID("id", t.ID)
+		err = transport.NoID("id", t.ID)
 	}
 	if err != nil {
 		t.Problem = fmt.Sprintf("transaction %s cannot be read: %v", t.ID, err)

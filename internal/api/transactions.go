@@ -18,7 +18,7 @@ import (
 // operation's own time.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
-		r, end := &transactionReader{pages: c.transactionPages(filter), ahead: 2}, c.deadline(ctx)
+		r, end := &transactionReader{pages: c.transactionPages(filter), ahead: 2}, c.Deadline(ctx)
 		for next := 1; ; {
 			pages, err := r.read(ctx, next)
 			if err == nil && !c.clock.Now().Before(end) {

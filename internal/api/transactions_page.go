@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // transactionPages reads single pages of a list of transactions, all in the form
@@ -97,14 +99,14 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 	setQuery(query, "from", form.instant(p.filter.From, -1))
 	setQuery(query, "to", form.instant(p.filter.To, 1))
 	var page []Transaction
-	err := p.client.read(ctx, &call{
-		operation: "list transactions", method: http.MethodGet, path: "/transactions", query: query,
-		accept: func(body []byte) (err error) {
+	err := p.client.Read(ctx, &transport.Call{
+		Operation: "list transactions", Method: http.MethodGet, Path: "/transactions", Query: query,
+		Accept: func(body []byte) (err error) {
 			if page, err = decodeTransactions(body); number == 1 {
 				p.full = len(page)
 			}
 			for i := range page {
-				page[i].Problem = p.client.scrub.known(&call{}, page[i].Problem)
+				page[i].Problem = p.client.WithoutKeys(page[i].Problem)
 			}
 			return err
 		},

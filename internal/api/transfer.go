@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -66,7 +67,7 @@ func (c *Client) ask(ctx context.Context, m Movement) (assessment, error) {
 		if err := c.letCommit(ctx, *p); err != nil {
 			return assessment{}, err
 		}
-		ctx = verifying(ctx)
+		ctx = transport.Verifying(ctx)
 	}
 	return c.look(ctx, m, reconcile.Ask(*m.Record, m.Movement, c.config.KeysHonoured), nil)
 }
@@ -181,18 +182,18 @@ func (t *transferRun) send(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	move := &call{card: t.CardID, operation: t.String(), method: http.MethodPost, path: path, body: body, accept: t.accept}
-	how, err := t.client.mutate(ctx, &mutation{
-		kind: MutationMove, call: move, key: t.key(), verify: t.verify,
-		uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Record.Pending != nil,
+	move := &transport.Call{Card: t.CardID, Operation: t.String(), Method: http.MethodPost, Path: path, Body: body, Accept: t.accept}
+	how, err := t.client.Mutate(ctx, &transport.Mutation{
+		Kind: MutationMove, Call: move, Key: t.key(), Verify: t.verify,
+		Uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Record.Pending != nil,
 	})
-	ctx, end := withGrace(ctx, 2*t.client.config.RequestTimeout+t.client.config.CommitWait)
+	ctx, end := transport.WithGrace(ctx, 2*t.client.config.RequestTimeout+t.client.config.CommitWait)
 	defer end()
-	t.LostResponse, t.attempts = how.lost, how.attempts
+	t.LostResponse, t.attempts = how.Lost, how.Attempts
 	switch {
 	case err != nil:
 		return t.notMoved(ctx, err)
-	case how.verified:
+	case how.Verified:
 		t.Recovered = true
 		if wallet, err := t.client.WalletBalance(ctx); err == nil { // else the money has moved all the same
 			t.WalletBalance = &wallet.Balance
@@ -214,18 +215,18 @@ func (t *transferRun) accept(body []byte) (err error) {
 }
 
 // verify finds out whether a request was made whose response was lost.
-func (t *transferRun) verify(ctx context.Context) outcome {
+func (t *transferRun) verify(ctx context.Context) transport.Outcome {
 	seen, err := t.client.look(ctx, t.Movement, t.sent.Then(reconcile.AnswerLost), nil)
 	if err != nil {
-		return outcome{undecided, err}
+		return transport.Outcome{State: transport.Undecided, Reason: err}
 	}
 	switch t.after = seen; seen.Verdict {
 	case reconcile.Made:
-		return outcome{state: applied}
+		return transport.Outcome{State: transport.Applied}
 	case reconcile.Send:
-		return outcome{state: notApplied}
+		return transport.Outcome{State: transport.NotApplied}
 	}
-	return outcome{undecided, t.untold(seen)}
+	return transport.Outcome{State: transport.Undecided, Reason: t.untold(seen)}
 }
 
 func (t *transferRun) key() string { return t.sent.Record.Key(t.CardID, t.sent.Movement) }
@@ -300,7 +301,7 @@ func decodeTransfer(body []byte, card string) (balance usd.Amount, wallet *usd.D
 		CardBalance   usd.Amount      `json:"card_balance"`
 		WalletBalance json.RawMessage `json:"wallet_balance"`
 	}
-	if err := decodeObject(body, &fields, "card_id", "card_balance"); err != nil {
+	if err := transport.DecodeObject(body, &fields, "card_id", "card_balance"); err != nil {
 		return 0, nil, err
 	}
 	var held usd.Decimal

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -29,16 +30,16 @@ type DepositAddress struct {
 // WalletBalance reads the wallet.
 func (c *Client) WalletBalance(ctx context.Context) (WalletBalance, error) {
 	var wallet WalletBalance
-	err := c.read(ctx, &call{
-		operation: "read the wallet balance", method: http.MethodGet, path: "/wallet/balance",
-		accept: func(body []byte) error {
+	err := c.Read(ctx, &transport.Call{
+		Operation: "read the wallet balance", Method: http.MethodGet, Path: "/wallet/balance",
+		Accept: func(body []byte) error {
 			var read struct {
 				WalletBalance
 				CardsActive json.RawMessage `json:"cards_active"` // nothing is decided by it
 			}
-			err := decodeObject(body, &read, "balance")
+			err := transport.DecodeObject(body, &read, "balance")
 			wallet = read.WalletBalance
-			if count := readable[*Count](read.CardsActive); count != nil {
+			if count := transport.Readable[*transport.Count](read.CardsActive); count != nil {
 				wallet.CardsActive = new(int64(*count))
 			}
 			return err
@@ -53,10 +54,10 @@ func (c *Client) DepositAddresses(ctx context.Context, currency string) ([]Depos
 	query := url.Values{}
 	setQuery(query, "currency", currency)
 	var addresses []DepositAddress
-	err := c.read(ctx, &call{
-		operation: "read the deposit addresses", method: http.MethodGet, path: "/wallet/deposit-address", query: query,
-		accept: func(body []byte) (err error) {
-			addresses, _, err = decodeList[DepositAddress](body, "currency", "address")
+	err := c.Read(ctx, &transport.Call{
+		Operation: "read the deposit addresses", Method: http.MethodGet, Path: "/wallet/deposit-address", Query: query,
+		Accept: func(body []byte) (err error) {
+			addresses, _, err = transport.DecodeList[DepositAddress](body, "currency", "address")
 			return err
 		},
 	})

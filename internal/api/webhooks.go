@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // WebhookRequest asks for events to be sent to an address.
@@ -48,16 +50,16 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		return Registration{}, fmt.Errorf("%s: %w", operation, err)
 	}
 	var webhook Webhook
-	how, err := c.mutate(ctx, &mutation{kind: MutationRegister, call: &call{
-		operation: operation, method: http.MethodPost, path: "/webhooks", body: body, secret: true,
-		hidden: secretsOf(request),
-		accept: func(body []byte) error {
+	how, err := c.Mutate(ctx, &transport.Mutation{Kind: MutationRegister, Call: &transport.Call{
+		Operation: operation, Method: http.MethodPost, Path: "/webhooks", Body: body, Secret: true,
+		Hidden: secretsOf(request),
+		Accept: func(body []byte) error {
 			webhook = Webhook{Secret: request.Secret} // where the response does not repeat it
-			if err := decodeObject(body, &webhook, "id"); err != nil {
+			if err := transport.DecodeObject(body, &webhook, "id"); err != nil {
 				return err
 			}
 			if !IsID(webhook.ID) {
-				return noID("id", webhook.ID)
+				return transport.NoID("id", webhook.ID)
 			}
 			if webhook.Secret == "" {
 				return &ShapeError{Field: "secret", Problem: "missing"}
@@ -68,7 +70,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 	if err != nil {
 		return Registration{}, err
 	}
-	return Registration{Webhook: webhook, MayHaveDuplicate: how.uncertain && !c.config.KeysHonoured, LostResponse: how.lost}, nil
+	return Registration{Webhook: webhook, MayHaveDuplicate: how.Uncertain && !c.config.KeysHonoured, LostResponse: how.Lost}, nil
 }
 
 // secretsOf lists what nobody but the service may read of a request: the signing
@@ -90,7 +92,7 @@ func secretsOf(request WebhookRequest) []string {
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return redacted
+		return transport.Redacted
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 }

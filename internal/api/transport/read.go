@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"context"
@@ -17,19 +17,19 @@ const (
 	longestDelay = 30 * time.Second
 	// longestRetryAfter is how long one call follows the service's wish by itself.
 	longestRetryAfter = time.Minute
-	// longestTrying bounds what a person sits through: a read that a 429 holds up, and
+	// LongestTrying bounds what a person sits through: a read that a 429 holds up, and
 	// asking for a lost response under the same key.
-	longestTrying = 10 * time.Minute
+	LongestTrying = 10 * time.Minute
 	// shownAgainAfter is the time between two readings of what is one row of a table.
 	shownAgainAfter = 2 * time.Second
-	// lookAgainAfter is longer, since a list or a booking may be behind a queue.
-	lookAgainAfter = 5 * time.Second
+	// LookAgainAfter is longer, since a list or a booking may be behind a queue.
+	LookAgainAfter = 5 * time.Second
 )
 
-// read makes a call that changes nothing, again and again where that may help.
+// Read makes a call that changes nothing, again and again where that may help.
 // Its error is an *OutageError when every other call would fail like this one,
 // unless it is to find out about a change: then the change's error tells more.
-func (c *Client) read(ctx context.Context, x *call) error {
+func (c *Client) Read(ctx context.Context, x *Call) error {
 	answers, err := c.breaker.begin(c.HasWritten())
 	if err != nil && !isVerifying(ctx) {
 		return err
@@ -46,17 +46,17 @@ func (c *Client) read(ctx context.Context, x *call) error {
 
 // readPatiently retries; a 429 does not count as a retry, nor does what is not shown
 // yet.
-func (c *Client) readPatiently(ctx context.Context, x *call) *failure {
-	deadline := c.clock.Now().Add(min(c.deadline(ctx).Sub(c.clock.Now()), longestTrying))
+func (c *Client) readPatiently(ctx context.Context, x *Call) *failure {
+	deadline := c.clock.Now().Add(min(c.Deadline(ctx).Sub(c.clock.Now()), LongestTrying))
 	for number, retries := 1, 0; ; number++ {
-		f := c.do(ctx, attempt{call: x, number: number, sending: ctx, deadline: deadline})
+		f := c.do(ctx, attempt{Call: x, number: number, sending: ctx, deadline: deadline})
 		switch {
 		case f == nil:
 			return nil
 		case f.permanent, f.isFinalForReads():
 			return f
 		case f.status == http.StatusTooManyRequests:
-			if c.limits.PausedPast(x.budget, deadline) {
+			if c.limits.PausedPast(x.Budget, deadline) {
 				return f
 			}
 			continue
@@ -93,9 +93,9 @@ func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
 
 type verifyingKey struct{}
 
-// verifying marks the context of reads on which it depends what is known of a
+// Verifying marks the context of reads on which it depends what is known of a
 // change: they are made whatever other calls have met.
-func verifying(ctx context.Context) context.Context {
+func Verifying(ctx context.Context) context.Context {
 	return context.WithValue(ctx, verifyingKey{}, true)
 }
 

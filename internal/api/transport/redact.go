@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"context"
@@ -54,26 +54,26 @@ func (s scrubber) own(text string) string {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, s.keys.ReplaceAllString(text, redacted))
+	}, s.keys.ReplaceAllString(text, Redacted))
 	return ownNumber.ReplaceAllStringFunc(text, func(found string) string {
 		if ownNumber.FindStringSubmatch(found)[1] != "" {
-			return redacted
+			return Redacted
 		}
 		return found
 	})
 }
 
 // known takes out of a text the secrets that are known: keys, and what the request hides.
-func (s scrubber) known(x *call, text string) string {
-	for _, hidden := range x.hidden {
-		text = strings.ReplaceAll(text, hidden, redacted)
+func (s scrubber) known(x *Call, text string) string {
+	for _, hidden := range x.Hidden {
+		text = strings.ReplaceAll(text, hidden, Redacted)
 	}
-	return s.keys.ReplaceAllString(text, redacted)
+	return s.keys.ReplaceAllString(text, Redacted)
 }
 
 // quote returns the beginning of a foreign text as an error of the call may show it.
-func (s scrubber) quote(x *call, text string) string {
-	contained := strings.Join([]string{s.base + x.path, x.query.Encode(), x.operation, string(x.body)}, " and ")
+func (s scrubber) quote(x *Call, text string) string {
+	contained := strings.Join([]string{s.base + x.Path, x.Query.Encode(), x.Operation, string(x.Body)}, " and ")
 	return plain(s.known(x, cleaned(s.known(x, text))), contained)
 }
 
@@ -85,13 +85,13 @@ var (
 )
 
 // code is the service's stable code as an error of the call may show it.
-func (s scrubber) code(x *call, code string) string {
-	isCode := plainCode.MatchString(code) || !x.secret && codeForm.MatchString(code)
+func (s scrubber) code(x *Call, code string) string {
+	isCode := plainCode.MatchString(code) || !x.Secret && codeForm.MatchString(code)
 	switch {
 	case len(code) <= 64 && s.known(x, code) == code && isCode:
 		return code
-	case x.secret:
-		return redacted
+	case x.Secret:
+		return Redacted
 	}
 	return s.quote(x, code)
 }
@@ -109,8 +109,8 @@ func (e *quotedError) Unwrap() error { return e.cause }
 // lost words what kept a call from its response, of which net/http quotes what it
 // could not make sense of: what this machine says as it is, and where a response would
 // hold secrets, by its kind alone.
-func (s scrubber) lost(x *call, connected bool, err error) error {
-	if proxied, ok := err.(*ProxyError); ok && !x.secret { //nolint:errorlint // its own words are put around
+func (s scrubber) lost(x *Call, connected bool, err error) error {
+	if proxied, ok := err.(*ProxyError); ok && !x.Secret { //nolint:errorlint // its own words are put around
 		return &ProxyError{Address: proxied.Address, Err: s.lost(x, connected, proxied.Err)}
 	}
 	text := "what came is not an HTTP response"
@@ -121,7 +121,7 @@ func (s scrubber) lost(x *call, connected bool, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		text = context.Canceled.Error()
-	case !x.secret && isOperation && (bySystem || unresolved || timeout.Timeout()):
+	case !x.Secret && isOperation && (bySystem || unresolved || timeout.Timeout()):
 		text = operation.Error()
 	case errors.Is(err, context.DeadlineExceeded), isNet && timeout.Timeout():
 		text = "no response came in time"
@@ -129,7 +129,7 @@ func (s scrubber) lost(x *call, connected bool, err error) error {
 		text = name.Error()
 	case bySystem:
 		text = number.Error()
-	case !x.secret:
+	case !x.Secret:
 		text = s.quote(x, err.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		text = "the connection ended before the response did"

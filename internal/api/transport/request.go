@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ const (
 	maxValues = 600_000
 )
 
-// errNotShown says that a response is from before what was last written.
-var errNotShown = errors.New("the service does not show yet what was changed last")
+// ErrNotShown says that a response is from before what was last written.
+var ErrNotShown = errors.New("the service does not show yet what was changed last")
 
 // do makes one attempt. Waiting for the limits ends with ctx; once the request
 // is on its way only its sending context and its own time end it.
@@ -43,15 +43,15 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 		return &failure{meaning: notSent, permanent: true, err: a.requestError(false, err)}
 	}
 	began := c.clock.Now()
-	if err := c.limits.Acquire(ctx, a.budget, a.deadline); err != nil {
+	if err := c.limits.Acquire(ctx, a.Budget, a.deadline); err != nil {
 		return &failure{meaning: notSent, permanent: true, err: a.requestError(false, err)}
 	}
 	sent := c.clock.Now()
 	status, header, body, err := c.send(a)
-	c.limits.Release(a.budget)
+	c.limits.Release(a.Budget)
 	if c.config.Observe != nil {
 		c.config.Observe(ctx, Exchange{
-			Method: a.method, Path: c.Redact(a.path), Status: status, Attempt: a.number,
+			Method: a.Method, Path: c.Redact(a.Path), Status: status, Attempt: a.number,
 			Waited: sent.Sub(began), Took: c.clock.Now().Sub(sent),
 		})
 	}
@@ -65,20 +65,20 @@ func (c *Client) do(ctx context.Context, a attempt) (f *failure) {
 	f = c.judge(a, status, body)
 	retryAfter := ratelimit.RetryAfter(header, c.clock.Now())
 	if status == http.StatusTooManyRequests {
-		c.limits.Rejected(a.budget, sent, retryAfter)
+		c.limits.Rejected(a.Budget, sent, retryAfter)
 	} else {
-		c.limits.Accepted(a.budget, sent)
+		c.limits.Accepted(a.Budget, sent)
 	}
 	if f != nil {
 		f.status, f.retryAfter = status, retryAfter
 		if refused, ok := errors.AsType[*Error](f.err); ok && f.meaning == rateLimited {
-			refused.RetryAt = c.limits.PausedUntil(a.budget)
+			refused.RetryAt = c.limits.PausedUntil(a.Budget)
 		}
 	}
 	if f.isAnswer() {
 		c.breaker.answered()
 	}
-	if f != nil && f.meaning == refused && IsNotFound(f.err) && c.recent.isNew(a.card, sent) {
+	if f != nil && f.meaning == refused && IsNotFound(f.err) && c.isNew(a.Card, sent) {
 		f.meaning, f.notShown = notSent, true
 	}
 	return f
@@ -93,17 +93,17 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 		GetConn: func(string) { dialing.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
-	address := c.base + a.path
-	if len(a.query) > 0 {
-		address += "?" + a.query.Encode()
+	address := c.base + a.Path
+	if len(a.Query) > 0 {
+		address += "?" + a.Query.Encode()
 	}
-	request, err := http.NewRequestWithContext(ctx, a.method, address, bytes.NewReader(a.body))
+	request, err := http.NewRequestWithContext(ctx, a.Method, address, bytes.NewReader(a.Body))
 	if err != nil {
 		return 0, nil, nil, &notSentError{err}
 	}
 	c.header(request.Header)
-	request.Close = a.secret // a connection that has carried a secret carries nothing else
-	if len(a.body) > 0 {
+	request.Close = a.Secret // a connection that has carried a secret carries nothing else
+	if len(a.Body) > 0 {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	if a.key != "" {
@@ -113,7 +113,7 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	response, err := c.config.Transport.RoundTrip(request)
 	if err != nil {
 		unsent := dialing.Load() && !connected.Load() || isDial(err)
-		if err = c.scrub.lost(a.call, connected.Load(), err); unsent {
+		if err = c.scrub.lost(a.Call, connected.Load(), err); unsent {
 			err = &notSentError{err}
 		}
 		return 0, nil, nil, err
@@ -125,7 +125,7 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
-		return response.StatusCode, nil, nil, fmt.Errorf("the response %d broke off: %w", response.StatusCode, c.scrub.lost(a.call, true, err))
+		return response.StatusCode, nil, nil, fmt.Errorf("the response %d broke off: %w", response.StatusCode, c.scrub.lost(a.Call, true, err))
 	}
 	return response.StatusCode, response.Header, body, nil
 }
@@ -138,22 +138,22 @@ func (c *Client) judge(a attempt, status int, body []byte) *failure {
 	}
 	if status >= 200 && status < 300 {
 		if err == nil {
-			err = a.accept(body)
+			err = a.Accept(body)
 		}
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, errNotShown) {
+		if errors.Is(err, ErrNotShown) {
 			return &failure{meaning: notSent, notShown: true, err: a.requestError(true, err)}
 		}
 		shape, isShape := errors.AsType[*ShapeError](err)
 		switch {
-		case isShape && a.secret:
+		case isShape && a.Secret:
 			err = &ShapeError{Field: shape.Field}
-		case a.secret:
+		case a.Secret:
 			err = errors.New("the response does not have the documented shape")
 		default:
-			err = &quotedError{c.scrub.known(a.call, err.Error()), err}
+			err = &quotedError{c.scrub.known(a.Call, err.Error()), err}
 		}
 		return &failure{meaning: unknown, permanent: isShape, err: a.requestError(true, err)}
 	}
@@ -175,13 +175,13 @@ func checkSize(body []byte) error {
 }
 
 func (c *Client) statusError(a attempt, status int, fields errorBody, body []byte) *Error {
-	e := &Error{Operation: a.operation, Method: a.method, Path: c.Redact(a.path), Status: status, Attempts: a.number}
-	e.Code, e.Message = c.scrub.code(a.call, fields.Code), c.scrub.quote(a.call, fields.Message)
+	e := &Error{Operation: a.Operation, Method: a.Method, Path: c.Redact(a.Path), Status: status, Attempts: a.number}
+	e.Code, e.Message = c.scrub.code(a.Call, fields.Code), c.scrub.quote(a.Call, fields.Message)
 	switch {
-	case a.secret:
+	case a.Secret:
 		e.Message, e.Withheld = "", len(fields.Message) > 0
 	case fields.Code+fields.Message == "":
-		e.Message = c.scrub.quote(a.call, excerpt(body))
+		e.Message = c.scrub.quote(a.Call, excerpt(body))
 	}
 	return e
 }

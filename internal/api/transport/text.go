@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"crypto/sha256"
@@ -60,10 +60,10 @@ func (Text[K]) Of(text string) Text[K] {
 	length, longNumbers := (*new(K)).allows()
 	text = shortened(text, enough*length)
 	if strings.Contains(text, "_") {
-		text = keyForm.ReplaceAllString(text, redacted)
+		text = keyForm.ReplaceAllString(text, Redacted)
 	}
 	if !longNumbers && len(text) >= 13 {
-		text = longNumber.ReplaceAllString(text, redacted)
+		text = longNumber.ReplaceAllString(text, Redacted)
 	}
 	return Text[K]{shortened(text, length)}
 }
@@ -78,8 +78,8 @@ func (t *Text[K]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readWord returns a word in lower case, as people may see it. What is no text is an error.
-func readWord(data []byte) (string, error) {
+// ReadWord returns a word in lower case, as people may see it. What is no text is an error.
+func ReadWord(data []byte) (string, error) {
 	var text string
 	err := json.Unmarshal(data, &text)
 	return strings.ToLower(Word{}.Of(text).String()), err
@@ -153,7 +153,7 @@ func plain(message, request string) string {
 		}
 		isCoded := numbers > 1 && letters > 0 || utf8.RuneCountInString(word) > longest
 		if isCoded && !strings.Contains(request, strings.TrimFunc(word, isSign)) {
-			words[i] = redacted
+			words[i] = Redacted
 		}
 	}
 	known := digits.FindAllString(request, -1)
@@ -161,7 +161,7 @@ func plain(message, request string) string {
 		if slices.Contains(known, number) {
 			return number
 		}
-		return redacted
+		return Redacted
 	})
 	return shortened(message, length)
 }
@@ -206,7 +206,8 @@ func markNoIDs(fields map[string]json.RawMessage) (found bool) {
 	return found
 }
 
-const redacted = "[redacted]"
+// Redacted stands in the place of a secret.
+const Redacted = "[redacted]"
 
 // Secret is text that is shown to nobody by accident: printed, logged or
 // marshalled it is "[redacted]". It unmarshals from a JSON string.
@@ -216,10 +217,10 @@ type Secret string
 func (s Secret) Reveal() string { return string(s) }
 
 // Format writes "[redacted]" for every verb.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) } // a fmt.State keeps its own errors
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) } // a fmt.State keeps its own errors
 
 // LogValue is "[redacted]".
-func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+func (Secret) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
 // MarshalJSON writes "[redacted]".
-func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(redacted) }
+func (Secret) MarshalJSON() ([]byte, error) { return json.Marshal(Redacted) }

@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"cmp"
@@ -11,47 +11,47 @@ import (
 	"github.com/google/uuid"
 )
 
-// mutation is one logical operation that changes something.
-type mutation struct {
-	kind MutationKind
-	call *call
-	key  string // idempotency key; empty is a random one
+// Mutation is one logical operation that changes something.
+type Mutation struct {
+	Kind MutationKind
+	Call *Call
+	Key  string // idempotency key; empty is a random one
 	// verify finds out whether the call took effect; nil when nothing shows it.
-	verify func(context.Context) outcome
+	Verify func(context.Context) Outcome
 	// alreadyApplied verifies at once after a response that may mean that the
 	// wanted state is there all the same; nil when nothing shows that for certain.
-	alreadyApplied func(context.Context) outcome
+	AlreadyApplied func(context.Context) Outcome
 	// uncertain says that an earlier run may have made the call under the same key.
-	uncertain bool
+	Uncertain bool
 }
 
-// result tells how a mutation was applied.
-type result struct {
-	attempts  int
-	verified  bool // by reading; there is no response
-	uncertain bool // an attempt had an unknown outcome, perhaps of an earlier run
-	lost      bool // an attempt of this run had one
+// Result tells how a mutation was applied.
+type Result struct {
+	Attempts  int
+	Verified  bool // by reading; there is no response
+	Uncertain bool // an attempt had an unknown outcome, perhaps of an earlier run
+	Lost      bool // an attempt of this run had one
 }
 
-// mutate makes the call under one idempotency key. It never sends again after a
+// Mutate makes the call under one idempotency key. It never sends again after a
 // lost response without waiting and verifying first. Once something is on its
 // way the context's end does not keep it from learning the outcome, so that an
 // interruption loses nothing. Its error is an *UndecidedError when it could not
 // be learnt; every other error says that nothing was changed.
-func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
+func (c *Client) Mutate(ctx context.Context, m *Mutation) (Result, error) {
 	answers, err := c.breaker.begin(true)
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	c.written.Store(true)
 	// After an interruption there is time for the attempt, the wait and the verification.
-	detached, end := withGrace(verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
+	detached, end := WithGrace(Verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
 	defer end()
 	r := &mutationRun{
 		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
-		deadline: c.deadline(ctx), key: cmp.Or(m.key, uuid.NewString()), began: c.clock.Now(),
+		deadline: c.Deadline(ctx), key: cmp.Or(m.Key, uuid.NewString()), began: c.clock.Now(),
 	}
-	r.uncertain = m.uncertain
+	r.Uncertain = m.Uncertain
 	for again := true; again; {
 		failure := r.attempt()
 		if failure == nil {
@@ -59,19 +59,19 @@ func (c *Client) mutate(ctx context.Context, m *mutation) (result, error) {
 		}
 		var err error
 		if again, err = r.follow(failure); err != nil {
-			if !r.uncertain {
+			if !r.Uncertain {
 				err = c.breaker.end(ctx, answers, failure, err)
 			}
-			return r.result, err
+			return r.Result, err
 		}
 	}
-	return r.result, nil
+	return r.Result, nil
 }
 
 // mutationRun is a mutation on its way to its outcome.
 type mutationRun struct {
 	client   *Client
-	mutation *mutation
+	mutation *Mutation
 	ctx      context.Context // the caller's
 	detached context.Context // ends a while after ctx
 	waiting  context.Context // for the limits: ctx until something may be on its way
@@ -81,14 +81,14 @@ type mutationRun struct {
 	sentAt   time.Time // the last attempt, by the service's clock
 	retries  int
 	conflict int // attempts that met a conflict
-	result
+	Result
 }
 
 func (r *mutationRun) attempt() *failure {
-	r.attempts++
+	r.Attempts++
 	r.sentAt = r.client.serviceTime()
 	return r.client.do(r.waiting, attempt{
-		call: r.mutation.call, key: r.key, number: r.attempts, sending: r.detached, deadline: r.deadline,
+		Call: r.mutation.Call, key: r.key, number: r.Attempts, sending: r.detached, deadline: r.deadline,
 	})
 }
 
@@ -97,41 +97,42 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 	if f.status == http.StatusConflict {
 		r.conflict++
 	}
-	if r.mutation.alreadyApplied != nil && f.mayBeApplied() {
-		if o := r.mutation.alreadyApplied(r.detached); o.state == applied || o.state == rejected {
+	if r.mutation.AlreadyApplied != nil && f.mayBeApplied() {
+		if o := r.mutation.AlreadyApplied(r.detached); o.State == Applied || o.State == Rejected {
 			return false, r.end(o, f)
 		}
 	}
-	r.lost = r.lost || f.meaning == unknown
+	r.Lost = r.Lost || f.meaning == unknown
 	switch {
-	case f.meaning == keyRefused && r.mutation.kind == MutationMove:
+	case f.meaning == keyRefused && r.mutation.Kind == MutationMove:
 		return false, f.err // the card tells what the key was used for
 	case f.meaning == keyRefused:
-		r.uncertain = true
-	case f.meaning != unknown && !r.uncertain:
+		r.Uncertain = true
+	case f.meaning != unknown && !r.Uncertain:
 		return r.followNotProcessed(f)
 	}
 	r.waiting = r.detached
-	if f.status == http.StatusCreated && r.mutation.kind == MutationIssue {
-		r.uncertain = true
+	if f.status == http.StatusCreated && r.mutation.Kind == MutationIssue {
+		r.Uncertain = true
 		return false, r.followCreated(f)
 	}
 	if r.client.config.KeysHonoured && f.meaning != refused && f.meaning != keyRefused {
-		r.uncertain = true
+		r.Uncertain = true
 		return r.followHonoured(f)
 	}
-	r.uncertain = true
+	r.Uncertain = true
 	return r.followUnknown(f)
 }
 
-var errNotSeen = errors.New("the card that was asked for was looked for, and is not to be seen")
+// ErrNotSeen says that a card which was issued, as a response tells, is not to be found.
+var ErrNotSeen = errors.New("the card that was asked for was looked for, and is not to be seen")
 
 // followCreated looks for the card of a response that says that one was issued, and
 // cannot be taken for it. Nothing is sent after such a response.
 func (r *mutationRun) followCreated(f *failure) error {
 	o := r.waitAndVerify(f)
-	if o.state == notApplied {
-		return r.undecided(fmt.Errorf("%w; %w", f.err, errNotSeen))
+	if o.State == NotApplied {
+		return r.undecided(fmt.Errorf("%w; %w", f.err, ErrNotSeen))
 	}
 	return r.end(o, f)
 }
@@ -140,11 +141,11 @@ func (r *mutationRun) followCreated(f *failure) error {
 // until it is answered. When that takes too long, what the service shows decides.
 func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
 	if r.givesUpAsking(f) {
-		o := outcome{state: notApplied}
-		if r.mutation.verify != nil {
+		o := Outcome{State: NotApplied}
+		if r.mutation.Verify != nil {
 			o = r.waitAndVerify(f)
 		}
-		if o.state == notApplied {
+		if o.State == NotApplied {
 			return false, r.undecided(fmt.Errorf("%w; when it was last verified, it had not taken effect", f.err))
 		}
 		return false, r.end(o, f)
@@ -163,7 +164,7 @@ func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
 
 // pausedTooLong reports whether the service has asked to wait past the call's own time.
 func (r *mutationRun) pausedTooLong() bool {
-	return r.client.limits.PausedPast(r.mutation.call.budget, r.deadline)
+	return r.client.limits.PausedPast(r.mutation.Call.Budget, r.deadline)
 }
 
 // givesUpAsking reports whether a response is not worth asking for once more:
@@ -177,7 +178,7 @@ func (r *mutationRun) givesUpAsking(f *failure) bool {
 	case r.retries < r.client.config.MaxRetries:
 		return false
 	}
-	return r.client.config.MaxRetries == 0 || unusable || asked >= longestTrying
+	return r.client.config.MaxRetries == 0 || unusable || asked >= LongestTrying
 }
 
 // followNotProcessed follows an attempt that certainly changed nothing, after
@@ -202,23 +203,23 @@ func (r *mutationRun) followNotProcessed(f *failure) (again bool, err error) {
 // followUnknown gives a lost request the time to take effect, or to be dropped,
 // and then verifies.
 func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
-	if f.permanent && r.mutation.verify == nil { // it would be done again, to no more avail
+	if f.permanent && r.mutation.Verify == nil { // it would be done again, to no more avail
 		return false, r.undecided(f.err)
 	}
 	switch o := r.waitAndVerify(f); {
-	case o.state != notApplied:
+	case o.State != NotApplied:
 		return false, r.end(o, f)
-	case f.meaning == keyRefused && r.mutation.kind == MutationIssue:
+	case f.meaning == keyRefused && r.mutation.Kind == MutationIssue:
 		return false, r.undecided(fmt.Errorf("%w; but what it did is not to be seen", f.err))
 	// Nothing of ours was in flight when every attempt met a conflict, so the
 	// conflict is with the state of things and lasts.
-	case f.meaning == refused, f.meaning == keyRefused, r.conflict > 1 && r.conflict == r.attempts:
-		if r.mutation.verify != nil {
+	case f.meaning == refused, f.meaning == keyRefused, r.conflict > 1 && r.conflict == r.Attempts:
+		if r.mutation.Verify != nil {
 			return false, f.afterLostResponse()
 		}
 		return false, r.undecided(f.err)
 	case r.ctx.Err() != nil, r.retries == r.client.config.MaxRetries, r.pausedTooLong():
-		if r.mutation.verify == nil {
+		if r.mutation.Verify == nil {
 			return false, r.undecided(f.err)
 		}
 		return false, r.undecided(fmt.Errorf("%w; when it was last verified, %s after the last attempt, it had not taken effect", f.err, r.client.config.CommitWait))
@@ -229,33 +230,33 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 	return true, nil
 }
 
-func (r *mutationRun) waitAndVerify(f *failure) outcome {
+func (r *mutationRun) waitAndVerify(f *failure) Outcome {
 	if f.meaning != rateLimited { // the pause waits too
 		if err := r.client.clock.Wait(r.detached, r.client.config.CommitWait); err != nil {
-			return outcome{undecided, err}
+			return Outcome{State: Undecided, Reason: err}
 		}
 	}
-	if r.mutation.verify == nil {
-		return outcome{state: notApplied}
+	if r.mutation.Verify == nil {
+		return Outcome{State: NotApplied}
 	}
-	return r.mutation.verify(r.detached)
+	return r.mutation.Verify(r.detached)
 }
 
 // end turns a verified outcome into the mutation's.
-func (r *mutationRun) end(o outcome, f *failure) error {
-	switch o.state {
-	case applied:
-		r.verified = true
+func (r *mutationRun) end(o Outcome, f *failure) error {
+	switch o.State {
+	case Applied:
+		r.Verified = true
 		return nil
-	case rejected:
-		return fmt.Errorf("%w; %w", o.reason, f.err)
+	case Rejected:
+		return fmt.Errorf("%w; %w", o.Reason, f.err)
 	default:
-		return r.undecided(fmt.Errorf("%w; verifying did not decide it: %w", f.err, o.reason))
+		return r.undecided(fmt.Errorf("%w; verifying did not decide it: %w", f.err, o.Reason))
 	}
 }
 
 func (r *mutationRun) undecided(err error) error {
-	return &UndecidedError{Kind: r.mutation.kind, Operation: r.mutation.call.operation, Key: r.key, Attempts: r.attempts, SentAt: r.sentAt, Err: err}
+	return &UndecidedError{Kind: r.mutation.Kind, Operation: r.mutation.Call.Operation, Key: r.key, Attempts: r.Attempts, SentAt: r.sentAt, Err: err}
 }
 
 // mayBeApplied reports whether a service may answer so when it is asked to do again
@@ -264,8 +265,8 @@ func (f *failure) mayBeApplied() bool {
 	return f.status >= 200 && f.status < 300 || f.status >= 400 && f.status < 500 && f.status != http.StatusUnauthorized && f.status != http.StatusTooManyRequests && NotReadyCode(f.err) == ""
 }
 
-// withGrace returns a context that lives on for a while after ctx has ended.
-func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+// WithGrace returns a context that lives on for a while after ctx has ended.
+func WithGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.AfterFunc(grace, cancel)
@@ -277,26 +278,28 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 	}
 }
 
-// outcome is what verifying tells about a mutation whose response was lost.
-type outcome struct {
-	state  outcomeState
-	reason error // why it was rejected, or is undecided
+// Outcome is what verifying tells about a mutation whose response was lost.
+type Outcome struct {
+	State  OutcomeState
+	Reason error // why it was rejected, or is undecided
 }
 
-type outcomeState int
+// OutcomeState is what is known of a mutation.
+type OutcomeState int
 
+// What can be known of one.
 const (
-	undecided  outcomeState = iota // it cannot be told
-	notApplied                     // it may be sent again
-	applied
-	rejected // it was not applied, and cannot be
+	Undecided  OutcomeState = iota // it cannot be told
+	NotApplied                     // it may be sent again
+	Applied
+	Rejected // it was not applied, and cannot be
 )
 
-// notFoundOutcome is the outcome of a mutation of an object that could not be
+// NotFoundOutcome is the outcome of a mutation of an object that could not be
 // read: one that is not there rejects it.
-func notFoundOutcome(err error) outcome {
+func NotFoundOutcome(err error) Outcome {
 	if IsNotFound(err) {
-		return outcome{rejected, err}
+		return Outcome{State: Rejected, Reason: err}
 	}
-	return outcome{undecided, err}
+	return Outcome{State: Undecided, Reason: err}
 }

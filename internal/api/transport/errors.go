@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // Error is a response of the service that is not a success.
@@ -158,6 +160,13 @@ const (
 	MutationRegister // a webhook
 )
 
+// Candidate is a card that may be the one that was asked for.
+type Candidate struct {
+	ID      string
+	Label   Label
+	Balance usd.Amount // USD
+}
+
 // UndecidedError says that a call may or may not have taken effect, and that
 // verifying could not decide it.
 type UndecidedError struct {
@@ -165,9 +174,9 @@ type UndecidedError struct {
 	Operation  string
 	Key        string // the idempotency key of every attempt; not a secret
 	Attempts   int
-	SentAt     time.Time     // the last attempt, by the service's clock
-	Err        error         // the last failure
-	Candidates []CardSummary // of an issuance: cards that may be the one that was asked for
+	SentAt     time.Time   // the last attempt, by the service's clock
+	Err        error       // the last failure
+	Candidates []Candidate // of an issuance
 }
 
 func (e *UndecidedError) Error() string {

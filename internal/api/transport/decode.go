@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"bytes"
@@ -30,13 +30,13 @@ func (e *ShapeError) within(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
-// decodeObject reads a JSON object. Its ids, in the fields "id" and "…_id", are ids or
+// DecodeObject reads a JSON object. Its ids, in the fields "id" and "…_id", are ids or
 // what markNoIDs makes of them; no other text is decoded but as a Text. Unknown fields are ignored, and so is a second one
 // of a name in other letters, which json would take for the first. A null counts as
 // absent, and the required fields must be there: a missing balance must never be read
 // as zero. The error is a *ShapeError unless nothing in the body tells that
 // the service wrote it.
-func decodeObject(body []byte, into any, required ...string) error {
+func DecodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); wrongType {
@@ -98,7 +98,8 @@ func shapeError(name string, err error) *ShapeError {
 	return &ShapeError{Field: name, Problem: "is " + Name{}.Of(err.Error()).String()}
 }
 
-type list struct {
+// List is the envelope of every list of the service.
+type List struct {
 	Data    []json.RawMessage `json:"data"`
 	Page    Count             `json:"page"`
 	PerPage Count             `json:"per_page"`
@@ -125,42 +126,42 @@ const (
 	maxFields  = 1_000 // of one object
 )
 
-// decodeEnvelope reads a list. One without data is empty where the service counts
+// DecodeEnvelope reads a list. One without data is empty where the service counts
 // none, or writes null.
-func decodeEnvelope(body []byte) (list, error) {
-	var envelope list
-	if err := decodeObject(body, &envelope); err != nil {
-		return list{}, err
+func DecodeEnvelope(body []byte) (List, error) {
+	var envelope List
+	if err := DecodeObject(body, &envelope); err != nil {
+		return List{}, err
 	}
 	if len(envelope.Data) > maxEntries {
-		return list{}, &ShapeError{Field: "data", Problem: fmt.Sprintf("has more than %d entries", maxEntries)}
+		return List{}, &ShapeError{Field: "data", Problem: fmt.Sprintf("has more than %d entries", maxEntries)}
 	}
 	if envelope.Data == nil && (envelope.Total == nil || *envelope.Total != 0) {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(body, &fields); err != nil || fields["data"] == nil {
-			return list{}, errors.New("the response lacks data")
+			return List{}, errors.New("the response lacks data")
 		}
 	}
 	return envelope, nil
 }
 
-func decodeList[T any](body []byte, required ...string) ([]T, list, error) {
-	envelope, err := decodeEnvelope(body)
+func DecodeList[T any](body []byte, required ...string) ([]T, List, error) {
+	envelope, err := DecodeEnvelope(body)
 	if err != nil {
-		return nil, list{}, err
+		return nil, List{}, err
 	}
 	entries := make([]T, len(envelope.Data))
 	for i, data := range envelope.Data {
-		if err := decodeEntry(i, data, &entries[i], required...); err != nil {
-			return nil, list{}, err
+		if err := DecodeEntry(i, data, &entries[i], required...); err != nil {
+			return nil, List{}, err
 		}
 	}
 	return entries, envelope, nil
 }
 
-// decodeEntry reads one of a list, which the service certainly wrote.
-func decodeEntry(i int, data json.RawMessage, into any, required ...string) error {
-	err := decodeObject(data, into, required...)
+// DecodeEntry reads one of a list, which the service certainly wrote.
+func DecodeEntry(i int, data json.RawMessage, into any, required ...string) error {
+	err := DecodeObject(data, into, required...)
 	path := fmt.Sprintf("data[%d]", i)
 	switch shape, ok := errors.AsType[*ShapeError](err); {
 	case err == nil:
@@ -206,7 +207,7 @@ type Date string
 
 // UnmarshalJSON reads a date, or that of a time; anything else is no date.
 func (d *Date) UnmarshalJSON(data []byte) error {
-	written := readable[Timestamp](data)
+	written := Readable[Timestamp](data)
 	at, err := written.Time()
 	if err != nil {
 		at, err = time.Parse(time.DateOnly, string(written))
@@ -217,12 +218,13 @@ func (d *Date) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func noID(field, given string) error {
+// NoID says that a field holds what is no id.
+func NoID(field, given string) error {
 	return &ShapeError{Field: field, Problem: "is not an id: " + given}
 }
 
-// readable is a value as it was written, or none where that has another form.
-func readable[T any](data json.RawMessage) (value T) {
+// Readable is a value as it was written, or none where that has another form.
+func Readable[T any](data json.RawMessage) (value T) {
 	if json.Unmarshal(data, &value) != nil {
 		return *new(T)
 	}

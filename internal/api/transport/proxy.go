@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"crypto/tls"

@@ -1,4 +1,4 @@
-package api
+package transport
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// call is one request as its endpoint's method describes it.
-type call struct {
-	card      string // the id of the card that it is about, if any
-	operation string // what a person would say is tried: "fund card card_1"
-	method    string
-	path      string
-	query     url.Values
-	body      []byte
-	budget    ratelimit.Budget
-	secret    bool               // the response carries secrets and is never quoted
-	hidden    []string           // what the request carries and no error may repeat
-	accept    func([]byte) error // reads the body of a success
+// Call is one request as its endpoint's method describes it.
+type Call struct {
+	Card      string // the id of the card that it is about, if any
+	Operation string // what a person would say is tried: "fund card card_1"
+	Method    string
+	Path      string
+	Query     url.Values
+	Body      []byte
+	Budget    ratelimit.Budget
+	Secret    bool               // the response carries secrets and is never quoted
+	Hidden    []string           // what the request carries and no error may repeat
+	Accept    func([]byte) error // reads the body of a success
 }
 
 type failure struct {
@@ -48,7 +48,7 @@ func (f *failure) afterLostResponse() error {
 func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
 
 type attempt struct {
-	*call
+	*Call
 	key      string          // idempotency key; empty for a call that changes nothing
 	number   int             // from 1
 	sending  context.Context // ends the request once it is on its way
@@ -86,7 +86,7 @@ func isDial(err error) bool {
 }
 
 func (a attempt) requestError(sent bool, err error) error {
-	return &RequestError{Operation: a.operation, Method: a.method, Path: a.path, Sent: sent, Attempts: a.number, Err: err}
+	return &RequestError{Operation: a.Operation, Method: a.Method, Path: a.Path, Sent: sent, Attempts: a.number, Err: err}
 }
 
 // isFinalForReads reports whether reading again shows no more. Other than with a

@@ -1,0 +1,113 @@
+package transport
+
+import (
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http/httpproxy"
+)
+
+// Only the service's own words tell that nothing was done.
+func TestMeaningOfResponses(t *testing.T) {
+	t.Parallel()
+	names := map[meaning]string{0: "unknown", done: "done", notSent: "not sent", rateLimited: "rate limited", refused: "refused", keyRefused: "key refused"}
+	for want, responses := range map[meaning][]struct {
+		statuses []int
+		codes    []string
+	}{
+		done: {{[]int{200, 201, 202, 204, 299}, []string{"", "insufficient_funds"}}},
+		unknown: {
+			{[]int{0, 100, 199, 300, 302, 307, 399, 408, 500, 502, 503, 504, 599}, []string{"", "internal", "insufficient_funds", "idempotency_key_reused"}},
+			{[]int{400, 401, 402, 403, 404, 405, 409, 410, 413, 422, 425, 429, 451, 499}, []string{""}},
+			{[]int{409}, []string{"Conflict", "conflict", "request_in_progress", "card_state_conflict"}},
+			{[]int{400, 409, 422, 425}, []string{"idempotency_key_in_use", "request_in_flight", "still_processing", "CONCURRENT_request"}},
+		},
+		rateLimited: {{[]int{429}, []string{"rate_limited", "too_many_requests", "idempotency_key_reused"}}},
+		refused: {
+			{[]int{400, 402, 409, 422}, []string{"insufficient_funds", "insufficient_card_balance", "card_frozen", "card_already_frozen", "card_terminated", "card_already_terminated", "Bin_Not_Found", "invalid_request", "invalid_idempotency_key", "duplicate_label"}},
+			{[]int{400, 401, 402, 403, 404, 410, 422}, []string{"planned", "unauthorized", "not_found", "request_not_processed", "merchant_blocked", "limit_exceeded", "onboarding_incomplete"}},
+		},
+		keyRefused: {{[]int{400, 403, 409, 422}, []string{"idempotency_key_reused", "idempotency_error", "duplicate_request", "already_processed", "already_funded", "key_reused"}}},
+	} {
+		for _, response := range responses {
+			for _, status := range response.statuses {
+				for _, code := range response.codes {
+					if got := meaningOf(status, code); got != want {
+						t.Errorf("%d %q means %q, want %q", status, code, names[got], names[want])
+					}
+				}
+			}
+		}
+	}
+}
+
+// What decides about money is unknown or undecided until it is told.
+func TestZeroValuesAreSafe(t *testing.T) {
+	t.Parallel()
+	var f failure
+	var o Outcome
+	if f.meaning != unknown || slices.Contains([]OutcomeState{NotApplied, Applied, Rejected}, o.State) {
+		t.Errorf("%+v, %+v", f, o)
+	}
+}
+
+// Over HTTP/2 net/http sends again by itself what a stream's end may have cut off.
+func TestRequestsAreMadeOverHTTP1(t *testing.T) {
+	t.Parallel()
+	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Proto", r.Proto)
+	}))
+	service.EnableHTTP2 = true
+	service.StartTLS()
+	defer service.Close()
+	through, err := newTransport(service.URL, &httpproxy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	through.TLSClientConfig.RootCAs = x509.NewCertPool()
+	through.TLSClientConfig.RootCAs.AddCert(service.Certificate())
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := through.RoundTrip(request)
+	if err != nil || response.Body.Close() != nil || response.Header.Get("Proto") != "HTTP/1.1" {
+		t.Errorf("%+v, %v", response, err)
+	}
+}
+
+// A proxy that cannot be made out is not passed over, unless nothing would go through it.
+func TestWrongProxyIsRefused(t *testing.T) {
+	t.Parallel()
+	const base, here = "https://cards.example.com/api/v1", "https://127.0.0.1:8420/api/v1"
+	for name, test := range map[string]struct {
+		base        string
+		environment httpproxy.Config
+		want        string
+	}{
+		"none":                      {base, httpproxy.Config{}, ""},
+		"one":                       {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:3128"}, ""},
+		"without a scheme":          {base, httpproxy.Config{HTTPSProxy: "proxy.example.com:3128"}, ""},
+		"of SOCKS":                  {base, httpproxy.Config{HTTPSProxy: "socks5://proxy.example.com"}, ""},
+		"a port in words":           {base, httpproxy.Config{HTTPSProxy: "http://me:hunter2@proxy.example.com:port"}, "HTTPS_PROXY"},
+		"a password with a percent": {base, httpproxy.Config{HTTPSProxy: "http://me:100%@proxy.example.com:3128"}, "HTTPS_PROXY"},
+		"a misspelt scheme":         {base, httpproxy.Config{HTTPSProxy: "htp://me:hunter2@proxy.example.com:3128"}, "HTTPS_PROXY"},
+		"no host":                   {base, httpproxy.Config{HTTPSProxy: "http://:3128"}, "HTTPS_PROXY"},
+		"a space":                   {base, httpproxy.Config{HTTPSProxy: " "}, "HTTPS_PROXY"},
+		"for http alone":            {base, httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, ""},
+		"for http":                  {"http://sandbox:8420/api/v1", httpproxy.Config{HTTPProxy: "http://proxy.example.com:port"}, "HTTP_PROXY"},
+		"not for this host":         {base, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port", NoProxy: "example.com"}, ""},
+		"not for this machine":      {here, httpproxy.Config{HTTPSProxy: "http://proxy.example.com:port"}, ""},
+	} {
+		_, err := newTransport(test.base, &test.environment)
+		broken, _ := errors.AsType[*ConfigError](err)
+		if (broken != nil) != (test.want != "") || broken != nil && (broken.Field != test.want || !broken.Secret || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
