@@ -327,7 +327,7 @@ func (p *pipeline) takesBack() (advised bool) {
 		}
 		switch last := c.said[len(c.said)-1]; {
 		case (p.isLoose() || p.scenario.profile.lag > 0) && (strings.Contains(last, "undecided") || strings.Contains(last, "holds less than that")):
-			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], c.state.Values["top_up"]
+			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
 			c.loose, advised = true, true
 		case strings.Contains(last, "into the top-up range"):
 			c.config["top_up"] = nil
@@ -428,7 +428,7 @@ func (w *scenario) departs(c *card, format string, args ...any) {
 // the state says.
 func namesMoney(text string) bool {
 	return slices.ContainsFunc([]string{
-		"is not known whether", "undecided", "made before", "may have been made already", "without Terraform",
+		"is not known whether", "undecided", "Already applied", "may have been made already", "as before the last movement", "without Terraform",
 		"More or less money moved", "Not checked for an earlier run", "recognized by its label", "the card does not show it", "no transaction explains", "more than when Terraform last moved",
 	}, func(words string) bool { return strings.Contains(text, words) })
 }
