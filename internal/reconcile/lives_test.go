@@ -33,15 +33,26 @@ type kind struct {
 	most, mostBiased float64
 }
 
+// kinds are each kind of service with each belief. The bounds are from 36,000 plain and
+// some thousand biased lives, with half as much again.
 func kinds() (all []kind) {
-	for _, keys := range []kind{{name: "keys honoured", honours: true, honoured: true}, {name: "unknown keys, honoured", honours: true}, {name: "unknown keys, ignored"}} {
-		for _, service := range []kind{{name: "less holds"}, {name: "as settled", asSettled: true}, {name: "less holds and fees", fees: true}, {name: "holds released", released: 20}} {
-			k := service
-			k.name, k.honours, k.honoured = service.name+", "+keys.name, keys.honours, keys.honoured
-			k.most, k.mostBiased = 30, 200
-			if k.released > 0 {
-				k.most = 80
+	type stops struct{ plain, biased float64 }
+	for _, service := range []struct {
+		kind
+		honoured, unknown stops
+	}{
+		{kind{name: "less holds"}, stops{4, 8}, stops{8, 8}},
+		{kind{name: "as settled", asSettled: true}, stops{8, 40}, stops{40, 200}},
+		{kind{name: "less holds and fees", fees: true}, stops{4, 10}, stops{10, 10}},
+		{kind{name: "holds released", released: 20}, stops{60, 80}, stops{70, 150}},
+	} {
+		for _, keys := range []kind{{name: "keys honoured", honours: true, honoured: true}, {name: "unknown keys, honoured", honours: true}, {name: "unknown keys, ignored"}} {
+			k, good := service.kind, service.unknown
+			if keys.honoured {
+				good = service.honoured
 			}
+			k.name, k.honours, k.honoured = k.name+", "+keys.name, keys.honours, keys.honoured
+			k.most, k.mostBiased = good.plain, good.biased
 			all = append(all, k)
 		}
 	}
