@@ -121,8 +121,10 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.skipped)
 }
 
-// Wait waits for the beginning of d, and jumps over the rest.
+// Wait waits for the beginning of d, and jumps over the rest: those who wait at the same
+// time do not wait for each other.
 func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
+	end := c.Now().Add(d)
 	timer := time.NewTimer(min(d, longestWait))
 	defer timer.Stop()
 	select {
@@ -130,10 +132,8 @@ func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if rest := d - longestWait; rest > 0 {
-		c.mu.Lock()
-		c.skipped += rest
-		c.mu.Unlock()
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.skipped += max(0, end.Sub(time.Now().Add(c.skipped)))
 	return nil
 }
