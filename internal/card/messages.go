@@ -34,13 +34,18 @@ func loadInTopUpRange(amount usd.Amount, rule *topUp) string {
 
 func withdrawsTooMuch(card model, after usd.Amount) string {
 	before := card.Amount.Amount()
-	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s."+replaceInstead,
-		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount())
+	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
+		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount())+replaceInstead(after)
 }
 
-// replaceInstead is for -replace, of which Terraform tells a provider nothing
-// when it plans the card for the first time.
-const replaceInstead = " To replace the card by one with this amount, use terraform taint on this resource and apply, in place of -replace."
+// replaceInstead is for -replace, of which Terraform tells a provider nothing when it
+// plans the card for the first time.
+func replaceInstead(amount usd.Amount) string {
+	if amount < api.MinimumLoad {
+		return "" // no card is issued with that
+	}
+	return " Only if this was asked for with -replace: use terraform taint on this resource and apply, in place of -replace."
+}
 
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, which is under top_up.below (%s USD): the same plan would load again what it withdraws. Lower top_up as well, or take it out.",
@@ -91,7 +96,7 @@ func expires(card model, delta usd.Amount, isOver bool) diag.Diagnostic {
 	if delta > 0 {
 		text += fmt.Sprintf("This plan still loads %s USD onto it%s. ", delta, unused)
 	}
-	return diag.NewWarningDiagnostic(title, text+"The service does not renew cards: issue another with -replace, with lifecycle { create_before_destroy = true } so that it comes first. "+
+	return diag.NewWarningDiagnostic(title, text+"The service does not renew cards: issue another with -replace; add create_before_destroy = true to its lifecycle block, so that it comes first. "+
 		"What this one holds returns to the wallet.")
 }
 
@@ -110,7 +115,7 @@ func atTwoAddresses(card model) diag.Diagnostic {
 // was told of all cards.
 func notKnown(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "The service does not know " + card.name()
-	if s.ToldNotKnown() {
+	if s.Told("not known") && !s.Cards.HasFound() {
 		return diag.NewErrorDiagnostic(title, "")
 	}
 	why := "So the API key may belong to another account, a sandbox may have another file, or something is wrong at the service. " +

@@ -64,7 +64,7 @@ func (p *planner) checkLoad(ctx context.Context) {
 // destroy plans a termination.
 func (p *planner) destroy(ctx context.Context) {
 	if p.isProtected() {
-		p.diags.Append(protected(p.state.name(), nil))
+		p.protected(ctx, p.state.name(), "destroyed", moveInstead)
 		return
 	}
 	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
@@ -76,7 +76,7 @@ func (p *planner) destroy(ctx context.Context) {
 func (p *planner) issue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
-		p.diags.Append(protected(replaced.Name, nil))
+		p.protected(ctx, replaced.Name, "forced", doNotForce)
 		return
 	}
 	p.plan.ToppedUp, p.plan.IssuanceFee = usdtype.Of(0), usdtype.Of(api.IssuanceFee)
@@ -135,7 +135,7 @@ func (p *planner) checkBIN(ctx context.Context) {
 	}
 	bins, err := p.resource.session.Bins(ctx)
 	if err != nil {
-		p.diags.Append(session.Untold(session.ErrorDiagnostic("check the BIN of "+newCardName(p.plan.Label), err))...)
+		p.diags.Append(p.resource.session.Untold(session.ErrorDiagnostic("check the BIN of "+newCardName(p.plan.Label), err))...)
 		return
 	}
 	if slices.ContainsFunc(bins, func(b api.Bin) bool { return b.ID == bin.ValueString() }) {

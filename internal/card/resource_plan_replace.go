@@ -42,7 +42,7 @@ func (p *planner) planFixed(ctx context.Context, all fixedAttributes) {
 
 func (p *planner) planReplacement(ctx context.Context) {
 	if p.isProtected() {
-		p.diags.Append(protected(p.state.name(), p))
+		p.protected(ctx, p.state.name(), "replaced", keepAsItIs(p))
 		return
 	}
 	if p.plan.Amount.IsNull() {
@@ -57,7 +57,7 @@ func (p *planner) planReplacement(ctx context.Context) {
 
 // keepAsItIs is how a card lives on whose configuration says otherwise.
 func keepAsItIs(p *planner) string {
-	return fmt.Sprintf("The service cannot change this on a live card: %s. To keep the card with what it has, write lifecycle { ignore_changes = [%s] } into the resource.",
+	return fmt.Sprintf("The service cannot change this on a live card: %s. To keep the card with what it has, add ignore_changes = [%s] to its lifecycle block.",
 		strings.Join(p.changes, ", "), p.replacement.Attributes())
 }
 
@@ -69,16 +69,16 @@ func replaced(ctx context.Context, p *planner) diag.Diagnostic {
 		load = p.plan.Amount.Amount().String() + " USD"
 	}
 	paragraphs := []string{
-		fmt.Sprintf("%s is terminated for good, and its last known balance of %s USD returns to the wallet. Its number stops working. "+
-			"A new card with another number is issued and loaded with %s, for a fee of %s USD.",
+		fmt.Sprintf("%s is terminated for good; its last known balance of %s USD returns to the wallet. "+
+			"A new card, with another number, is loaded with %s, for a fee of %s USD.",
 			capitalized(card.name()), card.Balance.Amount(), load, api.IssuanceFee) + p.paidUpfront(ctx),
 		keepAsItIs(p) + p.replacement.UnknownAdvice("card"),
 	}
 	if lost := p.notCarriedOver(); len(lost) > 0 {
 		paragraphs = append(paragraphs, "Not in the configuration, so the new card does not have it: "+strings.Join(lost, ", ")+".")
 	}
-	paragraphs = append(paragraphs, "Unless the resource has lifecycle { create_before_destroy = true }, Terraform terminates the card first, and a new one that is refused leaves none."+p.mayBeRefused()+
-		" With lifecycle { destroy = false }, the old card keeps its number and its money. The provider cannot see lifecycle settings.")
+	paragraphs = append(paragraphs, "Add create_before_destroy = true to its lifecycle block, or the old card ends first, and a new one that is refused leaves none."+p.mayBeRefused()+
+		" With destroy = false there, the old card keeps its number and its money.")
 	return diag.NewWarningDiagnostic("A card is replaced, and its number ends", strings.Join(paragraphs, "\n\n"))
 }
 
@@ -134,14 +134,29 @@ func (p *planner) notCarriedOver() []string {
 	return lost
 }
 
-// protected refuses to terminate a card; a nil planner knows no attribute that
-// would replace it.
-func protected(name string, replacing *planner) diag.Diagnostic {
-	keep, removed := "", " A card that was taken out of the configuration has to go back there first. To keep it outside Terraform, use terraform state rm, or a removed block with destroy = false."
-	if replacing != nil {
-		keep, removed = " "+keepAsItIs(replacing), ""
+// How a protected card is kept, by why the plan would end it.
+const (
+	moveInstead = "Renamed or moved? Write `moved` with the old address and the new one, and the card stays. " +
+		"Taken out of the configuration? It has to go back there first; terraform state rm, or a removed block with destroy = false, keeps it outside Terraform. " +
+		"The old card of a replacement that came first (create_before_destroy; a deposed object)? Terminate it in the dashboard; the next plan sees that and removes it from the state."
+	doNotForce = "Without -replace the card stays."
+)
+
+// protected refuses to terminate a card, in full once for each reason. What others of the
+// plan meet at the same time is told with the first of them.
+func (p *planner) protected(ctx context.Context, name, reason, keep string) {
+	s := p.resource.session
+	names := s.InCompany(ctx, reason, name)
+	if len(names) == 0 {
+		return
 	}
-	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
-		"The plan would terminate this card, but deletion_protection is true."+keep+
-			" To terminate it, set deletion_protection = false, apply that alone, then try again."+removed+" A tainted card is not updated: run terraform untaint on it first."+deposedAdvice)
+	title, detail := "Deletion protection keeps "+names[0], ""
+	if more := names[1:]; len(more) > 0 {
+		title, detail = fmt.Sprintf("%s and %d more", title, len(more)), "  "+strings.Join(more, "\n  ")
+	}
+	if !s.Told(reason) {
+		detail = keep + "\n\nThe plan would terminate this card, but deletion_protection is true. " +
+			"To terminate it all the same, set deletion_protection = false, apply that alone, then try again.\n\n" + detail
+	}
+	p.diags.AddError(title, strings.TrimSpace(detail))
 }

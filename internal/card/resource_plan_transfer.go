@@ -93,7 +93,7 @@ func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
 	case after < 0:
 		p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that", withdrawsTooMuch(p.state, p.plan.Amount.Amount()))
 	case rule != nil && !p.config.Frozen.ValueBool() && !p.config.Frozen.IsUnknown() && after < rule.Below.Amount():
-		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead)
+		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead(p.plan.Amount.Amount()))
 	case threshold.IsKnown() && after < threshold.Amount() && !t.unknown && p.config.Frozen.IsNull() && !p.state.Frozen.ValueBool():
 		p.diags.Append(freezesByWithdrawal(p.state, after))
 	}

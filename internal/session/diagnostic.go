@@ -42,10 +42,10 @@ func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Could not "+operation, detail)
 }
 
-// Untold is an error, unless it has no detail, since all of it was told before: the run
-// fails for that, and what is only read or planned need not be named.
-func Untold(failure diag.Diagnostic) diag.Diagnostics {
-	if failure.Detail() == "" {
+// Untold is an error, unless it has no detail and one was told before: the run fails for
+// that, and what is only read or planned need not be named.
+func (s *Session) Untold(failure diag.Diagnostic) diag.Diagnostics {
+	if s.Told("a failure") && failure.Detail() == "" {
 		return nil
 	}
 	return diag.Diagnostics{failure}

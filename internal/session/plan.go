@@ -1,9 +1,11 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -17,9 +19,32 @@ type plan struct {
 	unplanned atomic.Int64 // configurations that were validated and not planned since
 
 	mu       sync.Mutex
-	labels   map[string]int // how many new cards have a label
+	labels   map[string]int      // how many new cards have a label
+	names    map[string][]string // of cards of which something is to be told
 	newCards int
 	held     diag.Diagnostics
+}
+
+// company is how long a card of a plan waits for others of which the same is told.
+const company = 50 * time.Millisecond
+
+// InCompany returns the names that were given for one thing at about the same time, to
+// the caller who is to tell it of all of them; none to the others.
+func (s *Session) InCompany(ctx context.Context, what, name string) []string {
+	s.plan.mu.Lock()
+	if s.plan.names == nil {
+		s.plan.names = map[string][]string{}
+	}
+	s.plan.names[what] = append(s.plan.names[what], name)
+	s.plan.mu.Unlock()
+	if s.Known() {
+		_ = s.Client.Clock().Wait(ctx, company) // interrupted, fewer have come
+	}
+	s.plan.mu.Lock()
+	defer s.plan.mu.Unlock()
+	names := s.plan.names[what]
+	delete(s.plan.names, what)
+	return names
 }
 
 // IsPlanning reports that calls can be made and none has changed anything yet.

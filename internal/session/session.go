@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -37,9 +36,9 @@ type Session struct {
 	unmanaged unmanaged
 	spend     spend
 	plan      plan
-	met       sync.Map    // the cards of the state so far, by id
-	read      sync.Map    // those of them that were refreshed, by id
-	unknown   atomic.Bool // it was told of a card that the service does not know it
+	met       sync.Map // the cards of the state so far, by id
+	read      sync.Map // those of them that were refreshed, by id
+	told      sync.Map // what is told once
 }
 
 // Sandbox is the embedded service that a session uses.
@@ -98,10 +97,11 @@ func (s *Session) ReadBefore(id string) bool {
 	return before
 }
 
-// ToldNotKnown notes that a card is to be told of that the service does not know, and
-// reports whether that was told before and is true of all cards of the state so far: what
-// fails every card alike is told once.
-func (s *Session) ToldNotKnown() bool { return s.unknown.Swap(true) && !s.Cards.HasFound() }
+// Told reports whether this was asked before: what is true of many cards is told in full once.
+func (s *Session) Told(what string) bool {
+	_, before := s.told.LoadOrStore(what, true)
+	return before
+}
 
 // Bins returns the BIN catalogue, asked once per session.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {

@@ -39,10 +39,6 @@ type unmanaged struct {
 	told   bool
 }
 
-// company is how long the first new card waits for others of the plan, so that one
-// diagnostic speaks of all.
-const company = 50 * time.Millisecond
-
 // Unmanaged returns, once per session, live cards that new cards of this plan may be, and
 // of which the session has met no state: those that bear the label of a new card or, where
 // one has "", those with a generated label of this prefix that is at most a week old, as
