@@ -94,8 +94,9 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		m.AlreadyApplied = reconciliation.isThere
 	}
 	how, err := c.Mutate(ctx, m)
-	for tries := 0; errors.Is(err, errOfRival) && errors.Is(err, transport.ErrNotSeen) && tries < c.config.MaxRetries; tries++ {
-		how, err = c.Mutate(ctx, m) // a rival has the card of the first key, and its own was never issued
+	// A rival that looked between two attempts has the card of this key, and its own was never issued.
+	for tries := 0; how.Attempts > 1 && errors.Is(err, errOfRival) && errors.Is(err, transport.ErrNotSeen) && tries < c.config.MaxRetries; tries++ {
+		how, err = c.Mutate(ctx, m)
 	}
 	if err != nil {
 		return Issuance{}, reconciliation.giveUp(err)

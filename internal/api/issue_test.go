@@ -393,6 +393,25 @@ func TestIssueCardsWithSwappedResponses(t *testing.T) {
 	}
 }
 
+// After a first 201 nothing is sent again, also where it is about the card of another create
+// with the same label, and the own one is listed late.
+func TestIssueCardAfterAResponseAboutARival(t *testing.T) {
+	t.Parallel()
+	service := newFakeService()
+	client := service.client(t)
+	first, err := client.IssueCard(t.Context(), request("ads"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := json.Marshal(first.Card)
+	service.hides = time.Hour
+	service.faults = []fault{{response: "201 " + string(body)}, works}
+	_, err = client.IssueCard(t.Context(), request("ads"))
+	if _, isOpen := errors.AsType[*api.UndecidedError](err); !isOpen || len(service.keys()) != 2 {
+		t.Errorf("%v after %d requests; the cards hold %v", err, len(service.keys()), service.balances())
+	}
+}
+
 // A 201 is one answer: a foreign one is not believed, the load is read, and what the
 // service drops or changes of a label is nobody else's.
 func TestIssueCardIsReadAfterItsResponse(t *testing.T) {
