@@ -129,6 +129,8 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 	}
 	if next > 0 && r.session.WalletCheck != session.WalletCheckOff {
 		switch short, err := r.fallsShort(ctx, card.ID.ValueString(), next); {
+		case api.IsNotFound(err):
+			return diag.Diagnostics{notKnown(card, err, r.session)}
 		case err != nil:
 			return diag.Diagnostics{replacementUnchecked(card, err)}
 		case short > 0:
@@ -149,13 +151,10 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 }
 
 // fallsShort returns by how much the wallet and a card that is replaced fall short of what
-// the new one takes, in USD. A card that is gone already leaves no choice.
+// the new one takes, in USD. A card that is terminated already leaves no choice.
 func (r *cardResource) fallsShort(ctx context.Context, id string, next usd.Amount) (usd.Amount, error) {
 	replaced, err := r.session.Client.GetCard(ctx, id)
-	if api.IsNotFound(err) || replaced.Status == api.StatusTerminated {
-		return 0, nil
-	}
-	if err != nil {
+	if err != nil || replaced.Status == api.StatusTerminated {
 		return 0, err
 	}
 	now, err := r.session.Client.WalletBalance(ctx)
