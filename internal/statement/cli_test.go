@@ -96,7 +96,7 @@ func TestGuards(t *testing.T) {
 	another := newFolder(t, s)
 	another.Write("main.tf", fleet("60", "100"))
 	duplicated := another.plan()
-	check(duplicated, "-no-unmanaged", 3, "vcard_card.fleet[0]: the live card card_", `has its label, "ads-0", and is not in this state`)
+	check(duplicated, "-no-unmanaged", 3, ": vcard_card.fleet[", "]: the live card card_", `has its label, "ads-`, "and is not in this state", "and for 10 reasons more")
 	another.Write("provider.tf", acctest.Required+strings.Replace(s.Provider(), "{", "{\n  max_taken_per_plan = 500", 1))
 	ended, output := another.Run("plan", "-no-color", "-input=false")
 	_, told, _ := strings.Cut(output, "\nPlan: ")
