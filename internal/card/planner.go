@@ -49,7 +49,7 @@ func (p *planner) addNewCard(ctx context.Context) {
 	if label.IsUnknown() {
 		return
 	}
-	cards, err := s.Unmanaged(ctx, label.ValueString())
+	cards, err := s.Unmanaged(ctx, label.ValueString(), !p.state.ID.IsNull())
 	switch {
 	case err != nil:
 		p.diags.Append(notLookedForLiveCards(err))

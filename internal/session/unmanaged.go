@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,18 +36,22 @@ type unmanaged struct {
 	newest fetchedOnce[[]api.CardListItem]
 
 	mu     sync.Mutex
-	labels []string // of new cards that were not looked for yet
+	labels map[string]bool // of new cards that were not looked for yet, and whether one replaces none
 	told   bool
 }
 
-// Unmanaged returns, once per session, live cards that new cards of this plan may be, and
-// of which the session has met no state: those that bear the label of a new card or, where
-// one has "", those with a generated label of this prefix that is at most a week old, as
-// far as the two newest pages of the list show them.
-func (s *Session) Unmanaged(ctx context.Context, label string) (cards []api.CardListItem, err error) {
+// Unmanaged returns, once per session, live cards that new cards of this plan may be: those
+// that bear the label of a new card or, where one has "", those with a generated label of
+// this prefix that is at most a week old, as far as the two newest pages of the list show
+// them. One whose state the session has met is named only where its label is written for a
+// card that replaces none: it was renamed or copied.
+func (s *Session) Unmanaged(ctx context.Context, label string, replaces bool) (cards []api.CardListItem, err error) {
 	u := &s.unmanaged
 	u.mu.Lock()
-	u.labels = append(u.labels, label)
+	if u.labels == nil {
+		u.labels = map[string]bool{}
+	}
+	u.labels[label] = u.labels[label] || !replaces && label != ""
 	u.mu.Unlock()
 	if _, err := u.waited.get(ctx, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.Client.Clock().Wait(ctx, company)
@@ -55,15 +60,15 @@ func (s *Session) Unmanaged(ctx context.Context, label string) (cards []api.Card
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	labels := slices.Compact(slices.Sorted(slices.Values(u.labels)))
+	labels := u.labels
 	u.labels = nil
-	for _, label := range labels {
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		alike, err := s.withLabel(ctx, label)
 		if err != nil {
 			return nil, err
 		}
 		for _, card := range alike {
-			if _, isMet := s.met.Load(card.ID); !isMet && !u.told {
+			if _, isMet := s.met.Load(card.ID); (!isMet || labels[label]) && !u.told {
 				cards = append(cards, card)
 			}
 		}
