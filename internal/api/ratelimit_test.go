@@ -64,7 +64,8 @@ func (s *limitedService) accepts(windows ...string) bool {
 }
 
 func (s *limitedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	windows, body := []string{"minute", "hour"}, ""
+	windows := []string{"minute", "hour"}
+	var body string
 	switch isList := strings.HasSuffix(r.URL.Path, "/cards"); {
 	case strings.HasSuffix(r.URL.Path, "/details"):
 		windows, body = append(windows, "details"), `{"id":"card_1","pan":"0000000000000000","cvv":"000","exp_month":1,"exp_year":2030}`

@@ -145,6 +145,7 @@ func DecodeEnvelope(body []byte) (List, error) {
 	return envelope, nil
 }
 
+// DecodeList reads a list whose entries must have the required fields.
 func DecodeList[T any](body []byte, required ...string) ([]T, List, error) {
 	envelope, err := DecodeEnvelope(body)
 	if err != nil {
