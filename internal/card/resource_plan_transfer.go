@@ -50,7 +50,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	if net > 0 && p.plan.Frozen.ValueBool() && p.resource.session.IsPlanning() {
 		p.diags.Append(loadsFrozen(p.state, net))
 	}
-	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net)})
+	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net), Doubtful: max(0, fundsOf(movements)-max(0, net))})
 }
 
 // preview says what apply would stop for, and refuses what the card cannot give.
@@ -81,6 +81,14 @@ func (p *planner) preview(ctx context.Context, t plannedTransfer, change reconci
 		}
 	}
 	return net
+}
+
+// fundsOf is what movements take from the wallet when all are made.
+func fundsOf(movements []reconcile.Movement) (sum usd.Amount) {
+	for _, m := range movements {
+		sum += max(0, m.Delta)
+	}
+	return sum
 }
 
 // checkWithdrawal refuses to withdraw what the card does not hold, or what the same

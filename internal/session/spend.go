@@ -30,12 +30,18 @@ const (
 type PlannedSpend struct {
 	Card            string // its name
 	Taken, Returned usd.Amount
-	Holds           usd.Amount // on the card, of which no more than Returned returns
+	// Doubtful is what may be taken besides: a run that was cut off may have made it, or
+	// apply may stop for it. MaxTakenPerPlan counts it, the check of the wallet does not.
+	Doubtful usd.Amount
+	Holds    usd.Amount // on the card, of which no more than Returned returns
 	// Again says that core plans the card a second time, to replace it, and drops what
 	// is a warning. Counted is what it was counted with at first: taken above zero.
 	Again   bool
 	Counted usd.Amount
 }
+
+// takes is what the card takes at most, less what itself returns.
+func (p PlannedSpend) takes() usd.Amount { return max(0, p.Taken-p.Returned) + p.Doubtful }
 
 // spent is what the cards that were planned so far do to the wallet, in USD.
 type spent struct {
@@ -49,7 +55,7 @@ type spent struct {
 const mostNamed = 3
 
 func (t *spent) add(p PlannedSpend) error {
-	takes, counted := max(0, p.Taken-p.Returned), max(0, p.Counted)
+	takes, counted := p.takes(), max(0, p.Counted)
 	var errs [4]error
 	t.net, errs[0] = usd.Sum(t.net, p.Taken, -p.Returned, -p.Counted)
 	t.upfront, errs[1] = usd.Sum(t.upfront, max(0, p.Taken-counted))
@@ -57,7 +63,7 @@ func (t *spent) add(p PlannedSpend) error {
 	t.settled, errs[3] = usd.Sum(t.settled, p.Holds)
 	if takes > 0 {
 		t.largest = append(slices.Clone(t.largest), p)
-		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.Taken-b.Returned, a.Taken-a.Returned) })
+		slices.SortStableFunc(t.largest, func(a, b PlannedSpend) int { return cmp.Compare(b.takes(), a.takes()) })
 		t.largest = t.largest[:min(len(t.largest), mostNamed)]
 	}
 	return errors.Join(errs[:]...)
@@ -67,7 +73,7 @@ func (t *spent) add(p PlannedSpend) error {
 func (t *spent) takers() string {
 	var names []string
 	for _, p := range t.largest {
-		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.Taken-p.Returned))
+		names = append(names, fmt.Sprintf("%s with %s USD", p.Card, p.takes()))
 	}
 	return "Most goes to " + strings.Join(names, ", ") + "."
 }
@@ -143,7 +149,7 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if !s.Known() && p.Taken > 0 && s.spend.tell("unchecked") {
 		diags.Append(notChecked())
 	}
-	if p.Taken <= p.Returned {
+	if p.takes() == 0 {
 		return diags
 	}
 	wallet, err := s.plannedWallet(ctx)
