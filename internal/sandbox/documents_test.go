@@ -257,7 +257,7 @@ func TestWhatMayHaveBeenMeant(t *testing.T) {
 		POST /_sandbox/xyz → 404 "not_found" & GET /_sandbox/ lists the calls
 		DELETE /_sandbox/authorizations → 405 "method_not_allowed" & this path takes POST, not DELETE
 		PUT /_sandbox/faults → 405 "method_not_allowed" & this path takes GET and POST and DELETE, not PUT
-		PUT /cards/CARD → 405 "method_not_allowed" & this path takes GET and DELETE, not PUT`)
+		POST /cards/CARD → 405 "method_not_allowed" & this path takes GET and DELETE, not POST`)
 	if got := s.Call(http.MethodPut, "/_sandbox/faults", nil); got.Header.Get("Allow") != "GET, POST, DELETE" {
 		t.Errorf("Allow is %q", got.Header.Get("Allow"))
 	}

@@ -342,7 +342,10 @@ func TestBrowserChartsAndPaper(t *testing.T) {
 	s, _ := night(t)
 	b := openTab(t, s).logIn()
 	const day = `#time .money a[data-read^="%s"]`
-	told := func(date string) { t.Helper(); b.await(fmt.Sprintf("document.querySelector('.readout').textContent.startsWith('%s: ')", date)) }
+	told := func(date string) {
+		t.Helper()
+		b.await(fmt.Sprintf("document.querySelector('.readout').textContent.startsWith('%s: ')", date))
+	}
 	b.mouse(input.DispatchMouseEventTypeMouseMoved, b.middle(fmt.Sprintf(day, "2026-11-18")), 0)
 	told("2026-11-18")
 	b.do(fmt.Sprintf("document.querySelector('"+day+"').focus()", "2026-11-17"))
