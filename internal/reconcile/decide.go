@@ -147,7 +147,9 @@ func (d Decision) Next() Record {
 	case q.Moment == BeforeSending:
 		return r.madeBefore(m, q.Card, e)
 	}
-	return r.made(m, r.Anchor.plus(m.Delta), q.Card.At, 0)
+	anchor := r.Anchor.plus(m.Delta)
+	anchor.Balance += e.Own
+	return r.made(m, anchor, q.Card.At, 0)
 }
 
 // judge is the table in CONTRIBUTING: the first row that fits.

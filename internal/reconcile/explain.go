@@ -42,6 +42,7 @@ type Explanation struct {
 	// Echoed says that the movement's response shows the balance of the snapshot.
 	Echoed bool
 	Delta  usd.Amount // of the movement
+	Own    usd.Amount // that other calls of this process have moved since the anchor
 }
 
 // LostRecord is what Hidden says where there is no anchor.
@@ -75,7 +76,7 @@ const (
 // Explain compares a snapshot with an anchor, nil for none, and a movement of
 // delta: funded above zero, withdrawn below.
 func Explain(a *Anchor, s Snapshot, delta usd.Amount) Explanation {
-	e := Explanation{Balance: s.Balance, Month: MonthOf(s.At), Delta: delta, Echoed: s.Answered != nil && *s.Answered == s.Balance}
+	e := Explanation{Balance: s.Balance, Month: MonthOf(s.At), Delta: delta, Own: s.Own, Echoed: s.Answered != nil && *s.Answered == s.Balance}
 	if a == nil {
 		e.Hidden = LostRecord
 		return e

@@ -130,6 +130,8 @@ func TestTransitions(t *testing.T) {
 	quiet.Balance = 100 * dollar
 	quietNext, shown, made := next, next, s
 	quietNext.Balance, shown.Balance, made.Balance = 100*dollar, 140*dollar, 140*dollar
+	beside := shown // what an action has moved as well
+	beside.Balance, beside.Own = 165*dollar, 25*dollar
 	gone := quiet
 	gone.Balance = 90 * dollar
 	open := by(was, topUp, quiet).Next()
@@ -173,6 +175,7 @@ func TestTransitions(t *testing.T) {
 		"more moved than asked": {got: other.Read(more, true).Next(), balance: 145, topUps: reconcile.TopUps{Month: april, Sum: 5}},
 		"less moved than asked": {got: other.Read(less, true).Next(), balance: 135, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"pending, made":         {got: reconcile.Ask(open, topUp, false).Read(shown, true).Next(), balance: 140, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
+		"made beside an action": {got: reconcile.Ask(open, topUp, false).Read(beside, true).Next(), balance: 165, last: 40, topUps: reconcile.TopUps{Month: april, Sum: 40}},
 		"given up":              {got: open.After(reconcile.GivenUp, foreign), balance: 150, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 70}},
 		"a fund given up":       {got: by(was, fund, quiet).Next().After(reconcile.GivenUp, gone), balance: 90, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 20}},
 		"given up, spent since": {got: open.After(reconcile.GivenUp, gone), balance: 90, noKey: true, topUps: reconcile.TopUps{Month: march, Sum: 60}},
