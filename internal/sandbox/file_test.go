@@ -209,7 +209,7 @@ func fill(t *testing.T) (k kept) {
 		"what receivers answered, the first KiB":     {"planted answer"},
 		"responses to calls with an idempotency key": {`"card_balance":`},
 		"idempotency keys":                           {"planted-key"},
-		"API calls: method, path, query, status":     {"bin_id=planted-filter"},
+		"API calls: method, path, query, status, what they moved, why they were refused": {"bin_id=planted-filter"},
 	}
 	return k
 }
