@@ -34,7 +34,7 @@ func TestStartedByHand(t *testing.T) {
 		"a wrong value":          {[]string{"-debug=1e9"}, 2, `^$`, `-debug` + help},
 		"nothing":                {nil, 2, `^$`, `^vcard: this is the provider vcard/vcard, which terraform and tofu start` + help},
 		"the sandbox's help":     {[]string{"sandbox", "--help"}, 0, `--listen`, `^$`},
-		"the statement's help":   {[]string{"statement", "--help"}, 0, `-no-duplicates`, `^$`},
+		"the statement's help":   {[]string{"statement", "--help"}, 0, `-no-unmanaged`, `^$`},
 		"a statement of nothing": {[]string{"statement", "no.json"}, 1, `^$`, `^statement: no.json cannot be opened: [^\n]*\n$`},
 		"a wrong sandbox":        {[]string{"sandbox", "now"}, 2, `^$`, `unexpected argument "now"`},
 	} {
