@@ -35,7 +35,7 @@ func loadInTopUpRange(amount usd.Amount, rule *topUp) string {
 func withdrawsTooMuch(card model, after usd.Amount) string {
 	before := card.Amount.Amount()
 	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
-		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount())+replaceInstead(after)
+		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount()) + replaceInstead(after)
 }
 
 // replaceInstead is for -replace, of which Terraform tells a provider nothing when it

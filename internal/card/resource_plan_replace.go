@@ -158,5 +158,5 @@ func (p *planner) protected(ctx context.Context, name, reason, keep string) {
 		detail = keep + "\n\nThe plan would terminate this card, but deletion_protection is true. " +
 			"To terminate it all the same, set deletion_protection = false, apply that alone, then try again.\n\n" + detail
 	}
-	p.diags.AddError(title, strings.TrimSpace(detail))
+	p.diags.AddError(title, strings.TrimRight(detail, "\n"))
 }

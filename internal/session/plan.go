@@ -25,7 +25,8 @@ type plan struct {
 	held     diag.Diagnostics
 }
 
-// company is how long a card of a plan waits for others of which the same is told.
+// company is how long a card of a plan waits for others of which the same is told; longer
+// where the plan is refused for it.
 const company = 50 * time.Millisecond
 
 // InCompany returns the names that were given for one thing at about the same time, to
@@ -38,7 +39,7 @@ func (s *Session) InCompany(ctx context.Context, what, name string) []string {
 	s.plan.names[what] = append(s.plan.names[what], name)
 	s.plan.mu.Unlock()
 	if s.Known() {
-		_ = s.Client.Clock().Wait(ctx, company) // interrupted, fewer have come
+		_ = s.Client.Clock().Wait(ctx, 6*company) // interrupted, fewer have come
 	}
 	s.plan.mu.Lock()
 	defer s.plan.mu.Unlock()

@@ -51,7 +51,8 @@ func namesOnly(t *testing.T, what, plan string, want []string) {
 	_, blocks, _ := strings.Cut(stderr, "nothing is issued for them then:\n")
 	var named []string
 	for _, part := range strings.Split(blocks, `id = "`)[1:] {
-		named = append(named, part[:strings.Index(part, `"`)])
+		id, _, _ := strings.Cut(part, `"`)
+		named = append(named, id)
 	}
 	slices.Sort(named)
 	slices.Sort(want)
