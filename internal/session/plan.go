@@ -25,24 +25,24 @@ type plan struct {
 	held     diag.Diagnostics
 }
 
-// company is how long a card of a plan waits for others of which the same is told; longer
-// where the plan is refused for it.
-const company = 50 * time.Millisecond
+// inCompany is how long no other card of a plan has come when one tells of them all.
+const inCompany = 300 * time.Millisecond
 
 // InCompany returns the names that were given for one thing at about the same time, to
 // the caller who is to tell it of all of them; none to the others.
 func (s *Session) InCompany(ctx context.Context, what, name string) []string {
 	s.plan.mu.Lock()
+	defer s.plan.mu.Unlock()
 	if s.plan.names == nil {
 		s.plan.names = map[string][]string{}
 	}
 	s.plan.names[what] = append(s.plan.names[what], name)
-	s.plan.mu.Unlock()
-	if s.Known() {
-		_ = s.Client.Clock().Wait(ctx, 6*company) // interrupted, fewer have come
+	for before := 0; s.Known() && before < len(s.plan.names[what]) && ctx.Err() == nil; {
+		before = len(s.plan.names[what])
+		s.plan.mu.Unlock()
+		_ = s.Client.Clock().Wait(ctx, inCompany) // interrupted, fewer have come
+		s.plan.mu.Lock()
 	}
-	s.plan.mu.Lock()
-	defer s.plan.mu.Unlock()
 	names := s.plan.names[what]
 	delete(s.plan.names, what)
 	return names

@@ -54,7 +54,7 @@ func (s *Session) Unmanaged(ctx context.Context, label string, replaces bool) (c
 	u.labels[label] = u.labels[label] || !replaces && label != ""
 	u.mu.Unlock()
 	if _, err := u.waited.get(ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.Client.Clock().Wait(ctx, company)
+		return struct{}{}, s.Client.Clock().Wait(ctx, shortWindow)
 	}); err != nil {
 		return nil, err
 	}
