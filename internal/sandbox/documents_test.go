@@ -189,6 +189,7 @@ func TestEveryControlCallKeepsAccountsApart(t *testing.T) {
 		}
 		return all
 	}
+	sandboxtest.Eventually(t, func() bool { return strings.Count(s.Get("/_sandbox/deliveries").Raw, `"retrying"`) == 3 })
 	before, d, calls := seen(), document(t, openapi.Control), 0
 	for path, operations := range d.Paths {
 		for method, operation := range operations {

@@ -348,8 +348,8 @@ func TestBrowserChartsAndPaper(t *testing.T) {
 	}
 	b.mouse(input.DispatchMouseEventTypeMouseMoved, b.middle(fmt.Sprintf(day, "2026-11-18")), 0)
 	told("2026-11-18")
-	b.do(fmt.Sprintf("document.querySelector('"+day+"').focus()", "2026-11-17"))
-	told("2026-11-17")
+	const focus = `(d => (d.blur(), d.focus()))(document.querySelector('` + day + `'))` // again where live news took it away
+	b.await(fmt.Sprintf("("+focus+", document.querySelector('.readout').textContent.startsWith('%[1]s: '))", "2026-11-17"))
 	const tap = `document.querySelector('` + day + `').dispatchEvent(new PointerEvent("click", {pointerType: "touch", bubbles: true, cancelable: true}))`
 	b.holds("a first tap leads nowhere", "!"+fmt.Sprintf(tap, "2026-11-16"))
 	told("2026-11-16")
