@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -135,7 +136,9 @@ func (p *planner) checkBIN(ctx context.Context) {
 	}
 	bins, err := p.resource.session.Bins(ctx)
 	if err != nil {
-		p.diags.Append(p.resource.session.Untold(session.ErrorDiagnostic("check the BIN of "+newCardName(p.plan.Label), err))...)
+		p.diags.Append(p.resource.session.Untold(func() diag.Diagnostic {
+			return session.ErrorDiagnostic("check the BIN of "+newCardName(p.plan.Label), err)
+		})...)
 		return
 	}
 	if slices.ContainsFunc(bins, func(b api.Bin) bool { return b.ID == bin.ValueString() }) {

@@ -47,10 +47,10 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 	switch {
 	case api.IsNotFound(err):
-		resp.Diagnostics.Append(r.session.Untold(notKnown(state, err, r.session))...)
+		resp.Diagnostics.Append(r.session.Untold(func() diag.Diagnostic { return notKnown(state, err, r.session) })...)
 		return
 	case err != nil:
-		resp.Diagnostics.Append(r.session.Untold(session.ErrorDiagnostic("read "+state.name(), err))...)
+		resp.Diagnostics.Append(r.session.Untold(func() diag.Diagnostic { return session.ErrorDiagnostic("read "+state.name(), err) })...)
 		return
 	case status == api.StatusTerminated:
 		resp.Diagnostics.Append(removedFromState(state))

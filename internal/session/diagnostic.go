@@ -44,7 +44,10 @@ func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 
 // Untold is an error, unless it has no detail and one was told before: the run fails for
 // that, and what is only read or planned need not be named.
-func (s *Session) Untold(failure diag.Diagnostic) diag.Diagnostics {
+func (s *Session) Untold(tell func() diag.Diagnostic) diag.Diagnostics {
+	s.untold.Lock() // else a card could end before the one that tells in full
+	defer s.untold.Unlock()
+	failure := tell()
 	if s.Told("a failure") && failure.Detail() == "" {
 		return nil
 	}

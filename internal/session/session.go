@@ -39,6 +39,7 @@ type Session struct {
 	met       sync.Map // the cards of the state so far, by id
 	read      sync.Map // those of them that were refreshed, by id
 	told      sync.Map // what is told once
+	untold    sync.Mutex
 }
 
 // Sandbox is the embedded service that a session uses.
