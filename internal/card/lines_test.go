@@ -51,11 +51,13 @@ func TestLinesThatThirtyCardsPrint(t *testing.T) {
 	w.Write("cards/main.tf", acctest.Required+named("ads", "count = 30\n amount = 60\n label = \"ads-${count.index}\"\n deletion_protection = true"))
 	w.Write("main.tf", provider+"module \"cards\" {\n source = \"./cards\"\n}\n")
 	w.Must("get", "-no-color")
-	_, output := w.Run("plan", "-no-color")
-	check("a move into a module", from(output, "Renamed or moved? Write `moved`"), 80, output)
+	for _, parallelism := range []string{"1", "10"} {
+		_, output := w.Run("plan", "-no-color", "-parallelism="+parallelism)
+		check("a move into a module, parallelism "+parallelism, from(output, "Renamed or moved? Write `moved`"), 80, output)
+	}
 
 	other := s.As(s.Post("/_sandbox/accounts", map[string]any{"state": "ready"}).Must().Text("api_key"))
 	w.Write("main.tf", strings.Replace(protected, fmt.Sprintf("%q", s.Key), fmt.Sprintf("%q", other.Key), 1))
-	_, output = w.Run("plan", "-no-color")
+	_, output := w.Run("plan", "-no-color")
 	check("another account's key", from(output, "The service does not know card"), 40, output)
 }

@@ -115,7 +115,7 @@ func atTwoAddresses(card model) diag.Diagnostic {
 // was told of all cards.
 func notKnown(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "The service does not know " + card.name()
-	if s.Told("not known") && !s.Cards.HasFound() {
+	if s.Told("not known") > 0 && !s.Cards.HasFound() {
 		return diag.NewErrorDiagnostic(title, "")
 	}
 	why := "So the API key may belong to another account, a sandbox may have another file, or something is wrong at the service. " +

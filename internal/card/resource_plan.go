@@ -65,7 +65,7 @@ func (p *planner) checkLoad(ctx context.Context) {
 // destroy plans a termination.
 func (p *planner) destroy(ctx context.Context) {
 	if p.isProtected() {
-		p.protected(ctx, p.state.name(), "destroyed", moveInstead)
+		p.protected(p.state.name(), "destroyed", moveInstead)
 		return
 	}
 	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
@@ -77,7 +77,7 @@ func (p *planner) destroy(ctx context.Context) {
 func (p *planner) issue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
-		p.protected(ctx, replaced.Name, "forced", doNotForce)
+		p.protected(replaced.Name, "forced", doNotForce)
 		return
 	}
 	p.plan.ToppedUp, p.plan.IssuanceFee = usdtype.Of(0), usdtype.Of(api.IssuanceFee)

@@ -42,7 +42,7 @@ func (p *planner) planFixed(ctx context.Context, all fixedAttributes) {
 
 func (p *planner) planReplacement(ctx context.Context) {
 	if p.isProtected() {
-		p.protected(ctx, p.state.name(), "replaced", keepAsItIs(p))
+		p.protected(p.state.name(), "replaced", keepAsItIs(p))
 		return
 	}
 	if p.plan.Amount.IsNull() {
@@ -142,21 +142,20 @@ const (
 	doNotForce = "Without -replace the card stays."
 )
 
-// protected refuses to terminate a card, in full once for each reason. What others of the
-// plan meet at the same time is told with the first of them.
-func (p *planner) protected(ctx context.Context, name, reason, keep string) {
-	s := p.resource.session
-	names := s.InCompany(ctx, reason, name)
-	if len(names) == 0 {
+// mostProtected is how many protected cards one plan names for one reason: the first of
+// these errors fails it.
+const mostProtected = 10
+
+// protected refuses to terminate the card, in full once for each reason.
+func (p *planner) protected(name, reason, keep string) {
+	s, detail := p.resource.session, ""
+	switch before := s.Told(reason); {
+	case before == 0:
+		detail = keep + "\n\nThe plan would terminate this card, but deletion_protection is true. " +
+			"To terminate it all the same, set deletion_protection = false, apply that alone, then try again." +
+			fmt.Sprintf("\n\nAt most %d protected cards are named.", mostProtected)
+	case before >= mostProtected && s.IsPlanning():
 		return
 	}
-	title, detail := "Deletion protection keeps "+names[0], ""
-	if more := names[1:]; len(more) > 0 {
-		title, detail = fmt.Sprintf("%s and %d more", title, len(more)), "  "+strings.Join(more, "\n  ")
-	}
-	if !s.Told(reason) {
-		detail = keep + "\n\nThe plan would terminate this card, but deletion_protection is true. " +
-			"To terminate it all the same, set deletion_protection = false, apply that alone, then try again.\n\n" + detail
-	}
-	p.diags.AddError(title, strings.TrimRight(detail, "\n"))
+	p.diags.AddError("Deletion protection keeps "+name, detail)
 }

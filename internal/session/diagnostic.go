@@ -48,7 +48,7 @@ func (s *Session) Untold(tell func() diag.Diagnostic) diag.Diagnostics {
 	s.untold.Lock() // else a card could end before the one that tells in full
 	defer s.untold.Unlock()
 	failure := tell()
-	if s.Told("a failure") && failure.Detail() == "" {
+	if s.Told("a failure") > 0 && failure.Detail() == "" {
 		return nil
 	}
 	return diag.Diagnostics{failure}

@@ -1,11 +1,9 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -19,33 +17,9 @@ type plan struct {
 	unplanned atomic.Int64 // configurations that were validated and not planned since
 
 	mu       sync.Mutex
-	labels   map[string]int      // how many new cards have a label
-	names    map[string][]string // of cards of which something is to be told
+	labels   map[string]int // how many new cards have a label
 	newCards int
 	held     diag.Diagnostics
-}
-
-// inCompany is how long no other card of a plan has come when one tells of them all.
-const inCompany = 300 * time.Millisecond
-
-// InCompany returns the names that were given for one thing at about the same time, to
-// the caller who is to tell it of all of them; none to the others.
-func (s *Session) InCompany(ctx context.Context, what, name string) []string {
-	s.plan.mu.Lock()
-	defer s.plan.mu.Unlock()
-	if s.plan.names == nil {
-		s.plan.names = map[string][]string{}
-	}
-	s.plan.names[what] = append(s.plan.names[what], name)
-	for before := 0; s.Known() && before < len(s.plan.names[what]) && ctx.Err() == nil; {
-		before = len(s.plan.names[what])
-		s.plan.mu.Unlock()
-		_ = s.Client.Clock().Wait(ctx, inCompany) // interrupted, fewer have come
-		s.plan.mu.Lock()
-	}
-	names := s.plan.names[what]
-	delete(s.plan.names, what)
-	return names
 }
 
 // IsPlanning reports that calls can be made and none has changed anything yet.

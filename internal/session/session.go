@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -38,7 +39,7 @@ type Session struct {
 	plan      plan
 	met       sync.Map // the cards of the state so far, by id
 	read      sync.Map // those of them that were refreshed, by id
-	told      sync.Map // what is told once
+	told      sync.Map // how often a thing was told, by what it is
 	untold    sync.Mutex
 }
 
@@ -98,10 +99,10 @@ func (s *Session) ReadBefore(id string) bool {
 	return before
 }
 
-// Told reports whether this was asked before: what is true of many cards is told in full once.
-func (s *Session) Told(what string) bool {
-	_, before := s.told.LoadOrStore(what, true)
-	return before
+// Told returns how often this was told before: what is true of many cards is told in full once.
+func (s *Session) Told(what string) (before int64) {
+	times, _ := s.told.LoadOrStore(what, new(atomic.Int64))
+	return times.(*atomic.Int64).Add(1) - 1
 }
 
 // Bins returns the BIN catalogue, asked once per session.
