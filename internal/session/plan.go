@@ -18,6 +18,7 @@ type plan struct {
 
 	mu       sync.Mutex
 	labels   map[string]int // how many new cards have a label
+	told     map[string]int // how often a thing was told, by what it is
 	newCards int
 	held     diag.Diagnostics
 }

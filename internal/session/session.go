@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -39,7 +38,6 @@ type Session struct {
 	plan      plan
 	met       sync.Map // the cards of the state so far, by id
 	read      sync.Map // those of them that were refreshed, by id
-	told      sync.Map // how often a thing was told, by what it is
 	untold    sync.Mutex
 }
 
@@ -100,9 +98,15 @@ func (s *Session) ReadBefore(id string) bool {
 }
 
 // Told returns how often this was told before: what is true of many cards is told in full once.
-func (s *Session) Told(what string) (before int64) {
-	times, _ := s.told.LoadOrStore(what, new(atomic.Int64))
-	return times.(*atomic.Int64).Add(1) - 1
+func (s *Session) Told(what string) (before int) {
+	s.plan.mu.Lock()
+	defer s.plan.mu.Unlock()
+	if s.plan.told == nil {
+		s.plan.told = map[string]int{}
+	}
+	before = s.plan.told[what]
+	s.plan.told[what]++
+	return before
 }
 
 // Bins returns the BIN catalogue, asked once per session.
