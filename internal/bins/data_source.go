@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -28,22 +27,12 @@ func NewDataSource() datasource.DataSource {
 }
 
 func about() schema.Schema {
-	notEmpty := []validator.String{tfkit.NotEmpty()}
 	return schema.Schema{
 		MarkdownDescription: "The BINs that cards can be issued on, in the order of the service's catalogue. Filters that are set must all hold; when no BIN passes, the lists are empty, with a warning that names what there is.",
 		Attributes: map[string]schema.Attribute{
-			"network": schema.StringAttribute{
-				Optional: true, Validators: notEmpty,
-				MarkdownDescription: "Only BINs of this card network, such as `visa`; case does not matter. Default: all networks.",
-			},
-			"category": schema.StringAttribute{
-				Optional: true, Validators: notEmpty,
-				MarkdownDescription: "Only BINs of this category, such as `ads`; case does not matter. Default: all categories.",
-			},
-			"three_ds": schema.BoolAttribute{
-				Optional:            true,
-				MarkdownDescription: "Only BINs with (`true`) or without (`false`) 3D Secure. Default: both.",
-			},
+			"network":  tfkit.Filter("Only BINs of this card network, such as `visa`; case does not matter. Default: all networks.", tfkit.NotEmpty()),
+			"category": tfkit.Filter("Only BINs of this category, such as `ads`; case does not matter. Default: all categories.", tfkit.NotEmpty()),
+			"three_ds": schema.BoolAttribute{Optional: true, MarkdownDescription: "Only BINs with (`true`) or without (`false`) 3D Secure. Default: both."},
 			"ids": schema.ListAttribute{
 				Computed: true, ElementType: types.StringType,
 				MarkdownDescription: "Ids of the BINs in `bins`, in the same order, which the service may change: write the id into a card's configuration, and check it by this list.",

@@ -25,8 +25,7 @@ import (
 // transferAction moves money between the wallet and a card.
 type transferAction struct {
 	cardAction
-	operation, doing func(amount usd.Amount) string // with %s for the card
-	withdraws        bool                           // takes everything when no amount is set, and the service may freeze the card for it
+	withdraws bool // takes everything when no amount is set, and the service may freeze the card for it
 }
 
 var (
@@ -35,52 +34,34 @@ var (
 )
 
 const outsideThePlan = " An action stands outside the plan: the plan's check of the wallet does not count what it moves, and `amount` of the card's `vcard_card` resource stays as it is. " +
-	"Each time that it runs it moves the money again. Needs Terraform 1.14."
+	"Each time that it runs it moves the money again."
 
 // NewFundAction makes the action vcard_card_fund.
 func NewFundAction() action.Action {
-	return &transferAction{
-		cardAction: cardAction{
-			typeName:    "card_fund",
-			description: "Moves money from the wallet to a card at once, where it can be spent immediately." + outsideThePlan,
-		},
-		operation: func(amount usd.Amount) string { return "fund %s with " + amount.String() + " USD" },
-		doing:     func(amount usd.Amount) string { return "Funding %s with " + amount.String() + " USD" },
-	}
+	return &transferAction{cardAction: cardAction{
+		typeName: "card_fund", operation: "fund %%s with %s USD", doing: "Funding %%s with %s USD",
+		description: "Moves money from the wallet to a card at once, where it can be spent immediately." + outsideThePlan,
+	}}
 }
 
 // NewWithdrawAction makes the action vcard_card_withdraw.
 func NewWithdrawAction() action.Action {
-	return &transferAction{
-		cardAction: cardAction{
-			typeName: "card_withdraw",
-			description: "Moves money from a card back to the wallet at once: the amount, or everything that is on the card. When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." +
-				outsideThePlan,
-		},
-		operation: func(amount usd.Amount) string { return "withdraw " + amount.String() + " USD from %s" },
-		doing:     func(amount usd.Amount) string { return "Withdrawing " + amount.String() + " USD from %s" },
-
-		withdraws: true,
-	}
+	return &transferAction{withdraws: true, cardAction: cardAction{
+		typeName: "card_withdraw", operation: "withdraw %s USD from %%s", doing: "Withdrawing %s USD from %%s",
+		description: "Moves money from a card back to the wallet at once: the amount, or everything that is on the card. " +
+			"When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." + outsideThePlan,
+	}}
 }
 
-func (a *transferAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
+func (a *transferAction) Schema(ctx context.Context, req action.SchemaRequest, resp *action.SchemaResponse) {
+	a.cardAction.Schema(ctx, req, resp)
 	amount := "USD to move, at least 0.01, with at most two decimals."
 	if a.withdraws {
 		amount += " Not set: everything that is on the card at that moment; a card that holds nothing is left as it is."
 	}
-	resp.Schema = schema.Schema{
-		MarkdownDescription: a.description,
-		Attributes: map[string]schema.Attribute{
-			"card_id": cardIDAttribute(),
-			"amount": schema.NumberAttribute{
-				Required:            !a.withdraws,
-				Optional:            a.withdraws,
-				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
-				MarkdownDescription: amount,
-			},
-		},
+	resp.Schema.Attributes["amount"] = schema.NumberAttribute{
+		Required: !a.withdraws, Optional: a.withdraws, CustomType: usdtype.Type{}, Validators: []validator.Number{tfkit.AtLeast(usd.Cent)},
+		MarkdownDescription: amount,
 	}
 }
 
@@ -107,7 +88,8 @@ func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *dia
 func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	defer session.CatchPanic(&resp.Diagnostics)
 	config := a.read(ctx, req.Config, &resp.Diagnostics)
-	amount, operation := config.Amount.Amount(), a.operation(config.Amount.Amount())
+	amount := config.Amount.Amount()
+	operation := fmt.Sprintf(a.operation, amount)
 	if config.Amount.IsNull() {
 		operation = "withdraw everything from %s"
 	}
@@ -125,23 +107,17 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 			return
 		}
 	}
-	progress(resp, a.doing(amount)+"; it holds %s USD.", name, card.Balance)
+	progress(resp, fmt.Sprintf(a.doing, amount)+"; it holds %s USD.", name, card.Balance)
 	movement := api.Movement{CardID: card.ID, Movement: reconcile.Movement{Delta: amount}}
 	if a.withdraws {
 		movement.Delta = -amount
 	}
+	operation = fmt.Sprintf(fmt.Sprintf(a.operation, amount), name)
 	transfer, err := a.session.Client.Move(ctx, movement)
-	if err != nil {
-		resp.Diagnostics.Append(notMoved(card, fmt.Sprintf(a.operation(amount), name), err))
-		return
-	}
-	a.moved(ctx, card, fmt.Sprintf(a.operation(amount), name), transfer, resp)
-}
-
-// moved says what a transfer came to.
-func (a *transferAction) moved(ctx context.Context, card api.CardSummary, operation string, transfer api.Transfer, resp *action.InvokeResponse) {
-	name := nameOf(card.CardListItem)
 	switch {
+	case err != nil:
+		resp.Diagnostics.Append(notMoved(card, operation, err))
+		return
 	case transfer.Recovered:
 		progress(resp, "The response was lost, but %s shows that the money has moved: it holds %s USD now.", name, transfer.CardBalance)
 	case transfer.WalletBalance == nil:
@@ -177,37 +153,26 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 
 // notMoved says why money did not move, moved too far, or may have moved.
 func notMoved(card api.CardSummary, operation string, err error) diag.Diagnostic {
+	var known string
 	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
-		return undecided(open, card.Balance, operation)
+		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(open.Err.Error()))
+	} else if halted, ok := errors.AsType[*api.StoppedError](err); ok {
+		known = fmt.Sprintf("The service answered, but %s holds %s USD, which does not show that the money has moved.", nameOf(card.CardListItem), halted.Balance)
+	} else {
+		return rejection(card.Status, operation, err)
 	}
-	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
-		return notShown(halted, nameOf(card.CardListItem), operation)
-	}
-	return rejection(card.Status, operation, err)
+	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+operation, known+
+		"\n\nLook before you repeat: running the action again moves the money a second time if it has moved already. "+
+		"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard).")
 }
 
-func undecided(open *api.UndecidedError, before usd.Amount, operation string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+operation,
-		fmt.Sprintf("The card held %s USD before. %s.\n\n", before, capitalized(open.Err.Error()))+lookFirst)
-}
-
-func notShown(halted *api.StoppedError, name, operation string) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+operation,
-		fmt.Sprintf("The service answered, but %s holds %s USD, which does not show that the money has moved.\n\n", name, halted.Balance)+lookFirst)
-}
-
-const lookFirst = "Look before you repeat: running the action again moves the money a second time if it has moved already. " +
-	"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard)."
-
-// frozenByWithdrawal warns when the service froze the card because it holds too
-// little now.
+// frozenByWithdrawal warns when the service froze the card because it holds too little now.
 func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
 	after, err := a.session.Client.GetCard(ctx, before.ID)
 	if err != nil || after.Status != api.StatusFrozen {
 		return nil // the money has moved, so a read that fails is no error
 	}
-	name := nameOf(before.CardListItem)
-	return diag.Diagnostics{diag.NewWarningDiagnostic(capitalized(name)+" is frozen now",
+	return diag.Diagnostics{diag.NewWarningDiagnostic(capitalized(nameOf(before.CardListItem))+" is frozen now",
 		fmt.Sprintf("It was active before the withdrawal and holds %s USD now: the service freezes a card whose balance drops below its auto_freeze_at. "+
 			"Fund it and unfreeze it to use it again.", after.Balance))}
 }

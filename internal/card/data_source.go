@@ -28,23 +28,15 @@ func NewDataSource() datasource.DataSource {
 }
 
 func aboutCard() schema.Schema {
+	selector := func(description string, check validator.String) schema.StringAttribute {
+		return schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{check}, MarkdownDescription: description}
+	}
 	attributes := listItemAttributes()
-	attributes["id"] = schema.StringAttribute{
-		Optional:            true,
-		Computed:            true,
-		Validators:          []validator.String{tfkit.CardID()},
-		MarkdownDescription: "Id of the card to read, of the form `card_…`. Either this or `label` must be set.",
-	}
-	attributes["label"] = schema.StringAttribute{
-		Optional:            true,
-		Computed:            true,
-		Validators:          []validator.String{tfkit.NotEmpty()},
-		MarkdownDescription: "Label of the card to read; exactly one active or frozen card of the account must have it. Null when the card that `id` names has none.",
-	}
+	attributes["id"] = selector("Id of the card to read, of the form `card_…`. Either this or `label` must be set.", tfkit.CardID())
+	attributes["label"] = selector("Label of the card to read; exactly one active or frozen card of the account must have it. "+
+		"Null when the card that `id` names has none.", tfkit.NotEmpty())
 	attributes["created_at"] = schema.StringAttribute{
-		Computed:            true,
-		CustomType:          timetypes.RFC3339Type{},
-		MarkdownDescription: "When the card was issued, RFC 3339.",
+		Computed: true, CustomType: timetypes.RFC3339Type{}, MarkdownDescription: "When the card was issued, RFC 3339.",
 	}
 	return schema.Schema{
 		MarkdownDescription: "Reads one card of the account: by its id, in whatever state it is, terminated included, or by its label, where exactly one active or frozen card has it. " +
@@ -97,13 +89,11 @@ func checkSelector(wanted summaryModel, diags *diag.Diagnostics) {
 // labelled finds the one live card that has a label.
 func labelled(ctx context.Context, client *api.Client, label string) (api.CardListItem, diag.Diagnostic) {
 	var found []api.CardListItem
-	for card, err := range liveCards(ctx, client, "", "") {
+	for card, err := range (cardQuery{Label: types.StringValue(label)}).find(ctx, client) {
 		if err != nil {
 			return card, session.ErrorDiagnostic(fmt.Sprintf("find the card labelled %q", label), err)
 		}
-		if api.CanonicalLabel(card.Label.Raw()) == api.CanonicalLabel(label) {
-			found = append(found, card)
-		}
+		found = append(found, card)
 	}
 	switch len(found) {
 	case 0:
@@ -134,14 +124,9 @@ type listItemModel struct {
 
 func listItemFromAPI(c api.CardListItem) listItemModel {
 	return listItemModel{
-		ID:            types.StringValue(c.ID),
-		BinID:         types.StringValue(c.BinID),
-		Network:       types.StringValue(c.Network.String()),
-		Last4:         types.StringValue(c.Last4.String()),
-		Status:        types.StringValue(string(c.Status)),
-		Balance:       usdtype.Of(c.Balance),
-		SpendingLimit: usdtype.Of(c.SpendingLimit),
-		Label:         stringOrNull(c.Label.String()),
+		ID: types.StringValue(c.ID), BinID: types.StringValue(c.BinID), Label: stringOrNull(c.Label.String()),
+		Network: types.StringValue(c.Network.String()), Last4: types.StringValue(c.Last4.String()),
+		Status: types.StringValue(string(c.Status)), Balance: usdtype.Of(c.Balance), SpendingLimit: usdtype.Of(c.SpendingLimit),
 	}
 }
 
@@ -159,4 +144,56 @@ func listItemAttributes() map[string]schema.Attribute {
 		"spending_limit": amount("What the card may spend in a month, in USD."),
 		"label":          tfkit.Computed("Name of the card; null when it has none."),
 	}
+}
+
+// NewListDataSource makes the data source vcard_cards.
+func NewListDataSource() datasource.DataSource {
+	return &tfkit.DataSource[cardsModel]{
+		Name: "cards", Does: "list the cards",
+		About: aboutCards, Fill: fillCards,
+	}
+}
+
+func aboutCards() schema.Schema {
+	return schema.Schema{
+		MarkdownDescription: "Lists all cards of the account that the filters select: the active ones, then the frozen ones, each newest first. Terminated cards, whose labels may have been given to others since, are listed only with `status = \"terminated\"`.",
+		Attributes: map[string]schema.Attribute{
+			"status": tfkit.Filter("Only cards in this state: `active`, `frozen` or `terminated`. Not set: `active` and `frozen`, the cards that can be managed.",
+				tfkit.OneOf(api.StatusActive, api.StatusFrozen, api.StatusTerminated)),
+			"bin_id":       tfkit.Filter(onlyBIN, tfkit.NotEmpty()),
+			"label":        tfkit.Filter(onlyLabel, tfkit.NotEmpty()),
+			"label_prefix": tfkit.Filter(onlyPrefix, tfkit.NotEmpty()),
+			"ids":          schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Ids of the cards, in the order of `cards`."},
+			"cards": schema.ListNestedAttribute{
+				Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: listItemAttributes()},
+				MarkdownDescription: "The cards. Empty when the filters select none.",
+			},
+		},
+	}
+}
+
+// cardsModel is the data source vcard_cards.
+type cardsModel struct {
+	cardQuery
+	IDs   []string        `tfsdk:"ids"`
+	Cards []listItemModel `tfsdk:"cards"`
+}
+
+func fillCards(ctx context.Context, s *session.Session, found *cardsModel, diags *diag.Diagnostics) error {
+	var cards []api.CardListItem // which take less than their values, if the list has no end
+	var refused tfkit.Refused
+	for card, err := range found.find(ctx, s.Client) {
+		if err != nil {
+			return err
+		}
+		if !refused.Has(card.ID, card.BinID) {
+			cards = append(cards, card)
+		}
+	}
+	found.IDs, found.Cards = make([]string, len(cards)), make([]listItemModel, len(cards))
+	for i, card := range cards {
+		found.IDs[i], found.Cards[i] = card.ID, listItemFromAPI(card)
+	}
+	diags.Append(refused.Warning("cards")...)
+	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -22,70 +21,50 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
 
-type cardListResource struct {
-	session *session.Session
-}
+// cardListResource is named and configured as the resource is.
+type cardListResource struct{ cardResource }
 
 var _ list.ListResourceWithConfigure = (*cardListResource)(nil)
 
 // NewListResource makes the list resource vcard_card.
 func NewListResource() list.ListResource { return &cardListResource{} }
 
-func (l *cardListResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_card"
-}
-
-func (l *cardListResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	l.session = session.From(req.ProviderData, &resp.Diagnostics)
-}
+// What lists can select cards by.
+const (
+	onlyBIN    = "Only cards that were issued on this BIN. Not set: all BINs."
+	onlyLabel  = "Only cards with this label. Not set: all labels."
+	onlyPrefix = "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels."
+)
 
 func (l *cardListResource) ListResourceConfigSchema(_ context.Context, _ list.ListResourceSchemaRequest, resp *list.ListResourceSchemaResponse) {
+	filter := func(description string, check validator.String) schema.StringAttribute {
+		return schema.StringAttribute{Optional: true, Validators: []validator.String{check}, MarkdownDescription: description}
+	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Finds the cards of the account that can be imported, for `terraform query`: the active ones, then the frozen ones, each newest first. " +
 			"With `include_resource` each card costs one more call to the service. Needs Terraform 1.14.",
 		Attributes: map[string]schema.Attribute{
-			"status": schema.StringAttribute{
-				Optional:   true,
-				Validators: []validator.String{tfkit.OneOf(api.StatusActive, api.StatusFrozen)},
-				MarkdownDescription: "Only cards in this state: `active` or `frozen`. Not set: both. " +
-					"Terminated cards cannot be managed and are not listed; the data source `vcard_cards` shows them with `status = \"terminated\"`.",
-			},
-			"bin_id": schema.StringAttribute{
-				Optional:            true,
-				Validators:          []validator.String{tfkit.NotEmpty()},
-				MarkdownDescription: "Only cards that were issued on this BIN. Not set: all BINs.",
-			},
-			"label": schema.StringAttribute{
-				Optional:            true,
-				Validators:          []validator.String{tfkit.NotEmpty()},
-				MarkdownDescription: "Only cards with this label. Not set: all labels.",
-			},
-			"label_prefix": schema.StringAttribute{
-				Optional:            true,
-				Validators:          []validator.String{tfkit.NotEmpty()},
-				MarkdownDescription: "Only cards whose label begins with this, such as `tf-` for the labels that the provider generates. Not set: all labels.",
-			},
+			"status": filter("Only cards in this state: `active` or `frozen`. Not set: both. Terminated cards cannot be managed and are not listed; "+
+				"the data source `vcard_cards` shows them with `status = \"terminated\"`.", tfkit.OneOf(api.StatusActive, api.StatusFrozen)),
+			"bin_id":       filter(onlyBIN, tfkit.NotEmpty()),
+			"label":        filter(onlyLabel, tfkit.NotEmpty()),
+			"label_prefix": filter(onlyPrefix, tfkit.NotEmpty()),
 		},
 	}
 }
 
-// cardQuery is the configuration of a list block.
+// cardQuery selects cards: the service by status and BIN, the rest is done here.
 type cardQuery struct {
-	Status types.String `tfsdk:"status"`
-	BinID  types.String `tfsdk:"bin_id"`
-	labelFilter
-}
-
-// labelFilter selects cards by their labels, which the service cannot.
-type labelFilter struct {
+	Status      types.String `tfsdk:"status"`
+	BinID       types.String `tfsdk:"bin_id"`
 	Label       types.String `tfsdk:"label"`
 	LabelPrefix types.String `tfsdk:"label_prefix"`
 }
 
-func (f labelFilter) selects(its api.Label) bool {
-	label := api.CanonicalLabel(its.Raw())
-	return (f.Label.IsNull() || api.CanonicalLabel(f.Label.ValueString()) == label) &&
-		strings.HasPrefix(label, strings.TrimLeft(f.LabelPrefix.ValueString(), " "))
+func (q cardQuery) selects(card api.CardListItem) bool {
+	label := api.CanonicalLabel(card.Label.Raw())
+	return (q.Label.IsNull() || api.CanonicalLabel(q.Label.ValueString()) == label) &&
+		strings.HasPrefix(label, strings.TrimLeft(q.LabelPrefix.ValueString(), " "))
 }
 
 // List streams the cards. A call that fails ends the stream with an error, so
@@ -116,14 +95,14 @@ func (l *cardListResource) results(ctx context.Context, req list.ListRequest, qu
 			return true
 		}
 		var count int64
-		for card, err := range liveCards(ctx, l.session.Client, query.BinID.ValueString(), query.Status.ValueString()) {
+		for card, err := range query.find(ctx, l.session.Client) {
 			if err != nil {
 				if flush() {
 					push(list.ListResult{Diagnostics: diag.Diagnostics{session.ErrorDiagnostic("list the cards", err)}})
 				}
 				return
 			}
-			if refused.Has(card.ID, card.BinID) || !query.selects(card.Label) {
+			if refused.Has(card.ID, card.BinID) {
 				continue
 			}
 			batch = append(batch, card)
@@ -140,29 +119,26 @@ func (l *cardListResource) results(ctx context.Context, req list.ListRequest, qu
 	}
 }
 
-// liveCards returns the cards of a BIN, or of all with "", each once: those of a
-// status, or with "" those that are not terminated. The active ones come first then:
-// the service freezes cards by itself, so that a card which changes meanwhile shows up
-// in the second listing too, and is not missed. When a card may have changed the other
-// way, both are listed again.
-func liveCards(ctx context.Context, client *api.Client, bin, status string) iter.Seq2[api.CardListItem, error] {
+// find returns the cards that a query selects, each once: without a status those that
+// are not terminated. The active ones come first then: the service freezes cards by
+// itself, so that a card which changes meanwhile shows up in the second listing too, and
+// is not missed. When a card may have changed the other way, both are listed again.
+func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.CardListItem, error] {
 	const mostListings = 3
 	return func(yield func(api.CardListItem, error) bool) {
-		listed := map[string]bool{}
-		list := func(state api.CardStatus) (ids map[string]bool, ok bool) {
-			ids = map[string]bool{}
-			for card, err := range client.Cards(ctx, api.CardFilter{Status: state, BinID: bin}) {
-				ids[card.ID] = true
-				if listed[card.ID] {
-					continue
-				}
-				if listed[card.ID] = true; !yield(card, err) || err != nil {
+		listed, of := map[string]bool{}, api.CardFilter{BinID: q.BinID.ValueString()}
+		list := func(status api.CardStatus) (ids map[string]bool, ok bool) {
+			ids, of.Status = map[string]bool{}, status
+			for card, err := range client.Cards(ctx, of) {
+				isNew := !listed[card.ID]
+				ids[card.ID], listed[card.ID] = true, true
+				if (err != nil || isNew && q.selects(card)) && !yield(card, err) || err != nil {
 					return nil, false
 				}
 			}
 			return ids, true
 		}
-		if status != "" {
+		if status := q.Status.ValueString(); status != "" {
 			list(api.CardStatus(status))
 			return
 		}
@@ -175,7 +151,8 @@ func liveCards(ctx context.Context, client *api.Client, bin, status string) iter
 			if !ok {
 				return
 			}
-			now, err := client.ListCards(ctx, api.CardFilter{Status: api.StatusActive, BinID: bin}, 1, 1)
+			of.Status = api.StatusActive
+			now, err := client.ListCards(ctx, of, 1, 1)
 			if err != nil {
 				yield(api.CardListItem{}, err)
 				return

@@ -29,12 +29,23 @@ const (
 )
 
 func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	computed := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
 	same := []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
-	kept := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, PlanModifiers: same, MarkdownDescription: description}
+	computed := func(description string, modifiers ...planmodifier.String) schema.StringAttribute {
+		return schema.StringAttribute{Computed: true, PlanModifiers: modifiers, MarkdownDescription: description}
+	}
+	amount := func(description string, least ...validator.Number) schema.NumberAttribute {
+		return schema.NumberAttribute{Optional: true, CustomType: usdtype.Type{}, Validators: least, MarkdownDescription: description}
+	}
+	held := func(description string, modifiers ...planmodifier.Number) schema.NumberAttribute {
+		return schema.NumberAttribute{Computed: true, CustomType: usdtype.Type{}, PlanModifiers: modifiers, MarkdownDescription: description}
+	}
+	limit := amount("What the card may spend in a month, in USD with at most two decimals. Not set: the BIN's maximum. "+
+		"Taken out of the configuration, the card keeps its limit."+replaces, tfkit.AtLeast(usd.Cent))
+	limit.Computed = true
+	below := amount("Balance in USD, at most two decimals, under which the card is topped up.", tfkit.AtLeast(usd.Cent))
+	to := amount("Balance in USD, at most two decimals, up to which it is topped up; at least `below`.", tfkit.AtLeast(0))
+	for _, bound := range []*schema.NumberAttribute{&below, &to} {
+		bound.Optional, bound.Required = false, true
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: fmt.Sprintf("A virtual payment card, issued from and loaded by the account's wallet. Creating it costs the load plus a fee of %s USD; destroying it terminates the card for good and returns what it holds to the wallet. ", api.IssuanceFee) +
@@ -42,118 +53,70 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 		Attributes: map[string]schema.Attribute{
 			// Fixed when the card is issued.
 			"bin_id": schema.StringAttribute{
-				Required:            true,
-				Validators:          []validator.String{tfkit.NotEmpty()},
+				Required: true, Validators: []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "BIN to issue the card on; the data source `vcard_bins` lists them. Checked against that catalogue at plan time." + replaces,
 			},
 			"label": schema.StringAttribute{
-				Optional:   true,
-				Computed:   true,
+				Optional: true, Computed: true,
 				Validators: []validator.String{tfkit.Rule("Not a label", labelLength), tfkit.Rule("More than a line", oneLine)},
 				MarkdownDescription: fmt.Sprintf("Name of the card, 1 to %d characters. Not set: `tf-` and a random token, so that a card whose creation lost its response can be told from every other. ", maxLabelLength) +
 					"Taken out of the configuration, the card keeps its label. " +
 					"Messages name the card by it, also where the configuration marks it as sensitive, which a provider cannot see." + replaces,
 			},
-			"spending_limit": schema.NumberAttribute{
-				Optional:            true,
-				Computed:            true,
-				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
-				MarkdownDescription: "What the card may spend in a month, in USD with at most two decimals. Not set: the BIN's maximum. Taken out of the configuration, the card keeps its limit." + replaces,
-			},
+			"spending_limit": limit,
 			"allowed_categories": schema.SetAttribute{
-				Optional:    true,
-				ElementType: types.StringType,
-				Validators: []validator.Set{
-					setvalidator.NoNullValues(),
-					setvalidator.ValueStringsAre(tfkit.NotEmpty()),
-				},
-				MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is declined. Not set: no restriction." + replaces + notReadable,
+				Optional: true, ElementType: types.StringType,
+				Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(tfkit.NotEmpty())},
+				MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is declined. " +
+					"Not set: no restriction." + replaces + notReadable,
 			},
-			"auto_freeze_at": schema.NumberAttribute{
-				Optional:            true,
-				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
-				MarkdownDescription: "The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. Not set: never." + replaces + notReadable,
-			},
+			"auto_freeze_at": amount("The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. "+
+				"Not set: never."+replaces+notReadable, tfkit.AtLeast(usd.Cent)),
 			"metadata": schema.MapAttribute{
-				Optional:    true,
-				ElementType: types.StringType,
-				Validators: []validator.Map{
-					mapvalidator.NoNullValues(),
-					mapvalidator.KeysAre(tfkit.NotEmpty()),
-				},
+				Optional: true, ElementType: types.StringType,
+				Validators:          []validator.Map{mapvalidator.NoNullValues(), mapvalidator.KeysAre(tfkit.NotEmpty())},
 				MarkdownDescription: fmt.Sprintf("Key-value pairs kept with the card, at most %d keys.", maxMetadataCount) + replaces + notReadable,
 			},
 
 			// Changed on a live card.
-			"amount": schema.NumberAttribute{
-				Optional:   true,
-				CustomType: usdtype.Type{},
-				MarkdownDescription: fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least %s. ", api.MinimumLoad) +
-					"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
-					"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
-					"Round what you compute, as in `floor(x * 100 + 0.5) / 100`: a plan shows every digit of a product.",
-			},
+			"amount": amount(fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least %s. ", api.MinimumLoad) +
+				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
+				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
+				"Round what you compute, as in `floor(x * 100 + 0.5) / 100`: a plan shows every digit of a product."),
 			"frozen": schema.BoolAttribute{
-				Optional:            true,
-				Computed:            true,
-				MarkdownDescription: "`true` freezes the card: all transactions are suspended, it keeps its balance, and `top_up` rests. `false` unfreezes it. Not set: Terraform leaves the card as it is, also when the service froze it at `auto_freeze_at`. Taken out of the configuration, the card stays as it is.",
+				Optional: true, Computed: true,
+				MarkdownDescription: "`true` freezes the card: all transactions are suspended, it keeps its balance, and `top_up` rests. `false` unfreezes it. " +
+					"Not set: Terraform leaves the card as it is, also when the service froze it at `auto_freeze_at`. Taken out of the configuration, the card stays as it is.",
 			},
 			"top_up": schema.SingleNestedAttribute{
-				Optional:            true,
-				MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`. It rests while the configuration says `frozen = true`, however little the card holds.",
-				Attributes: map[string]schema.Attribute{
-					"below": schema.NumberAttribute{
-						Required:            true,
-						CustomType:          usdtype.Type{},
-						Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
-						MarkdownDescription: "Balance in USD, at most two decimals, under which the card is topped up.",
-					},
-					"to": schema.NumberAttribute{
-						Required:            true,
-						CustomType:          usdtype.Type{},
-						Validators:          []validator.Number{tfkit.AtLeast(0)},
-						MarkdownDescription: "Balance in USD, at most two decimals, up to which it is topped up; at least `below`.",
-					},
-				},
+				Optional: true,
+				MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`. " +
+					"It rests while the configuration says `frozen = true`, however little the card holds.",
+				Attributes: map[string]schema.Attribute{"below": below, "to": to},
 			},
-			"max_top_up_per_month": schema.NumberAttribute{
-				Optional:            true,
-				CustomType:          usdtype.Type{},
-				Validators:          []validator.Number{tfkit.AtLeast(usd.Cent)},
-				MarkdownDescription: "What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. Money that came to the card and that nothing explains counts too. Not set: no bound. A replacement or an import begins at 0.",
-			},
+			"max_top_up_per_month": amount("What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. "+
+				"Money that came to the card and that nothing explains counts too. Not set: no bound. A replacement or an import begins at 0.", tfkit.AtLeast(usd.Cent)),
 			"deletion_protection": schema.BoolAttribute{
-				Optional:            true,
-				Computed:            true,
-				Default:             booldefault.StaticBool(false),
-				MarkdownDescription: "While `true`, plans that would terminate the card fail: destroy, replacement, and removal from the configuration. A replacement fails also in the plan that sets it to `true`. Default `false`. To terminate a protected card, apply `false` first.",
+				Optional: true, Computed: true, Default: booldefault.StaticBool(false),
+				MarkdownDescription: "While `true`, plans that would terminate the card fail: destroy, replacement, and removal from the configuration. " +
+					"A replacement fails also in the plan that sets it to `true`. Default `false`. To terminate a protected card, apply `false` first.",
 			},
 
 			// What the service says of the card.
-			"id":      kept("Card id, of the form `card_…`."),
-			"network": kept("Card network of the BIN, in lower case."),
-			"last4":   kept("Last four digits of the card number."),
-			"status":  computed("`active`, `frozen` or `terminated`."),
-			"balance": schema.NumberAttribute{
-				Computed: true, CustomType: usdtype.Type{},
-				MarkdownDescription: "USD on the card at the last refresh.",
-			},
-			"topped_up": schema.NumberAttribute{
-				Computed: true, CustomType: usdtype.Type{},
-				MarkdownDescription: "USD that `top_up` has funded since Terraform manages the card, in sum.",
-			},
-			"issuance_fee": schema.NumberAttribute{
-				Computed: true, CustomType: usdtype.Type{}, PlanModifiers: []planmodifier.Number{numberplanmodifier.UseStateForUnknown()},
-				MarkdownDescription: fmt.Sprintf("USD that issuing the card cost beside its load, %s; a plan that issues a card shows it. Null on an imported card.", api.IssuanceFee),
-			},
+			"id":        computed("Card id, of the form `card_…`.", same...),
+			"network":   computed("Card network of the BIN, in lower case.", same...),
+			"last4":     computed("Last four digits of the card number.", same...),
+			"status":    computed("`active`, `frozen` or `terminated`."),
+			"balance":   held("USD on the card at the last refresh."),
+			"topped_up": held("USD that `top_up` has funded since Terraform manages the card, in sum."),
+			"issuance_fee": held(fmt.Sprintf("USD that issuing the card cost beside its load, %s; a plan that issues a card shows it. Null on an imported card.", api.IssuanceFee),
+				numberplanmodifier.UseStateForUnknown()),
 			"created_at": schema.StringAttribute{
 				Computed: true, CustomType: timetypes.RFC3339Type{}, PlanModifiers: same,
 				MarkdownDescription: "When the card was issued, RFC 3339.",
 			},
 			"money_record": computed("What the provider remembers so that no money moves twice: opaque, no secret. It changes when money moves."),
-			"expires_at":   kept("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones."),
+			"expires_at":   computed("Date on which the card expires, `YYYY-MM-DD`. Known of cards that Terraform issued; null on imported ones.", same...),
 		},
 	}
 }
@@ -169,29 +132,25 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	refuse := func(at path.Path, title, text string, args ...any) {
+		resp.Diagnostics.AddAttributeError(at, title, fmt.Sprintf(text, args...))
+	}
 	if amount := config.Amount; amount.IsKnown() && amount.Amount() < 0 {
-		resp.Diagnostics.AddAttributeError(path.Root("amount"), "Amount too small",
-			fmt.Sprintf("amount must not be below zero, and must be at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount()))
+		refuse(path.Root("amount"), "Amount too small", "amount must not be below zero, and must be at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount())
 	}
 	if n := len(config.Metadata.Elements()); n > maxMetadataCount {
-		resp.Diagnostics.AddAttributeError(path.Root("metadata"), "Too many metadata keys",
-			fmt.Sprintf("metadata must have at most %d keys, got %d.", maxMetadataCount, n))
+		refuse(path.Root("metadata"), "Too many metadata keys", "metadata must have at most %d keys, got %d.", maxMetadataCount, n)
 	}
 	if categories := config.AllowedCategories; !categories.IsNull() && !categories.IsUnknown() && len(categories.Elements()) == 0 {
-		resp.Diagnostics.AddAttributeError(path.Root("allowed_categories"), "No categories",
+		refuse(path.Root("allowed_categories"), "No categories",
 			`allowed_categories must name at least one category, such as "advertising". Leave it out, or set it to null, for a card without a restriction.`)
 	}
 	if !config.MaxTopUpPerMonth.IsNull() && config.TopUp.IsNull() {
-		resp.Diagnostics.AddAttributeError(path.Root("max_top_up_per_month"), "A cap without top-ups",
+		refuse(path.Root("max_top_up_per_month"), "A cap without top-ups",
 			"max_top_up_per_month bounds what top_up adds, and there is no top_up. Write top_up = { below = …, to = … }, or take the cap out.")
 	}
-	rule, _ := config.readTopUp(ctx)
-	if rule == nil {
-		return
-	}
-	below, to := rule.Below.Amount(), rule.To.Amount()
-	if to >= 0 && to < below {
-		resp.Diagnostics.AddAttributeError(path.Root("top_up").AtName("to"), "Top-up ends under its start",
-			fmt.Sprintf("top_up.to must be at least top_up.below (%s USD), got %s USD.", below, to))
+	if rule, _ := config.readTopUp(ctx); rule != nil && rule.To.Amount() >= 0 && rule.To.Amount() < rule.Below.Amount() {
+		refuse(path.Root("top_up").AtName("to"), "Top-up ends under its start",
+			"top_up.to must be at least top_up.below (%s USD), got %s USD.", rule.Below.Amount(), rule.To.Amount())
 	}
 }

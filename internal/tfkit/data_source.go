@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
@@ -71,6 +72,11 @@ func (d *DataSource[M]) Read(ctx context.Context, req datasource.ReadRequest, re
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
 	}
+}
+
+// Filter is a text by which a data source selects.
+func Filter(description string, checks ...validator.String) schema.StringAttribute {
+	return schema.StringAttribute{Optional: true, Validators: checks, MarkdownDescription: description}
 }
 
 // Computed is a text that the service says.

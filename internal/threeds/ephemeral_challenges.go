@@ -41,13 +41,11 @@ func (r *challengesResource) Schema(_ context.Context, _ ephemeral.SchemaRequest
 			"A challenge lives for minutes: one that is there while planning may be gone at apply, so do not count on an element of `challenges` to exist. Needs Terraform 1.10 or OpenTofu 1.11.",
 		Attributes: map[string]schema.Attribute{
 			"card_id": schema.StringAttribute{
-				Optional:            true,
-				Validators:          []validator.String{tfkit.CardID()},
+				Optional: true, Validators: []validator.String{tfkit.CardID()},
 				MarkdownDescription: "Only challenges of this card. Default: of all cards.",
 			},
 			"status": schema.StringAttribute{
-				Optional: true, Computed: true,
-				Validators:          []validator.String{tfkit.NotEmpty()},
+				Optional: true, Computed: true, Validators: []validator.String{tfkit.NotEmpty()},
 				MarkdownDescription: "Only challenges in this status. Default `pending`: those that wait for their code.",
 			},
 			"challenges": schema.ListNestedAttribute{

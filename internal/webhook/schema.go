@@ -2,6 +2,10 @@ package webhook
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
@@ -25,48 +29,33 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			"destroying this resource takes it out of the state alone, and what was changed or removed in the dashboard is not noticed. " +
 			"Plans warn of every endpoint that is left behind and has to be removed in the dashboard.",
 		Attributes: map[string]schema.Attribute{
-			"id": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "Endpoint id, of the form `wh_…`.",
-			},
+			"id": schema.StringAttribute{Computed: true, MarkdownDescription: "Endpoint id, of the form `wh_…`."},
 			"url": schema.StringAttribute{
-				Required:            true,
-				Validators:          []validator.String{tfkit.Rule("Not an https address", httpsURL)},
+				Required: true, Validators: []validator.String{tfkit.Rule("Not an https address", httpsURL)},
 				MarkdownDescription: "Address that receives the events; must begin with `https://`." + replaces,
 			},
 			"events": schema.SetAttribute{
-				Required:    true,
-				ElementType: types.StringType,
-				Validators:  []validator.Set{eventNames{}},
-				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") +
-					"`; or `[\"*\"]`, alone, for all of them." + replaces,
+				Required: true, ElementType: types.StringType, Validators: []validator.Set{eventNames{}},
+				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") + "`; or `[\"*\"]`, alone, for all of them." + replaces,
 			},
 			"secret": schema.StringAttribute{
-				Optional:   true,
-				Computed:   true,
-				Sensitive:  true,
-				Validators: secret,
+				Optional: true, Computed: true, Sensitive: true, Validators: secret,
 				MarkdownDescription: "Secret that the service signs with, as it stands in the state. Not set: the service generates one, which lands here. " +
 					"Taken out of the configuration, the endpoint keeps the secret that it has. To keep the secret out of the state, use `secret_wo`: this is null then. " +
 					"Null as well on an imported endpoint until it is set." + replaces,
 			},
 			"secret_wo": schema.StringAttribute{
-				Optional:   true,
-				WriteOnly:  true,
-				Sensitive:  true,
-				Validators: secret,
+				Optional: true, WriteOnly: true, Sensitive: true, Validators: secret,
 				MarkdownDescription: "Secret that the service signs with, sent and never kept: it is in no plan and no state, and may come from an ephemeral value. " +
 					"Needs `secret_wo_version` and excludes `secret`. A change is not noticed by itself; raise `secret_wo_version` with it. Needs Terraform 1.11 or OpenTofu 1.11.",
 			},
 			"secret_wo_version": schema.NumberAttribute{
-				Optional:   true,
-				Validators: []validator.Number{tfkit.WholeNumber()},
+				Optional: true, Validators: []validator.Number{tfkit.WholeNumber()},
 				MarkdownDescription: "Version of `secret_wo`, any whole number; change it whenever `secret_wo` changes. Needs `secret_wo`. " +
 					"Taken out together with `secret_wo`, the new endpoint signs with `secret`, or with a generated secret when that is not set." + replaces,
 			},
 			"created_at": schema.StringAttribute{
-				Computed:            true,
-				CustomType:          timetypes.RFC3339Type{},
+				Computed: true, CustomType: timetypes.RFC3339Type{},
 				MarkdownDescription: "When the endpoint was registered, RFC 3339. Null on an imported endpoint.",
 			},
 		},
@@ -99,3 +88,92 @@ func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.Valid
 
 // isSet reports whether v is set for certain: what is unknown may turn out null.
 func isSet(v attr.Value) bool { return !v.IsNull() && !v.IsUnknown() }
+
+const allEvents = "*"
+
+// events are the names of API §6.
+func events() []string {
+	return []string{
+		"card.created", "card.frozen", "card.unfrozen", "card.terminated", "card.funded",
+		"transaction.authorized", "transaction.settled", "transaction.declined", "transaction.refunded",
+		"3ds.challenge", "deposit.pending", "deposit.confirmed",
+	}
+}
+
+type eventNames struct{}
+
+func (eventNames) Description(context.Context) string { return `one or more event names, or "*" alone` }
+
+func (v eventNames) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
+
+func (v eventNames) ValidateSet(_ context.Context, req validator.SetRequest, resp *validator.SetResponse) {
+	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+		return
+	}
+	refuse := func(summary, detail string) { resp.Diagnostics.AddAttributeError(req.Path, summary, detail) }
+	var names, wrong []string
+	for _, element := range req.ConfigValue.Elements() {
+		name, ok := element.(types.String)
+		switch {
+		case !ok || name.IsUnknown():
+			continue
+		case name.IsNull():
+			refuse("Null event", fmt.Sprintf("%s must not contain null.", req.Path))
+			return
+		}
+		names = append(names, name.ValueString())
+		if name.ValueString() != allEvents && !slices.Contains(events(), name.ValueString()) {
+			wrong = append(wrong, fmt.Sprintf("%q", name.ValueString()))
+		}
+	}
+	switch {
+	case len(req.ConfigValue.Elements()) == 0:
+		refuse("No events", fmt.Sprintf(`%s must name at least one event, or be ["*"] for all of them.`, req.Path))
+	case len(wrong) > 0:
+		refuse("Unknown event", fmt.Sprintf(`%s: there is no event %s. There are %s; or ["*"], alone, for all of them.`,
+			req.Path, strings.Join(wrong, " and no "), strings.Join(events(), ", ")))
+	case len(names) > 1 && slices.Contains(names, allEvents):
+		refuse("All events and single ones", fmt.Sprintf(`%s: "*" subscribes to all events and stands alone. Write ["*"], or the events by name.`, req.Path))
+	}
+}
+
+// httpsURL wants an https address. What it says does not repeat the address, which
+// may hold a token.
+func httpsURL(text string) string {
+	var got string
+	switch u, err := url.Parse(text); {
+	case strings.TrimSpace(text) != text:
+		got = "one with spaces or line breaks around it"
+	case err != nil:
+		got = "a text that is no address at all"
+	case u.Scheme == "":
+		got = "one without a scheme"
+	case u.Scheme != "https":
+		got = "one that begins with " + u.Scheme + ":"
+	case u.Hostname() == "":
+		got = "one without a host"
+	case u.User != nil:
+		got = "one with a user name or a password"
+	case strings.Contains(text, "#"):
+		got = "one with a fragment (#)"
+	case !isPort(u.Port()):
+		got = "one with a port over 65535"
+	default:
+		return ""
+	}
+	return "must be an address that begins with https://, as in https://example.com/events, got " + got + ". Events are delivered over https only."
+}
+
+// oneLine does not repeat the text, which is a secret.
+func oneLine(text string) string {
+	if tfkit.IsOneLine(text) {
+		return ""
+	}
+	return "must be one line, without control characters. Text that was read from a file ends in a line break: trimspace() takes it off."
+}
+
+// isPort takes a port of digits, as url.Parse leaves it, or none.
+func isPort(digits string) bool {
+	_, err := strconv.ParseUint(digits, 10, 16)
+	return digits == "" || err == nil
+}

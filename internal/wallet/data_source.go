@@ -1,3 +1,4 @@
+// Package wallet is all that HCL can say about the account's wallet.
 package wallet
 
 import (
@@ -7,12 +8,60 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
+
+// NewBalanceDataSource makes the data source vcard_wallet_balance.
+func NewBalanceDataSource() datasource.DataSource {
+	return &tfkit.DataSource[balanceModel]{
+		Name: "wallet_balance", Does: "read the wallet balance",
+		About: aboutBalance, Fill: fillBalance,
+	}
+}
+
+func aboutBalance() schema.Schema {
+	return schema.Schema{
+		MarkdownDescription: "What the account's wallet and its cards hold at this moment. Terraform reads it before it changes anything, " +
+			"unless `depends_on` names what has to be done first.",
+		Attributes: map[string]schema.Attribute{
+			"balance":          tfkit.ComputedNumber("Balance of the wallet in `currency`, with as many decimals as the service shows. Cards are issued and loaded from it, one to one with USD."),
+			"currency":         tfkit.Computed("Currency that the wallet is held in; `USDT`."),
+			"pending_deposits": tfkit.ComputedNumber("Deposits that are detected and not confirmed yet, in `currency`. They are not part of `balance`."),
+			"cards_active":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Number of active cards, null where the service does not tell it."},
+			"cards_total_balance": tfkit.ComputedNumber("Sum of the balances on cards, in USD; null where the service does not tell it. " +
+				"It is not part of `balance`, and returns to it when cards are terminated."),
+		},
+	}
+}
+
+type balanceModel struct {
+	Balance           types.Number `tfsdk:"balance"`
+	Currency          types.String `tfsdk:"currency"`
+	PendingDeposits   types.Number `tfsdk:"pending_deposits"`
+	CardsActive       types.Int64  `tfsdk:"cards_active"`
+	CardsTotalBalance types.Number `tfsdk:"cards_total_balance"`
+}
+
+func fillBalance(ctx context.Context, s *session.Session, m *balanceModel, _ *diag.Diagnostics) error {
+	wallet, err := s.Client.WalletBalance(ctx)
+	if err != nil {
+		return err
+	}
+	*m = balanceModel{
+		Balance:           types.NumberValue(wallet.Balance.WithoutNoise().BigFloat()),
+		Currency:          types.StringValue(wallet.Currency.String()),
+		PendingDeposits:   types.NumberValue(wallet.PendingDeposits.WithoutNoise().BigFloat()),
+		CardsActive:       types.Int64PointerValue(wallet.CardsActive),
+		CardsTotalBalance: types.NumberNull(),
+	}
+	if total := wallet.CardsTotalBalance; total != nil {
+		m.CardsTotalBalance = types.NumberValue(total.WithoutNoise().BigFloat())
+	}
+	return nil
+}
 
 // NewAddressesDataSource makes the data source vcard_deposit_addresses.
 func NewAddressesDataSource() datasource.DataSource {
@@ -36,11 +85,7 @@ func aboutAddresses() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "Where crypto deposits top the wallet up. Deposits are converted to USDT once their network has confirmed them.",
 		Attributes: map[string]schema.Attribute{
-			"currency": schema.StringAttribute{
-				Optional:            true,
-				Validators:          []validator.String{tfkit.OneOf(currencies()...)},
-				MarkdownDescription: "Only this coin, one of `" + strings.Join(currencies(), "`, `") + "`. Default: all coins.",
-			},
+			"currency": tfkit.Filter("Only this coin, one of `"+strings.Join(currencies(), "`, `")+"`. Default: all coins.", tfkit.OneOf(currencies()...)),
 			"addresses": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "The addresses, in the service's order.",
