@@ -18,20 +18,6 @@ import (
 // What a person reads about a card. Each text names the card and the amounts,
 // and says what to do.
 
-func noAmount() string {
-	return fmt.Sprintf("amount must be set to issue a card: it is the initial load in USD, at least %s. "+
-		"Only a card that is imported can go without, which leaves its load to others.", api.MinimumLoad)
-}
-
-func loadTooSmall(amount usd.Amount) string {
-	return fmt.Sprintf("amount must be at least %s USD to issue a card, got %s. Once the card is issued, amount may be lowered under that.", api.MinimumLoad, amount)
-}
-
-func loadInTopUpRange(amount usd.Amount, rule *topUp) string {
-	return fmt.Sprintf("amount (%s USD) must be at least top_up.below (%s USD) to issue the card, or the next plan would top it up at once. Load it with top_up.to (%s USD), for example.",
-		amount, rule.Below.Amount(), rule.To.Amount())
-}
-
 func withdrawsTooMuch(card model, after usd.Amount) string {
 	before := card.Amount.Amount()
 	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
@@ -265,4 +251,50 @@ func replacementUnchecked(card model, err error) diag.Diagnostic {
 	failure := session.ErrorDiagnostic("see whether the wallet can pay for the card that replaces "+card.name(), err)
 	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+
 		` This card was not terminated. To replace it without looking, set wallet_check = "off" in the provider configuration.`)
+}
+
+// rejection is session.ErrorDiagnostic and, where the state in which the card was last
+// seen may be the reason, what to do about that.
+func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
+	failure, rejected := session.ErrorDiagnostic(operation, err), forState(err)
+	if rejected == nil {
+		return failure
+	}
+	isFrozen := status == api.StatusFrozen || rejected.Code == "card_frozen"
+	var reason string
+	switch {
+	case status == api.StatusTerminated:
+		reason = "The card " + terminatedForGood
+	case isFrozen && strings.HasSuffix(rejected.Path, "/unfreeze"):
+		reason = "If the card holds less than its auto_freeze_at, fund it before you unfreeze it: " +
+			"take frozen out of the configuration, raise amount and apply (or use the action vcard_card_fund), then try again."
+	case isFrozen:
+		reason = "The card is frozen, which may be the reason. " +
+			"Unfreeze it with frozen = false on its vcard_card or with the action vcard_card_unfreeze, then try again."
+	case status != "" && !status.IsKnown():
+		reason = fmt.Sprintf("The service shows it as %s, a status that its document does not have, which may be the reason. "+
+			"Look at the card in the dashboard. If it is gone for good, take its vcard_card out of the state with "+
+			"terraform state rm ADDRESS; the next apply issues a new card if it is still in the configuration.", status)
+	case rejected.Status == 400 && strings.HasSuffix(rejected.Path, "/withdraw"):
+		reason = "If the service takes no amount with a withdrawal, it has to be made in the dashboard. " +
+			"amount of a vcard_card stays in the state as it was: set it back in the configuration, or each apply tries again."
+	default:
+		return failure
+	}
+	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+"\n\n"+reason)
+}
+
+const terminatedForGood = "is terminated, which is final: it holds no money, has no details, and its state cannot change any more."
+
+// forState returns the rejection of a call that may be for the state of the card, or nil.
+func forState(err error) *api.Error {
+	rejected, ok := errors.AsType[*api.Error](err)
+	if _, unknown := errors.AsType[*api.UndecidedError](err); unknown || !ok || rejected.LacksFunds() || rejected.Code == "card_terminated" {
+		return nil
+	}
+	switch rejected.Status {
+	case 400, 404, 409, 422:
+		return rejected
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
+	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -37,8 +38,6 @@ func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	switch {
 	case req.Plan.Raw.IsNull():
 		p.destroy(ctx)
-		p.private.write(ctx, resp.Private, p.diags)
-		return
 	case req.State.Raw.IsNull():
 		p.issue(ctx)
 		p.warnConfig(ctx)
@@ -101,25 +100,27 @@ func (p *planner) issue(ctx context.Context) {
 // checkIssue refuses a card that the service would refuse.
 func (p *planner) checkIssue(ctx context.Context) {
 	amount := p.plan.Amount
+	refuse := func(title, text string, args ...any) {
+		p.diags.AddAttributeError(path.Root("amount"), title, fmt.Sprintf(text, args...))
+	}
 	switch {
 	case amount.IsNull():
-		p.diags.AddAttributeError(path.Root("amount"), "A new card needs a load", noAmount())
+		refuse("A new card needs a load", "amount must be set to issue a card: it is the initial load in USD, at least %s. "+
+			"Only a card that is imported can go without, which leaves its load to others.", api.MinimumLoad)
 	case amount.IsKnown() && amount.Amount() < api.MinimumLoad:
-		p.diags.AddAttributeError(path.Root("amount"), "Initial load too small", loadTooSmall(amount.Amount()))
+		refuse("Initial load too small", "amount must be at least %s USD to issue a card, got %s. "+
+			"Once the card is issued, amount may be lowered under that.", api.MinimumLoad, amount.Amount())
 	}
 	if rule, _ := p.plan.readTopUp(ctx); rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
-		p.diags.AddAttributeError(path.Root("amount"), "Initial load in the top-up range", loadInTopUpRange(amount.Amount(), rule))
+		refuse("Initial load in the top-up range", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card, or the next plan would top it up at once. "+
+			"Load it with top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
 	}
 	p.checkBIN(ctx)
 }
 
 // change plans an update of a live card, or its replacement.
 func (p *planner) change(ctx context.Context) {
-	p.private.Replaced = &replacedCard{
-		Name:      p.state.name(),
-		Protected: p.isProtected(),
-		Balance:   p.state.Balance.Amount(),
-	}
+	p.private.Replaced = &replacedCard{Name: p.state.name(), Protected: p.isProtected(), Balance: p.state.Balance.Amount()}
 	p.planFixed(ctx, whatIsFixed())
 	if len(p.replacement.Paths) > 0 {
 		p.planReplacement(ctx)
@@ -151,4 +152,93 @@ func (p *planner) checkBIN(ctx context.Context) {
 	slices.Sort(lines)
 	p.diags.AddAttributeError(path.Root("bin_id"), "Unknown BIN",
 		fmt.Sprintf("bin_id must be one of the BINs that this account can issue on, got %q. There are:\n%s", bin.ValueString(), strings.Join(lines, "\n")))
+}
+
+// planner works out the plan of one card.
+type planner struct {
+	resource            *cardResource
+	config, state, plan model
+	private             privateState
+	replacement         tfkit.Replacement
+	changes             []string // what replaces the card, with both values
+	diags               *diag.Diagnostics
+}
+
+// isProtected reports whether the card must not be terminated: it was applied
+// with protection, or gets it with this very plan, as an imported card may.
+func (p *planner) isProtected() bool {
+	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
+}
+
+// spend counts what the plan takes from the wallet and returns to it, and says
+// when that is too much, and what else concerns the plan as a whole.
+func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
+	planned.Card, planned.Holds = p.state.name(), p.state.Balance.Amount()
+	if p.state.ID.IsNull() {
+		planned.Card = newCardName(p.config.Label)
+	}
+	if !planned.Again {
+		p.diags.Append(p.resource.session.OfOnePlan()...)
+	}
+	p.diags.Append(p.resource.session.Spend(ctx, planned)...)
+}
+
+// addNewCard counts a card that is issued, and names live cards that it may be, as a run
+// that was cut off leaves them behind.
+func (p *planner) addNewCard(ctx context.Context) {
+	s, label := p.resource.session, p.config.Label
+	if !s.IsPlanning() {
+		return
+	}
+	p.diags.Append(s.AddNewCard(label.ValueString())...)
+	if label.IsUnknown() {
+		return
+	}
+	cards, err := s.Unmanaged(ctx, label.ValueString(), !p.state.ID.IsNull())
+	switch {
+	case err != nil:
+		p.diags.Append(notLookedForLiveCards(err))
+	case len(cards) > 0:
+		p.diags.Append(mayBeIssuedAgain(cards))
+	}
+}
+
+// warnConfig warns of what the service takes and nobody means, when a card is issued with
+// it or comes to it; not in the validation, which runs several times for each card.
+func (p *planner) warnConfig(ctx context.Context) {
+	c, s := p.config, p.state
+	at, amount, limit, isNew := c.AutoFreezeAt, c.Amount, c.SpendingLimit, s.ID.IsNull()
+	if session := p.resource.session; session.Known() && session.Client.HasWritten() || isNew && p.private.Replaced != nil {
+		return // it is said
+	}
+	warn := func(attribute, title, text string, args ...any) { // one title for all cards, so that Terraform folds them
+		p.diags.AddAttributeWarning(path.Root(attribute), title, fmt.Sprintf(text, args...))
+	}
+	changed := isNew || !at.SameCents(s.AutoFreezeAt) || !c.TopUp.Equal(s.TopUp)
+	if rule, _ := c.readTopUp(ctx); rule != nil && at.IsKnown() && at.Amount() >= rule.Below.Amount() && changed {
+		warn("auto_freeze_at", "The card freezes before it is topped up",
+			"auto_freeze_at (%s USD) is not under top_up.below (%s USD): a card that is spent down is frozen by the service before a plan tops it up, and stays frozen after that unless frozen = false is set.", at.Amount(), rule.Below.Amount())
+	}
+	if !isNew && len(p.replacement.Paths) == 0 {
+		return
+	}
+	if at.IsKnown() && amount.IsKnown() && at.Amount() >= amount.Amount() {
+		warn("auto_freeze_at", "The card freezes with its first purchase",
+			"auto_freeze_at (%s USD) is not under amount (%s USD): the first purchase leaves less than that on the card, and the service freezes it.", at.Amount(), amount.Amount())
+	}
+	if limit.IsKnown() && amount.IsKnown() && limit.Amount() < amount.Amount() {
+		warn("spending_limit", "The card is loaded with more than it may spend in a month",
+			"spending_limit (%s USD a month) is under amount (%s USD): the rest lies on the card until the next month.", limit.Amount(), amount.Amount())
+	}
+	if label := c.Label.ValueString(); strings.TrimSpace(label) != label {
+		warn("label", "Spaces around the label",
+			"label is %q. The service may leave the spaces out, and nobody sees them; trimspace() takes them off.", label)
+	}
+	for _, element := range c.AllowedCategories.Elements() {
+		category, _ := element.(types.String)
+		if text := category.ValueString(); strings.ToLower(text) != text || strings.ContainsAny(text, " \t\n") {
+			warn("allowed_categories", "A category is not written as the service writes them",
+				"allowed_categories has %q. The service's categories are words in lower case, such as \"advertising\" and \"software\"; it refuses others, or declines every purchase.", text)
+		}
+	}
 }

@@ -3,8 +3,11 @@ package provider
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/big"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,92 +64,69 @@ type rateLimits struct {
 }
 
 func configAttributes() map[string]schema.Attribute {
+	text := func(description string, checks ...validator.String) schema.StringAttribute {
+		return schema.StringAttribute{Optional: true, Validators: checks, MarkdownDescription: description}
+	}
+	amount := func(least usd.Amount, description string) schema.NumberAttribute {
+		return schema.NumberAttribute{
+			Optional: true, CustomType: usdtype.Type{}, Validators: []validator.Number{tfkit.AtLeast(least)}, MarkdownDescription: description,
+		}
+	}
 	limit := func(documented int, what string) schema.NumberAttribute {
 		return schema.NumberAttribute{
-			Optional:            true,
-			Validators:          []validator.Number{tfkit.WholeNumberBetween(1, mostRequests)},
+			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(1, mostRequests)},
 			MarkdownDescription: what + ", 1 to 1,000,000; default " + grouped(documented) + ", the service's own limit.",
 		}
 	}
 	return map[string]schema.Attribute{
 		"api_key": schema.StringAttribute{
-			Optional:  true,
-			Sensitive: true,
+			Optional: true, Sensitive: true,
 			MarkdownDescription: "API key of the account, made in the dashboard under API access; begins with `sk_live_`. Whoever holds it can move the account's money. " +
 				"Prefer the environment variable `" + envAPIKey + "`.",
 		},
-		"base_url": schema.StringAttribute{
-			Optional: true,
-			MarkdownDescription: "Address of the service with its version prefix, as in `https://host/api/v1`. Must be https; plain http is allowed to this machine, and with a sandbox's key. " +
-				"Can be set by the environment variable `" + envBaseURL + "`.",
-		},
+		"base_url": text("Address of the service with its version prefix, as in `https://host/api/v1`. Must be https; plain http is allowed to this machine, and with a sandbox's key. " +
+			"Can be set by the environment variable `" + envBaseURL + "`."),
 		"sandbox": schema.SingleNestedAttribute{
 			Optional: true,
 			MarkdownDescription: "Use the embedded sandbox, the whole service on a local file, in place of an account. Excludes `api_key` and `base_url`. " +
 				"The environment variable `" + envSandbox + "` can name the file instead.",
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
-					Required:            true,
-					Validators:          []validator.String{tfkit.NotEmpty()},
-					MarkdownDescription: "SQLite file that holds the sandbox, with an extension, as in `vcard-sandbox.db`; made when it does not exist, in a folder that does. On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
+					Required: true, Validators: []validator.String{tfkit.NotEmpty()},
+					MarkdownDescription: "SQLite file that holds the sandbox, with an extension, as in `vcard-sandbox.db`; made when it does not exist, in a folder that does. " +
+						"On Windows, write `C:/cards/sandbox.db`. Keep it beside the Terraform state, as both tell of the same cards; when no run is on, this one file holds everything. `:memory:` is refused.",
 				},
 				// A text, since Terraform says of a number in here that is none only that
 				// something in sandbox is none.
-				"initial_balance": schema.StringAttribute{
-					Optional:            true,
-					Validators:          []validator.String{tfkit.Rule("Not an amount", amountText)},
-					MarkdownDescription: "USD in the wallet of a sandbox that is made anew, a number with at most two decimals; default 10000. An existing sandbox keeps its balance.",
-				},
+				"initial_balance": text("USD in the wallet of a sandbox that is made anew, a number with at most two decimals; default 10000. "+
+					"An existing sandbox keeps its balance.", tfkit.Rule("Not an amount", amountText)),
 			},
 		},
-		"request_timeout": schema.StringAttribute{
-			Optional:            true,
-			Validators:          []validator.String{tfkit.Rule("Invalid duration", timeout)},
-			MarkdownDescription: "How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `" + api.DefaultRequestTimeout.String() + "`.",
-		},
+		"request_timeout": text("How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `"+api.DefaultRequestTimeout.String()+"`.",
+			tfkit.Rule("Invalid duration", timeout)),
 		"max_retries": schema.NumberAttribute{
-			Optional:   true,
-			Validators: []validator.Number{tfkit.WholeNumberBetween(0, 20)},
+			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(0, 20)},
 			MarkdownDescription: "How often a call is tried again after a broken connection or a server error, 0 to 20; default 4. While planning, a connection that is refused is tried again at most twice, and what failed for every call is not tried again by the next. " +
 				"What moves money or changes a card is sent again only once the provider has looked and found that it did not take effect. Waiting out a rate limit does not count.",
 		},
-		"idempotency_keys": schema.StringAttribute{
-			Optional:   true,
-			Validators: []validator.String{tfkit.OneOf(keysUnknown, keysHonoured)},
-			MarkdownDescription: "What the service does with the idempotency key that each change carries: `" + keysHonoured + "` when it is known to count requests with the same key once, `" + keysUnknown + "` (the default) when it may not. " +
-				"With `" + keysHonoured + "` a lost response is simply asked for again; otherwise the provider waits, looks, and stops where it cannot tell whether money has moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
-		},
-		"label_prefix": schema.StringAttribute{
-			Optional:   true,
-			Validators: []validator.String{tfkit.Rule("Not a prefix of labels", labelPrefix)},
-			MarkdownDescription: "What the labels begin with of cards that are given none, 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end; default `" + session.DefaultLabelPrefix + "`. " +
-				"The day and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace of an account its own: a plan names live cards of its prefix that a run which was cut off may have left, and `vcard statement -no-unmanaged` refuses them. " +
-				"Write it as a text: the statement reads it in the plan's JSON, which does not tell what variables make of it.",
-		},
-		"wallet_check": schema.StringAttribute{
-			Optional:   true,
-			Validators: []validator.String{tfkit.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)},
-			MarkdownDescription: "What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. " +
-				"A plan that the other cards might still pay for, with what they return, only warns. " +
-				"Where the wallet cannot be read, a plan that takes from it warns or is refused likewise. " +
-				"Actions are not counted. " +
-				"Unless it is `off`, apply checks each replacement too: it does not terminate a card while the wallet, with what the card returns, cannot pay for the new one.",
-		},
-		"max_card_load": schema.NumberAttribute{
-			Optional:   true,
-			CustomType: usdtype.Type{},
-			Validators: []validator.Number{tfkit.AtLeast(api.MinimumLoad)},
-			MarkdownDescription: "The most that one card may be given, in USD with at most two decimals, at least " + api.MinimumLoad.String() + ". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: " +
-				"it catches cents that were typed for dollars. Not set: no bound.",
-		},
-		"max_taken_per_plan": schema.NumberAttribute{
-			Optional:   true,
-			CustomType: usdtype.Type{},
-			Validators: []validator.Number{tfkit.AtLeast(0)},
-			MarkdownDescription: "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups, without what other cards return. " +
-				"A replacement counts with its load and fee less what its own card returns. A plan that takes more is refused, as that of a whole fleet in the wrong workspace. " +
-				"Not counted: actions, and amounts that are known only during apply. Not set: no bound.",
-		},
+		"idempotency_keys": text("What the service does with the idempotency key that each change carries: `"+keysHonoured+"` when it is known to count requests with the same key once, `"+keysUnknown+"` (the default) when it may not. "+
+			"With `"+keysHonoured+"` a lost response is simply asked for again; otherwise the provider waits, looks, and stops where it cannot tell whether money has moved. Ask the service's support before you set it. The embedded sandbox honours keys.",
+			tfkit.OneOf(keysUnknown, keysHonoured)),
+		"label_prefix": text("What the labels begin with of cards that are given none, 1 to 32 letters, digits, `.`, `_` and `-`, with a `-` at the end; default `"+session.DefaultLabelPrefix+"`. "+
+			"The day and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace of an account its own: a plan names live cards of its prefix that a run which was cut off may have left, and `vcard statement -no-unmanaged` refuses them. "+
+			"Write it as a text: the statement reads it in the plan's JSON, which does not tell what variables make of it.",
+			tfkit.Rule("Not a prefix of labels", labelPrefix)),
+		"wallet_check": text("What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. "+
+			"A plan that the other cards might still pay for, with what they return, only warns. "+
+			"Where the wallet cannot be read, a plan that takes from it warns or is refused likewise. "+
+			"Actions are not counted. "+
+			"Unless it is `off`, apply checks each replacement too: it does not terminate a card while the wallet, with what the card returns, cannot pay for the new one.",
+			tfkit.OneOf(session.WalletCheckWarn, session.WalletCheckError, session.WalletCheckOff)),
+		"max_card_load": amount(api.MinimumLoad, "The most that one card may be given, in USD with at most two decimals, at least "+api.MinimumLoad.String()+". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: "+
+			"it catches cents that were typed for dollars. Not set: no bound."),
+		"max_taken_per_plan": amount(0, "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups, without what other cards return. "+
+			"A replacement counts with its load and fee less what its own card returns. A plan that takes more is refused, as that of a whole fleet in the wrong workspace. "+
+			"Not counted: actions, and amounts that are known only during apply. Not set: no bound."),
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "What this configuration keeps to of the service's rate limits: a smaller share, for an API key that several pipelines use at once, or more, where support has raised them.",
@@ -172,29 +152,22 @@ func labelPrefix(text string) string {
 const mostRequests = 1_000_000
 
 func grouped(n int) string {
-	if n < 1000 {
-		return types.Int64Value(int64(n)).String()
+	thousands, are := strings.CutSuffix(strconv.Itoa(n), "000")
+	if are {
+		thousands += ",000"
 	}
-	return types.Int64Value(int64(n/1000)).String() + ",000"
+	return thousands
 }
 
 // isUnknown reports whether anything that decides where calls go is known only after apply.
 func (c config) isUnknown() bool {
-	for _, v := range []attr.Value{
+	all := []attr.Value{
 		c.APIKey, c.BaseURL, c.Sandbox, c.RequestTimeout, c.MaxRetries, c.RateLimits, c.IdempotencyKeys, c.LabelPrefix, c.WalletCheck, c.MaxCardLoad, c.MaxTakenPerPlan,
-	} {
-		if v.IsUnknown() {
-			return true
-		}
 	}
 	for _, object := range []types.Object{c.Sandbox, c.RateLimits} {
-		for _, v := range object.Attributes() {
-			if v.IsUnknown() {
-				return true
-			}
-		}
+		all = slices.AppendSeq(all, maps.Values(object.Attributes()))
 	}
-	return false
+	return slices.ContainsFunc(all, attr.Value.IsUnknown)
 }
 
 // fillFromEnvironment takes what the configuration leaves out from the

@@ -32,9 +32,8 @@ const bothWays = `Configure one of the two:
 
 The environment variable VCARD_SANDBOX names a sandbox file as well.`
 
-// connect completes the settings with what a known configuration says, or the
-// environment of a sandbox, and makes the client. The embedded service is nil where an
-// account is used.
+// connect makes the client that a known configuration and these settings lead to. The
+// embedded service is nil where an account is used.
 func (c config) connect(ctx context.Context, sandboxPath string, settings api.Config) (*api.Client, *embeddedSandbox, diag.Diagnostics) {
 	diags := diag.Diagnostics{}
 	diags.Append(c.check(sandboxPath))
@@ -111,25 +110,21 @@ func whole(number types.Number) int {
 
 func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 	key, base := c.APIKey.ValueString(), c.BaseURL.ValueString()
+	trimmed := strings.TrimSpace(key)
 	switch {
 	case key == "" && base == "":
 		diags.AddError("The vcard provider is not configured", bothWays)
-		return
 	case key == "":
 		diags.AddAttributeError(path.Root("api_key"), "No API key",
 			"base_url is set, but neither api_key nor "+envAPIKey+". Keys are made in the dashboard under API access and begin with sk_live_.")
-		return
 	case base == "":
 		diags.AddAttributeError(path.Root("base_url"), "No service address",
 			"api_key is set, but neither base_url nor "+envBaseURL+". Set the service's address with its version prefix, as in https://host/api/v1.")
-		return
-	}
-	if trimmed := strings.TrimSpace(key); trimmed != key {
-		key = trimmed
+	case trimmed != key:
 		diags.AddWarning("Spaces around the API key",
 			"api_key, or "+envAPIKey+" in its place, begins or ends with spaces or line breaks. They are left out here, and may be refused elsewhere.")
 	}
-	settings.APIKey, settings.BaseURL = api.Secret(key), base
+	settings.APIKey, settings.BaseURL = api.Secret(trimmed), base
 }
 
 func checkAccount(key, base string) diag.Diagnostic {
@@ -166,7 +161,10 @@ func misconfigured(err error) diag.Diagnostic {
 }
 
 func (c config) checkSandbox(file string) diag.Diagnostic {
-	attribute, hasAccount := path.Root("sandbox").AtName("path"), !c.APIKey.IsNull() || !c.BaseURL.IsNull()
+	hasAccount := !c.APIKey.IsNull() || !c.BaseURL.IsNull()
+	refuse := func(title, text string) diag.Diagnostic {
+		return diag.NewAttributeErrorDiagnostic(path.Root("sandbox").AtName("path"), title, "sandbox.path, or "+envSandbox+", "+text)
+	}
 	switch {
 	case strings.Contains(strings.ToLower(file), "sk_live_"): // no attribute: the CLI would show the line
 		return diag.NewErrorDiagnostic("Not a path",
@@ -178,24 +176,20 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 		return diag.NewErrorDiagnostic("Either the sandbox or an account",
 			envSandbox+" is set beside "+envAPIKey+" or "+envBaseURL+". Unset one of them, or write into the provider block which of them to use.")
 	case strings.ContainsFunc(file, unicode.IsControl):
-		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path",
-			`sandbox.path, or `+envSandbox+`, must have no control character. In a Windows path, write / or \\ where there is a \.`)
+		return refuse("Not a path", `must have no control character. In a Windows path, write / or \\ where there is a \.`)
 	case strings.TrimSpace(file) == "":
-		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path", "sandbox.path, or "+envSandbox+", must have more than spaces.")
+		return refuse("Not a path", "must have more than spaces.")
 	case file == ":memory:":
-		return diag.NewAttributeErrorDiagnostic(attribute, "The sandbox needs a file",
-			"sandbox.path, or "+envSandbox+", is :memory:, which keeps nothing from one run of the provider to the next, and a plan and its apply are two: "+
-				"every card would be lost, while the state still has it. Name a file.")
+		return refuse("The sandbox needs a file", "is :memory:, which keeps nothing from one run of the provider to the next, and a plan and its apply are two: "+
+			"every card would be lost, while the state still has it. Name a file.")
 	case strings.HasPrefix(file, "~"), strings.HasPrefix(file, "$"):
-		return diag.NewAttributeErrorDiagnostic(attribute, "Not expanded by Terraform",
-			fmt.Sprintf("The sandbox file is %q. Only a shell knows what ~ and variables stand for; write path = pathexpand(\"~/…\"), "+
-				"or a path from this module, as in \"${path.root}/sandbox.db\".", file))
+		return refuse("Not expanded by Terraform", fmt.Sprintf("is %q. Only a shell knows what ~ and variables stand for; write path = pathexpand(\"~/…\"), "+
+			"or a path from this module, as in \"${path.root}/sandbox.db\".", file))
 	case strings.Contains(file, "://"), strings.HasPrefix(file, "file:"), strings.Contains(file, "?"):
-		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path",
-			fmt.Sprintf("sandbox.path, or %s, must be the path of a file, as in vcard-sandbox.db, got %q. For a sandbox that runs as a server, set base_url and api_key to what it printed.", envSandbox, file))
+		return refuse("Not a path", fmt.Sprintf("must be the path of a file, as in vcard-sandbox.db, got %q. "+
+			"For a sandbox that runs as a server, set base_url and api_key to what it printed.", file))
 	case !isOwnFile(file):
-		return diag.NewAttributeErrorDiagnostic(attribute, "Not a path",
-			fmt.Sprintf("sandbox.path, or %s, must name a file of its own, with an extension, as in vcard-sandbox.db, got %q.", envSandbox, file))
+		return refuse("Not a path", fmt.Sprintf("must name a file of its own, with an extension, as in vcard-sandbox.db, got %q.", file))
 	}
 	return nil
 }

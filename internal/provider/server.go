@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
@@ -186,19 +187,15 @@ func (s server) ConfigureProvider(ctx context.Context, req *tfprotov6.ConfigureP
 }
 
 func (s server) ValidateResourceConfig(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
-	return handle(ctx, s, req, func(ctx context.Context, req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
-		if configured := s.session.Load(); configured != nil {
-			configured.Validated()
-		}
-		return s.framework.ValidateResourceConfig(ctx, req)
-	})
+	if configured := s.session.Load(); configured != nil {
+		configured.Validated()
+	}
+	return handle(ctx, s, req, s.framework.ValidateResourceConfig)
 }
 
 func (s server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	return handle(ctx, s, req, func(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-		s.track(req)
-		return s.framework.UpgradeResourceState(ctx, req)
-	})
+	s.track(req)
+	return handle(ctx, s, req, s.framework.UpgradeResourceState)
 }
 
 func (s server) UpgradeResourceIdentity(ctx context.Context, req *tfprotov6.UpgradeResourceIdentityRequest) (*tfprotov6.UpgradeResourceIdentityResponse, error) {
@@ -210,12 +207,10 @@ func (s server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceReq
 }
 
 func (s server) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
-	return handle(ctx, s, req, func(ctx context.Context, req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
-		if configured := s.session.Load(); configured != nil && followsValidation(req) {
-			configured.Planned()
-		}
-		return s.framework.PlanResourceChange(ctx, req)
-	})
+	if configured := s.session.Load(); configured != nil && followsValidation(req) {
+		configured.Planned()
+	}
+	return handle(ctx, s, req, s.framework.PlanResourceChange)
 }
 
 func (s server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
@@ -256,4 +251,67 @@ func (s server) ValidateActionConfig(ctx context.Context, req *tfprotov6.Validat
 
 func (s server) PlanAction(ctx context.Context, req *tfprotov6.PlanActionRequest) (*tfprotov6.PlanActionResponse, error) {
 	return handle(ctx, s, req, s.framework.PlanAction)
+}
+
+// callContext is the context of one protocol call. Once the call has ended it is
+// cancelled and knows nothing any more, so that who still holds it holds little.
+type callContext struct {
+	context.Context // ends with the call
+	call            atomic.Pointer[context.Context]
+}
+
+// newCallContext returns a context with the values and the cancellation of a call's
+// own, which has no deadline, and the function that ends it.
+func newCallContext(call context.Context) (ctx context.Context, end func()) {
+	lifetime, cancel := context.WithCancelCause(context.Background())
+	c := &callContext{Context: lifetime}
+	c.call.Store(&call)
+	stop := context.AfterFunc(call, func() { cancel(context.Cause(call)) })
+	return c, func() {
+		stop()
+		cancel(context.Canceled)
+		c.call.Store(nil)
+	}
+}
+
+func (c *callContext) Value(key any) any {
+	// The lifetime has nothing but the key by which context finds what to cancel.
+	if value := c.Context.Value(key); value != nil {
+		return value
+	}
+	if call := c.call.Load(); call != nil {
+		return (*call).Value(key)
+	}
+	return nil
+}
+
+// GenerateResourceConfig leaves out what is false. A card stays as it is without
+// frozen = false, and with it the next plan undoes what somebody froze in an emergency.
+func (s server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
+	response, err := handle(ctx, s, req, s.framework.GenerateResourceConfig)
+	if err != nil || response.Config == nil {
+		return response, err
+	}
+	schemas, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		return nil, err
+	}
+	of := schemas.ResourceSchemas[req.TypeName].ValueType()
+	config, err := response.Config.Unmarshal(of)
+	if err != nil {
+		return nil, err
+	}
+	no := tftypes.NewValue(tftypes.Bool, false)
+	config, err = tftypes.Transform(config, func(_ *tftypes.AttributePath, value tftypes.Value) (tftypes.Value, error) {
+		if value.Equal(no) {
+			return tftypes.NewValue(tftypes.Bool, nil), nil
+		}
+		return value, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	written, err := tfprotov6.NewDynamicValue(of, config)
+	response.Config = &written
+	return response, err
 }

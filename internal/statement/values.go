@@ -2,7 +2,11 @@ package statement
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+
+	tfjson "github.com/hashicorp/terraform-json"
 
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -59,3 +63,88 @@ func (v values) text(name string) string {
 }
 
 func (v values) flag(name string) bool { return v.known[name] == true }
+
+// What Terraform and OpenTofu never write, they do not mean: a statement of it would be a
+// guess. So there is none.
+
+var errNameless = errors.New("the plan does not say what it is, or in which mode")
+
+func named(address, kind string, mode tfjson.ResourceMode) error {
+	if address == "" || kind == "" || mode != tfjson.ManagedResourceMode && mode != tfjson.DataResourceMode {
+		return errNameless
+	}
+	return nil
+}
+
+// sides are whether there is a card before the actions of a plan, and after them.
+func sides(actions tfjson.Actions) (before, after bool, err error) {
+	switch join(actions) {
+	case "no-op", "update", "delete,create", "create,delete", "create,forget", "forget,create":
+		return true, true, nil
+	case "create":
+		return false, true, nil
+	case "delete", "forget":
+		return true, false, nil
+	}
+	return false, false, fmt.Errorf("this version of the provider does not know what %q does", join(actions))
+}
+
+// checkChange refuses what is not a change of a resource, and a change of a card that is not known.
+func checkChange(change *tfjson.ResourceChange) error {
+	c := change.Change
+	switch {
+	case c == nil || len(c.Actions) == 0:
+		return errors.New("the plan does not say what becomes of it")
+	case change.Mode == tfjson.DataResourceMode || change.Type != cardType:
+		return nil
+	}
+	before, after, err := sides(c.Actions)
+	if err != nil || c.Actions.NoOp() && c.Before == nil && c.After == nil { // a deposed card that is gone
+		return err
+	}
+	if isObject(c.Before) != before || isObject(c.After) != after || c.Before != nil != before || c.After != nil != after ||
+		c.Actions.NoOp() && !reflect.DeepEqual(c.Before, c.After) {
+		return fmt.Errorf("its values do not go with %s", join(c.Actions))
+	}
+	return nil
+}
+
+func isObject(value any) bool {
+	_, is := value.(map[string]any)
+	return is
+}
+
+// check refuses values that no card and no action has, and a lack of those that are needed.
+func (v values) check(needed ...string) error {
+	for _, name := range needed {
+		if _, isThere := v.known[name]; !isThere && !v.isUnknown(name) {
+			return fmt.Errorf("%s is missing", name)
+		}
+	}
+	for _, name := range []string{"id", "card_id", "label", "last4"} {
+		if _, isText := v.known[name].(string); v.known[name] != nil && !isText {
+			return fmt.Errorf("%s is not a text", name)
+		}
+		if !isMark(mark(v.sensitive, name)) {
+			return fmt.Errorf("%s is neither sensitive nor not", name)
+		}
+	}
+	if _, isFlag := v.known["frozen"].(bool); v.known["frozen"] != nil && !isFlag {
+		return errors.New("frozen is neither true nor false")
+	}
+	for _, name := range []string{"amount", "issuance_fee", "topped_up", "frozen", "top_up", "card_id"} {
+		if !isMark(mark(v.unknown, name)) {
+			return fmt.Errorf("%s is neither known nor unknown", name)
+		}
+	}
+	return nil
+}
+
+// isMark reports whether this is what marks an attribute, or parts of it, or none.
+func isMark(mark any) bool {
+	switch mark.(type) {
+	case nil, bool, map[string]any, []any:
+		return true
+	}
+	return false
+}
