@@ -46,7 +46,8 @@ type rule struct {
 
 	during []string      // a verb that happens, and the call goes on
 	strike string        // what the run meets
-	due    chan struct{} // closed when it is to
+	awaits int           // how many of its calls have to be before it strikes
+	due    chan struct{} // closed when the last of them has been, and it is to
 }
 
 func (n *network) add(one *rule) error {
@@ -79,8 +80,8 @@ func (s *script) during(o options, args []string) error {
 
 // strikes is a verb by which the run meets something. But for an interrupt, the call
 // is never answered.
-func strikes(s *script, _ options, args []string) error {
-	one := &rule{left: 1, strike: args[0], due: make(chan struct{}), then: stall}
+func strikes(s *script, o options, args []string) error {
+	one := &rule{left: o.times, awaits: o.times, strike: args[0], due: make(chan struct{}), then: stall}
 	if args[0] == "interrupt" {
 		one.method, one.path, one.served, one.then = args[1], args[2], true, pass
 	} else {
@@ -165,7 +166,7 @@ func (n *network) handle(w http.ResponseWriter, r *http.Request) bool {
 	}
 	met.then(n, w, r, met, response)
 	if met.strike == "interrupt" {
-		close(met.due)
+		n.strikes(met)
 	}
 	return true
 }
@@ -199,8 +200,17 @@ func hold(n *network, _ http.ResponseWriter, r *http.Request, _ *rule, _ sandbox
 	panic(http.ErrAbortHandler)
 }
 
-func stall(_ *network, _ http.ResponseWriter, r *http.Request, met *rule, _ sandboxtest.Response) {
-	close(met.due)
+// strikes lets the run meet what it is to after the last of these calls.
+func (n *network) strikes(met *rule) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if met.awaits--; met.awaits == 0 {
+		close(met.due)
+	}
+}
+
+func stall(n *network, _ http.ResponseWriter, r *http.Request, met *rule, _ sandboxtest.Response) {
+	n.strikes(met)
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)
 }

@@ -69,9 +69,9 @@ func verbs() map[string]verb {
 		"delay":  {"[-times N] METHOD PATH DURATION: the service gets it after that, in real time", 3, 3, meets(false, delay)},
 		"during": {"[-times N] METHOD PATH VERB ARGS…: a verb, just before the service gets it", 3, many, (*script).during},
 
-		// What the run meets when the call is made during apply.
-		"kill":          {"before|after METHOD PATH: ends CLI and provider, before or after the service gets it", 3, 3, strikes},
-		"kill-provider": {"before|after METHOD PATH: ends the provider alone", 3, 3, strikes},
+		// What the run meets when the call, or the last of -times calls, is made during apply.
+		"kill":          {"[-times N] before|after METHOD PATH: ends CLI and provider, before or after the service gets it", 3, 3, strikes},
+		"kill-provider": {"[-times N] before|after METHOD PATH: ends the provider alone", 3, 3, strikes},
 		"cancel":        {"before|after METHOD PATH: interrupts the CLI until it ends", 3, 3, strikes},
 		"interrupt":     {"METHOD PATH: interrupts the CLI once, after the answer", 2, 2, strikes},
 

@@ -44,8 +44,7 @@ func (a *cardAction) Schema(_ context.Context, _ action.SchemaRequest, resp *act
 	}
 }
 
-// ModifyPlan checks what validation has seen as unknown, the values of variables
-// among it.
+// ModifyPlan checks what validation has seen as unknown.
 func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var id types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("card_id"), &id)...)
@@ -54,9 +53,8 @@ func (a *cardAction) ModifyPlan(ctx context.Context, req action.ModifyPlanReques
 	resp.Diagnostics.Append(checked.Diagnostics...)
 }
 
-// readCard reads the card that an action is about. It returns false, with an error,
-// for a card on which nothing can be done. Operation is what is to be done to the
-// named card, with %s for its name.
+// readCard reads the card of an action; false, with an error, where nothing can be done on
+// it. Operation is what is to be done, with %s for the card.
 func (a *cardAction) readCard(ctx context.Context, id, operation string, diags *diag.Diagnostics) (api.CardSummary, bool) {
 	card, err := a.session.Client.GetCard(ctx, id)
 	switch {

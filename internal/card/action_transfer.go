@@ -134,8 +134,7 @@ func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, r
 	}
 }
 
-// checkAmount repeats what validation checks: Terraform does not validate again
-// a value that was unknown then.
+// checkAmount is for values that were unknown to validation, which comes but once.
 func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
 	at := path.Root("amount")
 	if amount.IsNull() && !a.withdraws {

@@ -2,8 +2,6 @@ package card
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -83,34 +81,31 @@ func (all fixedAttributes) keepAsked(read, state *model, defaultLimit bool) (sho
 	return shown
 }
 
-// isShown reports whether the service shows a configured value in place of what was asked
-// for.
+// isShown reports whether the service shows a configured value in place of what was asked.
 func (f fixedAttribute) isShown(configured attr.Value, by map[string]string) bool {
 	shown, differs := by[f.name]
 	return differs && !configured.IsNull() && !configured.IsUnknown() && f.shown(configured) == shown
 }
 
 // differences completes "The service shows …".
-func (all fixedAttributes) differences(shown map[string]string, asked *model) []string {
-	var texts []string
+func (all fixedAttributes) differences(shown map[string]string, asked *model) (texts []string) {
 	for _, f := range all {
 		if is, differs := shown[f.name]; differs {
 			was, _ := shownAs(f.get(asked))
 			texts = append(texts, fmt.Sprintf("%s "+f.quote+" in place of %s", f.name, is, was))
 		}
 	}
-	return slices.Sorted(slices.Values(texts))
+	return texts
 }
 
 // notTold names what a configuration leaves out of what the service shows to nobody.
-func (all fixedAttributes) notTold(config *model) []string {
-	names := map[string]bool{}
+func (all fixedAttributes) notTold(config *model) (names []string) {
 	for _, f := range all {
 		if f.shown == nil && f.get(config).IsNull() {
-			names[f.name] = true
+			names = append(names, f.name)
 		}
 	}
-	return slices.Sorted(maps.Keys(names))
+	return names
 }
 
 // changeOf shows both values where they are short.

@@ -67,8 +67,7 @@ func (q cardQuery) selects(card api.CardListItem) bool {
 		strings.HasPrefix(label, strings.TrimLeft(q.LabelPrefix.ValueString(), " "))
 }
 
-// List streams the cards. A call that fails ends the stream with an error, so
-// that a list cut short is never taken for the whole.
+// List streams the cards. A call that fails ends it with an error: no list is cut short.
 func (l *cardListResource) List(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream) {
 	var query cardQuery
 	diags := req.Config.Get(ctx, &query)
@@ -168,8 +167,7 @@ func (q cardQuery) find(ctx context.Context, client *api.Client) iter.Seq2[api.C
 // readAhead is how many cards are read side by side.
 const readAhead = 8
 
-// readAll reads these cards side by side and returns their results in the same
-// order, nil for a card that was terminated meanwhile.
+// readAll returns results in the order of the cards, nil for one that was terminated meanwhile.
 func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, cards []api.CardListItem) []*list.ListResult {
 	results := make([]*list.ListResult, len(cards))
 	var readers sync.WaitGroup
@@ -184,8 +182,7 @@ func (l *cardListResource) readAll(ctx context.Context, req list.ListRequest, ca
 	return results
 }
 
-// read makes the result of a card, with what importing it gives where that is asked
-// for. Only a card's own summary tells when it was created, so that takes a call.
+// read makes the result of a card, with what importing it gives where that is asked for.
 func (l *cardListResource) read(ctx context.Context, req list.ListRequest, card api.CardListItem) *list.ListResult {
 	result := req.NewListResult(ctx)
 	result.DisplayName = fmt.Sprintf("%s (%s ending in %s)", cmp.Or(card.Label.String(), card.ID), card.Network, card.Last4)

@@ -15,17 +15,13 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// What a person reads about a card. Each text names the card and the amounts,
-// and says what to do.
-
 func withdrawsTooMuch(card model, after usd.Amount) string {
 	before := card.Amount.Amount()
 	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
 		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount()) + replaceInstead(after)
 }
 
-// replaceInstead is for -replace, of which Terraform tells a provider nothing when it
-// plans the card for the first time.
+// replaceInstead is for -replace, of which a provider learns nothing in the first plan of the card.
 func replaceInstead(amount usd.Amount) string {
 	if amount < api.MinimumLoad {
 		return "" // no card is issued with that
@@ -96,9 +92,8 @@ func atTwoAddresses(card model) diag.Diagnostic {
 		"Both move its money, and removing either terminates it. terraform state list -id="+card.ID.ValueString()+" shows their addresses: take one out with terraform state rm.")
 }
 
-// notKnown is for a card that the service answers 404 or 410 to, which ends none: it keeps
-// those that are terminated. It has no detail where that
-// was told of all cards.
+// notKnown is for a card that the service answers 404 or 410 to, which ends none. It has no
+// detail where that was told of all cards.
 func notKnown(card model, err error, s *session.Session) diag.Diagnostic {
 	title := "The service does not know " + card.name()
 	if s.Told("not known") > 0 && !s.Cards.HasFound() {
@@ -126,22 +121,24 @@ func notRefreshed(card model) diag.Diagnostic {
 }
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
-	failure := session.ErrorDiagnostic(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err)
-	unknown, ok := errors.AsType[*api.UndecidedError](err)
-	if !ok || len(unknown.Candidates) == 0 {
-		return failure
+	var more string
+	if unknown, ok := errors.AsType[*api.UndecidedError](err); ok && len(unknown.Candidates) > 0 {
+		more = "\n\nCards that may be the one; import it, or terminate it in the dashboard, before the next apply issues another:"
+		for _, candidate := range unknown.Candidates {
+			more += fmt.Sprintf("\n  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID)
+		}
 	}
-	lines := []string{failure.Detail(), "", "Cards that may be the one; import it, or terminate it in the dashboard, before the next apply issues another:"}
-	for _, candidate := range unknown.Candidates {
-		lines = append(lines, fmt.Sprintf("  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID))
-	}
-	return diag.NewErrorDiagnostic(failure.Summary(), strings.Join(lines, "\n"))
+	return failed(fmt.Sprintf("issue the card %q on BIN %s", request.Label, request.BinID), err, more)
+}
+
+// failed is session.ErrorDiagnostic, and what to do besides.
+func failed(operation string, err error, more string) diag.Diagnostic {
+	failure := session.ErrorDiagnostic(operation, err)
+	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+more)
 }
 
 func issuedButNotFrozen(card model, err error) diag.Diagnostic {
-	failure := session.ErrorDiagnostic("freeze the new "+card.name(), err)
-	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+
-		"\n\nThe card exists, is loaded with "+card.Balance.Amount().String()+" USD and active. Terraform marks it as tainted, and the next apply would terminate it and issue another. "+
+	return failed("freeze the new "+card.name(), err, "\n\nThe card exists, is loaded with "+card.Balance.Amount().String()+" USD and active. Terraform marks it as tainted, and the next apply would terminate it and issue another. "+
 		"To keep it, run terraform untaint on this resource, then apply again: that freezes it.")
 }
 
@@ -152,8 +149,7 @@ func adopted(card model) diag.Diagnostic {
 			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
 }
 
-// mayBeIssuedAgain names live cards in a text that is true whatever they are, which nobody
-// can tell while cards of the state may be unread.
+// mayBeIssuedAgain is true whatever the cards are, since some of the state may be unread.
 func mayBeIssuedAgain(cards []api.CardListItem) diag.Diagnostic {
 	const most = 10
 	names, block := nameOf(cards[0]), fmt.Sprintf(":\n\n  import {\n    to = vcard_card.NAME\n    id = %q\n  }", cards[0].ID)
@@ -197,8 +193,7 @@ func loadedOtherwise(card model, asked, holds usd.Amount) diag.Diagnostic {
 			"Unless the card has been used already, compare the wallet in the dashboard, and ask the service's support.", asked, holds, asked))
 }
 
-// followAdvice is how the configuration takes over what the service shows, as far as
-// it may say that.
+// followAdvice is how the configuration takes over what the service shows, where it may.
 func followAdvice(shown map[string]string) (advice string) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(shown)), func(name string) bool {
 		switch value := shown[name]; name {
@@ -248,17 +243,16 @@ func wouldLeaveNoCard(card model, next, short usd.Amount) diag.Diagnostic {
 }
 
 func replacementUnchecked(card model, err error) diag.Diagnostic {
-	failure := session.ErrorDiagnostic("see whether the wallet can pay for the card that replaces "+card.name(), err)
-	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+
+	return failed("see whether the wallet can pay for the card that replaces "+card.name(), err,
 		` This card was not terminated. To replace it without looking, set wallet_check = "off" in the provider configuration.`)
 }
 
 // rejection is session.ErrorDiagnostic and, where the state in which the card was last
 // seen may be the reason, what to do about that.
 func rejection(status api.CardStatus, operation string, err error) diag.Diagnostic {
-	failure, rejected := session.ErrorDiagnostic(operation, err), forState(err)
+	rejected := forState(err)
 	if rejected == nil {
-		return failure
+		return session.ErrorDiagnostic(operation, err)
 	}
 	isFrozen := status == api.StatusFrozen || rejected.Code == "card_frozen"
 	var reason string
@@ -279,9 +273,9 @@ func rejection(status api.CardStatus, operation string, err error) diag.Diagnost
 		reason = "If the service takes no amount with a withdrawal, it has to be made in the dashboard. " +
 			"amount of a vcard_card stays in the state as it was: set it back in the configuration, or each apply tries again."
 	default:
-		return failure
+		return session.ErrorDiagnostic(operation, err)
 	}
-	return diag.NewErrorDiagnostic(failure.Summary(), failure.Detail()+"\n\n"+reason)
+	return failed(operation, err, "\n\n"+reason)
 }
 
 const terminatedForGood = "is terminated, which is final: it holds no money, has no details, and its state cannot change any more."

@@ -30,8 +30,7 @@ func sentBefore(card model, pending reconcile.Pending) string {
 	return text + " and lost the response. Until it is known whether that took effect, no other money moves on this card."
 }
 
-// giveUp says how a pending movement is given up, by what a plan moves besides; nil where
-// that is not known.
+// giveUp says how to give up a pending movement, by what a plan moves besides; nil: not known.
 func giveUp(card model, movements []reconcile.Movement) string {
 	ways := []string{"set amount to what the state has", "take top_up out of the configuration"}
 	if card.Amount.IsKnown() {
@@ -48,8 +47,7 @@ func notSettled(card model, pending reconcile.Pending, reason string) diag.Diagn
 		sentBefore(card, pending)+fmt.Sprintf(" It cannot be told yet: %s. Each plan looks again. ", strings.TrimSuffix(reason, "."))+giveUp(card, nil))
 }
 
-// stopsForPending says in a plan that apply moves nothing on one card, which keeps no
-// other card from its own.
+// stopsForPending says in a plan that apply moves nothing on this one card.
 func stopsForPending(card model, pending reconcile.Pending, movements ...reconcile.Movement) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("Apply moves no money on "+card.name()+": an earlier movement is undecided",
 		sentBefore(card, pending)+" Plan again in a minute: each plan looks again. "+giveUp(card, movements))
@@ -88,8 +86,7 @@ func fitting(delta, found usd.Amount, topUp bool) string {
 	return "which fits with this movement and without it"
 }
 
-// previewed says what apply will do about a movement that may have been made, or that it
-// may stop for.
+// previewed says what apply will do about a movement that may have been made.
 func previewed(card model, d reconcile.Decision) diag.Diagnostics {
 	e, m, what := d.Since, d.Movement, nameOfMovement(d.Movement.Delta)
 	mayBeMade, stops := "The "+what+" may have been made already", "Apply stops once before a "+what
@@ -125,8 +122,7 @@ func previewed(card model, d reconcile.Decision) diag.Diagnostics {
 	return nil
 }
 
-// hadInMonth completes a sentence on what counts as topped up in a month, or in that of
-// the record where it is later.
+// hadInMonth says what counts as topped up in a month, or in that of the record, if later.
 func hadInMonth(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) string {
 	sum := had.Sum.String() + " USD count (top-ups, and what came unexplained, since it may be one)"
 	switch {
@@ -176,8 +172,7 @@ func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {
 			name, transfer.CardBalance, transfer.Excess.Abs()))
 }
 
-// stopped says why nothing was moved, and how the money moves after all. A stop is
-// never repeated for the same facts.
+// stopped says why nothing was moved, and how the money moves after all.
 func stopped(card model, operation string, halted *api.StoppedError, record reconcile.Record) diag.Diagnostic {
 	name, m := capitalized(card.name()), halted.Movement
 	again := fmt.Sprintf("If it was made already, take amount out of the configuration and apply, then set it to %s and apply: neither moves money, and the state is right. "+

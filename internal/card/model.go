@@ -66,17 +66,13 @@ func topUpTypes() map[string]attr.Type {
 	return map[string]attr.Type{"below": usdtype.Type{}, "to": usdtype.Type{}}
 }
 
-// readTopUp returns the rule, nil when there is none, and whether it is known.
-// A rule that cannot be read is not known; validation says what is wrong with it.
+// readTopUp returns the rule, nil when there is none, and whether it is known and valid.
 func (m model) readTopUp(ctx context.Context) (rule *topUp, known bool) {
 	if m.TopUp.IsNull() {
 		return nil, true
 	}
-	if m.TopUp.IsUnknown() {
-		return nil, false
-	}
 	rule = &topUp{}
-	if m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{}).HasError() || !rule.Below.IsKnown() || !rule.To.IsKnown() {
+	if m.TopUp.IsUnknown() || m.TopUp.As(ctx, rule, basetypes.ObjectAsOptions{}).HasError() || !rule.Below.IsKnown() || !rule.To.IsKnown() {
 		return nil, false
 	}
 	return rule, true
@@ -85,18 +81,11 @@ func (m model) readTopUp(ctx context.Context) (rule *topUp, known bool) {
 // toAPI is what the service needs to issue the planned card.
 func (m model) toAPI(ctx context.Context, diags *diag.Diagnostics) api.IssueCardRequest {
 	req := api.IssueCardRequest{
-		BinID:         m.BinID.ValueString(),
-		Amount:        m.Amount.Amount(),
-		Label:         m.Label.ValueString(),
-		SpendingLimit: m.SpendingLimit.Pointer(),
-		AutoFreezeAt:  m.AutoFreezeAt.Pointer(),
+		BinID: m.BinID.ValueString(), Amount: m.Amount.Amount(), Label: m.Label.ValueString(),
+		SpendingLimit: m.SpendingLimit.Pointer(), AutoFreezeAt: m.AutoFreezeAt.Pointer(),
 	}
-	if !m.AllowedCategories.IsNull() {
-		diags.Append(m.AllowedCategories.ElementsAs(ctx, &req.AllowedCategories, false)...)
-	}
-	if !m.Metadata.IsNull() {
-		diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, false)...)
-	}
+	diags.Append(m.AllowedCategories.ElementsAs(ctx, &req.AllowedCategories, false)...)
+	diags.Append(m.Metadata.ElementsAs(ctx, &req.Metadata, false)...)
 	return req
 }
 
@@ -105,8 +94,7 @@ func (m model) issueCost() usd.Amount {
 	return max(m.Amount.Amount(), api.MinimumLoad) + api.IssuanceFee
 }
 
-// isImported reports whether somebody else issued the card, so that nobody but the
-// service knows what it was issued with.
+// isImported reports whether somebody else issued the card, with what only the service knows.
 func (m model) isImported() bool { return m.IssuanceFee.IsNull() }
 
 // record is what is remembered of the card's money.
@@ -120,19 +108,17 @@ func (m *model) setRecord(r reconcile.Record) {
 
 // add takes in a movement that was made.
 func (m *model) add(made reconcile.Movement) {
+	at := &m.Amount
 	if made.Purpose == reconcile.ForTopUp {
-		m.ToppedUp = usdtype.Of(made.Before + made.Delta)
-	} else {
-		m.Amount = usdtype.Of(made.Before + made.Delta)
+		at = &m.ToppedUp
 	}
+	*at = usdtype.Of(made.Before + made.Delta)
 }
 
 // fromAPI fills in what a list of cards says of this one.
 func (m *model) fromAPI(c api.CardListItem) {
-	m.ID = types.StringValue(c.ID)
-	m.BinID = types.StringValue(c.BinID)
-	m.Network = types.StringValue(c.Network.String())
-	m.Last4 = types.StringValue(c.Last4.String())
+	m.ID, m.BinID = types.StringValue(c.ID), types.StringValue(c.BinID)
+	m.Network, m.Last4 = types.StringValue(c.Network.String()), types.StringValue(c.Last4.String())
 	if m.Label.ValueString() != c.Label.Raw() { // else as it was asked for
 		m.Label = stringOrNull(c.Label.String())
 	}
@@ -141,23 +127,21 @@ func (m *model) fromAPI(c api.CardListItem) {
 }
 
 func (m *model) setState(status api.CardStatus, balance usd.Amount) {
-	m.Status = types.StringValue(string(status))
-	m.Frozen = types.BoolValue(status == api.StatusFrozen)
+	m.Status, m.Frozen = types.StringValue(string(status)), types.BoolValue(status == api.StatusFrozen)
 	m.Balance = m.Balance.Becoming(balance)
 }
 
 // keepPlanned sets what the plan knew to what was planned, though the card may
 // have changed meanwhile: Terraform insists, and the next refresh shows it.
 func (m *model) keepPlanned(plan model) {
-	if !plan.Frozen.IsUnknown() {
-		m.Frozen = plan.Frozen
+	m.Frozen, m.Status, m.Balance = knownOr(plan.Frozen, m.Frozen), knownOr(plan.Status, m.Status), knownOr(plan.Balance, m.Balance)
+}
+
+func knownOr[V attr.Value](planned, is V) V {
+	if planned.IsUnknown() {
+		return is
 	}
-	if !plan.Status.IsUnknown() {
-		m.Status = plan.Status
-	}
-	if !plan.Balance.IsUnknown() {
-		m.Balance = plan.Balance
-	}
+	return planned
 }
 
 func stringOrNull(s string) types.String {
@@ -183,21 +167,22 @@ func newCardName(label types.String) string {
 func nameOf(c api.CardListItem) string { return describe(c.ID, c.Label.String(), c.Last4.String()) }
 
 func describe(id, label, last4 string) string {
-	switch {
-	case label != "" && last4 != "":
-		return fmt.Sprintf("card %s (%q, ending in %s)", id, label, last4)
-	case label != "":
-		return fmt.Sprintf("card %s (%q)", id, label)
-	case last4 != "":
-		return fmt.Sprintf("card %s (ending in %s)", id, last4)
+	var more []string
+	if label != "" {
+		more = append(more, fmt.Sprintf("%q", label))
 	}
-	return "card " + id
+	if last4 != "" {
+		more = append(more, "ending in "+last4)
+	}
+	if more == nil {
+		return "card " + id
+	}
+	return fmt.Sprintf("card %s (%s)", id, strings.Join(more, ", "))
 }
 
 func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// importedModel is a card that Terraform did not issue: what it was loaded
-// with, and what the service does not report, is null.
+// importedModel is a card that Terraform did not issue: what nobody tells is null.
 func importedModel(c api.CardSummary) model {
 	m := model{
 		AllowedCategories:  types.SetNull(types.StringType),
@@ -227,10 +212,8 @@ func labelLength(text string) string {
 	return ""
 }
 
-// decode reads a configuration, a plan or a state, and nothing where it is null.
-// It does what the framework's Get does, which a plan of many cards calls more
-// often than anything else, and which compiles a regular expression for every
-// attribute, every time.
+// decode reads a configuration, a plan or a state, and nothing where it is null. It is the
+// framework's Get, which compiles a regular expression for every attribute of every card.
 func decode(ctx context.Context, raw tftypes.Value, into *model, diags *diag.Diagnostics) {
 	if raw.IsNull() {
 		return

@@ -10,9 +10,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// privateState is what Terraform's private state holds of a card, no secret among
-// it. Core drops it when a provider dies: nothing that moves money, replaces or
-// protects a card depends on it, and without any of it the safe side is taken.
+// privateState is what Terraform's private state holds of a card, no secret among it. Core
+// drops it when a provider dies: without it, the safe side is taken.
 type privateState struct {
 	// Shown is what the service shows in place of what was asked for, by attribute.
 	Shown map[string]string `json:"shown,omitempty"`
@@ -25,8 +24,7 @@ type privateState struct {
 	// Replaced is the card as it was planned: core plans a replacement a second
 	// time as a creation, and this is all which that creation knows of it.
 	Replaced *replacedCard `json:"replaced,omitempty"`
-	// NextCost is what the card takes that a plan issues, in USD. Terminating a card finds
-	// it here when the card is replaced, but for create_before_destroy.
+	// NextCost is what the card that replaces this one takes, in USD; 0 with create_before_destroy.
 	NextCost usd.Amount `json:"next_cost,omitzero"`
 }
 
@@ -41,16 +39,16 @@ type replacedCard struct {
 
 const privateStateKey = "card"
 
-type keyGetter interface {
-	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
-}
+type (
+	keyGetter interface {
+		GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+	}
+	keySetter interface {
+		SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+	}
+)
 
-type keySetter interface {
-	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
-}
-
-// readPrivateState returns the zero privateState where none was written, or none
-// that can be read.
+// readPrivateState returns the zero privateState where none can be read.
 func readPrivateState(ctx context.Context, from keyGetter, diags *diag.Diagnostics) (s privateState) {
 	data, problems := from.GetKey(ctx, privateStateKey)
 	diags.Append(problems...)

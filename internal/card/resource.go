@@ -61,8 +61,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 
-	// From here on the card exists and has been paid: its id is saved before
-	// anything else can fail.
+	// The card exists and has been paid: its id is saved before anything else can fail.
 	state := plan
 	state.fromAPI(issued.Card.CardListItem)
 	state.CreatedAt = tfkit.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
@@ -109,16 +108,14 @@ func (r *cardResource) Delete(ctx context.Context, req resource.DeleteRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// What is written here is kept where the card stays, which is not being replaced
-	// any more.
+	// Where the card stays, it is not being replaced any more.
 	next := private.NextCost
 	private.NextCost, private.Replaced = 0, nil
 	private.write(ctx, resp.Private, &resp.Diagnostics)
 	resp.Diagnostics.Append(r.terminate(ctx, state, next)...)
 }
 
-// terminate ends a card; next is what the one takes that replaces it, in USD, 0 where
-// none does and with create_before_destroy.
+// terminate ends a card; next is what the one takes that replaces it afterwards, in USD, or 0.
 func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amount) (diags diag.Diagnostics) {
 	if !r.session.Require(&diags, "terminate "+card.name()) {
 		return diags

@@ -18,9 +18,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
-// ModifyPlan decides what a plan shows and checks what can be known before
-// money moves. The planned values follow from configuration, state and private
-// state alone, because apply plans again in another process.
+// ModifyPlan decides what a plan shows and checks what can be known before money moves. What
+// it plans follows from its request alone, because apply plans again in another process.
 func (r *cardResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	p := planner{resource: r, diags: &resp.Diagnostics}
 	if req.Private != nil {
@@ -70,9 +69,8 @@ func (p *planner) destroy(ctx context.Context) {
 	p.spend(ctx, session.PlannedSpend{Returned: p.state.Balance.Amount()})
 }
 
-// issue plans a new card. It is also core's second plan of a replacement,
-// where only the private state still knows the card that is replaced, and
-// where core drops every warning.
+// issue plans a new card. It is also core's second plan of a replacement, which drops all
+// warnings, and where only the private state knows the card that is replaced.
 func (p *planner) issue(ctx context.Context) {
 	replaced := p.private.Replaced
 	if replaced != nil && replaced.Protected {
@@ -164,14 +162,12 @@ type planner struct {
 	diags               *diag.Diagnostics
 }
 
-// isProtected reports whether the card must not be terminated: it was applied
-// with protection, or gets it with this very plan, as an imported card may.
+// isProtected reports whether the card has protection, or gets it with this very plan.
 func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
 }
 
-// spend counts what the plan takes from the wallet and returns to it, and says
-// when that is too much, and what else concerns the plan as a whole.
+// spend counts what the plan takes from the wallet and returns, and says when it is too much.
 func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
 	planned.Card, planned.Holds = p.state.name(), p.state.Balance.Amount()
 	if p.state.ID.IsNull() {
@@ -183,8 +179,7 @@ func (p *planner) spend(ctx context.Context, planned session.PlannedSpend) {
 	p.diags.Append(p.resource.session.Spend(ctx, planned)...)
 }
 
-// addNewCard counts a card that is issued, and names live cards that it may be, as a run
-// that was cut off leaves them behind.
+// addNewCard counts a card that is issued, and names live cards that it may be.
 func (p *planner) addNewCard(ctx context.Context) {
 	s, label := p.resource.session, p.config.Label
 	if !s.IsPlanning() {

@@ -82,8 +82,7 @@ func replaced(ctx context.Context, p *planner) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("A card is replaced, and its number ends", strings.Join(paragraphs, "\n\n"))
 }
 
-// replacedWithoutLoad is for an imported card above all, of which the configuration
-// was to say what it has.
+// replacedWithoutLoad is for an imported card above all.
 func replacedWithoutLoad(p *planner) diag.Diagnostic {
 	return diag.NewAttributeErrorDiagnostic(p.replacement.Paths[0], "A card would be replaced, without a load for the new one",
 		fmt.Sprintf("%s differs from the configuration in what no live card changes: %s. To keep the card, set it to what the card has. "+

@@ -24,8 +24,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	// The identity comes first: Terraform 1.11 refuses a response without it even
-	// when the card leaves the state.
+	// Terraform 1.11 wants the identity even when the card leaves the state.
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if !r.session.Known() {
 		resp.Diagnostics.Append(notRefreshed(state))
@@ -70,8 +69,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	}
 }
 
-// showsOtherwise keeps in the state what was asked for, and says once when the
-// service shows something else.
+// showsOtherwise keeps what was asked for, and says once when the service shows something else.
 func (r *cardResource) showsOtherwise(state *model, before model, private *privateState) diag.Diagnostics {
 	told := private.Shown
 	private.Shown = whatIsFixed().keepAsked(state, &before, private.DefaultLimit)
@@ -81,9 +79,8 @@ func (r *cardResource) showsOtherwise(state *model, before model, private *priva
 	return diag.Diagnostics{shownOtherwise(*state, whatIsFixed().differences(private.Shown, state), private.Shown)}
 }
 
-// refresh updates the model with what the service says, and returns the moment
-// for which that holds. Only the card's own summary tells when it was created, so
-// an imported card needs that. A new card may not be shown yet.
+// refresh updates the model, and returns the moment for which it holds. Only the card's own
+// summary tells when it was created. A new card may not be shown yet.
 func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagnostics) (api.CardStatus, time.Time, error) {
 	client, id := r.session.Client, m.ID.ValueString()
 	read := func(ctx context.Context, id string) (api.CardSummary, error) {
@@ -126,8 +123,7 @@ func (r *cardResource) awaitMovement(ctx context.Context, m *model, asOf time.Ti
 	}
 }
 
-// settle finds out what became of a movement that an earlier apply could not
-// learn. It moves nothing.
+// settle finds out what became of a pending movement. It moves nothing.
 func (r *cardResource) settle(ctx context.Context, m *model, diags *diag.Diagnostics) {
 	record := m.record()
 	if record.Pending == nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Update unfreezes, moves money, then freezes, and saves the state after each
-// step. A card that is to be frozen is frozen even when the money failed.
+// Update unfreezes, moves money, then freezes, even when the money failed, and saves each step.
 func (r *cardResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var u update
 	var config model
@@ -77,14 +76,12 @@ func (u *update) unfreeze(ctx context.Context) diag.Diagnostics {
 	return session.LostResponseWarning("unfreeze "+u.before.name(), state.LostResponse)
 }
 
-// isPlanned reports whether the plan has the card frozen, or not. What the
-// configuration says does not count: with ignore_changes the plan says otherwise.
+// isPlanned reports whether the plan has the card frozen, or not.
 func (u *update) isPlanned(frozen bool) bool {
 	return !u.plan.Frozen.IsUnknown() && u.plan.Frozen.ValueBool() == frozen
 }
 
-// undoAutoFreeze unfreezes a card that the service froze for the withdrawal, where
-// plan and configuration have it active.
+// undoAutoFreeze unfreezes a card that the service froze for the withdrawal.
 func (u *update) undoAutoFreeze(ctx context.Context) diag.Diagnostics {
 	if !u.withdrew || !u.active {
 		return nil

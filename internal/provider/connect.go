@@ -140,9 +140,8 @@ func checkAccount(key, base string) diag.Diagnostic {
 	return nil
 }
 
-// misconfigured says which attribute breaks which rule of the client. Where the
-// value is a secret, or holds one, the diagnostic has no path: the CLI would show
-// the line.
+// misconfigured says which attribute breaks which rule of the client. Of a secret, the
+// diagnostic has no path: the CLI would show the line.
 func misconfigured(err error) diag.Diagnostic {
 	broken, ok := errors.AsType[*api.ConfigError](err)
 	switch {

@@ -13,8 +13,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 )
 
-// embeddedSandbox is a service that this process alone reaches, over connections in
-// memory.
+// embeddedSandbox is a service that this process alone reaches, in memory.
 type embeddedSandbox struct {
 	*sandbox.Sandbox
 

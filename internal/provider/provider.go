@@ -75,8 +75,7 @@ func newProvider(version string, options []Option) *vcardProvider {
 	return p
 }
 
-// NewServer returns what makes a protocol server of this version ("dev" outside releases),
-// which is an [io.Closer].
+// NewServer returns what makes a protocol server of this version, which is an [io.Closer].
 func NewServer(version string, options ...Option) func() tfprotov6.ProviderServer {
 	return newProvider(version, options).newServer
 }

@@ -51,16 +51,14 @@ func serve(version string, options ...tf6server.ServeOpt) error {
 	return errors.Join(err, p.sandboxes.close())
 }
 
-// keepSecretsFromSDK has the SDK write no values into files, and gRPC no lines,
-// whatever the environment asks for.
+// keepSecretsFromSDK has the SDK write no values, and gRPC no lines, whatever is asked for.
 func keepSecretsFromSDK() {
 	_ = os.Unsetenv("TF_LOG_SDK_PROTO_DATA_DIR")
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 }
 
-// quietSDK switches the SDK's own loggers off unless the environment asks for a
-// log. The CLI would drop every line unread, and writing them takes half the
-// time of a plan.
+// quietSDK switches the SDK's loggers off unless a log is asked for. The CLI would drop every
+// line unread, and writing them takes half the time of a plan.
 func quietSDK() {
 	asked := func(variable string) bool {
 		name, value, _ := strings.Cut(variable, "=")
@@ -81,8 +79,7 @@ const (
 	softMemoryLimit = 48 << 20
 )
 
-// tuneGarbageCollection trades memory that a run does not miss for time, unless
-// the environment says how. A process lives for one run and makes much garbage.
+// tuneGarbageCollection trades memory that a run does not miss for time.
 func tuneGarbageCollection() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -69,8 +69,7 @@ func (s server) redacted(text string) string {
 	return client.Redact(text)
 }
 
-// stream ends a call when its results have been read, or are wanted no more. If it
-// panics, the last result says so.
+// stream ends a call when its results are wanted no more. Its last result tells of a panic.
 func stream[Result any](results iter.Seq[Result], end func(), redacted func(Result) Result, failed func(*tfprotov6.Diagnostic) Result) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		defer end()
@@ -253,8 +252,7 @@ func (s server) PlanAction(ctx context.Context, req *tfprotov6.PlanActionRequest
 	return handle(ctx, s, req, s.framework.PlanAction)
 }
 
-// callContext is the context of one protocol call. Once the call has ended it is
-// cancelled and knows nothing any more, so that who still holds it holds little.
+// callContext is the context of one protocol call, of which little is left once that has ended.
 type callContext struct {
 	context.Context // ends with the call
 	call            atomic.Pointer[context.Context]

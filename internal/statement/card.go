@@ -208,8 +208,7 @@ func (r *reader) update(card *Card, before values, imports bool) {
 	}
 }
 
-// load reads what a change of amount moves. The first amount of an imported card
-// moves nothing.
+// load reads what a change of amount moves; the first of an imported card moves nothing.
 func (r *reader) load(card *Card, before values) {
 	from, to := r.amount(before, "amount"), r.amount(card.after, "amount")
 	switch {
@@ -243,8 +242,7 @@ func configures(before, after values) bool {
 	return false
 }
 
-// action reads an action that the plan invokes. Its amount is not part of the
-// card's resource.
+// action reads an action that the plan invokes, beside the card's resource.
 func (r *reader) action(a *tfjson.ActionInvocation) {
 	word, isOurs := map[string]Action{
 		"vcard_card_fund": Fund, "vcard_card_withdraw": Withdraw, "vcard_card_freeze": Freeze, "vcard_card_unfreeze": Unfreeze,
@@ -318,8 +316,7 @@ func (r *reader) held(card values) held {
 	return h
 }
 
-// stops notes why apply may not make the movements that a plan has for a card, as far as
-// its balance and its record tell. A plan does not have the transactions.
+// stops notes why apply may not make the planned movements, as far as balance and record tell.
 func (r *reader) stops(card *Card, before values) {
 	withdraws := card.Sums.Withdrawals > 0
 	if !withdraws && card.paid() == 0 && !card.mayTake {
@@ -350,8 +347,7 @@ func (h held) hasMore() string {
 	return fmt.Sprintf("holds %s USD more than Terraform knows of", h.more)
 }
 
-// others notes which other cards of the state hold more than Terraform knows of, as
-// after a movement of a run that was killed.
+// others notes which other cards of the state hold more than Terraform knows of.
 func (r *reader) others() {
 	order := func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.deposed, b.deposed))

@@ -49,8 +49,7 @@ type settings struct {
 	file   string
 }
 
-// Main prints the statement of a plan and returns the exit code. args are what
-// follows the name of the sub-command.
+// Main prints the statement of a plan, by the arguments of the sub-command, and returns the exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	complain := func(format string, args ...any) {
 		_, _ = fmt.Fprintln(stderr, inline("statement: "+fmt.Sprintf(format, args...)))
@@ -75,7 +74,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	code := exitOK
-	if err := s.state(statement, plan, stdout); err != nil {
+	s.rules.Apply(statement, plan)
+	if err := statement.write(stdout, s.format); err != nil {
 		complain("%s: %v", s.file, err)
 		code = exitFailed
 	} else if len(statement.Violations) > 0 {
@@ -92,12 +92,6 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprint(stderr, "statement: ", printable(statement.Remedy))
 	}
 	return code
-}
-
-// state applies the rules, and writes.
-func (s *settings) state(statement *Statement, plan *Plan, stdout io.Writer) error {
-	s.rules.Apply(statement, plan)
-	return statement.write(stdout, s.format)
 }
 
 func parse(args []string) (s settings, err error) {

@@ -77,8 +77,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	return nil, errors.New(what + ": " + want)
 }
 
-// bounded reads JSON that holds no more values than maxValues. Each but the first
-// follows one of three signs.
+// bounded reads at most maxValues values of JSON. Each but the first follows one of three signs.
 type bounded struct {
 	r               io.Reader
 	values          int
@@ -178,8 +177,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// unmarshalers keep numbers as they are written, and read two types whose tags are not
-// well-formed, by what a statement needs of them.
+// unmarshalers keep numbers as they are written, and read two types whose tags are malformed.
 func unmarshalers() json.Options {
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
 		json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, into *any) error {

@@ -241,9 +241,8 @@ func (a *account) addressFor(live values, alike []*plannedCard) string {
 // twin is a new card, and the live one that has its label.
 type twin struct{ address, id string }
 
-// importBlocks is the configuration that imports the live cards in place of new ones:
-// one block for each resource, since of several for one resource Terraform 1.16 and
-// 1.17 carry out one.
+// importBlocks imports the live cards in place of new ones: one block for each resource,
+// since of several for one resource Terraform 1.16 and 1.17 carry out one.
 func importBlocks(twins []twin) string {
 	var order []string
 	ids := map[string]map[string]string{} // by key as it is written, by resource
@@ -278,8 +277,7 @@ func importBlocks(twins []twin) string {
 	return text.String()
 }
 
-// isOfObjects reports whether an attribute has what another resource, data source or
-// module says. A variable may as well be null.
+// isOfObjects reports whether an attribute has what a resource, data source or module says.
 func isOfObjects(e *tfjson.Expression) bool {
 	return e != nil && e.ExpressionData != nil && slices.ContainsFunc(e.References, func(reference string) bool {
 		kind, _, _ := strings.Cut(reference, ".")

@@ -31,8 +31,7 @@ func actions() []Action {
 	return []Action{Issue, Replace, Terminate, Fund, Withdraw, TopUp, Freeze, Unfreeze, Import, Forget, Configure}
 }
 
-// Statement is what a plan does to the wallet. Its JSON is what -format json
-// prints, and stands in the guide.
+// Statement is what a plan does to the wallet. Its JSON stands in the guide.
 type Statement struct {
 	FormatVersion string `json:"format_version"`
 	// Complete says that the plan does this and nothing else: Unknown is empty.
@@ -42,12 +41,10 @@ type Statement struct {
 	// Notes are what cards hold that Terraform knows nothing of, where it stops nothing.
 	Notes []Unknown `json:"notes"`
 	Cards []Card    `json:"cards"`
-	// Others are the addresses of resources of other types that the plan changes, and
-	// of actions on them.
+	// Others are the addresses of what the plan changes or invokes besides cards.
 	Others     []string `json:"others"`
 	Violations []string `json:"violations,omitempty"`
-	// Remedy says what to add to the configuration: what imports live cards in place
-	// of new ones with their labels, or reads which cards there are.
+	// Remedy says what to add to the configuration for -no-unmanaged.
 	Remedy string `json:"-"`
 }
 
@@ -71,8 +68,7 @@ type Unknown struct {
 	isMissing bool // left to another plan, as a whole
 }
 
-// Card is what a resource or an action of a plan does with one card, which a
-// replacement does with two.
+// Card is what a resource or an action of a plan does with one card, a replacement with two.
 type Card struct {
 	Address string `json:"address"` // of the resource, or of the action
 	Deposed string `json:"deposed,omitempty"`

@@ -21,33 +21,22 @@ func (p part) line(format string) string {
 
 // headline is what a person has to know first.
 func (s *Statement) headline() string {
-	var about, text string
+	about, text, net := "", "No money moves", s.Wallet.Net
 	if s.Wallet.Returns != 0 {
 		about = "about "
 	}
-	switch net := s.Wallet.Net; {
+	switch {
 	case net < 0:
 		text = fmt.Sprintf("The wallet pays %s%s USD", about, -net)
 	case net > 0:
 		text = fmt.Sprintf("The wallet gets %s%s USD", about, net)
-	case s.moves():
+	case slices.ContainsFunc(s.Cards, func(card Card) bool { return card.Sums != (Sums{}) }):
 		text = "The wallet pays as much as it gets"
-	default:
-		text = "No money moves"
 	}
 	if !s.Complete {
 		text += ", as far as the plan tells"
 	}
 	return text + "."
-}
-
-func (s *Statement) moves() bool {
-	for _, card := range s.Cards {
-		if card.Sums != (Sums{}) {
-			return true
-		}
-	}
-	return false
 }
 
 // words are those for what a card's line says, and for how many cards.
@@ -61,9 +50,9 @@ func (a Action) words() [2]string {
 
 // inWords is what happens to the card.
 func (c Card) inWords() string {
-	var words []string
-	for _, action := range c.Actions {
-		words = append(words, action.words()[0])
+	words := make([]string, len(c.Actions))
+	for i, action := range c.Actions {
+		words[i] = action.words()[0]
 	}
 	return strings.Join(words, ", ")
 }
@@ -182,34 +171,30 @@ func (s *Statement) WriteText(w io.Writer) error {
 	line := func(format string, args ...any) { b.WriteString(inline(fmt.Sprintf(format, args...)) + "\n") }
 	list := func(title string, items []string) {
 		if len(items) > 0 {
-			b.WriteString("\n")
-			line("%s (%d):", title, len(items))
-			b.WriteString("\n")
+			fmt.Fprintf(&b, "\n%s (%d):\n\n", title, len(items))
 		}
 		for _, item := range items {
 			line("  %s", item)
 		}
 	}
-	line("%s", s.headline())
-	b.WriteString("\n")
+	fmt.Fprintf(&b, "%s\n\n", s.headline())
 	for _, part := range s.Wallet.parts() {
 		b.WriteString(part.line("  %-20s %14s\n"))
 	}
-	b.WriteString("\n")
-	line("%s", s.counts())
-	if len(s.Cards) > 0 {
-		b.WriteString("\n")
-	}
+	fmt.Fprintf(&b, "\n%s\n", s.counts())
 	widest := 0
 	for _, card := range s.Cards {
 		widest = max(widest, min(len(card.inWords()), 20)) // a few have many
 	}
-	for _, card := range s.Cards {
+	for i, card := range s.Cards {
+		if i == 0 {
+			b.WriteString("\n")
+		}
 		texts := slices.DeleteFunc([]string{card.Address, card.name(), card.details()}, func(text string) bool { return text == "" })
 		line("%14s  %-*s  %s", signed(card.Wallet), widest, card.inWords(), strings.Join(texts, "; "))
 	}
-	list("Not known yet", unknownTexts(s.Unknown))
-	notes := unknownTexts(s.Notes)
+	list("Not known yet", texts(s.Unknown))
+	notes := texts(s.Notes)
 	if more := len(notes) - mostBullets; more > 0 {
 		notes = append(notes[:mostBullets], fmt.Sprintf("and %d more, which -format json lists", more))
 	}
@@ -219,8 +204,7 @@ func (s *Statement) WriteText(w io.Writer) error {
 	return err
 }
 
-func unknownTexts(all []Unknown) []string {
-	var texts []string
+func texts(all []Unknown) (texts []string) {
 	for _, one := range all {
 		texts = append(texts, one.String())
 	}
@@ -241,8 +225,8 @@ func (s *Statement) WriteMarkdown(w io.Writer) error {
 		b.WriteString(part.line("| %s | %s |\n"))
 	}
 	fmt.Fprintf(&b, "\n%s\n", s.counts())
-	bullets(&b, "Not known yet", unknownTexts(s.Unknown))
-	bullets(&b, "Worth a look", unknownTexts(s.Notes))
+	bullets(&b, "Not known yet", texts(s.Unknown))
+	bullets(&b, "Worth a look", texts(s.Notes))
 	bullets(&b, "Changes besides cards", s.Others)
 	if len(s.Cards) > 0 {
 		b.WriteString("\n| USD | action | card | details |\n|---:|---|---|---|\n")
