@@ -132,25 +132,25 @@ func (r *cardResource) ValidateConfig(ctx context.Context, req resource.Validate
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	refuse := func(at path.Path, title, text string, args ...any) {
+	refuse := func(title string, at path.Path, text string, args ...any) {
 		resp.Diagnostics.AddAttributeError(at, title, fmt.Sprintf(text, args...))
 	}
 	if amount := config.Amount; amount.IsKnown() && amount.Amount() < 0 {
-		refuse(path.Root("amount"), "Amount too small", "amount must not be below zero, and must be at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount())
+		refuse("Amount too small", path.Root("amount"), "amount must not be below zero, and must be at least %s USD to issue a card, got %s.", api.MinimumLoad, amount.Amount())
 	}
 	if n := len(config.Metadata.Elements()); n > maxMetadataCount {
-		refuse(path.Root("metadata"), "Too many metadata keys", "metadata must have at most %d keys, got %d.", maxMetadataCount, n)
+		refuse("Too many metadata keys", path.Root("metadata"), "metadata must have at most %d keys, got %d.", maxMetadataCount, n)
 	}
 	if categories := config.AllowedCategories; !categories.IsNull() && !categories.IsUnknown() && len(categories.Elements()) == 0 {
-		refuse(path.Root("allowed_categories"), "No categories",
+		refuse("No categories", path.Root("allowed_categories"),
 			`allowed_categories must name at least one category, such as "advertising". Leave it out, or set it to null, for a card without a restriction.`)
 	}
 	if !config.MaxTopUpPerMonth.IsNull() && config.TopUp.IsNull() {
-		refuse(path.Root("max_top_up_per_month"), "A cap without top-ups",
+		refuse("A cap without top-ups", path.Root("max_top_up_per_month"),
 			"max_top_up_per_month bounds what top_up adds, and there is no top_up. Write top_up = { below = …, to = … }, or take the cap out.")
 	}
 	if rule, _ := config.readTopUp(ctx); rule != nil && rule.To.Amount() >= 0 && rule.To.Amount() < rule.Below.Amount() {
-		refuse(path.Root("top_up").AtName("to"), "Top-up ends under its start",
+		refuse("Top-up ends under its start", path.Root("top_up").AtName("to"),
 			"top_up.to must be at least top_up.below (%s USD), got %s USD.", rule.Below.Amount(), rule.To.Amount())
 	}
 }
