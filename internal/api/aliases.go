@@ -59,7 +59,8 @@ const (
 	OutageKeyRefused  = transport.OutageKeyRefused
 	OutageNotReady    = transport.OutageNotReady
 	OutageUnreachable = transport.OutageUnreachable
-	OutageServerError = transport.OutageServerError
+	OutageUnavailable = transport.OutageUnavailable
+	OutageEndpoint    = transport.OutageEndpoint
 	OutageOtherServer = transport.OutageOtherServer
 
 	MutationIssue     = transport.MutationIssue

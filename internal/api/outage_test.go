@@ -1,11 +1,9 @@
 package api_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -62,33 +60,53 @@ func TestRefusedAccountIsAskedOnce(t *testing.T) {
 }
 
 // A service that fails is given all its tries once. Nothing that listens is found out
-// sooner.
+// sooner. An endpoint that fails by itself holds back no other one, and is tried again
+// once the service has answered; what concerns the service holds back all.
 func TestOutageIsFoundOutOnce(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(nil)
-	gone.Close()
-	for base, test := range map[string]struct {
+	const nobody = "http://127.0.0.1:1/api/v1"
+	for name, test := range map[string]struct {
+		answer   http.HandlerFunc
 		kind     api.OutageKind
 		attempts int64
 		atMost   time.Duration
+		others   bool // are held back
 	}{
-		"":                   {api.OutageServerError, 5, 10 * time.Second},
-		gone.URL + "/api/v1": {api.OutageUnreachable, 3, 2 * time.Second},
+		"a server error":      {respond(500, ""), api.OutageEndpoint, 5, 10 * time.Second, false},
+		"one in its words":    {respond(501, `{"error":"internal","message":"no"}`), api.OutageEndpoint, 5, 10 * time.Second, false},
+		"no response":         {drop, api.OutageEndpoint, 5, 10 * time.Second, false},
+		"a bad gateway":       {respond(502, ""), api.OutageUnavailable, 5, 10 * time.Second, true},
+		"maintenance":         {respond(503, ""), api.OutageUnavailable, 5, 10 * time.Second, true},
+		"a gateway's timeout": {respond(504, ""), api.OutageUnavailable, 5, 10 * time.Second, true},
+		"nothing listens":     {nil, api.OutageUnreachable, 3, 2 * time.Second, true},
+		"a refused key":       {respond(401, ""), api.OutageKeyRefused, 1, 0, true},
 	} {
-		clock := newFakeClock()
+		service := newFakeService()
+		service.add(api.CardListItem{BinID: "bin_1"})
+		service.hooks["/cards"] = test.answer
 		var attempts atomic.Int64
-		client := newClient(t, respond(500, ""), on(clock), func(c *api.Config) {
-			c.BaseURL = cmp.Or(base, c.BaseURL)
+		client := service.client(t, func(c *api.Config) {
+			if test.answer == nil {
+				c.BaseURL = nobody
+			}
 			c.Observe = func(context.Context, api.Exchange) { attempts.Add(1) }
 		})
 		for n := range 20 {
-			err := try(t.Context(), client, "bins")
+			err := try(t.Context(), client, "list")
 			if kind, isOut := outageOf(err); !isOut || kind != test.kind {
-				t.Errorf("%s: call %d: %v", base, n, err)
+				t.Errorf("%s: call %d: %v", name, n, err)
 			}
 		}
-		if attempts.Load() != test.attempts || clock.total() > test.atMost {
-			t.Errorf("%s: %d attempts, waited %s", base, attempts.Load(), clock.total())
+		if attempts.Load() != test.attempts || service.clock.total() > test.atMost {
+			t.Errorf("%s: %d attempts, waited %s", name, attempts.Load(), service.clock.total())
+		}
+		for _, call := range []string{"read", "details", "wallet", "read"} {
+			if err := try(t.Context(), client, call); (err != nil) != test.others || err != nil && !errors.As(err, new(*api.OutageError)) {
+				t.Errorf("%s: then %s ends with %v", name, call, err)
+			}
+		}
+		if attempts.Store(0); try(t.Context(), client, "list") == nil || (attempts.Load() == 0) != test.others {
+			t.Errorf("%s: after others were tried, there were %d attempts", name, attempts.Load())
 		}
 	}
 }

@@ -56,14 +56,16 @@ func (s *Session) Untold(tell func() diag.Diagnostic) diag.Diagnostics {
 
 // outageDiagnostic tells once in full what keeps every call from succeeding.
 func outageDiagnostic(operation string, outage *api.OutageError) diag.Diagnostic {
-	what, todo := "the service cannot be reached", advice(outage.Cause)
+	what, all, todo := "the service cannot be reached", "Everything else that needs the service", advice(outage.Cause)
 	switch outage.Kind {
 	case api.OutageKeyRefused:
 		what = "the service does not accept the API key"
 	case api.OutageNotReady:
 		what = "the account is not ready for the API"
-	case api.OutageServerError:
+	case api.OutageUnavailable:
 		what = "the service is not available"
+	case api.OutageEndpoint:
+		what, all = "the service fails at calls of this kind", "Every other call of this kind"
 	case api.OutageOtherServer:
 		what = "the address in base_url is not the service's"
 		if _, answered := errors.AsType[*api.Error](outage.Cause); !answered {
@@ -74,7 +76,7 @@ func outageDiagnostic(operation string, outage *api.OutageError) diag.Diagnostic
 		return diag.NewErrorDiagnostic("Could not "+operation+": "+what, "")
 	}
 	return diag.NewErrorDiagnostic(strings.ToUpper(what[:1])+what[1:], "Could not "+operation+": "+Cause(outage.Cause)+"\n\n"+todo+
-		"\n\nEverything else that needs the service fails for this too. Cards that are only read keep what the state has, and are not named.")
+		"\n\n"+all+" fails for this too. Cards that are only read keep what the state has, and are not named.")
 }
 
 // LostResponseWarning says that a call ended well, though a response to it was lost.

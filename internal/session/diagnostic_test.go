@@ -53,7 +53,7 @@ func TestErrorDiagnosticSaysWhatToDo(t *testing.T) {
 		},
 		"undecided issuance": {&api.UndecidedError{Kind: api.MutationIssue, Err: errors.New("lost")}, []string{"Look for a new card"}},
 		"undecided issuance in an outage": {
-			&api.UndecidedError{Kind: api.MutationIssue, Attempts: 1, Key: "k1", Err: &api.OutageError{Kind: api.OutageServerError, Err: &api.Error{Status: http.StatusServiceUnavailable}}},
+			&api.UndecidedError{Kind: api.MutationIssue, Attempts: 1, Key: "k1", Err: &api.OutageError{Kind: api.OutageEndpoint, Err: &api.Error{Status: http.StatusServiceUnavailable}}},
 			[]string{"not known whether this took effect (attempts: 1, idempotency key k1)", "Look for a new card"},
 		},
 		"undecided webhook": {&api.UndecidedError{Kind: api.MutationRegister, Err: errors.New("lost")}, []string{"remove it there before you register it again"}},

@@ -63,6 +63,19 @@ func TestInterruptedCallersOfOneAnswer(t *testing.T) {
 	callers.Wait()
 }
 
+// What an endpoint fails at is told in full once, and then in a line.
+func TestFailingEndpointIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s := against(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	const what = "the service fails at calls of this kind"
+	for _, want := range [][2]string{{"T" + what[1:], "Every other call of this kind fails for this too."}, {"Could not list the BINs: " + what, ""}} {
+		_, err := s.Bins(t.Context())
+		if d := session.ErrorDiagnostic("list the BINs", err); d.Summary() != want[0] || !strings.Contains(d.Detail(), want[1]) || (d.Detail() == "") != (want[1] == "") {
+			t.Errorf("says %q: %q, want %q", d.Summary(), d.Detail(), want)
+		}
+	}
+}
+
 func TestCardID(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]struct{ reference, imported bool }{

@@ -63,7 +63,7 @@ func New(config Config, isNew func(card string, sent time.Time) bool) (*Client, 
 		scrub:   newScrubber(key, base, secrets...),
 		clock:   config.Clock,
 		limits:  ratelimit.New(config.Clock, config.Limits),
-		breaker: breaker{clock: config.Clock},
+		breaker: breaker{clock: config.Clock, outages: map[string]*outage{}},
 		isNew:   isNew,
 	}, nil
 }

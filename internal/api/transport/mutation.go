@@ -39,7 +39,7 @@ type Result struct {
 // interruption loses nothing. Its error is an *UndecidedError when it could not
 // be learnt; every other error says that nothing was changed.
 func (c *Client) Mutate(ctx context.Context, m *Mutation) (Result, error) {
-	answers, err := c.breaker.begin(true)
+	answers, err := c.breaker.begin(m.Call, true)
 	if err != nil {
 		return Result{}, err
 	}
@@ -60,7 +60,7 @@ func (c *Client) Mutate(ctx context.Context, m *Mutation) (Result, error) {
 		var err error
 		if again, err = r.follow(failure); err != nil {
 			if !r.Uncertain {
-				err = c.breaker.end(ctx, answers, failure, err)
+				err = c.breaker.end(ctx, m.Call, answers, failure, err)
 			}
 			return r.Result, err
 		}

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // OutageError is a failure that every other call of the client would meet as
-// well: the key is refused, the account is not ready, or the service does not
-// answer. Once that is certain, further calls fail with it at once for a while,
-// except those that find out about a change that is under way.
+// well: the key is refused, the account is not ready, or the service is not there; or,
+// where an endpoint fails by itself, every other call of that. Once that is certain,
+// those calls fail with it at once for a while, except those that find out about a
+// change that is under way.
 type OutageError struct {
 	Kind  OutageKind
 	Cause error // the failure that was met first
@@ -28,8 +31,9 @@ type OutageKind int
 const (
 	OutageKeyRefused  OutageKind = iota
 	OutageNotReady               // the account; see NotReadyCode
-	OutageUnreachable            // no response comes
-	OutageServerError            // 5xx
+	OutageUnreachable            // no connection can be made
+	OutageUnavailable            // 502 to 504: what answers says that the service does not
+	OutageEndpoint               // another 5xx, or no response: of one endpoint
 	OutageOtherServer            // what answers has never spoken like the service
 )
 
@@ -41,7 +45,7 @@ func (e *OutageError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}
-	return "not tried, since another call has failed for what concerns all: " + e.Cause.Error()
+	return "not tried, since another call has failed for what concerns this one too: " + e.Cause.Error()
 }
 
 func (e *OutageError) Unwrap() error { return e.Err }
@@ -61,13 +65,13 @@ func (o *outage) error(err error) error {
 	return &OutageError{Kind: o.kind, Cause: o.cause, Err: err, reported: &o.reported}
 }
 
-// breaker keeps calls from a service that is known to fail all of them.
+// breaker keeps calls from a service, or an endpoint, that is known to fail all of them.
 type breaker struct {
 	clock Clock
 
 	mu      sync.Mutex
-	answers int // so far
-	outage  *outage
+	answers int                // so far
+	outages map[string]*outage // by endpoint; that of "" concerns all
 }
 
 // outageLifetime is how long an outage spares further calls: all that are under way,
@@ -79,16 +83,18 @@ func (b *breaker) answered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers++
-	b.outage = nil
+	b.outages = map[string]*outage{}
 }
 
 // begin returns an error while there is an outage. What changes something, or follows a
 // change, is made unless the service is known to refuse it.
-func (b *breaker) begin(changes bool) (answers int, err error) {
+func (b *breaker) begin(x *Call, changes bool) (answers int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.isOut() && (!changes || b.outage.kind.isRefusal()) {
-		err = b.outage.error(nil)
+	for _, endpoint := range []string{x.endpoint(), ""} {
+		if o := b.outages[endpoint]; b.isOn(o) && (!changes || o.kind.isRefusal()) {
+			err = o.error(nil)
+		}
 	}
 	return b.answers, err
 }
@@ -96,23 +102,34 @@ func (b *breaker) begin(changes bool) (answers int, err error) {
 // end ends a call before which there were so many answers, and which failed with err after
 // its last attempt f, or succeeded when that is nil. It returns the error, as an
 // *OutageError where that is what it is: nothing else was answered meanwhile.
-func (b *breaker) end(ctx context.Context, answers int, f *failure, err error) error {
+func (b *breaker) end(ctx context.Context, x *Call, answers int, f *failure, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if f == nil || ctx.Err() != nil || b.answers != answers {
 		return err
 	}
-	kind, concernsAll := f.outageKind(answers == 0)
-	if !concernsAll {
+	kind, isOut := f.outageKind(answers == 0)
+	if !isOut {
 		return err
 	}
-	if !b.isOut() || b.outage.kind.isRefusal() != kind.isRefusal() {
-		b.outage = &outage{kind: kind, cause: err, until: b.clock.Now().Add(outageLifetime)}
+	endpoint := ""
+	if kind == OutageEndpoint {
+		endpoint = x.endpoint()
 	}
-	return b.outage.error(err)
+	o := b.outages[endpoint]
+	if !b.isOn(o) || o.kind.isRefusal() != kind.isRefusal() {
+		o = &outage{kind: kind, cause: err, until: b.clock.Now().Add(outageLifetime)}
+		b.outages[endpoint] = o
+	}
+	return o.error(err)
 }
 
-func (b *breaker) isOut() bool { return b.outage != nil && b.clock.Now().Before(b.outage.until) }
+func (b *breaker) isOn(o *outage) bool { return o != nil && b.clock.Now().Before(o.until) }
+
+// endpoint is what calls have in common that differ in the card and what they say of it.
+func (x *Call) endpoint() string {
+	return x.Method + strings.Replace(x.Path, url.PathEscape(x.Card), "", 1)
+}
 
 // outageKind says why other calls would fail like this one, which was tried as
 // often as it may be; false when they might not. From what has never answered
@@ -123,10 +140,12 @@ func (f *failure) outageKind(neverAnswered bool) (OutageKind, bool) {
 		return OutageKeyRefused, true
 	case NotReadyCode(f.err) != "":
 		return OutageNotReady, true
-	case f.lost:
+	case f.lost && f.meaning == notSent:
 		return OutageUnreachable, true
-	case f.status >= 500:
-		return OutageServerError, true
+	case f.status >= http.StatusBadGateway && f.status <= http.StatusGatewayTimeout:
+		return OutageUnavailable, true
+	case f.lost, f.status >= 500:
+		return OutageEndpoint, true
 	case neverAnswered && f.status != 0 && !f.isFromService() && (f.status < 400 || isMissing(f.status)):
 		return OutageOtherServer, true
 	}

@@ -30,7 +30,7 @@ const (
 // Its error is an *OutageError when every other call would fail like this one,
 // unless it is to find out about a change: then the change's error tells more.
 func (c *Client) Read(ctx context.Context, x *Call) error {
-	answers, err := c.breaker.begin(c.HasWritten())
+	answers, err := c.breaker.begin(x, c.HasWritten())
 	if err != nil && !isVerifying(ctx) {
 		return err
 	}
@@ -38,7 +38,7 @@ func (c *Client) Read(ctx context.Context, x *Call) error {
 	if f == nil {
 		return nil
 	}
-	if err := c.breaker.end(ctx, answers, f, f.err); !isVerifying(ctx) {
+	if err := c.breaker.end(ctx, x, answers, f, f.err); !isVerifying(ctx) {
 		return err
 	}
 	return f.err
