@@ -164,6 +164,17 @@ func TestPlainSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// A key is known without its prefix too, unless what is left is as short as a word.
+func TestTokenOfAKeyIsHidden(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"sk_live_horsefly": "[redacted]", "sk_live_sandbox_horsefly": "[redacted]", "sk_live_horsef": "horsefly", "sk_live_horsefl": "horsefly"} {
+		err := try(t.Context(), newClient(t, respond(400, `{"error":"x","message":"no Horsefly"}`), onlyOneTry, func(c *api.Config) { c.APIKey = api.Secret(key) }), "read")
+		if !strings.HasSuffix(strings.ToLower(err.Error()), "400 x: no "+want) {
+			t.Errorf("with %s: %v, want %s", key, err, want)
+		}
+	}
+}
+
 // What a service sends behind a response with secrets is nobody's response.
 func TestResponseBehindASecretIsNotRead(t *testing.T) {
 	t.Parallel()
@@ -211,7 +222,7 @@ func TestFailuresOfSecretCallsAreNamed(t *testing.T) {
 		"a reset": {says("", func(to net.Conn) {
 			_ = to.(*net.TCPConn).SetLinger(0)
 			shut(to)
-		}), "got no usable response: connection reset by peer"},
+		}), "connection reset by peer"},
 		"a redirect": {says("HTTP/1.1 302 Found\r\nLocation: http://["+planted+"\r\nContent-Length: 0\r\n\r\n", shut), "answered 302 Found"},
 		"a switch": {
 			says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", func(net.Conn) {}),

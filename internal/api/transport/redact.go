@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -20,23 +19,16 @@ type scrubber struct {
 }
 
 func newScrubber(key, base string, secrets ...string) scrubber {
-	const (
-		shortest = 8                  // less is a word of its own
-		made     = `[\w.~+/=-]*`      // of what a key is
-		next     = made + `\d` + made // of a key in which a space was put
-	)
-	keys := `(?:sk_live_|whsec_)` + made + `\w(?:\s` + next + `)*`
-	for _, prefix := range []string{keyPrefix, SandboxKeyPrefix} {
-		if rest, ok := strings.CutPrefix(key, prefix); ok && len(rest) >= shortest {
-			keys = "(?:" + prefix + ")?" + regexp.QuoteMeta(rest) + "|" + keys
+	const made, shortest = `[\w.~+/=-]*`, 8 // what a key is of, and less is a word of its own
+	token := strings.TrimPrefix(strings.TrimPrefix(key, SandboxKeyPrefix), keyPrefix)
+	keys := `(?i)`
+	for _, secret := range append(secrets, key, token) {
+		if secret != "" && (secret != token || len(token) >= shortest) {
+			keys += regexp.QuoteMeta(secret) + "|"
 		}
 	}
-	for _, secret := range slices.Backward(append(secrets, key)) {
-		if secret != "" {
-			keys = regexp.QuoteMeta(secret) + "|" + keys
-		}
-	}
-	return scrubber{regexp.MustCompile(`(?i)` + keys), base}
+	// In a key of somebody else a space may have been put before a part with a digit.
+	return scrubber{regexp.MustCompile(keys + `(?:sk_live_|whsec_)` + made + `\w(?:\s` + made + `\d` + made + `)*`), base}
 }
 
 // escape matches what %q writes in place of a character that does not print.
@@ -77,18 +69,17 @@ func (s scrubber) quote(x *Call, text string) string {
 	return plain(s.known(x, cleaned(s.known(x, text))), contained)
 }
 
-var (
-	// codeForm matches words and a short number, as in insufficient_funds and E2001, and
-	// plainCode words such as 3ds_not_ready, in which no secret is.
-	codeForm  = regexp.MustCompile(`^[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4}$`)
-	plainCode = regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]*$`)
-)
+// codeForms are words with a digit, as in 3ds_not_ready, and where a response holds no
+// secret, words and a short number, as in E2001.
+var codeForms = map[bool]*regexp.Regexp{
+	true:  regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]*$`),
+	false: regexp.MustCompile(`^(?:[a-z_.-]*\d?[a-z_.-]*|[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4})$`),
+}
 
 // code is the service's stable code as an error of the call may show it.
 func (s scrubber) code(x *Call, code string) string {
-	isCode := plainCode.MatchString(code) || !x.Secret && codeForm.MatchString(code)
 	switch {
-	case len(code) <= 64 && s.known(x, code) == code && isCode:
+	case len(code) <= 64 && codeForms[x.Secret].MatchString(code) && s.known(x, code) == code:
 		return code
 	case x.Secret:
 		return Redacted
@@ -106,29 +97,23 @@ func (e *quotedError) Error() string { return e.text }
 
 func (e *quotedError) Unwrap() error { return e.cause }
 
-// lost words what kept a call from its response, of which net/http quotes what it
-// could not make sense of: what this machine says as it is, and where a response would
-// hold secrets, by its kind alone.
+// lost words what kept a call from its response: what this machine says as it is, what
+// came as it may be quoted, and where that would hold secrets, by its kind alone.
 func (s scrubber) lost(x *Call, connected bool, err error) error {
 	if proxied, ok := err.(*ProxyError); ok && !x.Secret { //nolint:errorlint // its own words are put around
 		return &ProxyError{Address: proxied.Address, Err: s.lost(x, connected, proxied.Err)}
 	}
 	text := "what came is not an HTTP response"
 	timeout, isNet := errors.AsType[net.Error](err)
-	name, unresolved := errors.AsType[*net.DNSError](err)
-	number, bySystem := errors.AsType[syscall.Errno](err)
+	isTimeout := isNet && timeout.Timeout()
 	operation, isOperation := errors.AsType[*net.OpError](err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		text = context.Canceled.Error()
-	case !x.Secret && isOperation && (bySystem || unresolved || timeout.Timeout()):
+	case isOperation && (isTimeout || errors.As(err, new(*net.DNSError)) || errors.As(err, new(syscall.Errno))):
 		text = operation.Error()
-	case errors.Is(err, context.DeadlineExceeded), isNet && timeout.Timeout():
+	case isTimeout:
 		text = "no response came in time"
-	case unresolved:
-		text = name.Error()
-	case bySystem:
-		text = number.Error()
 	case !x.Secret:
 		text = s.quote(x, err.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
