@@ -110,7 +110,7 @@ func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 			if err := decodeCard(body, id, &card, requiredOfCard()...); err != nil {
 				return err
 			}
-			if !c.recent.shows(card, c.clock.Now(), c.serviceTime()) {
+			if !c.recent.shows(card, c.clock.Now(), c.ServiceTime()) {
 				return transport.ErrNotShown
 			}
 			return nil

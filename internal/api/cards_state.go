@@ -142,7 +142,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	m := &transport.Mutation{Kind: MutationTerminate, Call: terminate, Key: uuid.NewString(), AlreadyApplied: verify, Verify: verify}
 	how, err := c.Mutate(ctx, m)
 	undecided := func(err error) error {
-		return &UndecidedError{Kind: m.Kind, Operation: terminate.Operation, Key: m.Key, Attempts: how.Attempts, SentAt: c.serviceTime(), Err: err}
+		return &UndecidedError{Kind: m.Kind, Operation: terminate.Operation, Key: m.Key, Attempts: how.Attempts, SentAt: c.ServiceTime(), Err: err}
 	}
 	switch isLive := shown.Status != "" && shown.Status != StatusTerminated; {
 	case IsNotFound(err) && isLive:
@@ -156,7 +156,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	if how.Verified {
 		return Termination{ID: id, Status: StatusTerminated, AlreadyTerminated: !how.Uncertain, LostResponse: how.Lost}, nil
 	}
-	detached, end := transport.WithGrace(transport.Verifying(ctx), c.config.RequestTimeout+shownWithin)
+	detached, end := c.WithGrace(transport.Verifying(ctx))
 	defer end()
 	switch again, err := c.GetCard(detached, id); {
 	case IsNotFound(err): // two signs

@@ -279,7 +279,7 @@ func TestInterruptionLeavesTimeToLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
 		client := newClient(t, nil, func(c *api.Config) {
-			c.Clock, c.RequestTimeout, c.CommitWait = nil, 30*time.Second, 30*time.Second
+			c.Clock, c.RequestTimeout = nil, 30*time.Second
 			c.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 				requests++
 				select {

@@ -39,7 +39,7 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 				}
 			}
 		}
-		_, err := c.WalkCards(ctx, filter, func(card CardListItem) bool {
+		err := c.WalkCards(ctx, filter, func(card CardListItem) bool {
 			if listed[card.ID] || !filter.selects(card) {
 				return true
 			}
@@ -67,54 +67,53 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 	return f.BinID == "" || strings.EqualFold(card.BinID, f.BinID)
 }
 
-// WalkCards calls visit for each card until it says no, and reports whether the
-// pages held as many cards as the service counts, and after the last one there is
-// no other: a count may be of a page. A list that cards have left meanwhile is read again.
-func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) (complete bool, err error) {
+// WalkCards calls visit for each card until it says no, to the end of the list, which no
+// count alone tells: it may be of a page. A list that cards have left meanwhile is read
+// again.
+func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) error {
 	const mostReadings = 10
 	read, visited := listing{end: c.Deadline(ctx)}, map[string]bool{}
 	w := cardWalk{seen: map[string]bool{}}
 	for readings := 1; !w.ended; {
 		page, err := c.ListCards(ctx, filter, w.pages+1, MaxPerPage)
 		if w.counted && (IsNotFound(err) || isBadRequest(err)) {
-			return false, nil // past the end, in the words of some services
+			return nil // past the end, in the words of some services
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 		if err := read.add(page, c.clock.Now()); err != nil {
-			return false, err
+			return err
 		}
 		fresh, holds := w.add(page)
 		if !holds { // what follows has moved onto pages that were read
 			if readings++; readings > mostReadings {
-				return false, errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
+				return errors.New("list cards: the list changes while it is read, so often that no reading of it is whole; try again when fewer cards are changed")
 			}
 			w = cardWalk{seen: map[string]bool{}}
 		}
 		for _, card := range fresh {
 			if !visited[card.ID] && !visit(card) {
-				return false, nil
+				return nil
 			}
 			visited[card.ID] = true
 		}
 	}
-	return w.complete, nil
+	return nil
 }
 
 // cardWalk is one reading of a list of which every card may leave, and which new cards
 // join at the front.
 type cardWalk struct {
-	seen    map[string]bool
-	pages   int
-	size    int // of the first page
-	read    int // cards, with those that came twice
-	total   int // at the last page
-	arrived int // cards that joined since the first page, at least
+	seen  map[string]bool
+	pages int
+	size  int // of the first page
+	read  int // cards, with those that came twice
+	total int // at the last page
 
-	uncounted       bool // a page had no total, or one that contradicts it
-	counted         bool // the pages have all that are counted
-	ended, complete bool
+	uncounted bool // a page had no total, or one that contradicts it
+	counted   bool // the pages have all that are counted
+	ended     bool
 }
 
 // add returns the cards that no page before has shown; false where a card has left the
@@ -126,13 +125,10 @@ func (w *cardWalk) add(page CardPage) (fresh []CardListItem, holds bool) {
 	w.uncounted = w.uncounted || page.Total == nil || page.IsBeyond(w.read)
 	w.read += len(page.Data)
 	if !w.uncounted {
-		change := *page.Total - w.total
-		if w.pages > 1 && change < 0 {
+		if w.pages > 1 && *page.Total < w.total {
 			return nil, false
 		}
-		if w.total = *page.Total; w.pages > 1 {
-			w.arrived += change
-		}
+		w.total = *page.Total
 	}
 	for _, card := range page.Data {
 		if !w.seen[card.ID] {
@@ -141,11 +137,10 @@ func (w *cardWalk) add(page CardPage) (fresh []CardListItem, holds bool) {
 		}
 	}
 	if w.uncounted { // nothing tells whether the list has moved
-		w.counted, w.ended, w.complete = false, len(fresh) == 0, len(page.Data) == 0
+		w.counted, w.ended = false, len(fresh) == 0
 		return fresh, true
 	}
 	w.counted = w.read >= w.total
 	w.ended = w.counted && len(page.Data) != w.size || len(page.Data) == 0
-	w.complete = len(w.seen)+w.arrived >= w.total
 	return fresh, true
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"sync/atomic"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
@@ -12,7 +11,6 @@ import (
 type Client struct {
 	*transport.Client
 
-	config    Config
 	clock     Clock
 	cardLocks lockTable
 	issues    issueTracker
@@ -28,14 +26,8 @@ func New(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Client, c.config, c.clock = way, way.Config(), way.Clock()
+	c.Client, c.clock = way, way.Clock()
 	return c, nil
-}
-
-// serviceTime is the time by the service's clock, as far as its responses tell.
-func (c *Client) serviceTime() time.Time {
-	now, _ := c.ServiceTime()
-	return now
 }
 
 // Redact takes keys, webhook secrets, numbers as long as a card's and what would move the

@@ -68,7 +68,7 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 		BaseURL:        "https://cards.example.com/api/v1",
 		APIKey:         testKey,
 		RequestTimeout: 5 * time.Second,
-		MaxRetries:     -1,
+		MaxRetries:     api.DefaultMaxRetries,
 		Clock:          newFakeClock(),
 	}
 	if handler != nil {

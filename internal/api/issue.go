@@ -66,15 +66,15 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 		return Issuance{}, fmt.Errorf("%s: nothing was issued, because the newest cards could not be read first: %w", operation, err)
 	}
 	var began time.Time // zero when the service does not tell its time
-	if now, tells := c.ServiceTime(); tells {
-		began = now
+	if c.TellsTime() {
+		began = c.ServiceTime()
 	}
 	reconciliation := &issueReconciliation{client: c, request: request, body: string(body), baseline: baseline, began: began}
 	if err := reconciliation.join(ctx); err != nil {
 		return Issuance{}, fmt.Errorf("%s: waiting for cards that look the same: %w", operation, err)
 	}
 	defer reconciliation.leave()
-	detached, end := transport.WithGrace(transport.Verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
+	detached, end := c.WithGrace(transport.Verifying(ctx))
 	defer end()
 
 	var issuance Issuance
@@ -95,7 +95,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	}
 	how, err := c.Mutate(ctx, m)
 	// A rival that looked between two attempts has the card of this key, and its own was never issued.
-	for tries := 0; how.Attempts > 1 && errors.Is(err, errOfRival) && errors.Is(err, transport.ErrNotSeen) && tries < c.config.MaxRetries; tries++ {
+	for tries := 0; how.Attempts > 1 && errors.Is(err, errOfRival) && errors.Is(err, transport.ErrNotSeen) && tries < c.Config().MaxRetries; tries++ {
 		how, err = c.Mutate(ctx, m)
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	}
 	issuance.LostResponse = how.Lost
 	c.readIssued(detached, &issuance.Card, request.Amount)
-	if how.Verified || how.Uncertain && !c.config.KeysHonoured {
+	if how.Verified || how.Uncertain && !c.KeysHonoured() {
 		issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.Attempts)
 	}
 	return issuance, nil
@@ -123,7 +123,7 @@ func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 		if err != nil {
 			return
 		}
-		if summary.Balance == load || summary.Balance == card.Balance || waited >= c.config.CommitWait || c.clock.Wait(ctx, transport.LookAgainAfter) != nil {
+		if summary.Balance == load || summary.Balance == card.Balance || waited >= transport.CommitWait || c.clock.Wait(ctx, transport.LookAgainAfter) != nil {
 			card.CardSummary = summary
 			return
 		}

@@ -154,7 +154,7 @@ func (r *issueReconciliation) accept(card CardListItem) error {
 // of them. Lists and loads may be late, so that a card which is not there is looked for
 // again; one with another load may be the one that another issuance is about to claim.
 func (r *issueReconciliation) verify(ctx context.Context) transport.Outcome {
-	for waited := r.client.config.CommitWait; ; waited += transport.LookAgainAfter {
+	for waited := transport.CommitWait; ; waited += transport.LookAgainAfter {
 		if err := r.beExclusive(ctx); err != nil {
 			return transport.Outcome{State: transport.Undecided, Reason: err}
 		}
@@ -248,7 +248,7 @@ func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]Card
 	const enough = 10 // cards from before; one might not do, if cards of one second have no fixed order
 	var cards, behind []CardListItem
 	old := 0
-	_, err := r.client.WalkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
+	err := r.client.WalkCards(ctx, CardFilter{BinID: r.request.BinID}, func(card CardListItem) bool {
 		switch {
 		case r.baseline.ids[card.ID]:
 			old++
@@ -300,7 +300,7 @@ func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []Ca
 	if attempts < 2 || equal+others > 0 {
 		return nil
 	}
-	if r.client.clock.Wait(ctx, r.client.config.CommitWait) != nil {
+	if r.client.clock.Wait(ctx, transport.CommitWait) != nil {
 		return nil
 	}
 	cards, err := r.unclaimed(ctx, true)

@@ -394,21 +394,30 @@ func TestIssueCardsWithSwappedResponses(t *testing.T) {
 }
 
 // After a first 201 nothing is sent again, also where it is about the card of another create
-// with the same label, and the own one is listed late.
+// with the same label, and the own one is listed late. After a lost attempt, of which the
+// other create has taken the card, it is sent again under another key, but not for ever.
 func TestIssueCardAfterAResponseAboutARival(t *testing.T) {
 	t.Parallel()
-	service := newFakeService()
-	client := service.client(t)
-	first, err := client.IssueCard(t.Context(), request("ads"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, _ := json.Marshal(first.Card)
-	service.hides = time.Hour
-	service.faults = []fault{{response: "201 " + string(body)}, works}
-	_, err = client.IssueCard(t.Context(), request("ads"))
-	if _, isOpen := errors.AsType[*api.UndecidedError](err); !isOpen || len(service.keys()) != 2 {
-		t.Errorf("%v after %d requests; the cards hold %v", err, len(service.keys()), service.balances())
+	const rivals = `201 {"id":"card_1","bin_id":"bin_1","status":"active","balance":50,"spending_limit":5000,"label":"ads"}`
+	for name, test := range map[string]struct {
+		faults []fault
+		posts  int
+		ends   string
+	}{
+		"at once":             {[]fault{{response: rivals}}, 1, "unknown, 0 candidates"},
+		"after a lost one":    {[]fault{lostForGood, undone(rivals)}, 3, "issued card_2"},
+		"after two lost ones": {[]fault{lostForGood, undone(rivals), lostForGood, undone(rivals)}, 4, "unknown, 0 candidates"},
+	} {
+		service := newFakeService()
+		client := service.client(t, func(c *api.Config) { c.MaxRetries = 1 })
+		if first := toldOf(client.IssueCard(t.Context(), request("ads"))); first != "issued card_1" {
+			t.Fatal(first)
+		}
+		service.hides, service.faults = time.Hour, test.faults
+		got := toldOf(client.IssueCard(t.Context(), request("ads")))
+		if keys := service.keys()[1:]; got != test.ends || len(keys) != test.posts || len(slices.Compact(keys)) != (test.posts+1)/2 {
+			t.Errorf("%s: %s after requests with %q; the cards hold %v", name, got, keys, service.balances())
+		}
 	}
 }
 

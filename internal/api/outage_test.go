@@ -179,8 +179,11 @@ func TestOutageKeepsNoChangeFromBeingVerified(t *testing.T) {
 		service := newFakeService(lostButApplied)
 		service.add(api.CardListItem{BinID: "bin_1", Balance: 50 * usd.Dollar})
 		service.hooks["/bins"] = respond(status, "")
-		client := service.client(t, func(c *api.Config) { c.CommitWait = 10 * time.Second }) // the outage is still remembered then
-		service.faults[0].before = func() {                                                  // others meet the outage while the response is lost
+		client := service.client(t)
+		service.clock.after = func(wait time.Duration) { // others meet the outage while the response is waited for
+			if wait < 30*time.Second {
+				return
+			}
 			for range 2 {
 				err := try(t.Context(), client, "bins")
 				if _, isOut := outageOf(err); !isOut {

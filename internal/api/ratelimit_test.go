@@ -207,7 +207,9 @@ func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 		service := newLimitedService(0, map[string]int{"minute": 0})
 		for _, call := range []string{"read", "freeze"} {
 			began := time.Now()
-			err := try(t.Context(), newClient(t, nil, inMemory(service), func(c *api.Config) { c.OperationTimeout = 5 * time.Minute }), call)
+			ctx, end := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer end()
+			err := try(ctx, newClient(t, nil, inMemory(service)), call)
 			if took := time.Since(began); kindOf(err) != "refused" || took > 5*time.Minute || took < 3*time.Minute {
 				t.Errorf("%s: %v after %s", call, err, took)
 			}

@@ -34,14 +34,14 @@ func (c *Client) Preview(ctx context.Context, card string, record reconcile.Reco
 	if record.Anchor != nil {
 		c.readEventsOrSayWhyNot(ctx, card, record.Anchor, &s)
 	}
-	s.At = c.serviceTime() // which the first response tells
-	return change.Preview(record, s, c.config.KeysHonoured)
+	s.At = c.ServiceTime() // which the first response tells
+	return change.Preview(record, s, c.KeysHonoured())
 }
 
 // readBalance reads a snapshot's balance, and leaves its events as they are.
 func (c *Client) readBalance(ctx context.Context, id string, s *reconcile.Snapshot) (CardStatus, error) {
 	card, err := c.GetCard(ctx, id)
-	s.Balance, s.At = card.Balance, c.serviceTime()
+	s.Balance, s.At = card.Balance, c.ServiceTime()
 	return card.Status, err
 }
 
@@ -144,7 +144,7 @@ func (t Transaction) event() reconcile.Event {
 // look reads a card until it can be decided about a movement, or the wait is over,
 // which begins anew when the balance changes: what has come may be listed late.
 func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, answered *usd.Amount) (assessment, error) {
-	patience := c.config.CommitWait
+	patience := transport.CommitWait
 	if q.Moment == reconcile.AnswerLost || q.Moment == reconcile.WhilePending {
 		patience = 3 * transport.LookAgainAfter
 	}

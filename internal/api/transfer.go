@@ -58,7 +58,7 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 func (c *Client) ask(ctx context.Context, m Movement) (assessment, error) {
 	if m.Record == nil {
 		s, status, err := c.ReadSnapshot(ctx, m.CardID, nil)
-		return assessment{reconcile.Ask(reconcile.ReadRecord(s), m.Movement, c.config.KeysHonoured).Read(s, false), status}, err
+		return assessment{reconcile.Ask(reconcile.ReadRecord(s), m.Movement, c.KeysHonoured()).Read(s, false), status}, err
 	}
 	if p := m.Record.Pending; p != nil {
 		if !m.Record.Repeats(m.Movement) {
@@ -69,14 +69,14 @@ func (c *Client) ask(ctx context.Context, m Movement) (assessment, error) {
 		}
 		ctx = transport.Verifying(ctx)
 	}
-	return c.look(ctx, m, reconcile.Ask(*m.Record, m.Movement, c.config.KeysHonoured), nil)
+	return c.look(ctx, m, reconcile.Ask(*m.Record, m.Movement, c.KeysHonoured()), nil)
 }
 
 // letCommit gives a request that was sent a moment ago, perhaps by another
 // process, its time.
 func (c *Client) letCommit(ctx context.Context, p reconcile.Pending) error {
-	if left := c.config.CommitWait - c.serviceTime().Sub(p.SentAt); left > 0 {
-		return c.clock.Wait(ctx, min(left, c.config.CommitWait))
+	if left := transport.CommitWait - c.ServiceTime().Sub(p.SentAt); left > 0 {
+		return c.clock.Wait(ctx, min(left, transport.CommitWait))
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (c *Client) ResolvePending(ctx context.Context, card string, record reconci
 	}
 	var seen assessment
 	if err == nil {
-		q := reconcile.Ask(record, m.Movement, c.config.KeysHonoured)
+		q := reconcile.Ask(record, m.Movement, c.KeysHonoured())
 		q.Moment = reconcile.AnswerLost
 		seen, err = c.look(ctx, m, q, nil)
 	}
@@ -187,7 +187,7 @@ func (t *transferRun) send(ctx context.Context) error {
 		Kind: MutationMove, Call: move, Key: t.key(), Verify: t.verify,
 		Uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Record.Pending != nil,
 	})
-	ctx, end := transport.WithGrace(ctx, 2*t.client.config.RequestTimeout+t.client.config.CommitWait)
+	ctx, end := t.client.WithGrace(ctx)
 	defer end()
 	t.LostResponse, t.attempts = how.Lost, how.Attempts
 	switch {
@@ -245,7 +245,7 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 	}
 	if err != nil {
 		open := &UndecidedError{
-			Kind: MutationMove, Operation: t.String(), Key: t.key(), Attempts: t.attempts, SentAt: t.client.serviceTime(),
+			Kind: MutationMove, Operation: t.String(), Key: t.key(), Attempts: t.attempts, SentAt: t.client.ServiceTime(),
 			Err: fmt.Errorf("the service answered, but the card could not be read after it: %w", err),
 		}
 		if refusal != nil {

@@ -70,7 +70,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 	if err != nil {
 		return Registration{}, err
 	}
-	return Registration{Webhook: webhook, MayHaveDuplicate: how.Uncertain && !c.config.KeysHonoured, LostResponse: how.Lost}, nil
+	return Registration{Webhook: webhook, MayHaveDuplicate: how.Uncertain && !c.KeysHonoured(), LostResponse: how.Lost}, nil
 }
 
 // secretsOf lists what nobody but the service may read of a request: the signing

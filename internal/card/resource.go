@@ -54,7 +54,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	if request.Label == "" {
 		request.Label, request.GeneratedLabel = r.session.GeneratedLabel(), true
 	}
-	began, _ := r.session.Client.ServiceTime()
+	began := r.session.Client.ServiceTime()
 	issued, err := r.session.Client.IssueCard(ctx, request)
 	if err != nil {
 		resp.Diagnostics.Append(notIssued(request, err))

@@ -117,11 +117,7 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	if err != nil || !p.resource.session.IsPlanning() {
 		return
 	}
-	now, tells := p.resource.session.Client.ServiceTime()
-	if !tells {
-		now = p.resource.session.Client.Clock().Now()
-	}
-	if left := lastDay.AddDate(0, 0, 1).Sub(now); left <= expirySoon {
+	if left := lastDay.AddDate(0, 0, 1).Sub(p.resource.session.Client.ServiceTime()); left <= expirySoon {
 		p.diags.Append(expires(p.state, delta, left <= 0))
 	}
 }

@@ -56,7 +56,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.State.RemoveResource(ctx)
 		return
 	}
-	if r.session.ReadBefore(state.ID.ValueString()) {
+	if r.session.Told("read "+state.ID.ValueString()) > 0 { // as one is that the state has at two addresses
 		resp.Diagnostics.Append(r.session.OfOnePlan(atTwoAddresses(state))...)
 	}
 	resp.Diagnostics.Append(r.showsOtherwise(&state, before, &private)...)
@@ -95,7 +95,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagno
 			return card.Status, card.AsOf, nil
 		}
 		created, _ := m.CreatedAt.ValueRFC3339Time()
-		now, _ := client.ServiceTime()
+		now := client.ServiceTime()
 		isNew := r.session.Sandbox == nil && now.Sub(created) < api.HiddenFor // a file of this machine shows all at once
 		if !isNew || !api.IsNotFound(err) {
 			return "", time.Time{}, err
@@ -107,7 +107,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagno
 	}
 	m.fromAPI(summary.CardListItem)
 	m.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, m.name(), diags)
-	now, _ := client.ServiceTime()
+	now := client.ServiceTime()
 	return summary.Status, now, nil
 }
 
@@ -166,7 +166,7 @@ func (r *cardResource) ImportState(ctx context.Context, req resource.ImportState
 	}
 	state := importedModel(summary)
 	state.CreatedAt = tfkit.CreatedAt(summary.CreatedAt, state.name(), &resp.Diagnostics)
-	now, _ := r.session.Client.ServiceTime()
+	now := r.session.Client.ServiceTime()
 	state.setRecord(reconcile.ImportedRecord(summary.Balance, now))
 	save(ctx, state, &resp.State, resp.Identity, &resp.Diagnostics)
 	privateState{JustImported: true}.write(ctx, resp.Private, &resp.Diagnostics)

@@ -27,7 +27,7 @@ type fetch struct {
 }
 
 // start runs a fetch on the side. The fleet is locked here, but not in run.
-func (l *listing) start(ctx context.Context, run func(context.Context, *fetch) error) {
+func (l *listing) start(ctx context.Context, run func(context.Context) error) {
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &fetch{cancel: cancel, done: make(chan struct{})}
 	l.fetch = f
@@ -35,7 +35,7 @@ func (l *listing) start(ctx context.Context, run func(context.Context, *fetch) e
 		defer cancel()
 		err := func() (err error) {
 			defer crash.Catch(&err)
-			return run(detached, f)
+			return run(detached)
 		}()
 		l.fleet.mu.Lock()
 		defer l.fleet.mu.Unlock()
@@ -62,39 +62,38 @@ func (f *fetch) wait(ctx context.Context, fleet *Fleet) {
 	}
 }
 
-func (l *listing) fetchBatch(ctx context.Context, f *fetch) error {
+func (l *listing) fetchBatch(ctx context.Context) error {
 	if err := l.fleet.clock.Wait(ctx, batchWindow); err != nil {
 		return err
 	}
 	l.fleet.mu.Lock()
-	f.single = len(l.asked) == 1
+	single := len(l.asked) == 1
+	l.fetch.single = single
 	l.fleet.mu.Unlock()
-	if f.single {
+	if single {
 		return nil
 	}
-	return l.fetchFirst(ctx, f)
+	return l.fetchFirst(ctx)
 }
 
-func (l *listing) fetchFirst(ctx context.Context, _ *fetch) error {
-	return l.fetchPage(ctx, 1, l.addFirst)
-}
+func (l *listing) fetchFirst(ctx context.Context) error { return l.fetchPage(ctx, 1) }
 
 // fetchMissing is made and started with the fleet locked; of an earlier fetch
 // that was interrupted some pages may have arrived.
-func (l *listing) fetchMissing() func(context.Context, *fetch) error {
+func (l *listing) fetchMissing() func(context.Context) error {
 	var missing []int
 	for number := 1; number <= l.pages; number++ {
 		if !l.fetched[number] {
 			missing = append(missing, number)
 		}
 	}
-	return func(ctx context.Context, _ *fetch) error {
+	return func(ctx context.Context) error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(pagesAtOnce)
 		for _, number := range missing {
 			group.Go(func() (err error) {
 				defer crash.Catch(&err)
-				return l.fetchPage(ctx, number, func(page api.CardPage) bool { return l.addPage(number, page) })
+				return l.fetchPage(ctx, number)
 			})
 		}
 		return group.Wait()
@@ -103,7 +102,7 @@ func (l *listing) fetchMissing() func(context.Context, *fetch) error {
 
 // fetchPage gets one page, unless the list has ended before, and adds it. After a write
 // nobody uses it any more.
-func (l *listing) fetchPage(ctx context.Context, number int, add func(api.CardPage) bool) error {
+func (l *listing) fetchPage(ctx context.Context, number int) error {
 	f := l.fleet
 	f.mu.Lock()
 	ended := number > max(1, l.pages)
@@ -116,17 +115,17 @@ func (l *listing) fetchPage(ctx context.Context, number int, add func(api.CardPa
 	defer f.mu.Unlock()
 	l.spent++
 	l.arrivedAt = f.clock.Now()
-	if err == nil && !l.closed && !add(page) {
+	if err == nil && !l.closed && !l.addPage(number, page) {
 		l.discard()
 	}
 	return err
 }
 
 // walk reads the list to its end, one page after the other.
-func (l *listing) walk(ctx context.Context, _ *fetch) error {
+func (l *listing) walk(ctx context.Context) error {
 	var cards []api.CardListItem
 	f := l.fleet
-	_, err := f.source.WalkCards(ctx, api.CardFilter{Status: l.status}, func(card api.CardListItem) bool {
+	err := f.source.WalkCards(ctx, api.CardFilter{Status: l.status}, func(card api.CardListItem) bool {
 		cards = append(cards, card)
 		return true
 	})

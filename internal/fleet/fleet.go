@@ -17,10 +17,10 @@ import (
 // Source is what a fleet needs of the client.
 type Source interface {
 	ListCards(ctx context.Context, filter api.CardFilter, page, size int) (api.CardPage, error)
-	WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) (complete bool, err error)
+	WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) error
 	GetCard(ctx context.Context, id string) (api.CardSummary, error)
 	HasWritten() bool
-	ServiceTime() (now time.Time, tells bool)
+	ServiceTime() time.Time
 	Clock() api.Clock
 }
 
@@ -43,11 +43,8 @@ type Fleet struct {
 	asking  *semaphore.Weighted // guards unknown, also while a card is asked for
 	unknown error               // of the first card that no list had, as none that was looked for
 
-	inUseSince, usedAt time.Time // by the fleet's own time
-
-	waiting      int // readers that wait for a response
-	waitingSince time.Time
-	waited       time.Duration
+	inUseSince, usedAt time.Time
+	waiting            int // readers that wait for a response
 }
 
 // New returns a fleet that has read nothing yet.
@@ -144,45 +141,26 @@ func (f *Fleet) LabelledSoFar(label string) []api.CardListItem {
 	return slices.Concat(f.active.labels[label], f.frozen.labels[label])
 }
 
-// wait unlocks the fleet for as long as a reader waits for a response.
+// wait unlocks the fleet for as long as a reader waits for a response, which counts as
+// use of the pages: with a small share of the limits it takes minutes.
 func (f *Fleet) wait(response func()) {
-	if f.waiting == 0 {
-		f.waitingSince = f.clock.Now()
-	}
 	f.waiting++
 	f.mu.Unlock()
 	response()
 	f.mu.Lock()
-	if f.waiting--; f.waiting == 0 {
-		f.waited += f.clock.Now().Sub(f.waitingSince)
-	}
+	f.waiting--
+	f.usedAt = f.clock.Now()
 }
 
-// now is the fleet's own time, which stands still while readers wait: with a
-// small share of the limits that takes minutes, and what has arrived would be
-// thrown away before they could read it.
-func (f *Fleet) now() time.Time {
-	now := f.clock.Now()
-	if f.waiting > 0 {
-		now = f.waitingSince
-	}
-	return now.Add(-f.waited)
-}
-
-// use notes that cards are looked for, and returns the fleet's time.
-func (f *Fleet) use() time.Time {
-	now := f.now()
-	if now.Sub(f.usedAt) >= pageLifetime {
+// use notes that cards are looked for.
+func (f *Fleet) use(now time.Time) {
+	if f.waiting == 0 && now.Sub(f.usedAt) >= pageLifetime {
 		f.inUseSince = now
 	}
 	f.usedAt = now
-	return now
 }
 
 // asked counts the cards that were looked for as long as the listings are kept.
 func (f *Fleet) asked() int { return len(f.active.asked) + len(f.frozen.asked) }
 
-func (f *Fleet) asOfNow(card api.CardListItem) Card {
-	now, _ := f.source.ServiceTime()
-	return Card{card, now}
-}
+func (f *Fleet) asOfNow(card api.CardListItem) Card { return Card{card, f.source.ServiceTime()} }

@@ -66,7 +66,7 @@ func (s *source) HasWritten() bool { return s.written }
 
 func (s *source) Clock() api.Clock { return s.clock }
 
-func (s *source) ServiceTime() (time.Time, bool) { return time.Now(), true }
+func (s *source) ServiceTime() time.Time { return time.Now() }
 
 // request passes the limits and takes its time.
 func (s *source) request(ctx context.Context, what string) error {
@@ -141,17 +141,17 @@ func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, s
 }
 
 // WalkCards ends with a page that is not full, or that repeats.
-func (s *source) WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) (bool, error) {
+func (s *source) WalkCards(ctx context.Context, filter api.CardFilter, visit func(api.CardListItem) bool) error {
 	for number := 1; ; number++ {
 		page, err := s.ListCards(ctx, filter, number, api.MaxPerPage)
 		if err != nil || number > 1 && s.onePage {
-			return false, err
+			return err
 		}
 		for _, card := range page.Data {
 			visit(card)
 		}
 		if len(page.Data) < s.cap {
-			return true, nil
+			return nil
 		}
 	}
 }

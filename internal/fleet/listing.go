@@ -42,8 +42,8 @@ type listing struct {
 
 // contents are forgotten together when a page's lifetime is over.
 type contents struct {
-	fetchedAt time.Time       // by the fleet's own time
-	arrivedAt time.Time       // the last page, by the client's clock
+	fetchedAt time.Time
+	arrivedAt time.Time       // the last page
 	asked     map[string]bool // cards looked for
 	spent     int             // requests made for them: pages, and cards of their own
 	fetch     *fetch
@@ -61,15 +61,16 @@ type contents struct {
 // renew forgets what is too old before a card is looked for. While pages are in use they
 // may be old, but not for a card that is read again.
 func (l *listing) renew(id string) {
-	now, clock := l.fleet.use(), l.fleet.clock.Now()
+	now := l.fleet.clock.Now()
+	l.fleet.use(now)
 	isOver := l.fetchedAt.Before(l.fleet.inUseSince) ||
-		clock.Sub(l.arrivedAt) >= longestPageLifetime ||
+		now.Sub(l.arrivedAt) >= longestPageLifetime ||
 		now.Sub(l.fetchedAt) >= pageLifetime && l.asked[id]
 	if l.fetch != nil || !isOver {
 		return
 	}
 	l.contents = contents{
-		fetchedAt: now, arrivedAt: clock, asked: map[string]bool{},
+		fetchedAt: now, arrivedAt: now, asked: map[string]bool{},
 		cards: map[string]Card{}, labels: map[string][]api.CardListItem{}, disputed: map[string]bool{}, fetched: map[int]bool{},
 	}
 }
@@ -162,28 +163,22 @@ func (l *listing) readWhole(ctx context.Context) error {
 	}
 }
 
-// addFirst adds page 1 and learns from it how many pages there are. It reports
-// whether pages can be relied on at all.
-func (l *listing) addFirst(page api.CardPage) bool {
-	if page.Total == nil {
-		return false
-	}
-	size := page.Size()
-	l.size = max(1, size)
-	if size == 0 && *page.Total > 0 || *page.Total > api.MaxCardPages*l.size {
-		return false
-	}
-	l.pages = max(1, (*page.Total+size-1)/l.size)
-	if *page.Total == l.size { // which may be the page's own
-		l.pages++
-	}
-	return l.addPage(1, page)
-}
-
-// addPage adds a page. An empty one is the last: a total may be of cards of every status.
-// It reports whether the page is what was asked for, and has no more than is counted: a
-// service that does not know pages sends the same one again.
+// addPage adds a page, and learns from the first how many there are. An empty one is the
+// last: a total may be of cards of every status. It reports whether pages can be relied
+// on: they are what was asked for, and have no more than is counted. A service that does
+// not know pages sends the same one again.
 func (l *listing) addPage(number int, page api.CardPage) bool {
+	if l.pages == 0 {
+		size, total := page.Size(), page.Total
+		l.size = max(1, size)
+		if total == nil || size == 0 && *total > 0 || *total > api.MaxCardPages*l.size {
+			return false
+		}
+		l.pages = max(1, (*total+size-1)/l.size)
+		if *total == l.size { // which may be the page's own
+			l.pages++
+		}
+	}
 	if page.Page != 0 && page.Page != number || page.IsBeyond((number-1)*l.size) {
 		return false
 	}

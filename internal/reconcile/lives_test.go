@@ -308,7 +308,7 @@ func (l *life) apply(faulty bool) bool {
 		l.replica = []time.Duration{5 * time.Second, 35 * time.Second, 5 * time.Minute}[l.rng.IntN(3)]
 	}
 	client, err := api.New(api.Config{
-		BaseURL: "https://model/api/v1", APIKey: "sk_live_model", Transport: l, Clock: l, KeysHonoured: l.honoured, MaxRetries: -1,
+		BaseURL: "https://model/api/v1", APIKey: "sk_live_model", Transport: l, Clock: l, KeysHonoured: l.honoured, MaxRetries: api.DefaultMaxRetries,
 	})
 	if err != nil {
 		panic(err)

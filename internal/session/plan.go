@@ -16,11 +16,10 @@ import (
 type plan struct {
 	unplanned atomic.Int64 // configurations that were validated and not planned since
 
-	mu       sync.Mutex
-	labels   map[string]int // how many new cards have a label
-	told     map[string]int // how often a thing was told, by what it is
-	newCards int
-	held     diag.Diagnostics
+	mu     sync.Mutex
+	labels map[string]int // how many new cards have a label
+	told   map[string]int // how often a thing was told, by what it is
+	held   diag.Diagnostics
 }
 
 // IsPlanning reports that calls can be made and none has changed anything yet.
@@ -55,9 +54,8 @@ func (s *Session) OfOnePlan(diags ...diag.Diagnostic) diag.Diagnostics {
 	return diags
 }
 
-// AddNewCard counts a card that this plan issues, and warns where several new cards
-// have one label, and of more than are issued in a minute. Label is "" where it is
-// not configured or not known yet.
+// AddNewCard notes a card that this plan issues, and warns where several new cards have
+// one label, which is "" where it is not configured or not known yet.
 func (s *Session) AddNewCard(label string) diag.Diagnostics {
 	if !s.IsPlanning() {
 		return nil
@@ -66,18 +64,13 @@ func (s *Session) AddNewCard(label string) diag.Diagnostics {
 	if s.plan.labels == nil {
 		s.plan.labels = map[string]int{}
 	}
-	s.plan.newCards++
 	s.plan.labels[label]++
-	count, alike := s.plan.newCards, s.plan.labels[label]
+	alike := s.plan.labels[label]
 	s.plan.mu.Unlock()
 	var diags diag.Diagnostics
 	if label != "" && alike == 2 {
 		diags.AddWarning(fmt.Sprintf("Several new cards are labelled %q", label),
 			"If the response to the creation of one of them is lost, it cannot be told from the others by its label. Give each card a label of its own, or leave label out.")
-	}
-	if most := s.Client.CreatesPerMinute(); count == most+1 {
-		diags.AddWarning(fmt.Sprintf("More than %d new cards: at least 1 minute at %d a minute", most, most),
-			"No more cards are issued in a minute (rate_limits.creates_per_minute in the provider configuration), and apply waits for the rest. The statement of the plan (vcard statement) counts them all.")
 	}
 	return s.OfOnePlan(diags...)
 }

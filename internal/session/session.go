@@ -37,7 +37,6 @@ type Session struct {
 	spend     spend
 	plan      plan
 	met       sync.Map // the cards of the state so far, by id
-	read      sync.Map // those of them that were refreshed, by id
 	untold    sync.Mutex
 }
 
@@ -89,13 +88,6 @@ func (s *Session) Require(diags *diag.Diagnostics, purpose string) bool {
 
 // Met notes that a card is in the state.
 func (s *Session) Met(id string) { s.met.Store(id, true) }
-
-// ReadBefore notes that a card of the state is read, and reports whether it was before,
-// as a card is that the state has at two addresses.
-func (s *Session) ReadBefore(id string) bool {
-	_, before := s.read.LoadOrStore(id, true)
-	return before
-}
 
 // Told returns how often this was told before: what is true of many cards is told in full once.
 func (s *Session) Told(what string) (before int) {

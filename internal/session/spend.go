@@ -82,23 +82,10 @@ func (t *spent) takers() string {
 type spend struct {
 	mu      sync.Mutex
 	spent   spent
-	cards   int             // that were planned
-	waits   bool            // a card waits for others, to tell of all
-	isAlone bool            // one has waited, and none came
-	told    map[string]bool // what is told once
+	cards   int  // that were planned
+	waits   bool // a card waits for others, to tell of all
+	isAlone bool // one has waited, and none came
 	wallet  fetchedOnce[plannedWallet]
-}
-
-// tell reports whether this was not told before.
-func (s *spend) tell(what string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.told == nil {
-		s.told = map[string]bool{}
-	}
-	before := s.told[what]
-	s.told[what] = true
-	return !before
 }
 
 func (s *spend) add(p PlannedSpend) error {
@@ -146,7 +133,7 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 		return diag.Diagnostics{diag.NewErrorDiagnostic("The plan moves more than can be counted", err.Error())}
 	}
 	var diags diag.Diagnostics
-	if !s.Known() && p.Taken > 0 && s.spend.tell("unchecked") {
+	if !s.Known() && p.Taken > 0 && s.Told("unchecked") == 0 {
 		diags.Append(notChecked())
 	}
 	if p.takes() == 0 {
@@ -160,7 +147,7 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if !isMine || s.Known() && s.Client.HasWritten() || s.plan.unplanned.Load() > 0 {
 		return diags
 	}
-	if s.isOver(t) && s.spend.tell("over") {
+	if s.isOver(t) && s.Told("over") == 0 {
 		diags.Append(takesTooMuch(t, *s.MaxTakenPerPlan))
 	}
 	if wallet.isShort(t) {
@@ -226,7 +213,7 @@ func (s *Session) walletDiagnostic(t spent, wallet plannedWallet, onlyRefuses bo
 		refuses = false
 	}
 	switch {
-	case onlyRefuses && !refuses || !s.spend.tell(what):
+	case onlyRefuses && !refuses || s.Told(what) > 0:
 		return nil
 	case refuses:
 		return diag.Diagnostics{diag.NewErrorDiagnostic(title, detail+` To plan it all the same, set wallet_check = "warn" in the provider configuration.`)}

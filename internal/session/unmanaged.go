@@ -19,7 +19,7 @@ const DefaultLabelPrefix = "tf-"
 // GeneratedLabel is like no other, so that a card whose creation lost its response can be
 // told from every other. The prefix and the day help to find those that a killed run left.
 func (s *Session) GeneratedLabel() string {
-	now, _ := s.Client.ServiceTime()
+	now := s.Client.ServiceTime()
 	return s.LabelPrefix + now.UTC().Format(dayOfLabel) + "-" + strings.ToLower(rand.Text()[:20])
 }
 
@@ -83,7 +83,7 @@ func (s *Session) withLabel(ctx context.Context, label string) ([]api.CardListIt
 	}
 	return s.unmanaged.newest.get(ctx, func(ctx context.Context) (recent []api.CardListItem, err error) {
 		const pages, week = 2, 7 * 24 * time.Hour
-		now, _ := s.Client.ServiceTime()
+		now := s.Client.ServiceTime()
 		for number := 1; number <= pages; number++ {
 			page, err := s.Client.ListCards(ctx, api.CardFilter{}, number, api.MaxPerPage)
 			if err != nil {

@@ -78,12 +78,6 @@ func New(clock Clock, l Limits) *Limiter {
 	}
 }
 
-// CreatesPerMinute is how many new cards a minute has room for.
-func (l *Limiter) CreatesPerMinute() int {
-	all := l.windows[Creates]
-	return min(all[0].size, all[2].size) // requests, and creates
-}
-
 // Acquire waits until no pause of b is on and every window of b has room, and then
 // takes a slot of each at once, so that a caller who waits for one window keeps
 // nobody from another. Release gives the slots back. A pause that outlasts

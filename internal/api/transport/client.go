@@ -77,33 +77,29 @@ func (c *Client) Clock() Clock { return c.clock }
 // HasWritten reports whether this client has begun a call that changes something.
 func (c *Client) HasWritten() bool { return c.written.Load() }
 
-// CreatesPerMinute is how many cards this client issues in a minute at most.
-func (c *Client) CreatesPerMinute() int { return c.limits.CreatesPerMinute() }
-
 // KeysHonoured reports whether the service is known to honour idempotency keys.
 func (c *Client) KeysHonoured() bool { return c.config.KeysHonoured }
 
 // String names the service and not the key.
 func (c *Client) String() string { return "client of " + c.base }
 
-// Deadline is when the own time of a call that begins now is over, by the
-// client's clock.
+// Deadline is when the own time of a call that begins now is over, by the client's clock:
+// with the context's, where that is earlier.
 func (c *Client) Deadline(ctx context.Context) time.Time {
-	left := c.config.OperationTimeout
+	left := OperationTimeout
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(end))
 	}
 	return c.clock.Now().Add(left)
 }
 
-// ServiceTime is the time by the service's own clock; false when it does not
-// tell it.
-func (c *Client) ServiceTime() (time.Time, bool) { return c.serviceTime(), c.tellsTime.Load() }
-
-// serviceTime is the time by the service's clock, as far as its responses tell.
-func (c *Client) serviceTime() time.Time {
+// ServiceTime is the time by the service's clock, as far as its responses tell.
+func (c *Client) ServiceTime() time.Time {
 	return c.clock.Now().Add(time.Duration(c.ahead.Load())).UTC()
 }
+
+// TellsTime reports whether a response has told the service's time.
+func (c *Client) TellsTime() bool { return c.tellsTime.Load() }
 
 // Redact takes keys, webhook secrets, numbers as long as a card's and what would move the
 // cursor out of a text of this program, in which people and the service may have their

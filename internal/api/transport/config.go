@@ -14,16 +14,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
-// What a zero Config stands for, and a negative MaxRetries.
 const (
 	// DefaultRequestTimeout is what the slowest issuance may take.
 	DefaultRequestTimeout = time.Minute
-	// DefaultOperationTimeout is enough for an exhausted hourly budget to come free.
-	DefaultOperationTimeout = 70 * time.Minute
-	// DefaultCommitWait is longer than a service works on a request that its caller
-	// has given up.
-	DefaultCommitWait = 30 * time.Second
+	// DefaultMaxRetries is for those who make a Config, of which zero is none.
 	DefaultMaxRetries = 4
+	// OperationTimeout bounds how long one call lets the service's 429 hold it up, which
+	// is enough for an exhausted hourly budget to come free.
+	OperationTimeout = 70 * time.Minute
+	// CommitWait is the time that a request whose response was lost is given to take
+	// effect or not, longer than a service works on one that its caller has given up.
+	CommitWait = 30 * time.Second
 )
 
 const (
@@ -47,14 +48,8 @@ type Config struct {
 	Transport http.RoundTripper
 	// RequestTimeout bounds one attempt, from sending to the end of the response.
 	RequestTimeout time.Duration
-	// OperationTimeout bounds how long one call lets the service's 429 hold it
-	// up. A context's deadline is followed when it is earlier.
-	OperationTimeout time.Duration
-	// CommitWait is the time that a request whose response was lost is given to
-	// take effect or not, before the client verifies.
-	CommitWait time.Duration
 	// MaxRetries is how often a call is tried again after a lost response or a
-	// connection that could not be made; below zero is the default.
+	// connection that could not be made.
 	MaxRetries int
 	// KeysHonoured says that the service counts requests with the same idempotency
 	// key once. A lost response is then asked for again at once; otherwise the
@@ -81,12 +76,6 @@ type Exchange struct {
 
 func (c Config) withDefaults() Config {
 	c.RequestTimeout = cmp.Or(max(0, c.RequestTimeout), DefaultRequestTimeout)
-	c.OperationTimeout = cmp.Or(max(0, c.OperationTimeout), DefaultOperationTimeout)
-	c.CommitWait = cmp.Or(max(0, c.CommitWait), DefaultCommitWait)
-	if c.MaxRetries < 0 {
-		c.MaxRetries = DefaultMaxRetries
-	}
-	c.UserAgent = cmp.Or(c.UserAgent, "terraform-provider-vcard")
 	c.Clock = cmp.Or[Clock](c.Clock, ratelimit.SystemClock{})
 	return c
 }

@@ -44,8 +44,7 @@ func (c *Client) Mutate(ctx context.Context, m *Mutation) (Result, error) {
 		return Result{}, err
 	}
 	c.written.Store(true)
-	// After an interruption there is time for the attempt, the wait and the verification.
-	detached, end := WithGrace(Verifying(ctx), 2*c.config.RequestTimeout+c.config.CommitWait)
+	detached, end := c.WithGrace(Verifying(ctx))
 	defer end()
 	r := &mutationRun{
 		client: c, mutation: m, ctx: ctx, detached: detached, waiting: ctx,
@@ -86,7 +85,7 @@ type mutationRun struct {
 
 func (r *mutationRun) attempt() *failure {
 	r.Attempts++
-	r.sentAt = r.client.serviceTime()
+	r.sentAt = r.client.ServiceTime()
 	return r.client.do(r.waiting, attempt{
 		Call: r.mutation.Call, key: r.key, number: r.Attempts, sending: r.detached, deadline: r.deadline,
 	})
@@ -222,7 +221,7 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 		if r.mutation.Verify == nil {
 			return false, r.undecided(f.err)
 		}
-		return false, r.undecided(fmt.Errorf("%w; when it was last verified, %s after the last attempt, it had not taken effect", f.err, r.client.config.CommitWait))
+		return false, r.undecided(fmt.Errorf("%w; when it was last verified, %s after the last attempt, it had not taken effect", f.err, CommitWait))
 	}
 	if f.meaning != rateLimited {
 		r.retries++
@@ -232,7 +231,7 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 
 func (r *mutationRun) waitAndVerify(f *failure) Outcome {
 	if f.meaning != rateLimited { // the pause waits too
-		if err := r.client.clock.Wait(r.detached, r.client.config.CommitWait); err != nil {
+		if err := r.client.clock.Wait(r.detached, CommitWait); err != nil {
 			return Outcome{State: Undecided, Reason: err}
 		}
 	}
@@ -265,8 +264,10 @@ func (f *failure) mayBeApplied() bool {
 	return f.status >= 200 && f.status < 300 || f.status >= 400 && f.status < 500 && f.status != http.StatusUnauthorized && f.status != http.StatusTooManyRequests && NotReadyCode(f.err) == ""
 }
 
-// WithGrace returns a context that lives on for a while after ctx has ended.
-func WithGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+// WithGrace returns a context that lives on after ctx has ended, for an attempt, the wait
+// and the verification.
+func (c *Client) WithGrace(ctx context.Context) (context.Context, context.CancelFunc) {
+	grace := 2*c.config.RequestTimeout + CommitWait
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.AfterFunc(grace, cancel)

@@ -100,12 +100,12 @@ func (b *breaker) begin(x *Call, changes bool) (answers int, err error) {
 }
 
 // end ends a call before which there were so many answers, and which failed with err after
-// its last attempt f, or succeeded when that is nil. It returns the error, as an
-// *OutageError where that is what it is: nothing else was answered meanwhile.
+// its last attempt f. It returns the error, as an *OutageError where that is what it is:
+// nothing else was answered meanwhile.
 func (b *breaker) end(ctx context.Context, x *Call, answers int, f *failure, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if f == nil || ctx.Err() != nil || b.answers != answers {
+	if ctx.Err() != nil || b.answers != answers {
 		return err
 	}
 	kind, isOut := f.outageKind(answers == 0)

@@ -80,12 +80,12 @@ func (c *Client) backOff(ctx context.Context, n int, retryAfter time.Duration) e
 	return c.clock.Wait(ctx, max(ratelimit.Backoff(firstDelay, longestDelay, n), min(retryAfter, longestRetryAfter)))
 }
 
-// mostRefusedConnections is how often a connection that is refused is tried
-// again for a read: nothing listens, which more waiting seldom mends.
+// mostRefusedConnections is how often a connection that is refused is tried again for a
+// read of a run that has changed nothing: more waiting seldom mends it.
 const mostRefusedConnections = 2
 
 func (c *Client) maxRetriesAfter(ctx context.Context, f *failure) int {
-	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.mustRead(ctx) {
+	if errors.Is(f.err, syscall.ECONNREFUSED) && !c.HasWritten() && !isVerifying(ctx) {
 		return min(c.config.MaxRetries, mostRefusedConnections)
 	}
 	return c.config.MaxRetries
@@ -100,9 +100,3 @@ func Verifying(ctx context.Context) context.Context {
 }
 
 func isVerifying(ctx context.Context) bool { return ctx.Value(verifyingKey{}) != nil }
-
-// mustRead reports whether a read is made however little hope there is: it
-// follows a change, or may be followed by more of a run that has begun to change things.
-func (c *Client) mustRead(ctx context.Context) bool {
-	return c.HasWritten() || isVerifying(ctx)
-}
