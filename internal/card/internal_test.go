@@ -58,7 +58,7 @@ func TestAFixedAttributeIsALine(t *testing.T) {
 			t.Errorf("%s: replaced for %s, %s", name, p.replacement.Paths, *p.diags)
 		}
 	}
-	if untold := strings.Join(all.notTold(&asked), " "); untold != "allowed_categories metadata auto_freeze_at last4" {
+	if untold := strings.Join(all.notTold(&asked), " "); untold != "allowed_categories metadata auto_freeze_at" {
 		t.Errorf("not told are %s", untold)
 	}
 }
