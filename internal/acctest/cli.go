@@ -1,6 +1,7 @@
 package acctest
 
 import (
+	"math/big"
 	"os"
 	"os/exec"
 	"regexp"
@@ -9,6 +10,11 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 )
 
 // CLI returns the path of the Terraform or OpenTofu under test: the one that
@@ -67,4 +73,49 @@ var cli = sync.OnceValue(func() commandLine {
 // Unwrapped is what a person reads, without the frame and the line breaks of the CLI.
 func Unwrapped(output string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(output)), " ")
+}
+
+// Life is a test of a noun, step by step, in this process.
+func Life(steps ...resource.TestStep) resource.TestCase {
+	return resource.TestCase{ProtoV6ProviderFactories: Factories(), Steps: steps}
+}
+
+// Fails is a step that is refused in these words, one after the other.
+func Fails(config string, words ...string) resource.TestStep {
+	return resource.TestStep{Config: config, ExpectError: Saying(words...)}
+}
+
+// Before checks what a plan shows.
+func Before(checks ...plancheck.PlanCheck) resource.ConfigPlanChecks {
+	return resource.ConfigPlanChecks{PreApply: checks}
+}
+
+// Is checks an attribute of the state.
+func Is(address, field string, value knownvalue.Check) statecheck.StateCheck {
+	return statecheck.ExpectKnownValue(address, tfjsonpath.New(field), value)
+}
+
+// Form checks that a whole text has this form.
+func Form(pattern string) knownvalue.Check {
+	return knownvalue.StringRegexp(regexp.MustCompile("^" + pattern + "$"))
+}
+
+// Exactly checks a number to its last decimal.
+func Exactly(decimal string) knownvalue.Check {
+	const precision = 512 // as Terraform's own
+	number, _, err := big.ParseFloat(decimal, 10, precision, big.ToNearestEven)
+	if err != nil {
+		panic(err)
+	}
+	return knownvalue.NumberExact(number)
+}
+
+// Saying matches errors in which these words come one after the other, wherever the
+// CLI broke the lines.
+func Saying(words ...string) *regexp.Regexp {
+	parts := make([]string, len(words))
+	for i, word := range words {
+		parts[i] = strings.Join(strings.Fields(regexp.QuoteMeta(word)), `\s+`)
+	}
+	return regexp.MustCompile(strings.Join(parts, `[\s\S]*`))
 }

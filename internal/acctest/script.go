@@ -25,46 +25,37 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// Scripts runs the scripts of a folder, each with a sandbox of its own. Beside the commands
-// of testscript they have
-//
-//	terraform ARGS…         the real CLI. Each command has a new provider; apply and destroy are plan and apply, unless
-//	                        a plan file is named. What the CLI broke into lines is in one line.
-//	built ARGS…             as terraform, with the built provider, a process that reads the environment and lives by the
-//	                        real clock
-//	vcard ARGS…             the built program, by its other name
-//	service VERB ARGS…      what happens at the service and on the way there: see verbs
-//	wallet AMOUNT           fails unless the wallet holds this
-//	cards NUMBER            fails unless so many cards are live
-//	card CARD FIELD=VALUE…  fails unless the service shows the card so. A card is called by its label, or by its number
-//	                        in the order of issue
-//	cardid CARD NAME        sets a variable to the card's id
-//	requests METHOD PATH NUMBER[-NUMBER] [keys=NUMBER]
-//	                        fails unless the last terraform command made so many calls, under so many idempotency keys
-//
-// and the conditions [terraform], [tofu] and [version:1.14], which is that of the CLI or a later one. A
-// setting is NAME=VALUE, an environment variable of all of them, and its value a condition.
+// Scripts runs the scripts of a folder, each with a sandbox of its own. CONTRIBUTING.md tells what they have beside
+// testscript's own commands. A setting is NAME=VALUE, an environment variable of all of them, and its value a condition.
 func Scripts(t *testing.T, folder string, settings ...string) {
 	t.Helper()
 	if os.Getenv("TF_ACC") == "" || CLI() == "" {
 		t.Skip("needs TF_ACC and Terraform or OpenTofu")
 	}
+	vcard := func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Program(s.t), args...) }
 	commands := map[string]func(ts *testscript.TestScript, neg bool, args []string){}
-	for name, do := range map[string]func(s *script, args []string) error{
-		"terraform": (*script).terraform,
-		"built":     (*script).runBuilt,
-		"vcard":     func(s *script, args []string) error { return s.ts.Exec(sandboxtest.Program(s.t), args...) },
-		"service":   (*script).happens,
-		"wallet":    (*script).wallet,
-		"cards":     (*script).cards,
-		"card":      (*script).card,
-		"cardid":    (*script).cardID,
-		"requests":  (*script).requests,
+	for name, command := range map[string]struct {
+		usage       string
+		least, most int // arguments
+		do          func(s *script, args []string) error
+	}{
+		"terraform": {"ARGS…", 1, many, (*script).terraform},
+		"built":     {"ARGS…", 1, many, (*script).runBuilt},
+		"vcard":     {"ARGS…", 0, many, vcard},
+		"service":   {"VERB ARGS…", 1, many, (*script).happens},
+		"wallet":    {"AMOUNT", 1, 1, (*script).wallet},
+		"cards":     {"NUMBER", 1, 1, (*script).cards},
+		"card":      {"CARD FIELD=VALUE…", 2, many, (*script).card},
+		"cardid":    {"CARD NAME", 2, 2, (*script).cardID},
+		"requests":  {"METHOD PATH NUMBER[-NUMBER] [keys=NUMBER]", 3, 4, (*script).requests},
 	} {
 		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			if len(args) < command.least || len(args) > command.most {
+				ts.Fatalf("usage: %s %s", name, command.usage)
+			}
 			s, _ := ts.Value(scriptKey{}).(*script)
 			s.ts = ts
-			err := do(s, args)
+			err := command.do(s, args)
 			switch {
 			case err != nil && (!neg || errors.As(err, new(usageError))):
 				ts.Fatalf("%v", err)
@@ -163,9 +154,6 @@ func (s *script) runBuilt(args []string) error {
 
 // terraform runs the CLI.
 func (s *script) terraform(args []string) error {
-	if len(args) == 0 {
-		return usage("usage: terraform ARGS…")
-	}
 	s.net.begin()
 	command, flags := args[0], args[1:]
 	if command == "destroy" {
@@ -303,9 +291,6 @@ func unbroken(output string) string {
 var ongoing = regexp.MustCompile(`: [\w ]+(\.\.\.|after \S+)( \[id=.*\])?$`)
 
 func (s *script) wallet(args []string) error {
-	if len(args) != 1 {
-		return usage("usage: wallet AMOUNT")
-	}
 	want, err := usd.Parse(args[0])
 	if err != nil {
 		return usageError{err}
@@ -317,9 +302,6 @@ func (s *script) wallet(args []string) error {
 }
 
 func (s *script) cards(args []string) error {
-	if len(args) != 1 {
-		return usage("usage: cards NUMBER")
-	}
 	if live := s.service.LiveCards(); strconv.Itoa(len(live)) != args[0] {
 		return fmt.Errorf("the live cards are %v", live)
 	}
@@ -327,9 +309,6 @@ func (s *script) cards(args []string) error {
 }
 
 func (s *script) card(args []string) error {
-	if len(args) < 2 {
-		return usage("usage: card CARD FIELD=VALUE…")
-	}
 	card, err := s.called(args[0])
 	if err != nil {
 		return err
@@ -347,9 +326,6 @@ func (s *script) card(args []string) error {
 }
 
 func (s *script) cardID(args []string) error {
-	if len(args) != 2 {
-		return usage("usage: cardid CARD NAME")
-	}
 	id, err := s.id(args[0])
 	s.ts.Setenv(args[1], id)
 	return err
@@ -392,9 +368,6 @@ func (s *script) all() (all []map[string]any) {
 }
 
 func (s *script) requests(args []string) error {
-	if len(args) < 3 {
-		return usage("usage: requests METHOD PATH NUMBER[-NUMBER] [keys=NUMBER]")
-	}
 	calls, keys := s.net.made(args[0], args[1])
 	from, to, isRange := strings.Cut(args[2], "-")
 	least, err := strconv.Atoi(from)

@@ -82,9 +82,6 @@ func verbs() map[string]verb {
 
 // happens is the command `service`.
 func (s *script) happens(args []string) error {
-	if len(args) == 0 {
-		return usage("usage: service VERB ARGS…")
-	}
 	one, known := verbs()[args[0]]
 	if !known {
 		return usage("no verb %q", args[0])

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
@@ -49,18 +48,12 @@ func TestBins(t *testing.T) {
 		}
 		address := fmt.Sprintf("data.vcard_bins.test%d", i)
 		checks = append(checks,
-			statecheck.ExpectKnownValue(address, tfjsonpath.New("ids"), knownvalue.ListExact(ids)),
-			statecheck.ExpectKnownValue(address, tfjsonpath.New("bins"), knownvalue.ListExact(bins)))
+			acctest.Is(address, "ids", knownvalue.ListExact(ids)),
+			acctest.Is(address, "bins", knownvalue.ListExact(bins)))
 	}
 	resource.Test(t, acctest.Life(
-		resource.TestStep{
-			Config:      s.Provider() + "data \"vcard_bins\" \"test\" {\n network = \"\"\n}",
-			ExpectError: acctest.Saying("network must not be empty"),
-		},
-		resource.TestStep{
-			Config:      s.Provider() + "data \"vcard_bins\" \"test\" {\n category = \"\"\n}",
-			ExpectError: acctest.Saying("category must not be empty"),
-		},
+		acctest.Fails(s.Provider()+"data \"vcard_bins\" \"test\" {\n network = \"\"\n}", "network must not be empty"),
+		acctest.Fails(s.Provider()+"data \"vcard_bins\" \"test\" {\n category = \"\"\n}", "category must not be empty"),
 		resource.TestStep{Config: config, ConfigStateChecks: checks},
 	))
 }

@@ -2,13 +2,13 @@ package card_test
 
 import (
 	"fmt"
-	"regexp"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-testing/echoprovider"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 )
@@ -26,7 +26,7 @@ func TestCardDataSource(t *testing.T) {
 		"balance": acctest.Exactly("51"), "spending_limit": acctest.Exactly("50000"), "label": knownvalue.StringExact("frozen"),
 	}
 	config := s.Provider() + "data \"vcard_cards\" \"frozen\" { status = \"frozen\" }\n"
-	checks := []statecheck.StateCheck{statecheck.ExpectKnownValue("data.vcard_cards.frozen", tfjsonpath.New("cards"), knownvalue.ListExact(
+	checks := []statecheck.StateCheck{acctest.Is("data.vcard_cards.frozen", "cards", knownvalue.ListExact(
 		[]knownvalue.Check{knownvalue.ObjectExact(frozen)}))}
 	for name, c := range map[string]struct {
 		config string
@@ -40,12 +40,9 @@ func TestCardDataSource(t *testing.T) {
 		"a_live_one": {`label = "terminated"`, map[string]knownvalue.Check{"id": knownvalue.StringExact(again), "balance": acctest.Exactly("62")}},
 	} {
 		config += fmt.Sprintf("data \"vcard_card\" %q {\n %s\n}\n", name, c.config)
-		is := func(field string, value knownvalue.Check) {
-			checks = append(checks, statecheck.ExpectKnownValue("data.vcard_card."+name, tfjsonpath.New(field), value))
-		}
-		is("created_at", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}-\d\d-\d\dT.*Z$`)))
+		checks = append(checks, acctest.Is("data.vcard_card."+name, "created_at", acctest.Form(`\d{4}-\d\d-\d\dT.*Z`)))
 		for field, value := range c.shows {
-			is(field, value)
+			checks = append(checks, acctest.Is("data.vcard_card."+name, field, value))
 		}
 	}
 	resource.Test(t, acctest.Life(resource.TestStep{Config: config, ConfigStateChecks: checks}))
@@ -91,14 +88,11 @@ func TestCardsDataSource(t *testing.T) {
 		name := fmt.Sprintf("test%d", len(checks))
 		config += fmt.Sprintf("data \"vcard_cards\" %q {\n %s\n}\n", name, lines)
 		checks = append(checks,
-			statecheck.ExpectKnownValue("data.vcard_cards."+name, tfjsonpath.New("ids"), knownvalue.ListExact(listed)),
-			statecheck.ExpectKnownValue("data.vcard_cards."+name, tfjsonpath.New("cards"), knownvalue.ListSizeExact(len(listed))))
+			acctest.Is("data.vcard_cards."+name, "ids", knownvalue.ListExact(listed)),
+			acctest.Is("data.vcard_cards."+name, "cards", knownvalue.ListSizeExact(len(listed))))
 	}
 	resource.Test(t, acctest.Life(
-		resource.TestStep{
-			Config:      s.Provider() + `data "vcard_cards" "test" { status = "lost" }`,
-			ExpectError: acctest.Saying(`status must be "active", "frozen" or "terminated", got "lost"`),
-		},
+		acctest.Fails(s.Provider()+`data "vcard_cards" "test" { status = "lost" }`, `status must be "active", "frozen" or "terminated", got "lost"`),
 		resource.TestStep{Config: config, ConfigStateChecks: checks},
 		resource.TestStep{
 			PreConfig: func() { s.AddQuirks(object{"cards_per_page": 2}) }, Config: config, ConfigStateChecks: checks,
@@ -123,4 +117,29 @@ func issueFleet(s *acctest.Service) map[string]string {
 	add("other bin", 53, "bin_ads_mastercard_us")
 	add("newest", 54, bin)
 	return ids
+}
+
+func TestCardDetails(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	s.AddQuirks(object{"repeated_state": "ok", "exp_year_digits": 4})
+	card := issue(s, map[string]any{"amount": 50})
+	known := s.Get("/cards/" + card.ID + "/details").Must()
+	is := []statecheck.StateCheck{
+		acctest.Is("echo.card", "data", knownvalue.ObjectExact(map[string]knownvalue.Check{
+			"card_id": knownvalue.StringExact(card.ID), "pan": knownvalue.StringExact(known.Text("pan")), "cvv": knownvalue.StringExact(known.Text("cvv")),
+			"exp_month": acctest.Exactly(known.Text("exp_month")), "exp_year": acctest.Exactly(known.Text("exp_year")),
+		})),
+	}
+	config := s.Provider() + fmt.Sprintf(`
+		ephemeral "vcard_card_details" "test" { card_id = %q }
+		provider "echo" { data = ephemeral.vcard_card_details.test }
+		resource "echo" "card" {}`, card.ID)
+	life := acctest.Life(
+		resource.TestStep{Config: config, ConfigStateChecks: is},
+		resource.TestStep{PreConfig: func() { s.Freeze(card.ID) }, Config: config, ConfigStateChecks: is},
+	)
+	life.ProtoV6ProviderFactories["echo"] = echoprovider.NewProviderServer()
+	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)}
+	resource.Test(t, life)
 }

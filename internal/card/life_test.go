@@ -3,7 +3,6 @@ package card_test
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/compare"
@@ -26,7 +25,7 @@ func named(name, lines string) string {
 }
 
 func is(field string, value knownvalue.Check) statecheck.StateCheck {
-	return statecheck.ExpectKnownValue(address, tfjsonpath.New(field), value)
+	return acctest.Is(address, field, value)
 }
 
 func planned(field string, value knownvalue.Check) plancheck.PlanCheck {
@@ -38,12 +37,10 @@ func unknown(field string) plancheck.PlanCheck {
 }
 
 func does(action plancheck.ResourceActionType, more ...plancheck.PlanCheck) resource.ConfigPlanChecks {
-	return resource.ConfigPlanChecks{PreApply: append(more, plancheck.ExpectResourceAction(address, action))}
+	return acctest.Before(append(more, plancheck.ExpectResourceAction(address, action))...)
 }
 
-func nothing() resource.ConfigPlanChecks {
-	return resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}
-}
+func nothing() resource.ConfigPlanChecks { return acctest.Before(plancheck.ExpectEmptyPlan()) }
 
 // atService checks the only live card and the wallet.
 func atService(s *acctest.Service, status string, balance, wallet usd.Amount) resource.TestCheckFunc {
@@ -59,9 +56,6 @@ func atService(s *acctest.Service, status string, balance, wallet usd.Amount) re
 func TestLifeOfACard(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	form := func(pattern string) knownvalue.Check {
-		return knownvalue.StringRegexp(regexp.MustCompile("^" + pattern + "$"))
-	}
 	const rest = `
 		label              = "search"
 		spending_limit     = 1000
@@ -86,8 +80,9 @@ func TestLifeOfACard(t *testing.T) {
 				unknown("status"), planned("topped_up", acctest.Exactly("0")), planned("issuance_fee", acctest.Exactly("1"))),
 			ConfigStateChecks: []statecheck.StateCheck{
 				sameID.AddStateValue(address, id), newID.AddStateValue(address, id),
-				is("id", form(`card_\w+`)), is("balance", acctest.Exactly("120.50")), is("last4", form(`\d{4}`)), is("network", knownvalue.StringExact("visa")),
-				is("created_at", form(`\d{4}-\d\d-\d\dT.*Z`)), is("expires_at", form(`\d{4}-\d\d-\d\d`)),
+				is("id", acctest.Form(`card_\w+`)), is("balance", acctest.Exactly("120.50")), is("last4", acctest.Form(`\d{4}`)),
+				is("network", knownvalue.StringExact("visa")),
+				is("created_at", acctest.Form(`\d{4}-\d\d-\d\dT.*Z`)), is("expires_at", acctest.Form(`\d{4}-\d\d-\d\d`)),
 			},
 			Check: atService(s, "active", 120_50, 9878_50),
 		}),
@@ -120,10 +115,8 @@ func TestLifeOfACard(t *testing.T) {
 			ConfigPlanChecks: does(plancheck.ResourceActionUpdate, planned("deletion_protection", knownvalue.Bool(true))),
 		},
 		resource.TestStep{Config: protected, Destroy: true, ExpectError: acctest.Saying("Deletion protection keeps card")},
-		resource.TestStep{
-			Config:      s.Provider() + named("test", "amount = 60\n label = \"another\"\n deletion_protection = true"),
-			ExpectError: acctest.Saying("Deletion protection keeps card", "deletion_protection = false"),
-		},
+		acctest.Fails(s.Provider()+named("test", "amount = 60\n label = \"another\"\n deletion_protection = true"),
+			"Deletion protection keeps card", "deletion_protection = false"),
 		resource.TestStep{Config: s.Provider() + named("test", "amount = 60\n label = \"other\"")},
 	))
 }
@@ -133,15 +126,12 @@ func TestLifeOfACard(t *testing.T) {
 func TestImportOfACard(t *testing.T) {
 	t.Parallel()
 	s := acctest.Start(t)
-	form := func(pattern string) knownvalue.Check {
-		return knownvalue.StringRegexp(regexp.MustCompile("^" + pattern + "$"))
-	}
 	resource.Test(t, acctest.Life(
 		resource.TestStep{
 			Config:           s.Provider() + named("test", "amount = 50"),
 			ConfigPlanChecks: does(plancheck.ResourceActionCreate, unknown("label"), unknown("frozen"), unknown("spending_limit")),
 			ConfigStateChecks: []statecheck.StateCheck{
-				is("label", form(`tf-\d{8}-[0-9a-z-]{20,}`)), is("spending_limit", acctest.Exactly("50000")), is("auto_freeze_at", knownvalue.Null()),
+				is("label", acctest.Form(`tf-\d{8}-[0-9a-z-]{20,}`)), is("spending_limit", acctest.Exactly("50000")), is("auto_freeze_at", knownvalue.Null()),
 				is("frozen", knownvalue.Bool(false)), is("deletion_protection", knownvalue.Bool(false)), is("top_up", knownvalue.Null()),
 			},
 		},
@@ -214,12 +204,12 @@ func TestEachAttribute(t *testing.T) {
 		issued,
 		resource.TestStep{
 			Config:           cards(func(attribute string) string { return attributes[attribute].another }),
-			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: changes},
+			ConfigPlanChecks: acctest.Before(changes...),
 		},
 		issued,
 		resource.TestStep{
 			Config:           cards(func(string) string { return "" }),
-			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: removals},
+			ConfigPlanChecks: acctest.Before(removals...),
 		},
 		issued,
 	))

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
-	"github.com/vcard/terraform-provider-vcard/internal/doctest"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
@@ -34,15 +33,15 @@ func must[T any](value T, err error) T {
 }
 
 // site reads README.md and all pages below .github/ and docs/.
-func site(t *testing.T) doctest.Site {
+func site(t *testing.T) Site {
 	t.Helper()
-	s := doctest.Site{Repository: os.DirFS(root), Pages: map[string]doctest.Page{}}
+	s := Site{Repository: os.DirFS(root), Pages: map[string]Page{}}
 	add := func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".md") {
 			return err
 		}
-		s.Pages[path], err = doctest.Read(s.Repository, path)
-		return err
+		s.Pages[path] = Parse(path, string(must(fs.ReadFile(s.Repository, path))))
+		return nil
 	}
 	for _, start := range []string{"README.md", ".github", "docs"} {
 		if err := fs.WalkDir(s.Repository, start, add); err != nil {
@@ -129,7 +128,7 @@ func TestBlocksRun(t *testing.T) {
 				t.Skipf("NOT RUN in %s, which is not installed: the blocks of README.md and the guides", shell)
 			}
 			for path, page := range site(t).Pages {
-				runner := doctest.Runner{Shell: shell, Env: guides, Has: has, Fill: func(folder string) error { // what a guide has its reader download
+				runner := Runner{Shell: shell, Env: guides, Fill: func(folder string) error { // what a guide has its reader download
 					return os.WriteFile(filepath.Join(folder, "world.yaml"), must(os.ReadFile(filepath.Join(root, "examples", "world.yaml"))), 0o600)
 				}}
 				switch {

@@ -12,8 +12,11 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
@@ -122,7 +125,7 @@ func TestEmbeddedFaults(t *testing.T) {
 		}
 	}
 	resource.Test(t, acctest.Life(append(steps, resource.TestStep{
-		Config: config + cards, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
+		Config: config + cards, ConfigPlanChecks: acctest.Before(plancheck.ExpectEmptyPlan()),
 		Check: func(*terraform.State) error {
 			if live := s.LiveCards(); len(live) != len(steps) {
 				return fmt.Errorf("the live cards are %v", live)
@@ -136,9 +139,7 @@ func TestEmbeddedServiceThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	config, s := embedded(t, "request_timeout = \"1s\"\n max_retries = 0")
 	s.Fault(map[string]any{"method": http.MethodGet, "path": "/wallet/balance", "times": 0, "delay_ms": 60000, "then": "pass"})
-	resource.Test(t, acctest.Life(resource.TestStep{
-		Config: config + "data \"vcard_wallet_balance\" \"now\" {}\n", ExpectError: acctest.Saying("request_timeout"),
-	}))
+	resource.Test(t, acctest.Life(acctest.Fails(config+"data \"vcard_wallet_balance\" \"now\" {}\n", "request_timeout")))
 }
 
 // The embedded sandbox is known to honour keys, unless the configuration says that
@@ -152,4 +153,114 @@ func TestEmbeddedKeys(t *testing.T) {
 			t.Errorf("%s: it waited %s", lines, took)
 		}
 	}
+}
+
+// What the provider block bounds is refused by the plan, and nothing else is.
+func TestBoundsOfTheProvider(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	config := func(lines string) string {
+		return fmt.Sprintf(`
+			provider "vcard" {
+				base_url         = %q
+				api_key          = %q
+				request_timeout  = "20s"
+				max_retries      = 2
+				idempotency_keys = "honoured"
+				rate_limits      = { requests_per_minute = 500, creates_per_minute = 40 }
+				wallet_check     = "error"
+				max_card_load    = 5000
+
+				max_taken_per_plan = 12002
+			}
+			resource "vcard_card" "test" {
+				bin_id = "bin_ads_visa_us"
+				%s
+			}`, s.URL, s.Key, lines)
+	}
+	const address = "vcard_card.test"
+	resource.Test(t, acctest.Life(
+		acctest.Fails(config("amount = 5000.01"), "amount must be at most 5000.00 USD, which is max_card_load"),
+		acctest.Fails(config("amount = 60\n top_up = { below = 50, to = 5000.01 }"), "top_up.to must be at most 5000.00 USD, which is max_card_load"),
+		acctest.Fails(config("amount = 4000\n count = 3"), "The plan takes at least 12003.00 USD, and max_taken_per_plan is 12002.00 USD"),
+		acctest.Fails(config("amount = 4000\n count = 3"), "The plan takes at least 12003.00 USD from a wallet that holds 10000.00 USD"),
+		resource.TestStep{
+			Config: config("amount = 4000"),
+			ConfigStateChecks: []statecheck.StateCheck{
+				acctest.Is(address, "balance", acctest.Exactly("4000")),
+			},
+		},
+		resource.TestStep{
+			Config:           config("amount = 5000"),
+			ConfigPlanChecks: acctest.Before(plancheck.ExpectResourceAction(address, plancheck.ResourceActionUpdate)),
+		},
+	))
+	if got := s.Wallet(); got != acctest.InitialBalance-100 {
+		t.Errorf("the wallet holds %s USD, want all but the fee", got)
+	}
+}
+
+// The embedded sandbox begins with the balance that is asked for, and keeps its file.
+func TestEmbeddedSandbox(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "sandbox.db")
+	config := func(balance string) string {
+		return fmt.Sprintf(`
+			provider "vcard" {
+				sandbox = { path = %q, initial_balance = %s }
+			}
+			resource "vcard_card" "test" {
+				bin_id = "bin_ads_visa_us"
+				amount = 50
+			}
+			data "vcard_wallet_balance" "now" {
+				depends_on = [vcard_card.test]
+			}`, file, balance)
+	}
+	left := []statecheck.StateCheck{
+		acctest.Is("data.vcard_wallet_balance.now", "balance", acctest.Exactly("9.99")),
+		acctest.Is("data.vcard_wallet_balance.now", "cards_active", acctest.Exactly("1")),
+		acctest.Is("vcard_card.test", "status", knownvalue.StringExact("active")),
+	}
+	resource.Test(t, acctest.Life(
+		resource.TestStep{Config: config("60.99"), ConfigStateChecks: left},
+		resource.TestStep{ // whatever is said of it later
+			Config: config("5000"), ConfigStateChecks: left,
+			ConfigPlanChecks: acctest.Before(plancheck.ExpectEmptyPlan()),
+		},
+	))
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	acctest.Scripts(t, "testdata/script")
+}
+
+func TestIssuanceCost(t *testing.T) {
+	t.Parallel()
+	config := ""
+	var checks []statecheck.StateCheck
+	for i, c := range []struct{ loads, cost string }{
+		{"[]", "0"},
+		{"[50]", "51"},
+		{"[50, 120.50, 7.525e1]", "248.75"},
+		{"[50.10, 50.20, 50.30]", "153.60"},
+		{"[74.10000000000000142108547152020037174224853515625]", "75.10"}, // the noise of computed numbers
+		{"[999999999949.99]", "999999999950.99"},
+	} {
+		config += fmt.Sprintf("output \"test%d\" {\n value = provider::vcard::issuance_cost(%s)\n}\n", i, c.loads)
+		checks = append(checks, statecheck.ExpectKnownOutputValue(fmt.Sprintf("test%d", i), acctest.Exactly(c.cost)))
+	}
+	life := acctest.Life(
+		resource.TestStep{Config: config, ConfigStateChecks: checks},
+		resource.TestStep{
+			Config: `
+				resource "terraform_data" "load" { input = 60 }
+				output "later" { value = provider::vcard::issuance_cost([50, terraform_data.load.output]) }`,
+			ConfigPlanChecks:  acctest.Before(plancheck.ExpectUnknownOutputValue("later")),
+			ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownOutputValue("later", acctest.Exactly("112"))},
+		},
+	)
+	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_8_0)}
+	resource.Test(t, life)
 }

@@ -28,45 +28,39 @@ func state(t *testing.T, text string, flags ...string) (code int, stdout, stderr
 
 func TestInputIsNotAPlan(t *testing.T) {
 	t.Parallel()
-	plan, fund := planWith(""), planWith(update(held, with("amount", "150"), ""))
+	plan, fund := planWith(""), updates(held, with("amount", "150"), "")
 	for name, test := range map[string]struct{ text, want string }{
-		"empty":                 {"", "is empty: want what"},
-		"blank":                 {" \n", "is empty"},
-		"truncated":             {plan[:len(plan)-3], "is not the JSON of a plan (/resource_changes: unexpected EOF)"},
-		"a saved plan":          {"PK\x03\x04", "is a saved plan, not its JSON: want what"},
-		"text":                  {"Terraform will perform", "is not the JSON of a plan"},
-		"null":                  {"null", "is not the JSON of a plan (it is not an object)"},
-		"an output that is one": {`"whsec_planted"`, "is not the JSON of a plan (it is not an object)"},
-		"a number":              {`4111111111111111`, "is not the JSON of a plan (it is not an object)"},
-		"a list":                {"[]", "is not the JSON of a plan"},
-		"two documents":         {plan + plan, "something follows it"},
-		"a shown state": {
-			`{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}}}`,
-			"is a state, not a plan",
-		},
+		"empty":                  {"", "is empty: want what"},
+		"blank":                  {" \n", "is empty"},
+		"truncated":              {plan[:len(plan)-3], "is not the JSON of a plan (/resource_changes: unexpected EOF)"},
+		"a saved plan":           {"PK\x03\x04", "is a saved plan, not its JSON: want what"},
+		"text":                   {"Terraform will perform", "is not the JSON of a plan"},
+		"null":                   {"null", "is not the JSON of a plan (it is not an object)"},
+		"an output that is one":  {`"whsec_planted"`, "is not the JSON of a plan (it is not an object)"},
+		"a number":               {`4111111111111111`, "is not the JSON of a plan (it is not an object)"},
+		"a list":                 {"[]", "is not the JSON of a plan"},
+		"two documents":          {plan + plan, "something follows it"},
+		"a shown state":          {`{"format_version":"1.0","terraform_version":"1.11.4","values":{"root_module":{}}}`, "is a state, not a plan"},
 		"an empty state":         {`{"format_version":"1.0"}`, "is not a plan"},
 		"a state file":           {`{"version":4,"serial":3,"resources":[]}`, "is a state, not a plan"},
 		"a later format":         {strings.Replace(plan, `"1.2"`, `"2.0"`, 1), "unsupported plan format version"},
 		"no format":              {strings.Replace(plan, `"1.2"`, `""`, 1), "format version is missing"},
 		"changes of no kind":     {strings.Replace(plan, "[]", `"x"`, 1), "is not the JSON of a plan (/resource_changes: "},
-		"amounts of no kind":     {planWith(update(held, with("amount", `"1"`), "")), "vcard_card.a: amount is not a number"},
-		"amounts beyond measure": {planWith(update(held, with("amount", "1e30"), "")), "vcard_card.a: amount: "},
-		"amounts below zero":     {planWith(update(held, with("amount", "-1"), "")), "vcard_card.a: amount is below zero"},
+		"amounts of no kind":     {updates(held, with("amount", `"1"`), ""), "vcard_card.a: amount is not a number"},
+		"amounts beyond measure": {updates(held, with("amount", "1e30"), ""), "vcard_card.a: amount: "},
+		"amounts below zero":     {updates(held, with("amount", "-1"), ""), "vcard_card.a: amount is below zero"},
 		"a change of its own": {
-			planWith(change("vcard_card.a", `"update","renew"`, held, held, "", "")),
+			does(`"update","renew"`, held, held),
 			`vcard_card.a: this version of the provider does not know what "update,renew" does`,
 		},
 		"no change": {
-			strings.Replace(planWith(update(held, held, "")), `"change":{`, `"change":null,"x":{`, 1),
+			strings.Replace(updates(held, held, ""), `"change":{`, `"change":null,"x":{`, 1),
 			"vcard_card.a: the plan does not say what becomes of it",
 		},
-		"no action": {
-			planWith(change("vcard_card.a", "", held, held, "", "")),
-			"vcard_card.a: the plan does not say what becomes of it",
-		},
-		"amounts beyond a cent": {planWith(update(held, with("topped_up", "0.001"), "")), "vcard_card.a: topped_up: "},
+		"no action":             {does("", held, held), "vcard_card.a: the plan does not say what becomes of it"},
+		"amounts beyond a cent": {updates(held, with("topped_up", "0.001"), ""), "vcard_card.a: topped_up: "},
 		"a name that is there twice": {
-			planWith(update(held, held+`,"amount":5000`, "")), `(/resource_changes/0/change/after/amount: duplicate object member name)`,
+			updates(held, held+`,"amount":5000`, ""), `(/resource_changes/0/change/after/amount: duplicate object member name)`,
 		},
 		"a name of another case": {strings.Replace(fund, `"mode"`, `"Mode"`, 1), "(/resource_changes/0: the plan does not say what it is, or in which mode)"},
 		"no mode":                {strings.Replace(fund, `"mode":"managed",`, "", 1), "(/resource_changes/0: the plan does not say what it is, or in which mode)"},
@@ -79,26 +73,22 @@ func TestInputIsNotAPlan(t *testing.T) {
 		"a card that is there twice": {
 			planWith(update(held, held, "") + "," + update(held, held, "")), "vcard_card.a: the plan has it twice",
 		},
-		"actions in another order": {planWith(change("vcard_card.a", `"update","delete"`, held, held, "", "")), `does not know what "update,delete" does`},
-		"an update of nothing":     {planWith(update("", held, "")), "vcard_card.a: its values do not go with update"},
-		"a creation of something":  {planWith(change("vcard_card.a", `"create"`, held, created, "", "")), "vcard_card.a: its values do not go with create"},
-		"a deletion that leaves it": {
-			planWith(change("vcard_card.a", `"delete"`, held, held, "", "")), "vcard_card.a: its values do not go with delete",
-		},
-		"a no-op that changes": {
-			planWith(change("vcard_card.a", `"no-op"`, held, with("amount", "5000"), "", "")), "vcard_card.a: its values do not go with no-op",
-		},
+		"actions in another order":  {does(`"update","delete"`, held, held), `does not know what "update,delete" does`},
+		"an update of nothing":      {updates("", held, ""), "vcard_card.a: its values do not go with update"},
+		"a creation of something":   {does(`"create"`, held, created), "vcard_card.a: its values do not go with create"},
+		"a deletion that leaves it": {does(`"delete"`, held, held), "vcard_card.a: its values do not go with delete"},
+		"a no-op that changes":      {does(`"no-op"`, held, with("amount", "5000")), "vcard_card.a: its values do not go with no-op"},
 		"values of no kind": {
 			strings.Replace(fund, `"after":{`, `"after":"x","y":{`, 1), "vcard_card.a: its values do not go with update",
 		},
 		"an amount that is missing": {
-			planWith(update(held, strings.Replace(held, `"amount":100,`, "", 1), "")), "vcard_card.a: amount is missing",
+			updates(held, strings.Replace(held, `"amount":100,`, "", 1), ""), "vcard_card.a: amount is missing",
 		},
-		"a flag of no kind":     {planWith(update(held, with("frozen", `"true"`), "")), "vcard_card.a: frozen is neither true nor false"},
-		"an id of no kind":      {planWith(update(with("id", "1"), held, "")), "vcard_card.a: id is not a text"},
-		"a mark of no kind":     {planWith(update(held, held, `"amount":"true"`)), "vcard_card.a: amount is neither known nor unknown"},
+		"a flag of no kind":     {updates(held, with("frozen", `"true"`), ""), "vcard_card.a: frozen is neither true nor false"},
+		"an id of no kind":      {updates(with("id", "1"), held, ""), "vcard_card.a: id is not a text"},
+		"a mark of no kind":     {updates(held, held, `"amount":"true"`), "vcard_card.a: amount is neither known nor unknown"},
 		"marks of no kind":      {strings.Replace(fund, `"after_unknown":{}`, `"after_unknown":"true"`, 1), "vcard_card.a: amount is neither known nor unknown"},
-		"text that is no UTF-8": {planWith(update(held, with("label", "\"\xff\""), "")), "invalid UTF-8"},
+		"text that is no UTF-8": {updates(held, with("label", "\"\xff\""), ""), "invalid UTF-8"},
 		"a list of nothing":     {planWith("", `,"x":[`+strings.Repeat("{},", 4_000_000)+"{}]"), "holds more than 4000000 values"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +120,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s ended with %d and said %q", name, code, stderr)
 		}
 	}
-	plan := planWith(update(held, with("amount", "150"), ""))
+	plan := updates(held, with("amount", "150"), "")
 	wide := []byte{0xff, 0xfe} // as Windows PowerShell writes with >
 	for _, unit := range utf16.Encode([]rune(plan)) {
 		wide = binary.LittleEndian.AppendUint16(wide, unit)
@@ -172,8 +162,8 @@ func TestFlags(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	t.Parallel()
-	spends := planWith(update(held, with("amount", "150", "topped_up", "20"), ""))
-	unknown := planWith(update(held, replaceMember(held, "amount", "null"), `"amount":true`))
+	spends := updates(held, with("amount", "150", "topped_up", "20"), "")
+	unknown := updates(held, replaceMember(held, "amount", "null"), `"amount":true`)
 	everything := invoke("vcard_card_withdraw", `"card_id":"card_1"`, "")
 	issue := change("vcard_card.new", `"create"`, "", created, "", "")
 	issues := planWith(issue)
@@ -197,7 +187,7 @@ func TestRules(t *testing.T) {
 			planWith(change("vcard_card.new", `"create"`, "", `"issuance_fee":1`, `"amount":true`, "")),
 			"-max-card 1000", "vcard_card.new may get more",
 		},
-		{planWith(update(held, held, `"topped_up":true`)), "-max-net 1000", "may pay more for vcard_card.a"},
+		{updates(held, held, `"topped_up":true`), "-max-net 1000", "may pay more for vcard_card.a"},
 		{planWith("", `,"complete":false`), "", ""},
 		{planWith("", `,"complete":false`), "-max-net 0", "a rule needs the whole plan: the plan is of a part"},
 		{planWith("", `,"complete":false`), "-max-card 0", "a rule needs the whole plan: the plan is of a part"},
@@ -208,7 +198,7 @@ func TestRules(t *testing.T) {
 			"a rule needs the whole plan: vcard_card.new: is left to a later plan",
 		},
 		{planWith("", `,"errored":true`), "-no-unknown", "a rule needs the whole plan: the plan failed"},
-		{planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "-max-net 0", ""},
+		{does(`"delete"`, held, ""), "-max-net 0", ""},
 		{spends, "-max-card 70", ""},
 		{spends, "-max-card 69.99", "-max-card 69.99: vcard_card.a gets 70.00"},
 		{issues, "-max-card 150.50", ""},
@@ -220,7 +210,7 @@ func TestRules(t *testing.T) {
 		{spends, "-only top_up", "-only top_up: the plan would fund vcard_card.a"},
 		{unknown, "-only fund", "the plan would withdraw vcard_card.a"},
 		{issues, "-only top_up,withdraw", "-only top_up,withdraw: the plan would issue vcard_card.new"},
-		{planWith(update(held, with("top_up", `{"below":90}`, "topped_up", "9"), "")), "-only top_up", "the plan would configure vcard_card.a"},
+		{updates(held, with("top_up", `{"below":90}`, "topped_up", "9"), ""), "-only top_up", "the plan would configure vcard_card.a"},
 		{
 			planWith(`{"address":"vcard_webhook.a","mode":"managed","type":"vcard_webhook","change":{"actions":["create"]}}`),
 			"-only top_up", "the plan would change vcard_webhook.a",
@@ -304,7 +294,7 @@ func TestUnmanaged(t *testing.T) {
 		"this state's card has it":  {planWith(issues, read(list(all, "", "card_1", "new"), mine), one), 0, ""},
 		"this state's deposed one":  {planWith(issues, read(list(all, "", "card_1", "new"), stateCard("vcard_card.a", held, `,"deposed_key":"abc"`)), one), 0, ""},
 		"it is imported":            {planWith(imported, read(list(all, "", "card_9", "new")), one), 0, ""},
-		"a replacement":             {planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), read(list(all, "", "card_1", "new", "card_9", "new"), mine), one), 3, refused},
+		"a replacement":             {does(`"delete","create"`, held, created, read(list(all, "", "card_1", "new", "card_9", "new"), mine), one), 3, refused},
 		"what a replacement left":   {planWith(unchanged, read(list(all, "", "card_1", "ads", "card_9", "ads"), mine), one), 3, "vcard_card.a: " + refused},
 		"a generated label":         {planWith(issues, read(list(all, "", "card_9", generated), mine), one), 3, left},
 		"which may be another's":    {planWith(issues, read(list(all, "", "card_9", generated), mine), one), 3, "label_prefix is the default"},
@@ -324,8 +314,8 @@ func TestUnmanaged(t *testing.T) {
 		"a list that was not read":  {planWith(issues, read(strings.Replace(list(all, ""), `"cards":[]`, `"ids":[]`, 1), mine), one), 3, unread},
 		"one card in two lists":     {planWith(issues, read(list(all, "", "card_9", "new"), list("data.vcard_cards.more", "", "card_9", "new")), one), 3, "id = \"card_9\""},
 		"two cards of one label":    {planWith(issues, read(list(all, "", "card_8", "new", "card_9", "new")), one), 3, "to = vcard_card.NAME\n  id = \"card_9\""},
-		"no list and nothing new":   {planWith(update(held, with("amount", "150"), ""), one), 3, unread},
-		"no list and no card":       {planWith(change("vcard_card.a", `"delete"`, held, "", "", ""), one), 0, ""},
+		"no list and nothing new":   {updates(held, with("amount", "150"), "", one), 3, unread},
+		"no list and no card":       {does(`"delete"`, held, "", one), 0, ""},
 		"a label of another resource": {
 			planWith(late, ofLabel("terraform_data.a.output", "terraform_data.a")),
 			3, "vcard_card.new: its label is known only during apply",

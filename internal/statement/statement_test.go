@@ -78,7 +78,17 @@ func update(before, after, unknown string) string {
 	return change("vcard_card.a", `"update"`, before, after, unknown, "")
 }
 
-func updates(before, after, unknown string) string { return planWith(update(before, after, unknown)) }
+func updates(before, after, unknown string, more ...string) string {
+	return planWith(update(before, after, unknown), more...)
+}
+
+// was is a prior state that has the card so.
+func was(values string) string { return priorState(stateCard("vcard_card.a", values, "")) }
+
+// does is a plan of these actions on one card, with what a plan has besides.
+func does(actions, before, after string, more ...string) string {
+	return planWith(change("vcard_card.a", actions, before, after, "", ""), more...)
+}
 
 func creates(after, unknown string) string {
 	return planWith(change("vcard_card.a", `"create"`, "", after, unknown, ""))
@@ -99,7 +109,7 @@ func stateCard(address, values, more string) string {
 
 func invoke(kind, config, unknown string) string {
 	return planWith("", fmt.Sprintf(`,"action_invocations":[{"address":"module.m.action.%s.x","type":%q,"name":"x","config_values":{%s},"config_unknown":{%s}}]`, kind, kind, config, unknown),
-		priorState(stateCard("vcard_card.a", held, "")))
+		was(held))
 }
 
 // summary has what the tests compare in one line for each card and unknown. A card is
@@ -146,7 +156,7 @@ func TestOf(t *testing.T) {
 	t.Parallel()
 	refreshed := priorState(stateCard("vcard_card.a", with("balance", "60.25"), "") + "," + stateCard("vcard_card.a", with("balance", "7"), `,"deposed_key":"abc"`))
 	for name, test := range map[string]struct{ plan, want string }{
-		"nothing":      {planWith(change("vcard_card.a", `"no-op"`, held, held, "", "")), ""},
+		"nothing":      {does(`"no-op"`, held, held), ""},
 		"gone":         {planWith(change("vcard_card.a", `"no-op"`, "", "", "", `,"deposed":"abc"`)), ""},
 		"issue":        {creates(created, `"id":true`), "a issue -151.50"},
 		"issue frozen": {creates(created+`,"frozen":true`, ""), "a issue+freeze -151.50"},
@@ -171,7 +181,7 @@ func TestOf(t *testing.T) {
 			"a fund -50.00\n? a: holds 33.00 USD more than Terraform knows of: apply may stop",
 		},
 		"holds more, by the refresh": {
-			planWith(update(held, with("topped_up", "20"), ""), priorState(stateCard("vcard_card.a", with("balance", "100.01"), ""))),
+			updates(held, with("topped_up", "20"), "", was(with("balance", "100.01"))),
 			"a top_up -20.00\n? a: holds 0.01 USD more than Terraform knows of: apply may stop",
 		},
 		"holds as much":                  {updates(with("balance", "100"), with("amount", "150"), ""), "a fund -50.00"},
@@ -181,11 +191,11 @@ func TestOf(t *testing.T) {
 			"a withdraw 20.00\n? a: holds just 20.00 USD less than Terraform knows of: apply may find the withdrawal made, or stop",
 		},
 		"has another card's record": {
-			planWith(update(held, with("amount", "150"), ""), priorState(stateCard("vcard_card.a", with("money_record", record("card_2", reconcile.Record{})), ""))),
+			updates(held, with("amount", "150"), "", was(with("money_record", record("card_2", reconcile.Record{})))),
 			"a fund -50.00\n? a: has lost its money_record, so nothing tells what an earlier run has moved: apply stops once",
 		},
 		"has a pending movement": {
-			planWith(update(held, with("amount", "150"), ""), priorState(stateCard("vcard_card.a", with("money_record", pending(-12_00)), ""))),
+			updates(held, with("amount", "150"), "", was(with("money_record", pending(-12_00)))),
 			"a fund -50.00\n? a: of an earlier movement of -12.00 USD it is not known whether it was made: apply may find it made, or stop",
 		},
 		"holds more, and is left alone": {
@@ -195,7 +205,7 @@ func TestOf(t *testing.T) {
 			}, ","))),
 			"note a: holds 33.00 USD more than Terraform knows of\nnote b: holds 1.00 USD more than Terraform knows of\nnote c: of an earlier movement of +12.00 USD it is not known whether it was made",
 		},
-		"holds more, and ends": {planWith(change("vcard_card.a", `"delete"`, with("balance", "133"), "", "", ""), priorState(stateCard("vcard_card.a", with("balance", "133"), ""))), "a terminate 133.00"},
+		"holds more, and ends": {does(`"delete"`, with("balance", "133"), "", was(with("balance", "133"))), "a terminate 133.00"},
 		"unknown": {
 			updates(held, replaceMember(held, "amount", "null"), `"amount":true,"balance":true`),
 			"a fund+withdraw 0.00\n? a: amount is known only during apply",
@@ -219,33 +229,21 @@ func TestOf(t *testing.T) {
 			updates(held, with("top_up", `{"to":9}`), `"top_up":{"below":true},"topped_up":true`),
 			"a top_up+configure 0.00\n? a: topped_up is known only during apply",
 		},
-		"maybe freezes": {
-			updates(held, held, `"frozen":true`),
-			"a freeze+unfreeze 0.00\n? a: frozen is known only during apply",
-		},
-		"terminate":                       {planWith(change("vcard_card.a", `"delete"`, held, "", "", ""), refreshed), "a terminate 60.25"},
-		"terminate without a prior state": {planWith(change("vcard_card.a", `"delete"`, held, "", "", "")), "a terminate 80.00"},
+		"maybe freezes":                   {updates(held, held, `"frozen":true`), "a freeze+unfreeze 0.00\n? a: frozen is known only during apply"},
+		"terminate":                       {does(`"delete"`, held, "", refreshed), "a terminate 60.25"},
+		"terminate without a prior state": {does(`"delete"`, held, ""), "a terminate 80.00"},
 		"terminate a deposed one": {
 			planWith(change("vcard_card.a", `"delete"`, held, "", "", `,"deposed":"abc"`), refreshed), "a terminate 7.00",
 		},
 		"terminate what nobody knows": {
-			planWith(change("vcard_card.a", `"delete"`, with("balance", "null"), "", "", "")),
+			does(`"delete"`, with("balance", "null"), ""),
 			"a terminate 0.00\n? a: the balance that returns is not in the plan",
 		},
-		"replace": {
-			planWith(change("vcard_card.a", `"delete","create"`, held, created, "", ""), refreshed),
-			"a replace -91.25",
-		},
-		"replace, the new one first": {planWith(change("vcard_card.a", `"create","delete"`, held, created, "", "")), "a replace -71.50"},
-		"replace and keep": {
-			planWith(change("vcard_card.a", `"create","forget"`, held, created, "", "")),
-			"a replace+forget -151.50",
-		},
-		"replace and keep, as OpenTofu": {
-			planWith(change("vcard_card.a", `"forget","create"`, held, created, "", "")),
-			"a replace+forget -151.50",
-		},
-		"forget": {planWith(change("vcard_card.a", `"forget"`, held, "", "", "")), "a forget 0.00"},
+		"replace":                       {does(`"delete","create"`, held, created, refreshed), "a replace -91.25"},
+		"replace, the new one first":    {does(`"create","delete"`, held, created), "a replace -71.50"},
+		"replace and keep":              {does(`"create","forget"`, held, created), "a replace+forget -151.50"},
+		"replace and keep, as OpenTofu": {does(`"forget","create"`, held, created), "a replace+forget -151.50"},
+		"forget":                        {does(`"forget"`, held, ""), "a forget 0.00"},
 		"import": {
 			planWith(strings.Replace(change("vcard_card.a", `"no-op"`, held, held, "", ""), `"actions"`, `"importing":{"id":"card_1"},"actions"`, 1)),
 			"a import 0.00",
@@ -275,10 +273,7 @@ func TestOf(t *testing.T) {
 			invoke("vcard_card_withdraw", `"card_id":"card_1"`, `"amount":true`),
 			"module.m.action.vcard_card_withdraw.x withdraw 0.00\n? module.m.action.vcard_card_withdraw.x: amount is known only during apply",
 		},
-		"freeze by an action": {
-			invoke("vcard_card_freeze", `"card_id":"card_1"`, ""),
-			"module.m.action.vcard_card_freeze.x freeze 0.00",
-		},
+		"freeze by an action": {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""), "module.m.action.vcard_card_freeze.x freeze 0.00"},
 		"unfreeze by an action": {
 			invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""),
 			"module.m.action.vcard_card_unfreeze.x unfreeze 0.00",
@@ -336,7 +331,7 @@ func TestSums(t *testing.T) {
 // What a plan marks as sensitive is in no output.
 func TestSensitive(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(planWith(change("vcard_card.a", `"create"`, "", created, "", "")), `"after_unknown"`, `"after_sensitive":{"label":true,"metadata":true},"after_unknown"`, 1)
+	text := strings.Replace(does(`"create"`, "", created), `"after_unknown"`, `"after_sensitive":{"label":true,"metadata":true},"after_unknown"`, 1)
 	s := read(t, text)
 	acts := read(t, strings.Replace(invoke("vcard_card_fund", `"card_id":"card_1","amount":1`, ""), held, held+`},"sensitive_values":{"label":true`, 1))
 	for _, label := range []string{s.Cards[0].Label, acts.Cards[0].Label} {

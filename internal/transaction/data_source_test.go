@@ -118,9 +118,9 @@ func TestTransactions(t *testing.T) {
 		}
 		address := fmt.Sprintf("data.%s.test%d", typeName, i)
 		checks = append(checks,
-			statecheck.ExpectKnownValue(address, tfjsonpath.New("transactions"), knownvalue.ListExact(c.list)),
-			statecheck.ExpectKnownValue(address, tfjsonpath.New("truncated"), knownvalue.Bool(c.filters == "max_results = 4")),
-			statecheck.ExpectKnownValue(address, tfjsonpath.New("by_card"), knownvalue.MapExact(byCard)))
+			acctest.Is(address, "transactions", knownvalue.ListExact(c.list)),
+			acctest.Is(address, "truncated", knownvalue.Bool(c.filters == "max_results = 4")),
+			acctest.Is(address, "by_card", knownvalue.MapExact(byCard)))
 	}
 	checks = append(checks, statecheck.ExpectKnownValue("data."+typeName+".test0", tfjsonpath.New("summary"),
 		knownvalue.MapExact(map[string]knownvalue.Check{"USD": sums("60.1 35.05 10.01 30.01 0 25.04  2 1 1 1")})))
@@ -161,8 +161,7 @@ func TestDays(t *testing.T) {
 		{`from = "2026-03-17T14:00:00+14:00"`, 1},
 	} {
 		config += fmt.Sprintf("data %q \"test%d\" {\n %s\n}\n", typeName, i, c.filters)
-		checks = append(checks, statecheck.ExpectKnownValue(fmt.Sprintf("data.%s.test%d", typeName, i),
-			tfjsonpath.New("transactions"), knownvalue.ListSizeExact(c.want)))
+		checks = append(checks, acctest.Is(fmt.Sprintf("data.%s.test%d", typeName, i), "transactions", knownvalue.ListSizeExact(c.want)))
 	}
 	var steps []resource.TestStep
 	for _, period := range []string{"days", "midnights", "dates_only"} {
@@ -203,7 +202,7 @@ func TestSummaryByCurrency(t *testing.T) {
 	resource.Test(t, acctest.Life(resource.TestStep{
 		Config: s.Provider() + fmt.Sprintf("data %q \"test\" {}", typeName),
 		ConfigStateChecks: []statecheck.StateCheck{
-			statecheck.ExpectKnownValue(address, tfjsonpath.New("summary"), knownvalue.MapPartial(all)),
+			acctest.Is(address, "summary", knownvalue.MapPartial(all)),
 			statecheck.ExpectKnownValue(address, tfjsonpath.New("by_card").AtMapKey("card_1"), knownvalue.MapPartial(all)),
 			statecheck.ExpectKnownValue(address, unread, knownvalue.Null()),
 		},

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
@@ -22,13 +21,11 @@ func TestBalance(t *testing.T) {
 	s.Post("/_sandbox/deposits", `{"currency": "btc", "amount": 12.34}`).Must()
 	const balance = "data \"vcard_wallet_balance\" \"now\" {}\n"
 	is := func(field string, value knownvalue.Check) statecheck.StateCheck {
-		return statecheck.ExpectKnownValue("data.vcard_wallet_balance.now", tfjsonpath.New(field), value)
+		return acctest.Is("data.vcard_wallet_balance.now", field, value)
 	}
 	resource.Test(t, acctest.Life(
-		resource.TestStep{
-			Config:      fmt.Sprintf("provider \"vcard\" {\n base_url = %q\n api_key = \"sk_live_unknown\"\n}\n", s.URL) + balance,
-			ExpectError: acctest.Saying("Could not read the wallet balance", "The service answered 401"),
-		},
+		acctest.Fails(fmt.Sprintf("provider \"vcard\" {\n base_url = %q\n api_key = \"sk_live_unknown\"\n}\n", s.URL)+balance,
+			"Could not read the wallet balance", "The service answered 401"),
 		resource.TestStep{
 			Config: `
 				resource "terraform_data" "later" { input = "sandbox.db" }
@@ -77,15 +74,12 @@ func TestDepositAddresses(t *testing.T) {
 		list += fmt.Sprintf("%q, ", coin)
 		one := fmt.Sprintf("data.vcard_deposit_addresses.one[%d]", i)
 		checks = append(checks,
-			statecheck.ExpectKnownValue(one, tfjsonpath.New("currency"), knownvalue.StringExact(coin)),
-			statecheck.ExpectKnownValue(one, tfjsonpath.New("addresses"), knownvalue.ListExact([]knownvalue.Check{all[coin]})),
-			statecheck.ExpectKnownValue(one, tfjsonpath.New("by_currency"), knownvalue.MapExact(map[string]knownvalue.Check{coin: all[coin]})))
+			acctest.Is(one, "currency", knownvalue.StringExact(coin)),
+			acctest.Is(one, "addresses", knownvalue.ListExact([]knownvalue.Check{all[coin]})),
+			acctest.Is(one, "by_currency", knownvalue.MapExact(map[string]knownvalue.Check{coin: all[coin]})))
 	}
 	resource.Test(t, acctest.Life(
-		resource.TestStep{
-			Config:      s.Provider() + `data "vcard_deposit_addresses" "one" { currency = "doge" }`,
-			ExpectError: acctest.Saying(`currency must be "btc", "eth"`, `or "arb", got "doge"`),
-		},
+		acctest.Fails(s.Provider()+`data "vcard_deposit_addresses" "one" { currency = "doge" }`, `currency must be "btc", "eth"`, `or "arb", got "doge"`),
 		resource.TestStep{
 			Config: s.Provider() + fmt.Sprintf(`
 				data "vcard_deposit_addresses" "all" {}
@@ -94,8 +88,8 @@ func TestDepositAddresses(t *testing.T) {
 					currency = [%s][count.index]
 				}`, len(coins), list),
 			ConfigStateChecks: append(checks,
-				statecheck.ExpectKnownValue("data.vcard_deposit_addresses.all", tfjsonpath.New("by_currency"), knownvalue.MapExact(all)),
-				statecheck.ExpectKnownValue("data.vcard_deposit_addresses.all", tfjsonpath.New("addresses"), knownvalue.ListSizeExact(len(coins)))),
+				acctest.Is("data.vcard_deposit_addresses.all", "by_currency", knownvalue.MapExact(all)),
+				acctest.Is("data.vcard_deposit_addresses.all", "addresses", knownvalue.ListSizeExact(len(coins)))),
 		},
 	))
 }

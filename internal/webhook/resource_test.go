@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -22,8 +21,12 @@ import (
 
 const address = "vcard_webhook.test"
 
+func is(field string, value knownvalue.Check) statecheck.StateCheck {
+	return acctest.Is(address, field, value)
+}
+
 func does(action plancheck.ResourceActionType) resource.ConfigPlanChecks {
-	return resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(address, action)}}
+	return acctest.Before(plancheck.ExpectResourceAction(address, action))
 }
 
 // TestLife takes an endpoint through all that can become of its secret.
@@ -44,11 +47,8 @@ func TestLife(t *testing.T) {
 		return endpoint(fmt.Sprintf("%ssecret_wo = var.hidden\n secret_wo_version = %d", events, version), hidden)
 	}
 	planted := func(secret string) config.Variables { return config.Variables{"hidden": config.StringVariable(secret)} }
-	is := func(field string, value knownvalue.Check) statecheck.StateCheck {
-		return statecheck.ExpectKnownValue(address, tfjsonpath.New(field), value)
-	}
-	generated := is("secret", knownvalue.StringRegexp(regexp.MustCompile(`^whsec_\w+$`)))
-	nothing := resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}
+	generated := is("secret", acctest.Form(`whsec_\w+`))
+	nothing := acctest.Before(plancheck.ExpectEmptyPlan())
 	anotherID := statecheck.CompareValue(compare.ValuesDiffer()) // each time from the one before
 	another := func() statecheck.StateCheck { return anotherID.AddStateValue(address, tfjsonpath.New("id")) }
 	sameSecret := statecheck.CompareValue(compare.ValuesSame())
@@ -60,7 +60,7 @@ func TestLife(t *testing.T) {
 				plancheck.ExpectUnknownValue(address, tfjsonpath.New("secret")), plancheck.ExpectSensitiveValue(address, tfjsonpath.New("secret")),
 			}},
 			ConfigStateChecks: []statecheck.StateCheck{
-				generated, another(), is("created_at", knownvalue.StringRegexp(regexp.MustCompile(`^\d{4}-\d\d-\d\dT.*Z$`))),
+				generated, another(), is("created_at", acctest.Form(`\d{4}-\d\d-\d\dT.*Z`)),
 			},
 		},
 		{Config: endpoint(`events = ["3ds.challenge", "card.created"]`), ConfigPlanChecks: nothing},
@@ -116,12 +116,9 @@ func TestImport(t *testing.T) {
 	}
 	var steps []resource.TestStep
 	for _, id := range []string{"card_1", "wh_", "wh_ x", "wh_../../x", "wh_" + strings.Repeat("a", 300)} {
-		steps = append(steps, resource.TestStep{
-			Config: endpoint("*"), ResourceName: address, ImportState: true, ImportStateId: id, ExpectError: acctest.Saying("has the form wh_…"),
-		})
-	}
-	is := func(field string, value knownvalue.Check) statecheck.StateCheck {
-		return statecheck.ExpectKnownValue(address, tfjsonpath.New(field), value)
+		refused := acctest.Fails(endpoint("*"), "has the form wh_…")
+		refused.ResourceName, refused.ImportState, refused.ImportStateId = address, true, id
+		steps = append(steps, refused)
 	}
 	resource.Test(t, acctest.Life(append(steps,
 		resource.TestStep{
@@ -135,7 +132,7 @@ func TestImport(t *testing.T) {
 		},
 		resource.TestStep{
 			Config: endpoint("card.created"), ConfigPlanChecks: does(plancheck.ResourceActionReplace),
-			ConfigStateChecks: []statecheck.StateCheck{is("id", knownvalue.StringRegexp(regexp.MustCompile(`^wh_\w{20,}$`)))},
+			ConfigStateChecks: []statecheck.StateCheck{is("id", acctest.Form(`wh_\w{20,}`))},
 		},
 	)...))
 }
