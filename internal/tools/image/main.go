@@ -40,51 +40,34 @@ func main() {
 	if len(os.Args) < 5 || len(os.Args) > 6 {
 		log.Fatal("usage: image VERSION AMD64_BINARY ARM64_BINARY ARCHIVE [REFERENCE]")
 	}
-	if err := run(os.Args[1], os.Args[2:4], os.Args[4], os.Args[5:]); err != nil {
-		log.Fatal("image: ", err)
-	}
-}
-
-func run(version string, binaries []string, archive string, references []string) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for i, architecture := range []string{"amd64", "arm64"} {
-		image, err := build(version, architecture, binaries[i])
-		if err != nil {
-			return err
-		}
 		platform := &v1.Platform{OS: "linux", Architecture: architecture}
+		image := build(os.Args[1], architecture, os.Args[2+i])
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: platform}})
 	}
-	for _, reference := range references {
-		to, err := name.ParseReference(reference)
-		if err != nil {
-			return err
-		}
-		if err := remote.WriteIndex(to, index, remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
-			return err
-		}
+	for _, reference := range os.Args[5:] {
+		to := must(name.ParseReference(reference))
+		must(0, remote.WriteIndex(to, index, remote.WithAuthFromKeychain(authn.DefaultKeychain)))
 	}
-	return save(index, archive)
+	save(index, os.Args[4])
 }
 
-func build(version, architecture, binary string) (v1.Image, error) {
-	content, err := files(binary)
+// must ends the program where something fails.
+func must[T any](value T, err error) T {
 	if err != nil {
-		return nil, err
+		log.Fatal("image: ", err)
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
-		tarball.WithMediaType(types.OCILayer))
-	if err != nil {
-		return nil, err
-	}
+	return value
+}
+
+func build(version, architecture, binary string) v1.Image {
+	content := files(binary)
+	layer := must(tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
+		tarball.WithMediaType(types.OCILayer)))
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	if image, err = mutate.AppendLayers(image, layer); err != nil {
-		return nil, err
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
+	image = must(mutate.AppendLayers(image, layer))
+	config := must(image.ConfigFile())
 	config.OS, config.Architecture = "linux", architecture
 	config.Config = v1.Config{
 		User: fmt.Sprintf("%d:%d", nobody, nobody), WorkingDir: "/data", Volumes: map[string]struct{}{"/data": {}},
@@ -94,16 +77,12 @@ func build(version, architecture, binary string) (v1.Image, error) {
 		Healthcheck:  &v1.HealthConfig{Test: []string{"CMD", program, "sandbox", "--health=" + address}, Interval: 5 * time.Second},
 		Labels:       map[string]string{"org.opencontainers.image.title": "vcard sandbox", "org.opencontainers.image.version": version},
 	}
-	return mutate.ConfigFile(image, config)
+	return must(mutate.ConfigFile(image, config))
 }
 
 // files is all that the image holds, as a tar: the program, certificates to trust,
 // and the folder for its file.
-func files(binary string) ([]byte, error) {
-	executable, err := os.ReadFile(binary)
-	if err != nil {
-		return nil, err
-	}
+func files(binary string) []byte {
 	var trusted, content bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint == nil { // a file of certificates cannot say what one is not to be trusted for
@@ -111,68 +90,34 @@ func files(binary string) ([]byte, error) {
 		}
 	}
 	w := tar.NewWriter(&content)
-	for _, f := range []struct {
-		tar.Header
-		content []byte
-	}{
-		{tar.Header{Typeflag: tar.TypeReg, Name: program[1:], Mode: 0o755}, executable},
-		{tar.Header{Typeflag: tar.TypeReg, Name: "etc/ssl/certs/ca-certificates.crt", Mode: 0o644}, trusted.Bytes()},
-		{tar.Header{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o700, Uid: nobody, Gid: nobody}, nil},
-	} {
-		f.Size = int64(len(f.content))
-		if err := w.WriteHeader(&f.Header); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.content); err != nil {
-			return nil, err
-		}
-	}
-	return content.Bytes(), w.Close()
+	add(w, tar.Header{Typeflag: tar.TypeReg, Name: program[1:], Mode: 0o755}, must(os.ReadFile(binary)))
+	add(w, tar.Header{Typeflag: tar.TypeReg, Name: "etc/ssl/certs/ca-certificates.crt", Mode: 0o644}, trusted.Bytes())
+	add(w, tar.Header{Typeflag: tar.TypeDir, Name: "data/", Mode: 0o700, Uid: nobody, Gid: nobody}, nil)
+	must(0, w.Close())
+	return content.Bytes()
+}
+
+func add(to *tar.Writer, header tar.Header, content []byte) {
+	header.Size = int64(len(content))
+	must(0, to.WriteHeader(&header))
+	must(to.Write(content))
 }
 
 // save writes an image layout as one archive.
-func save(index v1.ImageIndex, archive string) error {
-	folder, err := os.MkdirTemp("", "vcard-image-")
-	if err != nil {
-		return err
-	}
+func save(index v1.ImageIndex, archive string) {
+	folder := must(os.MkdirTemp("", "vcard-image-"))
 	defer os.RemoveAll(folder)
-	path, err := layout.Write(folder, empty.Index)
-	if err != nil {
-		return err
-	}
-	if err := path.AppendIndex(index); err != nil {
-		return err
-	}
-	out, err := os.Create(archive)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
+	must(0, must(layout.Write(folder, empty.Index)).AppendIndex(index))
+	out := must(os.Create(archive))
 	w := tar.NewWriter(out)
-	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+	must(0, filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name, err := filepath.Rel(folder, file)
-		if err != nil {
-			return err
-		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Mode: 0o644, Size: int64(len(content))}); err != nil {
-			return err
-		}
-		_, err = w.Write(content)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return out.Close()
+		name := filepath.ToSlash(must(filepath.Rel(folder, file)))
+		add(w, tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, must(os.ReadFile(file)))
+		return nil
+	}))
+	must(0, w.Close())
+	must(0, out.Close())
 }
