@@ -9,14 +9,12 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"strings"
 
-	tfjson "github.com/hashicorp/terraform-json"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 )
@@ -36,8 +34,16 @@ func main() {
 	}
 }
 
+// object is one of JSON. Those that are written leave out what is not set, as the CLI does.
+type object = map[string]any
+
+func written(o object) object {
+	maps.DeleteFunc(o, func(_ string, value any) bool { return value == "" || value == false })
+	return o
+}
+
 // export asks a provider server for everything it has.
-func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (*tfjson.ProviderSchemas, error) {
+func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (object, error) {
 	all, err := server.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("get the provider schema: %w", err)
@@ -46,72 +52,48 @@ func export(ctx context.Context, server tfprotov6.ProviderServer, name string) (
 	if err != nil {
 		return nil, fmt.Errorf("get the identity schemas: %w", err)
 	}
-	var c converter
-	schemas := &tfjson.ProviderSchemas{
-		FormatVersion: "1.0",
-		Schemas: map[string]*tfjson.ProviderSchema{name: {
-			ConfigSchema:             c.schema(all.Provider),
-			ResourceSchemas:          each(all.ResourceSchemas, c.schema),
-			DataSourceSchemas:        each(all.DataSourceSchemas, c.schema),
-			EphemeralResourceSchemas: each(all.EphemeralResourceSchemas, c.schema),
-			ListResourceSchemas:      each(all.ListResourceSchemas, c.schema),
-			ActionSchemas:            each(all.ActionSchemas, c.action),
-			Functions:                each(all.Functions, c.function),
-			ResourceIdentitySchemas:  each(identities.IdentitySchemas, c.identity),
-		}},
-	}
-	return schemas, c.err
+	return object{"format_version": "1.0", "provider_schemas": object{name: object{
+		"provider":                   schema(all.Provider),
+		"resource_schemas":           each(all.ResourceSchemas, schema),
+		"data_source_schemas":        each(all.DataSourceSchemas, schema),
+		"ephemeral_resource_schemas": each(all.EphemeralResourceSchemas, schema),
+		"list_resource_schemas":      each(all.ListResourceSchemas, schema),
+		"action_schemas":             each(all.ActionSchemas, func(a *tfprotov6.ActionSchema) object { return object{"block": block(a.Schema.Block)} }),
+		"functions":                  each(all.Functions, function),
+		"resource_identity_schemas":  each(identities.IdentitySchemas, identity),
+	}}}, nil
 }
 
-func each[From, To any](from map[string]From, convert func(From) To) map[string]To {
-	to := make(map[string]To, len(from))
+func each[From any](from map[string]From, convert func(From) object) object {
+	to := object{}
 	for name, value := range from {
 		to[name] = convert(value)
 	}
 	return to
 }
 
-// converter turns protocol schemas into Terraform's JSON form. It keeps the
-// first error.
-type converter struct{ err error }
-
-func (c *converter) schema(s *tfprotov6.Schema) *tfjson.Schema {
-	return &tfjson.Schema{Version: uint64(s.Version), Block: c.block(s.Block)} //nolint:gosec // versions are never negative
-}
-
-func (c *converter) action(s *tfprotov6.ActionSchema) *tfjson.ActionSchema {
-	return &tfjson.ActionSchema{Block: c.block(s.Schema.Block)}
-}
+func schema(s *tfprotov6.Schema) object { return object{"version": s.Version, "block": block(s.Block)} }
 
 // block converts one without nested blocks: the provider nests attributes.
-func (c *converter) block(b *tfprotov6.SchemaBlock) *tfjson.SchemaBlock {
-	return &tfjson.SchemaBlock{
-		Attributes:      c.attributes(b.Attributes),
-		Description:     b.Description,
-		DescriptionKind: descriptionKind(b.DescriptionKind),
-		Deprecated:      b.Deprecated,
-	}
+func block(b *tfprotov6.SchemaBlock) object {
+	return written(object{
+		"attributes": attributes(b.Attributes), "deprecated": b.Deprecated,
+		"description": b.Description, "description_kind": strings.ToLower(b.DescriptionKind.String()),
+	})
 }
 
-func (c *converter) attributes(attributes []*tfprotov6.SchemaAttribute) map[string]*tfjson.SchemaAttribute {
-	converted := make(map[string]*tfjson.SchemaAttribute, len(attributes))
-	for _, a := range attributes {
-		attribute := &tfjson.SchemaAttribute{
-			Description:     a.Description,
-			DescriptionKind: descriptionKind(a.DescriptionKind),
-			Deprecated:      a.Deprecated,
-			Required:        a.Required,
-			Optional:        a.Optional,
-			Computed:        a.Computed,
-			Sensitive:       a.Sensitive,
-			WriteOnly:       a.WriteOnly,
-		}
+func attributes(all []*tfprotov6.SchemaAttribute) object {
+	converted := object{}
+	for _, a := range all {
+		attribute := written(object{
+			"description": a.Description, "description_kind": strings.ToLower(a.DescriptionKind.String()), "deprecated": a.Deprecated,
+			"required": a.Required, "optional": a.Optional, "computed": a.Computed, "sensitive": a.Sensitive, "write_only": a.WriteOnly,
+		})
 		if a.NestedType == nil {
-			attribute.AttributeType = c.valueType(a.Name, a.Type)
+			attribute["type"] = a.Type
 		} else {
-			attribute.AttributeNestedType = &tfjson.SchemaNestedAttributeType{
-				Attributes:  c.attributes(a.NestedType.Attributes),
-				NestingMode: tfjson.SchemaNestingMode(strings.ToLower(a.NestedType.Nesting.String())),
+			attribute["nested_type"] = object{
+				"attributes": attributes(a.NestedType.Attributes), "nesting_mode": strings.ToLower(a.NestedType.Nesting.String()),
 			}
 		}
 		converted[a.Name] = attribute
@@ -119,53 +101,23 @@ func (c *converter) attributes(attributes []*tfprotov6.SchemaAttribute) map[stri
 	return converted
 }
 
-func (c *converter) identity(s *tfprotov6.ResourceIdentitySchema) *tfjson.IdentitySchema {
-	identity := &tfjson.IdentitySchema{
-		Version:    uint64(s.Version), //nolint:gosec // versions are never negative
-		Attributes: make(map[string]*tfjson.IdentityAttribute, len(s.IdentityAttributes)),
-	}
+func identity(s *tfprotov6.ResourceIdentitySchema) object {
+	attributes := object{}
 	for _, a := range s.IdentityAttributes {
-		identity.Attributes[a.Name] = &tfjson.IdentityAttribute{
-			IdentityType:      c.valueType(a.Name, a.Type),
-			Description:       a.Description,
-			RequiredForImport: a.RequiredForImport,
-			OptionalForImport: a.OptionalForImport,
-		}
-	}
-	return identity
-}
-
-func (c *converter) function(f *tfprotov6.Function) *tfjson.FunctionSignature {
-	signature := &tfjson.FunctionSignature{
-		Description:        f.Description,
-		Summary:            f.Summary,
-		DeprecationMessage: f.DeprecationMessage,
-		ReturnType:         c.valueType("result", f.Return.Type),
-	}
-	for _, p := range f.Parameters {
-		signature.Parameters = append(signature.Parameters, &tfjson.FunctionParameter{
-			Name:        p.Name,
-			Description: p.Description,
-			IsNullable:  p.AllowNullValue,
-			Type:        c.valueType(p.Name, p.Type),
+		attributes[a.Name] = written(object{
+			"type": a.Type, "description": a.Description, "required_for_import": a.RequiredForImport, "optional_for_import": a.OptionalForImport,
 		})
 	}
-	return signature
+	return object{"version": s.Version, "attributes": attributes}
 }
 
-// valueType goes through JSON, the one form that both type systems share.
-func (c *converter) valueType(name string, from tftypes.Type) cty.Type {
-	var to cty.Type
-	data, err := json.Marshal(from)
-	if err == nil {
-		err = json.Unmarshal(data, &to)
+func function(f *tfprotov6.Function) object {
+	var parameters []object
+	for _, p := range f.Parameters {
+		parameters = append(parameters, written(object{"name": p.Name, "description": p.Description, "is_nullable": p.AllowNullValue, "type": p.Type}))
 	}
-	if err != nil && c.err == nil {
-		c.err = fmt.Errorf("type of %s: %w", name, err)
-	}
-	return to
-}
-
-func descriptionKind(kind tfprotov6.StringKind) tfjson.SchemaDescriptionKind {
-	return tfjson.SchemaDescriptionKind(strings.ToLower(kind.String()))
+	return written(object{
+		"description": f.Description, "summary": f.Summary, "deprecation_message": f.DeprecationMessage,
+		"return_type": f.Return.Type, "parameters": parameters,
+	})
 }
