@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/terraform-plugin-testing/echoprovider"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 )
 
 // CLI returns the path of the Terraform or OpenTofu under test: the one that
@@ -98,6 +100,14 @@ func Is(address, field string, value knownvalue.Check) statecheck.StateCheck {
 // Form checks that a whole text has this form.
 func Form(pattern string) knownvalue.Check {
 	return knownvalue.StringRegexp(regexp.MustCompile("^" + pattern + "$"))
+}
+
+// LifeSince is Life for a CLI of this version of Terraform or later. Ephemeral values go into the provider "echo".
+func LifeSince(least *version.Version, steps ...resource.TestStep) resource.TestCase {
+	life := Life(steps...)
+	life.ProtoV6ProviderFactories["echo"] = echoprovider.NewProviderServer()
+	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(least)}
+	return life
 }
 
 // Exactly checks a number to its last decimal.

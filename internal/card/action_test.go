@@ -17,18 +17,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// shown is a card as its own address shows it.
-type shown struct {
-	service
-	Last4 string `json:"last4"`
-}
-
-func read(s *acctest.Service, id string) shown {
-	var now shown
-	s.Get("/cards/" + id).Into(&now)
-	return now
-}
-
 func TestActionTriggers(t *testing.T) {
 	t.Parallel()
 	if acctest.OpenTofu() {
@@ -51,7 +39,7 @@ func TestActionTriggers(t *testing.T) {
 				}
 			}`
 	}
-	life := acctest.Life(
+	resource.Test(t, acctest.LifeSince(tfversion.Version1_14_0,
 		resource.TestStep{Config: config(false), Check: atService(s, "active", 75_50, 9923_50)},
 		resource.TestStep{
 			Config: config(false), ConfigPlanChecks: nothing(), ConfigStateChecks: []statecheck.StateCheck{is("balance", acctest.Exactly("75.50"))},
@@ -59,9 +47,7 @@ func TestActionTriggers(t *testing.T) {
 		resource.TestStep{
 			Config: config(true), ConfigPlanChecks: does(plancheck.ResourceActionUpdate), Check: atService(s, "frozen", 101_00, 9898_00),
 		},
-	)
-	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_14_0)}
-	resource.Test(t, life)
+	))
 }
 
 func TestActions(t *testing.T) {

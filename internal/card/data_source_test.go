@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/echoprovider"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
@@ -105,7 +104,7 @@ func TestCardsDataSource(t *testing.T) {
 func issueFleet(s *acctest.Service) map[string]string {
 	ids := map[string]string{}
 	add := func(label string, amount int, on string) {
-		var issued service
+		var issued shown
 		s.Post("/cards", map[string]any{"bin_id": on, "label": label, "amount": amount}).Into(&issued)
 		ids[label] = issued.ID
 	}
@@ -135,11 +134,8 @@ func TestCardDetails(t *testing.T) {
 		ephemeral "vcard_card_details" "test" { card_id = %q }
 		provider "echo" { data = ephemeral.vcard_card_details.test }
 		resource "echo" "card" {}`, card.ID)
-	life := acctest.Life(
+	resource.Test(t, acctest.LifeSince(tfversion.Version1_10_0,
 		resource.TestStep{Config: config, ConfigStateChecks: is},
 		resource.TestStep{PreConfig: func() { s.Freeze(card.ID) }, Config: config, ConfigStateChecks: is},
-	)
-	life.ProtoV6ProviderFactories["echo"] = echoprovider.NewProviderServer()
-	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)}
-	resource.Test(t, life)
+	))
 }

@@ -45,10 +45,13 @@ func nothing() resource.ConfigPlanChecks { return acctest.Before(plancheck.Expec
 // atService checks the only live card and the wallet.
 func atService(s *acctest.Service, status string, balance, wallet usd.Amount) resource.TestCheckFunc {
 	return func(*terraform.State) error {
-		if live := liveCards(s); len(live) != 1 || live[0].Status != status || live[0].Balance != balance || s.Wallet() != wallet {
-			return fmt.Errorf("the service has %v, and the wallet %s USD", live, s.Wallet())
+		live := s.LiveCards()
+		if len(live) == 1 {
+			if now := read(s, fmt.Sprint(live[0]["id"])); now.Status == status && now.Balance == balance && s.Wallet() == wallet {
+				return nil
+			}
 		}
-		return nil
+		return fmt.Errorf("the service has %v, and the wallet %s USD", live, s.Wallet())
 	}
 }
 

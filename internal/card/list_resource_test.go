@@ -167,7 +167,10 @@ func TestQuery(t *testing.T) {
 		return map[string]knownvalue.Check{"id": knownvalue.StringExact(ids[label])}
 	}
 	const address = "vcard_card.test"
-	life := acctest.Life(
+	if acctest.OpenTofu() {
+		t.Skip("OpenTofu has no query")
+	}
+	resource.Test(t, acctest.LifeSince(tfversion.Version1_14_0,
 		resource.TestStep{Config: s.Provider()},
 		resource.TestStep{
 			Query: true,
@@ -190,10 +193,5 @@ func TestQuery(t *testing.T) {
 				}),
 			},
 		},
-	)
-	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_14_0)}
-	if acctest.OpenTofu() {
-		t.Skip("OpenTofu has no query")
-	}
-	resource.Test(t, life)
+	))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,33 +14,22 @@ import (
 
 const bin = "bin_ads_visa_us"
 
-// service is what the API says of one card.
-type service struct {
-	ID      string     `json:"id"`
-	Status  string     `json:"status"`
-	Balance usd.Amount `json:"balance"`
-	Label   string     `json:"label"`
+// shown is what the API says of one card.
+type shown struct {
+	ID, Status, Label, Last4 string
+	Balance                  usd.Amount
 }
 
 // issue issues a card as another user of the account would.
-func issue(s *acctest.Service, body map[string]any) service {
-	var issued service
+func issue(s *acctest.Service, body map[string]any) (issued shown) {
 	body["bin_id"] = bin
 	s.Post("/cards", body).Into(&issued)
 	return issued
 }
 
-// liveCards are the active and frozen cards at the service, newest first.
-func liveCards(s *acctest.Service) []service {
-	s.T.Helper()
-	var live []service
-	for number := 1; ; number++ {
-		var page struct{ Data []service }
-		if s.Get(fmt.Sprintf("/cards?per_page=100&page=%d", number)).Into(&page); len(page.Data) == 0 {
-			return live
-		}
-		live = append(live, slices.DeleteFunc(page.Data, func(card service) bool { return card.Status == "terminated" })...)
-	}
+func read(s *acctest.Service, id string) (now shown) {
+	s.Get("/cards/" + id).Into(&now)
+	return now
 }
 
 // object is what a configuration says.

@@ -251,7 +251,7 @@ func TestIssuanceCost(t *testing.T) {
 		config += fmt.Sprintf("output \"test%d\" {\n value = provider::vcard::issuance_cost(%s)\n}\n", i, c.loads)
 		checks = append(checks, statecheck.ExpectKnownOutputValue(fmt.Sprintf("test%d", i), acctest.Exactly(c.cost)))
 	}
-	life := acctest.Life(
+	resource.Test(t, acctest.LifeSince(tfversion.Version1_8_0,
 		resource.TestStep{Config: config, ConfigStateChecks: checks},
 		resource.TestStep{
 			Config: `
@@ -260,7 +260,5 @@ func TestIssuanceCost(t *testing.T) {
 			ConfigPlanChecks:  acctest.Before(plancheck.ExpectUnknownOutputValue("later")),
 			ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownOutputValue("later", acctest.Exactly("112"))},
 		},
-	)
-	life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_8_0)}
-	resource.Test(t, life)
+	))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-testing/echoprovider"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
@@ -66,7 +65,7 @@ func TestChallenges(t *testing.T) {
 				}
 				return statecheck.ExpectKnownValue("echo."+echo, tfjsonpath.New("data").AtMapKey(name).AtMapKey("challenges"), knownvalue.ListExact(list))
 			}
-			life := acctest.Life(
+			resource.Test(t, acctest.LifeSince(tfversion.Version1_10_0,
 				resource.TestStep{
 					Config: config + "\nresource \"echo\" \"now\" {}",
 					ConfigStateChecks: []statecheck.StateCheck{
@@ -80,10 +79,7 @@ func TestChallenges(t *testing.T) {
 					Config:            config + "\nresource \"echo\" \"later\" {}",
 					ConfigStateChecks: []statecheck.StateCheck{shows("later", "pending"), shows("later", "approved", approved)},
 				},
-			)
-			life.ProtoV6ProviderFactories["echo"] = echoprovider.NewProviderServer()
-			life.TerraformVersionChecks = []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_10_0)}
-			resource.Test(t, life)
+			))
 		})
 	}
 }
