@@ -39,9 +39,10 @@ func (r Rules) Apply(s *Statement, plan *Plan) {
 	violated := func(format string, args ...any) {
 		s.Violations = append(s.Violations, inline(fmt.Sprintf(format, args...)))
 	}
+	isAny := r.MaxNet != nil || r.MaxCard != nil || r.Only != nil || r.NoUnknown || r.NoUnmanaged
 	for _, unknown := range s.Unknown {
 		switch {
-		case unknown.isMissing && r.isAny():
+		case unknown.isMissing && isAny:
 			violated("a rule needs the whole plan: %s", unknown)
 		case r.NoUnknown:
 			violated("-no-unknown: %s", unknown)
@@ -61,20 +62,13 @@ func (r Rules) Apply(s *Statement, plan *Plan) {
 	}
 }
 
-func (r Rules) isAny() bool {
-	return r.MaxNet != nil || r.MaxCard != nil || r.Only != nil || r.NoUnknown || r.NoUnmanaged
-}
-
 func (r Rules) checkNet(s *Statement, violated func(string, ...any)) {
-	if -s.Wallet.Net > *r.MaxNet {
+	mayTake := slices.IndexFunc(s.Cards, func(card Card) bool { return card.mayTake })
+	switch {
+	case -s.Wallet.Net > *r.MaxNet:
 		violated("-max-net %s: the wallet pays %s", *r.MaxNet, -s.Wallet.Net)
-		return
-	}
-	for _, card := range s.Cards {
-		if card.mayTake {
-			violated("-max-net %s: the wallet may pay more for %s, which is known only during apply", *r.MaxNet, card.Address)
-			return
-		}
+	case mayTake >= 0:
+		violated("-max-net %s: the wallet may pay more for %s, which is known only during apply", *r.MaxNet, s.Cards[mayTake].Address)
 	}
 }
 
@@ -117,9 +111,9 @@ func (r Rules) checkOnly(s *Statement, violated func(string, ...any)) {
 }
 
 func join[Word ~string](words []Word) string {
-	var texts []string
-	for _, word := range words {
-		texts = append(texts, string(word))
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
 	}
 	return strings.Join(texts, ",")
 }
@@ -287,12 +281,9 @@ func isOfObjects(e *tfjson.Expression) bool {
 
 // isWhole reports whether a data source vcard_cards has no filter.
 func isWhole(list *tfjson.StateResource) bool {
-	for _, filter := range []string{"status", "bin_id", "label", "label_prefix"} {
-		if list.AttributeValues[filter] != nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"status", "bin_id", "label", "label_prefix"}, func(filter string) bool {
+		return list.AttributeValues[filter] != nil
+	})
 }
 
 // isReadLater reports whether what there is of a data source is from an earlier run.
@@ -346,11 +337,10 @@ func (c configured) resource(address string) tfjson.ConfigResource {
 	for module != nil && strings.HasPrefix(rest, "module.") {
 		var name string
 		name, rest, _ = strings.Cut(strings.TrimPrefix(rest, "module."), ".")
-		call := module.ModuleCalls[name]
-		if call == nil {
+		if module.ModuleCalls[name] == nil {
 			return tfjson.ConfigResource{}
 		}
-		module = call.Module
+		module = module.ModuleCalls[name].Module
 	}
 	if module != nil {
 		for _, resource := range module.Resources {
