@@ -131,3 +131,205 @@ func findUsable(c *server.Call) (*Card, error) {
 	}
 	return card, err
 }
+
+// The representations of API §2.1.
+
+type listItem struct {
+	ID            string     `json:"id"`
+	BINID         string     `json:"bin_id"`
+	Network       string     `json:"network"`
+	Last4         string     `json:"last4"`
+	Status        Status     `json:"status"`
+	Balance       usd.Amount `json:"balance"`
+	SpendingLimit usd.Amount `json:"spending_limit"`
+	Label         string     `json:"label"`
+}
+
+type listView struct {
+	Data    []listItem `json:"data"`
+	Page    int64      `json:"page"`
+	PerPage int64      `json:"per_page"`
+	Total   *int64     `json:"total,omitempty"`
+}
+
+type summaryView struct {
+	listItem
+	CreatedAt wire.Time `json:"created_at"`
+}
+
+type fullView struct {
+	listItem
+	AllowedCategories []string                   `json:"allowed_categories"`
+	AutoFreezeAt      *usd.Amount                `json:"auto_freeze_at"`
+	Metadata          map[string]json.RawMessage `json:"metadata"`
+	CreatedAt         wire.Time                  `json:"created_at"`
+	ExpiresAt         string                     `json:"expires_at"`
+}
+
+type stateView struct {
+	ID      string     `json:"id"`
+	Status  Status     `json:"status"`
+	Balance usd.Amount `json:"balance"`
+}
+
+type terminationView struct {
+	ID               string     `json:"id"`
+	Status           Status     `json:"status"`
+	ReturnedToWallet usd.Amount `json:"returned_to_wallet"`
+}
+
+type detailsView struct {
+	ID       string `json:"id"`
+	PAN      string `json:"pan"`
+	CVV      string `json:"cvv"`
+	ExpMonth int    `json:"exp_month"`
+	ExpYear  int    `json:"exp_year"`
+}
+
+type moneyView struct {
+	CardID        string      `json:"card_id"`
+	CardBalance   usd.Amount  `json:"card_balance"`
+	WalletBalance json.Number `json:"wallet_balance"`
+}
+
+func (c *Card) item() listItem {
+	return listItem{c.PublicID, c.BINID, c.Network(), c.Last4, c.Status, c.shown(), c.SpendingLimit, c.Label}
+}
+
+func (c *Card) summary() summaryView { return summaryView{c.item(), c.CreatedAt} }
+
+// full is also what events carry.
+func (c *Card) full() fullView {
+	return fullView{
+		c.item(), c.AllowedCategories, c.AutoFreezeAt, c.Metadata,
+		c.CreatedAt, c.ExpiresAt.Format(time.DateOnly),
+	}
+}
+
+func summary(c *server.Call) (wire.Response, error) {
+	card, err := visible(c, find)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(card.summary()), nil
+}
+
+func details(c *server.Call) (wire.Response, error) {
+	card, err := visible(c, findUsable)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	view := detailsView{
+		ID:       card.PublicID,
+		PAN:      c.Keys.PAN(card.PublicID),
+		CVV:      c.Keys.CVV(card.PublicID),
+		ExpMonth: int(card.ExpiresAt.Month()),
+		ExpYear:  card.ExpiresAt.Year(),
+	}
+	if c.Quirks.ExpYearDigits == 2 {
+		view.ExpYear %= 100
+	}
+	return wire.OK(view), nil
+}
+
+// newestVisible is when the newest card was issued that reads and lists show.
+func newestVisible(c *server.Call) time.Time {
+	return c.Tx.Now().Add(-time.Duration(c.Quirks.CardsHiddenSeconds) * time.Second)
+}
+
+// visible returns the card that find finds, unless reads do not show it yet.
+func visible(c *server.Call, find func(*server.Call) (*Card, error)) (*Card, error) {
+	card, err := find(c)
+	if err == nil && card.CreatedAt.After(newestVisible(c)) {
+		return nil, wire.NotFound("card", card.PublicID)
+	}
+	return card, err
+}
+
+func list(c *server.Call) (wire.Response, error) {
+	query := c.Query()
+	filter := Filter{
+		Status: Status(query.Choice("status", string(Active), string(Frozen), string(Terminated))),
+		BINID:  query.Text("bin_id"),
+	}
+	page := query.Page()
+	page.Size = min(page.Size, c.Quirks.CardsPerPage)
+	if err := query.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	if c.Quirks.CardsHiddenSeconds > 0 {
+		filter.Until = newestVisible(c)
+	}
+	cards, total, err := Search(c.Tx, c.Account.ID, filter, page)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	items := make([]listItem, len(cards))
+	for i, card := range cards {
+		if _, err := card.Shown(c); err != nil {
+			return wire.Response{}, err
+		}
+		items[i] = card.item()
+	}
+	view := listView{Data: items, Page: page.Number, PerPage: page.Size}
+	if c.Quirks.CardsTotal == behavior.Present {
+		view.Total = &total
+	}
+	return wire.OK(view), nil
+}
+
+// Filter picks cards of an account; what is empty picks all.
+type Filter struct {
+	Text   string // in the label, or the last four digits, or the id
+	Status Status
+	BINID  string
+	Until  time.Time // when it was issued at the latest
+}
+
+// Where is the condition that a filter puts on the rows of cards c.
+func (f Filter) Where(accountID int64) store.Where {
+	return store.NewWhere(`c.account_id = ?`, accountID).
+		And(f.Status != "", `c.status = ?`, f.Status).
+		And(f.BINID != "", `c.bin_id = ?`, f.BINID).
+		And(!f.Until.IsZero(), `c.created_at <= ?`, f.Until.UnixMilli()).
+		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, "%"+store.Literal(f.Text)+"%", f.Text, f.Text)
+}
+
+// Search returns a page of the cards that a filter picks, newest first, and how
+// many there are.
+func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
+	if total, err = Count(tx, accountID, f); err != nil {
+		return nil, 0, err
+	}
+	where := f.Where(accountID)
+	// The ids first: rows that the offset skips are never read.
+	found, err = store.Select(tx, scan, columns+`
+		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
+		append(where.Args, page.Size, page.Offset())...)
+	return found, total, err
+}
+
+// Count returns how many cards a filter picks.
+func Count(tx *store.Tx, accountID int64, f Filter) (int64, error) {
+	where := f.Where(accountID)
+	return store.Value[int64](tx, `SELECT COUNT(*) FROM cards c `+where.SQL, where.Args...)
+}
+
+// Counts are how many cards have each status.
+type Counts struct{ Active, Frozen, Terminated int64 }
+
+// CountByStatus counts the cards of an account.
+func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
+	_, err = tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
+		SELECT COUNT(*) FILTER (WHERE status = ?2), COUNT(*) FILTER (WHERE status = ?3), COUNT(*) FILTER (WHERE status = ?4)
+		FROM cards WHERE account_id = ?1`, accountID, Active, Frozen, Terminated)
+	return n, err
+}
+
+// InNeed returns a few active cards of which less than a tenth is left: of what they were
+// loaded with, or of the month's limit.
+func InNeed(tx *store.Tx, accountID, most int64) ([]*Card, error) {
+	return store.Select(tx, scan, columns+`LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
+		WHERE c.account_id = ? AND c.status = ? AND (l.balance * 10 < c.loaded OR s.amount * 10 > c.spending_limit * 9) ORDER BY c.id DESC LIMIT ?`,
+		tx.Now().UnixMilli(), accountID, Active, most)
+}

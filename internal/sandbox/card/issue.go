@@ -1,6 +1,8 @@
 package card
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -122,4 +124,126 @@ func (c *Card) insert(call *server.Call) (err error) {
 		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.Balance, c.SpendingLimit, c.Label,
 		string(wire.Encode(c.AllowedCategories)), c.AutoFreezeAt, string(wire.Encode(c.Metadata)), now.UnixMilli(), c.ExpiresAt.Format(time.DateOnly))
 	return err
+}
+
+// bin is a range of card numbers, as the API shows it, its support of two mobile
+// wallets, whose fields have no certain names, and its maximum, which the API
+// does not show.
+type bin struct {
+	ID         string     `json:"id"`
+	Network    string     `json:"network"`
+	Category   string     `json:"category"`
+	ThreeDS    bool       `json:"3ds"`
+	WalletAPay bool       `json:"-"`
+	WalletBPay bool       `json:"-"`
+	Maximum    usd.Amount `json:"-"` // of a card's monthly spending limit
+}
+
+// bins returns the catalogue of the nine BINs. Cards of all of them are enrolled in 3DS.
+func bins() []bin {
+	return []bin{
+		{ID: "bin_ads_visa_us", Network: "visa", Category: "ads", ThreeDS: true, WalletAPay: true, WalletBPay: true, Maximum: 50_000 * usd.Dollar},
+		{ID: "bin_ads_visa_eu", Network: "visa", Category: "ads", ThreeDS: true, WalletAPay: true, Maximum: 30_000 * usd.Dollar},
+		{ID: "bin_ads_mastercard_us", Network: "mastercard", Category: "ads", ThreeDS: true, WalletBPay: true, Maximum: 50_000 * usd.Dollar},
+		{ID: "bin_ads_mastercard_eu", Network: "mastercard", Category: "ads", ThreeDS: true, Maximum: 25_000 * usd.Dollar},
+		{ID: "bin_software_visa_us", Network: "visa", Category: "software", ThreeDS: true, WalletAPay: true, WalletBPay: true, Maximum: 20_000 * usd.Dollar},
+		{ID: "bin_software_mastercard_us", Network: "mastercard", Category: "software", ThreeDS: true, WalletBPay: true, Maximum: 15_000 * usd.Dollar},
+		{ID: "bin_general_visa_us", Network: "visa", Category: "general", ThreeDS: true, WalletAPay: true, Maximum: 10_000 * usd.Dollar},
+		{ID: "bin_general_visa_eu", Network: "visa", Category: "general", ThreeDS: true, Maximum: 5_000 * usd.Dollar},
+		{ID: "bin_general_mastercard_us", Network: "mastercard", Category: "general", ThreeDS: true, WalletAPay: true, WalletBPay: true, Maximum: 10_000 * usd.Dollar},
+	}
+}
+
+func binByID(id string) (bin, bool) {
+	for _, b := range bins() {
+		if b.ID == id {
+			return b, true
+		}
+	}
+	return bin{}, false
+}
+
+func listBINs(c *server.Call) (wire.Response, error) {
+	catalogue := bins()
+	shown := make([]binView, len(catalogue))
+	for i, b := range catalogue {
+		shown[i] = binView{b, c.Quirks.WalletFields}
+	}
+	return wire.OK(struct {
+		Data  []binView `json:"data"`
+		Total int       `json:"total"`
+	}{shown, len(shown)}), nil
+}
+
+type binView struct {
+	bin
+
+	walletFields [2]string
+}
+
+// MarshalJSON adds the wallet fields.
+func (v binView) MarshalJSON() ([]byte, error) {
+	base, err := json.Marshal(v.bin)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(base[:len(base)-1], `,%q:%t,%q:%t}`, v.walletFields[0], v.WalletAPay, v.walletFields[1], v.WalletBPay), nil
+}
+
+const otherCategory = "other"
+
+// mccRange is a range of codes, both ends included. Codes have one width, so that
+// the order of the texts is the order of the numbers.
+type mccRange struct{ first, last string }
+
+type category struct {
+	name  string
+	codes []mccRange
+}
+
+// categories returns those with codes of their own. No code is in two.
+func categories() []category {
+	return []category{
+		{"advertising", []mccRange{{"7311", "7311"}, {"7333", "7333"}}},
+		{"software", []mccRange{{"4816", "4816"}, {"5734", "5734"}, {"5817", "5818"}, {"7372", "7372"}, {"7375", "7375"}, {"7379", "7379"}}},
+		{"travel", []mccRange{{"3000", "3999"}, {"4411", "4411"}, {"4511", "4511"}, {"4582", "4582"}, {"4722", "4723"}, {"7011", "7012"}, {"7032", "7033"}, {"7512", "7519"}}},
+		{"retail", []mccRange{{"5200", "5399"}, {"5611", "5733"}, {"5735", "5735"}, {"5931", "5974"}, {"5977", "5999"}}},
+		{"food", []mccRange{{"5411", "5499"}, {"5811", "5814"}, {"5921", "5921"}}},
+		{"entertainment", []mccRange{{"5815", "5816"}, {"7829", "7841"}, {"7911", "7999"}}},
+		{"utilities", []mccRange{{"4900", "4900"}}},
+		{"telecom", []mccRange{{"4812", "4815"}, {"4821", "4821"}, {"4899", "4899"}}},
+		{"education", []mccRange{{"8211", "8299"}, {"8351", "8351"}}},
+		{"health", []mccRange{{"5047", "5047"}, {"5122", "5122"}, {"5912", "5912"}, {"5975", "5976"}, {"8011", "8099"}}},
+		{"transport", []mccRange{{"4011", "4011"}, {"4111", "4131"}, {"4214", "4225"}, {"4784", "4789"}, {"5541", "5542"}, {"7523", "7523"}}},
+		{"finance", []mccRange{{"4829", "4829"}, {"6010", "6540"}}},
+		{"government", []mccRange{{"9211", "9405"}}},
+	}
+}
+
+func categoryNames() []string {
+	var names []string
+	for _, c := range categories() {
+		names = append(names, c.name)
+	}
+	return append(names, otherCategory)
+}
+
+// MCCOf returns a merchant category code of a category.
+func MCCOf(name string) string {
+	for _, c := range categories() {
+		if c.name == name {
+			return c.codes[0].first
+		}
+	}
+	return "0742" // of no category with codes of its own
+}
+
+// CategoryOf returns the category of a merchant category code of four digits.
+func CategoryOf(code string) string {
+	for _, c := range categories() {
+		if slices.ContainsFunc(c.codes, func(r mccRange) bool { return r.first <= code && code <= r.last }) {
+			return c.name
+		}
+	}
+	return otherCategory
 }

@@ -2,18 +2,27 @@
 // what the outside world may do to it. It reads with the functions of the nouns,
 // and changes nothing but by the calls of the API and of /_sandbox.
 //
-// A further page is a value of page in a file of its own, a template that assets.go
-// embeds, and a line in pages.
+// A further page is a value of page, a template that assets.go embeds, and a line in pages.
 package dashboard
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 // Options says what the dashboard is of.
@@ -79,3 +88,131 @@ func New(o Options) (*Dashboard, error) {
 func (d *Dashboard) Link() string {
 	return d.address.JoinPath("login").String() + "?token=" + d.link.token
 }
+
+// ServeHTTP checks that a request comes from where it should before any page sees it.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		reason := recover()
+		if reason == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
+			panic(reason)
+		}
+		if reason != nil { // the server would log it with its value
+			d.server.Logger.Error("a page panicked", "error", crash.New(reason))
+			http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
+		}
+	}()
+	if !isPage(r.URL) || r.Header.Get("Authorization") != "" { // which browsers do not send, but clients that lost a path's prefix
+		d.next.ServeHTTP(w, r)
+		return
+	}
+	for _, header := range [][2]string{
+		{"Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+		{"X-Content-Type-Options", "nosniff"},
+		{"X-Frame-Options", "DENY"},
+		{"Referrer-Policy", "same-origin"}, // no-referrer would take the Origin away from forms
+		{"Cross-Origin-Resource-Policy", "same-origin"},
+		{"Cache-Control", "no-store"},
+	} {
+		w.Header().Set(header[0], header[1])
+	}
+	switch {
+	case !d.isKnown(r.Host):
+		http.Error(w, "The dashboard is not served under this name. Open "+d.address.String(), http.StatusForbidden)
+	case d.crossOrigin(r) != nil:
+		http.Error(w, "This form was sent from another site. Nothing was done.", http.StatusForbidden)
+	default:
+		d.mux.ServeHTTP(w, r)
+	}
+}
+
+// isPage tells whether a path is neither of the API nor of the control calls, which
+// answer malformed paths too.
+func isPage(u *url.URL) bool {
+	p := u.Path // decoded, as redirects and the API's own routes take it
+	for _, tree := range []string{"/api", server.Control} {
+		if p == tree || strings.HasPrefix(p, tree+"/") {
+			return false
+		}
+	}
+	clean := path.Clean(p)
+	return strings.HasPrefix(p, "/") && (p == clean || p == clean+"/" && clean != "/")
+}
+
+// isKnown tells whether a Host header names this server by an address or a name of
+// its own. Any other name may be an attacker's, who has it resolve to this address.
+func (d *Dashboard) isKnown(host string) bool {
+	name := host
+	if bare, _, err := net.SplitHostPort(host); err == nil {
+		name = bare
+	}
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err == nil || slices.ContainsFunc(d.names, func(own string) bool { return own != "" && strings.EqualFold(own, name) })
+}
+
+const (
+	// liveHeader marks the request of a page that is shown already.
+	liveHeader = "X-Dashboard-Live"
+	// refreshInterval is how often a page is brought up to date because of the time alone.
+	refreshInterval = 10 * time.Second
+	// watchInterval is how soon a page hears of a change.
+	watchInterval = 250 * time.Millisecond
+)
+
+// liveVersion changes when a page may have.
+func liveVersion(tx *store.Tx) (string, error) {
+	version, err := tx.Version()
+	return version + "." + strconv.FormatInt(tx.Now().UnixMilli()/refreshInterval.Milliseconds(), 36), err
+}
+
+// liveState is what a page that is shown needs to know to be up to date.
+type liveState struct {
+	Version string `json:"version"`
+	Now     string `json:"now"`
+}
+
+// live tells a page of each change, as server-sent events, until it is closed or the
+// session has ended.
+func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Time{}) // where there is a connection
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(event string) error {
+		_ = connection.SetWriteDeadline(time.Now().Add(refreshInterval)) // as above
+		if _, err := fmt.Fprint(w, event, "\n\n"); err != nil {
+			return err
+		}
+		return connection.Flush()
+	}
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for last := ""; ; {
+		if _, found := d.sessions.account(cookie(r)); !found {
+			_ = send("event: ended\ndata:") // nobody to tell when the page was closed
+			return
+		}
+		var state liveState
+		refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+			state.Now = wire.Timestamp(tx.Now())
+			state.Version, err = liveVersion(tx)
+			return err
+		})
+		if refused != nil {
+			return // the browser asks again
+		}
+		if state.Version != last && send("data: "+string(wire.Encode(state))) != nil {
+			return
+		}
+		last = state.Version
+		select {
+		case <-ticker.C:
+		case <-r.Context().Done():
+			return
+		case <-d.closing:
+			return
+		}
+	}
+}
+
+// Close ends what pages listen to, for which a server that shuts down would wait.
+func (d *Dashboard) Close() { d.close() }

@@ -1,12 +1,16 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 func requestsPage() *page {
@@ -51,4 +55,119 @@ func readRequests(v *view) (any, error) {
 	}
 	l.shows(len(data.Runs)+len(data.Calls), more)
 	return data, err
+}
+
+func runPage() *page {
+	return &page{Path: "/runs/{run}", Title: "Run", In: "/requests", html: runHTML, read: readRun}
+}
+
+// runData is a run: what it came to, card by card, and its story.
+type runData struct {
+	*requestlog.Run
+
+	Cards     []*cardChange
+	CardsList *list
+	Story     []storyLine
+}
+
+// cardChange is what a run did with a card, or with one that it failed to issue.
+type cardChange struct {
+	*requestlog.Entry // the first one that changed it, else that asked for it
+
+	Done    []string // in words
+	Before  requestlog.Standing
+	After   requestlog.Standing
+	Onto    usd.Amount // from the wallet; below zero: back
+	Fees    usd.Amount
+	Refused []string // the service's messages
+	Lost    bool
+}
+
+// storyLine is a request in the order of time.
+type storyLine struct {
+	*requestlog.Entry
+
+	Since   time.Duration // the run began
+	Waited  time.Duration // without a request before it; 0: hardly
+	AtLimit bool          // the wait is one for a limit
+	Try     int           // of one call
+}
+
+// Title tells runs apart.
+func (r *runData) Title() string { return r.Kind() + " " + r.Key() }
+
+// verb is what a call asks for, by the end of its path.
+func verb(e *requestlog.Entry) string {
+	return cmp.Or(map[string]string{
+		"cards": "issued", "fund": "funded", "withdraw": "withdrawn", "freeze": "frozen", "unfreeze": "unfrozen", "webhooks": "registered",
+	}[path.Base(e.Path)], "terminated")
+}
+
+func readRun(v *view) (any, error) {
+	found, err := requestlog.ByKey(v.Tx, v.Account.ID, v.request.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	data := &runData{Run: found, CardsList: v.listOf("cards")}
+	changes, err := requestlog.ChangesOf(v.Tx, found.ID)
+	if err != nil {
+		return nil, err
+	}
+	all, part := byCard(changes), data.CardsList.page
+	begin := min(part.Offset(), int64(len(all)))
+	data.Cards = all[begin:min(begin+part.Size, int64(len(all)))]
+	data.CardsList.showsOf(len(data.Cards), int64(len(all)))
+	l := v.list()
+	l.Backward, l.Forward, l.page.Size = "Earlier", "Later", 200
+	entries, more, err := requestlog.OfRun(v.Tx, found.ID, l.page)
+	l.shows(len(entries), more)
+	data.Story = story(found, entries)
+	return data, err
+}
+
+// byCard sums requests up by the cards that they are about, in the order of the first ones.
+func byCard(entries []*requestlog.Entry) (all []*cardChange) {
+	cards := map[string]*cardChange{}
+	for _, e := range entries {
+		done, c := verb(e), cards[e.CardID]
+		switch {
+		case e.CardID == "" && done != "issued":
+			continue // it concerns no card
+		case c == nil || e.CardID == "":
+			c = &cardChange{Entry: e}
+			cards[e.CardID], all = c, append(all, c)
+		}
+		if changed := e.EntryID != 0 || e.StatusChangeID != 0; changed {
+			if len(c.Done) == 0 {
+				c.Before = e.Before
+			}
+			c.Done, c.After = append(c.Done, done), e.After
+		} else if e.Message != "" {
+			c.Refused = append(c.Refused, e.Message)
+		}
+		c.Onto, c.Fees, c.Lost = c.Onto+e.Moved(), c.Fees+e.Fee, c.Lost || e.Lost
+	}
+	for _, c := range all {
+		c.Done, c.Refused = slices.Compact(c.Done), slices.Compact(c.Refused)
+	}
+	return all
+}
+
+// story tells what lies between requests.
+func story(r *requestlog.Run, entries []*requestlog.Entry) (lines []storyLine) {
+	const noticed = time.Second
+	tries, busy, limited := map[string]int{}, r.Begun.Time, false
+	for _, e := range entries {
+		call := e.Method + e.Path + e.IdempotencyKey
+		if e.Changes() { // reading again is no repetition
+			tries[call]++
+		}
+		line := storyLine{Entry: e, Since: e.Time.Sub(r.Begun.Time), Try: tries[call]}
+		if wait := e.Time.Sub(busy); wait >= noticed {
+			line.Waited, line.AtLimit = wait, limited
+		}
+		busy, limited = e.Time.Add(e.Duration), e.Status == http.StatusTooManyRequests
+		lines = append(lines, line)
+	}
+	return lines
 }

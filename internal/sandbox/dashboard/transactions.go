@@ -1,8 +1,19 @@
 package dashboard
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 func transactionsPage() *page {
@@ -28,5 +39,132 @@ func readTransactions(v *view) (any, error) {
 	}
 	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
 	l.showsOf(len(data.Records), data.Sums.Count)
+	return data, err
+}
+
+func transactionPage() *page {
+	return &page{
+		Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: transactionHTML, read: readTransaction, actions: followUps(),
+	}
+}
+
+// followUps are what a merchant does with an earlier transaction.
+func followUps() []action {
+	const control = "POST " + server.Control
+	return []action{
+		{name: "settle", route: control + "/settlements", texts: "transaction_id", numbers: "amount", done: "The authorization is settled.", row: "row"},
+		{name: "refund", route: control + "/refunds", texts: "transaction_id", numbers: "amount", done: "The refund is on the card.", row: "row"},
+	}
+}
+
+// purchase is a purchase with all that came of it.
+type purchase struct {
+	*activity.Record
+
+	Chain      []step
+	Sum        step // of the chain
+	Entries    []*ledger.Entry
+	Deliveries []*webhook.Delivery
+}
+
+// step is a transaction of a purchase, with what it did to what its owner has and to what
+// is held.
+type step struct {
+	transaction.Transaction
+
+	Balance, Hold usd.Amount
+}
+
+// Title tells purchases apart.
+func (p *purchase) Title() string { return p.Merchant + " " + p.Amount.String() }
+
+func readTransaction(v *view) (any, error) {
+	chain, err := transaction.Chain(v.Tx, v.Account.ID, v.request.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: chain[0].ID}, wire.Page{Number: 1, Size: 1})
+	if err != nil {
+		return nil, err
+	}
+	p := &purchase{Record: records[0]}
+	var ids []string
+	for _, t := range chain {
+		p.Chain, ids = append(p.Chain, step{Transaction: t}), append(ids, t.ID)
+	}
+	all := wire.Page{Number: 1, Size: pageSize}
+	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all); err != nil {
+		return nil, err
+	}
+	for _, e := range p.Entries {
+		of := &p.Chain[slices.Index(ids, e.TransactionID)]
+		for _, posting := range e.Postings {
+			switch posting.Kind {
+			case ledger.Card, ledger.Wallet:
+				of.Balance, p.Sum.Balance = of.Balance+posting.Amount, p.Sum.Balance+posting.Amount
+			case ledger.Holds:
+				of.Hold, p.Sum.Hold = of.Hold+posting.Amount, p.Sum.Hold+posting.Amount
+			}
+		}
+	}
+	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, all)
+	return p, err
+}
+
+// why explains a decline by what decided it.
+func why(r *activity.Record) string {
+	f := r.Facts
+	asked := grouped(f.Asked.String()) + " asked"
+	switch r.Reason {
+	case "insufficient_funds":
+		return fmt.Sprintf("%s; %s on the card", asked, grouped(f.Balance.String()))
+	case "spending_limit_exceeded":
+		month, _ := time.Parse("2006-01", f.Month) // our own
+		return fmt.Sprintf("%s; %s of the limit of %s counted in %s", asked, grouped(f.Spent.String()), grouped(f.Limit.String()), month.Format("January"))
+	case "category_not_allowed":
+		return fmt.Sprintf("MCC %s is %s; allowed: %s", r.MCC, card.CategoryOf(r.MCC), strings.Join(f.Allowed, ", "))
+	}
+	return ""
+}
+
+func ledgerPage() *page {
+	return &page{
+		Path: "/ledger", Title: "Ledger", html: ledgerHTML, read: readLedger,
+		actions: []action{{name: "audit", route: "GET " + server.Control + "/ledger"}},
+	}
+}
+
+type ledgerData struct {
+	Accounts []ledger.Line
+	Audit    *ledger.Report // only in response to the press that asks for it
+	Journal  []*ledger.Entry
+}
+
+// Sum is what all accounts come to, which is nothing.
+func (d *ledgerData) Sum() (sum usd.Amount) {
+	for _, line := range d.Accounts {
+		sum += line.Balance
+	}
+	return sum
+}
+
+// Unmoved tells whether the journal has nothing but the balance that the account began with.
+func (d *ledgerData) Unmoved() bool {
+	return !slices.ContainsFunc(d.Journal, func(e *ledger.Entry) bool { return e.Kind != ledger.OpeningBalance })
+}
+
+func readLedger(v *view) (any, error) {
+	data := new(ledgerData)
+	if report := new(ledger.Report); v.response("audit", report) {
+		data.Audit = report
+	}
+	var err error
+	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
+		return nil, err
+	}
+	l := v.list(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}, l.page)
+	data.Journal = entries
+	l.shows(len(entries), more)
 	return data, err
 }

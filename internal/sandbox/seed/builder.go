@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/control"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
@@ -209,4 +210,233 @@ func (b *builder) happen(place string, when instant, rank rank, since time.Time,
 
 func (b *builder) plan(at time.Time, rank rank, do func() error) {
 	b.steps = append(b.steps, step{at, rank, do})
+}
+
+// accountBuilder makes an account of the world; until it is there, it is the first one.
+type accountBuilder struct {
+	*builder
+	account.Account
+
+	begun *BegunAccount
+}
+
+func (b *builder) account(place string, spec *accountSpec, first bool) {
+	a := &accountBuilder{b, b.call.Account, &BegunAccount{Cards: []*named{}, Webhooks: []json.RawMessage{}}}
+	b.begun.Accounts = append(b.begun.Accounts, a.begun)
+	b.word(place, "state", spec.State, account.States()...)
+	for i := range spec.Deposits {
+		a.deposit(fmt.Sprintf("%s.deposits[%d]", place, i), &spec.Deposits[i])
+	}
+	for i := range spec.Cards {
+		a.card(fmt.Sprintf("%s.cards[%d]", place, i), &spec.Cards[i])
+	}
+	// Endpoints come last: they are told of what is yet to happen.
+	for i := range spec.Webhooks {
+		a.endpoint(fmt.Sprintf("%s.webhooks[%d]", place, i), &spec.Webhooks[i])
+	}
+	b.plan(time.Time{}, opening, func() error { return a.open(place, spec.Wallet, first) })
+	if spec.State != "" {
+		b.plan(b.now, lasting, func() error {
+			return b.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, spec.State, a.ID)
+		})
+	}
+}
+
+// do makes a call for the account, in whose path an id may stand, and reads the
+// response. Its refusal is one of the place.
+func (a *accountBuilder) do(place, route, id string, body, into any) error {
+	o := server.Operation{Route: route}
+	if body != nil {
+		o.Body = wire.Encode(body)
+	}
+	if _, rest, found := strings.Cut(route, "{"); found {
+		name, _, _ := strings.Cut(rest, "}")
+		o.Path = map[string]string{name: id}
+	}
+	return a.explained(place, a.call.Do(a.Account, o, into))
+}
+
+// open begins the account. The first one is there, and gets another balance, also
+// after a reset.
+func (a *accountBuilder) open(place string, wallet value, first bool) (err error) {
+	tx := a.call.Tx
+	tx.SetNow(a.opening)
+	if !first {
+		fields := map[string]any{"state": account.Ready, "initial_balance": wallet}
+		if err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.begun); err != nil {
+			return err
+		}
+		a.Account, err = account.ByKey(tx, a.begun.APIKey)
+		return err
+	}
+	a.begun.AccountID = a.PublicID
+	if a.begun.APIKey, err = account.Key(tx, a.call.Keys, a.PublicID); err != nil {
+		return err
+	}
+	if len(wallet) > 0 {
+		fields := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}.Fields("application/json")
+		balance := fields.OptionalNotNegative("wallet")
+		if err := fields.Done(); err != nil {
+			return a.explained(place, err)
+		}
+		if err := tx.Exec(`UPDATE service SET initial_balance = ?`, balance); err != nil {
+			return err
+		}
+	}
+	return account.ResetFirst(tx)
+}
+
+func (a *accountBuilder) deposit(place string, d *depositSpec) {
+	a.word(place, "status", d.Status, "pending", "confirmed")
+	a.happen(place, d.At, arrival, time.Time{}, func() error {
+		var made named
+		err := a.do(place, "POST "+server.Control+"/deposits", "", d, &made)
+		if err == nil && d.Status == "confirmed" {
+			err = a.do(place, "POST "+server.Control+"/deposits/{id}/confirm", made.ID, nil, nil)
+		}
+		return err
+	})
+}
+
+func (a *accountBuilder) endpoint(place string, e *endpointSpec) {
+	a.happen(place, e.At, lasting, time.Time{}, func() error {
+		var made json.RawMessage
+		err := a.do(place, "POST "+server.API+"/webhooks", "", e, &made)
+		a.begun.Webhooks = append(a.begun.Webhooks, made)
+		return err
+	})
+}
+
+type cardBuilder struct {
+	*accountBuilder
+	named
+
+	status string // in the end; "": what comes of it
+	ended  bool   // has it
+}
+
+func (a *accountBuilder) card(place string, spec *cardSpec) {
+	c := &cardBuilder{accountBuilder: a, status: spec.Status}
+	a.word(place, "status", spec.Status, "active", "frozen", "terminated")
+	issued := a.happen(place, spec.At, issue, time.Time{}, func() error {
+		a.begun.Cards = append(a.begun.Cards, &c.named)
+		return a.do(place, "POST "+server.API+"/cards", "", spec, &c.named)
+	})
+	for i := range spec.Movements {
+		c.movement(fmt.Sprintf("%s.movements[%d]", place, i), &spec.Movements[i], issued)
+	}
+	for i := range spec.Purchases {
+		c.purchase(fmt.Sprintf("%s.purchases[%d]", place, i), &spec.Purchases[i], issued)
+	}
+	for i := range spec.Challenges {
+		c.challenge(fmt.Sprintf("%s.challenges[%d]", place, i), &spec.Challenges[i], issued)
+	}
+	if spec.StatusAt.IsZero() { // when all else has happened
+		issued = a.now
+	}
+	a.happen(place+".status_at", spec.StatusAt, ending, issued, func() error { return c.end(place) })
+}
+
+func (c *cardBuilder) movement(place string, m *movementSpec, issued time.Time) {
+	call, rank := "fund", issue
+	if positive, negative := strings.CutPrefix(string(m.Amount), "-"); negative {
+		call, rank = "withdraw", departure
+		m.Amount = value(positive)
+	}
+	c.happen(place, m.At, rank, issued, func() error {
+		return c.do(place, "POST "+server.API+"/cards/{card_id}/"+call, c.ID, m, nil)
+	})
+}
+
+type recorded struct {
+	Transaction   named  `json:"transaction"`
+	DeclineReason string `json:"decline_reason"`
+}
+
+// purchase is an authorization with what followed, or a decline.
+func (c *cardBuilder) purchase(place string, p *purchaseSpec, issued time.Time) {
+	c.word(place, "declined", p.Declined,
+		"card_frozen", "card_terminated", "insufficient_funds", "category_not_allowed", "spending_limit_exceeded")
+	switch {
+	case p.Declined != "" && p.Settled != nil:
+		c.refuse(place, "a declined purchase is not settled")
+	case p.Settled == nil && len(p.Refunds) > 0:
+		c.refuse(place, "a refund without a settlement")
+	}
+	var made, followed recorded
+	at := c.happen(place, p.At, purchase, issued, func() error {
+		p.CardID = c.ID
+		if err := c.authorize(place, p, &made); err != nil || made.DeclineReason == p.Declined {
+			return err
+		}
+		return c.refused(place, "the purchase contradicts the rest: it was to be %s, and is %s", outcome(p.Declined), outcome(made.DeclineReason))
+	})
+	if p.Settled == nil {
+		return
+	}
+	at = c.followUp(place+".settled", p.Settled, "settlements", settlement, at, &made, &followed)
+	for i := range p.Refunds {
+		c.followUp(fmt.Sprintf("%s.refunds[%d]", place, i), &p.Refunds[i], "refunds", refund, at, &followed, new(recorded))
+	}
+}
+
+func outcome(declined string) string {
+	if declined == "" {
+		return "approved"
+	}
+	return "declined with " + declined
+}
+
+func (c *cardBuilder) followUp(place string, f *followUpSpec, kind string, rank rank, since time.Time, of, made *recorded) time.Time {
+	return c.happen(place, f.At, rank, since, func() error {
+		f.TransactionID = of.Transaction.ID
+		return c.do(place, "POST "+server.Control+"/"+kind, "", f, made)
+	})
+}
+
+func (c *cardBuilder) challenge(place string, s *challengeSpec, issued time.Time) {
+	const path = "POST " + server.Control + "/3ds-challenges"
+	c.word(place, "status", s.Status, "approved", "failed")
+	c.happen(place, s.At, challenge, issued, func() error {
+		var made named
+		s.CardID = c.ID
+		err := c.do(place, path, "", s, &made)
+		if err == nil && s.Status != "" {
+			err = c.do(place, path+"/{id}/complete", made.ID, map[string]string{"outcome": s.Status}, nil)
+		}
+		return err
+	})
+}
+
+// authorize uses the card. Where its last status is told, those before are not, and
+// follow from what became of each purchase.
+func (c *cardBuilder) authorize(place string, p *purchaseSpec, made *recorded) error {
+	call := func() error { return c.do(place, "POST "+server.Control+"/authorizations", "", p, made) }
+	frozen := p.Declined == "card_frozen"
+	if c.ended || c.status == "" && !frozen {
+		return call()
+	}
+	from, to := "frozen", "active"
+	if frozen {
+		from, to = to, from
+	}
+	const change = `UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`
+	if err := c.call.Tx.Exec(change, to, c.ID, from); err != nil {
+		return err
+	}
+	if err := call(); err != nil || !frozen {
+		return err
+	}
+	return c.call.Tx.Exec(change, from, c.ID, to)
+}
+
+func (c *cardBuilder) end(place string) error {
+	const card = server.API + "/cards/{card_id}"
+	route, found := map[string]string{
+		"active": "POST " + card + "/unfreeze", "frozen": "POST " + card + "/freeze", "terminated": "DELETE " + card,
+	}[c.status]
+	if c.ended = found; !found {
+		return nil
+	}
+	return c.do(place, route, c.ID, nil, nil)
 }

@@ -2,11 +2,14 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/behavior"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
@@ -75,3 +78,81 @@ func (r response) send(w http.ResponseWriter, requestID string, now time.Time) e
 	_, err := w.Write(r.Body)
 	return err
 }
+
+func unknownPath() *wire.Error {
+	return wire.NewError(http.StatusNotFound, wire.CodeNotFound, "nothing is at this path")
+}
+
+func rateLimited(wait time.Duration) *wire.Error {
+	return &wire.Error{
+		Status: http.StatusTooManyRequests, Code: wire.CodeRateLimited, Wait: wait,
+		Message: fmt.Sprintf("the API key has used up a limit; it may go on in %d s", seconds(wait)),
+	}
+}
+
+// unavailable is a call that did not get its turn. Nothing happened.
+func unavailable() *wire.Error {
+	return &wire.Error{
+		Status: http.StatusServiceUnavailable, Code: wire.CodeUnavailable, Wait: time.Second,
+		Message: "the sandbox is busy, or another process has locked its file; nothing was done, try again",
+	}
+}
+
+func internalError(requestID string) *wire.Error {
+	return wire.NewError(http.StatusInternalServerError, wire.CodeInternal,
+		"the sandbox failed; its log says why, under request %s", requestID)
+}
+
+func readiness(state account.State) error {
+	switch state {
+	case account.Ready:
+		return nil
+	case account.APINotEnabled:
+		return wire.NewError(http.StatusForbidden, wire.CodeAPINotEnabled,
+			"API access is not switched on for this account yet; ask support to enable it")
+	case account.EmailUnconfirmed:
+		return wire.NewError(http.StatusForbidden, wire.CodeOnboardingIncomplete, "confirm the account's e-mail address")
+	case account.NoDeposit:
+		return wire.NewError(http.StatusForbidden, wire.CodeOnboardingIncomplete, "make a first deposit")
+	}
+	return fmt.Errorf("account state %q is unknown", state)
+}
+
+type extendedError struct {
+	Code      string         `json:"error"`
+	Message   string         `json:"message"`
+	Status    int            `json:"status"`
+	RequestID string         `json:"request_id"`
+	Details   map[string]any `json:"details"`
+}
+
+func (x *exchange) errorResponse(e *wire.Error) wire.Response {
+	res := wire.Response{Status: e.Status, Header: http.Header{}}
+	if e.Allow != "" {
+		res.Header.Set("Allow", e.Allow)
+	}
+	x.refused = e
+	if e.Wait > 0 {
+		switch x.quirks.RetryAfter {
+		case behavior.Seconds:
+			res.Header.Set("Retry-After", strconv.FormatInt(seconds(e.Wait), 10))
+		case behavior.Date: // by the clock that the Date header shows
+			at := x.now.Add(time.Duration(seconds(e.Wait)+1) * time.Second)
+			res.Header.Set("Retry-After", at.UTC().Format(http.TimeFormat))
+		}
+	}
+	switch {
+	case x.isAPI() && x.quirks.ErrorBody == behavior.Extended:
+		res.Body = wire.Encode(extendedError{e.Code, e.Message, e.Status, x.id, map[string]any{}})
+	case x.isAPI() && x.quirks.ErrorBody == behavior.Nested:
+		res.Body = wire.Encode(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Message}})
+	case x.isAPI() && x.quirks.ErrorBody == behavior.Text:
+		res.Body, res.ContentType = []byte(e.Message+"\n"), textType
+	default:
+		res.Body = wire.Encode(e)
+	}
+	return res
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

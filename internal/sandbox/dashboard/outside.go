@@ -5,10 +5,84 @@ import (
 	"crypto/hmac"
 	"encoding/json"
 	"strings"
+	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wallet"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 )
+
+func depositsPage() *page {
+	const deposits = "POST " + server.Control + "/deposits"
+	return &page{
+		Path: "/deposits", Title: "Deposits", html: depositsHTML, read: readDeposits,
+		actions: []action{
+			{
+				name: "announce", route: deposits, texts: "currency", numbers: "amount",
+				done: "The coins are on their way. The wallet has them once the network confirms.",
+			},
+			{name: "confirm", route: deposits + "/{id}/confirm", texts: "id", done: "The deposit is confirmed: it is in the wallet."},
+		},
+	}
+}
+
+type depositList struct {
+	Addresses []wallet.Address
+	Deposits  []wallet.Deposit
+}
+
+func readDeposits(v *view) (any, error) {
+	l := v.list(pick("status", "pending", "confirmed"))
+	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
+	l.shows(len(newest), more)
+	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, err
+}
+
+func challengesPage() *page {
+	const complete = "POST " + server.Control + "/3ds-challenges/{id}/complete"
+	return &page{
+		Path: "/3ds", Title: "3D Secure", html: challengesHTML, read: readChallenges,
+		actions: []action{
+			{name: threeds.Approved, route: complete, texts: "id", body: outcome(threeds.Approved), done: "The challenge is approved."},
+			{name: threeds.Failed, route: complete, texts: "id", body: outcome(threeds.Failed), done: "The challenge has failed."},
+		},
+	}
+}
+
+func outcome(word string) func(form) map[string]any {
+	return func(form) map[string]any { return map[string]any{"outcome": word} }
+}
+
+type challengeList struct {
+	Pending []pendingChallenge
+	Settled []*activity.Record
+}
+
+// pendingChallenge is one that waits for its cardholder.
+type pendingChallenge struct {
+	*activity.Record
+
+	OTP  string
+	Left time.Duration // until it expires
+}
+
+func readChallenges(v *view) (any, error) {
+	l := v.list(search("q", "Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
+	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
+	l.shows(len(records), more)
+	list := new(challengeList)
+	for _, r := range records {
+		if r.Reason != threeds.Pending {
+			list.Settled = append(list.Settled, r)
+			continue
+		}
+		left := r.At.Add(threeds.Lifetime).Sub(v.Tx.Now()).Round(time.Second)
+		list.Pending = append(list.Pending, pendingChallenge{r, v.Server.Keys.OTP(r.ID), left})
+	}
+	return list, err
+}
 
 func webhooksPage() *page {
 	return &page{

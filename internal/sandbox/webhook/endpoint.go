@@ -3,6 +3,7 @@
 package webhook
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -115,4 +116,95 @@ func checkEvents(f *wire.Fields, events []string) {
 			f.Refuse(wire.Invalid(`events: %.64q is not an event; there are "*" and %s`, name, strings.Join(known, ", ")))
 		}
 	}
+}
+
+// Endpoint is a registered endpoint as far as it may be shown: its secret never is.
+type Endpoint struct {
+	ID        string
+	URL       string // without what may be a token
+	Events    []string
+	CreatedAt wire.Time
+
+	// Of its newest deliveries.
+	Recent    int64
+	Delivered int64
+	Attempt   int64  // that comes next for one that has failed; 0: none has
+	LastError string // "": the last attempt arrived
+}
+
+// Attempts is how often a delivery is tried before it has failed for good.
+const Attempts = 8
+
+func (e *Endpoint) readHealth(tx *store.Tx) error {
+	const recent = 100
+	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
+		WITH recent AS (
+			SELECT d.id, d.state, d.failures FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id WHERE w.public_id = ? ORDER BY d.id DESC LIMIT ?)
+		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'delivered'),
+		       COALESCE(MAX(CASE WHEN state = 'pending' AND failures > 0 THEN failures + 1 END), 0),
+		       COALESCE((SELECT t.error FROM delivery_tries t WHERE t.delivery_id IN (SELECT id FROM recent) ORDER BY t.id DESC LIMIT 1), '')
+		FROM recent`, e.ID, recent)
+	return err
+}
+
+// Endpoints returns a page of an account's endpoints, newest first, and whether
+// there is more.
+func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
+	endpoints, err = store.Select(tx, scanEndpoint,
+		`SELECT public_id, url, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`,
+		accountID, page.Size+1, page.Offset())
+	endpoints, more, err = wire.Cut(page, endpoints, err)
+	for _, e := range endpoints {
+		if err == nil {
+			err = e.readHealth(tx)
+		}
+	}
+	return endpoints, more, err
+}
+
+func scanEndpoint(row store.Row) (*Endpoint, error) {
+	var (
+		e      Endpoint
+		events []byte
+	)
+	if err := row.Scan(&e.ID, &e.URL, &events, &e.CreatedAt); err != nil {
+		return nil, err
+	}
+	e.URL = shownURL(e.URL)
+	return &e, json.Unmarshal(events, &e.Events)
+}
+
+// remove ends an endpoint. What was to be delivered to it is forgotten, and so is
+// what was delivered.
+func remove(c *server.Call) (wire.Response, error) {
+	id := c.PathValue("webhook_id")
+	found, err := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
+		id, c.Account.ID)
+	if err == nil && !found {
+		err = wire.NotFound("webhook", id)
+	}
+	if err != nil {
+		return wire.Response{}, err
+	}
+	err = c.Tx.Exec(`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`,
+		c.Account.ID)
+	return wire.OK(struct {
+		ID string `json:"id"`
+	}{id}), err
+}
+
+// CountFailing returns how many endpoints of an account have a delivery that failed and
+// will be tried again.
+func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
+	return store.Value[int64](tx, `
+		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
+			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
+}
+
+// Failing returns, for each of a few endpoints, the newest delivery that failed and has not
+// arrived since.
+func Failing(tx *store.Tx, accountID, most int64) ([]*Delivery, error) {
+	return readDeliveries(tx, `d.id IN (
+		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest
+		FROM webhooks w WHERE w.account_id = ? AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?)`, accountID, most)
 }

@@ -1,7 +1,12 @@
+// Package wallet shows an account's wallet and where it is topped up.
 package wallet
 
 import (
+	"encoding/json"
+	"net/http"
+
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -10,6 +15,113 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
+
+// Routes is API §4.11 and §4.12, and what the coins' networks do.
+func Routes() []server.Route {
+	const deposits = server.Control + "/deposits"
+	return []server.Route{
+		{Method: http.MethodGet, Path: server.API + "/wallet/balance", Handle: balance},
+		{Method: http.MethodGet, Path: server.API + "/wallet/deposit-address", Handle: depositAddresses},
+		{Method: http.MethodPost, Path: deposits, Handle: detect},
+		{Method: http.MethodPost, Path: deposits + "/{id}/confirm", Handle: server.NoFields(confirm)},
+	}
+}
+
+// summary is the object of API §2.3.
+type summary struct {
+	Balance           json.Number `json:"balance"`
+	Currency          string      `json:"currency"`
+	PendingDeposits   json.Number `json:"pending_deposits"`
+	CardsActive       int64       `json:"cards_active"`
+	CardsTotalBalance usd.Amount  `json:"cards_total_balance"`
+}
+
+func balance(c *server.Call) (wire.Response, error) {
+	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	pending, err := PendingDeposits(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	onCards, err := ledger.CardsTotal(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	holds, err := card.ShownHolds(c)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	active, err := card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active})
+	return wire.OK(summary{
+		Balance:           c.Quirks.WalletAmount(wallet),
+		Currency:          "USDT",
+		PendingDeposits:   c.Quirks.WalletAmount(pending),
+		CardsActive:       active,
+		CardsTotalBalance: onCards + holds,
+	}), err
+}
+
+// PendingDeposits returns what is on its way into an account's wallet.
+func PendingDeposits(tx *store.Tx, accountID int64) (usd.Amount, error) {
+	return store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
+		accountID, depositPending)
+}
+
+type coin struct {
+	currency string
+	network  string
+}
+
+func coins() []coin {
+	return []coin{
+		{"btc", "Bitcoin"},
+		{"eth", "Ethereum"},
+		{"sol", "Solana"},
+		{"usdt", "Tron (TRC-20)"},
+		{"bnb", "BNB Smart Chain"},
+		{"trx", "Tron"},
+		{"pol", "Polygon"},
+		{"ltc", "Litecoin"},
+		{"avax", "Avalanche C-Chain"},
+		{"arb", "Arbitrum One"},
+	}
+}
+
+// Address is the object of API §2.4.
+type Address struct {
+	Currency string `json:"currency"`
+	Network  string `json:"network"`
+	Address  string `json:"address"`
+}
+
+func currencies() []string {
+	var names []string
+	for _, coin := range coins() {
+		names = append(names, coin.currency)
+	}
+	return names
+}
+
+// Addresses returns an account's address for one of the currencies or, with "", for each.
+func Addresses(keys *vault.Keyring, by account.Account, currency string) (addresses []Address) {
+	for _, coin := range coins() {
+		if currency == "" || currency == coin.currency {
+			addresses = append(addresses, Address{coin.currency, coin.network, keys.DepositAddress(by.PublicID, coin.currency)})
+		}
+	}
+	return addresses
+}
+
+func depositAddresses(c *server.Call) (wire.Response, error) {
+	query := c.Query()
+	currency := query.Choice("currency", currencies()...)
+	if err := query.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(wire.List[Address]{Data: Addresses(c.Keys, c.Account, currency)}), nil
+}
 
 // The statuses of a deposit. Its network confirms it once.
 const (
