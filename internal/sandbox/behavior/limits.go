@@ -22,6 +22,17 @@ func DocumentedLimits() Limits {
 	return Limits{RequestsPerMinute: 1_000, CreatesPerMinute: 50, RequestsPerHour: 10_000, DetailsPerMinute: 30}
 }
 
+// Settings are the limits, each up to more than anybody calls.
+func (l *Limits) Settings() []Setting {
+	const most = 1_000_000_000
+	return []Setting{
+		{Name: "requests_per_minute", Number: &l.RequestsPerMinute, Most: most},
+		{Name: "requests_per_hour", Number: &l.RequestsPerHour, Most: most},
+		{Name: "creates_per_minute", Number: &l.CreatesPerMinute, Most: most},
+		{Name: "details_per_minute", Number: &l.DetailsPerMinute, Most: most},
+	}
+}
+
 const limitsSetting = "limits"
 
 // ReadLimits returns the limits of the file.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -15,7 +16,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-// The values of quirks that something is decided by; Choices has them all.
+// The values of quirks that something is decided by; Settings has them all.
 const (
 	Ignored  = "ignored"
 	Conflict = "conflict" // 409
@@ -50,72 +51,42 @@ const (
 	Array  = "array"
 )
 
-// Quirks are the alternatives that the service may take.
+// Quirks are the alternatives that the service may take, which Settings tells of.
 type Quirks struct {
-	// Idempotency: honoured, Ignored, or Conflict while the first call with a
-	// key is in flight.
-	Idempotency string `json:"idempotency"`
-	// CardsPerPage caps per_page of the list of cards.
-	CardsPerPage int64 `json:"cards_per_page"`
-	// CardsTotal: whether that list says its total, Present or absent.
-	CardsTotal string `json:"cards_total"`
-	// WithdrawAmount: honoured, or Ignored, when a withdrawal takes all.
-	WithdrawAmount string `json:"withdraw_amount"`
-	// TransactionsPerPage: honoured, Ignored, or Refused with a 400.
-	TransactionsPerPage string `json:"transactions_per_page"`
-	// TransactionPeriod is what from and to are taken for: dates are whole days, or
-	// their Midnights, and times are times; or DatesOnly, with a 400 for times.
-	TransactionPeriod string `json:"transaction_period"`
-	// TransactionSigns: unsigned, negative Refunds, or negative Spending, which is
-	// all the others and every fee.
-	TransactionSigns string `json:"transaction_signs"`
-	// ChallengeStatus: whether the filter of 3DS challenges is honoured, or Ignored:
-	// then all are listed, those that are settled without their code.
-	ChallengeStatus string `json:"challenge_status"`
-	// RepeatedState: the response to freezing a frozen card and unfreezing an
-	// active one, 200 or Conflict.
-	RepeatedState string `json:"repeated_state"`
-	// TerminatedStatus is the response to changes and details of a terminated card.
-	TerminatedStatus int64 `json:"terminated_status"`
-	// FrozenMoney: whether fund, withdraw and details of a frozen card are
-	// allowed or Refused.
-	FrozenMoney string `json:"frozen_money"`
-	// ErrorBody of an error: json of two fields, Extended by more, Nested below
-	// error, or Text.
-	ErrorBody string `json:"error_body"`
-	// RetryAfter of a 429: Seconds, a Date, or absent.
-	RetryAfter string `json:"retry_after"`
-	// WalletFields are the names of a BIN's two mobile-wallet fields.
-	WalletFields [2]string `json:"wallet_fields"`
-	// Amounts: numbers with two Decimals, Plain numbers as short as can be, Strings,
-	// or numbers as binary Floats have them, which are off by their noise.
-	Amounts string `json:"amounts"`
-	// Balance of a card: LessHolds, or settled, when an authorization lowers it
-	// only once it is settled.
-	Balance string `json:"balance"`
-	// CardValues: a new card is as asked, or Tidied: its label trimmed, its limit
-	// at most the BIN's maximum, its categories told in upper case and sorted.
-	CardValues string `json:"card_values"`
-	// CardsHiddenSeconds is for how long lists and reads do not show a new card.
-	CardsHiddenSeconds int64 `json:"cards_hidden_seconds"`
-	// WalletDecimals is how many decimals the wallet's own amounts have, up to six.
-	WalletDecimals int64 `json:"wallet_decimals"`
-	// Timestamps: with Z for UTC, or Bare of a zone.
-	Timestamps string `json:"timestamps"`
-	// EmptyMetadata is an Object or an Array.
-	EmptyMetadata string `json:"empty_metadata"`
-	// ExpYearDigits are four, or two.
-	ExpYearDigits int64 `json:"exp_year_digits"`
+	Idempotency         string    `json:"idempotency"`
+	CardsPerPage        int64     `json:"cards_per_page"`
+	CardsTotal          string    `json:"cards_total"`
+	WithdrawAmount      string    `json:"withdraw_amount"`
+	TransactionsPerPage string    `json:"transactions_per_page"`
+	TransactionPeriod   string    `json:"transaction_period"`
+	TransactionSigns    string    `json:"transaction_signs"`
+	ChallengeStatus     string    `json:"challenge_status"`
+	RepeatedState       string    `json:"repeated_state"`
+	TerminatedStatus    int64     `json:"terminated_status"`
+	FrozenMoney         string    `json:"frozen_money"`
+	ErrorBody           string    `json:"error_body"`
+	RetryAfter          string    `json:"retry_after"`
+	WalletFields        [2]string `json:"wallet_fields"` // the names of a BIN's two mobile-wallet fields
+	Amounts             string    `json:"amounts"`
+	Balance             string    `json:"balance"`
+	CardValues          string    `json:"card_values"`
+	CardsHiddenSeconds  int64     `json:"cards_hidden_seconds"`
+	WalletDecimals      int64     `json:"wallet_decimals"`
+	Timestamps          string    `json:"timestamps"`
+	EmptyMetadata       string    `json:"empty_metadata"`
+	ExpYearDigits       int64     `json:"exp_year_digits"`
 }
 
 // DefaultQuirks returns the sandbox as it is when nobody asked for anything else.
 func DefaultQuirks() Quirks {
-	q := Quirks{WalletFields: [2]string{"wallet_a_pay", "wallet_b_pay"}}
-	for _, c := range q.Choices() {
-		*c.Value = c.Words[0]
+	q := Quirks{
+		WalletFields: [2]string{"wallet_a_pay", "wallet_b_pay"},
+		CardsPerPage: 100, TerminatedStatus: http.StatusBadRequest, WalletDecimals: 2, ExpYearDigits: 4,
 	}
-	for _, n := range q.Numbers() {
-		*n.Value = n.Usual
+	for _, s := range q.Settings() {
+		if s.Text != nil {
+			*s.Text = s.Words[0]
+		}
 	}
 	return q
 }
@@ -131,58 +102,53 @@ func ReadQuirks(tx *store.Tx) (Quirks, error) {
 // Write replaces the quirks of the file.
 func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting, q) }
 
-// Choice is a quirk that is one of a few words.
-type Choice struct {
-	Name  string
-	Value *string
-	About string
-	Words []string // the usual one first
-}
-
-// Choices are the quirks that are one of a few words.
-func (q *Quirks) Choices() []Choice {
-	return []Choice{
-		{"idempotency", &q.Idempotency, "a key that comes again; conflict: 409 while the first call is in flight", []string{"honoured", Ignored, Conflict}},
-		{"cards_total", &q.CardsTotal, "the total in the list of cards", []string{Present, "absent"}},
-		{"withdraw_amount", &q.WithdrawAmount, "ignored: a withdrawal takes all", []string{"honoured", Ignored}},
-		{"transactions_per_page", &q.TransactionsPerPage, "per_page of the list of transactions", []string{"honoured", Ignored, Refused}},
-		{"transaction_period", &q.TransactionPeriod, "what dates in from and to stand for", []string{"days", Midnights, DatesOnly}},
-		{"transaction_signs", &q.TransactionSigns, "which amounts are negative", []string{"unsigned", Refunds, Spending}},
-		{"challenge_status", &q.ChallengeStatus, "the filter of 3D Secure challenges", []string{"honoured", Ignored}},
-		{"repeated_state", &q.RepeatedState, "freezing what is frozen, unfreezing what is active", []string{"ok", Conflict}},
-		{"frozen_money", &q.FrozenMoney, "money and details of a frozen card", []string{"allowed", Refused}},
-		{"error_body", &q.ErrorBody, "how errors are written", []string{"json", Extended, Nested, Text}},
-		{"retry_after", &q.RetryAfter, "what a 429 says about waiting", []string{Seconds, Date, "absent"}},
-		{"balance", &q.Balance, "settled: an authorization lowers it only then", []string{LessHolds, "settled"}},
-		{"card_values", &q.CardValues, "tidied: label trimmed, limit lowered to the BIN’s", []string{"as_asked", Tidied}},
-		{"amounts", &q.Amounts, "how amounts are written", []string{Decimals, Plain, Strings, Floats}},
-		{"timestamps", &q.Timestamps, "bare: without a zone", []string{UTC, Bare}},
-		{"empty_metadata", &q.EmptyMetadata, "how no metadata are written", []string{Object, Array}},
-	}
-}
-
-// Number is a quirk that is an integer.
-type Number struct {
-	Name        string
-	Value       *int64
-	About       string
-	Usual       int64
+// Setting is a limit or a quirk by its name in JSON: a text or a number.
+type Setting struct {
+	Name, About string
+	Text        *string // one of Words, the usual one first
+	Number      *int64  // from Least to Most and, if there are any, one of Words
+	Words       []string
 	Least, Most int64
-	Only        []int64 // which of them; empty: all
 }
 
-// Numbers are the quirks that are integers.
-func (q *Quirks) Numbers() []Number {
-	return []Number{
-		{"cards_per_page", &q.CardsPerPage, "the most in a list of cards", 100, 1, 100, nil},
-		{
-			"terminated_status", &q.TerminatedStatus, "the answer to changes of a terminated card",
-			http.StatusBadRequest, http.StatusBadRequest, http.StatusUnprocessableEntity,
-			[]int64{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
-		},
-		{"cards_hidden_seconds", &q.CardsHiddenSeconds, "how long new cards are not shown", 0, 0, 600, nil},
-		{"wallet_decimals", &q.WalletDecimals, "of the wallet’s own amounts", 2, 2, 6, nil},
-		{"exp_year_digits", &q.ExpYearDigits, "of a card’s expiry", 4, 2, 4, []int64{2, 4}},
+// Value is what the setting is, as a text.
+func (s Setting) Value() string {
+	if s.Text != nil {
+		return *s.Text
+	}
+	return strconv.FormatInt(*s.Number, 10)
+}
+
+// Settings are the quirks but for the names of the wallet fields.
+func (q *Quirks) Settings() []Setting {
+	text := func(name string, value *string, about string, words ...string) Setting {
+		return Setting{Name: name, About: about, Text: value, Words: words}
+	}
+	number := func(name string, value *int64, about string, least, most int64, only ...string) Setting {
+		return Setting{Name: name, About: about, Number: value, Words: only, Least: least, Most: most}
+	}
+	return []Setting{
+		text("idempotency", &q.Idempotency, "a key that comes again; conflict: 409 while the first call is in flight", "honoured", Ignored, Conflict),
+		text("cards_total", &q.CardsTotal, "the total in the list of cards", Present, "absent"),
+		text("withdraw_amount", &q.WithdrawAmount, "ignored: a withdrawal takes all", "honoured", Ignored),
+		text("transactions_per_page", &q.TransactionsPerPage, "per_page of the list of transactions", "honoured", Ignored, Refused),
+		text("transaction_period", &q.TransactionPeriod, "what dates in from and to stand for", "days", Midnights, DatesOnly),
+		text("transaction_signs", &q.TransactionSigns, "which amounts are negative", "unsigned", Refunds, Spending),
+		text("challenge_status", &q.ChallengeStatus, "the filter of 3D Secure challenges", "honoured", Ignored),
+		text("repeated_state", &q.RepeatedState, "freezing what is frozen, unfreezing what is active", "ok", Conflict),
+		text("frozen_money", &q.FrozenMoney, "money and details of a frozen card", "allowed", Refused),
+		text("error_body", &q.ErrorBody, "how errors are written", "json", Extended, Nested, Text),
+		text("retry_after", &q.RetryAfter, "what a 429 says about waiting", Seconds, Date, "absent"),
+		text("balance", &q.Balance, "settled: an authorization lowers it only then", LessHolds, "settled"),
+		text("card_values", &q.CardValues, "tidied: label trimmed, limit lowered to the BIN’s", "as_asked", Tidied),
+		text("amounts", &q.Amounts, "how amounts are written", Decimals, Plain, Strings, Floats),
+		text("timestamps", &q.Timestamps, "bare: without a zone", UTC, Bare),
+		text("empty_metadata", &q.EmptyMetadata, "how no metadata are written", Object, Array),
+		number("cards_per_page", &q.CardsPerPage, "the most in a list of cards", 1, 100),
+		number("terminated_status", &q.TerminatedStatus, "the answer to changes of a terminated card", 400, 422, "400", "404", "409", "422"),
+		number("cards_hidden_seconds", &q.CardsHiddenSeconds, "how long new cards are not shown", 0, 600),
+		number("wallet_decimals", &q.WalletDecimals, "of the wallet’s own amounts", 2, 6),
+		number("exp_year_digits", &q.ExpYearDigits, "of a card’s expiry", 2, 4, "2", "4"),
 	}
 }
 

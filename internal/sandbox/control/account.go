@@ -145,12 +145,7 @@ func readQuirks(c *server.Call) (wire.Response, error) { return wire.OK(c.Quirks
 // replaceQuirks sets all quirks; one that is left out is as by default.
 func replaceQuirks(c *server.Call) (wire.Response, error) {
 	f, q := c.Fields(), behavior.DefaultQuirks()
-	for _, choice := range q.Choices() {
-		*choice.Value = f.OptionalChoice(choice.Name, *choice.Value, choice.Words...)
-	}
-	for _, number := range q.Numbers() {
-		*number.Value = readNumber(f, number)
-	}
+	readSettings(f, q.Settings())
 	q.WalletFields = readWalletFields(f, q.WalletFields)
 	if err := f.Done(); err != nil {
 		return wire.Response{}, err
@@ -158,12 +153,18 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	return wire.OK(q), q.Write(c.Tx)
 }
 
-func readNumber(f *wire.Fields, n behavior.Number) int64 {
-	value := f.Integer(n.Name, *n.Value, n.Least, n.Most)
-	if len(n.Only) > 0 && !slices.Contains(n.Only, value) {
-		f.Refuse(wire.Invalid("%s must be one of %v", n.Name, n.Only))
+// readSettings leaves what is left out as it is.
+func readSettings(f *wire.Fields, settings []behavior.Setting) {
+	for _, s := range settings {
+		if s.Text != nil {
+			*s.Text = f.OptionalChoice(s.Name, *s.Text, s.Words...)
+			continue
+		}
+		*s.Number = f.Integer(s.Name, *s.Number, s.Least, s.Most)
+		if len(s.Words) > 0 && !slices.Contains(s.Words, s.Value()) {
+			f.Refuse(wire.Invalid("%s must be one of %v", s.Name, s.Words))
+		}
 	}
-	return value
 }
 
 var walletField = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
@@ -184,9 +185,6 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 	return [2]string(names)
 }
 
-// maxCalls is the highest limit.
-const maxCalls = 1_000_000_000
-
 func readLimits(c *server.Call) (wire.Response, error) {
 	limits, err := behavior.ReadLimits(c.Tx)
 	return wire.OK(limits), err
@@ -200,13 +198,8 @@ func (s *shared) readUsed(c *server.Call) (wire.Response, error) {
 // replaceLimits sets all limits; one that is left out is as documented. Calls
 // that were counted stay counted.
 func replaceLimits(c *server.Call) (wire.Response, error) {
-	fields, documented := c.Fields(), behavior.DocumentedLimits()
-	limits := behavior.Limits{
-		RequestsPerMinute: fields.Integer("requests_per_minute", documented.RequestsPerMinute, 0, maxCalls),
-		CreatesPerMinute:  fields.Integer("creates_per_minute", documented.CreatesPerMinute, 0, maxCalls),
-		RequestsPerHour:   fields.Integer("requests_per_hour", documented.RequestsPerHour, 0, maxCalls),
-		DetailsPerMinute:  fields.Integer("details_per_minute", documented.DetailsPerMinute, 0, maxCalls),
-	}
+	fields, limits := c.Fields(), behavior.DocumentedLimits()
+	readSettings(fields, limits.Settings())
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}

@@ -146,9 +146,9 @@ func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	found = append(found, counted(int64(len(b.Faults)), "fault", "faults")...)
-	found = append(found, counted(changed(b.Quirks), "quirk", "quirks")...)
-	found = append(found, counted(changed(b.Limits), "limit", "limits")...)
+	found = append(found, counted(len(b.Faults), "fault", "faults")...)
+	found = append(found, counted(changed(b.Quirks...), "quirk", "quirks")...)
+	found = append(found, counted(changed(b.Limits...), "limit", "limits")...)
 	const day = 24 * time.Hour
 	switch ahead = ahead.Round(time.Minute); {
 	case ahead >= 2*day:
@@ -157,16 +157,6 @@ func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
 		found = append(found, "clock +"+ahead.String()[:len(ahead.String())-2]) // without the seconds
 	}
 	return found, nil
-}
-
-// changed is how many settings are not as usual.
-func changed(settings []*setting) (n int64) {
-	for _, s := range settings {
-		if s.Value != s.Usual {
-			n++
-		}
-	}
-	return n
 }
 
 // waiting is what waits for somebody, by the paths of the pages that show it.

@@ -26,7 +26,6 @@ func functions() template.FuncMap {
 		"category":  card.CategoryOf,
 		"bar":       newBar,
 		"exact":     exact,
-		"field":     newField,
 		"in":        func(f *frame, it any) part { return part{f, it} },
 		"label":     label,
 		"list":      func(values ...string) []string { return values },
@@ -99,7 +98,7 @@ func grouped(number string) string {
 }
 
 // counted says how many of something there are; nothing when there is none.
-func counted(n int64, one, many string) []string {
+func counted(n int, one, many string) []string {
 	switch {
 	case n <= 0:
 		return nil

@@ -120,17 +120,35 @@ func reportSimulated(res wire.Response) notice {
 	return notice{Text: fmt.Sprintf("%d purchases were made on %d cards, of which %d were declined; the clock has moved.", made.Purchases, made.Cards, made.Declined)}
 }
 
-// setting is a limit or a quirk of the file.
+// setting is a limit or a quirk of the file in a form.
 type setting struct {
-	Name, About  string
-	Value, Usual string
-	Words        []string // that it can be; empty: a number, or a text
+	behavior.Setting
+
+	Usual  string
+	Action string // of the form
+}
+
+func settings(action string, now, usual []behavior.Setting) (all []setting) {
+	for i, s := range now {
+		all = append(all, setting{s, usual[i].Value(), action})
+	}
+	return all
+}
+
+// changed is how many settings are not as usual.
+func changed(settings ...setting) (n int) {
+	for _, s := range settings {
+		if s.Value() != s.Usual {
+			n++
+		}
+	}
+	return n
 }
 
 // behaviors are how the service behaves.
 type behaviors struct {
-	Limits []*setting
-	Quirks []*setting
+	Limits []setting
+	Quirks []setting
 	Faults []behavior.Fault
 }
 
@@ -143,60 +161,23 @@ func readBehaviors(tx *store.Tx) (b behaviors, err error) {
 	if err != nil {
 		return b, err
 	}
-	b.Limits, b.Quirks = limitSettings(limits), quirkSettings(quirks)
+	documented, usual := behavior.DocumentedLimits(), behavior.DefaultQuirks()
+	b.Limits = settings("set-limits", limits.Settings(), documented.Settings())
+	b.Quirks = settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usual))
+	slices.SortStableFunc(b.Quirks, func(a, b setting) int { return changed(b) - changed(a) }) // the changed ones first
 	b.Faults, err = behavior.Faults(tx)
 	return b, err
-}
-
-// field is a setting in a form.
-type field struct {
-	*setting
-
-	Choices *choices // of the words
-}
-
-func newField(f *frame, action string, s *setting) field {
-	return field{s, newSelection(f, action, s.Name, s.Value, s.Words)}
-}
-
-func limitSettings(limits behavior.Limits) []*setting {
-	usual := behavior.DocumentedLimits()
-	return []*setting{
-		newNumber("requests_per_minute", limits.RequestsPerMinute, usual.RequestsPerMinute),
-		newNumber("requests_per_hour", limits.RequestsPerHour, usual.RequestsPerHour),
-		newNumber("creates_per_minute", limits.CreatesPerMinute, usual.CreatesPerMinute),
-		newNumber("details_per_minute", limits.DetailsPerMinute, usual.DetailsPerMinute),
-	}
-}
-
-func newNumber(name string, value, usual int64) *setting {
-	return &setting{Name: name, Value: fmt.Sprint(value), Usual: fmt.Sprint(usual)}
 }
 
 // walletFields are the fields of the form that make up one quirk.
 func walletFields() [2]string { return [2]string{"wallet_field_1", "wallet_field_2"} }
 
-func quirkSettings(quirks behavior.Quirks) (settings []*setting) {
-	for _, c := range quirks.Choices() {
-		settings = append(settings, &setting{c.Name, c.About, *c.Value, c.Words[0], c.Words})
-	}
-	for _, n := range quirks.Numbers() {
-		s := newNumber(n.Name, *n.Value, n.Usual)
-		s.About = n.About
-		for _, only := range n.Only {
-			s.Words = append(s.Words, fmt.Sprint(only))
-		}
-		settings = append(settings, s)
-	}
-	usual := behavior.DefaultQuirks()
+func quirkSettings(q *behavior.Quirks) []behavior.Setting {
+	all := q.Settings()
 	for i, name := range walletFields() {
-		const about = "the name of a BIN’s field for a mobile wallet"
-		settings = append(settings, &setting{name, about, quirks.WalletFields[i], usual.WalletFields[i], nil})
+		all = append(all, behavior.Setting{Name: name, About: "the name of a BIN’s field for a mobile wallet", Text: &q.WalletFields[i]})
 	}
-	slices.SortStableFunc(settings, func(a, b *setting) int { // the changed ones first
-		return int(changed([]*setting{b}) - changed([]*setting{a}))
-	})
-	return settings
+	return all
 }
 
 // settingFields are the fields of a form of settings.
