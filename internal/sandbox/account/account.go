@@ -32,9 +32,9 @@ func States() []string {
 // Account is a customer. Everything else in the file belongs to one.
 type Account struct {
 	ID       int64  `json:"-"`
-	KeyID    int64  `json:"-"` // of the further key that a call has; 0: it has the account's own
 	PublicID string `json:"account_id"`
 	State    State  `json:"state"`
+	KeyID    int64  `json:"-"` // of the further key that a call has; 0: it has the account's own
 }
 
 // First tells whether the file began with this account.
@@ -104,9 +104,8 @@ func one(tx *store.Tx, where string, args ...any) (a Account, err error) {
 
 // List returns a page of the accounts of the file, the oldest first, and how many
 // there are.
-func List(tx *store.Tx, page wire.Page) (accounts []Account, total int64, err error) {
-	accounts, err = store.Select(tx, func(row store.Row) (a Account, err error) { return a, row.Scan(&a.ID, &a.PublicID, &a.State) },
-		columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
+func List(tx *store.Tx, page wire.Page) (accounts []*Account, total int64, err error) {
+	accounts, err = store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
 	if err != nil {
 		return nil, 0, err
 	}

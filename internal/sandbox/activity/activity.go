@@ -5,11 +5,9 @@ package activity
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
@@ -47,8 +45,9 @@ const (
 
 // Record is something that happened.
 type Record struct {
-	Row      string // names the record among others
 	At       wire.Time
+	Rank     int64 // orders what one change left in several sources
+	Number   int64 // in its source
 	Kind     Kind
 	ID       string // of the transaction, challenge or deposit
 	CardID   string // empty: it concerns no card
@@ -68,6 +67,9 @@ type Record struct {
 	Refunded   usd.Amount
 	Settlement string // its id
 }
+
+// Row names the record among others.
+func (r *Record) Row() string { return cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, r.Number)) }
 
 // Left is what a merchant can still settle or refund.
 func (r *Record) Left() usd.Amount {
@@ -99,22 +101,22 @@ func (r *Record) Moved() usd.Amount {
 
 // OfAccount returns a page of what happened on an account, newest first, and
 // whether there is more.
-func OfAccount(tx *store.Tx, accountID int64, page wire.Page) (records []*Record, more bool, err error) {
+func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool, error) {
 	return list(tx, page, accountID,
-		purchases+`WHERE t.account_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
-		movements+`WHERE e.account_id = ?1 AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?2`,
-		statusChanges+`WHERE s.account_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
-		challenges+`WHERE h.account_id = ?1 ORDER BY h.id DESC LIMIT ?2`,
-		deposits+`WHERE d.account_id = ?1 ORDER BY d.id DESC LIMIT ?2`)
+		purchases+`WHERE t.account_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
+		movements+`WHERE e.account_id = ?3 AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?4`,
+		statusChanges+`WHERE s.account_id = ?3 ORDER BY s.id DESC LIMIT ?4`,
+		challenges+`WHERE h.account_id = ?3 ORDER BY h.id DESC LIMIT ?4`,
+		deposits+`WHERE d.account_id = ?3 ORDER BY d.id DESC LIMIT ?4`)
 }
 
 // OfCard is OfAccount for a card.
-func OfCard(tx *store.Tx, cardID int64, page wire.Page) (records []*Record, more bool, err error) {
+func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool, error) {
 	return list(tx, page, cardID,
-		purchases+`WHERE t.card_id = ?1 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?2`,
-		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?1) AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?2`,
-		statusChanges+`WHERE s.card_id = ?1 ORDER BY s.id DESC LIMIT ?2`,
-		challenges+`WHERE h.card_id = ?1 ORDER BY h.id DESC LIMIT ?2`)
+		purchases+`WHERE t.card_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
+		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?3) AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?4`,
+		statusChanges+`WHERE s.card_id = ?3 ORDER BY s.id DESC LIMIT ?4`,
+		challenges+`WHERE h.card_id = ?3 ORDER BY h.id DESC LIMIT ?4`)
 }
 
 // ChallengeFilter picks challenges of an account; what is empty picks all.
@@ -122,21 +124,15 @@ type ChallengeFilter struct{ CardText, Status string }
 
 // OfChallenges returns a page of the challenges that a filter picks, newest first, and
 // whether there is more.
-func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) (records []*Record, more bool, err error) {
-	now := tx.Now()
-	where := card.Filter{Text: f.CardText}.Where(accountID).
-		And(true, `? IN ('', CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END)`, f.Status, now.UnixMilli())
-	records, err = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
-		strings.Replace(challenges, "?5", strconv.FormatInt(threeds.Lifetime.Milliseconds(), 10), 1)+where.SQL+`
-		ORDER BY h.id DESC LIMIT ? OFFSET ?`, append(where.Args, page.Size+1, page.Offset())...)
-	return wire.Cut(page, records, err)
+func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
+	where := card.Filter{Text: f.CardText}.Where(accountID).And(f.Status != "", challengeStatus+` = ?`, f.Status)
+	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, slices.Concat(clock(tx), where.Args)...)
 }
 
 // OfPurchases returns a page of the purchases that a filter picks, newest first.
 func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
-	now := tx.Now()
 	where := f.Where(accountID)
-	return store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) },
+	return store.List[Record](tx,
 		purchases+`WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 }
@@ -147,7 +143,7 @@ const (
 	purchases = `
 		SELECT t.created_at, 2, t.id, t.type, t.public_id, c.public_id, c.label, c.last4, t.amount, t.fees,
 		       t.merchant_name, t.merchant_mcc, COALESCE(t.decline_reason, ''), '',
-		       t.state, COALESCE(t.decline_facts, ''), t.settled, t.refunded, COALESCE(s.public_id, '')
+		       t.state, t.decline_facts, t.settled, t.refunded, COALESCE(s.public_id, '')
 		FROM transactions t JOIN cards c ON c.id = t.card_id LEFT JOIN transactions s ON s.parent_id = t.id `
 	movements = `
 		SELECT e.created_at, 1, e.id,
@@ -158,44 +154,27 @@ const (
 		        WHERE p.entry_id = e.id AND l.kind IN ('card', 'deposits')),
 		       COALESCE((SELECT p.amount FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id
 		        WHERE p.entry_id = e.id AND l.kind = 'fees'), 0), '', '', '',
-		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), ''), '', '', 0, 0, ''
+		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), ''), '', NULL, 0, 0, ''
 		FROM ledger_entries e LEFT JOIN cards c ON c.ledger_account_id = e.card_account_id `
 	statusChanges = `
 		SELECT s.created_at, 3, s.id,
 		       CASE WHEN s.status = 'active' THEN 'unfrozen' WHEN s.automatic THEN 'auto-frozen' ELSE s.status END,
 		       '', c.public_id, c.label, c.last4, 0, 0, '', '', '',
-		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.status_change = s.id), ''), '', '', 0, 0, ''
+		       COALESCE((SELECT ` + requestlog.RunKey + ` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.status_change = s.id), ''), '', NULL, 0, 0, ''
 		FROM status_changes s JOIN cards c ON c.id = s.card_id `
-	challenges = `
-		SELECT h.expires_at - ?5, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', h.status, '', '', '', 0, 0, ''
+	challengeStatus = `CASE WHEN h.status = 'pending' AND h.expires_at <= ?1 THEN 'expired' ELSE h.status END`
+	challenges      = `
+		SELECT h.expires_at - ?2, 2, h.id, 'challenge', h.public_id, c.public_id, c.label, c.last4, h.amount, 0, h.merchant, '', ` + challengeStatus + `, '', '', NULL, 0, 0, ''
 		FROM challenges h JOIN cards c ON c.id = h.card_id `
 	deposits = `
-		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', '', '', '', 0, 0, ''
+		SELECT d.created_at, 0, d.id, 'deposit-pending', d.public_id, '', '', '', d.amount, 0, UPPER(d.currency), '', '', '', '', NULL, 0, 0, ''
 		FROM deposits d `
 )
 
-func list(tx *store.Tx, page wire.Page, id int64, sources ...string) (records []*Record, more bool, err error) {
-	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY 1 DESC, 2 DESC, 3 DESC LIMIT ?3 OFFSET ?4`
-	now := tx.Now()
-	records, err = store.Select(tx, func(row store.Row) (*Record, error) { return scan(row, now) }, union,
-		id, page.Offset()+page.Size+1, page.Size+1, page.Offset(), threeds.Lifetime.Milliseconds())
-	return wire.Cut(page, records, err)
+func list(tx *store.Tx, page wire.Page, id int64, sources ...string) ([]*Record, bool, error) {
+	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY 1 DESC, 2 DESC, 3 DESC`
+	return store.Page[Record](tx, page, union, append(clock(tx), id, page.Offset()+page.Size+1)...)
 }
 
-func scan(row store.Row, now time.Time) (*Record, error) {
-	r := new(Record)
-	var (
-		rank, id int64
-		facts    []byte
-	)
-	err := row.Scan(&r.At, &rank, &id, &r.Kind, &r.ID, &r.CardID, &r.Label, &r.Last4, &r.Amount, &r.Fee, &r.Merchant, &r.MCC, &r.Reason,
-		&r.Run, &r.State, &facts, &r.Settled, &r.Refunded, &r.Settlement)
-	if err == nil && len(facts) > 0 {
-		err = json.Unmarshal(facts, &r.Facts)
-	}
-	r.Row = cmp.Or(r.ID, fmt.Sprintf("%s-%d", r.Kind, id))
-	if r.Kind == Challenge && r.Reason == threeds.Pending && !r.At.Add(threeds.Lifetime).After(now) {
-		r.Reason = threeds.Expired
-	}
-	return r, err
-}
+// clock is what challenges are selected by: the time, and how long they last.
+func clock(tx *store.Tx) []any { return []any{tx.Now().UnixMilli(), threeds.Lifetime.Milliseconds()} }

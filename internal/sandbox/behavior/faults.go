@@ -118,32 +118,20 @@ func (f *Fault) matches(method, path string) bool {
 	})
 }
 
-const selectFaults = `SELECT id, COALESCE(times_left, 0), definition FROM faults `
+// Scan reads what the file has of a fault.
+func (f *Fault) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
+
+const selectFaults = `SELECT json_set(definition, '$.id', id, '$.times', COALESCE(times_left, 0)) FROM faults `
 
 // Faults returns the faults that will still be applied, the oldest first.
 func Faults(tx *store.Tx) ([]Fault, error) {
-	return store.Select(tx, scanFault, selectFaults+`ORDER BY id`)
-}
-
-func scanFault(row store.Row) (f Fault, err error) {
-	var definition []byte
-	if err := row.Scan(&f.ID, &f.Times, &definition); err != nil {
-		return f, err
-	}
-	id, times := f.ID, f.Times
-	if err := json.Unmarshal(definition, &f); err != nil {
-		return f, fmt.Errorf("reading fault %d: %w", id, err)
-	}
-	f.ID, f.Times = id, times
-	return f, nil
+	return store.Values[Fault](tx, selectFaults+`ORDER BY id`)
 }
 
 // FindFault returns the id of the oldest fault for a call to a path below the base
 // address, 0 when there is none.
 func FindFault(tx *store.Tx, method, path string) (id int64, err error) {
-	all, err := store.Select(tx, func(row store.Row) (f Fault, err error) {
-		return f, row.Scan(&f.ID, &f.Method, &f.Path)
-	}, `SELECT id, method, path FROM faults ORDER BY id`)
+	all, err := store.List[Fault](tx, `SELECT id, method, path FROM faults ORDER BY id`)
 	for _, f := range all {
 		if f.matches(method, path) {
 			return f.ID, err
@@ -159,14 +147,14 @@ func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	if err != nil || id == 0 {
 		return nil, err
 	}
-	faults, err := store.Select(tx, scanFault, selectFaults+`WHERE id = ?`, id)
+	f, err := store.Value[Fault](tx, selectFaults+`WHERE id = ?`, id)
 	if err != nil {
 		return nil, err
 	}
 	if err := tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id); err != nil {
 		return nil, err
 	}
-	return &faults[0], tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
+	return &f, tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
 }
 
 // AddFault sets a fault and gives it an id.

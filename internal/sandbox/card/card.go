@@ -53,7 +53,6 @@ type Card struct {
 	Last4             string
 	Status            Status
 	Balance           usd.Amount
-	holds             usd.Amount // that the service shows as part of the balance
 	Loaded            usd.Amount // what its owner put on it, less what was taken back
 	SpendingLimit     usd.Amount // per UTC calendar month
 	Label             string
@@ -61,7 +60,9 @@ type Card struct {
 	AutoFreezeAt      *usd.Amount
 	Metadata          map[string]json.RawMessage
 	CreatedAt         wire.Time
-	ExpiresAt         time.Time // the last day of its month
+	ExpiresAt         string // the last day of its month, as 2006-01-02
+
+	holds usd.Amount // that the service shows as part of the balance
 }
 
 // Network is the lower-case name of the card's network.
@@ -75,29 +76,9 @@ const columns = `
 	       c.allowed_categories, c.auto_freeze_at, c.metadata, c.created_at, c.expires_at
 	FROM cards c JOIN ledger_accounts l ON l.id = c.ledger_account_id `
 
-func scan(row store.Row) (*Card, error) {
-	var (
-		c                    Card
-		categories, metadata []byte
-		expires              string
-	)
-	err := row.Scan(&c.ID, &c.PublicID, &c.LedgerAccountID, &c.BINID, &c.Last4, &c.Status, &c.Balance, &c.Loaded, &c.SpendingLimit,
-		&c.Label, &categories, &c.AutoFreezeAt, &metadata, &c.CreatedAt, &expires)
-	if err != nil {
-		return nil, err
-	}
-	if c.ExpiresAt, err = time.Parse(time.DateOnly, expires); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(categories, &c.AllowedCategories); err != nil {
-		return nil, err
-	}
-	return &c, json.Unmarshal(metadata, &c.Metadata)
-}
-
 // ByPublicID returns a card of an account, or a 404.
 func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
-	found, err := store.Select(tx, scan, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
+	found, err := store.List[Card](tx, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
 	return wire.Only(found, err, "card", publicID)
 }
 
@@ -202,7 +183,7 @@ func (c *Card) summary() summaryView { return summaryView{c.item(), c.CreatedAt}
 func (c *Card) full() fullView {
 	return fullView{
 		c.item(), c.AllowedCategories, c.AutoFreezeAt, c.Metadata,
-		c.CreatedAt, c.ExpiresAt.Format(time.DateOnly),
+		c.CreatedAt, c.ExpiresAt,
 	}
 }
 
@@ -219,17 +200,12 @@ func details(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	view := detailsView{
-		ID:       card.PublicID,
-		PAN:      c.Keys.PAN(card.PublicID),
-		CVV:      c.Keys.CVV(card.PublicID),
-		ExpMonth: int(card.ExpiresAt.Month()),
-		ExpYear:  card.ExpiresAt.Year(),
-	}
+	expires, err := time.Parse(time.DateOnly, card.ExpiresAt)
+	view := detailsView{card.PublicID, c.Keys.PAN(card.PublicID), c.Keys.CVV(card.PublicID), int(expires.Month()), expires.Year()}
 	if c.Quirks.ExpYearDigits == 2 {
 		view.ExpYear %= 100
 	}
-	return wire.OK(view), nil
+	return wire.OK(view), err
 }
 
 // newestVisible is when the newest card was issued that reads and lists show.
@@ -303,7 +279,7 @@ func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*C
 	}
 	where := f.Where(accountID)
 	// The ids first: rows that the offset skips are never read.
-	found, err = store.Select(tx, scan, columns+`
+	found, err = store.List[Card](tx, columns+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 	return found, total, err
@@ -329,7 +305,7 @@ func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
 // InNeed returns a few active cards of which less than a tenth is left: of what they were
 // loaded with, or of the month's limit.
 func InNeed(tx *store.Tx, accountID, most int64) ([]*Card, error) {
-	return store.Select(tx, scan, columns+`LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
+	return store.List[Card](tx, columns+`LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
 		WHERE c.account_id = ? AND c.status = ? AND (l.balance * 10 < c.loaded OR s.amount * 10 > c.spending_limit * 9) ORDER BY c.id DESC LIMIT ?`,
 		tx.Now().UnixMilli(), accountID, Active, most)
 }

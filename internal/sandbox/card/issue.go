@@ -113,7 +113,7 @@ func (c *Card) insert(call *server.Call) (err error) {
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
-	c.ExpiresAt = time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC)
+	c.ExpiresAt = time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 	if c.LedgerAccountID, err = ledger.OpenCard(call.Tx, call.Account.ID); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (c *Card) insert(call *server.Call) (err error) {
 		                   allowed_categories, auto_freeze_at, metadata, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.Balance, c.SpendingLimit, c.Label,
-		string(wire.Encode(c.AllowedCategories)), c.AutoFreezeAt, string(wire.Encode(c.Metadata)), now.UnixMilli(), c.ExpiresAt.Format(time.DateOnly))
+		string(wire.Encode(c.AllowedCategories)), c.AutoFreezeAt, string(wire.Encode(c.Metadata)), now.UnixMilli(), c.ExpiresAt)
 	return err
 }
 

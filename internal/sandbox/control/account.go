@@ -57,7 +57,7 @@ func revokeKey(c *server.Call) (wire.Response, error) {
 
 // listAccounts shows the accounts of the file, the oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]account.Account, int64, error) {
+	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64, error) {
 		if err := FirstOnly(c, "lists them"); err != nil {
 			return nil, 0, err
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // shared is what calls need of the process beside their transaction.
@@ -99,34 +98,21 @@ func audit(c *server.Call) (wire.Response, error) {
 	return wire.OK(report), nil
 }
 
+// requestView is a call as it is listed.
 type requestView struct {
-	Method         string      `json:"method"`
-	Path           string      `json:"path"` // relative to the base address
-	Query          string      `json:"query"`
-	Status         int         `json:"status"`
+	*requestlog.Entry
+
 	IdempotencyKey *string     `json:"idempotency_key"`
-	Replayed       bool        `json:"replayed"` // the response was that of an earlier call with the key
-	Time           string      `json:"time"`
 	DurationMS     json.Number `json:"duration_ms"`
-	CardID         string      `json:"card_id"` // that it was about, or has issued; "": none
-	Wallet         usd.Amount  `json:"wallet"`  // what it brought into the wallet; below zero, it left it
-	Fee            usd.Amount  `json:"fee"`     // what of that the service got
-	Message        string      `json:"message"` // of a refusal
-	Run            string      `json:"run"`     // by which the client tells its processes apart; "": it does not
-	Error          string      `json:"error"`   // the code of a refusal; "": it was none
-	Fault          string      `json:"fault"`   // that it met, in words; "": none
 }
 
 // listRequests shows the API calls so far, the oldest first.
 func listRequests(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]requestView, int64, error) {
+	return server.LargeList(c, func(page wire.Page) (data []requestView, total int64, err error) {
 		entries, total, err := requestlog.List(c.Tx, c.Account.ID, page)
-		data := make([]requestView, len(entries))
+		data = make([]requestView, len(entries))
 		for i, e := range entries {
-			data[i] = requestView{
-				e.Method, e.Path, e.Query, e.Status, nil, e.Replayed, wire.Timestamp(e.Time),
-				json.Number(requestlog.Milliseconds(e.Duration)), e.CardID, e.Wallet, e.Fee, e.Message, e.Run, e.Error, e.Fault,
-			}
+			data[i] = requestView{Entry: e, DurationMS: json.Number(requestlog.Milliseconds(e.Duration))}
 			if e.IdempotencyKey != "" {
 				data[i].IdempotencyKey = &e.IdempotencyKey
 			}

@@ -73,14 +73,12 @@ func simulate(c *server.Call) (wire.Response, error) {
 
 // deal has all active cards share the purchases that can pay a cent for each of theirs.
 func (s *simulation) deal(purchases int) error {
-	cards, err := store.Select(s.call.Tx, func(row store.Row) (*payer, error) {
-		p := new(payer)
-		return p, row.Scan(&p.id, &p.spendable)
-	}, spendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`, s.call.Tx.Now().UnixMilli(), s.call.Account.ID, card.Active)
+	cards, err := store.List[payer](s.call.Tx, spendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`,
+		s.call.Tx.Now().UnixMilli(), s.call.Account.ID, card.Active)
 	for before := 0; err == nil && before != len(cards) && len(cards) > 0; {
 		before = len(cards)
 		each := usd.Amount((purchases + before - 1) / before)
-		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.spendable < each })
+		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.Spendable < each })
 	}
 	if err == nil && len(cards) == 0 {
 		err = wire.Invalid("no active card can pay for so many purchases, be it of a cent; issue one, load one, or ask for fewer")
@@ -91,7 +89,7 @@ func (s *simulation) deal(purchases int) error {
 	s.made.Cards = min(len(cards), purchases)
 	s.random.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
 	for i := range purchases {
-		s.deck = append(s.deck, cards[i%len(cards)].id)
+		s.deck = append(s.deck, cards[i%len(cards)].ID)
 		s.left[s.deck[i]]++
 	}
 	s.random.Shuffle(len(s.deck), func(i, j int) { s.deck[i], s.deck[j] = s.deck[j], s.deck[i] })
@@ -99,8 +97,8 @@ func (s *simulation) deal(purchases int) error {
 }
 
 type payer struct {
-	id        string
-	spendable usd.Amount
+	ID        string
+	Spendable usd.Amount
 }
 
 // spendable selects cards with what they can pay at a time without being frozen for it.

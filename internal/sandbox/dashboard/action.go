@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +27,9 @@ type action struct {
 	texts, numbers string
 	// body is for a call with other fields than texts and numbers can say.
 	body func(form) map[string]any
-	// done says what was done, and report does where that depends on the response.
-	// With neither the page shows the response itself, once, by view.response.
+	// done says what was done, in which $name is a field of the response, and report does
+	// where that takes more. With neither the page shows the response itself, once, by
+	// view.response.
 	done   string
 	report func(wire.Response) notice
 	// row names the field that is the id of the row to come back to.
@@ -138,7 +140,9 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 	case a.report != nil:
 		return a.report(res)
 	}
-	return notice{Text: a.done}
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(res.Body, &fields) // our own; a list has none
+	return notice{Text: os.Expand(a.done, func(name string) string { return string(fields[name]) })}
 }
 
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -35,13 +36,10 @@ type cardFigures struct {
 // CardID is for what links to a card.
 func (f cardFigures) CardID() string { return f.PublicID }
 
-func readFigures(v *view, c *card.Card) (f cardFigures, err error) {
-	f.Card = c
-	if f.Spent, err = transaction.Spent(v.Tx, v.Account.ID, c.ID); err != nil {
-		return f, err
-	}
-	f.Counted, err = transaction.Counted(v.Tx, c.ID)
-	return f, err
+func readFigures(v *view, c *card.Card) (cardFigures, error) {
+	spent, err := transaction.Spent(v.Tx, v.Account.ID, c.ID)
+	counted, failed := transaction.Counted(v.Tx, c.ID)
+	return cardFigures{c, spent, counted}, errors.Join(err, failed)
 }
 
 func readCards(v *view) (any, error) {
@@ -76,7 +74,7 @@ func cardPage() *page {
 			{name: "details", route: "GET " + one + "/details", texts: "card_id"},
 			{name: "freeze", route: "POST " + one + "/freeze", texts: "card_id", done: "The card is frozen."},
 			{name: "unfreeze", route: "POST " + one + "/unfreeze", texts: "card_id", done: "The card is active again."},
-			{name: "terminate", route: "DELETE " + one, texts: "card_id", report: reportReturned},
+			{name: "terminate", route: "DELETE " + one, texts: "card_id", done: "The card is terminated; $returned_to_wallet USD returned to the wallet."},
 			{name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount", body: merchant, report: reportBought},
 			{
 				name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
@@ -122,28 +120,22 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := new(cardData)
-	if data.cardFigures, err = readFigures(v, c); err != nil {
-		return nil, err
-	}
-	if data.Held, err = c.Held(v.Tx); err != nil {
-		return nil, err
-	}
-	if data.Time, err = v.timeline(c); err != nil {
-		return nil, err
-	}
+	data, l := new(cardData), v.list()
 	if details := new(cardDetails); v.response("details", details) {
 		data.Details = details
 	}
 	const runs = 5
-	if data.Runs, err = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs); err != nil {
-		return nil, err
-	}
-	l := v.list()
-	timeline, more, err := activity.OfCard(v.Tx, c.ID, l.page)
-	data.Timeline = timeline
-	l.shows(len(timeline), more)
-	return data, err
+	var (
+		more bool
+		errs [5]error
+	)
+	data.cardFigures, errs[0] = readFigures(v, c)
+	data.Held, errs[1] = c.Held(v.Tx)
+	data.Time, errs[2] = v.timeline(c)
+	data.Runs, errs[3] = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
+	data.Timeline, more, errs[4] = activity.OfCard(v.Tx, c.ID, l.page)
+	l.shows(len(data.Timeline), more)
+	return data, errors.Join(errs[:]...)
 }
 
 // followUpForm settles an authorization, or refunds a settlement.
@@ -168,14 +160,6 @@ func newFollowUp(f *frame, r *activity.Record, action, words string) *followUpFo
 	return form
 }
 
-func reportReturned(res wire.Response) notice {
-	var terminated struct {
-		Returned usd.Amount `json:"returned_to_wallet"`
-	}
-	_ = json.Unmarshal(res.Body, &terminated) // our own
-	return notice{Text: fmt.Sprintf("The card is terminated; %s USD returned to the wallet.", terminated.Returned)}
-}
-
 func reportBought(res wire.Response) notice {
 	var bought struct {
 		Transaction struct {
@@ -193,9 +177,9 @@ func reportBought(res wire.Response) notice {
 // notInName matches what the name of a resource cannot have.
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// resourceName is what a card may be called in a configuration.
-func resourceName(c *card.Card) string {
-	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(c.Label), "_"), "_")
+// Name is what the card may be called in a configuration.
+func (d *cardData) Name() string {
+	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(d.Label), "_"), "_")
 	if name == "" || name[0] <= '9' {
 		name = strings.Trim("card_"+name, "_")
 	}
@@ -204,42 +188,29 @@ func resourceName(c *card.Card) string {
 
 // Config is the card as a configuration declares it.
 func (d *cardData) Config() string {
-	var b strings.Builder
-	_, _ = fmt.Fprintf(&b, "resource \"vcard_card\" %q {\n", resourceName(d.Card))
-	lines := [][2]string{{"bin_id", quote(d.BINID)}, {"amount", d.Loaded.String()}}
-	if d.Label != "" {
-		lines = append(lines, [2]string{"label", quote(d.Label)})
-	}
-	lines = append(lines, [2]string{"spending_limit", d.SpendingLimit.String()})
+	width := len("spending_limit") // the longest name, if there are no categories
 	if len(d.AllowedCategories) > 0 {
-		var quoted []string
-		for _, c := range d.AllowedCategories {
-			quoted = append(quoted, quote(c))
+		width = len("allowed_categories")
+	}
+	var b strings.Builder
+	line := func(wanted bool, name string, value any) {
+		if wanted {
+			_, _ = fmt.Fprintf(&b, "  %-*s = %v\n", width, name, value)
 		}
-		lines = append(lines, [2]string{"allowed_categories", "[" + strings.Join(quoted, ", ") + "]"})
 	}
-	if d.AutoFreezeAt != nil {
-		lines = append(lines, [2]string{"auto_freeze_at", d.AutoFreezeAt.String()})
+	var categories []string
+	for _, c := range d.AllowedCategories {
+		categories = append(categories, quote(c))
 	}
-	if len(d.Metadata) > 0 {
-		lines = append(lines, [2]string{"metadata", metadata(d.Metadata)})
-	}
-	if d.Status == card.Frozen {
-		lines = append(lines, [2]string{"frozen", "true"})
-	}
-	width := 0
-	for _, line := range lines {
-		width = max(width, len(line[0]))
-	}
-	for _, line := range lines {
-		_, _ = fmt.Fprintf(&b, "  %-*s = %s\n", width, line[0], line[1])
-	}
-	return b.String() + "}\n"
-}
-
-// Import is the block that takes the card over.
-func (d *cardData) Import() string {
-	return fmt.Sprintf("import {\n  to = vcard_card.%s\n  id = %q\n}\n", resourceName(d.Card), d.PublicID)
+	line(true, "bin_id", quote(d.BINID))
+	line(true, "amount", d.Loaded)
+	line(d.Label != "", "label", quote(d.Label))
+	line(true, "spending_limit", d.SpendingLimit)
+	line(len(categories) > 0, "allowed_categories", "["+strings.Join(categories, ", ")+"]")
+	line(d.AutoFreezeAt != nil, "auto_freeze_at", d.AutoFreezeAt)
+	line(len(d.Metadata) > 0, "metadata", metadata(d.Metadata))
+	line(d.Status == card.Frozen, "frozen", true)
+	return fmt.Sprintf("resource \"vcard_card\" %q {\n%s}\n", d.Name(), &b)
 }
 
 func metadata(all map[string]json.RawMessage) string {

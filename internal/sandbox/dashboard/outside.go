@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ func depositsPage() *page {
 
 type depositList struct {
 	Addresses []wallet.Address
-	Deposits  []wallet.Deposit
+	Deposits  []*wallet.Deposit
 }
 
 func readDeposits(v *view) (any, error) {
@@ -117,7 +118,7 @@ func readWebhooks(v *view) (any, error) {
 	endpoint.Texts = map[string]string{}
 	for _, e := range lists.Endpoints {
 		endpoint.Values = append(endpoint.Values, e.ID)
-		endpoint.Texts[e.ID] = e.URL + " " + e.ID
+		endpoint.Texts[e.ID] = fmt.Sprint(e.URL, " ", e.ID)
 	}
 	filter := webhook.Filter{Endpoint: endpoint.Chosen, State: webhook.DeliveryState(l.text("state"))}
 	if about := l.text("about"); about != "" {

@@ -1,7 +1,7 @@
 package dashboard
 
 import (
-	"cmp"
+	"errors"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
@@ -54,47 +54,20 @@ func readAttention(v *view) (a attention, err error) {
 	yesterday := v.Tx.Now().Truncate(24 * time.Hour).Add(-24 * time.Hour)
 	a.Since = yesterday.Format(time.DateOnly)
 	declines := transaction.Filter{State: transaction.Declined, From: yesterday, Purchases: true}
-	if a.Failing, err = webhook.Failing(v.Tx, v.Account.ID, most); err != nil {
-		return a, err
-	}
-	if a.Declines, err = transaction.Sum(v.Tx, v.Account.ID, declines); err != nil {
-		return a, err
-	}
-	if a.Declined, err = activity.OfPurchases(v.Tx, v.Account.ID, declines, wire.Page{Number: 1, Size: most}); err != nil {
-		return a, err
-	}
 	found, err := card.InNeed(v.Tx, v.Account.ID, 2*most)
-	if err != nil {
-		return a, err
-	}
-	if a.Cards, err = readAllFigures(v, found); err != nil {
-		return a, err
-	}
-	a.Challenges, err = threeds.CountPending(v.Tx, v.Account.ID)
-	return a, err
+	errs := [6]error{err}
+	a.Failing, errs[1] = webhook.Failing(v.Tx, v.Account.ID, most)
+	a.Declines, errs[2] = transaction.Sum(v.Tx, v.Account.ID, declines)
+	a.Declined, errs[3] = activity.OfPurchases(v.Tx, v.Account.ID, declines, wire.Page{Number: 1, Size: most})
+	a.Cards, errs[4] = readAllFigures(v, found)
+	a.Challenges, errs[5] = threeds.CountPending(v.Tx, v.Account.ID)
+	return a, errors.Join(errs[:]...)
 }
 
 // gettingStarted is what makes a first card.
 type gettingStarted struct {
-	Address string
-	Key     string // only in response to the press that asks for it
-}
-
-// Environment is what the provider takes from the environment.
-func (g *gettingStarted) Environment() string {
-	return "export VCARD_BASE_URL=" + g.Address + "\nexport VCARD_API_KEY=" + cmp.Or(g.Key, "…")
-}
-
-// Config is a main.tf.
-func (g *gettingStarted) Config() string {
-	return `terraform {
-  required_providers { vcard = { source = "vcard/vcard" } }
-}
-resource "vcard_card" "first" {
-  bin_id = "bin_ads_visa_us"
-  amount = 50
-}
-`
+	Address string `json:"-"`
+	Key     string `json:"api_key"` // only in response to the press that asks for it
 }
 
 // limitUse is a limit of the account's key, and how much of it is used.
@@ -113,40 +86,22 @@ func readOverview(v *view) (any, error) {
 		balances[line.Name] = line.Balance
 	}
 	o := &overview{Wallet: balances[string(ledger.Wallet)], Held: balances[string(ledger.Holds)], OnCards: balances[string(ledger.Card)]}
-	if o.Pending, err = wallet.PendingDeposits(v.Tx, v.Account.ID); err != nil {
-		return nil, err
-	}
-	if o.Counts, err = card.CountByStatus(v.Tx, v.Account.ID); err != nil {
-		return nil, err
-	}
-	if o.Time, err = v.timeline(nil); err != nil {
-		return nil, err
-	}
+	const largest, newest, lastRuns = 8, 12, 5
+	var errs [9]error
+	o.Pending, errs[0] = wallet.PendingDeposits(v.Tx, v.Account.ID)
+	o.Counts, errs[1] = card.CountByStatus(v.Tx, v.Account.ID)
+	o.Time, errs[2] = v.timeline(nil)
+	o.Runs, _, errs[3] = requestlog.Runs(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: lastRuns})
+	o.Attention, errs[4] = readAttention(v)
+	o.Spending, errs[5] = transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	o.Spent, errs[6] = transaction.Spent(v.Tx, v.Account.ID, 0)
+	o.Limits, errs[7] = readLimits(v)
+	o.Newest, _, errs[8] = activity.OfAccount(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: newest})
 	if o.Counts == (card.Counts{}) {
 		o.Start = &gettingStarted{Address: v.Address}
-		shown := struct {
-			Key *string `json:"api_key"`
-		}{&o.Start.Key}
-		v.response("show-key", &shown)
+		v.response("show-key", o.Start)
 	}
-	const largest, newest, lastRuns = 8, 12, 5
-	if o.Runs, _, err = requestlog.Runs(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: lastRuns}); err != nil {
-		return nil, err
-	}
-	if o.Attention, err = readAttention(v); err != nil {
-		return nil, err
-	}
-	if o.Spending, err = transaction.LargestSpending(v.Tx, v.Account.ID, largest); err != nil {
-		return nil, err
-	}
-	if o.Spent, err = transaction.Spent(v.Tx, v.Account.ID, 0); err != nil {
-		return nil, err
-	}
-	if o.Limits, err = readLimits(v); err != nil {
-		return nil, err
-	}
-	o.Newest, _, err = activity.OfAccount(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: newest})
-	return o, err
+	return o, errors.Join(errs[:]...)
 }
 
 func readLimits(v *view) ([]limitUse, error) {

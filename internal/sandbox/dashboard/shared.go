@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -12,9 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -32,13 +29,13 @@ func functions() template.FuncMap {
 		"selection": newSelection,
 		"clock":     clock,
 		"count":     func(n any) string { return grouped(fmt.Sprint(n)) },
-		"copy":      func(what, text string) copyable { return copyable{what, text} },
+		"copy":      func(what string, text any) copyable { return copyable{what, fmt.Sprint(text)} },
 		"follow":    newFollowUp,
 		"signed":    signed,
 		"subject":   subject,
 		"took":      took,
 		"usd":       func(a usd.Amount) string { return grouped(a.String()) },
-		"what":      newWhat,
+		"month":     func(m string) string { t, _ := time.Parse("2006-01", m); return t.Format("January") }, // of our own making
 		"words":     words,
 	}
 }
@@ -136,36 +133,6 @@ func words(name any) string {
 func label(name string) string {
 	text := words(name)
 	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-// what says in words what happened. Why explains a decline.
-type what struct{ Text, Reason, Why string }
-
-func newWhat(r *activity.Record) what {
-	w := what{Text: cmp.Or(map[activity.Kind]string{
-		activity.Opened:           "The account's opening balance",
-		activity.Issued:           "Loaded from the wallet",
-		activity.Funded:           "Funded from the wallet",
-		activity.Withdrawn:        "Withdrawn to the wallet",
-		activity.Returned:         "Returned to the wallet",
-		activity.Active:           "Transactions are enabled again",
-		activity.Frozen:           "Transactions are suspended",
-		activity.AutoFrozen:       "The balance fell below the threshold",
-		activity.Terminated:       "Closed permanently",
-		activity.DepositPending:   r.Merchant + " on their way",
-		activity.DepositConfirmed: "Into the wallet",
-	}[r.Kind], r.Merchant)}
-	switch {
-	case r.Kind == activity.Decline:
-		w.Reason, w.Why = words(r.Reason), why(r)
-	case r.Kind == activity.Challenge:
-		w.Reason = "3D Secure " + r.Reason
-	case r.Kind == activity.Authorization && r.Refunded > 0:
-		w.Reason = fmt.Sprintf("%s settled, %s refunded", grouped(r.Settled.String()), grouped(r.Refunded.String()))
-	case r.Kind == activity.Authorization && r.State == transaction.Settled && r.Settled != r.Amount:
-		w.Reason = fmt.Sprintf("%s authorized", grouped(r.Amount.String()))
-	}
-	return w
 }
 
 // bar is a part of a whole as a picture. The figures stand beside it.

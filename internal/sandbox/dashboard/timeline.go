@@ -67,7 +67,7 @@ func (v *view) timeline(c *card.Card) (t timeline, err error) {
 		t.Spans = append(t.Spans, span{days, with(v.Query, "days", strconv.FormatInt(days, 10)), days == n})
 	}
 	first, cardID := store.Day(v.Tx.Now())-n+1, int64(0)
-	var balances []ledger.DailyBalance
+	var balances []*ledger.DailyBalance
 	if c != nil {
 		cardID, t.CardID = c.ID, c.PublicID
 		if balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first); err != nil {
@@ -88,7 +88,7 @@ func (v *view) timeline(c *card.Card) (t timeline, err error) {
 }
 
 // fill has a day for each of n from a first one on, whether or not anything happened.
-func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []ledger.DailyBalance) {
+func (t *timeline) fill(first, n int64, days []*transaction.Day, balances []*ledger.DailyBalance) {
 	for day := first; day < first+n; day++ {
 		d := &timelineDay{Date: time.UnixMilli(day * (24 * time.Hour).Milliseconds()).UTC().Format(time.DateOnly)}
 		if len(days) > 0 && days[0].Day == day {

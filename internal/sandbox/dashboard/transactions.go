@@ -1,13 +1,9 @@
 package dashboard
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/activity"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
@@ -70,7 +66,7 @@ type purchase struct {
 // step is a transaction of a purchase, with what it did to what its owner has and to what
 // is held.
 type step struct {
-	transaction.Transaction
+	*transaction.Transaction
 
 	Balance, Hold usd.Amount
 }
@@ -83,15 +79,16 @@ func readTransaction(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: chain[0].ID}, wire.Page{Number: 1, Size: 1})
-	if err != nil {
-		return nil, err
-	}
-	p := &purchase{Record: records[0]}
+	p := new(purchase)
 	var ids []string
 	for _, t := range chain {
 		p.Chain, ids = append(p.Chain, step{Transaction: t}), append(ids, t.ID)
 	}
+	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: ids[0]}, wire.Page{Number: 1, Size: 1})
+	if err != nil {
+		return nil, err
+	}
+	p.Record = records[0]
 	all := wire.Page{Number: 1, Size: pageSize}
 	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all); err != nil {
 		return nil, err
@@ -109,22 +106,6 @@ func readTransaction(v *view) (any, error) {
 	}
 	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, all)
 	return p, err
-}
-
-// why explains a decline by what decided it.
-func why(r *activity.Record) string {
-	f := r.Facts
-	asked := grouped(f.Asked.String()) + " asked"
-	switch r.Reason {
-	case "insufficient_funds":
-		return fmt.Sprintf("%s; %s on the card", asked, grouped(f.Balance.String()))
-	case "spending_limit_exceeded":
-		month, _ := time.Parse("2006-01", f.Month) // our own
-		return fmt.Sprintf("%s; %s of the limit of %s counted in %s", asked, grouped(f.Spent.String()), grouped(f.Limit.String()), month.Format("January"))
-	case "category_not_allowed":
-		return fmt.Sprintf("MCC %s is %s; allowed: %s", r.MCC, card.CategoryOf(r.MCC), strings.Join(f.Allowed, ", "))
-	}
-	return ""
 }
 
 func ledgerPage() *page {

@@ -2,8 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
+	"errors"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -28,7 +27,7 @@ func worldPage() *page {
 			{name: "restore-quirks", route: quirks, done: "The quirks are as usual."},
 			{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is set."},
 			{name: "preset", route: "POST " + faults, body: presetFault, done: "The fault is set."},
-			{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, report: reportSimulated},
+			{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, done: "$purchases purchases were made on $cards cards, of which $declined were declined; the clock has moved."},
 			{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
 			{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
 			{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
@@ -43,7 +42,7 @@ type world struct {
 	Created  *createdAccount // only in response to the press that created it
 	States   []string
 	Presets  map[string]map[string]any
-	Accounts []account.Account // for the first one alone
+	Accounts []*account.Account // for the first one alone
 }
 
 type createdAccount struct {
@@ -110,16 +109,6 @@ func merchantNames(f form) map[string]any {
 	return map[string]any{"merchants": names}
 }
 
-func reportSimulated(res wire.Response) notice {
-	var made struct {
-		Cards     int `json:"cards"`
-		Purchases int `json:"purchases"`
-		Declined  int `json:"declined"`
-	}
-	_ = json.Unmarshal(res.Body, &made) // our own
-	return notice{Text: fmt.Sprintf("%d purchases were made on %d cards, of which %d were declined; the clock has moved.", made.Purchases, made.Cards, made.Declined)}
-}
-
 // setting is a limit or a quirk of the file in a form.
 type setting struct {
 	behavior.Setting
@@ -128,15 +117,21 @@ type setting struct {
 	Action string // of the form
 }
 
-func settings(action string, now, usual []behavior.Setting) (all []setting) {
+// settings returns the changed ones first.
+func settings(action string, now, usual []behavior.Setting) (all []*setting) {
+	var same []*setting
 	for i, s := range now {
-		all = append(all, setting{s, usual[i].Value(), action})
+		if one := (&setting{s, usual[i].Value(), action}); changed(one) > 0 {
+			all = append(all, one)
+		} else {
+			same = append(same, one)
+		}
 	}
-	return all
+	return append(all, same...)
 }
 
 // changed is how many settings are not as usual.
-func changed(settings ...setting) (n int) {
+func changed(settings ...*setting) (n int) {
 	for _, s := range settings {
 		if s.Value() != s.Usual {
 			n++
@@ -147,26 +142,20 @@ func changed(settings ...setting) (n int) {
 
 // behaviors are how the service behaves.
 type behaviors struct {
-	Limits []setting
-	Quirks []setting
+	Limits []*setting
+	Quirks []*setting
 	Faults []behavior.Fault
 }
 
 func readBehaviors(tx *store.Tx) (b behaviors, err error) {
 	limits, err := behavior.ReadLimits(tx)
-	if err != nil {
-		return b, err
-	}
-	quirks, err := behavior.ReadQuirks(tx)
-	if err != nil {
-		return b, err
-	}
+	quirks, failed := behavior.ReadQuirks(tx)
 	documented, usual := behavior.DocumentedLimits(), behavior.DefaultQuirks()
 	b.Limits = settings("set-limits", limits.Settings(), documented.Settings())
 	b.Quirks = settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usual))
-	slices.SortStableFunc(b.Quirks, func(a, b setting) int { return changed(b) - changed(a) }) // the changed ones first
-	b.Faults, err = behavior.Faults(tx)
-	return b, err
+	var unread error
+	b.Faults, unread = behavior.Faults(tx)
+	return b, errors.Join(err, failed, unread)
 }
 
 // walletFields are the fields of the form that make up one quirk.

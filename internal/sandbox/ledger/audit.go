@@ -25,9 +25,10 @@ type Report struct {
 // account is a ledger account with all that its balance must agree with.
 type account struct {
 	Line
-	kind   Kind
-	posted usd.Amount
-	status string // of the card
+
+	Kind   Kind
+	Posted usd.Amount
+	Status string // of the card
 }
 
 // Audit recomputes an account's ledger from its postings: every entry
@@ -35,12 +36,12 @@ type account struct {
 // open authorizations keep back, only deposits and loss are negative, a
 // terminated card holds nothing, and no index hides a card or a balance.
 func Audit(tx *store.Tx, accountID int64) (Report, error) {
-	accounts, err := store.Select(tx, scanAccount, `
+	accounts, err := store.List[account](tx, `
 		WITH posted AS (
 			SELECT p.ledger_account_id AS id, SUM(p.amount) AS total
 			FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
 			WHERE e.account_id = ? GROUP BY p.ledger_account_id)
-		SELECT l.kind, l.balance, COALESCE(posted.total, 0), COALESCE(c.public_id, l.kind), COALESCE(c.status, '')
+		SELECT COALESCE(c.public_id, l.kind), l.balance, l.kind, COALESCE(posted.total, 0), COALESCE(c.status, '')
 		FROM ledger_accounts l
 		LEFT JOIN posted ON posted.id = l.id
 		LEFT JOIN cards c ON c.ledger_account_id = l.id
@@ -65,35 +66,32 @@ func Audit(tx *store.Tx, accountID int64) (Report, error) {
 	return report, nil
 }
 
-func scanAccount(row store.Row) (a account, err error) {
-	err = row.Scan(&a.kind, &a.Balance, &a.posted, &a.Name, &a.status)
-	return a, err
-}
-
 func (a account) problems() (found []string) {
-	if a.Balance != a.posted {
-		found = append(found, fmt.Sprintf("%s holds %s USD, its postings add up to %s USD", a.Name, a.Balance, a.posted))
+	if a.Balance != a.Posted {
+		found = append(found, fmt.Sprintf("%s holds %s USD, its postings add up to %s USD", a.Name, a.Balance, a.Posted))
 	}
-	if a.Balance < 0 && !a.kind.mayOwe() {
+	if a.Balance < 0 && !a.Kind.mayOwe() {
 		found = append(found, fmt.Sprintf("%s is negative: %s USD", a.Name, a.Balance))
 	}
-	if a.status == "terminated" && a.Balance != 0 {
+	if a.Status == "terminated" && a.Balance != 0 {
 		found = append(found, fmt.Sprintf("%s is terminated and holds %s USD", a.Name, a.Balance))
 	}
 	return found
 }
 
-func unbalancedEntries(tx *store.Tx, accountID int64) ([]string, error) {
-	return store.Select(tx, func(row store.Row) (string, error) {
-		var (
-			id   int64
-			kind string
-			sum  usd.Amount
-		)
-		err := row.Scan(&id, &kind, &sum)
-		return fmt.Sprintf("entry %d (%s) adds up to %s USD", id, kind, sum), err
-	}, `SELECT e.id, e.kind, SUM(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
+func unbalancedEntries(tx *store.Tx, accountID int64) (found []string, err error) {
+	type entry struct {
+		ID   int64
+		Kind string
+		Sum  usd.Amount
+	}
+	entries, err := store.List[entry](tx, `
+		SELECT e.id, e.kind, SUM(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
 		WHERE e.account_id = ? GROUP BY e.id HAVING SUM(p.amount) <> 0`, accountID)
+	for _, e := range entries {
+		found = append(found, fmt.Sprintf("entry %d (%s) adds up to %s USD", e.ID, e.Kind, e.Sum))
+	}
+	return found, err
 }
 
 // OpenHolds selects what authorizations t keep back that are not settled yet.

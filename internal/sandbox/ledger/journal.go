@@ -61,22 +61,16 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 		And(f.Kind != "", `kind = ?`, f.Kind).
 		And(f.ID != "", `id = ?`, f.ID).
 		And(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
-	entries, err = store.Select(tx, func(row store.Row) (*Entry, error) {
-		e := new(Entry)
-		return e, row.Scan(&e.ID, &e.Kind, &e.At, &e.TransactionID, &e.Run)
-	}, `SELECT id, kind, created_at, COALESCE(transaction_id, ''),
+	entries, more, err = store.Page[Entry](tx, page, `
+		SELECT id, kind, created_at, COALESCE(transaction_id, ''),
 			COALESCE((SELECT `+requestlog.RunKey+` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), '')
-		FROM ledger_entries e WHERE id IN (SELECT id FROM ledger_entries `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY id DESC`,
-		append(where.Args, page.Size+1, page.Offset())...)
-	entries, more, err = wire.Cut(page, entries, err)
+		FROM ledger_entries e `+where.SQL+` ORDER BY id DESC`, where.Args...)
 	for _, e := range entries {
 		if err != nil {
 			return nil, false, err
 		}
-		e.Postings, err = store.Select(tx, func(row store.Row) (*Posting, error) {
-			p := new(Posting)
-			return p, row.Scan(&p.Kind, &p.CardID, &p.Label, &p.Last4, &p.Amount, &p.Balance)
-		}, `SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount, p.balance
+		e.Postings, err = store.List[Posting](tx, `
+			SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount, p.balance
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id
 			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, e.ID)
 	}
@@ -105,8 +99,8 @@ type DailyBalance struct {
 
 // DailyBalances returns those of a card's ledger account from the last one before a
 // day on, the oldest first.
-func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) ([]DailyBalance, error) {
-	return store.Select(tx, func(row store.Row) (d DailyBalance, err error) { return d, row.Scan(&d.Day, &d.Balance) }, `
+func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) ([]*DailyBalance, error) {
+	return store.List[DailyBalance](tx, `
 		SELECT day, balance FROM daily_balances WHERE ledger_account_id = ?1 AND day >= (
 			SELECT COALESCE(MAX(day), 0) FROM daily_balances WHERE ledger_account_id = ?1 AND day <= ?2) ORDER BY day`, ledgerAccountID, from)
 }

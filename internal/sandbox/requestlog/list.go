@@ -12,26 +12,17 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// columns selects the fields of an Entry.
 const columns = `
-	SELECT r.id, r.account_id, r.run_id, u.name, r.method, r.path, r.query, r.status, r.error, r.message, r.idempotency_key, r.replayed,
-	       r.card_id, COALESCE(c.label, ''), COALESCE(c.last4, ''), r.fault, r.lost, r.duration_us, r.time,
-	       r.wallet, r.fee, r.balance_before, r.balance_after, r.status_before, r.status_after, COALESCE(r.entry_id, 0), COALESCE(r.status_change, 0)
+	SELECT r.id, r.account_id, r.run_id, r.method, r.path, r.query, r.status, r.error, r.message, u.name, r.idempotency_key, r.replayed,
+	       r.card_id, COALESCE(c.label, ''), COALESCE(c.last4, ''), r.fault, r.lost, r.duration_us * 1000, r.time,
+	       r.wallet, r.fee, r.balance_before, r.status_before, r.balance_after, r.status_after, COALESCE(r.entry_id, 0), COALESCE(r.status_change, 0)
 	FROM request_log r JOIN runs u ON u.id = r.run_id LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
-
-func scan(row store.Row) (*Entry, error) {
-	var took, at int64
-	e := new(Entry)
-	err := row.Scan(&e.ID, &e.AccountID, &e.RunID, &e.Run, &e.Method, &e.Path, &e.Query, &e.Status, &e.Error, &e.Message, &e.IdempotencyKey, &e.Replayed,
-		&e.CardID, &e.Label, &e.Last4, &e.Fault, &e.Lost, &took, &at,
-		&e.Wallet, &e.Fee, &e.Before.Balance, &e.After.Balance, &e.Before.Status, &e.After.Status, &e.EntryID, &e.StatusChangeID)
-	e.Duration, e.Time = time.Duration(took)*time.Microsecond, time.UnixMilli(at).UTC()
-	return e, err
-}
 
 // List returns a page of the calls of an account, the oldest first, and how many
 // there are.
 func List(tx *store.Tx, accountID int64, page wire.Page) (entries []*Entry, total int64, err error) {
-	entries, err = store.Select(tx, scan, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
+	entries, err = store.List[Entry](tx, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -50,7 +41,7 @@ type Filter struct {
 
 // Newest returns a page of the calls that a filter picks, newest first, and whether
 // there is more.
-func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool, err error) {
+func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
 	outcome, wanted := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`, "refused": `r.status BETWEEN 400 AND 499`, "failed": `(r.status = 0 OR r.status >= 500)`,
 		"lost": `r.lost`, "fault": `r.fault <> ''`,
@@ -64,20 +55,17 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []
 		And(f.Method != "", `r.method = ?`, f.Method).
 		And(f.CardID != "", `r.card_id = ?`, f.CardID).
 		And(wanted, outcome)
-	entries, err = store.Select(tx, scan, columns+where.SQL+` ORDER BY r.id DESC LIMIT ? OFFSET ?`,
-		append(where.Args, page.Size+1, page.Offset())...)
-	return wire.Cut(page, entries, err)
+	return store.Page[Entry](tx, page, columns+where.SQL+` ORDER BY r.id DESC`, where.Args...)
 }
 
 // OfRun returns a page of the calls of a run, the oldest first, and whether there is more.
-func OfRun(tx *store.Tx, runID int64, page wire.Page) (entries []*Entry, more bool, err error) {
-	entries, err = store.Select(tx, scan, columns+`WHERE r.run_id = ? ORDER BY r.time, r.id LIMIT ? OFFSET ?`, runID, page.Size+1, page.Offset())
-	return wire.Cut(page, entries, err)
+func OfRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool, error) {
+	return store.Page[Entry](tx, page, columns+`WHERE r.run_id = ? ORDER BY r.time, r.id`, runID)
 }
 
 // ChangesOf returns the calls of a run that asked for a change, the oldest first.
 func ChangesOf(tx *store.Tx, runID int64) ([]*Entry, error) {
-	return store.Select(tx, scan, columns+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
+	return store.List[Entry](tx, columns+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
 }
 
 // Forget removes what List returns.
@@ -144,25 +132,19 @@ func RunOf(userAgent string) string {
 
 const runColumns = `SELECT u.id, u.name, u.requests, u.refused, u.lost, u.changes, u.onto, u.back, u.fees, u.begun, u.ended FROM runs u `
 
-func scanRun(row store.Row) (*Run, error) {
-	r := new(Run)
-	return r, row.Scan(&r.ID, &r.Name, &r.Requests, &r.Refused, &r.Lost, &r.Changes, &r.Onto, &r.Back, &r.Fees, &r.Begun, &r.Ended)
-}
-
 // Runs returns a page of the runs of an account, newest first, and whether there is more.
-func Runs(tx *store.Tx, accountID int64, page wire.Page) (runs []*Run, more bool, err error) {
-	runs, err = store.Select(tx, scanRun, runColumns+`WHERE u.account_id = ? ORDER BY u.id DESC LIMIT ? OFFSET ?`, accountID, page.Size+1, page.Offset())
-	return wire.Cut(page, runs, err)
+func Runs(tx *store.Tx, accountID int64, page wire.Page) ([]*Run, bool, error) {
+	return store.Page[Run](tx, page, runColumns+`WHERE u.account_id = ? ORDER BY u.id DESC`, accountID)
 }
 
 // ByKey returns the run that a key names, or a 404.
 func ByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
-	found, err := store.Select(tx, scanRun, runColumns+`WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)
+	found, err := store.List[Run](tx, runColumns+`WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)
 	return wire.Only(found, err, "run", key)
 }
 
 // OfCard returns the newest runs that asked for a change of a card.
 func OfCard(tx *store.Tx, accountID int64, cardID string, most int64) ([]*Run, error) {
-	return store.Select(tx, scanRun, runColumns+`WHERE u.account_id = ? AND u.id IN (
+	return store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.id IN (
 		SELECT run_id FROM request_log WHERE card_id = ? AND method <> 'GET') ORDER BY u.id DESC LIMIT ?`, accountID, cardID, most)
 }

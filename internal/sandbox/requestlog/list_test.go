@@ -33,11 +33,11 @@ func TestRuns(t *testing.T) {
 		{Run: "aaaaaaaa", Method: "POST", Path: "/cards/card_1/fund", Status: 503, Lost: true},
 		{Run: "aaaaaaaa", Method: "DELETE", Path: "/cards/card_1", Status: 404},
 		{Method: "GET", Path: "/bins", Status: 200},
-		{Method: "GET", Path: "/bins", Status: 200, Time: begun.Add(time.Hour)},
+		{Method: "GET", Path: "/bins", Status: 200, Time: wire.Time{Time: begun.Add(time.Hour)}},
 	} {
 		e.AccountID = 1
 		if e.Time.IsZero() {
-			e.Time = begun.Add(time.Duration(i) * time.Second)
+			e.Time.Time = begun.Add(time.Duration(i) * time.Second)
 		}
 		r.Record(e)
 		if i == 3 { // what is in one batch, and in several
@@ -90,7 +90,7 @@ func TestLogAfterALock(t *testing.T) {
 	}
 	r := requestlog.New(db, slog.New(slog.DiscardHandler))
 	record := func(run, path string) {
-		r.Record(requestlog.Entry{AccountID: 1, Run: run, Method: "GET", Path: path, Status: 200, Time: time.Now()})
+		r.Record(requestlog.Entry{AccountID: 1, Run: run, Method: "GET", Path: path, Status: 200, Time: wire.Time{Time: time.Now()}})
 	}
 	paths := func() (paths []string) {
 		t.Helper()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -32,29 +33,28 @@ const (
 	maxText = 512
 )
 
-// Entry is one API call. Path is relative to the base address.
+// Entry is one API call.
 type Entry struct {
-	ID             int64 // of what was read
-	AccountID      int64
-	Run            string // the name that the client gives to the process that made it
-	Method         string
-	Path           string
-	Query          string
-	Status         int    // 0: there was no response
-	Error          string // the code of a refusal
-	Message        string // of a refusal, for people
-	IdempotencyKey string
-	Replayed       bool   // the response was that of an earlier call with the key
-	CardID         string // that it is about, or has issued
-	Fault          string // that it met, in words
-	Lost           bool   // a change whose response did not arrive as it was written
-	Duration       time.Duration
-	Time           time.Time
+	ID             int64         `json:"-"` // of what was read
+	AccountID      int64         `json:"-"`
+	RunID          int64         `json:"-"` // of what was read
+	Method         string        `json:"method"`
+	Path           string        `json:"path"` // relative to the base address
+	Query          string        `json:"query"`
+	Status         int           `json:"status"`  // 0: there was no response
+	Error          string        `json:"error"`   // the code of a refusal; "": it was none
+	Message        string        `json:"message"` // of a refusal, for people
+	Run            string        `json:"run"`     // by which the client tells its processes apart; "": it does not
+	IdempotencyKey string        `json:"-"`
+	Replayed       bool          `json:"replayed"` // the response was that of an earlier call with the key
+	CardID         string        `json:"card_id"`  // that it was about, or has issued; "": none
+	Label          string        `json:"-"`        // of the card that was read
+	Last4          string        `json:"-"`        // likewise
+	Fault          string        `json:"fault"`    // that it met, in words; "": none
+	Lost           bool          `json:"-"`        // a change whose response did not arrive as it was written
+	Duration       time.Duration `json:"-"`
+	Time           wire.Time     `json:"time"`
 	Change
-
-	RunID int64  // of what was read
-	Label string // likewise, of the card
-	Last4 string
 }
 
 // Key names the entry's run in an address.
@@ -224,11 +224,12 @@ func Printable(text string) string {
 
 // Change is what a call has changed.
 type Change struct {
-	Wallet         usd.Amount // what came into the wallet; below zero, left it
-	Fee            usd.Amount // what of that the service got
-	Before, After  Standing   // of the card
-	EntryID        int64      // of the ledger; 0: it posted none
-	StatusChangeID int64      // 0: the status stayed
+	Wallet         usd.Amount `json:"wallet"` // what it brought into the wallet; below zero, it left it
+	Fee            usd.Amount `json:"fee"`    // what of that the service got
+	Before         Standing   `json:"-"`      // of the card
+	After          Standing   `json:"-"`
+	EntryID        int64      `json:"-"` // of the ledger; 0: it posted none
+	StatusChangeID int64      `json:"-"` // 0: the status stayed
 }
 
 // Standing is what a card holds, and its status. Without a status there is no card.

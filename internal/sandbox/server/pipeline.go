@@ -246,7 +246,7 @@ func (s *Server) record(x *exchange, res response, took time.Duration) {
 		CardID:         cmp.Or(x.cardID, x.request.PathValue("card_id")),
 		Lost:           x.fault != nil && x.fault.Loses() && x.route.writes(),
 		Duration:       took,
-		Time:           x.now,
+		Time:           wire.Time{Time: x.now},
 		Change:         x.change,
 	}
 	if x.fault != nil {

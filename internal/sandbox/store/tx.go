@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -9,12 +10,14 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
 // Tx is a running transaction. It belongs to one goroutine. Who runs it returns the error of
@@ -94,9 +97,74 @@ func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
 	return value, err
 }
 
-// Values returns the one column of every row of a query, as Select does.
+// Values returns the one column of every row of a query; never nil, so that no rows encode as [].
 func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
-	return Select(tx, func(row Row) (value T, err error) { return value, row.Scan(&value) }, query, args...)
+	all := []T{}
+	err := tx.each(query, args, func() []any {
+		all = append(all, *new(T))
+		return []any{&all[len(all)-1]}
+	})
+	return all, err
+}
+
+// List returns every row of a query, whose columns fill the first fields of a T in their
+// order; never nil. Slices and maps are JSON in the file.
+func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
+	all := []*T{}
+	err := tx.list(&all, query, args)
+	return all, err
+}
+
+// Page is List for a page of a query, and tells whether there is more.
+func Page[T any](tx *Tx, page wire.Page, query string, args ...any) (rows []*T, more bool, err error) {
+	rows, err = List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
+	if more = int64(len(rows)) > page.Size; more {
+		rows = rows[:page.Size]
+	}
+	return rows, more, err
+}
+
+func (tx *Tx) list(into any, query string, args []any) error {
+	all := reflect.ValueOf(into).Elem()
+	return tx.each(query, args, func() []any {
+		row := reflect.New(all.Type().Elem().Elem())
+		all.Set(reflect.Append(all, row))
+		return columns(row.Elem())
+	})
+}
+
+func columns(of reflect.Value) (all []any) {
+	for i := range of.NumField() {
+		if !of.Type().Field(i).IsExported() {
+			continue
+		}
+		field := of.Field(i)
+		column := field.Addr().Interface()
+		_, scans := column.(sql.Scanner)
+		switch kind := field.Kind(); {
+		case kind == reflect.Struct && !scans:
+			all = append(all, columns(field)...)
+			continue
+		case kind == reflect.Map, kind == reflect.Slice && field.Type().Elem().Kind() != reflect.Uint8:
+			column = JSON{column}
+		}
+		all = append(all, column)
+	}
+	return all
+}
+
+// JSON reads a column of JSON into what it points to.
+type JSON struct{ Into any }
+
+// Scan leaves it as it is where there is null.
+func (j JSON) Scan(column any) error {
+	switch text := column.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(text), j.Into)
+	}
+	return fmt.Errorf("JSON is a %T", column)
 }
 
 // Where is a condition on rows, with its arguments.
@@ -121,22 +189,8 @@ func Literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// Row is what a scan function reads its columns from.
-type Row interface{ Scan(dest ...any) error }
-
-// Select returns every row of a query; never nil, so that no rows encode as [].
-func Select[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
-	all := []T{}
-	err := tx.each(query, args, func(row Row) error {
-		v, err := scan(row)
-		all = append(all, v)
-		return err
-	})
-	return all, err
-}
-
-// each is what Select would otherwise hold once for each type.
-func (tx *Tx) each(query string, args []any, scan func(Row) error) error {
+// each scans every row into the first of what row returns.
+func (tx *Tx) each(query string, args []any, row func() []any) error {
 	s, err := tx.conn.prepare(tx.ctx, query)
 	if err != nil {
 		return err
@@ -146,12 +200,11 @@ func (tx *Tx) each(query string, args []any, scan func(Row) error) error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // its error is rows.Err's
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
+	names, err := rows.Columns()
+	for err == nil && rows.Next() {
+		err = rows.Scan(row()[:len(names)]...)
 	}
-	return rows.Err()
+	return cmp.Or(err, rows.Err())
 }
 
 // Now is the service's time, the same throughout a transaction: the clock on
@@ -209,11 +262,7 @@ func (tx *Tx) Version() (string, error) {
 // ReadSetting fills value with what was written under a name, and leaves it as
 // it is when nothing was.
 func (tx *Tx) ReadSetting(name string, value any) error {
-	var text []byte
-	if found, err := tx.Get([]any{&text}, `SELECT value FROM settings WHERE name = ?`, name); err != nil || !found {
-		return err
-	}
-	if err := json.Unmarshal(text, value); err != nil {
+	if _, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name); err != nil {
 		return fmt.Errorf("reading the setting %s: %w", name, err)
 	}
 	return nil

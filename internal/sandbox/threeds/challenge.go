@@ -10,7 +10,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -48,19 +47,11 @@ func Routes() []server.Route {
 	}
 }
 
+// columns selects the fields of a Challenge, but for its code.
 const columns = `
-	SELECT h.public_id, k.public_id, h.merchant, h.amount, h.status, h.expires_at
+	SELECT h.public_id, k.public_id, h.merchant, h.amount, NULL,
+	       CASE WHEN h.status = 'pending' AND h.expires_at <= ? THEN 'expired' ELSE h.status END, h.expires_at
 	FROM challenges h JOIN cards k ON k.id = h.card_id `
-
-// scan reads a challenge as it stands at a time.
-func scan(keys *vault.Keyring, now time.Time, row store.Row) (ch Challenge, err error) {
-	err = row.Scan(&ch.ID, &ch.CardID, &ch.Merchant, &ch.Amount, &ch.Status, &ch.ExpiresAt)
-	if ch.Status == Pending && !ch.ExpiresAt.After(now) {
-		ch.Status = Expired
-	}
-	ch.OTP = new(keys.OTP(ch.ID))
-	return ch, err
-}
 
 // list shows the challenges of one status, the newest first, or of all, where the
 // quirks say so, with codes only for those that are waited for.
@@ -82,14 +73,13 @@ func list(c *server.Call) (wire.Response, error) {
 		And(!all, `h.status = ?`, stored).
 		And(!all && status == Pending, `h.expires_at > ?`, now.UnixMilli()).
 		And(!all && status == Expired, `h.expires_at <= ?`, now.UnixMilli())
-	data, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) {
-		ch, err := scan(c.Keys, now, row)
-		if all && ch.Status != Pending {
-			ch.OTP = nil
+	data, err := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, append([]any{now.UnixMilli()}, where.Args...)...)
+	for _, ch := range data {
+		if !all || ch.Status == Pending {
+			ch.OTP = new(c.Keys.OTP(ch.ID))
 		}
-		return ch, err
-	}, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, where.Args...)
-	return wire.OK(wire.List[Challenge]{Data: data}), err
+	}
+	return wire.OK(wire.List[*Challenge]{Data: data}), err
 }
 
 // CountPending returns how many challenges of an account wait for their cardholders.
@@ -137,20 +127,15 @@ func complete(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	ch, err := byPublicID(c, c.PathValue("id"))
+	id := c.PathValue("id")
+	found, err := store.List[Challenge](c.Tx, columns+`WHERE h.public_id = ? AND h.account_id = ?`, c.Tx.Now().UnixMilli(), id, c.Account.ID)
+	ch, err := wire.Only(found, err, "3DS challenge", id)
 	if err != nil {
 		return wire.Response{}, err
 	}
 	if ch.Status != Pending {
 		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
 	}
-	ch.Status = outcome
+	ch.Status, ch.OTP = outcome, new(c.Keys.OTP(ch.ID))
 	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
-}
-
-func byPublicID(c *server.Call, publicID string) (Challenge, error) {
-	now := c.Tx.Now()
-	found, err := store.Select(c.Tx, func(row store.Row) (Challenge, error) { return scan(c.Keys, now, row) },
-		columns+`WHERE h.public_id = ? AND h.account_id = ?`, publicID, c.Account.ID)
-	return wire.Only(found, err, "3DS challenge", publicID)
 }

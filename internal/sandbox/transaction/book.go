@@ -113,10 +113,8 @@ func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 
 // LargestSpending returns the cards of an account that spent most this month.
 func LargestSpending(tx *store.Tx, accountID, cards int64) ([]*Spending, error) {
-	return store.Select(tx, func(row store.Row) (*Spending, error) {
-		s := new(Spending)
-		return s, row.Scan(&s.CardID, &s.Label, &s.Last4, &s.Amount)
-	}, `SELECT c.public_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent FROM daily_sums d JOIN cards c ON c.id = d.card_id
+	return store.List[Spending](tx, `
+		SELECT c.public_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent FROM daily_sums d JOIN cards c ON c.id = d.card_id
 		WHERE d.account_id = ? AND d.day >= ? GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, ofMonth(tx), cards)
 }
 

@@ -24,8 +24,8 @@ func Routes() []server.Route {
 }
 
 type listView struct {
-	Data []Transaction `json:"data"`
-	Page int64         `json:"page"`
+	Data []*Transaction `json:"data"`
+	Page int64          `json:"page"`
 }
 
 func list(c *server.Call) (wire.Response, error) {
@@ -53,11 +53,11 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	where := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}.Where(c.Account.ID)
 	// The ids first, from an index alone: rows that the offset skips are never read.
-	data, err := store.Select(c.Tx, scan, columns+`
+	data, err := store.List[Transaction](c.Tx, columns+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
-	for i := range data {
-		data[i].sign(c.Quirks.TransactionSigns)
+	for _, t := range data {
+		t.sign(c.Quirks.TransactionSigns)
 	}
 	return wire.OK(listView{data, page.Number}), err
 }
@@ -77,8 +77,8 @@ func (t *Transaction) sign(signs string) {
 
 // Chain returns the transactions of the purchase that one of them names, from the
 // authorization on.
-func Chain(tx *store.Tx, accountID int64, id string) ([]Transaction, error) {
-	chain, err := store.Select(tx, scan, `
+func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
+	chain, err := store.List[Transaction](tx, `
 		WITH RECURSIVE
 		up (id, parent_id) AS (
 			SELECT id, parent_id FROM transactions WHERE public_id = ? AND account_id = ?
@@ -171,9 +171,7 @@ type Day struct {
 // Days returns the days from one on that have any purchase, of one card or, with 0, of
 // all, the oldest first.
 func Days(tx *store.Tx, accountID, cardID, from int64) ([]*Day, error) {
-	return store.Select(tx, func(row store.Row) (*Day, error) {
-		d := new(Day)
-		return d, row.Scan(&d.Day, &d.Count, &d.Declines, &d.Held, &d.Settled, &d.Refunded, &d.Fees)
-	}, `SELECT day, purchases, declines, held, settled, refunded, fees FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ? ORDER BY day`,
-		accountID, cardID, from)
+	return store.List[Day](tx, `
+		SELECT day, purchases, declines, held, settled, refunded, fees FROM daily_sums
+		WHERE account_id = ? AND card_id = ? AND day >= ? ORDER BY day`, accountID, cardID, from)
 }

@@ -39,8 +39,6 @@ type Transaction struct {
 	CreatedAt wire.Time  `json:"created_at"`
 }
 
-const currency = "USD"
-
 // New is a transaction to be recorded.
 type New struct {
 	Card     *card.Card
@@ -74,6 +72,9 @@ type Facts struct {
 	Allowed []string   `json:"allowed"`
 }
 
+// Scan reads the JSON of the file.
+func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column) }
+
 // record writes a transaction and returns what the API shows of it. It moves no
 // money. Times never go back, even when a clock does: the order of an account's
 // transactions is the order of their times.
@@ -88,7 +89,7 @@ func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
 		CardID:    n.Card.PublicID,
 		Type:      n.Type,
 		Amount:    n.Amount,
-		Currency:  currency,
+		Currency:  "USD",
 		Fee:       n.Fee,
 		Merchant:  n.Merchant,
 		CreatedAt: wire.Time{Time: time.UnixMilli(created)},
@@ -148,11 +149,5 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 }
 
 const columns = `
-	SELECT t.public_id, c.public_id, t.type, t.amount, t.fee, t.merchant_name, t.merchant_mcc, t.created_at
+	SELECT t.public_id, c.public_id, t.type, t.amount, 'USD', t.fee, t.merchant_name, t.merchant_mcc, t.created_at
 	FROM transactions t JOIN cards c ON c.id = t.card_id `
-
-func scan(row store.Row) (t Transaction, err error) {
-	t.Currency = currency
-	err = row.Scan(&t.ID, &t.CardID, &t.Type, &t.Amount, &t.Fee, &t.Merchant.Name, &t.Merchant.MCC, &t.CreatedAt)
-	return t, err
-}

@@ -159,7 +159,9 @@ func detect(c *server.Call) (wire.Response, error) {
 
 // confirm is the coin's network confirming a deposit.
 func confirm(c *server.Call) (wire.Response, error) {
-	d, err := depositByPublicID(c, c.PathValue("id"))
+	id := c.PathValue("id")
+	found, err := store.List[Deposit](c.Tx, columns+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
+	d, err := wire.Only(withAddresses(c.Keys, c.Account, found), err, "deposit", id)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -180,27 +182,19 @@ func confirm(c *server.Call) (wire.Response, error) {
 	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d)
 }
 
-const columns = `SELECT public_id, currency, amount, status, created_at FROM deposits `
+// columns selects the fields of a Deposit, but for its address.
+const columns = `SELECT public_id, currency, '', '', amount, status, created_at FROM deposits `
 
-func scan(row store.Row, keys *vault.Keyring, by account.Account) (d Deposit, err error) {
-	var currency string
-	if err := row.Scan(&d.ID, &currency, &d.Amount, &d.Status, &d.CreatedAt); err != nil {
-		return Deposit{}, err
+func withAddresses(keys *vault.Keyring, by account.Account, deposits []*Deposit) []*Deposit {
+	for _, d := range deposits {
+		d.Address = Addresses(keys, by, d.Currency)[0]
 	}
-	d.Address = Addresses(keys, by, currency)[0]
-	return d, nil
-}
-
-func depositByPublicID(c *server.Call, publicID string) (Deposit, error) {
-	found, err := store.Select(c.Tx, func(row store.Row) (Deposit, error) { return scan(row, c.Keys, c.Account) },
-		columns+`WHERE public_id = ? AND account_id = ?`, publicID, c.Account.ID)
-	return wire.Only(found, err, "deposit", publicID)
+	return deposits
 }
 
 // Newest returns a page of an account's deposits, newest first, and whether there
 // is more.
-func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) (deposits []Deposit, more bool, err error) {
-	deposits, err = store.Select(tx, func(row store.Row) (Deposit, error) { return scan(row, keys, by) },
-		columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC LIMIT ?3 OFFSET ?4`, by.ID, status, page.Size+1, page.Offset())
-	return wire.Cut(page, deposits, err)
+func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) ([]*Deposit, bool, error) {
+	deposits, more, err := store.Page[Deposit](tx, page, columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, by.ID, status)
+	return withAddresses(keys, by, deposits), more, err
 }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -69,14 +70,12 @@ type Delivery struct {
 	EventID   string        `json:"event_id"`
 	Type      string        `json:"type"`
 	WebhookID string        `json:"webhook_id"`
-	URL       string        `json:"url"` // without what may be a token
+	URL       address       `json:"url"`
 	State     DeliveryState `json:"state"`
 	CreatedAt wire.Time     `json:"created_at"`
 	NextTryAt *wire.Time    `json:"next_try_at"` // null: there will be none
 	Tries     []Try         `json:"tries"`
 	Subject   string        `json:"-"` // the id of what the event is about
-
-	row int64
 }
 
 // Try is an attempt to deliver.
@@ -85,8 +84,6 @@ type Try struct {
 	Status     *int      `json:"status"` // null: there was no response
 	Error      *string   `json:"error"`  // null: it was delivered
 	DurationMS int64     `json:"duration_ms"`
-
-	row int64 // of the delivery
 }
 
 // Last is the newest try, nil when there was none yet.
@@ -108,26 +105,12 @@ func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
 }
 
 func readDeliveries(tx *store.Tx, which string, args ...any) ([]*Delivery, error) {
-	deliveries, err := store.Select(tx, scanDelivery, `
-		SELECT d.id, d.public_id, e.public_id, e.type, e.subject, w.public_id, w.url, `+shownState+`, e.created_at, d.due_at
+	return store.List[Delivery](tx, `
+		SELECT d.public_id, e.public_id, e.type, w.public_id, w.url, `+shownState+`, e.created_at, d.due_at,
+		       (SELECT json_group_array(json_object('time', strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch'), 'status', t.status,
+		         'error', t.error, 'duration_ms', t.duration_ms) ORDER BY t.id) FROM delivery_tries t WHERE t.delivery_id = d.id), e.subject
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id
 		WHERE `+which+` ORDER BY d.id`, args...)
-	if err != nil {
-		return nil, err
-	}
-	byRow := make(map[int64]*Delivery, len(deliveries))
-	for _, v := range deliveries {
-		byRow[v.row] = v
-	}
-	tries, err := store.Select(tx, scanTry, `
-		SELECT t.delivery_id, t.time, t.status, t.error, t.duration_ms
-		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN delivery_tries t ON t.delivery_id = d.id
-		WHERE `+which+` ORDER BY t.id`, args...)
-	for _, t := range tries {
-		v := byRow[t.row]
-		v.Tries = append(v.Tries, t)
-	}
-	return deliveries, err
 }
 
 // Filter picks deliveries of an account; what is empty picks all.
@@ -149,10 +132,10 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries
 		And(ofSubjects, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
 		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		And(f.State != "", shownState+` = ?`, f.State)
-	deliveries, err = readDeliveries(tx, `d.id IN (SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC LIMIT ? OFFSET ?)`,
-		append(where.Args, page.Size+1, page.Offset())...)
+	ids, more, err := store.Page[struct{ ID int64 }](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
+	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'ID' FROM json_each(?))`, string(wire.Encode(ids)))
 	slices.Reverse(deliveries)
-	return wire.Cut(page, deliveries, err)
+	return deliveries, more, err
 }
 
 // Sent is a delivery with what is sent.
@@ -175,17 +158,19 @@ func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
 	_, err = tx.Get([]any{&s.Payload, &secret, &response}, `
 		SELECT e.payload, w.secret,
 		       (SELECT response FROM delivery_tries WHERE delivery_id = d.id AND length(response) > 0 ORDER BY id DESC LIMIT 1)
-		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`, s.row)
+		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.public_id = ?`, s.ID)
 	s.Response = strings.ToValidUTF8(string(response), "�")
 	s.Signature = sign(secret, s.Payload)
 	return s, err
 }
 
-func scanDelivery(row store.Row) (*Delivery, error) {
-	v := &Delivery{Tries: []Try{}}
-	err := row.Scan(&v.row, &v.ID, &v.EventID, &v.Type, &v.Subject, &v.WebhookID, &v.URL, &v.State, &v.CreatedAt, &v.NextTryAt)
-	v.URL = shownURL(v.URL)
-	return v, err
+// address is that of an endpoint, without what may be a token.
+type address string
+
+// Scan shortens the whole one.
+func (a *address) Scan(column any) error {
+	*a = shownURL(fmt.Sprint(column))
+	return nil
 }
 
 // plainSegment matches a segment of a path that is words and small numbers. Anything
@@ -193,8 +178,8 @@ func scanDelivery(row store.Row) (*Delivery, error) {
 var plainSegment = regexp.MustCompile(`^(?:[a-z]{1,15}|v?\d{1,4})(?:[-_.](?:[a-z]{1,15}|v?\d{1,4})){0,3}$`)
 
 // shownURL leaves out of an address what may be a token.
-func shownURL(address string) string {
-	u, err := url.Parse(address)
+func shownURL(whole string) address {
+	u, err := url.Parse(whole)
 	if err != nil {
 		return ""
 	}
@@ -209,9 +194,5 @@ func shownURL(address string) string {
 	if u.RawQuery != "" {
 		shown += "?…"
 	}
-	return shown
-}
-
-func scanTry(row store.Row) (t Try, err error) {
-	return t, row.Scan(&t.row, &t.Time, &t.Status, &t.Error, &t.DurationMS)
+	return address(shown)
 }

@@ -3,7 +3,6 @@
 package webhook
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -121,7 +120,7 @@ func checkEvents(f *wire.Fields, events []string) {
 // Endpoint is a registered endpoint as far as it may be shown: its secret never is.
 type Endpoint struct {
 	ID        string
-	URL       string // without what may be a token
+	URL       address
 	Events    []string
 	CreatedAt wire.Time
 
@@ -150,28 +149,14 @@ func (e *Endpoint) readHealth(tx *store.Tx) error {
 // Endpoints returns a page of an account's endpoints, newest first, and whether
 // there is more.
 func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
-	endpoints, err = store.Select(tx, scanEndpoint,
-		`SELECT public_id, url, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC LIMIT ? OFFSET ?`,
-		accountID, page.Size+1, page.Offset())
-	endpoints, more, err = wire.Cut(page, endpoints, err)
+	endpoints, more, err = store.Page[Endpoint](tx, page,
+		`SELECT public_id, url, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC`, accountID)
 	for _, e := range endpoints {
 		if err == nil {
 			err = e.readHealth(tx)
 		}
 	}
 	return endpoints, more, err
-}
-
-func scanEndpoint(row store.Row) (*Endpoint, error) {
-	var (
-		e      Endpoint
-		events []byte
-	)
-	if err := row.Scan(&e.ID, &e.URL, &events, &e.CreatedAt); err != nil {
-		return nil, err
-	}
-	e.URL = shownURL(e.URL)
-	return &e, json.Unmarshal(events, &e.Events)
 }
 
 // remove ends an endpoint. What was to be delivered to it is forgotten, and so is

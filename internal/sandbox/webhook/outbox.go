@@ -91,19 +91,19 @@ func Emit(c *server.Call, event EventType, data any) error {
 }
 
 type delivery struct {
-	id      string
-	round   int64
-	eventID string
-	event   EventType
-	payload []byte
-	target
-	begun time.Time
+	ID      string
+	Round   int64
+	EventID string
+	Event   EventType
+	Payload []byte
+	Target  target
+	begun   time.Time
 }
 
 type target struct {
-	webhookID string
-	url       string
-	secret    []byte
+	WebhookID string
+	URL       string
+	Secret    []byte
 }
 
 func (w *Worker) room(webhookID string) int {
@@ -118,34 +118,33 @@ func (w *Worker) room(webhookID string) int {
 
 // due returns what is to be sent now, as much as there is room for, and counts it as
 // in flight.
-func (w *Worker) due(tx *store.Tx) (all []delivery, err error) {
+func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 	now := tx.Now()
-	endpoints, err := store.Select(tx, func(row store.Row) (t target, err error) { return t, row.Scan(&t.webhookID, &t.url, &t.secret) }, `
+	endpoints, err := store.List[target](tx, `
 		SELECT public_id, url, secret FROM webhooks
 		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ?)`, now.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
 	for _, to := range endpoints {
-		room := w.room(to.webhookID)
+		room := w.room(to.WebhookID)
 		if room == 0 {
 			continue
 		}
 		// Of the first ones, perEndpoint may be on their way already.
-		due, err := store.Select(tx, func(row store.Row) (delivery, error) {
-			d := delivery{target: to, begun: now}
-			return d, row.Scan(&d.id, &d.round, &d.eventID, &d.event, &d.payload)
-		}, `SELECT d.public_id, d.round, e.public_id, e.type, e.payload
+		due, err := store.List[delivery](tx, `
+			SELECT d.public_id, d.round, e.public_id, e.type, e.payload, w.public_id, w.url, w.secret
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
 			WHERE w.public_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
-			to.webhookID, now.UnixMilli(), room+perEndpoint)
+			to.WebhookID, now.UnixMilli(), room+perEndpoint)
 		if err != nil {
 			return all, err
 		}
 		for _, d := range due {
-			if _, found := w.inFlight[d.id]; !found && room > 0 {
+			if _, found := w.inFlight[d.ID]; !found && room > 0 {
 				room--
-				w.inFlight[d.id] = to.webhookID
+				d.begun = now
+				w.inFlight[d.ID] = to.WebhookID
 				all = append(all, d)
 			}
 		}
@@ -197,16 +196,16 @@ func (w *Worker) prune(tx *store.Tx) error {
 // forget removes some of the oldest deliveries that a condition picks, but for the
 // newest ones, and returns how many.
 func forget(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
-	type old struct{ delivery, event int64 }
-	all, err := store.Select(tx, func(row store.Row) (o old, err error) { return o, row.Scan(&o.delivery, &o.event) }, `
+	type old struct{ Delivery, Event int64 }
+	all, err := store.List[old](tx, `
 		SELECT d.id, d.event_id FROM events e JOIN deliveries d ON d.event_id = e.id
 		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?`, account, pruneSize, keep)
 	for _, o := range all {
 		if err == nil {
-			err = tx.Exec(`DELETE FROM deliveries WHERE id = ?`, o.delivery)
+			err = tx.Exec(`DELETE FROM deliveries WHERE id = ?`, o.Delivery)
 		}
 		if err == nil {
-			err = tx.Exec(`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.event)
+			err = tx.Exec(`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.Event)
 		}
 	}
 	return len(all), err

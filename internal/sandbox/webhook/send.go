@@ -66,7 +66,7 @@ func newSender(o WorkerOptions) sender {
 	}
 }
 
-func (s sender) send(ctx context.Context, d delivery) outcome {
+func (s sender) send(ctx context.Context, d *delivery) outcome {
 	begun := time.Now()
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -85,16 +85,16 @@ func (s sender) send(ctx context.Context, d delivery) outcome {
 	return o
 }
 
-func (s sender) post(ctx context.Context, d delivery) (status int, body []byte, err error) {
+func (s sender) post(ctx context.Context, d *delivery) (status int, body []byte, err error) {
 	defer crash.Catch(&err)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.url, bytes.NewReader(d.payload))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Target.URL, bytes.NewReader(d.Payload))
 	if err != nil {
 		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "vcard-sandbox")
-	request.Header.Set(signatureHeader, sign(d.secret, d.payload))
-	request.Header.Set(idHeader, d.eventID)
+	request.Header.Set(signatureHeader, sign(d.Target.Secret, d.Payload))
+	request.Header.Set(idHeader, d.EventID)
 	// Never sent, being empty; it allows the transport to try again when a
 	// kept connection turns out to be closed.
 	request.Header["Idempotency-Key"] = []string{}

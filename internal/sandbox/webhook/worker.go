@@ -52,7 +52,7 @@ type Worker struct {
 }
 
 type result struct {
-	delivery
+	*delivery
 	outcome
 }
 
@@ -101,7 +101,7 @@ func (w *Worker) poll(ctx context.Context) {
 	due, err := w.work(ctx)
 	if err != nil {
 		for _, d := range due {
-			delete(w.inFlight, d.id)
+			delete(w.inFlight, d.ID)
 		}
 		level := slog.LevelError
 		if errors.Is(err, store.ErrBusy) {
@@ -117,7 +117,7 @@ func (w *Worker) poll(ctx context.Context) {
 
 // work returns what is to be sent. What it returns counts as in flight, also with an
 // error.
-func (w *Worker) work(ctx context.Context) (due []delivery, err error) {
+func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 	if lead, err := w.db.Lead(); err != nil || !lead {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (w *Worker) work(ctx context.Context) (due []delivery, err error) {
 	}
 	err = w.db.Read(ctx, func(tx *store.Tx) (err error) {
 		for _, d := range due { // of a run that met a lock
-			delete(w.inFlight, d.id)
+			delete(w.inFlight, d.ID)
 		}
 		due, err = w.due(tx)
 		return err
@@ -157,13 +157,13 @@ func (w *Worker) completeReady() {
 }
 
 func (w *Worker) complete(r result) {
-	delete(w.inFlight, r.id)
+	delete(w.inFlight, r.ID)
 	if r.interrupted {
 		return
 	}
 	w.unrecorded = append(w.unrecorded, r)
 	attributes := []any{
-		"delivery", r.id, "event", r.eventID, "type", r.event, "webhook", r.webhookID,
+		"delivery", r.ID, "event", r.EventID, "type", r.Event, "webhook", r.Target.WebhookID,
 		"status", r.status, "duration", r.took,
 	}
 	if r.failure == "" {
@@ -216,7 +216,7 @@ func (r result) record(tx *store.Tx) error {
 		row, round int64
 		failures   int
 	)
-	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.id)
+	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID)
 	if err != nil || !found { // the service was reset meanwhile
 		return err
 	}
@@ -224,7 +224,7 @@ func (r result) record(tx *store.Tx) error {
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
 		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
-	if err != nil || round != r.round { // a try of an earlier round decides nothing
+	if err != nil || round != r.Round { // a try of an earlier round decides nothing
 		return err
 	}
 	var due sql.NullInt64

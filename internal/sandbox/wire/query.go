@@ -83,13 +83,6 @@ func (p Page) Offset() int64 {
 	return (p.Number - 1) * p.Size
 }
 
-// Cut returns the rows of a page that was read with one row more than it has, and
-// whether there is more, unless there was an error.
-func Cut[T any](p Page, rows []T, err error) (shown []T, more bool, _ error) {
-	size := min(p.Size, int64(len(rows)))
-	return rows[:size], size < int64(len(rows)), err
-}
-
 // Page reads page and per_page.
 func (q *Query) Page() Page {
 	const maxSize, defaultSize = 100, 25

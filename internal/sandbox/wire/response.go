@@ -119,12 +119,12 @@ func Invalid(format string, args ...any) *Error {
 }
 
 // Only returns what was found by an id, or a 404, unless there was an error.
-func Only[T any](found []T, err error, kind, id string) (only T, _ error) {
+func Only[T any](found []*T, err error, kind, id string) (*T, error) {
 	switch {
 	case err != nil:
-		return only, err
+		return nil, err
 	case len(found) == 0:
-		return only, NotFound(kind, id)
+		return nil, NotFound(kind, id)
 	}
 	return found[0], nil
 }
