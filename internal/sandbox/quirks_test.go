@@ -137,7 +137,7 @@ func TestQuirks(t *testing.T) {
 			GET /3ds?status=pending → 200 "CHALLENGE" & "DONE" & "otp":null,"status":"approved" & !"otp":null,"status":"pending"`},
 		{`"wallet_decimals":6`, `
 			GET /wallet/balance → 200 "pending_deposits":1.001234 & "cards_total_balance":23.00
-			POST /cards/CARD/fund {"amount":1} → 200 "card_balance":24.00,"wallet_balance":9865.001234`},
+			POST /cards/CARD/fund {"amount":1} → 200 "card_balance":24.00 & "wallet_balance":9865.001234`},
 		{`"timestamps":"bare","empty_metadata":"array","exp_year_digits":2,"error_body":"nested"`, `
 			POST /cards {BIN,"amount":50,"label":"created_at"} → 201 "created_at":"2026-03-31T15:00:00.000" & "metadata":[]
 			GET /cards/LAST/details → 200 "exp_year":29

@@ -147,32 +147,6 @@ type fullView struct {
 	ExpiresAt         string                     `json:"expires_at"`
 }
 
-type stateView struct {
-	ID      string     `json:"id"`
-	Status  Status     `json:"status"`
-	Balance usd.Amount `json:"balance"`
-}
-
-type terminationView struct {
-	ID               string     `json:"id"`
-	Status           Status     `json:"status"`
-	ReturnedToWallet usd.Amount `json:"returned_to_wallet"`
-}
-
-type detailsView struct {
-	ID       string `json:"id"`
-	PAN      string `json:"pan"`
-	CVV      string `json:"cvv"`
-	ExpMonth int    `json:"exp_month"`
-	ExpYear  int    `json:"exp_year"`
-}
-
-type moneyView struct {
-	CardID        string      `json:"card_id"`
-	CardBalance   usd.Amount  `json:"card_balance"`
-	WalletBalance json.Number `json:"wallet_balance"`
-}
-
 func (c *Card) item() listItem {
 	return listItem{c.PublicID, c.BINID, c.Network(), c.Last4, c.Status, c.shown(), c.SpendingLimit, c.Label}
 }
@@ -201,11 +175,14 @@ func details(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	expires, err := time.Parse(time.DateOnly, card.ExpiresAt)
-	view := detailsView{card.PublicID, c.Keys.PAN(card.PublicID), c.Keys.CVV(card.PublicID), int(expires.Month()), expires.Year()}
+	year := expires.Year()
 	if c.Quirks.ExpYearDigits == 2 {
-		view.ExpYear %= 100
+		year %= 100
 	}
-	return wire.OK(view), err
+	id := card.PublicID
+	return wire.OK(map[string]any{
+		"id": id, "pan": c.Keys.PAN(id), "cvv": c.Keys.CVV(id), "exp_month": int(expires.Month()), "exp_year": year,
+	}), err
 }
 
 // newestVisible is when the newest card was issued that reads and lists show.

@@ -169,10 +169,7 @@ func listBINs(c *server.Call) (wire.Response, error) {
 	for i, b := range catalogue {
 		shown[i] = binView{b, c.Quirks.WalletFields}
 	}
-	return wire.OK(struct {
-		Data  []binView `json:"data"`
-		Total int       `json:"total"`
-	}{shown, len(shown)}), nil
+	return wire.OK(map[string]any{"data": shown, "total": len(shown)}), nil
 }
 
 type binView struct {

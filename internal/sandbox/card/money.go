@@ -80,7 +80,7 @@ func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Re
 		return wire.Response{}, err
 	}
 	wallet, err := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
-	return wire.OK(moneyView{c.PublicID, c.shown(), call.Quirks.WalletAmount(wallet)}), err
+	return wire.OK(map[string]any{"card_id": c.PublicID, "card_balance": c.shown(), "wallet_balance": call.Quirks.WalletAmount(wallet)}), err
 }
 
 // Shown reads what the API shows as the card's balance: more than what can be
@@ -131,7 +131,7 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 		code := map[Status]string{Active: wire.CodeCardActive, Frozen: wire.CodeCardFrozen}[status]
 		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is %s already", card.PublicID, status)
 	}
-	return wire.OK(stateView{card.PublicID, card.Status, card.shown()}), err
+	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.shown()}), err
 }
 
 // setStatus changes the status; automatic is the service's own doing.
@@ -174,5 +174,6 @@ func terminate(c *server.Call) (wire.Response, error) {
 		}
 	}
 	card.Balance, card.holds = 0, 0
-	return wire.OK(terminationView{card.PublicID, Terminated, rest}), card.setStatus(c, Terminated, webhook.CardTerminated, false)
+	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": rest}),
+		card.setStatus(c, Terminated, webhook.CardTerminated, false)
 }

@@ -24,35 +24,25 @@ func createAccount(c *server.Call) (wire.Response, error) {
 	}
 	publicID := c.Tx.NewID("acct_")
 	key, err := account.Create(c.Tx, c.Keys, account.New{PublicID: publicID, State: state, Balance: balance})
-	return wire.Created(struct {
-		AccountID string `json:"account_id"`
-		APIKey    string `json:"api_key"`
-	}{publicID, key}), err
+	return wire.Created(map[string]any{"account_id": publicID, "api_key": key}), err
 }
 
 // readKey shows an account its own key, for who has logged in without it.
 func readKey(c *server.Call) (wire.Response, error) {
 	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
-	return wire.OK(struct {
-		APIKey string `json:"api_key"`
-	}{key}), err
+	return wire.OK(map[string]any{"api_key": key}), err
 }
 
 // addKey makes a further key of the account, which is shown this once.
 func addKey(c *server.Call) (wire.Response, error) {
 	id, key, err := c.Account.AddKey(c.Tx, c.Keys)
-	return wire.Created(struct {
-		ID     string `json:"id"`
-		APIKey string `json:"api_key"`
-	}{id, key}), err
+	return wire.Created(map[string]any{"id": id, "api_key": key}), err
 }
 
 // revokeKey ends a further key. An account's own has no end.
 func revokeKey(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
-	return wire.OK(struct {
-		ID string `json:"id"`
-	}{id}), c.Account.RevokeKey(c.Tx, id)
+	return wire.OK(map[string]any{"id": id}), c.Account.RevokeKey(c.Tx, id)
 }
 
 // listAccounts shows the accounts of the file, the oldest first.
@@ -135,9 +125,7 @@ func moveClock(c *server.Call) (wire.Response, error) {
 }
 
 func now(c *server.Call) (wire.Response, error) {
-	return wire.OK(struct {
-		Now string `json:"now"`
-	}{wire.Timestamp(c.Tx.Now())}), nil
+	return wire.OK(map[string]any{"now": wire.Timestamp(c.Tx.Now())}), nil
 }
 
 func readQuirks(c *server.Call) (wire.Response, error) { return wire.OK(c.Quirks), nil }

@@ -77,7 +77,7 @@ func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries [
 	return entries, more, err
 }
 
-// Summary returns an account's ledger accounts, with all cards as one.
+// Summary returns an account's ledger accounts, the wallet first, and all cards as one, the last.
 func Summary(tx *store.Tx, accountID int64) (lines []Line, err error) {
 	onCards := Line{Name: string(Card)}
 	for _, kind := range kinds() {

@@ -51,19 +51,6 @@ func Balance(tx *store.Tx, accountID int64, kind Kind) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT balance FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, kind)
 }
 
-// CardsTotal returns the sum of all cards' balances. Since every entry adds up to
-// zero, it is what all other balances lack, which are few.
-func CardsTotal(tx *store.Tx, accountID int64) (total usd.Amount, err error) {
-	for _, kind := range kinds() {
-		balance, err := Balance(tx, accountID, kind)
-		if err != nil {
-			return 0, err
-		}
-		total -= balance
-	}
-	return total, nil
-}
-
 // Leg is one side of an entry.
 type Leg struct {
 	kind   Kind

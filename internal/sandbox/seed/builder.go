@@ -124,9 +124,7 @@ func (b *builder) build() error {
 		b.now = tx.Now()
 	}
 	b.opening = b.now
-	for i := range b.Accounts {
-		b.account(fmt.Sprintf("accounts[%d]", i), &b.Accounts[i], i == 0)
-	}
+	each("accounts", b.Accounts, b.account)
 	b.behave()
 	if len(b.steps) > maxSteps {
 		b.refuse("", "%d things happen in it; at most %d may", len(b.steps), maxSteps)
@@ -157,16 +155,23 @@ func (b *builder) build() error {
 // behave sets how the service behaves, which has to wait until the world is there.
 func (b *builder) behave() {
 	first := &accountBuilder{builder: b, Account: b.call.Account}
-	set := func(place, route string, body value) {
-		if len(body) > 0 {
-			b.plan(b.now, lasting, func() error { return first.do(place, route, "", body, nil) })
+	set := func(route string) func(string, *value) {
+		return func(place string, body *value) {
+			if len(*body) > 0 {
+				b.plan(b.now, lasting, func() error { return first.do(place, route, "", body, nil) })
+			}
 		}
 	}
-	for i, f := range b.Faults {
-		set(fmt.Sprintf("faults[%d]", i), "POST "+server.Control+"/faults", f)
+	each("faults", b.Faults, set("POST "+server.Control+"/faults"))
+	set("PUT "+server.Control+"/limits")("limits", &b.Limits)
+	set("PUT "+server.Control+"/quirks")("quirks", &b.Quirks)
+}
+
+// each builds every element of a list at its place.
+func each[T any](list string, specs []T, build func(place string, spec *T)) {
+	for i := range specs {
+		build(fmt.Sprintf("%s[%d]", list, i), &specs[i])
 	}
-	set("limits", "PUT "+server.Control+"/limits", b.Limits)
-	set("quirks", "PUT "+server.Control+"/quirks", b.Quirks)
 }
 
 // refuse keeps what is wrong at a place, unless there was something before.
@@ -220,20 +225,14 @@ type accountBuilder struct {
 	begun *BegunAccount
 }
 
-func (b *builder) account(place string, spec *accountSpec, first bool) {
+func (b *builder) account(place string, spec *accountSpec) {
+	first := len(b.begun.Accounts) == 0
 	a := &accountBuilder{b, b.call.Account, &BegunAccount{Cards: []*named{}, Webhooks: []json.RawMessage{}}}
 	b.begun.Accounts = append(b.begun.Accounts, a.begun)
 	b.word(place, "state", spec.State, account.States()...)
-	for i := range spec.Deposits {
-		a.deposit(fmt.Sprintf("%s.deposits[%d]", place, i), &spec.Deposits[i])
-	}
-	for i := range spec.Cards {
-		a.card(fmt.Sprintf("%s.cards[%d]", place, i), &spec.Cards[i])
-	}
-	// Endpoints come last: they are told of what is yet to happen.
-	for i := range spec.Webhooks {
-		a.endpoint(fmt.Sprintf("%s.webhooks[%d]", place, i), &spec.Webhooks[i])
-	}
+	each(place+".deposits", spec.Deposits, a.deposit)
+	each(place+".cards", spec.Cards, a.card)
+	each(place+".webhooks", spec.Webhooks, a.endpoint) // the last: they are told of what is yet to happen
 	b.plan(time.Time{}, opening, func() error { return a.open(place, spec.Wallet, first) })
 	if spec.State != "" {
 		b.plan(b.now, lasting, func() error {
@@ -311,6 +310,7 @@ type cardBuilder struct {
 	*accountBuilder
 	named
 
+	issued time.Time
 	status string // in the end; "": what comes of it
 	ended  bool   // has it
 }
@@ -318,32 +318,27 @@ type cardBuilder struct {
 func (a *accountBuilder) card(place string, spec *cardSpec) {
 	c := &cardBuilder{accountBuilder: a, status: spec.Status}
 	a.word(place, "status", spec.Status, "active", "frozen", "terminated")
-	issued := a.happen(place, spec.At, issue, time.Time{}, func() error {
+	c.issued = a.happen(place, spec.At, issue, time.Time{}, func() error {
 		a.begun.Cards = append(a.begun.Cards, &c.named)
 		return a.do(place, "POST "+server.API+"/cards", "", spec, &c.named)
 	})
-	for i := range spec.Movements {
-		c.movement(fmt.Sprintf("%s.movements[%d]", place, i), &spec.Movements[i], issued)
-	}
-	for i := range spec.Purchases {
-		c.purchase(fmt.Sprintf("%s.purchases[%d]", place, i), &spec.Purchases[i], issued)
-	}
-	for i := range spec.Challenges {
-		c.challenge(fmt.Sprintf("%s.challenges[%d]", place, i), &spec.Challenges[i], issued)
-	}
+	each(place+".movements", spec.Movements, c.movement)
+	each(place+".purchases", spec.Purchases, c.purchase)
+	each(place+".challenges", spec.Challenges, c.challenge)
+	ended := c.issued
 	if spec.StatusAt.IsZero() { // when all else has happened
-		issued = a.now
+		ended = a.now
 	}
-	a.happen(place+".status_at", spec.StatusAt, ending, issued, func() error { return c.end(place) })
+	a.happen(place+".status_at", spec.StatusAt, ending, ended, func() error { return c.end(place) })
 }
 
-func (c *cardBuilder) movement(place string, m *movementSpec, issued time.Time) {
+func (c *cardBuilder) movement(place string, m *movementSpec) {
 	call, rank := "fund", issue
 	if positive, negative := strings.CutPrefix(string(m.Amount), "-"); negative {
 		call, rank = "withdraw", departure
 		m.Amount = value(positive)
 	}
-	c.happen(place, m.At, rank, issued, func() error {
+	c.happen(place, m.At, rank, c.issued, func() error {
 		return c.do(place, "POST "+server.API+"/cards/{card_id}/"+call, c.ID, m, nil)
 	})
 }
@@ -354,7 +349,7 @@ type recorded struct {
 }
 
 // purchase is an authorization with what followed, or a decline.
-func (c *cardBuilder) purchase(place string, p *purchaseSpec, issued time.Time) {
+func (c *cardBuilder) purchase(place string, p *purchaseSpec) {
 	c.word(place, "declined", p.Declined,
 		"card_frozen", "card_terminated", "insufficient_funds", "category_not_allowed", "spending_limit_exceeded")
 	switch {
@@ -364,7 +359,7 @@ func (c *cardBuilder) purchase(place string, p *purchaseSpec, issued time.Time) 
 		c.refuse(place, "a refund without a settlement")
 	}
 	var made, followed recorded
-	at := c.happen(place, p.At, purchase, issued, func() error {
+	at := c.happen(place, p.At, purchase, c.issued, func() error {
 		p.CardID = c.ID
 		if err := c.authorize(place, p, &made); err != nil || made.DeclineReason == p.Declined {
 			return err
@@ -375,9 +370,9 @@ func (c *cardBuilder) purchase(place string, p *purchaseSpec, issued time.Time) 
 		return
 	}
 	at = c.followUp(place+".settled", p.Settled, "settlements", settlement, at, &made, &followed)
-	for i := range p.Refunds {
-		c.followUp(fmt.Sprintf("%s.refunds[%d]", place, i), &p.Refunds[i], "refunds", refund, at, &followed, new(recorded))
-	}
+	each(place+".refunds", p.Refunds, func(place string, f *followUpSpec) {
+		c.followUp(place, f, "refunds", refund, at, &followed, new(recorded))
+	})
 }
 
 func outcome(declined string) string {
@@ -394,10 +389,10 @@ func (c *cardBuilder) followUp(place string, f *followUpSpec, kind string, rank 
 	})
 }
 
-func (c *cardBuilder) challenge(place string, s *challengeSpec, issued time.Time) {
+func (c *cardBuilder) challenge(place string, s *challengeSpec) {
 	const path = "POST " + server.Control + "/3ds-challenges"
 	c.word(place, "status", s.Status, "approved", "failed")
-	c.happen(place, s.At, challenge, issued, func() error {
+	c.happen(place, s.At, challenge, c.issued, func() error {
 		var made named
 		s.CardID = c.ID
 		err := c.do(place, path, "", s, &made)

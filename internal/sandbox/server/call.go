@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -29,8 +30,8 @@ type Operation struct {
 func (o Operation) Reads() bool { return strings.HasPrefix(o.Route, http.MethodGet+" ") }
 
 func (o Operation) request(ctx context.Context) *http.Request {
-	method, _, _ := strings.Cut(o.Route, " ")
-	r := (&http.Request{Method: method, URL: &url.URL{}, Header: http.Header{"Content-Type": {jsonType}}}).WithContext(ctx)
+	method, path, _ := strings.Cut(o.Route, " ")
+	r := (&http.Request{Method: method, URL: &url.URL{Path: path}, Header: http.Header{"Content-Type": {jsonType}}}).WithContext(ctx)
 	for name, value := range o.Path {
 		r.SetPathValue(name, value)
 	}
@@ -63,55 +64,26 @@ func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res w
 		return wire.Response{}, unknownPath()
 	}
 	x := &exchange{id: vault.Token("req_"), route: route, account: by, request: o.request(ctx), body: wire.Body{Raw: o.Body}}
-	if err := s.do(ctx, x, &res); err != nil {
-		return wire.Response{}, s.explain(ctx, x.id, err)
-	}
-	return res, nil
-}
-
-func (s *Server) do(ctx context.Context, x *exchange, res *wire.Response) error {
-	if x.route.Before != nil {
-		if err := x.route.Before(ctx); err != nil {
-			return err
-		}
-	}
 	if x.route.Class != "" {
 		defer func() { _ = s.Recorder.Flush(ctx) }() // what cannot be written now is written later
 	}
-	begin := s.DB.ReadLong
-	if x.route.writes() {
-		begin = s.DB.Write
-	}
-	return begin(ctx, func(tx *store.Tx) (err error) {
-		quirks, err := behavior.ReadQuirks(tx)
-		if err != nil {
-			return err
+	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (_ wire.Response, err error) {
+		if c.Quirks, err = behavior.ReadQuirks(c.Tx); err != nil {
+			return wire.Response{}, err
 		}
-		if err := s.admit(tx, x); err != nil {
-			return err
+		if x.limits, err = behavior.ReadLimits(c.Tx); err != nil || x.route.Class == "" {
+			x.limits = behavior.Limits{} // those of requests are for clients
 		}
-		c := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: quirks, request: x.request, body: x.body, routes: s.routes}
-		*res, err = x.route.Handle(c)
-		return err
+		x.now = c.Tx.Now()
+		if err := cmp.Or(err, s.authorize(x)); err != nil {
+			return wire.Response{}, err
+		}
+		return x.route.Handle(c)
 	})
-}
-
-// admit holds an operation of the API to what its account may do.
-func (s *Server) admit(tx *store.Tx, x *exchange) error {
-	if !strings.HasPrefix(x.route.Path, API+"/") {
-		return nil
-	}
-	if err := readiness(x.account.State); err != nil || x.route.Class == "" {
-		return err
-	}
-	limits, err := behavior.ReadLimits(tx)
 	if err != nil {
-		return err
+		return wire.Response{}, s.explain(ctx, x.id, err)
 	}
-	if wait := s.Counters.Admit(limits, x.account.CountedBy(), x.route.Class, tx.Now()); wait > 0 {
-		return rateLimited(wait)
-	}
-	return nil
+	return res, nil
 }
 
 // Read runs f on a snapshot that may take long to read, as control calls do. The

@@ -123,28 +123,35 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 	if err := s.authorize(x); err != nil {
 		return s.refuse(x, err)
 	}
-	if x.route.Before != nil {
-		if err := x.route.Before(ctx); err != nil {
-			return s.refuse(x, err)
-		}
-	}
 	begin := s.DB.Read
-	switch {
-	case x.route.writes():
-		begin = s.DB.Write
-	case !x.isAPI(): // may read a lot
+	if !x.isAPI() {
 		begin = s.DB.ReadLong
 	}
-	var res wire.Response
-	err := begin(ctx, func(tx *store.Tx) (err error) {
-		res, err = s.handle(tx, x)
-		return err
-	})
+	res, err := s.transact(ctx, x, begin, x.handle)
 	if err != nil {
 		x.change = requestlog.Change{}
 		return s.refuse(x, err)
 	}
 	return res
+}
+
+// transact handles a call in a transaction: read begins one that changes nothing.
+func (s *Server) transact(
+	ctx context.Context, x *exchange, read func(context.Context, func(*store.Tx) error) error, handle func(*Call) (wire.Response, error),
+) (res wire.Response, err error) {
+	if x.route.Before != nil {
+		if err := x.route.Before(ctx); err != nil {
+			return res, err
+		}
+	}
+	if x.route.writes() {
+		read = s.DB.Write
+	}
+	err = read(ctx, func(tx *store.Tx) (err error) {
+		res, err = handle(&Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body, routes: s.routes})
+		return err
+	})
+	return res, err
 }
 
 // authorize checks that the account may make the call. A call of a valid key
@@ -159,8 +166,7 @@ func (s *Server) authorize(x *exchange) error {
 	return readiness(x.account.State)
 }
 
-func (s *Server) handle(tx *store.Tx, x *exchange) (res wire.Response, err error) {
-	c := &Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body, routes: s.routes}
+func (x *exchange) handle(c *Call) (res wire.Response, err error) {
 	if !x.isAPI() {
 		return x.route.Handle(c)
 	}

@@ -118,14 +118,6 @@ func readiness(state account.State) error {
 	return fmt.Errorf("account state %q is unknown", state)
 }
 
-type extendedError struct {
-	Code      string         `json:"error"`
-	Message   string         `json:"message"`
-	Status    int            `json:"status"`
-	RequestID string         `json:"request_id"`
-	Details   map[string]any `json:"details"`
-}
-
 func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	res := wire.Response{Status: e.Status, Header: http.Header{}}
 	if e.Allow != "" {
@@ -143,7 +135,7 @@ func (x *exchange) errorResponse(e *wire.Error) wire.Response {
 	}
 	switch {
 	case x.isAPI() && x.quirks.ErrorBody == behavior.Extended:
-		res.Body = wire.Encode(extendedError{e.Code, e.Message, e.Status, x.id, map[string]any{}})
+		res.Body = wire.Encode(map[string]any{"error": e.Code, "message": e.Message, "status": e.Status, "request_id": x.id, "details": map[string]any{}})
 	case x.isAPI() && x.quirks.ErrorBody == behavior.Nested:
 		res.Body = wire.Encode(map[string]any{"error": map[string]string{"code": e.Code, "message": e.Message}})
 	case x.isAPI() && x.quirks.ErrorBody == behavior.Text:

@@ -2,7 +2,7 @@
 package wallet
 
 import (
-	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -27,40 +27,22 @@ func Routes() []server.Route {
 	}
 }
 
-// summary is the object of API §2.3.
-type summary struct {
-	Balance           json.Number `json:"balance"`
-	Currency          string      `json:"currency"`
-	PendingDeposits   json.Number `json:"pending_deposits"`
-	CardsActive       int64       `json:"cards_active"`
-	CardsTotalBalance usd.Amount  `json:"cards_total_balance"`
-}
-
+// balance shows the object of API §2.3.
 func balance(c *server.Call) (wire.Response, error) {
-	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	lines, err := ledger.Summary(c.Tx, c.Account.ID)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	pending, err := PendingDeposits(c.Tx, c.Account.ID)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	onCards, err := ledger.CardsTotal(c.Tx, c.Account.ID)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	holds, err := card.ShownHolds(c)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	active, err := card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active})
-	return wire.OK(summary{
-		Balance:           c.Quirks.WalletAmount(wallet),
-		Currency:          "USDT",
-		PendingDeposits:   c.Quirks.WalletAmount(pending),
-		CardsActive:       active,
-		CardsTotalBalance: onCards + holds,
-	}), err
+	pending, unread := PendingDeposits(c.Tx, c.Account.ID)
+	holds, hidden := card.ShownHolds(c)
+	active, uncounted := card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active})
+	return wire.OK(map[string]any{
+		"balance":             c.Quirks.WalletAmount(lines[0].Balance),
+		"currency":            "USDT",
+		"pending_deposits":    c.Quirks.WalletAmount(pending),
+		"cards_active":        active,
+		"cards_total_balance": lines[len(lines)-1].Balance + holds,
+	}), errors.Join(unread, hidden, uncounted)
 }
 
 // PendingDeposits returns what is on its way into an account's wallet.

@@ -133,6 +133,9 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries
 		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		And(f.State != "", shownState+` = ?`, f.State)
 	ids, more, err := store.Page[struct{ ID int64 }](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
+	if err != nil {
+		return nil, false, err
+	}
 	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'ID' FROM json_each(?))`, string(wire.Encode(ids)))
 	slices.Reverse(deliveries)
 	return deliveries, more, err

@@ -173,9 +173,7 @@ func remove(c *server.Call) (wire.Response, error) {
 	}
 	err = c.Tx.Exec(`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`,
 		c.Account.ID)
-	return wire.OK(struct {
-		ID string `json:"id"`
-	}{id}), err
+	return wire.OK(map[string]any{"id": id}), err
 }
 
 // CountFailing returns how many endpoints of an account have a delivery that failed and
