@@ -1,15 +1,12 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
 	_ "embed" // for the schema
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,8 +43,7 @@ func prepareFile(path string, newest int32) (created bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("cannot open the sandbox file: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := checkHeader(f, newest); err != nil {
+	if err := errors.Join(f.Close(), inspect(path, newest)); err != nil {
 		return false, explainOpen(path, err)
 	}
 	return created, nil
@@ -76,9 +72,6 @@ func explainOpen(path string, err error) error {
 	}
 	if refused, ok := errors.AsType[*sqlite.Error](err); isFull(err) || ok && refused.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
 		err = ErrFull
-	}
-	if errors.Is(err, errNewer) {
-		err = newer(path)
 	}
 	switch errorCode(err) {
 	case sqlite3.SQLITE_NOTADB:
@@ -144,45 +137,26 @@ func (m mark) refuse(newest int32) error {
 	return errors.New("it is another program's SQLite file; choose another path")
 }
 
-// newer says which release reads a file of a later version, which it leaves as it is.
-func newer(path string) error {
+// inspect refuses a file that is not this program's, and leaves it as it is. What is still in
+// a log beside the file, migrate sees.
+func inspect(path string, newest int32) error {
 	db, err := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1")
 	if err != nil {
-		return errNewer
+		return err
 	}
 	defer func() { _ = db.Close() }() // it was only read
-	release := "the one that has"
-	_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // of a file that nobody writes
-	return fmt.Errorf("%w; use %s, or a later one", errNewer, release)
+	var m mark
+	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // of a file that nobody writes
+	if err = cmp.Or(err, m.refuse(newest)); errors.Is(err, errNewer) {
+		release := "the one that has"
+		_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // likewise
+		err = fmt.Errorf("%w; use %s, or a later one", errNewer, release)
+	}
+	return err
 }
 
-// checkHeader refuses a file by its first bytes, before anything of it is changed. What it
-// cannot see, since it is still in a log beside the file, create sees.
-func checkHeader(file *os.File, newest int32) error {
-	// Where SQLite's file format has what is looked at.
-	const (
-		magic         = "SQLite format 3\x00"
-		atVersion     = 60
-		atApplication = 68
-		atPageKind    = 100 // of the page that lists the tables
-		atEntries     = 103
-		leaf          = 0x0d
-	)
-	var header [atEntries + 2]byte
-	switch n, err := file.ReadAt(header[:], 0); {
-	case n == 0 && errors.Is(err, io.EOF):
-		return nil
-	case err != nil && !errors.Is(err, io.EOF):
-		return err
-	case n < len(header), !bytes.HasPrefix(header[:], []byte(magic)):
-		return errNotSQLite
-	}
-	number := func(at int) int32 { return int32(binary.BigEndian.Uint32(header[at:])) } //nolint:gosec // as SQLite has it
-	m := mark{application: number(atApplication), version: number(atVersion)}
-	entries := binary.BigEndian.Uint16(header[atEntries:])
-	m.empty = m == mark{} && header[atPageKind] == leaf && entries == 0
-	return m.refuse(newest)
-}
+// readMark selects the fields of a mark.
+const readMark = `SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_id, user_version FROM pragma_application_id, pragma_user_version`
 
 // prepare makes the schema of a new file, refuses a damaged one, and brings an older one up
 // to date, of which it keeps a copy.
@@ -215,8 +189,7 @@ func (db *DB) migrate(ctx context.Context, older bool) (found int32, err error) 
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
 	return found, tx.run("BEGIN IMMEDIATE", func(tx *Tx) error {
 		var m mark
-		_, err := tx.Get([]any{&m.empty, &m.application, &m.version}, `
-			SELECT (SELECT COUNT(*) FROM sqlite_master) = 0, application_id, user_version FROM pragma_application_id, pragma_user_version`)
+		_, err := tx.Get([]any{&m.empty, &m.application, &m.version}, readMark)
 		found = m.version
 		if err = cmp.Or(err, m.refuse(db.version())); err != nil || !m.empty && !older {
 			return err

@@ -9,7 +9,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
-	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 type declineReason string
@@ -22,21 +21,14 @@ const (
 	spendingLimitExceeded declineReason = "spending_limit_exceeded"
 )
 
-type attempt struct {
-	card     *card.Card
-	amount   usd.Amount
-	fee      usd.Amount
-	merchant Merchant
-}
-
 // authorize responds to a merchant with a hold on the card's money, or a decline.
 // Both are recorded.
 func authorize(c *server.Call) (wire.Response, error) {
-	a, err := readAttempt(c)
+	n, err := readAttempt(c)
 	if err != nil {
 		return wire.Response{}, err
 	}
-	reason, facts, err := a.decline(c.Tx)
+	reason, facts, err := n.decline(c.Tx)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -45,30 +37,30 @@ func authorize(c *server.Call) (wire.Response, error) {
 		DeclineReason *declineReason `json:"decline_reason"`
 	}{}
 	if reason == "" {
-		body.Transaction, err = a.approve(c)
+		body.Transaction, err = n.approve(c)
 	} else {
-		body.Transaction, err = a.refuse(c, reason, facts)
+		body.Transaction, err = n.refuse(c, reason, facts)
 		body.DeclineReason = &reason
 	}
 	return wire.Created(body), err
 }
 
-func readAttempt(c *server.Call) (a attempt, err error) {
+func readAttempt(c *server.Call) (n New, err error) {
 	fields := c.Fields()
 	cardID := fields.Text("card_id")
-	a.amount = fields.Positive("amount")
-	a.fee = fields.OptionalNotNegative("fee")
+	n.Amount = fields.Positive("amount")
+	n.Fee = fields.OptionalNotNegative("fee")
 	fields.Object("merchant", func(f *wire.Fields) {
-		a.merchant = Merchant{Name: f.ShortText("name", card.MaxMerchantName), MCC: f.Text("mcc")}
-		if !isMCC(a.merchant.MCC) {
+		n.Merchant = Merchant{Name: f.ShortText("name", card.MaxMerchantName), MCC: f.Text("mcc")}
+		if !isMCC(n.Merchant.MCC) {
 			f.Refuse(wire.Invalid("mcc must be four digits"))
 		}
 	})
 	if err := fields.Done(); err != nil {
-		return attempt{}, err
+		return New{}, err
 	}
-	a.card, err = card.ByPublicID(c.Tx, c.Account.ID, cardID)
-	return a, err
+	n.Card, err = card.ByPublicID(c.Tx, c.Account.ID, cardID)
+	return n, err
 }
 
 func isMCC(code string) bool {
@@ -77,46 +69,45 @@ func isMCC(code string) bool {
 
 // decline returns why the card is not accepted, the first reason when there
 // are several; "" when it is. The facts are what it was decided by.
-func (a attempt) decline(tx *store.Tx) (reason declineReason, facts *Facts, err error) {
-	spent, err := Counted(tx, a.card.ID)
+func (n New) decline(tx *store.Tx) (reason declineReason, facts *Facts, err error) {
+	spent, err := Counted(tx, n.Card.ID)
 	facts = &Facts{
-		Asked:   a.amount + a.fee,
-		Balance: a.card.Balance,
+		Asked:   n.Amount + n.Fee,
+		Balance: n.Card.Balance,
 		Spent:   spent,
-		Limit:   a.card.SpendingLimit,
+		Limit:   n.Card.SpendingLimit,
 		Month:   monthOf(tx.Now()),
-		Allowed: a.card.AllowedCategories,
+		Allowed: n.Card.AllowedCategories,
 	}
-	switch allowed := a.card.AllowedCategories; {
-	case a.card.Status == card.Terminated:
+	switch allowed := n.Card.AllowedCategories; {
+	case n.Card.Status == card.Terminated:
 		reason = cardTerminated
-	case a.card.Status == card.Frozen:
+	case n.Card.Status == card.Frozen:
 		reason = cardFrozen
-	case a.card.Balance < facts.Asked:
+	case n.Card.Balance < facts.Asked:
 		reason = insufficientFunds
-	case len(allowed) > 0 && !slices.Contains(allowed, card.CategoryOf(a.merchant.MCC)):
+	case len(allowed) > 0 && !slices.Contains(allowed, card.CategoryOf(n.Merchant.MCC)):
 		reason = categoryNotAllowed
-	case facts.Spent+a.amount > facts.Limit:
+	case facts.Spent+n.Amount > facts.Limit:
 		reason = spendingLimitExceeded
 	}
 	return reason, facts, err
 }
 
-func (a attempt) approve(c *server.Call) (Transaction, error) {
-	n := New{Card: a.card, Type: Authorization, Amount: a.amount, Fee: a.fee, Merchant: a.merchant}
+func (n New) approve(c *server.Call) (Transaction, error) {
+	n.Type = Authorization
 	shown, err := book(c, n, "authorized", webhook.TransactionAuthorized, func() ([]ledger.Leg, error) {
-		return []ledger.Leg{debit(a.card, a.amount), ledger.On(ledger.Holds, a.amount)}, nil
+		return []ledger.Leg{debit(n.Card, n.Amount), ledger.On(ledger.Holds, n.Amount)}, nil
 	})
 	if err != nil {
 		return Transaction{}, err
 	}
-	return shown, addCounted(c.Tx, a.card.ID, monthOf(shown.CreatedAt.Time), a.amount)
+	return shown, addCounted(c.Tx, n.Card.ID, monthOf(shown.CreatedAt.Time), n.Amount)
 }
 
-func (a attempt) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
-	shown, err := record(c.Tx, c.Account.ID, New{
-		Card: a.card, Type: Decline, Amount: a.amount, Merchant: a.merchant, Reason: reason, Facts: facts,
-	})
+func (n New) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
+	n.Type, n.Fee, n.Reason, n.Facts = Decline, 0, reason, facts
+	shown, err := record(c.Tx, c.Account.ID, n)
 	if err != nil {
 		return Transaction{}, err
 	}

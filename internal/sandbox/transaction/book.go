@@ -130,21 +130,21 @@ func settle(c *server.Call) (wire.Response, error) {
 	switch {
 	case authorized.Type != Authorization:
 		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only an authorization can be settled", authorized.ID, authorized.Type)
-	case authorized.children > 0:
+	case f.children > 0:
 		return wire.Response{}, wire.Invalid("transaction_id: %s is settled already", authorized.ID)
 	}
-	if !f.partial {
-		f.amount = authorized.Amount
+	if f.Type = Settlement; !f.partial {
+		f.Amount = authorized.Amount
 	}
-	shown, err := book(c, f.transaction(Settlement), "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
-		return payMerchant(c, authorized.card, authorized.Amount, f.amount)
+	shown, err := book(c, f.New, "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
+		return payMerchant(c, f.Card, authorized.Amount, f.Amount)
 	})
 	if err != nil {
 		return wire.Response{}, err
 	}
 	// The month of the authorization, whenever it is settled.
-	err = addCounted(c.Tx, authorized.card.ID, monthOf(authorized.CreatedAt.Time), f.amount-authorized.Amount)
-	return wire.Created(followUpView{shown}), err
+	err = addCounted(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
+	return wire.Created(map[string]Transaction{"transaction": shown}), err
 }
 
 // payMerchant returns the legs of a settlement of an amount that was held.
@@ -168,74 +168,54 @@ func refund(c *server.Call) (wire.Response, error) {
 	if settled.Type != Settlement {
 		return wire.Response{}, wire.Invalid("transaction_id: %s is of type %s; only a settlement can be refunded", settled.ID, settled.Type)
 	}
-	left := settled.Amount - settled.childTotal
-	if !f.partial {
-		f.amount = left
+	left := settled.Amount - f.childTotal
+	if f.Type = Refund; !f.partial {
+		f.Amount = left
 	}
-	if f.amount == 0 || f.amount > left {
+	if f.Amount == 0 || f.Amount > left {
 		return wire.Response{}, wire.Invalid("amount: of %s, %s USD can still be refunded", settled.ID, left)
 	}
-	shown, err := book(c, f.transaction(Refund), "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
-		return []ledger.Leg{ledger.On(ledger.Merchants, -f.amount), credit(settled.card, f.amount)}, nil
+	shown, err := book(c, f.New, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
+		return []ledger.Leg{ledger.On(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}, nil
 	})
-	return wire.Created(followUpView{shown}), err
+	return wire.Created(map[string]Transaction{"transaction": shown}), err
 }
 
-// parent is a recorded transaction that others follow up: a settlement its
-// authorization, refunds their settlement.
-type parent struct {
-	Transaction
-
-	rowID      int64
-	card       *card.Card
-	children   int64
-	childTotal usd.Amount // what the children come to
-}
-
-func byPublicID(c *server.Call, publicID string) (p parent, err error) {
-	p.ID = publicID
-	found, err := c.Tx.Get(
-		[]any{&p.rowID, &p.CardID, &p.Type, &p.Amount, &p.Merchant.Name, &p.Merchant.MCC, &p.CreatedAt, &p.children, &p.childTotal}, `
-		SELECT t.id, k.public_id, t.type, t.amount, t.merchant_name, t.merchant_mcc, t.created_at,
-		       (SELECT COUNT(*) FROM transactions f WHERE f.parent_id = t.id),
-		       (SELECT COALESCE(SUM(f.amount), 0) FROM transactions f WHERE f.parent_id = t.id)
-		FROM transactions t JOIN cards k ON k.id = t.card_id WHERE t.public_id = ? AND t.account_id = ?`,
-		publicID, c.Account.ID)
-	switch {
-	case err != nil:
-		return parent{}, err
-	case !found:
-		return parent{}, wire.NotFound("transaction", publicID)
-	}
-	p.card, err = card.ByPublicID(c.Tx, c.Account.ID, p.CardID)
-	return p, err
-}
-
+// followUp is what a merchant asks for after a transaction, its parent: a settlement of an
+// authorization, a refund of a settlement.
 type followUp struct {
-	parent  parent
-	amount  usd.Amount
-	partial bool // an amount was named
-	fee     usd.Amount
+	New
+
+	partial    bool // an amount was named
+	parent     Transaction
+	children   int64 // of the parent
+	childTotal usd.Amount
 }
 
 func readFollowUp(c *server.Call) (f followUp, err error) {
 	fields := c.Fields()
-	transactionID := fields.Text("transaction_id")
+	f.parent.ID = fields.Text("transaction_id")
 	if f.partial = fields.Has("amount"); f.partial {
-		f.amount = fields.Positive("amount")
+		f.Amount = fields.Positive("amount")
 	}
-	f.fee = fields.OptionalNotNegative("fee")
+	f.Fee = fields.OptionalNotNegative("fee")
 	if err := fields.Done(); err != nil {
 		return followUp{}, err
 	}
-	f.parent, err = byPublicID(c, transactionID)
+	p := &f.parent
+	found, err := c.Tx.Get(
+		[]any{&f.ParentID, &p.CardID, &p.Type, &p.Amount, &f.Merchant.Name, &f.Merchant.MCC, &p.CreatedAt, &f.children, &f.childTotal}, `
+		SELECT t.id, k.public_id, t.type, t.amount, t.merchant_name, t.merchant_mcc, t.created_at,
+		       (SELECT COUNT(*) FROM transactions f WHERE f.parent_id = t.id),
+		       (SELECT COALESCE(SUM(f.Amount), 0) FROM transactions f WHERE f.parent_id = t.id)
+		FROM transactions t JOIN cards k ON k.id = t.card_id WHERE t.public_id = ? AND t.account_id = ?`,
+		p.ID, c.Account.ID)
+	if err == nil && !found {
+		err = wire.NotFound("transaction", p.ID)
+	}
+	if err != nil {
+		return followUp{}, err
+	}
+	f.Card, err = card.ByPublicID(c.Tx, c.Account.ID, p.CardID)
 	return f, err
-}
-
-func (f followUp) transaction(kind Type) New {
-	return New{Card: f.parent.card, ParentID: &f.parent.rowID, Type: kind, Amount: f.amount, Fee: f.fee, Merchant: f.parent.Merchant}
-}
-
-type followUpView struct {
-	Transaction Transaction `json:"transaction"`
 }
