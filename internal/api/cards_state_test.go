@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,142 +29,86 @@ func TestCardStateAcrossFailures(t *testing.T) {
 	later := func(s api.CardStatus) fault {
 		return fault{commit: 20 * time.Second, response: still(s).response, stays: true}
 	}
+	wants := map[string]api.CardStatus{"freeze": frozen, "unfreeze": active, "terminate": terminated}
 	type row struct {
-		was    api.CardStatus
+		absent bool
+		was    api.CardStatus // the default is frozen to be unfrozen, else active
 		faults []fault
-		wanted api.CardStatus
-		below  usd.Amount // threshold of auto-freeze
-		posts  int
-		ends   api.CardStatus
-		tells  string // of a termination
-		fails  string // "refused", "unknown" or "not found"
+		below  usd.Amount     // threshold of auto-freeze
+		posts  int            // 0 is one
+		ends   api.CardStatus // the default is as it is wanted
+		tells  string         // of a termination
+		fails  string         // "refused", "unknown" or "not found"
 		waits  bool
 		keys   bool // are honoured
 		forget bool // the service does terminated cards
 	}
 	tests := map[string]row{
-		"freeze": {was: active, wanted: frozen, posts: 1, ends: frozen},
-		"freeze, and it says active": {
-			was: active, faults: []fault{still(active)},
-			wanted: frozen, posts: 2, ends: frozen, waits: true,
-		},
-		"freeze, done later": {was: active, faults: []fault{later(active)}, wanted: frozen, posts: 1, ends: frozen, waits: true},
-		"freeze, done later, keys honoured": {
-			was: active, faults: []fault{later(active)}, wanted: frozen,
-			posts: 5, ends: frozen, waits: true, keys: true,
-		},
-		"freeze refused": {was: active, faults: []fault{refusal}, wanted: frozen, posts: 1, ends: active, fails: "refused"},
-		"freeze, 409 that passes": {
-			was: active, faults: []fault{undone("409")},
-			wanted: frozen, posts: 2, ends: frozen, waits: true,
-		},
-		"freeze a terminated card": {was: terminated, wanted: frozen, posts: 1, ends: terminated, fails: "refused"},
-		"freeze a terminated card, 409": {
-			was: terminated, faults: []fault{undone("409")},
-			wanted: frozen, posts: 1, ends: terminated, fails: "refused",
-		},
-		"freeze done, response lost": {
-			was: active, faults: []fault{lostButApplied},
-			wanted: frozen, posts: 1, ends: frozen, waits: true,
-		},
-		"freeze not done, lost": {was: active, faults: []fault{lostForGood}, wanted: frozen, posts: 2, ends: frozen, waits: true},
-		"freeze never done": {
-			was: active, faults: []fault{lostForGood.forEver()}, wanted: frozen,
-			posts: 5, ends: active, fails: "unknown", waits: true,
-		},
-		"freeze, a gateway's 404":           {was: active, faults: []fault{{response: "404 <html>"}}, wanted: frozen, posts: 1, ends: frozen},
-		"freeze, a gateway's 404, not done": {was: active, faults: []fault{hidden}, wanted: frozen, posts: 2, ends: frozen, waits: true},
-		"freeze what is not there":          {wanted: frozen, posts: 1, fails: "not found"},
-		"unfreeze":                          {was: frozen, wanted: active, posts: 1, ends: active},
-		"unfreeze, and it says frozen": {
-			was: frozen, faults: []fault{still(frozen)},
-			wanted: active, below: start, posts: 1, ends: frozen,
-		},
-		"unfreeze, and it says frozen yet": {
-			was: frozen, faults: []fault{{response: still(frozen).response}},
-			wanted: active, posts: 1, ends: active,
-		},
-		"unfreeze done, response lost": {
-			was: frozen, faults: []fault{lostButApplied},
-			wanted: active, posts: 1, ends: active, waits: true,
-		},
-		"unfreeze lost, frozen by the service": {
-			was: frozen, faults: []fault{lostForGood}, wanted: active,
-			below: start + usd.Cent, posts: 1, ends: frozen, waits: true,
-		},
-		"unfreeze lost, balance suffices": {
-			was: frozen, faults: []fault{lostForGood}, wanted: active,
-			below: start, posts: 2, ends: active, waits: true,
-		},
-		"unfreeze refused below the threshold": {
-			was: frozen, faults: []fault{refusal}, wanted: active,
-			below: start + usd.Cent, posts: 1, ends: frozen, fails: "refused",
-		},
-		"terminate": {was: active, wanted: terminated, posts: 1, ends: terminated, tells: returned},
-		"terminate, and it says active": {
-			was: active, faults: []fault{still(active)}, wanted: terminated,
-			posts: 2, ends: terminated, tells: returned, waits: true,
-		},
-		"terminate done, and it says active": {
-			was: active, faults: []fault{{response: still(active).response}},
-			wanted: terminated, posts: 1, ends: terminated, tells: already,
-		},
-		"terminate done, lost": {
-			was: active, faults: []fault{lostButApplied}, wanted: terminated,
-			posts: 1, ends: terminated, tells: recovered, waits: true,
-		},
-		"terminate not done, lost": {
-			was: frozen, faults: []fault{undone("500")}, wanted: terminated,
-			posts: 2, ends: terminated, tells: returned, waits: true,
-		},
-		"terminate, done later, keys honoured": {
-			was: active, faults: []fault{later(active)}, wanted: terminated,
-			posts: 5, ends: terminated, tells: recovered, waits: true, keys: true,
-		},
-		"terminate, and it stays": {
-			was: active, faults: []fault{undone(`200 {"id":"card_1","status":"terminated","returned_to_wallet":100}`)}, wanted: terminated,
-			posts: 1, ends: active, fails: "unknown", waits: true,
-		},
-		"terminate, 404, and it is there":       {was: active, faults: []fault{undone("404")}, wanted: terminated, posts: 1, ends: active, fails: "unknown"},
-		"terminate and forget":                  {was: active, wanted: terminated, posts: 1, ends: terminated, tells: returned, forget: true},
-		"terminate and forget, lost":            {was: active, faults: []fault{lostButApplied}, wanted: terminated, posts: 1, ends: terminated, fails: "not found", waits: true, forget: true},
-		"terminate and forget, a gateway's 404": {was: active, faults: []fault{{response: "404 <html>"}}, wanted: terminated, posts: 1, ends: terminated, fails: "not found", forget: true},
-		"terminate refused": {
-			was: active, faults: []fault{refusal}, wanted: terminated,
-			posts: 1, ends: active, fails: "refused",
-		},
-		"terminate, a gateway's 404, not done": {
-			was: active, faults: []fault{hidden}, wanted: terminated,
-			posts: 2, ends: terminated, tells: returned, waits: true,
-		},
-		"terminate what is not there":      {wanted: terminated, posts: 1, fails: "not found"},
-		"terminate what is not there, 500": {faults: []fault{undone("500")}, wanted: terminated, posts: 1, fails: "not found", waits: true},
-		"terminate with a bad key": {
-			was: active, faults: []fault{undone("401")},
-			wanted: terminated, posts: 1, ends: active, fails: "refused",
-		},
+		"freeze":                                {},
+		"freeze, and it says active":            {faults: []fault{still(active)}, posts: 2, waits: true},
+		"freeze, done later":                    {faults: []fault{later(active)}, waits: true},
+		"freeze, done later, keys honoured":     {faults: []fault{later(active)}, posts: 5, waits: true, keys: true},
+		"freeze refused":                        {faults: []fault{refusal}, ends: active, fails: "refused"},
+		"freeze, 409 that passes":               {faults: []fault{undone("409")}, posts: 2, waits: true},
+		"freeze a terminated card":              {was: terminated, ends: terminated, fails: "refused"},
+		"freeze a terminated card, 409":         {was: terminated, faults: []fault{undone("409")}, ends: terminated, fails: "refused"},
+		"freeze done, response lost":            {faults: []fault{lostButApplied}, waits: true},
+		"freeze not done, lost":                 {faults: []fault{lostForGood}, posts: 2, waits: true},
+		"freeze never done":                     {faults: []fault{lostForGood.forEver()}, posts: 5, ends: active, fails: "unknown", waits: true},
+		"freeze, a gateway's 404":               {faults: []fault{{response: "404 <html>"}}},
+		"freeze, a gateway's 404, not done":     {faults: []fault{hidden}, posts: 2, waits: true},
+		"freeze what is not there":              {absent: true, fails: "not found"},
+		"unfreeze":                              {},
+		"unfreeze, and it says frozen":          {faults: []fault{still(frozen)}, below: start, ends: frozen},
+		"unfreeze, and it says frozen yet":      {faults: []fault{{response: still(frozen).response}}},
+		"unfreeze done, response lost":          {faults: []fault{lostButApplied}, waits: true},
+		"unfreeze lost, frozen by the service":  {faults: []fault{lostForGood}, below: start + usd.Cent, ends: frozen, waits: true},
+		"unfreeze lost, balance suffices":       {faults: []fault{lostForGood}, below: start, posts: 2, waits: true},
+		"unfreeze refused below the threshold":  {faults: []fault{refusal}, below: start + usd.Cent, ends: frozen, fails: "refused"},
+		"terminate":                             {tells: returned},
+		"terminate, and it says active":         {faults: []fault{still(active)}, posts: 2, tells: returned, waits: true},
+		"terminate done, and it says active":    {faults: []fault{{response: still(active).response}}, tells: already},
+		"terminate done, lost":                  {faults: []fault{lostButApplied}, tells: recovered, waits: true},
+		"terminate not done, lost":              {was: frozen, faults: []fault{undone("500")}, posts: 2, tells: returned, waits: true},
+		"terminate, done later, keys honoured":  {faults: []fault{later(active)}, posts: 5, tells: recovered, waits: true, keys: true},
+		"terminate, and it stays":               {faults: []fault{undone(`200 {"id":"card_1","status":"terminated","returned_to_wallet":100}`)}, ends: active, fails: "unknown", waits: true},
+		"terminate, 404, and it is there":       {faults: []fault{undone("404")}, ends: active, fails: "unknown"},
+		"terminate and forget":                  {tells: returned, forget: true},
+		"terminate and forget, lost":            {faults: []fault{lostButApplied}, fails: "not found", waits: true, forget: true},
+		"terminate and forget, a gateway's 404": {faults: []fault{{response: "404 <html>"}}, fails: "not found", forget: true},
+		"terminate refused":                     {faults: []fault{refusal}, ends: active, fails: "refused"},
+		"terminate, a gateway's 404, not done":  {faults: []fault{hidden}, posts: 2, tells: returned, waits: true},
+		"terminate what is not there":           {absent: true, fails: "not found"},
+		"terminate what is not there, 500":      {absent: true, faults: []fault{undone("500")}, fails: "not found", waits: true},
+		"terminate with a bad key":              {faults: []fault{undone("401")}, ends: active, fails: "refused"},
 	}
-	for _, wanted := range []api.CardStatus{active, frozen, terminated} { // of a card that is so already
+	for call, wanted := range wants { // of a card that is so already
 		for _, response := range []string{"400", "404", "409", "422"} {
-			test := row{was: wanted, faults: []fault{undone(response)}, wanted: wanted, posts: 1, ends: wanted}
+			test := row{was: wanted, faults: []fault{undone(response)}}
 			if wanted == terminated {
 				test.tells = already
 			}
-			tests[string(wanted)+" already, "+response] = test
+			tests[call+" what is so already, "+response] = test
 		}
 	}
 	for name, test := range tests {
+		call, _, _ := strings.Cut(strings.ReplaceAll(name, ",", ""), " ")
+		wanted := wants[call]
+		if test.was == "" && wanted == active {
+			test.was = frozen
+		}
+		test.was, test.ends, test.posts = cmp.Or(test.was, active), cmp.Or(test.ends, wanted), cmp.Or(test.posts, 1)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := newFakeService(test.faults...)
-			if service.forgets = test.forget; test.was != "" {
+			if service.forgets = test.forget; !test.absent {
 				service.add(api.CardListItem{Balance: start, Status: test.was})
 			}
-			status, lost, err := change(t, service.client(t, func(c *api.Config) { c.KeysHonoured = test.keys }), test.wanted, test.below)
+			status, lost, err := change(t, service.client(t, func(c *api.Config) { c.KeysHonoured = test.keys }), wanted, test.below)
 			if n := len(service.keys()); n != test.posts {
 				t.Errorf("%d requests, want %d", n, test.posts)
 			}
-			if test.was != "" && service.cards[0].Status != test.ends {
+			if !test.absent && service.cards[0].Status != test.ends {
 				t.Errorf("the card is %s, want %s", service.cards[0].Status, test.ends)
 			}
 			if waited := service.clock.total() > 0; waited != test.waits || err == nil && lost != test.waits {

@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -174,4 +175,75 @@ func TestIssueCardNamesNoCardOfAnUnknownIssuance(t *testing.T) {
 	client := service.client(t)
 	ends := append(issueTogether(t, client, "rich"), issueTogether(t, client, "a")...)
 	same(t, "both", ends, "[unknown, 0 candidates issued card_3, and card_2]")
+}
+
+// Two creates whose responses are swapped, with lists that are late, have a card each.
+func TestIssueCardsWithSwappedResponses(t *testing.T) {
+	t.Parallel()
+	for _, generated := range []bool{true, false} {
+		service := newFakeService()
+		service.hides = 2 * time.Second
+		var made sync.WaitGroup
+		made.Add(2)
+		var mu sync.Mutex
+		var bodies []*httptest.ResponseRecorder
+		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost {
+				service.ServeHTTP(w, r)
+				return
+			}
+			mu.Lock()
+			own := httptest.NewRecorder()
+			service.ServeHTTP(own, r)
+			bodies = append(bodies, own)
+			number := len(bodies)
+			mu.Unlock()
+			made.Done()
+			made.Wait()
+			w.WriteHeader(http.StatusCreated)
+			_, _ = w.Write(bodies[2-number].Body.Bytes())
+		}), on(service.clock))
+		var both sync.WaitGroup
+		for _, label := range []string{"generated-one", "generated-two"} {
+			both.Go(func() {
+				req := request(label)
+				req.GeneratedLabel = generated
+				if issuance, err := client.IssueCard(t.Context(), req); err != nil || issuance.Card.Label.Raw() != label {
+					t.Errorf("%s: %+v, %v", label, issuance.Card, err)
+				}
+			})
+		}
+		both.Wait()
+		if cards := service.balances(); len(cards) != 2 {
+			t.Errorf("the cards are %v", cards)
+		}
+	}
+}
+
+// After a first 201 nothing is sent again, also where it is about the card of another create
+// with the same label, and the own one is listed late. After a lost attempt, of which the
+// other create has taken the card, it is sent again under another key, but not for ever.
+func TestIssueCardAfterAResponseAboutARival(t *testing.T) {
+	t.Parallel()
+	const rivals = `201 {"id":"card_1","bin_id":"bin_1","status":"active","balance":50,"spending_limit":5000,"label":"ads"}`
+	for name, test := range map[string]struct {
+		faults []fault
+		posts  int
+		ends   string
+	}{
+		"at once":             {[]fault{{response: rivals}}, 1, "unknown, 0 candidates"},
+		"after a lost one":    {[]fault{lostForGood, undone(rivals)}, 3, "issued card_2"},
+		"after two lost ones": {[]fault{lostForGood, undone(rivals), lostForGood, undone(rivals)}, 4, "unknown, 0 candidates"},
+	} {
+		service := newFakeService()
+		client := service.client(t, func(c *api.Config) { c.MaxRetries = 1 })
+		if first := toldOf(client.IssueCard(t.Context(), request("ads"))); first != "issued card_1" {
+			t.Fatal(first)
+		}
+		service.hides, service.faults = time.Hour, test.faults
+		got := toldOf(client.IssueCard(t.Context(), request("ads")))
+		if keys := service.keys()[1:]; got != test.ends || len(keys) != test.posts || len(slices.Compact(keys)) != (test.posts+1)/2 {
+			t.Errorf("%s: %s after requests with %q; the cards hold %v", name, got, keys, service.balances())
+		}
+	}
 }

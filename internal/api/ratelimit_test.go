@@ -201,20 +201,55 @@ func TestRefusalsForPacePauseEveryCaller(t *testing.T) {
 	})
 }
 
+// What is refused for its pace for ever ends with the operation's time, which a caller may
+// shorten, or with what a person sits through; after an interruption, with that of an
+// attempt, the wait and a look.
 func TestRefusalsForPaceEndWithTheOperation(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		service := newLimitedService(0, map[string]int{"minute": 0})
-		for _, call := range []string{"read", "freeze"} {
-			began := time.Now()
-			ctx, end := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer end()
-			err := try(ctx, newClient(t, nil, inMemory(service)), call)
-			if took := time.Since(began); kindOf(err) != "refused" || took > 5*time.Minute || took < 3*time.Minute {
-				t.Errorf("%s: %v after %s", call, err, took)
+	const minute = time.Minute
+	for name, test := range map[string]struct {
+		call        string
+		within      time.Duration
+		lost        bool // the first request, and then the caller is interrupted
+		least, most time.Duration
+		ends        string
+	}{
+		"a read":                {"read", 2 * time.Hour, false, 9 * minute, 10 * minute, "refused"},
+		"a read of five":        {"read", 5 * minute, false, 3 * minute, 5 * minute, "refused"},
+		"a change":              {"freeze", 2 * time.Hour, false, 68 * minute, 70 * minute, "refused"},
+		"a change of five":      {"freeze", 5 * minute, false, 3 * minute, 5 * minute, "refused"},
+		"a change that is lost": {"freeze", 2 * time.Hour, true, 40 * time.Second, 41 * time.Second, "unknown"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, interrupt := context.WithTimeout(t.Context(), test.within)
+			defer interrupt()
+			service := steps(respond(429, `{"error":"rate_limited","message":""}`))
+			if test.lost {
+				service.then(func(http.ResponseWriter, *http.Request) { interrupt(); panic(http.ErrAbortHandler) }, respond(429, "", "Retry-After", "200"))
 			}
+			began := time.Now()
+			err := try(ctx, newClient(t, nil, inMemory(service)), test.call)
+			if took := time.Since(began); kindOf(err) != test.ends || took > test.most || took < test.least {
+				t.Errorf("%s: %v after %s", name, err, took)
+			}
+		})
+	}
+}
+
+// A create that was lost, and is then held up past its time, is given up at once.
+func TestPauseOfCreatesEndsALostOne(t *testing.T) {
+	t.Parallel()
+	service := newFakeService(lostForGood, works)
+	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && len(service.keys()) > 0 {
+			respond(429, `{"error":"rate_limited","message":""}`, "Retry-After", "7200")(w, r)
+			return
 		}
-	})
+		service.ServeHTTP(w, r)
+	}), on(service.clock))
+	if err := try(t.Context(), client, "issue"); kindOf(err) != "unknown" || service.clock.total() > 2*time.Minute {
+		t.Errorf("%v after %s", err, service.clock.total())
+	}
 }
 
 // Requests that were on their way together are refused together: one refusal.

@@ -39,6 +39,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 		"an entry":                {"list", 200, `{"data":[` + entry + `,` + strings.Replace(entry, `"active"`, `true`, 1) + `]}`, shape + "data[1].status is a JSON bool", ""},
 		"an entry without fields": {"list", 200, `{"data":[` + entry + `,{"card":` + entry + `}]}`, shape + "data[1] lacks id, status, balance, bin_id, spending_limit", ""},
 		"too many fields":         {"read", 200, `{"id":"card_1"` + strings.Join(fields, "") + `}`, shape + "the object has more than 1000 fields", ""},
+		"too many entries":        {"bins", 200, `{"data":[` + strings.Repeat(`{"id":"b"},`, 50_000) + `{"id":"b"}]}`, shape + "data has more than 50000 entries", ""},
 		"no list":                 {"list", 200, `{"data":{"card_1":` + entry + `}}`, shape + "data is a JSON object", ""},
 		"half a card":             {"list", 200, `{"data":[],"total":0.5}`, shape + "total is not a whole number", ""},
 		"a page in words":         {"list", 200, `{"data":[],"page":"1"}`, shape + "page is not a whole number", ""},
