@@ -40,10 +40,6 @@ type (
 	ShapeError = transport.ShapeError
 	// OutageError is a failure that every other call would meet as well.
 	OutageError = transport.OutageError
-	// OutageKind is what keeps every call from succeeding.
-	OutageKind = transport.OutageKind
-	// MutationKind is what a mutation does.
-	MutationKind = transport.MutationKind
 	// UndecidedError says that a call may or may not have taken effect.
 	UndecidedError = transport.UndecidedError
 )
@@ -75,9 +71,3 @@ func IsID(text string) bool { return transport.IsID(text) }
 
 // IsNotFound reports a 404 or 410 in the service's own words, which is no proof.
 func IsNotFound(err error) bool { return transport.IsNotFound(err) }
-
-// IsLoopback reports whether a host name or address is this machine's own.
-func IsLoopback(host string) bool { return transport.IsLoopback(host) }
-
-// NotReadyCode returns the code of a 403 of an account that is not ready, else "".
-func NotReadyCode(err error) string { return transport.NotReadyCode(err) }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -187,7 +188,7 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 func TestUndecidedChangesSayWhatWasTried(t *testing.T) {
 	t.Parallel()
 	for call, test := range map[string]struct {
-		kind      api.MutationKind
+		kind      transport.MutationKind
 		operation string
 	}{
 		"issue":     {api.MutationIssue, `issue a card on BIN bin_1 with label "ads"`},

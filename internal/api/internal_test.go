@@ -67,6 +67,24 @@ func TestLocksThatNobodyUsesAreForgotten(t *testing.T) {
 	}
 }
 
+// However long a list is, a few ids of it are remembered.
+func TestSeenIDsAreFew(t *testing.T) {
+	t.Parallel()
+	var seen seenIDs
+	for i := range 1000 {
+		page := make([]Transaction, MaxPerPage)
+		for n := range page {
+			page[n].ID = fmt.Sprint(i, n)
+		}
+		if fresh := seen.addPage(page); len(fresh) != MaxPerPage {
+			t.Fatalf("%d are new", len(fresh))
+		}
+	}
+	if n := len(seen.firstPage) + len(seen.older) + len(seen.newer); n > 21_000 {
+		t.Errorf("%d ids are remembered", n)
+	}
+}
+
 // Which card of a list is the one that was asked for.
 func TestIdentify(t *testing.T) {
 	t.Parallel()

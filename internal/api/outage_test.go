@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 const catalogue = `{"data": [], "total": 0}`
 
 // outageOf returns the kind of outage that an error is; false for another one.
-func outageOf(err error) (api.OutageKind, bool) {
+func outageOf(err error) (transport.OutageKind, bool) {
 	if outage, ok := errors.AsType[*api.OutageError](err); ok {
 		return outage.Kind, true
 	}
@@ -67,7 +68,7 @@ func TestOutageIsFoundOutOnce(t *testing.T) {
 	const nobody = "http://127.0.0.1:1/api/v1"
 	for name, test := range map[string]struct {
 		answer   http.HandlerFunc
-		kind     api.OutageKind
+		kind     transport.OutageKind
 		attempts int64
 		atMost   time.Duration
 		others   bool // are held back
@@ -107,6 +108,22 @@ func TestOutageIsFoundOutOnce(t *testing.T) {
 		}
 		if attempts.Store(0); try(t.Context(), client, "list") == nil || (attempts.Load() == 0) != test.others {
 			t.Errorf("%s: after others were tried, there were %d attempts", name, attempts.Load())
+		}
+	}
+}
+
+// A key that is refused is no service that fails: from then on no change is tried either.
+func TestRefusalFollowsAnOutage(t *testing.T) {
+	t.Parallel()
+	service := steps(respond(503, ""))
+	client := newClient(t, service, onlyOneTry)
+	if kind, _ := outageOf(try(t.Context(), client, "bins")); kind != api.OutageUnavailable {
+		t.Errorf("the outage is %d", kind)
+	}
+	service.then(respond(401, `{"error":"unauthorized","message":"revoked"}`))
+	for range 2 {
+		if err := try(t.Context(), client, "freeze"); err == nil || len(service.requests()) != 1 {
+			t.Errorf("%v after %d requests", err, len(service.requests()))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
@@ -86,7 +87,7 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 			if isAccepted := test.status == 200; isShape != isAccepted || isAccepted && len(service.requests()) != 1 {
 				t.Errorf("a *ShapeError: %t, after %d requests", isShape, len(service.requests()))
 			}
-			if api.IsNotFound(err) || api.NotReadyCode(err) != test.ready {
+			if api.IsNotFound(err) || transport.NotReadyCode(err) != test.ready {
 				t.Errorf("sorted wrongly: %v", err)
 			}
 			for _, secret := range []string{"957123", "271828", "0000123412341234"} {

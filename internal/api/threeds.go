@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
@@ -43,31 +45,22 @@ func (c *Client) Challenges(ctx context.Context, status string) ([]Challenge, er
 // decodeChallenges reads those of one status, since the service need not know the
 // filter. Only those that are pending have to have a code.
 func decodeChallenges(body []byte, status string) ([]Challenge, error) {
-	envelope, err := transport.DecodeEnvelope(body)
-	if err != nil {
-		return nil, err
-	}
-	challenges := []Challenge{}
-	for i, data := range envelope.Data {
+	isOf := func(c Challenge, status string) bool { return strings.EqualFold(c.Status.Raw(), status) }
+	all, _, err := transport.DecodeEach(body, func(i int, data json.RawMessage) (c Challenge, err error) {
 		var its struct {
 			Status Word `json:"status"`
 		}
-		if err := transport.DecodeEntry(i, data, &its, "status"); err != nil {
-			return nil, err
-		}
-		if status != "" && !strings.EqualFold(its.Status.Raw(), status) {
-			continue
+		err = transport.DecodeEntry(i, data, &its, "status")
+		if c.Status = its.Status; err != nil || status != "" && !isOf(c, status) {
+			return c, err
 		}
 		required := []string{"id", "card_id", "status"}
-		if strings.EqualFold(its.Status.Raw(), ChallengePending) {
+		if isOf(c, ChallengePending) {
 			required = append(required, "otp")
 		}
-		var c Challenge
-		if err := transport.DecodeEntry(i, data, &c, required...); err != nil {
-			return nil, err
-		}
+		err = transport.DecodeEntry(i, data, &c, required...)
 		c.Amount = c.Amount.WithoutNoise()
-		challenges = append(challenges, c)
-	}
-	return challenges, nil
+		return c, err
+	})
+	return slices.DeleteFunc(all, func(c Challenge) bool { return status != "" && !isOf(c, status) }), err
 }

@@ -82,22 +82,6 @@ func (f TransactionFilter) selects(t Transaction) bool {
 // dollar is the currency of amounts without one (API §1).
 const dollar = "USD"
 
-// decodeTransactions reads a page. A transaction hides the others only where it
-// has no id.
-func decodeTransactions(body []byte) ([]Transaction, error) {
-	envelope, err := transport.DecodeEnvelope(body)
-	if err != nil {
-		return nil, err
-	}
-	page := make([]Transaction, len(envelope.Data))
-	for i, data := range envelope.Data {
-		if page[i], err = decodeTransaction(i, data); err != nil {
-			return nil, err
-		}
-	}
-	return page, nil
-}
-
 // transactionMoney is what sums depend on.
 type transactionMoney struct {
 	ID       string          `json:"id"`
@@ -113,6 +97,7 @@ type transactionContext struct {
 	CreatedAt Timestamp `json:"created_at"`
 }
 
+// decodeTransaction reads one of a page, which hides the others only where it has no id.
 func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 	var f struct {
 		transactionMoney

@@ -102,7 +102,7 @@ func (p *transactionPages) ask(ctx context.Context, form transactionForm, number
 	err := p.client.Read(ctx, &transport.Call{
 		Operation: "list transactions", Method: http.MethodGet, Path: "/transactions", Query: query,
 		Accept: func(body []byte) (err error) {
-			if page, err = decodeTransactions(body); number == 1 {
+			if page, _, err = transport.DecodeEach(body, decodeTransaction); number == 1 {
 				p.full = len(page)
 			}
 			for i := range page {

@@ -208,10 +208,19 @@ func (t *transferRun) send(ctx context.Context) error {
 	return t.confirm(ctx, &t.answered, nil)
 }
 
-// accept reads what the service answered.
-func (t *transferRun) accept(body []byte) (err error) {
-	t.answered, t.WalletBalance, err = decodeTransfer(body, t.CardID)
-	return err
+// accept reads what the service answered. That the wallet's balance cannot be read says
+// nothing about the movement.
+func (t *transferRun) accept(body []byte) error {
+	var fields struct {
+		CardID        string          `json:"card_id"`
+		CardBalance   usd.Amount      `json:"card_balance"`
+		WalletBalance json.RawMessage `json:"wallet_balance"`
+	}
+	if err := transport.DecodeObject(body, &fields, "card_id", "card_balance"); err != nil {
+		return err
+	}
+	t.answered, t.WalletBalance = fields.CardBalance, transport.Readable[*usd.Decimal](fields.WalletBalance)
+	return sameCard(t.CardID, fields.CardID)
 }
 
 // verify finds out whether a request was made whose response was lost.
@@ -291,22 +300,4 @@ func (t *transferRun) notMoved(ctx context.Context, err error) error {
 func (t *transferRun) undecided(open *UndecidedError, how reconcile.Outcome) error {
 	t.remember(t.sent.Next().After(how, reconcile.Snapshot{At: open.SentAt}))
 	return open
-}
-
-// decodeTransfer reads what the card holds. That the wallet's balance cannot be
-// read says nothing about the movement.
-func decodeTransfer(body []byte, card string) (balance usd.Amount, wallet *usd.Decimal, err error) {
-	var fields struct {
-		CardID        string          `json:"card_id"`
-		CardBalance   usd.Amount      `json:"card_balance"`
-		WalletBalance json.RawMessage `json:"wallet_balance"`
-	}
-	if err := transport.DecodeObject(body, &fields, "card_id", "card_balance"); err != nil {
-		return 0, nil, err
-	}
-	var held usd.Decimal
-	if json.Unmarshal(fields.WalletBalance, &held) == nil {
-		wallet = &held
-	}
-	return fields.CardBalance, wallet, sameCard(card, fields.CardID)
 }

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -212,6 +213,22 @@ func TestFullPageMayNotBeTheLast(t *testing.T) {
 		if s, _, err := service.client(t).ReadSnapshot(t.Context(), card.ID, nil); err != nil || s.More != more {
 			t.Errorf("%d transactions: %+v, %v", transactions, s, err)
 		}
+	}
+}
+
+// A history of which each page takes minutes is read for the operation's time, and then unclear.
+func TestSlowHistoryIsUnclear(t *testing.T) {
+	t.Parallel()
+	service, pages := newFakeService(), 0
+	card := service.add(api.CardListItem{Balance: start})
+	service.hooks["/transactions"] = func(w http.ResponseWriter, _ *http.Request) {
+		pages++
+		service.later(10 * time.Minute)
+		_, _ = fmt.Fprintf(w, `{"data":[{"id":"txn_%d","type":"decline","amount":1,"created_at":"2026-03-01T12:00:00Z"}]}`, pages)
+	}
+	anchor := &reconcile.Anchor{At: service.clock.Now().Add(-time.Hour)}
+	if s, _, err := service.client(t).ReadSnapshot(t.Context(), card.ID, anchor); err != nil || s.Unclear == "" || pages > 8 {
+		t.Errorf("%q after %d pages, %v", s.Unclear, pages, err)
 	}
 }
 

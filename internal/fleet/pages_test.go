@@ -32,6 +32,7 @@ func TestPagesLiveForMinutes(t *testing.T) {
 		reads       int           // of other cards, one every 50 seconds
 		wait, pause time.Duration // with a reader who waits, and with nobody
 		written     bool
+		beside      bool // the reader still waits when the pause is over
 		card        int
 		old         bool
 	}{
@@ -43,6 +44,7 @@ func TestPagesLiveForMinutes(t *testing.T) {
 		"frozen, in use for nine minutes": {reads: 11, card: 83, old: true},
 		"waited for nine minutes":         {wait: 9 * time.Minute, card: 80, old: true},
 		"waited for eleven minutes":       {wait: 11 * time.Minute, card: 80},
+		"while another waits":             {wait: 9 * time.Minute, pause: 5 * time.Minute, beside: true, card: 80, old: true},
 		"after a write":                   {written: true, card: 80},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +65,12 @@ func TestPagesLiveForMinutes(t *testing.T) {
 						time.Sleep(test.wait)
 					}
 				}
+				var waiting sync.WaitGroup
 				if test.wait > 0 {
-					balanceOf(t, f, api.CardListItem{ID: "card_30", Status: "not known"})
+					waiting.Go(func() { balanceOf(t, f, api.CardListItem{ID: "card_30", Status: "not known"}) })
+				}
+				if !test.beside {
+					waiting.Wait()
 				}
 				time.Sleep(test.pause)
 				s.written = test.written
@@ -72,6 +78,7 @@ func TestPagesLiveForMinutes(t *testing.T) {
 				if got := balanceOf(t, f, s.cards[test.card]); (got != 7) != test.old || test.old && s.calls() != before {
 					t.Errorf("the balance is %s by %d more requests", got, s.calls()-before)
 				}
+				waiting.Wait()
 			})
 		})
 	}

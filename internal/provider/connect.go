@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 )
 
@@ -130,7 +131,7 @@ func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 func checkAccount(key, base string) diag.Diagnostic {
 	u, err := url.Parse(base)
 	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, api.SandboxKeyPrefix) &&
-		u.Scheme != "http" && u.Hostname() != "" && !api.IsLoopback(u.Hostname()) {
+		u.Scheme != "http" && u.Hostname() != "" && !transport.IsLoopback(u.Hostname()) {
 		return diag.NewErrorDiagnostic("A sandbox key for a foreign host",
 			fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
 	}

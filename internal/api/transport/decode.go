@@ -126,38 +126,38 @@ const (
 	maxFields  = 1_000 // of one object
 )
 
-// DecodeEnvelope reads a list. One without data is empty where the service counts
-// none, or writes null.
-func DecodeEnvelope(body []byte) (List, error) {
+// DecodeEach reads a list, each entry by read. One without data is empty where the service
+// counts none, or writes null.
+func DecodeEach[T any](body []byte, read func(i int, data json.RawMessage) (T, error)) ([]T, List, error) {
 	var envelope List
 	if err := DecodeObject(body, &envelope); err != nil {
-		return List{}, err
+		return nil, List{}, err
 	}
 	if len(envelope.Data) > maxEntries {
-		return List{}, &ShapeError{Field: "data", Problem: fmt.Sprintf("has more than %d entries", maxEntries)}
+		return nil, List{}, &ShapeError{Field: "data", Problem: fmt.Sprintf("has more than %d entries", maxEntries)}
 	}
 	if envelope.Data == nil && (envelope.Total == nil || *envelope.Total != 0) {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(body, &fields); err != nil || fields["data"] == nil {
-			return List{}, errors.New("the response lacks data")
+			return nil, List{}, errors.New("the response lacks data")
 		}
-	}
-	return envelope, nil
-}
-
-// DecodeList reads a list whose entries must have the required fields.
-func DecodeList[T any](body []byte, required ...string) ([]T, List, error) {
-	envelope, err := DecodeEnvelope(body)
-	if err != nil {
-		return nil, List{}, err
 	}
 	entries := make([]T, len(envelope.Data))
 	for i, data := range envelope.Data {
-		if err := DecodeEntry(i, data, &entries[i], required...); err != nil {
+		var err error
+		if entries[i], err = read(i, data); err != nil {
 			return nil, List{}, err
 		}
 	}
 	return entries, envelope, nil
+}
+
+// DecodeList reads a list whose entries must have the required fields.
+func DecodeList[T any](body []byte, required ...string) ([]T, List, error) {
+	return DecodeEach(body, func(i int, data json.RawMessage) (entry T, err error) {
+		err = DecodeEntry(i, data, &entry, required...)
+		return entry, err
+	})
 }
 
 // DecodeEntry reads one of a list, which the service certainly wrote.
