@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -97,18 +98,22 @@ func TestRetryAfterIsFollowed(t *testing.T) {
 func TestPauseThatOutlastsTheOperationEndsIt(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"read", "freeze"} {
-		service := steps(respond(429, `{"error":"rate_limited","message":"slow down"}`, "Retry-After", "7200"))
-		clock := newFakeClock()
-		client := newClient(t, service, on(clock))
-		err := try(t.Context(), client, call)
-		if failed, ok := errors.AsType[*api.Error](err); !ok || failed.Status != 429 || failed.Code != "rate_limited" || !failed.RetryAt.Equal(clock.Now().Add(2*time.Hour)) {
-			t.Errorf("%s: error %v", call, err)
-		}
-		if err := try(t.Context(), client, "wallet"); err == nil || !strings.Contains(err.Error(), "asked to wait until 2026-03-01T14:00:00Z") {
-			t.Errorf("another call during the pause: %v", err)
-		}
-		if n := len(service.requests()); n != 1 || clock.total() != 0 {
-			t.Errorf("%s: %d requests, waited %s", call, n, clock.total())
+		for pause, within := range map[time.Duration]time.Duration{2 * time.Hour: 3 * time.Hour, 10 * time.Minute: 5 * time.Minute} {
+			service := steps(respond(429, `{"error":"rate_limited","message":"slow down"}`, "Retry-After", fmt.Sprint(pause.Seconds())))
+			clock := newFakeClock()
+			client, until := newClient(t, service, on(clock)), clock.Now().Add(pause)
+			ctx, end := context.WithTimeout(t.Context(), within)
+			err := try(ctx, client, call)
+			if failed, ok := errors.AsType[*api.Error](err); !ok || failed.Status != 429 || failed.Code != "rate_limited" || !failed.RetryAt.Equal(until) {
+				t.Errorf("%s: error %v", call, err)
+			}
+			if err := try(ctx, client, "wallet"); err == nil || !strings.Contains(err.Error(), "asked to wait until "+until.Format(time.RFC3339)) {
+				t.Errorf("another call during the pause: %v", err)
+			}
+			if n := len(service.requests()); n != 1 || clock.total() != 0 {
+				t.Errorf("%s: %d requests, waited %s", call, n, clock.total())
+			}
+			end()
 		}
 	}
 }
@@ -224,7 +229,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 	t.Run("lists of nothing, and what is no list", func(t *testing.T) {
 		t.Parallel()
 		for isList, bodies := range map[bool][]string{
-			true:  {`{"data":[]}`, `{"data":null}`, `{"total":0}`, `{"page":1,"total":0}`},
+			true:  {`{"data":[]}`, `{"data":null}`, `{"total":0}`, `{"page":1,"total":0}`, `{"data":[],"total":-1}`},
 			false: {`null`, `[]`, `{}`, `{"total":1}`, `{"page":1}`, `{"total":null}`, `{"data":[null]}`, `{"data":{}}`, `{"data":[]}x`, ``},
 		} {
 			for _, body := range bodies {
