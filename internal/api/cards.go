@@ -95,9 +95,8 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 	return result, err
 }
 
-// GetCard reads one card by a request of its own. One that was just issued, frozen,
-// unfrozen or terminated by this process is read again for a while when the service
-// does not show that yet.
+// GetCard reads one card by a request of its own, and again for a while where the service
+// does not show yet what this process has just done to it.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
 	path, err := cardPath(id, "")

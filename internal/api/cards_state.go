@@ -14,11 +14,10 @@ import (
 
 // CardState is a card after its state was to change. Balance is in USD.
 type CardState struct {
-	ID      string     `json:"id"`
-	Status  CardStatus `json:"status"`
-	Balance usd.Amount `json:"balance"`
-	// LostResponse says that a response was lost, and the outcome found out.
-	LostResponse bool `json:"-"`
+	ID           string     `json:"id"`
+	Status       CardStatus `json:"status"`
+	Balance      usd.Amount `json:"balance"`
+	LostResponse bool       `json:"-"` // and the outcome found out
 }
 
 // Termination is what became of a card that was terminated.
@@ -26,10 +25,9 @@ type Termination struct {
 	ID               string     `json:"id"`
 	Status           CardStatus `json:"status"`
 	ReturnedToWallet usd.Amount `json:"returned_to_wallet"` // USD
-	// AlreadyTerminated says that the card had been terminated before.
-	AlreadyTerminated bool `json:"-"`
-	// LostResponse says that a response was lost, and the outcome found out.
-	LostResponse bool `json:"-"`
+
+	AlreadyTerminated bool `json:"-"` // before
+	LostResponse      bool `json:"-"` // and the outcome found out
 }
 
 // FreezeCard suspends all transactions of a card. A card that is frozen already
@@ -38,10 +36,9 @@ func (c *Client) FreezeCard(ctx context.Context, id string) (CardState, error) {
 	return c.setFrozen(ctx, id, StatusFrozen, nil)
 }
 
-// UnfreezeCard enables the transactions of a card again. A card that is active
-// already is a success. The service may freeze the card by itself when its balance is
-// below autoFreezeAt (USD; nil where that is not known): after a lost response, such
-// a card that reads frozen has been frozen again, and is returned so.
+// UnfreezeCard enables the transactions of a card again. A card that is active already is
+// a success, and so, after a lost response, is one that the service may have frozen again:
+// with a balance below autoFreezeAt (USD; nil where that is not known).
 func (c *Client) UnfreezeCard(ctx context.Context, id string, autoFreezeAt *usd.Amount) (CardState, error) {
 	return c.setFrozen(ctx, id, StatusActive, autoFreezeAt)
 }
@@ -101,11 +98,10 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 	return state, nil
 }
 
-// TerminateCard ends a card for good; what it holds returns to the wallet. A
-// card that is terminated already is a success. That wants two signs: a response that
-// says so, or none, and then a reading that shows it; after the response, one without
-// the card will do. Otherwise a card that is not there is a not-found error, since it may
-// be another account's.
+// TerminateCard ends a card for good; what it holds returns to the wallet. That wants two
+// signs: a response that says so, or none, and then a reading that shows it; after the
+// response, one without the card will do. Otherwise a card that is not there is a
+// not-found error, since it may be another account's.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
 	path, err := cardPath(id, "")
 	if err != nil {

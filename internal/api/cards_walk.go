@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// Cards returns all cards that the filter selects, newest first, each once. It
-// reads page after page as they are asked for, and ends with the first error.
-// Cards that come or go meanwhile hide none that stays, unless one leaves a status
-// before the end of a page while another takes it on behind: no count shows that.
-// Those that this process has just issued are there though the service does not
-// list them yet, as they were issued where they cannot be read.
+// Cards returns all cards that the filter selects, newest first, each once, page after
+// page as they are asked for, and ends with the first error. Cards that come or go
+// meanwhile hide none that stays, unless one leaves a status before the end of a page
+// while another takes it on behind: no count shows that. What this process has just
+// issued is there though the service does not list it yet.
 func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardListItem, error] {
 	return func(yield func(CardListItem, error) bool) {
 		var own []CardListItem // new cards of this process, newest first
@@ -67,9 +66,8 @@ func (f CardFilter) hasBIN(card CardListItem) bool {
 	return f.BinID == "" || strings.EqualFold(card.BinID, f.BinID)
 }
 
-// WalkCards calls visit for each card until it says no, to the end of the list, which no
-// count alone tells: it may be of a page. A list that cards have left meanwhile is read
-// again.
+// WalkCards calls visit for each card until it says no. No count alone tells where the list
+// ends: it may be of a page. A list that cards have left meanwhile is read again.
 func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(CardListItem) bool) error {
 	const mostReadings = 10
 	read, visited := listing{end: c.Deadline(ctx)}, map[string]bool{}

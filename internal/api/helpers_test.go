@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -163,6 +165,25 @@ func try(ctx context.Context, c *api.Client, name string) (err error) {
 		panic("no call is named " + name)
 	}
 	return err
+}
+
+// errorOf is the error of a call with two results.
+func errorOf[T any](_ T, err error) error { return err }
+
+// said is the error of a read that is answered like this.
+func said(t *testing.T, status int, body string, options ...func(*api.Config)) string {
+	t.Helper()
+	options = append(options, onlyOneTry, func(c *api.Config) { c.Transport = sandboxtest.Direct(respond(status, body)) })
+	return try(t.Context(), newClient(t, nil, options...), "read").Error()
+}
+
+// inError is the body of an error with a message.
+func inError(message string) string {
+	body, err := json.Marshal(map[string]string{"error": "x", "message": message})
+	if err != nil {
+		panic(err)
+	}
+	return string(body)
 }
 
 // same compares in text what came with what was wanted, so that a failure shows which

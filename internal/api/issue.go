@@ -44,14 +44,12 @@ type Issuance struct {
 	PossibleDuplicates []CardListItem
 	// Adopted says that the card was recovered by a label that others may use too,
 	// so that it may be another's.
-	Adopted bool
-	// LostResponse says that a response was lost, and the outcome found out.
-	LostResponse bool
+	Adopted      bool
+	LostResponse bool // and the outcome found out
 }
 
-// IssueCard issues a card and loads it from the wallet. When a response is lost
-// it finds the card that was issued, or issues it once more when there is none.
-// When it cannot tell, the error is an *UndecidedError with candidates.
+// IssueCard issues a card and loads it from the wallet. After a lost response it finds the
+// card, or issues it when there is none, or fails with an *UndecidedError with candidates.
 func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issuance, error) {
 	operation := "issue a card on BIN " + request.BinID
 	if request.Label != "" {
@@ -114,9 +112,8 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	return issuance, nil
 }
 
-// readIssued reads a new card, of which one response tells so far. A balance that is
-// neither the load nor that of the response may be late, and is read again for a while.
-// Where the card cannot be read, the response stands.
+// readIssued reads a new card, of which one response tells so far, and again for a while
+// where its balance is another. Where it cannot be read, the response stands.
 func (c *Client) readIssued(ctx context.Context, card *Card, load usd.Amount) {
 	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
 		summary, err := c.GetCard(ctx, card.ID)

@@ -10,8 +10,7 @@ import (
 )
 
 // isLike reports whether a card of a list may be the one asked for: the service may have
-// changed the letters of a label, or rounded a limit, and cut a generated label. It may
-// have taken a fee from the load, or not booked it yet.
+// changed a label's letters or cut it, rounded a limit, or taken a fee from the load.
 func (q IssueCardRequest) isLike(card CardListItem) bool {
 	return q.isLabelled(card) && q.isOnBIN(card)
 }

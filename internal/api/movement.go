@@ -26,25 +26,16 @@ func (m Movement) String() string {
 
 // Transfer is what became of a movement. Amounts are in USD.
 type Transfer struct {
-	// Record is to be kept with the card, whatever the error; zero without one in the
-	// movement.
-	Record        reconcile.Record
+	Record        reconcile.Record // to be kept whatever the error; zero without one in the movement
 	CardBalance   usd.Amount
 	CardStatus    CardStatus
 	WalletBalance *usd.Decimal // nil when it could not be told
-	// Recovered says that the response was lost and the card shows the movement.
-	Recovered bool
-	// MadeBefore says that the card shows the movement to have been made before
-	// this call: by a run that was cut off, as a rule.
-	MadeBefore bool
-	// LeftOver is what had come to the card (above zero) or gone from it before
-	// this call and is named; Ignored is what could not be read.
-	LeftOver usd.Amount
-	Ignored  string
-	// Excess is what the service moved beyond what was asked, in either direction.
-	Excess usd.Amount
-	// LostResponse says that a response was lost, and the outcome found out.
-	LostResponse bool
+	Recovered     bool         // the response was lost, and the card shows the movement
+	MadeBefore    bool         // as the card shows: by a run that was cut off, as a rule
+	LeftOver      usd.Amount   // what had come to the card before, or gone from it, and is named
+	Ignored       string       // what could not be read
+	Excess        usd.Amount   // what the service moved beyond what was asked, in either direction
+	LostResponse  bool         // and the outcome found out
 }
 
 // PendingError says that nothing was sent, because another movement on the card is

@@ -68,9 +68,6 @@ func (r *recent) claim(card CardListItem, now time.Time) (isFree bool) {
 	return isFree
 }
 
-// takeIn notes that a record has taken in what was moved without one.
-func (r *recent) takeIn(id string) { r.update(id, func(card *recentCard) { card.moved = 0 }) }
-
 // isNew reports whether the service may not show a card yet.
 func (r *recent) isNew(id string, now time.Time) bool { return now.Before(r.of(id).newUntil) }
 

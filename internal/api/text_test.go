@@ -115,7 +115,7 @@ func TestSpelledSecretsAreHidden(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, body := range []string{`{"error":"invalid_request","message":` + string(quoted) + `}`, text, `{"error":"x","message":[` + string(quoted) + `]}`, `{"error":` + string(quoted) + `}`} {
-					said := try(t.Context(), newClient(t, nil, onlyOneTry, func(c *api.Config) { c.Transport = sandboxtest.Direct(respond(400, body)) }), "read").Error()
+					said := said(t, 400, body)
 					rest := strings.TrimPrefix(said, "read card card_1: GET /cards/card_1 answered 400")
 					for _, part := range strings.FieldsFunc(secret, func(r rune) bool { return strings.ContainsRune(" :-", r) }) {
 						if strings.Contains(rest, part) && part != "" {
@@ -149,23 +149,19 @@ func TestMessagesMayRepeatTheRequest(t *testing.T) {
 		"internationalization_of_words is a long word":            "[redacted] is a long word",
 		"the budget of the campaign_with_a_name_of_35_letters is": "the budget of the campaign_with_a_name_of_35_letters is",
 	} {
-		body, err := json.Marshal(map[string]string{"error": "invalid_request", "message": message})
-		if err != nil {
-			t.Fatal(err)
-		}
 		client := newClient(t, nil, onlyOneTry, func(c *api.Config) {
 			c.Transport = sandboxtest.Direct(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodGet {
 					respond(200, `{"data":[],"total":0}`)(w, r)
 					return
 				}
-				respond(400, string(body))(w, r)
+				respond(400, inError(message))(w, r)
 			}))
 		})
-		_, err = client.IssueCard(t.Context(), api.IssueCardRequest{
+		_, err := client.IssueCard(t.Context(), api.IssueCardRequest{
 			BinID: "bin_411111", Amount: 75*usd.Dollar + 25*usd.Cent, Label: label, Metadata: map[string]string{"for": "campaign_with_a_name_of_35_letters"},
 		})
-		if err == nil || !strings.HasSuffix(err.Error(), "400 invalid_request: "+want) {
+		if err == nil || !strings.HasSuffix(err.Error(), "400 x: "+want) {
 			t.Errorf("%s: %v, want %s", message, err, want)
 		}
 	}
@@ -194,44 +190,31 @@ func TestMessagesOfTheSandboxStayReadable(t *testing.T) {
 	})
 	s.Quirks(nil)
 	client := newClient(t, nil, onlyOneTry, func(c *api.Config) { c.BaseURL, c.APIKey, c.Clock = s.URL, api.Secret(s.Key), nil })
-	issue := func(change func(*api.IssueCardRequest)) func() error {
-		return func() error {
-			r := api.IssueCardRequest{BinID: "bin_ads_visa_us", Amount: 50 * usd.Dollar, Label: "ads"}
-			change(&r)
-			_, err := client.IssueCard(t.Context(), r)
-			return err
-		}
+	issue := func(change func(*api.IssueCardRequest)) error {
+		r := api.IssueCardRequest{BinID: "bin_ads_visa_us", Amount: 50 * usd.Dollar, Label: "ads"}
+		change(&r)
+		_, err := client.IssueCard(t.Context(), r)
+		return err
 	}
 	issued, err := client.IssueCard(t.Context(), api.IssueCardRequest{BinID: "bin_ads_visa_us", Amount: 50 * usd.Dollar})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := issued.Card.ID
-	of := func(name string, id string) func() error {
-		return func() error {
-			var err error
-			switch name {
-			case "fund":
-				_, err = client.Move(t.Context(), move(id, 1000*usd.Dollar, nil))
-			case "read":
-				_, err = client.GetCard(t.Context(), id)
-			}
-			return err
-		}
-	}
 	strange := newClient(t, nil, onlyOneTry, func(c *api.Config) { c.BaseURL, c.APIKey, c.Clock = s.URL, "sk_live_sandbox_of_nobody", nil })
 	limit := 900_000 * usd.Dollar
 	calls := map[string]func() error{
-		"the load":      issue(func(r *api.IssueCardRequest) { r.Amount = 49 * usd.Dollar }),
-		"the BIN":       issue(func(r *api.IssueCardRequest) { r.BinID = "bin_of_nobody_at_all" }),
-		"the label":     issue(func(r *api.IssueCardRequest) { r.Label = strings.Repeat("ads ", 20) }),
-		"the limit":     issue(func(r *api.IssueCardRequest) { r.SpendingLimit = &limit }),
-		"the category":  issue(func(r *api.IssueCardRequest) { r.AllowedCategories = []string{"anything"} }),
-		"the threshold": issue(func(r *api.IssueCardRequest) { r.AutoFreezeAt = new(usd.Amount(-1)) }),
-		"the wallet":    issue(func(r *api.IssueCardRequest) { r.Amount = 9000 * usd.Dollar }),
-		"a fund":        of("fund", id),
-		"no such card":  of("read", "card_01j9zq8e3k7m2n4p5r6s7t8v9w"),
-		"the key":       func() error { _, err := strange.WalletBalance(t.Context()); return err },
+		"the load":  func() error { return issue(func(r *api.IssueCardRequest) { r.Amount = 49 * usd.Dollar }) },
+		"the BIN":   func() error { return issue(func(r *api.IssueCardRequest) { r.BinID = "bin_of_nobody_at_all" }) },
+		"the label": func() error { return issue(func(r *api.IssueCardRequest) { r.Label = strings.Repeat("ads ", 20) }) },
+		"the limit": func() error { return issue(func(r *api.IssueCardRequest) { r.SpendingLimit = &limit }) },
+		"the category": func() error {
+			return issue(func(r *api.IssueCardRequest) { r.AllowedCategories = []string{"anything"} })
+		},
+		"the threshold": func() error { return issue(func(r *api.IssueCardRequest) { r.AutoFreezeAt = new(usd.Amount(-1)) }) },
+		"the wallet":    func() error { return issue(func(r *api.IssueCardRequest) { r.Amount = 9000 * usd.Dollar }) },
+		"a fund":        func() error { return errorOf(client.Move(t.Context(), move(issued.Card.ID, 1000*usd.Dollar, nil))) },
+		"no such card":  func() error { return errorOf(client.GetCard(t.Context(), "card_01j9zq8e3k7m2n4p5r6s7t8v9w")) },
+		"the key":       func() error { return try(t.Context(), strange, "wallet") },
 	}
 	letters := regexp.MustCompile(`\[redacted\]|\P{L}`)
 	for name, call := range calls {

@@ -11,11 +11,9 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
-// Transactions returns the transactions that the filter selects, newest first,
-// each once, and ends with the first error. One that cannot be read in full has a
-// Problem. Transactions that arrive while it reads neither repeat nor hide another.
-// However many there are, it holds some thousands of them at a time, and ends with the
-// operation's own time.
+// Transactions returns the transactions that the filter selects, newest first, each once,
+// and ends with the first error. Those that arrive while it reads neither repeat nor hide
+// another. It holds some thousands at a time, and ends with the operation's own time.
 func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) iter.Seq2[Transaction, error] {
 	return func(yield func(Transaction, error) bool) {
 		r, end := &transactionReader{pages: c.transactionPages(filter), ahead: 2}, c.Deadline(ctx)
@@ -60,11 +58,10 @@ func (c *Client) Transactions(ctx context.Context, filter TransactionFilter) ite
 // of a service with another idea of a page to as many transactions.
 const maxAhead = 16
 
-// transactionReader reads pages of a list that grows at its front meanwhile. Read
-// one after the other, pages overlap then and hide nothing. Read side by side, a
-// later page may be from before an arrival and an earlier one from after it, and
-// a transaction falls between them: so after a batch the front is looked at, and
-// a batch during which it has moved is read again in order.
+// transactionReader reads pages of a list that grows at its front meanwhile. Read in order,
+// pages overlap then and hide nothing. Side by side, a transaction may fall between a later
+// page from before an arrival and an earlier one from after it: so after a batch the front
+// is looked at, and a batch during which it has moved is read again in order.
 type transactionReader struct {
 	pages  *transactionPages
 	seen   seenIDs
@@ -156,10 +153,9 @@ func newestOf(page []Transaction) string {
 	return page[0].ID
 }
 
-// seenIDs tells which transactions were read before. A page repeats the last
-// that were read, as many as arrived meanwhile; or, where the service does not
-// know the page, all of the page before it or of the first one. So the ids of
-// the first page and the newest of the others suffice, however long the list is.
+// seenIDs tells which transactions were read before. A page repeats the last that were read
+// or, where the service does not know it, the page before or the first one: the ids of the
+// first page and the newest of the others suffice, however long the list is.
 type seenIDs struct {
 	firstPage, older, newer map[string]bool
 }

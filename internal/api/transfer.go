@@ -48,7 +48,7 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 	case m.Record == nil && err == nil:
 		c.recent.update(m.CardID, func(card *recentCard) { card.moved += m.Delta + t.Excess })
 	case m.Record != nil && t.Transfer.Record.Anchor != m.Record.Anchor:
-		c.recent.takeIn(m.CardID)
+		c.recent.update(m.CardID, func(card *recentCard) { card.moved = 0 }) // the record has taken it in
 	}
 	return t.Transfer, err
 }
@@ -81,9 +81,8 @@ func (c *Client) letCommit(ctx context.Context, p reconcile.Pending) error {
 	return nil
 }
 
-// ResolvePending finds out whether the pending movement of a card's record took
-// effect, without sending anything. The error is an *UndecidedError when it cannot
-// be told yet; the record is to be kept.
+// ResolvePending finds out whether the pending movement of a record took effect, and sends
+// nothing. The error is an *UndecidedError when it cannot be told yet.
 func (c *Client) ResolvePending(ctx context.Context, card string, record reconcile.Record) (Transfer, error) {
 	m := Movement{Movement: record.Pending.Movement(), CardID: card, Record: &record}
 	t := &transferRun{client: c, Movement: m}

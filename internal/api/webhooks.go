@@ -29,12 +29,10 @@ type Webhook struct {
 // Registration is what became of a WebhookRequest.
 type Registration struct {
 	Webhook
-	// MayHaveDuplicate says that a response was lost on the way, so that a second
-	// endpoint with another secret may exist. The API cannot list endpoints: it
-	// shows in the dashboard only.
+	// MayHaveDuplicate says that a second endpoint with another secret may exist, which
+	// the API cannot list.
 	MayHaveDuplicate bool
-	// LostResponse says that a response was lost, and the outcome found out.
-	LostResponse bool
+	LostResponse     bool // and the outcome found out
 }
 
 // RegisterWebhook registers an endpoint. When a response is lost the request is

@@ -24,12 +24,10 @@ func CatchPanic(diags *diag.Diagnostics) {
 	}
 }
 
-// ErrorDiagnostic says what was tried, on what, what the service answered, and
-// what to do. Operation completes "Could not …", as in "fund card X".
-//
-// What every other call would meet too is told in full once, under its own
-// title, and then without a detail, but for a change that may have been made,
-// which is told in full each time.
+// ErrorDiagnostic says what was tried, on what, what the service answered, and what to do.
+// Operation completes "Could not …", as in "fund card X". What other calls would meet too
+// is told in full once, under its own title, and then without a detail, but for a change
+// that may have been made.
 func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
 	_, undecided := errors.AsType[*api.UndecidedError](err)
 	if outage, ok := errors.AsType[*api.OutageError](err); ok && !undecided {

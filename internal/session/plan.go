@@ -16,10 +16,9 @@ import (
 type plan struct {
 	unplanned atomic.Int64 // configurations that were validated and not planned since
 
-	mu     sync.Mutex
-	labels map[string]int // how many new cards have a label
-	told   map[string]int // how often a thing was told, by what it is
-	held   diag.Diagnostics
+	mu   sync.Mutex
+	told map[string]int // how often a thing was told, by what it is
+	held diag.Diagnostics
 }
 
 // IsPlanning reports that calls can be made and none has changed anything yet.
@@ -60,15 +59,8 @@ func (s *Session) AddNewCard(label string) diag.Diagnostics {
 	if !s.IsPlanning() {
 		return nil
 	}
-	s.plan.mu.Lock()
-	if s.plan.labels == nil {
-		s.plan.labels = map[string]int{}
-	}
-	s.plan.labels[label]++
-	alike := s.plan.labels[label]
-	s.plan.mu.Unlock()
 	var diags diag.Diagnostics
-	if label != "" && alike == 2 {
+	if label != "" && s.Told("a new card labelled "+label) == 1 {
 		diags.AddWarning(fmt.Sprintf("Several new cards are labelled %q", label),
 			"If the response to the creation of one of them is lost, it cannot be told from the others by its label. Give each card a label of its own, or leave label out.")
 	}

@@ -17,20 +17,14 @@ import (
 // Session holds the client of one provider configuration and what is worth
 // remembering between calls. It is safe for concurrent use.
 type Session struct {
-	// Client is nil while the provider's configuration is not known yet.
-	Client *api.Client
-	// Cards reads many cards at once; nil like Client.
-	Cards *fleet.Fleet
-	// Sandbox is nil where the client speaks to a service elsewhere.
-	Sandbox *Sandbox
-	// MaxCardLoad is the most that one card may be given, in USD; nil is no bound.
-	MaxCardLoad *usd.Amount
-	// MaxTakenPerPlan is the most that a plan may take from the wallet, in USD; nil is no bound.
-	MaxTakenPerPlan *usd.Amount
-	// LabelPrefix is what the labels of cards begin with that are given none.
-	LabelPrefix string
-	// WalletCheck is what the provider configuration asks for.
-	WalletCheck WalletCheck
+	Client  *api.Client  // nil while the provider's configuration is not known yet
+	Cards   *fleet.Fleet // nil like Client
+	Sandbox *Sandbox     // nil where the client speaks to a service elsewhere
+
+	MaxCardLoad     *usd.Amount // the most that one card may be given, in USD; nil is no bound
+	MaxTakenPerPlan *usd.Amount // the most that a plan may take from the wallet, in USD; nil is no bound
+	LabelPrefix     string      // of the labels of cards that are given none
+	WalletCheck     WalletCheck
 
 	bins      fetchedOnce[[]api.Bin]
 	unmanaged unmanaged

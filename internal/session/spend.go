@@ -120,11 +120,10 @@ func (w plannedWallet) isUnpayable(t spent) bool {
 	return w.isShort(t) && w.problem() == nil && t.net-w.Balance > w.mayReturn(t)
 }
 
-// Spend counts what the plan of a card does to the wallet. When the plan so far takes
-// more than the provider's configuration allows, or than the wallet holds, a card that
-// takes money says so, once. After the session's first write it does nothing, because
-// apply plans again, from a wallet that is being spent. While no calls can be made, it
-// says once what is not checked.
+// Spend counts what the plan of a card does to the wallet. When the plan so far takes more
+// than the provider's configuration allows, or than the wallet holds, a card that takes
+// money says so, once. After the session's first write it does nothing: apply plans again,
+// from a wallet that is being spent. While no calls can be made, it says what is not checked.
 func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	if s == nil || s.Known() && s.Client.HasWritten() {
 		return nil

@@ -35,9 +35,8 @@ func IdentityByID(description string) identityschema.Schema {
 	}}
 }
 
-// CardID wants what may be the id of a card; whether there is such a card only
-// the service knows. Any id will do that is safe and is not another object's: a
-// mocked provider makes up ids without the documented form.
+// CardID wants what may be the id of a card. Any id will do that is safe and is not another
+// object's: a mocked provider makes up ids without the documented form.
 func CardID() validator.String {
 	return cardID(func(id string) bool { return api.IsID(id) && !otherIDForm.MatchString(id) })
 }

@@ -27,9 +27,8 @@ func (r *Replacement) Add(ctx context.Context, name string, configured attr.Valu
 // Attributes names them in a sentence.
 func (r *Replacement) Attributes() string { return strings.Join(r.names, ", ") }
 
-// UnknownAdvice tells of the attributes that may turn out unchanged, in a
-// sentence that follows others; it is empty when there are none. Noun is what
-// is replaced, as in "card".
+// UnknownAdvice tells of the attributes that may turn out unchanged, in a sentence that
+// follows others. Noun is what is replaced, as in "card".
 func (r *Replacement) UnknownAdvice(noun string) string {
 	if len(r.unknown) == 0 {
 		return ""

@@ -104,9 +104,8 @@ func (a Amount) String() string {
 // MarshalJSON writes a JSON number with two decimals.
 func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalJSON reads a JSON number in any notation, or a string that holds one:
-// the nearest amount when it lies within 1e-9 USD, since services may compute in
-// binary. As elsewhere in JSON, null leaves the amount as it is.
+// UnmarshalJSON reads a JSON number in any notation, or a string that holds one: the nearest
+// amount within 1e-9 USD, since services may compute in binary. Null leaves it as it is.
 func (a *Amount) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil

@@ -3,6 +3,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -52,16 +53,10 @@ type Limiter struct {
 
 // New returns a limiter with empty windows.
 func New(clock Clock, l Limits) *Limiter {
-	fill := func(v, documented int) int {
-		if v <= 0 {
-			return documented
-		}
-		return v
-	}
-	minute := &window{length: time.Minute, size: fill(l.RequestsPerMinute, DocumentedRequestsPerMinute)}
-	hour := &window{length: time.Hour, size: fill(l.RequestsPerHour, DocumentedRequestsPerHour)}
-	creates := &window{length: time.Minute, size: fill(l.CreatesPerMinute, DocumentedCreatesPerMinute)}
-	details := &window{length: time.Minute, size: fill(l.DetailsPerMinute, DocumentedDetailsPerMinute)}
+	minute := &window{length: time.Minute, size: cmp.Or(max(0, l.RequestsPerMinute), DocumentedRequestsPerMinute)}
+	hour := &window{length: time.Hour, size: cmp.Or(max(0, l.RequestsPerHour), DocumentedRequestsPerHour)}
+	creates := &window{length: time.Minute, size: cmp.Or(max(0, l.CreatesPerMinute), DocumentedCreatesPerMinute)}
+	details := &window{length: time.Minute, size: cmp.Or(max(0, l.DetailsPerMinute), DocumentedDetailsPerMinute)}
 	everybody := &pause{}
 	return &Limiter{
 		clock: clock,

@@ -35,11 +35,10 @@ func (e *PausedError) Error() string {
 	return fmt.Sprintf("the service has refused requests for their pace and asked to wait until %s, which is later than this operation may take", e.Until.UTC().Format(time.RFC3339))
 }
 
-// Rejected notes a 429 to a request of b that was sent at sent; retryAfter is 0
-// when the response did not say how long to wait. One of a create or of details
-// pauses only those: had it been for the limits of all requests, the others would
-// be rejected too. Requests that were in flight together are rejected together,
-// which is one rejection and not many.
+// Rejected notes a 429 to a request of b that was sent at sent, which asks to wait for
+// retryAfter, or does not say. One of a create or of details pauses only those: had it been
+// for the limits of all, the others would be rejected too. Requests that were in flight
+// together are rejected together, which is one rejection.
 func (l *Limiter) Rejected(b Budget, sent time.Time, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,15 +36,6 @@ type failure struct {
 	err        error
 }
 
-// afterLostResponse is the refusal of a call of which an attempt before had an
-// unknown outcome.
-func (f *failure) afterLostResponse() error {
-	if refused, ok := errors.AsType[*Error](f.err); ok {
-		refused.AfterLostResponse = true
-	}
-	return f.err
-}
-
 func (f *failure) isRedirect() bool { return f.status >= 300 && f.status < 400 }
 
 type attempt struct {
@@ -68,9 +59,8 @@ func (a attempt) lost(err error) *failure {
 	return &failure{meaning: notSent, lost: true, permanent: !isTransient(unsent.error), err: a.requestError(false, unsent.error)}
 }
 
-// isTransient tells whether a connection that could not be made may be made
-// later: a service that restarts refuses connections or breaks off handshakes, a
-// wrong name or certificate stays wrong.
+// isTransient tells whether a connection that could not be made may be made later, as to a
+// service that restarts; a wrong name or certificate stays wrong.
 func isTransient(err error) bool {
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		return name.IsTimeout || name.IsTemporary
@@ -80,18 +70,12 @@ func isTransient(err error) bool {
 	return !untrusted && !noTLS && !errors.Is(err, context.Canceled)
 }
 
-func isDial(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
-}
-
 func (a attempt) requestError(sent bool, err error) error {
 	return &RequestError{Operation: a.Operation, Method: a.Method, Path: a.Path, Sent: sent, Attempts: a.number, Err: err}
 }
 
-// isFinalForReads reports whether reading again shows no more. Other than with a
-// change, nothing is hidden by a gateway that answers in the service's place; but
-// what it says is missing may be there.
+// isFinalForReads reports whether reading again shows no more. A gateway in the service's
+// place hides nothing from a read, but what it says is missing may be there.
 func (f *failure) isFinalForReads() bool {
 	switch f.meaning {
 	case refused, keyRefused:

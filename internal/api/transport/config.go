@@ -41,24 +41,19 @@ type Config struct {
 	// sandbox's key.
 	BaseURL string
 	// APIKey begins with sk_live_.
-	APIKey Secret
-	// UserAgent is sent with every request.
+	APIKey    Secret
 	UserAgent string
-	// Transport carries the requests; nil is a transport of the client's own.
-	Transport http.RoundTripper
+	Transport http.RoundTripper // nil is one of the client's own
 	// RequestTimeout bounds one attempt, from sending to the end of the response.
 	RequestTimeout time.Duration
 	// MaxRetries is how often a call is tried again after a lost response or a
 	// connection that could not be made.
 	MaxRetries int
-	// KeysHonoured says that the service counts requests with the same idempotency
-	// key once. A lost response is then asked for again at once; otherwise the
-	// client waits and verifies before it sends again.
+	// KeysHonoured says that the service counts requests with the same idempotency key
+	// once. The client then asks for a lost response at once, else it waits and verifies.
 	KeysHonoured bool
-	// Limits replaces the documented ones (API §8); zero keeps them.
-	Limits Limits
-	// Clock is injected by tests; nil is the system's.
-	Clock Clock
+	Limits       Limits // zero keeps the documented ones (API §8)
+	Clock        Clock  // nil is the system's
 	// Observe is told of every attempt; nil for nobody. It must be safe for
 	// concurrent use, and is never given bodies, query strings or keys.
 	Observe func(ctx context.Context, x Exchange)

@@ -30,12 +30,11 @@ func (e *ShapeError) within(path string) *ShapeError {
 	return &ShapeError{Field: path + "." + e.Field, Problem: e.Problem}
 }
 
-// DecodeObject reads a JSON object. Its ids, in the fields "id" and "…_id", are ids or
-// what markNoIDs makes of them; no other text is decoded but as a Text. Unknown fields are ignored, and so is a second one
-// of a name in other letters, which json would take for the first. A null counts as
-// absent, and the required fields must be there: a missing balance must never be read
-// as zero. The error is a *ShapeError unless nothing in the body tells that
-// the service wrote it.
+// DecodeObject reads a JSON object. Its ids, in the fields "id" and "…_id", are ids or what
+// markNoIDs makes of them; no other text is decoded but as a Text. A field in other letters
+// is ignored, which json would take for the first. A null counts as absent, and the
+// required fields must be there: a missing balance must never be read as zero. The error is
+// a *ShapeError unless nothing in the body tells that the service wrote it.
 func DecodeObject(body []byte, into any, required ...string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {

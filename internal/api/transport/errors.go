@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,20 +31,19 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("%s: %s %s answered %d", e.Operation, e.Method, e.Path, e.Status)
-	switch {
-	case e.Code != "":
-		text += " " + e.Code
-	default:
-		text += " " + http.StatusText(e.Status)
-	}
+	text := fmt.Sprintf("%s: %s %s answered %d %s", e.Operation, e.Method, e.Path, e.Status, cmp.Or(e.Code, http.StatusText(e.Status)))
 	if e.Message != "" {
 		text += ": " + e.Message
 	}
-	if e.Attempts > 1 {
-		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
+	return text + after(e.Attempts)
+}
+
+// after tells of attempts, where there was more than one.
+func after(attempts int) string {
+	if attempts > 1 {
+		return fmt.Sprintf(" (after %d attempts)", attempts)
 	}
-	return text
+	return ""
 }
 
 // IsFinal reports whether the service itself refused a change, at every attempt
@@ -62,9 +62,8 @@ func (e *Error) LacksFunds() bool {
 	return e.Status == http.StatusPaymentRequired || e.Status < 500 && strings.Contains(strings.ToLower(e.Code), "insufficient")
 }
 
-// RequestError is a request without a usable response: it could not be sent, or
-// what came back could not be read. For a call that changes something it means
-// that nothing was sent; a lost response is an *UndecidedError.
+// RequestError is a request without a usable response. For a call that changes something
+// nothing was sent; a lost response is an *UndecidedError.
 type RequestError struct {
 	Operation string
 	Method    string
@@ -80,11 +79,7 @@ func (e *RequestError) Error() string {
 	if e.Sent {
 		what = "got no usable response"
 	}
-	text := fmt.Sprintf("%s: %s %s to %s %s: %v", e.Operation, e.Method, e.Path, e.Host, what, e.Err)
-	if e.Attempts > 1 {
-		text += fmt.Sprintf(" (after %d attempts)", e.Attempts)
-	}
-	return text
+	return fmt.Sprintf("%s: %s %s to %s %s: %v", e.Operation, e.Method, e.Path, e.Host, what, e.Err) + after(e.Attempts)
 }
 
 func (e *RequestError) Unwrap() error { return e.Err }
@@ -128,9 +123,8 @@ func excerpt(body []byte) string {
 	return ""
 }
 
-// IsNotFound reports a 404 or 410 in the service's own words. It is not proof
-// that the object is gone: under another account's key every object is a 404,
-// and the service may be slow to show a new one.
+// IsNotFound reports a 404 or 410 in the service's own words. That proves nothing: the
+// object may be another account's, or new.
 func IsNotFound(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	_, open := errors.AsType[*UndecidedError](err) // of which the status is that of one attempt

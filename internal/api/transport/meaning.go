@@ -18,9 +18,8 @@ const (
 	keyRefused                 // the service has met the idempotency key, or the request, before
 )
 
-// meaningOf says what a response to a mutation tells. Only the service's own words,
-// which have a code, tell that nothing was done: a gateway that answers in its place
-// may hide the response to what was done.
+// meaningOf says what a response to a mutation tells. Only the service's own words, which
+// have a code, tell that nothing was done: a gateway may hide what was.
 func meaningOf(status int, code string) meaning {
 	code = strings.ToLower(code)
 	has := func(words ...string) bool {

@@ -33,11 +33,10 @@ type Result struct {
 	Lost      bool // an attempt of this run had one
 }
 
-// Mutate makes the call under one idempotency key. It never sends again after a
-// lost response without waiting and verifying first. Once something is on its
-// way the context's end does not keep it from learning the outcome, so that an
-// interruption loses nothing. Its error is an *UndecidedError when it could not
-// be learnt; every other error says that nothing was changed.
+// Mutate makes the call under one idempotency key. It never sends again after a lost
+// response without waiting and verifying first. Once something is on its way the context's
+// end does not keep it from learning the outcome. Its error is an *UndecidedError when that
+// could not be learnt; every other error says that nothing was changed.
 func (c *Client) Mutate(ctx context.Context, m *Mutation) (Result, error) {
 	answers, err := c.breaker.begin(m.Call, true)
 	if err != nil {
@@ -105,36 +104,25 @@ func (r *mutationRun) follow(f *failure) (again bool, err error) {
 	switch {
 	case f.meaning == keyRefused && r.mutation.Kind == MutationMove:
 		return false, f.err // the card tells what the key was used for
-	case f.meaning == keyRefused:
-		r.Uncertain = true
-	case f.meaning != unknown && !r.Uncertain:
+	case f.meaning != unknown && f.meaning != keyRefused && !r.Uncertain:
 		return r.followNotProcessed(f)
 	}
-	r.waiting = r.detached
-	if f.status == http.StatusCreated && r.mutation.Kind == MutationIssue {
-		r.Uncertain = true
-		return false, r.followCreated(f)
+	r.waiting, r.Uncertain = r.detached, true
+	if f.status == http.StatusCreated && r.mutation.Kind == MutationIssue { // nothing is sent after that
+		o := r.waitAndVerify(f)
+		if o.State == NotApplied {
+			return false, r.undecided(fmt.Errorf("%w; %w", f.err, ErrNotSeen))
+		}
+		return false, r.end(o, f)
 	}
 	if r.client.config.KeysHonoured && f.meaning != refused && f.meaning != keyRefused {
-		r.Uncertain = true
 		return r.followHonoured(f)
 	}
-	r.Uncertain = true
 	return r.followUnknown(f)
 }
 
 // ErrNotSeen says that a card which was issued, as a response tells, is not to be found.
 var ErrNotSeen = errors.New("the card that was asked for was looked for, and is not to be seen")
-
-// followCreated looks for the card of a response that says that one was issued, and
-// cannot be taken for it. Nothing is sent after such a response.
-func (r *mutationRun) followCreated(f *failure) error {
-	o := r.waitAndVerify(f)
-	if o.State == NotApplied {
-		return r.undecided(fmt.Errorf("%w; %w", f.err, ErrNotSeen))
-	}
-	return r.end(o, f)
-}
 
 // followHonoured sends again under the same key, which the service counts once,
 // until it is answered. When that takes too long, what the service shows decides.
@@ -213,10 +201,13 @@ func (r *mutationRun) followUnknown(f *failure) (again bool, err error) {
 	// Nothing of ours was in flight when every attempt met a conflict, so the
 	// conflict is with the state of things and lasts.
 	case f.meaning == refused, f.meaning == keyRefused, r.conflict > 1 && r.conflict == r.Attempts:
-		if r.mutation.Verify != nil {
-			return false, f.afterLostResponse()
+		if r.mutation.Verify == nil {
+			return false, r.undecided(f.err)
 		}
-		return false, r.undecided(f.err)
+		if refused, ok := errors.AsType[*Error](f.err); ok {
+			refused.AfterLostResponse = true
+		}
+		return false, f.err
 	case r.ctx.Err() != nil, r.retries == r.client.config.MaxRetries, r.pausedTooLong():
 		if r.mutation.Verify == nil {
 			return false, r.undecided(f.err)

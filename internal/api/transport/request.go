@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -112,7 +113,8 @@ func (c *Client) send(a attempt) (int, http.Header, []byte, error) {
 	// Not by a Client, which reads the addresses of redirects that are not followed.
 	response, err := c.config.Transport.RoundTrip(request)
 	if err != nil {
-		unsent := dialing.Load() && !connected.Load() || isDial(err)
+		operation, isOperation := errors.AsType[*net.OpError](err)
+		unsent := dialing.Load() && !connected.Load() || isOperation && operation.Op == "dial"
 		if err = c.scrub.lost(a.Call, connected.Load(), err); unsent {
 			err = &notSentError{err}
 		}
