@@ -177,14 +177,12 @@ func notLookedForLiveCards(err error) diag.Diagnostic {
 
 func shownOtherwise(card model, has []string, shown map[string]string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service shows a card otherwise than it was asked for",
-		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked.", capitalized(card.name()), strings.Join(has, " and "))+
-			followAdvice(shown))
+		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked.", capitalized(card.name()), strings.Join(has, " and "))+followAdvice(shown))
 }
 
 func issuedDifferently(card model, has []string, shown map[string]string) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("The service issued "+card.ID.ValueString()+" otherwise than asked",
-		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+
-			followAdvice(shown))
+		fmt.Sprintf("The new card has %s, which is what counts when it is used. The state keeps what was asked.", strings.Join(has, " and "))+followAdvice(shown))
 }
 
 func loadedOtherwise(card model, asked, holds usd.Amount) diag.Diagnostic {
@@ -225,14 +223,12 @@ func possibleDuplicates(card model, others []api.CardListItem) diag.Diagnostics 
 	return diags
 }
 
-// deposedAdvice is for the one case that no change of the configuration reaches.
-const deposedAdvice = " Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: " +
-	"terminate it in the dashboard; the next plan sees that and removes it from the state."
-
 func protectedFromDelete(name string) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("Deletion protection keeps "+name,
 		"This card was to be terminated without a plan of its own, as the old one of a replacement is, but deletion_protection is true in its state. Nothing was terminated. "+
-			"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first."+deposedAdvice)
+			"Where it is still the resource's card, compare what it holds with amount, then keep it with terraform untaint, or set deletion_protection = false and apply that alone first. "+
+			"Where the new card was issued before it (create_before_destroy), the old one is a deposed object, which neither reaches: "+
+			"terminate it in the dashboard; the next plan sees that and removes it from the state.")
 }
 
 func wouldLeaveNoCard(card model, next, short usd.Amount) diag.Diagnostic {

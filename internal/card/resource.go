@@ -44,11 +44,8 @@ func (r *cardResource) Configure(_ context.Context, req resource.ConfigureReques
 func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	decode(ctx, req.Plan.Raw, &plan, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "issue a card") {
-		return
-	}
 	request := plan.toAPI(ctx, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() {
+	if resp.Diagnostics.HasError() || !r.session.Require(&resp.Diagnostics, "issue a card") {
 		return
 	}
 	if request.Label == "" {
@@ -67,9 +64,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state.CreatedAt = tfkit.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
 	state.ExpiresAt = stringOrNull(string(issued.Card.ExpiresAt))
 	asked := plan
-	if plan.Label.IsUnknown() {
-		asked.Label = types.StringValue(request.Label)
-	}
+	asked.Label = types.StringValue(request.Label)
 	private := privateState{DefaultLimit: request.SpendingLimit == nil}
 	private.Shown = whatIsFixed().keepAsked(&state, &asked, private.DefaultLimit)
 	state.setRecord(reconcile.IssuedRecord(request.Amount, began))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timetypes/timetypes"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -35,7 +36,7 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 				MarkdownDescription: "Address that receives the events; must begin with `https://`." + replaces,
 			},
 			"events": schema.SetAttribute{
-				Required: true, ElementType: types.StringType, Validators: []validator.Set{eventNames{}},
+				Required: true, ElementType: types.StringType,
 				MarkdownDescription: "Events to receive: any of `" + strings.Join(events(), "`, `") + "`; or `[\"*\"]`, alone, for all of them." + replaces,
 			},
 			"secret": schema.StringAttribute{
@@ -66,13 +67,14 @@ func (r *webhookResource) IdentitySchema(_ context.Context, _ resource.IdentityS
 	resp.IdentitySchema = tfkit.IdentityByID("Webhook endpoint id, of the form wh_….")
 }
 
-// ValidateConfig checks which ways to give a secret go together.
+// ValidateConfig checks the events, and which ways to give a secret go together.
 func (r *webhookResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	var config model
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	checkEvents(config.Events, &resp.Diagnostics)
 	switch {
 	case isSet(config.Secret) && isSet(config.SecretWO):
 		resp.Diagnostics.AddAttributeError(path.Root("secret_wo"), "Two secrets",
@@ -100,40 +102,34 @@ func events() []string {
 	}
 }
 
-type eventNames struct{}
-
-func (eventNames) Description(context.Context) string { return `one or more event names, or "*" alone` }
-
-func (v eventNames) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v eventNames) ValidateSet(_ context.Context, req validator.SetRequest, resp *validator.SetResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
+// checkEvents refuses what the service has no event for. What is not known yet is no mistake.
+func checkEvents(set types.Set, diags *diag.Diagnostics) {
+	if !isSet(set) {
 		return
 	}
-	refuse := func(summary, detail string) { resp.Diagnostics.AddAttributeError(req.Path, summary, detail) }
+	refuse := func(title, text string) { diags.AddAttributeError(path.Root("events"), title, text) }
 	var names, wrong []string
-	for _, element := range req.ConfigValue.Elements() {
-		name, ok := element.(types.String)
+	for _, element := range set.Elements() {
+		name, _ := element.(types.String)
 		switch {
-		case !ok || name.IsUnknown():
+		case name.IsUnknown():
 			continue
 		case name.IsNull():
-			refuse("Null event", fmt.Sprintf("%s must not contain null.", req.Path))
+			refuse("Null event", "events must not contain null.")
 			return
-		}
-		names = append(names, name.ValueString())
-		if name.ValueString() != allEvents && !slices.Contains(events(), name.ValueString()) {
+		case name.ValueString() != allEvents && !slices.Contains(events(), name.ValueString()):
 			wrong = append(wrong, fmt.Sprintf("%q", name.ValueString()))
 		}
+		names = append(names, name.ValueString())
 	}
 	switch {
-	case len(req.ConfigValue.Elements()) == 0:
-		refuse("No events", fmt.Sprintf(`%s must name at least one event, or be ["*"] for all of them.`, req.Path))
+	case len(set.Elements()) == 0:
+		refuse("No events", `events must name at least one event, or be ["*"] for all of them.`)
 	case len(wrong) > 0:
-		refuse("Unknown event", fmt.Sprintf(`%s: there is no event %s. There are %s; or ["*"], alone, for all of them.`,
-			req.Path, strings.Join(wrong, " and no "), strings.Join(events(), ", ")))
+		refuse("Unknown event", fmt.Sprintf(`events: there is no event %s. There are %s; or ["*"], alone, for all of them.`,
+			strings.Join(wrong, " and no "), strings.Join(events(), ", ")))
 	case len(names) > 1 && slices.Contains(names, allEvents):
-		refuse("All events and single ones", fmt.Sprintf(`%s: "*" subscribes to all events and stands alone. Write ["*"], or the events by name.`, req.Path))
+		refuse("All events and single ones", `events: "*" subscribes to all events and stands alone. Write ["*"], or the events by name.`)
 	}
 }
 
