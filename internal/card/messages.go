@@ -78,8 +78,8 @@ func expires(card model, delta usd.Amount, isOver bool) diag.Diagnostic {
 	if delta > 0 {
 		text += fmt.Sprintf("This plan still loads %s USD onto it%s. ", delta, unused)
 	}
-	return diag.NewWarningDiagnostic(title, text+"The service does not renew cards: issue another with -replace; add create_before_destroy = true to its lifecycle block, so that it comes first. "+
-		"What this one holds returns to the wallet.")
+	return diag.NewWarningDiagnostic(title, text+"The service does not renew cards: issue another with -replace; add create_before_destroy = "+
+		"true to its lifecycle block, so that it comes first. What this one holds returns to the wallet.")
 }
 
 func removedFromState(card model) diag.Diagnostic {
@@ -144,8 +144,8 @@ func issuedButNotFrozen(card model, err error) diag.Diagnostic {
 
 func adopted(card model) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("A card was recognized by its label: "+card.name(),
-		"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards with this label might own it, "+
-			"or another configuration of this provider: an alias runs in a process of its own. "+
+		"The response to its issuing was lost, and a new card with the same label, BIN and load was found. Another pipeline that issues cards "+
+			"with this label might own it, or another configuration of this provider: an alias runs in a process of its own. "+
 			"If so, remove it here with terraform state rm and apply again. Labels that nobody else uses, or none at all, leave no doubt.")
 }
 
@@ -234,8 +234,8 @@ func protectedFromDelete(name string) diag.Diagnostic {
 func wouldLeaveNoCard(card model, next, short usd.Amount) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The wallet cannot pay for the card that replaces "+card.name(),
 		fmt.Sprintf("The new card takes %s USD with its fee. The wallet and what this card returns fall short of that by %s USD. "+
-			"So this card was not terminated, and keeps what it has. Deposit at least that (the data source vcard_deposit_addresses lists where) or lower amount, then apply again. "+
-			"To terminate it without another, run terraform destroy with -target on this resource.", next, short))
+			"So this card was not terminated, and keeps what it has. Deposit at least that (the data source vcard_deposit_addresses lists where) "+
+			"or lower amount, then apply again. To terminate it without another, run terraform destroy with -target on this resource.", next, short))
 }
 
 func replacementUnchecked(card model, err error) diag.Diagnostic {

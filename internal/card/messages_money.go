@@ -166,8 +166,8 @@ func ignoredMoney(card model, transfer api.Transfer) diag.Diagnostic {
 
 func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {
 	return diag.NewWarningDiagnostic("More or less money moved than asked: "+operation,
-		fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead to. "+
-			"The service may have ignored the amount. Where Terraform manages the card, amount in the state is as it was planned. "+
+		fmt.Sprintf("After this call, %s holds %s USD, which is %s USD other than what it held before, the movement and its transactions lead "+
+			"to. The service may have ignored the amount. Where Terraform manages the card, amount in the state is as it was planned. "+
 			"Look at the card in the dashboard, and put it right with the actions vcard_card_fund and vcard_card_withdraw.",
 			name, transfer.CardBalance, transfer.Excess.Abs()))
 }

@@ -110,8 +110,8 @@ func (p *planner) checkIssue(ctx context.Context) {
 			"Once the card is issued, amount may be lowered under that.", api.MinimumLoad, amount.Amount())
 	}
 	if rule, _ := p.plan.readTopUp(ctx); rule != nil && amount.IsKnown() && amount.Amount() < rule.Below.Amount() {
-		refuse("Initial load in the top-up range", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card, or the next plan would top it up at once. "+
-			"Load it with top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
+		refuse("Initial load in the top-up range", "amount (%s USD) must be at least top_up.below (%s USD) to issue the card, or the next plan "+
+			"would top it up at once. Load it with top_up.to (%s USD), for example.", amount.Amount(), rule.Below.Amount(), rule.To.Amount())
 	}
 	p.checkBIN(ctx)
 }

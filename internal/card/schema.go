@@ -67,8 +67,8 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			"allowed_categories": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(tfkit.NotEmpty())},
-				MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is declined. " +
-					"Not set: no restriction." + replaces + notReadable,
+				MarkdownDescription: "Merchant categories where the card may be used, such as `advertising` and `software`; everything else is " +
+					"declined. Not set: no restriction." + replaces + notReadable,
 			},
 			"auto_freeze_at": amount("The service freezes the card by itself when its balance drops below this, in USD with at most two decimals. "+
 				"Not set: never."+replaces+notReadable, tfkit.AtLeast(usd.Cent)),
@@ -80,8 +80,8 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 
 			// Changed on a live card.
 			"amount": amount(fmt.Sprintf("What Terraform has loaded onto the card, net, in USD with at most two decimals. Required to issue a card: the initial load, at least %s. ", api.MinimumLoad) +
-				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes it. " +
-				"Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
+				"Raised later, the difference is funded from the wallet; lowered, it is withdrawn to the wallet. Spending on the card never changes " +
+				"it. Not set on an imported card: Terraform does not manage its load; the first value set then is the baseline and moves no money. " +
 				"Round what you compute, as in `floor(x * 100 + 0.5) / 100`: a plan shows every digit of a product."),
 			"frozen": schema.BoolAttribute{
 				Optional: true, Computed: true,
@@ -90,8 +90,8 @@ func (r *cardResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 			},
 			"top_up": schema.SingleNestedAttribute{
 				Optional: true,
-				MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this as a change of `topped_up`. " +
-					"It rests while the configuration says `frozen = true`, however little the card holds.",
+				MarkdownDescription: "Keep the card loaded: when a plan finds its balance under `below`, it funds the card up to `to` and shows this " +
+					"as a change of `topped_up`. It rests while the configuration says `frozen = true`, however little the card holds.",
 				Attributes: map[string]schema.Attribute{"below": below, "to": to},
 			},
 			"max_top_up_per_month": amount("What `top_up` may add in a UTC calendar month, in USD with at most two decimals. A plan then adds less, or nothing, and says so. "+

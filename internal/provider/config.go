@@ -81,15 +81,15 @@ func configAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"api_key": schema.StringAttribute{
 			Optional: true, Sensitive: true,
-			MarkdownDescription: "API key of the account, made in the dashboard under API access; begins with `sk_live_`. Whoever holds it can move the account's money. " +
-				"Prefer the environment variable `" + envAPIKey + "`.",
+			MarkdownDescription: "API key of the account, made in the dashboard under API access; begins with `sk_live_`. Whoever holds it can " +
+				"move the account's money. Prefer the environment variable `" + envAPIKey + "`.",
 		},
-		"base_url": text("Address of the service with its version prefix, as in `https://host/api/v1`. Must be https; plain http is allowed to this machine, and with a sandbox's key. " +
-			"Can be set by the environment variable `" + envBaseURL + "`."),
+		"base_url": text("Address of the service with its version prefix, as in `https://host/api/v1`. Must be https; plain http is allowed to " +
+			"this machine, and with a sandbox's key. Can be set by the environment variable `" + envBaseURL + "`."),
 		"sandbox": schema.SingleNestedAttribute{
 			Optional: true,
-			MarkdownDescription: "Use the embedded sandbox, the whole service on a local file, in place of an account. Excludes `api_key` and `base_url`. " +
-				"The environment variable `" + envSandbox + "` can name the file instead.",
+			MarkdownDescription: "Use the embedded sandbox, the whole service on a local file, in place of an account. Excludes `api_key` and " +
+				"`base_url`. The environment variable `" + envSandbox + "` can name the file instead.",
 			Attributes: map[string]schema.Attribute{
 				"path": schema.StringAttribute{
 					Required: true, Validators: []validator.String{tfkit.NotEmpty()},
@@ -116,8 +116,8 @@ func configAttributes() map[string]schema.Attribute {
 			"The day and 20 random characters follow, as in `tf-20261123-k3…`. Give each workspace of an account its own: a plan names live cards of its prefix that a run which was cut off may have left, and `vcard statement -no-unmanaged` refuses them. "+
 			"Write it as a text: the statement reads it in the plan's JSON, which does not tell what variables make of it.",
 			tfkit.Rule("Not a prefix of labels", labelPrefix)),
-		"wallet_check": text("What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or `off`. "+
-			"A plan that the other cards might still pay for, with what they return, only warns. "+
+		"wallet_check": text("What happens when a plan takes more than the wallet holds: `warn` (the default), `error` to refuse the plan, or "+
+			"`off`. A plan that the other cards might still pay for, with what they return, only warns. "+
 			"Where the wallet cannot be read, a plan that takes from it warns or is refused likewise. "+
 			"Actions are not counted. "+
 			"Unless it is `off`, apply checks each replacement too: it does not terminate a card while the wallet, with what the card returns, cannot pay for the new one.",
@@ -125,8 +125,8 @@ func configAttributes() map[string]schema.Attribute {
 		"max_card_load": amount(api.MinimumLoad, "The most that one card may be given, in USD with at most two decimals, at least "+api.MinimumLoad.String()+". A plan is refused where the `amount` or `top_up.to` of a card is above it, or the `amount` of an action `vcard_card_fund`: "+
 			"it catches cents that were typed for dollars. Not set: no bound."),
 		"max_taken_per_plan": amount(0, "The most that one plan may take from the wallet, in USD with at most two decimals: loads, issuance fees, funds and top-ups, without what other cards return. "+
-			"A replacement counts with its load and fee less what its own card returns. A plan that takes more is refused, as that of a whole fleet in the wrong workspace. "+
-			"Not counted: actions, and amounts that are known only during apply. Not set: no bound."),
+			"A replacement counts with its load and fee less what its own card returns. A plan that takes more is refused, as that of a whole "+
+			"fleet in the wrong workspace. Not counted: actions, and amounts that are known only during apply. Not set: no bound."),
 		"rate_limits": schema.SingleNestedAttribute{
 			Optional:            true,
 			MarkdownDescription: "What this configuration keeps to of the service's rate limits: a smaller share, for an API key that several pipelines use at once, or more, where support has raised them.",

@@ -180,8 +180,8 @@ func (c config) checkSandbox(file string) diag.Diagnostic {
 	case strings.TrimSpace(file) == "":
 		return refuse("Not a path", "must have more than spaces.")
 	case file == ":memory:":
-		return refuse("The sandbox needs a file", "is :memory:, which keeps nothing from one run of the provider to the next, and a plan and its apply are two: "+
-			"every card would be lost, while the state still has it. Name a file.")
+		return refuse("The sandbox needs a file", "is :memory:, which keeps nothing from one run of the provider to the next, and a plan and "+
+			"its apply are two: every card would be lost, while the state still has it. Name a file.")
 	case strings.HasPrefix(file, "~"), strings.HasPrefix(file, "$"):
 		return refuse("Not expanded by Terraform", fmt.Sprintf("is %q. Only a shell knows what ~ and variables stand for; write path = pathexpand(\"~/…\"), "+
 			"or a path from this module, as in \"${path.root}/sandbox.db\".", file))

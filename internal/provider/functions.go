@@ -24,8 +24,8 @@ func (issuanceCost) Metadata(_ context.Context, _ function.MetadataRequest, resp
 func (issuanceCost) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
 		Summary: "What issuing cards takes from the wallet",
-		MarkdownDescription: fmt.Sprintf("Returns what issuing one card for each of the given loads takes from the wallet, in USD and exact to the cent: "+
-			"the sum of the loads, plus the issuance fee of %s USD for each card. For no loads it is 0.", api.IssuanceFee),
+		MarkdownDescription: fmt.Sprintf("Returns what issuing one card for each of the given loads takes from the wallet, in USD and exact to "+
+			"the cent: the sum of the loads, plus the issuance fee of %s USD for each card. For no loads it is 0.", api.IssuanceFee),
 		Parameters: []function.Parameter{
 			function.ListParameter{
 				Name: "amounts", ElementType: types.NumberType,

@@ -42,8 +42,8 @@ func (r *webhookResource) Schema(_ context.Context, _ resource.SchemaRequest, re
 			"secret": schema.StringAttribute{
 				Optional: true, Computed: true, Sensitive: true, Validators: secret,
 				MarkdownDescription: "Secret that the service signs with, as it stands in the state. Not set: the service generates one, which lands here. " +
-					"Taken out of the configuration, the endpoint keeps the secret that it has. To keep the secret out of the state, use `secret_wo`: this is null then. " +
-					"Null as well on an imported endpoint until it is set." + replaces,
+					"Taken out of the configuration, the endpoint keeps the secret that it has. To keep the secret out of the state, use `secret_wo`: " +
+					"this is null then. Null as well on an imported endpoint until it is set." + replaces,
 			},
 			"secret_wo": schema.StringAttribute{
 				Optional: true, WriteOnly: true, Sensitive: true, Validators: secret,
