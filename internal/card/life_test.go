@@ -68,56 +68,41 @@ func TestLifeOfACard(t *testing.T) {
 		top_up             = { below = 20, to = 100 }`
 	sameID, newID := statecheck.CompareValue(compare.ValuesSame()), statecheck.CompareValue(compare.ValuesDiffer())
 	id := tfjsonpath.New("id")
-	identity := func(test resource.TestStep) resource.TestStep {
-		if acctest.Has("1.12.0", "1.12.0") {
-			test.ConfigStateChecks = append(test.ConfigStateChecks, statecheck.ExpectIdentityValueMatchesState(address, id))
-		}
-		return test
+	step := func(lines string, plan resource.ConfigPlanChecks, check resource.TestCheckFunc, checks ...statecheck.StateCheck) resource.TestStep {
+		return resource.TestStep{Config: s.Provider() + named("test", lines), ConfigPlanChecks: plan, Check: check, ConfigStateChecks: checks}
 	}
-	protected := s.Provider() + named("test", "amount = 60\n label = \"other\"\n deletion_protection = true")
+	first := []statecheck.StateCheck{
+		sameID.AddStateValue(address, id), newID.AddStateValue(address, id),
+		is("id", acctest.Form(`card_\w+`)), is("balance", acctest.Exactly("120.50")), is("last4", acctest.Form(`\d{4}`)),
+		is("network", knownvalue.StringExact("visa")),
+		is("created_at", acctest.Form(`\d{4}-\d\d-\d\dT.*Z`)), is("expires_at", acctest.Form(`\d{4}-\d\d-\d\d`)),
+	}
+	if acctest.Has("1.12.0", "1.12.0") {
+		first = append(first, statecheck.ExpectIdentityValueMatchesState(address, id))
+	}
+	protected := step("amount = 60\n label = \"other\"\n deletion_protection = true",
+		does(plancheck.ResourceActionUpdate, planned("deletion_protection", knownvalue.Bool(true))), nil)
 	resource.Test(t, acctest.Life(
-		identity(resource.TestStep{
-			Config: s.Provider() + named("test", "amount = 120.50\n frozen = false\n deletion_protection = false"+rest),
-			ConfigPlanChecks: does(plancheck.ResourceActionCreate,
-				unknown("id"), unknown("balance"), unknown("network"), planned("label", knownvalue.StringExact("search")),
-				unknown("status"), planned("topped_up", acctest.Exactly("0")), planned("issuance_fee", acctest.Exactly("1"))),
-			ConfigStateChecks: []statecheck.StateCheck{
-				sameID.AddStateValue(address, id), newID.AddStateValue(address, id),
-				is("id", acctest.Form(`card_\w+`)), is("balance", acctest.Exactly("120.50")), is("last4", acctest.Form(`\d{4}`)),
-				is("network", knownvalue.StringExact("visa")),
-				is("created_at", acctest.Form(`\d{4}-\d\d-\d\dT.*Z`)), is("expires_at", acctest.Form(`\d{4}-\d\d-\d\d`)),
-			},
-			Check: atService(s, "active", 120_50, 9878_50),
-		}),
-		resource.TestStep{
-			Config:            s.Provider() + named("test", "amount = 200.75\n frozen = true"+rest),
-			ConfigPlanChecks:  does(plancheck.ResourceActionUpdate, unknown("balance"), planned("status", knownvalue.StringExact("frozen"))),
-			ConfigStateChecks: []statecheck.StateCheck{sameID.AddStateValue(address, id), is("balance", acctest.Exactly("200.75"))},
-			Check:             atService(s, "frozen", 200_75, 9798_25),
-		},
-		resource.TestStep{
-			Config:            s.Provider() + named("test", "amount = 20\n frozen = false"+rest),
-			ConfigPlanChecks:  does(plancheck.ResourceActionUpdate, planned("status", knownvalue.StringExact("active"))),
-			ConfigStateChecks: []statecheck.StateCheck{sameID.AddStateValue(address, id)},
-			Check:             atService(s, "active", 20_00, 9979_00),
-		},
-		resource.TestStep{Config: s.Provider() + named("test", "amount = 20"+rest), ConfigPlanChecks: nothing()},
+		step("amount = 120.50\n frozen = false\n deletion_protection = false"+rest, does(plancheck.ResourceActionCreate,
+			unknown("id"), unknown("balance"), unknown("network"), planned("label", knownvalue.StringExact("search")),
+			unknown("status"), planned("topped_up", acctest.Exactly("0")), planned("issuance_fee", acctest.Exactly("1"))),
+			atService(s, "active", 120_50, 9878_50), first...),
+		step("amount = 200.75\n frozen = true"+rest,
+			does(plancheck.ResourceActionUpdate, unknown("balance"), planned("status", knownvalue.StringExact("frozen"))),
+			atService(s, "frozen", 200_75, 9798_25), sameID.AddStateValue(address, id), is("balance", acctest.Exactly("200.75"))),
+		step("amount = 20\n frozen = false"+rest, does(plancheck.ResourceActionUpdate, planned("status", knownvalue.StringExact("active"))),
+			atService(s, "active", 20_00, 9979_00), sameID.AddStateValue(address, id)),
+		step("amount = 20"+rest, nothing(), nil),
 		resource.TestStep{
 			ResourceName: address, ImportState: true, ImportStateVerify: true, ImportStateVerifyIgnore: []string{
 				"amount", "auto_freeze_at", "allowed_categories", "metadata", "top_up", "expires_at", "issuance_fee", "money_record",
 			},
 		},
-		resource.TestStep{
-			Config:            s.Provider() + named("test", "amount = 60\n label = \"other\"\n lifecycle {\n create_before_destroy = true\n }"),
-			ConfigPlanChecks:  does(plancheck.ResourceActionCreateBeforeDestroy, unknown("id"), unknown("last4"), unknown("status"), unknown("expires_at")),
-			ConfigStateChecks: []statecheck.StateCheck{newID.AddStateValue(address, id), is("metadata", knownvalue.Null())},
-			Check:             atService(s, "active", 60_00, 9938_00),
-		},
-		resource.TestStep{
-			Config:           protected,
-			ConfigPlanChecks: does(plancheck.ResourceActionUpdate, planned("deletion_protection", knownvalue.Bool(true))),
-		},
-		resource.TestStep{Config: protected, Destroy: true, ExpectError: acctest.Saying("Deletion protection keeps card")},
+		step("amount = 60\n label = \"other\"\n lifecycle {\n create_before_destroy = true\n }",
+			does(plancheck.ResourceActionCreateBeforeDestroy, unknown("id"), unknown("last4"), unknown("status"), unknown("expires_at")),
+			atService(s, "active", 60_00, 9938_00), newID.AddStateValue(address, id), is("metadata", knownvalue.Null())),
+		protected,
+		resource.TestStep{Config: protected.Config, Destroy: true, ExpectError: acctest.Saying("Deletion protection keeps card")},
 		acctest.Fails(s.Provider()+named("test", "amount = 60\n label = \"another\"\n deletion_protection = true"),
 			"Deletion protection keeps card", "deletion_protection = false"),
 		resource.TestStep{Config: s.Provider() + named("test", "amount = 60\n label = \"other\"")},

@@ -53,45 +53,29 @@ func TestLife(t *testing.T) {
 	another := func() statecheck.StateCheck { return anotherID.AddStateValue(address, tfjsonpath.New("id")) }
 	sameSecret := statecheck.CompareValue(compare.ValuesSame())
 	same := func() statecheck.StateCheck { return sameSecret.AddStateValue(address, tfjsonpath.New("secret")) }
-	steps := []resource.TestStep{
-		{
-			Config: endpoint(events),
-			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-				plancheck.ExpectUnknownValue(address, tfjsonpath.New("secret")), plancheck.ExpectSensitiveValue(address, tfjsonpath.New("secret")),
-			}},
-			ConfigStateChecks: []statecheck.StateCheck{
-				generated, another(), is("created_at", acctest.Form(`\d{4}-\d\d-\d\dT.*Z`)),
-			},
-		},
-		{Config: endpoint(`events = ["3ds.challenge", "card.created"]`), ConfigPlanChecks: nothing},
-		{
-			Config: endpoint(`events = ["*"]`), ConfigPlanChecks: does(plancheck.ResourceActionReplace),
-			ConfigStateChecks: []statecheck.StateCheck{generated, another()},
-		},
-		{
-			Config: endpoint(events+"secret = terraform_data.made.output", made), ConfigPlanChecks: does(plancheck.ResourceActionReplace),
-			ConfigStateChecks: []statecheck.StateCheck{is("secret", knownvalue.StringExact("made-by-apply")), another(), same()},
-		},
-		{Config: endpoint(events, made), ConfigPlanChecks: nothing, ConfigStateChecks: []statecheck.StateCheck{same()}}, // taken out
-		{
-			Config: endpoint(events + `secret = "mine"`), ConfigPlanChecks: does(plancheck.ResourceActionReplace),
-			ConfigStateChecks: []statecheck.StateCheck{is("secret", knownvalue.StringExact("mine")), another()},
-		},
-		{
-			Config: writeOnly(1), ConfigVariables: planted("planted-1"), ConfigPlanChecks: does(plancheck.ResourceActionReplace),
-			ConfigStateChecks: []statecheck.StateCheck{is("secret", knownvalue.Null()), is("secret_wo", knownvalue.Null()), another()},
-		},
-		{Config: writeOnly(1), ConfigVariables: planted("planted-2"), ConfigPlanChecks: nothing},
-		{
-			Config: writeOnly(2), ConfigVariables: planted("planted-2"), ConfigPlanChecks: does(plancheck.ResourceActionReplace),
-			ConfigStateChecks: []statecheck.StateCheck{another()},
-		},
-		{
-			Config: endpoint(events), ConfigPlanChecks: does(plancheck.ResourceActionReplace),
-			ConfigStateChecks: []statecheck.StateCheck{generated, another()},
-		},
+	replaced := func(config string, hidden config.Variables, checks ...statecheck.StateCheck) resource.TestStep {
+		return resource.TestStep{
+			Config: config, ConfigVariables: hidden,
+			ConfigPlanChecks: does(plancheck.ResourceActionReplace), ConfigStateChecks: append(checks, another()),
+		}
 	}
-	resource.Test(t, acctest.Life(steps...))
+	resource.Test(t, acctest.Life(
+		resource.TestStep{
+			Config: endpoint(events),
+			ConfigPlanChecks: acctest.Before(plancheck.ExpectUnknownValue(address, tfjsonpath.New("secret")),
+				plancheck.ExpectSensitiveValue(address, tfjsonpath.New("secret"))),
+			ConfigStateChecks: []statecheck.StateCheck{generated, another(), is("created_at", acctest.Form(`\d{4}-\d\d-\d\dT.*Z`))},
+		},
+		resource.TestStep{Config: endpoint(`events = ["3ds.challenge", "card.created"]`), ConfigPlanChecks: nothing},
+		replaced(endpoint(`events = ["*"]`), nil, generated),
+		replaced(endpoint(events+"secret = terraform_data.made.output", made), nil, is("secret", knownvalue.StringExact("made-by-apply")), same()),
+		resource.TestStep{Config: endpoint(events, made), ConfigPlanChecks: nothing, ConfigStateChecks: []statecheck.StateCheck{same()}}, // taken out
+		replaced(endpoint(events+`secret = "mine"`), nil, is("secret", knownvalue.StringExact("mine"))),
+		replaced(writeOnly(1), planted("planted-1"), is("secret", knownvalue.Null()), is("secret_wo", knownvalue.Null())),
+		resource.TestStep{Config: writeOnly(1), ConfigVariables: planted("planted-2"), ConfigPlanChecks: nothing},
+		replaced(writeOnly(2), planted("planted-2")),
+		replaced(endpoint(events), nil, generated),
+	))
 	registered := 0
 	for _, request := range s.Requests() {
 		if request.Method == http.MethodPost && request.Path == "/webhooks" {
