@@ -49,8 +49,7 @@ type Options struct {
 	Seed           []byte           // a world to begin an unused file with; see package seed
 }
 
-// keyForm is what a header, and a shell that reads the key from a file, take as it is,
-// and nobody guesses.
+// keyForm is what headers and shells take as it is, and nobody guesses.
 var keyForm = regexp.MustCompile(`^` + vault.KeyPrefix + `[\w-]{16,200}$`)
 
 // Sandbox is an open service. Several may share a file, in one process or many.
@@ -115,8 +114,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// begin reads the master key and the first account's key; in a new file it
-// makes them.
+// begin reads the master key and the first account's key, or makes them.
 func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 	var master []byte
 	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)

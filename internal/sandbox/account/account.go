@@ -102,8 +102,7 @@ func one(tx *store.Tx, where string, args ...any) (a Account, err error) {
 	return a, err
 }
 
-// List returns a page of the accounts of the file, the oldest first, and how many
-// there are.
+// List returns a page of the accounts, the oldest first, and how many there are.
 func List(tx *store.Tx, page wire.Page) (accounts []*Account, total int64, err error) {
 	accounts, err = store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
 	if err != nil {
@@ -127,8 +126,7 @@ type New struct {
 
 const maxAccounts = 100
 
-// Create adds an account with its ledger and returns its API key. It refuses more
-// than a file holds.
+// Create adds an account with its ledger and returns its API key.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
 	held, err := count(tx)
 	if err != nil {
@@ -185,8 +183,7 @@ func ResetFirst(tx *store.Tx) error {
 	return openLedger(tx, id, balance)
 }
 
-// Key returns the API key of an account. It fails when the master key is not the one
-// that the account was made under.
+// Key returns the API key of an account, unless it was made under another master key.
 func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
 	var (
 		hash []byte

@@ -99,8 +99,7 @@ func (r *Record) Moved() usd.Amount {
 	return 0
 }
 
-// OfAccount returns a page of what happened on an account, newest first, and
-// whether there is more.
+// OfAccount returns a page of what happened on an account, newest first.
 func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool, error) {
 	return list(tx, page, accountID,
 		purchases+`WHERE t.account_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
@@ -122,8 +121,7 @@ func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool, error)
 // ChallengeFilter picks challenges of an account; what is empty picks all.
 type ChallengeFilter struct{ CardText, Status string }
 
-// OfChallenges returns a page of the challenges that a filter picks, newest first, and
-// whether there is more.
+// OfChallenges returns a page of the challenges that a filter picks, newest first.
 func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
 	where := card.Filter{Text: f.CardText}.Where(accountID).And(f.Status != "", challengeStatus+` = ?`, f.Status)
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, slices.Concat(clock(tx), where.Args)...)

@@ -128,8 +128,7 @@ func Faults(tx *store.Tx) ([]Fault, error) {
 	return store.Values[Fault](tx, selectFaults+`ORDER BY id`)
 }
 
-// FindFault returns the id of the oldest fault for a call to a path below the base
-// address, 0 when there is none.
+// FindFault returns the id of the oldest fault for a call to a path, 0 when there is none.
 func FindFault(tx *store.Tx, method, path string) (id int64, err error) {
 	all, err := store.List[Fault](tx, `SELECT id, method, path FROM faults ORDER BY id`)
 	for _, f := range all {
@@ -140,8 +139,7 @@ func FindFault(tx *store.Tx, method, path string) (id int64, err error) {
 	return 0, err
 }
 
-// TakeFault returns the fault that FindFault finds, nil when there is none, and
-// counts that it is applied.
+// TakeFault returns the fault that FindFault finds, if any, and counts that it is applied.
 func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
 	id, err := FindFault(tx, method, path)
 	if err != nil || id == 0 {

@@ -8,8 +8,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 )
 
-// Limits are how many calls a key may make in a sliding window of time; 0 is
-// no limit.
+// Limits are how many calls a key may make in a sliding window of time; 0: any number.
 type Limits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute"`
 	CreatesPerMinute  int64 `json:"creates_per_minute"`
@@ -73,8 +72,7 @@ func (l Limits) windows(class Class) []window {
 	return slices.DeleteFunc(all, func(w window) bool { return w.limit == 0 })
 }
 
-// Counters counts the calls that are made with each key at this process, in memory, so that
-// no call waits for the file.
+// Counters counts each key's calls in memory, so that no call waits for the file.
 type Counters struct {
 	mu      sync.Mutex
 	counted map[counted]*history
@@ -88,8 +86,7 @@ type counted struct {
 // NewCounters returns counters that have counted nothing yet.
 func NewCounters() *Counters { return &Counters{counted: map[counted]*history{}} }
 
-// Admit counts a call of a class when every window has room for it. Else it
-// counts nothing and returns how long the account has to wait.
+// Admit counts a call that every window has room for, or returns how long it has to wait.
 func (c *Counters) Admit(l Limits, accountID int64, class Class, now time.Time) (wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +105,6 @@ func (c *Counters) Admit(l Limits, accountID int64, class Class, now time.Time) 
 }
 
 // Used returns how many calls of an account are in the window of each limit.
-// What has no limit is not counted.
 func (c *Counters) Used(accountID int64, now time.Time) Limits {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,8 +138,7 @@ func (c *Counters) of(accountID int64, class Class) *history {
 // the clock to have been set back since.
 const clockStep = 5 * time.Minute
 
-// history is when calls were made, in Unix milliseconds, the earliest first; those
-// that no window has any more make room.
+// history is when calls were made, in Unix milliseconds, the earliest first.
 type history []int64
 
 // add counts a call, which is never before those that are there.

@@ -210,8 +210,7 @@ func (q Quirks) amount(number json.Number) any {
 	return number
 }
 
-// WalletAmount writes an amount of the wallet: with the fraction of a cent that
-// its coins come to besides, where the quirks say so.
+// WalletAmount writes an amount of the wallet, with fractions of a cent where the quirks say so.
 func (q Quirks) WalletAmount(a usd.Amount) json.Number {
 	if q.WalletDecimals > 2 {
 		return json.Number(a.String() + "1234"[:q.WalletDecimals-2])

@@ -1,5 +1,4 @@
-// Package card issues cards, on the BINs of its catalogue, and moves them
-// through their life.
+// Package card issues cards on the BINs of its catalogue, and moves them through their life.
 package card
 
 import (
@@ -248,8 +247,7 @@ func (f Filter) Where(accountID int64) store.Where {
 		And(f.Text != "", `(c.label LIKE ? ESCAPE '\' OR c.last4 = ? OR c.public_id = ?)`, "%"+store.Literal(f.Text)+"%", f.Text, f.Text)
 }
 
-// Search returns a page of the cards that a filter picks, newest first, and how
-// many there are.
+// Search returns a page of the cards that a filter picks, newest first, and their number.
 func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
 	if total, err = Count(tx, accountID, f); err != nil {
 		return nil, 0, err

@@ -189,8 +189,7 @@ func (v binView) MarshalJSON() ([]byte, error) {
 
 const otherCategory = "other"
 
-// mccRange is a range of codes, both ends included. Codes have one width, so that
-// the order of the texts is the order of the numbers.
+// mccRange is a range of codes, both ends included; all codes have four digits.
 type mccRange struct{ first, last string }
 
 type category struct {

@@ -117,8 +117,7 @@ func unfreeze(c *server.Call) (wire.Response, error) {
 	return changeStatus(c, Active, webhook.CardUnfrozen)
 }
 
-// changeStatus responds the same for a card that has the status already, without
-// an event, unless a quirk says otherwise.
+// changeStatus responds the same for a card that has the status already, unless a quirk refuses.
 func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.Response, error) {
 	card, err := findLive(c)
 	if err != nil {

@@ -272,8 +272,7 @@ func root(address net.Addr) string {
 
 const healthTime = 3 * time.Second
 
-// checkHealth returns an error unless a sandbox answers at an address: to a call without a
-// key, as the API does.
+// checkHealth returns an error unless a sandbox refuses a call without a key at an address.
 func checkHealth(ctx context.Context, address string) error {
 	limited, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()

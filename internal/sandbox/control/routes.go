@@ -81,8 +81,7 @@ func serve(document func() ([]byte, error), kind string) func(*server.Call) (wir
 	}
 }
 
-// audit shows the ledger's accounts in pages, and on each of them whether the
-// whole ledger is balanced.
+// audit shows a page of the ledger's accounts, and whether the whole ledger is balanced.
 func audit(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()

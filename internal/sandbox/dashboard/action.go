@@ -147,7 +147,7 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {
 	var by account.Account
-	refused := d.server.Read(ctx, func(tx *store.Tx) error {
+	refused := d.Server.Read(ctx, func(tx *store.Tx) error {
 		var err error
 		if by, err = account.ByID(tx, accountID); err == nil && by.ID == 0 {
 			return wire.Invalid("the account is gone since a reset; nothing was done")
@@ -157,5 +157,5 @@ func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation)
 	if refused != nil {
 		return wire.Response{}, refused
 	}
-	return d.server.Do(ctx, by, o)
+	return d.Server.Do(ctx, by, o)
 }

@@ -110,11 +110,6 @@ type cardDetails struct {
 	ExpYear  int    `json:"exp_year"`
 }
 
-// Grouped is the number in groups of four.
-func (d *cardDetails) Grouped() string {
-	return strings.Join([]string{d.PAN[:4], d.PAN[4:8], d.PAN[8:12], d.PAN[12:]}, " ")
-}
-
 func readCard(v *view) (any, error) {
 	c, err := card.ByPublicID(v.Tx, v.Account.ID, v.request.PathValue("card_id"))
 	if err != nil {

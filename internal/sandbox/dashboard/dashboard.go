@@ -6,7 +6,11 @@
 package dashboard
 
 import (
+	"crypto/sha256"
+	_ "embed" // strings: an embed.FS would make the program 25 kB larger
+	"encoding/hex"
 	"fmt"
+	"html/template"
 	"io"
 	"net"
 	"net/http"
@@ -36,12 +40,12 @@ type Options struct {
 
 // Dashboard serves the web page, and leaves every other path to the next handler.
 type Dashboard struct {
-	server      *server.Server
-	next        http.Handler
+	Options
+
 	address     *url.URL
-	names       []string
 	sessions    *sessions
-	link        *link
+	link        string // a token
+	useLink     func(token string) bool
 	pages       []*page
 	template    func(w io.Writer, name string, data any) error // the types of this one and the next would have the linker keep all their methods
 	crossOrigin func(*http.Request) error
@@ -57,10 +61,11 @@ func New(o Options) (*Dashboard, error) {
 		return nil, err
 	}
 	d := &Dashboard{
-		server: o.Server, next: o.Next, address: address, names: append(o.Names, "localhost"),
+		Options: o, address: address,
 		crossOrigin: http.NewCrossOriginProtection().Check, sessions: &sessions{now: o.Now, all: map[string]*session{}},
-		link: newLink(o.Now), pages: pages(), closing: make(chan struct{}),
+		pages: pages(), closing: make(chan struct{}),
 	}
+	d.link, d.useLink = newLink(o.Now)
 	d.close = sync.OnceFunc(func() { close(d.closing) })
 	assets := newAssets()
 	templates, err := parse(d.pages, assets.path)
@@ -86,7 +91,7 @@ func New(o Options) (*Dashboard, error) {
 
 // Link is an address that logs in to the file's first account, once and soon.
 func (d *Dashboard) Link() string {
-	return d.address.JoinPath("login").String() + "?token=" + d.link.token
+	return d.address.JoinPath("login").String() + "?token=" + d.link
 }
 
 // ServeHTTP checks that a request comes from where it should before any page sees it.
@@ -97,12 +102,12 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(reason)
 		}
 		if reason != nil { // the server would log it with its value
-			d.server.Logger.Error("a page panicked", "error", crash.New(reason))
+			d.Server.Logger.Error("a page panicked", "error", crash.New(reason))
 			http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
 		}
 	}()
 	if !isPage(r.URL) || r.Header.Get("Authorization") != "" { // which browsers do not send, but clients that lost a path's prefix
-		d.next.ServeHTTP(w, r)
+		d.Next.ServeHTTP(w, r)
 		return
 	}
 	for _, header := range [][2]string{
@@ -126,8 +131,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isPage tells whether a path is neither of the API nor of the control calls, which
-// answer malformed paths too.
+// isPage tells whether a path is neither of the API nor of the control calls.
 func isPage(u *url.URL) bool {
 	p := u.Path // decoded, as redirects and the API's own routes take it
 	for _, tree := range []string{"/api", server.Control} {
@@ -147,7 +151,7 @@ func (d *Dashboard) isKnown(host string) bool {
 		name = bare
 	}
 	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	return err == nil || slices.ContainsFunc(d.names, func(own string) bool { return own != "" && strings.EqualFold(own, name) })
+	return err == nil || slices.ContainsFunc(append([]string{"localhost"}, d.Names...), func(own string) bool { return own != "" && strings.EqualFold(own, name) })
 }
 
 const (
@@ -171,8 +175,7 @@ type liveState struct {
 	Now     string `json:"now"`
 }
 
-// live tells a page of each change, as server-sent events, until it is closed or the
-// session has ended.
+// live tells a page of each change, as server-sent events, while the session lasts.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Time{}) // where there is a connection
@@ -192,7 +195,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		var state liveState
-		refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+		refused := d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
 			state.Now = wire.Timestamp(tx.Now())
 			state.Version, err = liveVersion(tx)
 			return err
@@ -216,3 +219,100 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 
 // Close ends what pages listen to, for which a server that shuts down would wait.
 func (d *Dashboard) Close() { d.close() }
+
+// The templates, and what pages load beside themselves.
+var (
+	//go:embed templates/card.html
+	cardHTML string
+	//go:embed templates/cards.html
+	cardsHTML string
+	//go:embed templates/challenges.html
+	challengesHTML string
+	//go:embed templates/delivery.html
+	deliveryHTML string
+	//go:embed templates/deposits.html
+	depositsHTML string
+	//go:embed templates/layout.html
+	layoutHTML string
+	//go:embed templates/ledger.html
+	ledgerHTML string
+	//go:embed templates/overview.html
+	overviewHTML string
+	//go:embed templates/requests.html
+	requestsHTML string
+	//go:embed templates/run.html
+	runHTML string
+	//go:embed templates/shared.html
+	sharedHTML string
+	//go:embed templates/transaction.html
+	transactionHTML string
+	//go:embed templates/transactions.html
+	transactionsHTML string
+	//go:embed templates/webhooks.html
+	webhooksHTML string
+	//go:embed templates/world.html
+	worldHTML string
+
+	//go:embed assets/dashboard.css
+	styles string
+	//go:embed assets/dashboard.js
+	script string
+	//go:embed assets/icon.svg
+	icon string
+)
+
+// parse returns the templates of pages, by their paths, and of what is not a page.
+func parse(pages []*page, asset func(file string) string) (*template.Template, error) {
+	texts := map[string]string{"layout": layoutHTML, "shared": sharedHTML}
+	for _, p := range pages {
+		texts[p.Path] = p.html
+	}
+	all := template.New("").Funcs(functions()).Funcs(template.FuncMap{"asset": asset})
+	for name, text := range texts {
+		if _, err := all.New(name).Parse(text); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// asset is a file whose path changes with its content, so that browsers keep it for good.
+type asset struct{ file, kind, content, path string }
+
+type assets []asset
+
+func newAssets() assets {
+	all := assets{
+		{"dashboard.css", "text/css; charset=utf-8", styles, ""},
+		{"dashboard.js", "text/javascript; charset=utf-8", script, ""},
+		{"icon.svg", "image/svg+xml", icon, ""},
+	}
+	for i := range all {
+		hash := sha256.Sum256([]byte(all[i].content))
+		all[i].path = "/assets/" + hex.EncodeToString(hash[:8]) + "." + all[i].file
+	}
+	return all
+}
+
+// path returns where an asset is served.
+func (all assets) path(file string) string {
+	for _, a := range all {
+		if a.file == file {
+			return a.path
+		}
+	}
+	return ""
+}
+
+// serve is what an http.FileServerFS would make the program 78 kB larger for.
+func (all assets) serve(w http.ResponseWriter, r *http.Request) {
+	for _, a := range all {
+		if a.path == r.URL.Path {
+			w.Header().Set("Content-Type", a.kind)
+			w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+			_, _ = w.Write([]byte(a.content)) // there is nobody to tell when the reader went away
+			return
+		}
+	}
+	http.NotFound(w, r)
+}

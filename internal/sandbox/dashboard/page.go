@@ -45,28 +45,22 @@ type view struct {
 	refused error // what is wrong with the filter, which the page shows once more; nil: nothing
 }
 
-// response decodes what an action returned that the page is to show, and tells
-// whether there is any.
+// response decodes what an action returned for the page to show, and tells whether it did.
 func (v *view) response(action string, into any) bool {
 	return v.posted != nil && v.posted.action == action && v.posted.refused == nil && json.Unmarshal(v.posted.response.Body, into) == nil
-}
-
-func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
-	id, found := d.sessions.account(cookie(r))
-	switch {
-	case !found:
-		d.sendToLogin(w, r)
-	default:
-		d.show(w, r, p, id)
-	}
 }
 
 func (d *Dashboard) sendToLogin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
 }
 
-// show reads a page and writes it.
-func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accountID int64) {
+// get reads a page and writes it, for who is logged in.
+func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
+	accountID, found := d.sessions.account(cookie(r))
+	if !found {
+		d.sendToLogin(w, r)
+		return
+	}
 	var sent *posted
 	if r.Header.Get(liveHeader) == "" {
 		sent = d.sessions.take(cookie(r), r.URL.RequestURI())
@@ -107,7 +101,7 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, p *page, accoun
 // when the account is gone since a reset, by which the session ends.
 func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted, use func(*frame, *view) error) (f *frame, refused *wire.Error) {
 	f = &frame{Title: p.Title, Page: p, Pages: d.pages, ID: rand.Text(), Query: r.URL.Query(), posted: sent}
-	refused = d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+	refused = d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
 		if f.Account, err = account.ByID(tx, accountID); err != nil || f.Account.ID == 0 {
 			return err
 		}
@@ -122,7 +116,7 @@ func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted
 			return err
 		}
 		return use(f, &view{
-			Tx: tx, Server: d.server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent,
+			Tx: tx, Server: d.Server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent,
 		})
 	})
 	if refused == nil && f.Account.ID == 0 {
@@ -192,8 +186,7 @@ type frame struct {
 // IsIn tells whether the frame is that of a page in the navigation, or below it.
 func (f *frame) IsIn(p *page) bool { return f.Page.Path == p.Path || f.Page.In == p.Path }
 
-// Value is what a field of an action's form shows: what was sent when it was
-// refused, else a first choice.
+// Value is what a field of an action's form shows: what was refused, else a first choice.
 func (f *frame) Value(action, field, first string) string {
 	if f.posted != nil && f.posted.action == action && f.posted.refused != nil {
 		return f.posted.values.Get(field)
@@ -205,7 +198,7 @@ func (f *frame) Value(action, field, first string) string {
 func (d *Dashboard) render(w http.ResponseWriter, name string, status int, f *frame) {
 	var b bytes.Buffer
 	if err := d.template(&b, name, f); err != nil {
-		d.server.Logger.Error("a page could not be shown", "page", name, "error", err)
+		d.Server.Logger.Error("a page could not be shown", "page", name, "error", err)
 		http.Error(w, "The page could not be shown; the server's log says why.", http.StatusInternalServerError)
 		return
 	}

@@ -100,8 +100,7 @@ func (s *sessions) once(value, fields string, do func() (wire.Response, *wire.Er
 	return sent.response, sent.refused, repeated
 }
 
-// leave keeps what a form has done for the page that follows. A form that was sent
-// again comes after the first time.
+// leave keeps what a form has done for the page that follows, the first time before others.
 func (s *sessions) leave(value string, sent *posted, repeated bool) {
 	sent.expires = s.now().Add(leftTime)
 	s.with(value, func(one *session) {
@@ -125,28 +124,19 @@ func (s *sessions) take(value, path string) (sent *posted) {
 	return sent
 }
 
-// link logs in without a key, once.
-type link struct {
-	token   string
-	expires time.Time
-	now     func() time.Time
-
-	mu   sync.Mutex
-	used bool
-}
-
-func newLink(now func() time.Time) *link {
-	return &link{token: rand.Text(), expires: now().Add(linkTime), now: now}
-}
-
-// use tells whether a token is the link's, and the link still good. It is not
-// good any more afterwards.
-func (l *link) use(token string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	good := subtle.ConstantTimeCompare([]byte(token), []byte(l.token)) == 1 && !l.used && l.now().Before(l.expires)
-	l.used = l.used || good
-	return good
+// newLink returns what logs in without a key, and what tells whether a token is that and still
+// good, for the last time.
+func newLink(now func() time.Time) (token string, use func(string) bool) {
+	token = rand.Text()
+	expires, used := now().Add(linkTime), false
+	var mu sync.Mutex
+	return token, func(sent string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		good := subtle.ConstantTimeCompare([]byte(sent), []byte(token)) == 1 && !used && now().Before(expires)
+		used = used || good
+		return good
+	}
 }
 
 // cookieName tells servers on other ports of a host apart, which share cookies.
@@ -177,8 +167,7 @@ func setCookie(w http.ResponseWriter, r *http.Request, value string) {
 // maxForm is how many bytes a form may have.
 const maxForm = 64 << 10
 
-// showLogin asks for a key, or takes the link. What only looks ahead, as browsers
-// and chat programs do, does not use the link up.
+// showLogin asks for a key, or takes the link, which no program that looks ahead uses up.
 func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 	_, loggedIn := d.sessions.account(cookie(r))
 	token := r.URL.Query().Get("token")
@@ -187,15 +176,19 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case token == "" || r.Method != http.MethodGet || looksAhead(r.Header):
 		d.askForKey(w, r, http.StatusOK, "")
-	case !d.link.use(token):
+	case !d.useLink(token):
 		d.askForKey(w, r, http.StatusForbidden, "This link was used before, or is too old. Log in with the API key.")
 	default:
-		id, err := d.firstAccount(r)
-		if err != nil {
-			d.showError(w, r, err)
+		var first account.Account
+		refused := d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
+			first, err = account.First(tx)
+			return err
+		})
+		if refused != nil {
+			d.showError(w, r, refused)
 			return
 		}
-		d.begin(w, r, id)
+		d.begin(w, r, first.ID)
 		// Not a redirect: browsers keep a strict cookie from one that another site began.
 		w.Header().Set("Refresh", "0; url=/")
 		d.render(w, "welcome", http.StatusOK, &frame{Title: "Welcome"})
@@ -205,15 +198,6 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 // looksAhead tells whether nobody has opened the page yet, by what the browsers call it.
 func looksAhead(h http.Header) bool {
 	return h.Get("Sec-Purpose")+h.Get("Purpose")+h.Get("X-Purpose") != ""
-}
-
-func (d *Dashboard) firstAccount(r *http.Request) (id int64, refused *wire.Error) {
-	refused = d.server.Read(r.Context(), func(tx *store.Tx) error {
-		first, err := account.First(tx)
-		id = first.ID
-		return err
-	})
-	return id, refused
 }
 
 // begin logs in to an account, and out of the one before.
@@ -241,7 +225,7 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var by account.Account
-	refused := d.server.Read(r.Context(), func(tx *store.Tx) (err error) {
+	refused := d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
 		by, err = account.ByKey(tx, strings.TrimSpace(r.PostForm.Get("key")))
 		return err
 	})

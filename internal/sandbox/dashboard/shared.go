@@ -40,8 +40,6 @@ func functions() template.FuncMap {
 	}
 }
 
-func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
 // clock writes a time of the service for people. It is UTC, which pages say once.
 func clock(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
@@ -58,7 +56,7 @@ type moment struct{ Ago, Clock, Machine string }
 // newMoment takes a time, or one of the file.
 func newMoment(f *frame, when interface{ UTC() time.Time }) moment {
 	t := when.UTC()
-	m := moment{Clock: clock(t), Machine: timestamp(t)}
+	m := moment{Clock: clock(t), Machine: t.Format(time.RFC3339)}
 	ago := f.Now.Sub(t)
 	in := func(unit time.Duration, name string) string {
 		if ago < 0 {
@@ -191,8 +189,7 @@ type list struct {
 // pageSize is how many rows a page shows.
 const pageSize = 50
 
-// list reads the filter and the page that a query asks for. The first page is shown
-// in place of one that is not a number.
+// list reads the filter and the page that a query asks for, the first one by default.
 func (v *view) list(fields ...*choices) *list {
 	v.listed = v.listOf("page", fields...)
 	return v.listed

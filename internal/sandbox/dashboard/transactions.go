@@ -63,8 +63,7 @@ type purchase struct {
 	Deliveries []*webhook.Delivery
 }
 
-// step is a transaction of a purchase, with what it did to what its owner has and to what
-// is held.
+// step is a transaction of a purchase, with what it did to the owner's money and the hold.
 type step struct {
 	*transaction.Transaction
 

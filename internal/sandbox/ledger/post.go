@@ -1,5 +1,4 @@
-// Package ledger keeps the double-entry journal of every account: no money moves
-// but by an entry whose legs add up to zero.
+// Package ledger keeps the double-entry journal of every account, without which no money moves.
 package ledger
 
 import (

@@ -19,8 +19,7 @@ const columns = `
 	       r.wallet, r.fee, r.balance_before, r.status_before, r.balance_after, r.status_after, COALESCE(r.entry_id, 0), COALESCE(r.status_change, 0)
 	FROM request_log r JOIN runs u ON u.id = r.run_id LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
-// List returns a page of the calls of an account, the oldest first, and how many
-// there are.
+// List returns a page of the calls of an account, the oldest first, and how many there are.
 func List(tx *store.Tx, accountID int64, page wire.Page) (entries []*Entry, total int64, err error) {
 	entries, err = store.List[Entry](tx, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
 	if err != nil {
@@ -39,8 +38,7 @@ type Filter struct {
 	Outcome string // succeeded, refused, failed, lost, or fault
 }
 
-// Newest returns a page of the calls that a filter picks, newest first, and whether
-// there is more.
+// Newest returns a page of the calls that a filter picks, newest first.
 func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
 	outcome, wanted := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`, "refused": `r.status BETWEEN 400 AND 499`, "failed": `(r.status = 0 OR r.status >= 500)`,

@@ -19,11 +19,9 @@ import (
 )
 
 const (
-	// flushDelay is how long an entry may wait in memory. Gathering some keeps
-	// reads from costing a write each.
+	// flushDelay is how long an entry may wait in memory, lest each read cost a write.
 	flushDelay = 100 * time.Millisecond
-	// maxPending is how many entries wait for a file that is locked; older ones
-	// make room.
+	// maxPending is how many entries, the newest, wait for a file that is locked.
 	maxPending = 10_000
 	// maxEntries is how many entries a file holds; older ones make room.
 	maxEntries = 100_000

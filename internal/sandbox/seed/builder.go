@@ -31,8 +31,7 @@ type Begun struct {
 	Accounts []*BegunAccount `json:"accounts"`
 }
 
-// BegunAccount is an account of a world, with its key, its cards and its endpoints
-// in the file's order.
+// BegunAccount is an account of a world, with its cards and endpoints in the file's order.
 type BegunAccount struct {
 	AccountID string            `json:"account_id"`
 	APIKey    string            `json:"api_key"`
@@ -68,8 +67,7 @@ const (
 	lasting
 )
 
-// maxSteps is how much may have happened in a world. Nobody else changes anything while
-// it is made.
+// maxSteps is how much may have happened in a world: everybody waits while it is made.
 const maxSteps = 50_000
 
 // builder makes a world by the calls that would have made it.
@@ -255,8 +253,7 @@ func (a *accountBuilder) do(place, route, id string, body, into any) error {
 	return a.explained(place, a.call.Do(a.Account, o, into))
 }
 
-// open begins the account. The first one is there, and gets another balance, also
-// after a reset.
+// open begins the account. The first one is there, and gets another balance.
 func (a *accountBuilder) open(place string, wallet value, first bool) (err error) {
 	tx := a.call.Tx
 	tx.SetNow(a.opening)
@@ -403,8 +400,7 @@ func (c *cardBuilder) challenge(place string, s *challengeSpec) {
 	})
 }
 
-// authorize uses the card. Where its last status is told, those before are not, and
-// follow from what became of each purchase.
+// authorize uses the card, whose status follows from what is to become of each purchase.
 func (c *cardBuilder) authorize(place string, p *purchaseSpec, made *recorded) error {
 	call := func() error { return c.do(place, "POST "+server.Control+"/authorizations", "", p, made) }
 	frozen := p.Declined == "card_frozen"

@@ -157,16 +157,12 @@ func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found
 	return res, true, nil
 }
 
-type idempotencyScope struct {
-	accountID         int64
-	key, method, path string
-}
-
-// claim marks a call with an idempotency key as in flight, and refuses it while
-// another one is, where the quirks say so. It knows the calls of this process.
+// claim refuses a call while another one of this process has its idempotency key, where the
+// quirks say so.
 func (s *Server) claim(x *exchange) (release func(), err error) {
-	scope := idempotencyScope{x.account.ID, x.request.Header.Get(idempotencyHeader), x.request.Method, x.request.URL.Path}
-	if !x.isAPI() || x.quirks.Idempotency != behavior.Conflict || scope.key == "" || !x.route.writes() {
+	key := x.request.Header.Get(idempotencyHeader)
+	scope := [4]any{x.account.ID, key, x.request.Method, x.request.URL.Path}
+	if !x.isAPI() || x.quirks.Idempotency != behavior.Conflict || key == "" || !x.route.writes() {
 		return func() {}, nil
 	}
 	if _, busy := s.inFlight.LoadOrStore(scope, true); busy {
@@ -200,8 +196,7 @@ func (s *Server) applyFault(ctx context.Context, x *exchange) response {
 	return res
 }
 
-// faultResponse is a fault's own. A body that is a text is sent as it is, as
-// from something between the service and its caller.
+// faultResponse is a fault's own. A body that is a text is sent as it is, as proxies do.
 func (x *exchange) faultResponse(t behavior.Then) wire.Response {
 	if t.Body == nil {
 		return x.errorResponse(wire.NewError(t.Status, wire.CodeInjectedFault, "this response was set with POST "+Control+"/faults"))

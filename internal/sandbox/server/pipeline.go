@@ -42,8 +42,7 @@ func (x *exchange) isAPI() bool { return strings.HasPrefix(x.request.URL.Path, A
 // path is relative to the base address.
 func (x *exchange) path() string { return strings.TrimPrefix(x.request.URL.Path, API) }
 
-// serve is the way of every request. Its steps follow in the order in which
-// they are taken.
+// serve is the way of every request. Its steps follow in their order.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, route Route) {
 	start := time.Now()
 	x := &exchange{id: vault.Token("req_"), route: route, request: r, now: start, quirks: behavior.DefaultQuirks()}
@@ -154,8 +153,7 @@ func (s *Server) transact(
 	return res, err
 }
 
-// authorize checks that the account may make the call. A call of a valid key
-// counts towards its limits, whatever becomes of it.
+// authorize checks that the account may make the call, which counts, whatever becomes of it.
 func (s *Server) authorize(x *exchange) error {
 	if !x.isAPI() {
 		return nil
@@ -225,7 +223,10 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 	}
 	if errors.Is(err, store.ErrBusy) {
 		s.Logger.Warn("the file was busy", "request", requestID)
-		return unavailable()
+		return &wire.Error{
+			Status: http.StatusServiceUnavailable, Code: wire.CodeUnavailable, Wait: time.Second,
+			Message: "the sandbox is busy, or another process has locked its file; nothing was done, try again",
+		}
 	}
 	s.Logger.Error("a request failed", "request", requestID, "error", err)
 	if errors.Is(err, store.ErrFull) { // not a 5xx, after which a client looks for what was done
@@ -234,8 +235,7 @@ func (s *Server) explain(ctx context.Context, requestID string, err error) *wire
 	return internalError(requestID)
 }
 
-// record logs API calls before their responses are sent, so that whoever has a
-// response finds its call in the log.
+// record logs API calls before their responses are sent: who has one finds its call.
 func (s *Server) record(x *exchange, res response, took time.Duration) {
 	if !x.isAPI() || x.account.ID == 0 {
 		return

@@ -18,8 +18,7 @@ const (
 	textType = "text/plain; charset=utf-8"
 )
 
-// LargeList responds with a page of a list that no API has, and how many there are on
-// all pages.
+// LargeList responds with a page of a list of control calls, and how many are on all pages.
 func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64, err error)) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
@@ -52,8 +51,7 @@ func (r response) sentStatus() int {
 	return r.Status
 }
 
-// send writes the response. One that is cut off ends in http.ErrAbortHandler,
-// by which an http.Server closes the connection.
+// send writes the response. One that is cut off ends in http.ErrAbortHandler.
 func (r response) send(w http.ResponseWriter, requestID string, now time.Time) error {
 	if r.extent == dropped {
 		panic(http.ErrAbortHandler)
@@ -87,14 +85,6 @@ func rateLimited(wait time.Duration) *wire.Error {
 	return &wire.Error{
 		Status: http.StatusTooManyRequests, Code: wire.CodeRateLimited, Wait: wait,
 		Message: fmt.Sprintf("the API key has used up a limit; it may go on in %d s", seconds(wait)),
-	}
-}
-
-// unavailable is a call that did not get its turn. Nothing happened.
-func unavailable() *wire.Error {
-	return &wire.Error{
-		Status: http.StatusServiceUnavailable, Code: wire.CodeUnavailable, Wait: time.Second,
-		Message: "the sandbox is busy, or another process has locked its file; nothing was done, try again",
 	}
 }
 

@@ -69,8 +69,7 @@ func (c *Call) PathValue(name string) string { return c.request.PathValue(name) 
 // Query returns a reader of the query string.
 func (c *Call) Query() *wire.Query { return wire.ReadQuery(c.request.URL.RawQuery) }
 
-// Fields returns a reader of the body, which is a JSON object or, for calls
-// without required fields, nothing.
+// Fields returns a reader of the body, which is a JSON object or nothing.
 func (c *Call) Fields() *wire.Fields { return c.body.Fields(c.request.Header.Get("Content-Type")) }
 
 // Text returns a body that need not be JSON, as it is.
@@ -86,11 +85,10 @@ type Server struct {
 	Stopping <-chan struct{} // ends the delays of faults
 
 	routes   map[string]Route // by their methods and paths
-	inFlight sync.Map         // by idempotencyScope: the calls without a response yet
+	inFlight sync.Map         // the calls with an idempotency key that have no response yet
 }
 
-// Handler returns the handler of the routes. What is not among them is a 404 that tells
-// what may have been meant, or a 405 where another method is.
+// Handler returns the handler of the routes.
 func (s *Server) Handler(routes []Route) http.Handler {
 	mux := http.NewServeMux()
 	s.routes = make(map[string]Route, len(routes))

@@ -104,8 +104,7 @@ const applicationID = 0x76637264
 //go:embed schema.sql
 var schema string
 
-// Migration takes a file to the next version of the schema. One that was released never
-// changes.
+// Migration takes a file to the next version of the schema. No released one changes.
 type Migration struct {
 	SQL     string
 	Release string // the first one of this program that reads the file then
@@ -137,8 +136,7 @@ func (m mark) refuse(newest int32) error {
 	return errors.New("it is another program's SQLite file; choose another path")
 }
 
-// inspect refuses a file that is not this program's, and leaves it as it is. What is still in
-// a log beside the file, migrate sees.
+// inspect refuses another program's file. What is in a log beside the file, migrate sees.
 func inspect(path string, newest int32) error {
 	db, err := sql.Open("sqlite", fileURI(path, filepath.Separator)+"?mode=ro&immutable=1")
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// conn is a connection with the statements that it has prepared. Preparing takes most of
-// the time of a small query.
+// conn is a connection with what it has prepared, which is most of a small query's time.
 type conn struct {
 	raw        *sql.Conn
 	statements map[string]*sql.Stmt
@@ -38,8 +37,7 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
-// pool hands out connections, each to one transaction at a time, in the order
-// of asking.
+// pool hands out connections, each to one transaction at a time, in the order of asking.
 type pool struct {
 	db   *sql.DB
 	idle chan *conn

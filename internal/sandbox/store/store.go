@@ -21,8 +21,7 @@ const (
 	readers = 4
 	// memoryPath is the path that keeps nothing.
 	memoryPath = ":memory:"
-	// busyTimeout is how long a transaction waits for its turn, behind others of
-	// this process and behind the lock of another one.
+	// busyTimeout is how long a transaction waits for others of this process, or of another one.
 	busyTimeout = 3 * time.Second
 	// openTimeout is how long it is waited for others that open the file as well.
 	openTimeout = 30 * time.Second
@@ -102,8 +101,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// open opens every connection at once: one that came later might open another
-// file of the same name.
+// open opens every connection at once: later, the name may be another file's.
 func (db *DB) open(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, ErrBusy)
 	defer cancel()
@@ -200,8 +198,7 @@ func (db *DB) Snapshot(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// Close waits for running transactions and closes the file, which then holds
-// everything unless another process still has it open.
+// Close waits for running transactions and closes the file.
 func (db *DB) Close() error {
 	close(db.stop)
 	<-db.stopped
@@ -317,8 +314,7 @@ func (db *DB) watch() {
 	}
 }
 
-// checkpoint brings the log into the file and empties it. When somebody is in
-// the way, the next one does.
+// checkpoint brings the log into the file, unless somebody is in the way: the next one does.
 func (db *DB) checkpoint() {
 	ctx, cancel := context.WithTimeout(context.Background(), watchInterval)
 	defer cancel()

@@ -259,8 +259,7 @@ func (tx *Tx) Version() (string, error) {
 	return Value[string](tx, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
 }
 
-// ReadSetting fills value with what was written under a name, and leaves it as
-// it is when nothing was.
+// ReadSetting fills value with what was written under a name, if anything was.
 func (tx *Tx) ReadSetting(name string, value any) error {
 	if _, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name); err != nil {
 		return fmt.Errorf("reading the setting %s: %w", name, err)
@@ -268,8 +267,7 @@ func (tx *Tx) ReadSetting(name string, value any) error {
 	return nil
 }
 
-// WriteSetting replaces what is kept under a name, for every process that
-// shares the file.
+// WriteSetting replaces what is kept under a name.
 func (tx *Tx) WriteSetting(name string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -88,8 +88,7 @@ func CountPending(tx *store.Tx, accountID int64) (int64, error) {
 		accountID, Pending, tx.Now().UnixMilli())
 }
 
-// begin is a merchant asking for proof that the cardholder is the buyer. It
-// moves no money; what the merchant does with the outcome is up to it.
+// begin is a merchant asking for proof that the cardholder is the buyer; no money moves.
 func begin(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	ch := Challenge{

@@ -18,8 +18,7 @@ func debit(from *card.Card, amount usd.Amount) ledger.Leg {
 	return ledger.OnCard(from.LedgerAccountID, -amount)
 }
 
-// credit is the leg that gives an amount back to a card, or to the wallet once
-// the card is terminated.
+// credit is the leg that gives an amount back to a card or, of a terminated one, to the wallet.
 func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 	if to.Status == card.Terminated {
 		return ledger.On(ledger.Wallet, amount)
@@ -90,8 +89,7 @@ func addCounted(tx *store.Tx, cardID int64, month string, amount usd.Amount) err
 		ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`, cardID, month, amount)
 }
 
-// Spending is what was settled less what was refunded of a card's purchases of the current
-// UTC month.
+// Spending is what was settled, less what was refunded, of a card's purchases of this month.
 type Spending struct {
 	CardID string
 	Label  string
@@ -157,8 +155,7 @@ func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) ([]ledg
 	return append(legs, collected...), err
 }
 
-// refund returns what was settled, or a part of it, to the card. Several
-// refunds may follow one settlement, up to its amount.
+// refund returns what was settled to the card, at once or in parts.
 func refund(c *server.Call) (wire.Response, error) {
 	f, err := readFollowUp(c)
 	if err != nil {

@@ -75,8 +75,7 @@ func (t *Transaction) sign(signs string) {
 	}
 }
 
-// Chain returns the transactions of the purchase that one of them names, from the
-// authorization on.
+// Chain returns the transactions of the purchase that one of them names, in their order.
 func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 	chain, err := store.List[Transaction](tx, `
 		WITH RECURSIVE
@@ -168,8 +167,7 @@ type Day struct {
 	Sums
 }
 
-// Days returns the days from one on that have any purchase, of one card or, with 0, of
-// all, the oldest first.
+// Days returns the days with purchases from one on, of a card or, with 0, of all, in their order.
 func Days(tx *store.Tx, accountID, cardID, from int64) ([]*Day, error) {
 	return store.List[Day](tx, `
 		SELECT day, purchases, declines, held, settled, refunded, fees FROM daily_sums

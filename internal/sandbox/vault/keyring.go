@@ -1,5 +1,4 @@
-// Package vault derives the secrets of a sandbox from one master key, so that they
-// need not be stored, and makes ids.
+// Package vault derives the secrets of a sandbox, which it does not store, and makes ids.
 package vault
 
 import (
@@ -15,8 +14,7 @@ import (
 	"strings"
 )
 
-// KeyPrefix begins every API key of a sandbox; a real service's keys begin
-// with its first part only.
+// KeyPrefix begins every API key of a sandbox, and none of a real service.
 const KeyPrefix = "sk_live_sandbox_"
 
 // masterKeySize is in bytes.
@@ -74,8 +72,7 @@ func HashAPIKey(key string) []byte {
 // lower-case letters and digits, too many to be guessed or to repeat.
 func Token(prefix string) string { return token(prefix, rand.Reader) } // crypto/rand never fails
 
-// SeededToken is Token for what follows from a seed. It begins with a 0, which no
-// other has.
+// SeededToken is Token for what follows from a seed, with a 0 that no other begins with.
 func SeededToken(prefix string, random io.Reader) string {
 	return prefix + "0" + token("", random)[1:]
 }

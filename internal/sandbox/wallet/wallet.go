@@ -120,8 +120,7 @@ type Deposit struct {
 	CreatedAt wire.Time  `json:"created_at"`
 }
 
-// detect is somebody sending coins to a deposit address. The wallet has them
-// once they are confirmed.
+// detect is somebody sending coins to a deposit address, which are not confirmed yet.
 func detect(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	currency := fields.Choice("currency", currencies()...)
@@ -174,8 +173,7 @@ func withAddresses(keys *vault.Keyring, by account.Account, deposits []*Deposit)
 	return deposits
 }
 
-// Newest returns a page of an account's deposits, newest first, and whether there
-// is more.
+// Newest returns a page of an account's deposits, newest first.
 func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) ([]*Deposit, bool, error) {
 	deposits, more, err := store.Page[Deposit](tx, page, columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, by.ID, status)
 	return withAddresses(keys, by, deposits), more, err

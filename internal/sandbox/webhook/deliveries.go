@@ -25,8 +25,7 @@ func listDeliveries(c *server.Call) (wire.Response, error) {
 	})
 }
 
-// redeliver makes a delivery due at once, at the start of the schedule, also
-// one that has arrived already or is in flight.
+// redeliver makes a delivery due at once, also one that has arrived or is in flight.
 func redeliver(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("delivery_id")
 	if _, err := makeDue(c, `public_id = ?`, id); err != nil {
@@ -36,8 +35,7 @@ func redeliver(c *server.Call) (wire.Response, error) {
 	return wire.OK(delivery), err
 }
 
-// redeliverFailed makes all deliveries due at once that have failed, and are not
-// delivered since.
+// redeliverFailed makes all deliveries due at once that failed and did not arrive since.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
 	ids, err := makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)
 	return wire.OK(wire.List[string]{Data: ids}), err
@@ -120,8 +118,7 @@ type Filter struct {
 	Subjects []string // the ids of what the events are about
 }
 
-// Newest returns a page of the deliveries that a filter picks, newest first, and
-// whether there is more.
+// Newest returns a page of the deliveries that a filter picks, newest first.
 func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
 	// In the order of the rows, which the limit ends.
 	from, ofSubjects := `deliveries d CROSS JOIN events e ON e.id = d.event_id `, len(f.Subjects) > 0

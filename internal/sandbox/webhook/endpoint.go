@@ -146,8 +146,7 @@ func (e *Endpoint) readHealth(tx *store.Tx) error {
 	return err
 }
 
-// Endpoints returns a page of an account's endpoints, newest first, and whether
-// there is more.
+// Endpoints returns a page of an account's endpoints, newest first.
 func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
 	endpoints, more, err = store.Page[Endpoint](tx, page,
 		`SELECT public_id, url, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC`, accountID)
@@ -159,8 +158,7 @@ func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endp
 	return endpoints, more, err
 }
 
-// remove ends an endpoint. What was to be delivered to it is forgotten, and so is
-// what was delivered.
+// remove ends an endpoint, and forgets its deliveries.
 func remove(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("webhook_id")
 	found, err := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
@@ -176,16 +174,14 @@ func remove(c *server.Call) (wire.Response, error) {
 	return wire.OK(map[string]any{"id": id}), err
 }
 
-// CountFailing returns how many endpoints of an account have a delivery that failed and
-// will be tried again.
+// CountFailing returns how many endpoints have a delivery that will be tried again.
 func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
 
-// Failing returns, for each of a few endpoints, the newest delivery that failed and has not
-// arrived since.
+// Failing returns the newest delivery of each of a few endpoints that did not arrive.
 func Failing(tx *store.Tx, accountID, most int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
 		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest

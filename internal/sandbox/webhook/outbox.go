@@ -116,8 +116,7 @@ func (w *Worker) room(webhookID string) int {
 	return max(0, min(room, maxInFlight-len(w.inFlight)))
 }
 
-// due returns what is to be sent now, as much as there is room for, and counts it as
-// in flight.
+// due returns what there is to send and room for, and counts it as in flight.
 func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 	now := tx.Now()
 	endpoints, err := store.List[target](tx, `
@@ -153,16 +152,14 @@ func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 }
 
 const (
-	// keptDeliveries is how many finished deliveries of each account are kept: the
-	// newest ones.
+	// keptDeliveries is how many finished deliveries of each account are kept.
 	keptDeliveries = 10_000
 	// pruneInterval is how often a worker that delivers looks for what to forget.
 	pruneInterval = 5 * time.Second
 	// pruneSize is how many deliveries of an account one look forgets, while every
 	// other change waits.
 	pruneSize = 250
-	// unfinishedFactor is how many deliveries are kept that are not finished, for
-	// each that is.
+	// unfinishedFactor is how many unfinished deliveries are kept for each finished one.
 	unfinishedFactor = 10
 )
 
@@ -193,8 +190,7 @@ func (w *Worker) prune(tx *store.Tx) error {
 	return nil
 }
 
-// forget removes some of the oldest deliveries that a condition picks, but for the
-// newest ones, and returns how many.
+// forget removes some of the oldest deliveries of those to keep, and returns how many.
 func forget(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
 	type old struct{ Delivery, Event int64 }
 	all, err := store.List[old](tx, `

@@ -95,7 +95,6 @@ func (w *Worker) run(ctx context.Context) {
 }
 
 // poll records the results so far and sends what is due, unless another worker does.
-// When that fails, the next poll tries again.
 func (w *Worker) poll(ctx context.Context) {
 	w.completeReady()
 	due, err := w.work(ctx)
@@ -115,8 +114,7 @@ func (w *Worker) poll(ctx context.Context) {
 	}
 }
 
-// work returns what is to be sent. What it returns counts as in flight, also with an
-// error.
+// work returns what is to be sent, and counts as in flight, also with an error.
 func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 	if lead, err := w.db.Lead(); err != nil || !lead {
 		return nil, err
@@ -143,8 +141,7 @@ func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 	return due, err
 }
 
-// completeReady completes all results that are there, so that one transaction
-// serves many.
+// completeReady completes all results that are there, for one transaction.
 func (w *Worker) completeReady() {
 	for {
 		select {

@@ -28,8 +28,7 @@ type Fields struct {
 	err    error
 }
 
-// Done returns the first mistake, or names a member that was not read: the
-// service does not know it.
+// Done returns the first mistake, or names a member that was not read.
 func (f *Fields) Done() error {
 	if f.err == nil && len(f.values) > 0 {
 		f.err = Invalid("unknown field %.64q", slices.Sorted(maps.Keys(f.values))[0])
@@ -221,8 +220,7 @@ func (f *Fields) Choice(name string, words ...string) string {
 	return f.choice(name, f.require(name), words)
 }
 
-// OptionalChoice reads a string that is one of a few words, fallback when it is
-// absent.
+// OptionalChoice reads a string that is one of a few words, or returns the fallback.
 func (f *Fields) OptionalChoice(name, fallback string, words ...string) string {
 	raw := f.pop(name)
 	if raw == nil {

@@ -35,8 +35,7 @@ type LargeList[T any] struct {
 	Total   int64 `json:"total"` // of all pages
 }
 
-// Encode writes JSON. It panics over what has no JSON form, which is a mistake
-// in the program.
+// Encode writes JSON. It panics over what has none, which is a mistake in the program.
 func Encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -63,8 +62,7 @@ func (t *Time) Scan(column any) error {
 // MarshalJSON writes the Timestamp.
 func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(Timestamp(t.Time)) }
 
-// Timestamp writes a time as the API does: UTC, one width, so that the order
-// of the texts is the order of the times.
+// Timestamp writes a time as the API does: UTC, in texts of one width, which sort.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // The codes of errors.
@@ -91,8 +89,7 @@ const (
 	CodeInternal                = "internal_error"
 )
 
-// Error is a response that refuses a request. What the request would have
-// changed is not changed.
+// Error is a response that refuses a request, which has changed nothing.
 type Error struct {
 	Status  int           `json:"-"`
 	Wait    time.Duration `json:"-"` // of a 429 or 503: until the call may be let through

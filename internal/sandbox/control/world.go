@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -13,8 +15,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// createAccount adds an account in a state of onboarding; with initial_balance,
-// its wallet begins with that.
+// createAccount adds an account in a state of onboarding.
 func createAccount(c *server.Call) (wire.Response, error) {
 	fields := c.Fields()
 	state := account.State(fields.Choice("state", account.States()...))
@@ -63,8 +64,7 @@ func FirstOnly(c *server.Call, what string) error {
 	return wire.NewError(http.StatusForbidden, wire.CodeFirstAccountOnly, "only the key of the file's first account %s", what)
 }
 
-// reset empties the file down to a first account as it was at the start, with
-// the same API key. Other accounts and their keys are gone.
+// reset leaves the first account alone, as it was at the start and with the same key.
 func (s *shared) reset(c *server.Call) (wire.Response, error) {
 	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
 		return wire.Response{}, err
@@ -79,8 +79,7 @@ func (s *shared) reset(c *server.Call) (wire.Response, error) {
 	return now(c)
 }
 
-// empty deletes every row but the file's own and the accounts', and sets the
-// clock right.
+// empty deletes every row but the file's own and the accounts', and sets the clock right.
 func empty(tx *store.Tx) error {
 	tables, err := store.Values[string](tx,
 		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('service', 'accounts')`)
@@ -183,8 +182,7 @@ func (s *shared) readUsed(c *server.Call) (wire.Response, error) {
 	return wire.OK(s.counters.Used(c.Account.CountedBy(), c.Tx.Now())), nil
 }
 
-// replaceLimits sets all limits; one that is left out is as documented. Calls
-// that were counted stay counted.
+// replaceLimits sets all limits; one that is left out is as documented.
 func replaceLimits(c *server.Call) (wire.Response, error) {
 	fields, limits := c.Fields(), behavior.DocumentedLimits()
 	readSettings(fields, limits.Settings())
@@ -192,4 +190,104 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	return wire.OK(limits), limits.Write(c.Tx)
+}
+
+const (
+	maxFaults = 100      // each call looks through all of them
+	maxPath   = 256      // characters
+	maxBody   = 64 << 10 // bytes of a response of a fault's own
+	maxTimes  = 1_000_000
+	maxDelay  = 100_000 // milliseconds; the server gives up on a response after two minutes
+)
+
+func listFaults(c *server.Call) (wire.Response, error) {
+	faults, err := behavior.Faults(c.Tx)
+	return wire.OK(wire.List[behavior.Fault]{Data: faults}), err
+}
+
+func clearFaults(c *server.Call) (wire.Response, error) {
+	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), behavior.ClearFaults(c.Tx)
+}
+
+// removeFault shows the faults that are left.
+func removeFault(c *server.Call) (wire.Response, error) {
+	text := c.PathValue("id")
+	id, _ := strconv.ParseInt(text, 10, 64) // ids begin with 1
+	found, err := behavior.RemoveFault(c.Tx, id)
+	switch {
+	case err != nil:
+		return wire.Response{}, err
+	case !found: // a fault belongs to the file, not to an account
+		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no fault %.64q; it may have been applied", text)
+	}
+	return listFaults(c)
+}
+
+// addFault sets a fault for calls that one of the API's routes takes.
+func (s *shared) addFault(c *server.Call) (wire.Response, error) {
+	fields := c.Fields()
+	f := behavior.Fault{
+		Method:  fields.Choice("method", http.MethodGet, http.MethodPost, http.MethodDelete, behavior.AnyMethod),
+		Path:    fields.ShortText("path", maxPath),
+		Times:   fields.Integer("times", 1, 0, maxTimes),
+		When:    fields.OptionalChoice("when", behavior.Before, behavior.Before, behavior.After),
+		DelayMS: fields.Integer("delay_ms", 0, 0, maxDelay),
+		Then:    readThen(fields),
+	}
+	checkPath(fields, &f, s.api)
+	if err := fields.Done(); err != nil {
+		return wire.Response{}, err
+	}
+	faults, err := behavior.Faults(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if len(faults) >= maxFaults {
+		return wire.Response{}, wire.Invalid("there are %d faults already; delete them first", maxFaults)
+	}
+	if err := behavior.AddFault(c.Tx, &f); err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(f), nil
+}
+
+func readThen(fields *wire.Fields) (then behavior.Then) {
+	if !fields.HasObject("then") {
+		then.Word = fields.OptionalChoice("then", "", behavior.Drop, behavior.Truncate, behavior.Pass)
+		if then.Word == "" {
+			fields.Refuse(wire.Invalid(`then is required: {"status": 503}, "drop", "truncate" or "pass"`))
+		}
+		return then
+	}
+	fields.Object("then", func(f *wire.Fields) {
+		then.Status = int(f.Integer("status", 0, http.StatusOK, 599))
+		if then.Status == 0 {
+			f.Refuse(wire.Invalid("status is required"))
+		}
+		if then.Body = f.Value("body"); len(then.Body) > maxBody {
+			f.Refuse(wire.Invalid("body has more than %d bytes", maxBody))
+		}
+	})
+	return then
+}
+
+// faultPath matches segments that are words or, for any one, a star; or all paths.
+var faultPath = regexp.MustCompile(`^(\*|(/(\*|[\w.~-]+))+)$`)
+
+// checkPath refuses one that no call would ever match.
+func checkPath(fields *wire.Fields, f *behavior.Fault, api []server.Route) {
+	if !faultPath.MatchString(f.Path) || strings.HasPrefix(f.Path, server.API) || strings.HasPrefix(f.Path, server.Control) {
+		fields.Refuse(wire.Invalid("path is what follows %s, with * for a segment, as in /cards/*/fund, or * for all", server.API))
+		return
+	}
+	meets := func(r server.Route) bool {
+		path, found := strings.CutPrefix(r.Path, server.API)
+		return found && (f.Method == behavior.AnyMethod || f.Method == r.Method) && (f.Path == behavior.AnyPath ||
+			slices.EqualFunc(strings.Split(f.Path, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
+				return pattern == segment || pattern == behavior.AnySegment && segment != "" || strings.HasPrefix(segment, "{")
+			}))
+	}
+	if !slices.ContainsFunc(api, meets) {
+		fields.Refuse(wire.Invalid("no call of the API is %s %s", f.Method, f.Path))
+	}
 }
