@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -23,7 +22,7 @@ const (
 func (c *Client) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, CardStatus, error) {
 	var s reconcile.Snapshot
 	c.readEventsOrSayWhyNot(ctx, id, since, &s)
-	status, err := c.readBalance(ctx, id, &s)
+	status, err := c.ReadBalance(ctx, id, &s)
 	return s, status, err
 }
 
@@ -38,8 +37,8 @@ func (c *Client) Preview(ctx context.Context, card string, record reconcile.Reco
 	return change.Preview(record, s, c.KeysHonoured())
 }
 
-// readBalance reads a snapshot's balance, and leaves its events as they are.
-func (c *Client) readBalance(ctx context.Context, id string, s *reconcile.Snapshot) (CardStatus, error) {
+// ReadBalance reads a snapshot's balance, and leaves its events as they are.
+func (c *Client) ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) (CardStatus, error) {
 	card, err := c.GetCard(ctx, id)
 	s.Balance, s.At = card.Balance, c.ServiceTime()
 	return card.Status, err
@@ -139,40 +138,4 @@ func (t Transaction) event() reconcile.Event {
 		}
 	}
 	return e
-}
-
-// look reads a card until it can be decided about a movement, or the wait is over,
-// which begins anew when the balance changes: what has come may be listed late.
-func (c *Client) look(ctx context.Context, m Movement, q reconcile.Question, answered *usd.Amount) (assessment, error) {
-	patience := transport.CommitWait
-	if q.Moment == reconcile.AnswerLost || q.Moment == reconcile.WhilePending {
-		patience = 3 * transport.LookAgainAfter
-	}
-	end := c.clock.Now().Add(transport.LongestTrying)
-	var before usd.Amount
-	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
-		s, status, err := c.ReadSnapshot(ctx, m.CardID, q.Anchor())
-		if err != nil {
-			return assessment{}, err
-		}
-		if s.Balance != before && c.clock.Now().Before(end) {
-			waited, before = 0, s.Balance
-		}
-		if s.Answered = answered; m.Record != nil {
-			s.Own = c.recent.of(m.CardID).moved
-		}
-		seen := assessment{q.Read(s, waited >= patience), status}
-		if seen.Verdict != reconcile.LookAgain {
-			return seen, nil
-		}
-		if err := c.clock.Wait(ctx, transport.LookAgainAfter); err != nil {
-			return seen, err
-		}
-	}
-}
-
-// assessment is what one look at a card tells about a movement.
-type assessment struct {
-	reconcile.Decision
-	status CardStatus
 }

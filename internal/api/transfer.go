@@ -7,17 +7,43 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
+// Cards is what is read of a card whose money is moved.
+type Cards interface {
+	// ReadSnapshot reads what is new on a card since an anchor, nil for its newest
+	// page, and then its balance.
+	ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, CardStatus, error)
+	// ReadBalance reads a snapshot's balance, and leaves its events as they are.
+	ReadBalance(ctx context.Context, id string, s *reconcile.Snapshot) (CardStatus, error)
+}
+
+// Mover moves money by the client, as the cards show it.
+type Mover struct {
+	*Client
+	Cards Cards
+}
+
+// Move is that of a Mover, with the cards as the service shows them.
+func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
+	return Mover{c, c}.Move(ctx, m)
+}
+
+// ResolvePending is that of a Mover, with the card as the service shows it.
+func (c *Client) ResolvePending(ctx context.Context, card string, record reconcile.Record) (Transfer, error) {
+	return Mover{c, c}.ResolvePending(ctx, card, record)
+}
+
 // Move moves money between the wallet and a card, once. It first reads whether the
 // movement was made before. The error is an *UndecidedError when it cannot be told
 // whether the money has moved, and a *StoppedError when nothing was moved for what the
 // card shows, or when it does not show what the service says.
-func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
+func (c Mover) Move(ctx context.Context, m Movement) (Transfer, error) {
 	t := &transferRun{client: c, Movement: m}
 	if m.Record != nil {
 		t.Transfer.Record = *m.Record
@@ -55,9 +81,9 @@ func (c *Client) Move(ctx context.Context, m Movement) (Transfer, error) {
 
 // ask decides about a movement before it is sent. Of one without a record nothing was
 // sent before: the card is its own anchor.
-func (c *Client) ask(ctx context.Context, m Movement) (assessment, error) {
+func (c Mover) ask(ctx context.Context, m Movement) (assessment, error) {
 	if m.Record == nil {
-		s, status, err := c.ReadSnapshot(ctx, m.CardID, nil)
+		s, status, err := c.Cards.ReadSnapshot(ctx, m.CardID, nil)
 		return assessment{reconcile.Ask(reconcile.ReadRecord(s), m.Movement, c.KeysHonoured()).Read(s, false), status}, err
 	}
 	if p := m.Record.Pending; p != nil {
@@ -72,9 +98,45 @@ func (c *Client) ask(ctx context.Context, m Movement) (assessment, error) {
 	return c.look(ctx, m, reconcile.Ask(*m.Record, m.Movement, c.KeysHonoured()), nil)
 }
 
+// look reads a card until it can be decided about a movement, or the wait is over,
+// which begins anew when the balance changes: what has come may be listed late.
+func (c Mover) look(ctx context.Context, m Movement, q reconcile.Question, answered *usd.Amount) (assessment, error) {
+	patience := transport.CommitWait
+	if q.Moment == reconcile.AnswerLost || q.Moment == reconcile.WhilePending {
+		patience = 3 * transport.LookAgainAfter
+	}
+	end := c.clock.Now().Add(transport.LongestTrying)
+	var before usd.Amount
+	for waited := time.Duration(0); ; waited += transport.LookAgainAfter {
+		s, status, err := c.Cards.ReadSnapshot(ctx, m.CardID, q.Anchor())
+		if err != nil {
+			return assessment{}, err
+		}
+		if s.Balance != before && c.clock.Now().Before(end) {
+			waited, before = 0, s.Balance
+		}
+		if s.Answered = answered; m.Record != nil {
+			s.Own = c.recent.of(m.CardID).moved
+		}
+		seen := assessment{q.Read(s, waited >= patience), status}
+		if seen.Verdict != reconcile.LookAgain {
+			return seen, nil
+		}
+		if err := c.clock.Wait(ctx, transport.LookAgainAfter); err != nil {
+			return seen, err
+		}
+	}
+}
+
+// assessment is what one look at a card tells about a movement.
+type assessment struct {
+	reconcile.Decision
+	status CardStatus
+}
+
 // letCommit gives a request that was sent a moment ago, perhaps by another
 // process, its time.
-func (c *Client) letCommit(ctx context.Context, p reconcile.Pending) error {
+func (c Mover) letCommit(ctx context.Context, p reconcile.Pending) error {
 	if left := transport.CommitWait - c.ServiceTime().Sub(p.SentAt); left > 0 {
 		return c.clock.Wait(ctx, min(left, transport.CommitWait))
 	}
@@ -83,7 +145,7 @@ func (c *Client) letCommit(ctx context.Context, p reconcile.Pending) error {
 
 // ResolvePending finds out whether the pending movement of a record took effect, and sends
 // nothing. The error is an *UndecidedError when it cannot be told yet.
-func (c *Client) ResolvePending(ctx context.Context, card string, record reconcile.Record) (Transfer, error) {
+func (c Mover) ResolvePending(ctx context.Context, card string, record reconcile.Record) (Transfer, error) {
 	m := Movement{Movement: record.Pending.Movement(), CardID: card, Record: &record}
 	t := &transferRun{client: c, Movement: m}
 	t.Transfer.Record = record
@@ -112,7 +174,7 @@ func (c *Client) ResolvePending(ctx context.Context, card string, record reconci
 type transferRun struct {
 	Movement
 	Transfer
-	client   *Client
+	client   Mover
 	sent     reconcile.Decision
 	after    assessment // as it was verified last
 	answered usd.Amount // what the service says the card holds
@@ -246,7 +308,7 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 	q.Policy.KeyRefused = refusal != nil
 	card := t.sent.Card
 	card.Answered = answered
-	status, err := t.client.readBalance(ctx, t.CardID, &card)
+	status, err := t.client.Cards.ReadBalance(ctx, t.CardID, &card)
 	seen := assessment{q.Read(card, false), status}
 	if err == nil && seen.Verdict == reconcile.LookAgain { // what has come since is not in it
 		seen, err = t.client.look(ctx, t.Movement, q, answered)

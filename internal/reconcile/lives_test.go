@@ -18,9 +18,10 @@ import (
 )
 
 var (
-	lives     = flag.Int("reconcile.lives", 800, "lives of one card")
+	lives     = flag.Int("reconcile.lives", 3000, "lives of one card")
 	firstLife = flag.Uint64("reconcile.first", 0, "the number of the first life")
 	bias      = flag.Uint64("reconcile.bias", 20, "of 100 lives, those that raise often, top up always and are killed often")
+	wired     = flag.Uint64("reconcile.wired", 10, "of 100 lives, those that read the card by HTTP and JSON")
 )
 
 // kind is a kind of service, and what Terraform believes of its keys.
@@ -79,8 +80,8 @@ func TestLives(t *testing.T) {
 				l := newLife(t, all[which], number)
 				l.live()
 				if len(l.faults) > 0 {
-					t.Errorf("%s: %s; repeat with -run TestLives -reconcile.lives=1 -reconcile.first=%d; that tells its story: %s",
-						l.name, strings.Join(l.faults, "; "), number, strings.Join(l.story, "\n"))
+					t.Errorf("%s: %s; repeat with -run TestLives -reconcile.lives=1 -reconcile.first=%d -reconcile.bias=%d -reconcile.wired=%d; that tells its story: %s",
+						l.name, strings.Join(l.faults, "; "), number, *bias, *wired, strings.Join(l.story, "\n"))
 				}
 				movements.Add(l.movements)
 				named.Add(l.named)
@@ -135,6 +136,7 @@ type life struct {
 	// round says that sums are those that people like, so that purchases may hide a
 	// movement.
 	round bool
+	wired bool // it reads the card by HTTP and JSON
 
 	// What the service does with requests.
 	pageSize      int
@@ -197,7 +199,8 @@ func newLife(t *testing.T, k kind, number uint64) *life {
 	l.card = newAccount(l.target)
 	l.card.asSettled, l.card.takesFees = k.asSettled, k.fees
 	l.pageSize = []int{25, 100}[l.rng.IntN(2)]
-	l.biased = number/uint64(len(kinds()))*37%100 < *bias
+	turn := number / uint64(len(kinds()))
+	l.biased, l.wired = turn*37%100 < *bias, turn*41%100 < *wired
 	switch {
 	case l.biased:
 		l.below = l.target / 100 * usd.Amount(50+l.rng.IntN(41))
@@ -214,7 +217,9 @@ func newLife(t *testing.T, k kind, number uint64) *life {
 	}
 	l.busy = l.chance(1) && !l.ordinary
 	l.lagging = !l.ordinary && l.chance(50)
-	l.ahead = time.Duration(l.rng.IntN(3)-1) * l.span(60*24*time.Hour)
+	if l.wired {
+		l.ahead = time.Duration(l.rng.IntN(3)-1) * l.span(60*24*time.Hour)
+	}
 	l.load = l.target
 	l.state = state{amount: l.target, record: reconcile.IssuedRecord(l.target, l.card.now).Text(cardID)}
 	l.card.later(l.span(time.Hour))
@@ -313,7 +318,11 @@ func (l *life) apply(faulty bool) bool {
 	if err != nil {
 		panic(err)
 	}
-	record, done := l.run(client, reconcile.ParseRecord(cardID, l.record))
+	mover := api.Mover{Client: client, Cards: l}
+	if l.wired {
+		mover.Cards = client
+	}
+	record, done := l.run(mover, reconcile.ParseRecord(cardID, l.record))
 	l.unsure = !done
 	if l.killed {
 		l.tell("killed")
@@ -327,10 +336,10 @@ func (l *life) apply(faulty bool) bool {
 	return done
 }
 
-func (l *life) run(client *api.Client, record reconcile.Record) (reconcile.Record, bool) {
+func (l *life) run(mover api.Mover, record reconcile.Record) (reconcile.Record, bool) {
 	balance := l.refresh(record)
 	if pending := record.Pending; pending != nil {
-		transfer, err := client.ResolvePending(l.t.Context(), cardID, record)
+		transfer, err := mover.ResolvePending(l.t.Context(), cardID, record)
 		l.tell("resolved: %+v, %v", transfer, err)
 		l.spoke = l.spoke || err != nil
 		if record = transfer.Record; transfer.MadeBefore {
@@ -349,7 +358,7 @@ func (l *life) run(client *api.Client, record reconcile.Record) (reconcile.Recor
 		case l.target == l.amount: // as it was set back, and top_up is left out
 			l.undecided = 0
 			l.spoke, l.loose = true, true
-			s, _, err := client.ReadSnapshot(l.t.Context(), cardID, record.Anchor)
+			s, _, err := mover.Cards.ReadSnapshot(l.t.Context(), cardID, record.Anchor)
 			return record.After(reconcile.GivenUp, s), err == nil
 		default: // apply says that nothing moves
 			l.spoke, l.loose = true, true
@@ -359,10 +368,10 @@ func (l *life) run(client *api.Client, record reconcile.Record) (reconcile.Recor
 	}
 	l.card.later(time.Second + l.span(time.Minute)) // a person reads the plan
 	if l.isWild() && l.chance(4) {
-		l.act(client)
+		l.act(mover)
 	}
 	record, err := change.Make(record, func(m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
-		return l.move(client, m, record)
+		return l.move(mover, m, record)
 	})
 	if err != nil { // what was made makes the next plan another one
 		l.loose = l.loose || len(movements) > 1 && !l.killed
@@ -408,23 +417,23 @@ func (l *life) plan(balance usd.Amount, record reconcile.Record) reconcile.Chang
 }
 
 // act moves money by an action of the process that changes the card right after.
-func (l *life) act(client *api.Client) {
+func (l *life) act(mover api.Mover) {
 	m := api.Movement{CardID: cardID, Movement: reconcile.Movement{Delta: l.sum(70)}}
 	if l.chance(40) && m.Delta <= l.card.balance {
 		m.Delta = -m.Delta
 	}
 	faulty := l.faulty
 	l.faulty, l.acting = false, true
-	transfer, err := client.Move(l.t.Context(), m)
+	transfer, err := mover.Move(l.t.Context(), m)
 	l.tell("an action: %+v, %v", transfer, err)
 	l.faulty, l.acting = faulty, false
 }
 
-func (l *life) move(client *api.Client, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
+func (l *life) move(mover api.Mover, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
 	l.movements++
 	l.toppingUp = m.Purpose == reconcile.ForTopUp
 	l.tell("move %+v, anchor %+v", m, record.Anchor)
-	transfer, err := client.Move(l.t.Context(), api.Movement{CardID: cardID, Movement: m, Record: &record})
+	transfer, err := mover.Move(l.t.Context(), api.Movement{CardID: cardID, Movement: m, Record: &record})
 	l.tell("%+v, %v; the service has moved %s in all", transfer, err, l.moved)
 	if l.toppingUp && err != nil {
 		l.unsaved += m.Delta

@@ -159,19 +159,24 @@ func (a *account) snapshot() reconcile.Snapshot { return a.read(0) }
 
 // read shows the card as a replica does that lags behind, with all of its events.
 func (a *account) read(lag time.Duration) reconcile.Snapshot {
-	s := reconcile.Snapshot{At: a.now, Events: make([]reconcile.Event, 0, len(a.events))}
+	s := reconcile.Snapshot{Balance: a.shown(lag), At: a.now, Events: make([]reconcile.Event, 0, len(a.events))}
 	seen := a.now.Add(-lag)
-	for _, h := range slices.Backward(a.held) {
-		if s.Balance = h.balance; !h.from.After(seen) {
-			break
-		}
-	}
 	for _, e := range slices.Backward(a.events) {
 		if !e.from.After(seen) {
 			s.Events = append(s.Events, e.Event)
 		}
 	}
 	return s
+}
+
+// shown is the balance on a replica that lags behind.
+func (a *account) shown(lag time.Duration) (balance usd.Amount) {
+	for _, h := range slices.Backward(a.held) {
+		if balance = h.balance; !h.from.After(a.now.Add(-lag)) {
+			break
+		}
+	}
+	return balance
 }
 
 // told is what an explanation comes to.

@@ -9,10 +9,12 @@ import (
 	"math/bits"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -194,6 +196,29 @@ func (l *life) Wait(_ context.Context, d time.Duration) error {
 	return nil
 }
 
+// ReadSnapshot shows the card as it is read page by page.
+func (l *life) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, api.CardStatus, error) {
+	l.behind = l.lag()
+	s := l.card.read(l.behind)
+	first := slices.IndexFunc(s.Events, func(e reconcile.Event) bool { return since == nil || since.SideOf(e) == reconcile.Before })
+	end := (first/l.pageSize + 1) * l.pageSize
+	if s.More = first >= 0 && end <= len(s.Events); s.More {
+		s.Events = s.Events[:end]
+	}
+	status, err := l.ReadBalance(ctx, id, &s)
+	return s, status, err
+}
+
+// ReadBalance shows what the card holds.
+func (l *life) ReadBalance(_ context.Context, _ string, s *reconcile.Snapshot) (api.CardStatus, error) {
+	if l.killed {
+		return "", errKilled
+	}
+	l.card.later(40 * time.Millisecond)
+	s.Balance, s.At = l.card.shown(l.behind), l.card.now
+	return api.StatusActive, nil
+}
+
 // RoundTrip answers a request of the client, or loses it.
 func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
 	if l.killed {
@@ -211,7 +236,7 @@ func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return l.respond(http.StatusOK, fmt.Sprintf(
 		`{"id":%q,"bin_id":"bin","network":"visa","last4":"0000","status":"active","balance":%s,"spending_limit":5000,"label":"ads","created_at":"2026-01-01T00:00:00Z"}`,
-		cardID, l.card.read(l.behind).Balance))
+		cardID, l.card.shown(l.behind)))
 }
 
 // page is one of the list of transactions.
