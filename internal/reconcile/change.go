@@ -29,14 +29,8 @@ func (m Movement) is(other Movement) bool {
 // top-up of the same run, which would have been due. A balance that is less the holds
 // and explained is believed.
 func (m Movement) MayHaveTopUp(e Explanation) bool {
-	return m.isTopUpDue(e, m.Delta) && e.Without < LessHolds
-}
-
-// isTopUpDue reports whether more may have come than a fund, and the card would have
-// been under its range before that, with a sum.
-func (m Movement) isTopUpDue(e Explanation, with usd.Amount) bool {
 	before := e.Balance - e.Came - e.Refunded
-	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+with < m.Range.Below
+	return m.Purpose == ForAmount && m.Range != nil && 0 < m.Delta && m.Delta < e.Came && before+m.Delta < m.Range.Below && e.Without < LessHolds
 }
 
 // Beside is what may have come with a fund that was made.

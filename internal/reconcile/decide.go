@@ -175,10 +175,10 @@ func (q Question) judge() (Verdict, Reason) {
 		switch {
 		case e.shows():
 			return Made, LooksMade
-		case q.Longer.shows() || m.MayHaveTopUp(q.Longer):
-			return q.again(Made, MadeBefore)
 		case sameWay && e.Echoed:
 			return q.again(Made, OtherAmount)
+		case q.Longer.shows() || m.MayHaveTopUp(q.Longer):
+			return q.again(Made, MadeBefore)
 		case q.Policy.KeyRefused:
 			return q.again(Stop, NotShown)
 		}
@@ -194,7 +194,7 @@ func (q Question) beforeSending(kept, made bool) (Verdict, Reason) {
 	either := e.Without != Unexplained && (e.With >= e.Without || m.Delta > 0 && e.With >= AsSettled) ||
 		e.Without == Unexplained && e.With == HoldReleased || m.MayHaveTopUp(e)
 	intoRange := m.Delta < 0 && m.Range != nil && e.Balance+m.Delta < m.Range.Below
-	half := m.Delta > 0 && 2*e.Left >= m.Delta || m.Delta < 0 && 2*e.Left <= m.Delta
+	half := m.Delta > 0 && 2*e.Came >= m.Delta || m.Delta < 0 && 2*e.Left <= m.Delta
 
 	switch {
 	case (e.Stale || e.Undone) && !made:
@@ -219,7 +219,7 @@ func (q Question) beforeSending(kept, made bool) (Verdict, Reason) {
 		return q.again(Send, Explained)
 	case e.Without != Unexplained:
 		return Send, Explained
-	case half, m.isTopUpDue(e, 0): // after a fund and its top-up of two runs
+	case half:
 		return q.again(Stop, LeftOver)
 	}
 	return q.again(Send, OtherMoney)

@@ -74,7 +74,7 @@ type facts struct {
 	keys, kept                 bool // the service counts this key once, and still has those since the anchor
 	made, either, withTopUp    bool
 	pastCap, notDue, intoRange bool
-	sameWay, half, afterTopUp  bool
+	sameWay, half              bool
 	answered                   bool
 	shown, shownBefore         bool
 }
@@ -92,8 +92,7 @@ func factsOf(q reconcile.Question) (f facts) {
 	f.either = f.withTopUp || e.Without == none && e.With == released ||
 		e.Without != none && e.With != none && (e.With >= e.Without || m.Delta > 0 && e.With != released)
 	f.sameWay = e.Left > 0 && m.Delta > 0 || e.Left < 0 && m.Delta < 0
-	f.half = m.Delta > 0 && 2*e.Left >= m.Delta || m.Delta < 0 && -2*e.Left >= -m.Delta
-	f.afterTopUp = m.Range != nil && m.Purpose == reconcile.ForAmount && m.Delta > 0 && e.Came > m.Delta && e.Balance-e.Came-e.Refunded < m.Range.Below
+	f.half = m.Delta > 0 && 2*e.Came >= m.Delta || m.Delta < 0 && -2*e.Left >= -m.Delta
 	f.answered = q.Record.Pending != nil && q.Record.Pending.Answered
 	shows := func(e reconcile.Explanation) bool {
 		return e.With != none && (e.With >= e.Without || e.With != released)
@@ -131,7 +130,7 @@ func TestDecideNever(t *testing.T) {
 				wrong("sent, though only the movement explains the balance")
 			case q.Since.Without == none && !before:
 				wrong("sent again, though nothing explains the balance without it")
-			case before && (f.half || f.afterTopUp) && q.Since.Without == none:
+			case before && f.half && q.Since.Without == none:
 				wrong("sent, though half of it has come")
 			case before && (q.Since.Stale || q.Since.Undone):
 				wrong("sent by a card from before its last movement")
@@ -234,7 +233,7 @@ var words = map[string]func(reconcile.Question, facts) bool{
 	"a withdrawal into the range of top-ups":       func(_ reconcile.Question, f facts) bool { return f.intoRange },
 	"explained without it, if a hold was released": func(q reconcile.Question, _ facts) bool { return q.Since.Without == released },
 	"explained without it":                         func(q reconcile.Question, _ facts) bool { return q.Since.Without != none },
-	"half of it left over, or after a top-up":      func(_ reconcile.Question, f facts) bool { return f.half || f.afterTopUp },
+	"half of it left over":                         func(_ reconcile.Question, f facts) bool { return f.half },
 	"explained without it alone, unanswered": func(q reconcile.Question, f facts) bool {
 		return q.Since.Without != none && q.Since.With == none && q.Since.Hidden == "" && !f.answered
 	},

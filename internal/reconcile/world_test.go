@@ -78,6 +78,7 @@ func (l *life) world() {
 			delta = -delta
 		}
 		l.tell("another hand moves %s", delta)
+		l.excused = true
 		l.card.give(delta)
 	}
 }
@@ -101,6 +102,9 @@ func (l *life) change() {
 // ends is told nowhere.
 func (l *life) purchase() {
 	c, amount := l.card, l.sum(25)
+	if asMuch := l.target - l.amount; asMuch > 0 && l.strict && l.chance(20) {
+		amount = asMuch
+	}
 	fee := usd.Amount(0)
 	if l.chance(10) {
 		fee = 25
@@ -118,6 +122,7 @@ func (l *life) purchase() {
 		c.happen(reconcile.Event{Kind: k, Amount: sum, Fee: fee, Merchant: merchant}, effect)
 		if !l.ordinary && !l.strict && l.chance(20) {
 			c.events[len(c.events)-1].from = c.now.Add(l.span(10 * time.Minute))
+			l.excused = true
 		}
 		l.tell("kind %d of %s, to %s", k, sum, c.balance)
 	}
@@ -137,6 +142,7 @@ func (l *life) purchase() {
 	}
 	done := l.span(4 * 24 * time.Hour)
 	way := l.rng.IntN(100)
+	l.excused = l.excused || way >= 85 // what it ends tells nobody
 	if l.strict {
 		way %= 85
 	}
@@ -285,7 +291,11 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 		l.tell("%s is refused", body.Amount)
 		return l.respond(http.StatusBadRequest, `{"error":"not_today","message":"no"}`)
 	}
-	move := func() (*http.Response, error) { return l.process(key, body.Amount) }
+	if !l.loose && l.replica == 0 && l.departure() == body.Amount && l.departureOf(l.purpose) == body.Amount && !l.acting && !l.honoured && !l.round && !l.spoke && !l.excused {
+		l.fail("%s is sent again, though it was made and nothing was said of that", body.Amount)
+	}
+	purpose := l.purpose
+	move := func() (*http.Response, error) { return l.process(key, purpose, body.Amount) }
 	accident := 99
 	if l.faulty {
 		accident = l.rng.IntN(12)
@@ -293,6 +303,7 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 	if l.faulty && l.biased && l.chance(30) {
 		accident = 3 * l.rng.IntN(3) // it is killed
 	}
+	late := l.replica
 	switch accident {
 	case 0, 1, 2:
 	case 3, 4, 5:
@@ -302,47 +313,50 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 		if l.honoured && l.to == 0 || !l.strict {
 			longest = 50 * time.Minute // else the next plan may top up with another sum
 		}
+		late += l.span(longest)
 		l.onTheWay++
-		l.card.after(l.span(longest), func() {
+		l.card.after(late, func() {
 			l.onTheWay--
 			_, _ = move()
 		})
 	case 9:
-		if l.honours || !l.strict && !l.toppingUp { // as much as is held may not have fallen yet
+		if l.honours || !l.strict && l.purpose == reconcile.ForAmount { // as much as is held may not have fallen yet
 			_, _ = move()
+			l.excused = l.excused || !l.honours
 		}
 		return move()
 	default:
 		return move()
 	}
 	l.killed = accident%3 == 0
+	l.excused = l.excused || late > 20*time.Second
 	l.tell("%s is lost (%d), killed %t", body.Amount, accident, l.killed)
 	return nil, errLost
 }
 
 // process moves money once for each key, as long as keys are kept.
-func (l *life) process(key string, delta usd.Amount) (*http.Response, error) {
+func (l *life) process(key string, purpose reconcile.Purpose, delta usd.Amount) (*http.Response, error) {
 	if answer, ok := l.keys[key]; ok && l.honours && l.card.now.Sub(answer.at) < l.retention {
 		return l.respond(http.StatusOK, answer.body)
 	}
 	if l.card.balance+delta < 0 {
 		return l.respond(http.StatusBadRequest, `{"error":"insufficient_balance","message":"the card holds less"}`)
 	}
-	if l.fee > 0 {
-		delta -= min(l.fee, delta.Abs()/2)
-	}
-	l.card.give(delta)
+	l.card.give(l.comes(delta))
 	l.tell("moved %s to %s", delta, l.card.balance)
 	if l.acting {
 		return l.respond(http.StatusOK, l.answer())
 	}
-	l.moved += delta
-	if l.toppingUp {
-		l.toppedIn[reconcile.MonthOf(l.card.now)] += delta
+	l.moved[purpose] += delta
+	if purpose == reconcile.ForTopUp {
+		l.toppedIn[reconcile.MonthOf(l.card.now)] += l.comes(delta)
 	}
 	l.keys[key] = stored{l.card.now, l.answer()}
 	return l.respond(http.StatusOK, l.keys[key].body)
 }
+
+// comes is what a sum comes to on the card.
+func (l *life) comes(sum usd.Amount) usd.Amount { return sum - max(0, sum)/100*l.fee }
 
 func (l *life) answer() string {
 	return fmt.Sprintf(`{"card_id":%q,"card_balance":%s,"wallet_balance":1000}`, cardID, l.card.balance)
