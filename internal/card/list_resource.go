@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -83,15 +84,12 @@ func (l *cardListResource) results(ctx context.Context, req list.ListRequest, qu
 	return func(push func(list.ListResult) bool) {
 		var batch []api.CardListItem
 		var refused tfkit.Refused
-		flush := func() bool {
+		flush := func() bool { // false where nothing more is wanted
 			results := l.readAll(ctx, req, batch)
 			batch = batch[:0]
-			for _, result := range results {
-				if result != nil && (!push(*result) || result.Diagnostics.HasError()) {
-					return false
-				}
-			}
-			return true
+			return !slices.ContainsFunc(results, func(result *list.ListResult) bool {
+				return result != nil && (!push(*result) || result.Diagnostics.HasError())
+			})
 		}
 		var count int64
 		for card, err := range query.find(ctx, l.session.Client) {

@@ -112,8 +112,8 @@ func invoke(kind, config, unknown string) string {
 		was(held))
 }
 
-// summary has what the tests compare in one line for each card and unknown. A card is
-// called by its name alone.
+// summary has what the tests compare in one line for each card and unknown. A card and an action of
+// invoke are called by their names alone.
 func summary(s *statement.Statement) string {
 	var lines []string
 	for _, c := range s.Cards {
@@ -136,7 +136,7 @@ func summary(s *statement.Statement) string {
 	for _, other := range s.Others {
 		lines = append(lines, "other "+other)
 	}
-	return strings.ReplaceAll(strings.Join(lines, "\n"), "vcard_card.", "")
+	return strings.NewReplacer("module.m.action.vcard_card_", "", "vcard_card.", "").Replace(strings.Join(lines, "\n"))
 }
 
 func read(t *testing.T, text string) *statement.Statement {
@@ -256,28 +256,19 @@ func TestOf(t *testing.T) {
 				{"address":"x.b","mode":"managed","type":"x","change":{"actions":["no-op"]}}`),
 			"other vcard_webhook.a\nother vcard_webhook.b",
 		},
-		"fund by an action": {
-			invoke("vcard_card_fund", `"card_id":"card_1","amount":12.5`, ""),
-			"module.m.action.vcard_card_fund.x fund -12.50",
-		},
-		"withdraw by an action": {
-			invoke("vcard_card_withdraw", `"card_id":"card_1","amount":12.5`, ""),
-			"module.m.action.vcard_card_withdraw.x withdraw 12.50",
-		},
+		"fund by an action":     {invoke("vcard_card_fund", `"card_id":"card_1","amount":12.5`, ""), "fund.x fund -12.50"},
+		"withdraw by an action": {invoke("vcard_card_withdraw", `"card_id":"card_1","amount":12.5`, ""), "withdraw.x withdraw 12.50"},
 		"withdraw everything": {
 			invoke("vcard_card_withdraw", `"card_id":"card_1","amount":null`, ""),
-			"module.m.action.vcard_card_withdraw.x withdraw 0.00\n? module.m.action.vcard_card_withdraw.x: withdraws all that the card holds at that moment",
+			"withdraw.x withdraw 0.00\n? withdraw.x: withdraws all that the card holds at that moment",
 		},
 
 		"withdraw what is not known": {
 			invoke("vcard_card_withdraw", `"card_id":"card_1"`, `"amount":true`),
-			"module.m.action.vcard_card_withdraw.x withdraw 0.00\n? module.m.action.vcard_card_withdraw.x: amount is known only during apply",
+			"withdraw.x withdraw 0.00\n? withdraw.x: amount is known only during apply",
 		},
-		"freeze by an action": {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""), "module.m.action.vcard_card_freeze.x freeze 0.00"},
-		"unfreeze by an action": {
-			invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""),
-			"module.m.action.vcard_card_unfreeze.x unfreeze 0.00",
-		},
+		"freeze by an action":         {invoke("vcard_card_freeze", `"card_id":"card_1"`, ""), "freeze.x freeze 0.00"},
+		"unfreeze by an action":       {invoke("vcard_card_unfreeze", `"card_id":"card_1"`, ""), "unfreeze.x unfreeze 0.00"},
 		"an action on something else": {invoke("x_y", `"amount":1`, ""), "other module.m.action.x_y.x"},
 		"a failed plan":               {planWith("", `,"errored":true,"complete":false`), "? the plan failed, and shows only a part"},
 		"a part of a plan":            {planWith("", `,"complete":false`), "? the plan is of a part only, as with -target"},
