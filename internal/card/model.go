@@ -63,10 +63,6 @@ type topUp struct {
 	To    usdtype.Value `tfsdk:"to"`
 }
 
-func topUpTypes() map[string]attr.Type {
-	return map[string]attr.Type{"below": usdtype.Type{}, "to": usdtype.Type{}}
-}
-
 // readTopUp returns the rule, nil when there is none, and whether it is known and valid.
 func (m model) readTopUp(ctx context.Context) (rule *topUp, known bool) {
 	if m.TopUp.IsNull() {
@@ -188,7 +184,7 @@ func importedModel(c api.CardSummary) model {
 	m := model{
 		AllowedCategories:  types.SetNull(types.StringType),
 		Metadata:           types.MapNull(types.StringType),
-		TopUp:              types.ObjectNull(topUpTypes()),
+		TopUp:              types.ObjectNull(map[string]attr.Type{"below": usdtype.Type{}, "to": usdtype.Type{}}),
 		DeletionProtection: types.BoolValue(false),
 		ToppedUp:           usdtype.Of(0),
 	}

@@ -64,19 +64,23 @@ func fill(ctx context.Context, s *session.Session, m *model, diags *diag.Diagnos
 	filter := api.TransactionFilter{CardID: m.CardID.ValueString(), Type: api.TransactionType(m.Type.ValueString())}
 	filter.From, _, _ = span(m.From.ValueString()) // the zero time when it is not set
 	_, filter.To, _ = span(m.To.ValueString())
-	problems, err := m.read(s.Client.Transactions(ctx, filter))
-	if err == nil {
-		diags.Append(problems.warning()...)
+	unread, first, err := m.read(s.Client.Transactions(ctx, filter))
+	if err == nil && unread > 0 {
+		diags.AddWarning(fmt.Sprintf("Transactions that are in no sum: %d", unread),
+			"The service shows transactions whose amounts are not what its document describes. They are listed without amount and fee, and summary and by_card leave them out:\n  - "+
+				strings.Join(first, "\n  - ")+"\n\nAsk the service's support about them, with their ids.")
 	}
 	return err
 }
 
-// maxSums are more than there are cards with purchases in a period.
-const maxSums = 50_000
+const (
+	maxSums   = 50_000 // more than there are cards with purchases in a period
+	mostNamed = 5      // transactions in a warning
+)
 
-// read lists the first transactions, up to max_results, and sums up all of them
-// but those that it returns as problems.
-func (m *model) read(found iter.Seq2[api.Transaction, error]) (problems unreadable, err error) {
+// read lists the first transactions, up to max_results, and sums up all of them but those whose
+// amounts cannot be read: of these it returns how many there are, and what the first are like.
+func (m *model) read(found iter.Seq2[api.Transaction, error]) (unread int, first []string, err error) {
 	limit := int64(defaultMaxResults)
 	if !m.MaxResults.IsNull() {
 		limit, _ = m.MaxResults.ValueBigFloat().Int64()
@@ -86,20 +90,22 @@ func (m *model) read(found iter.Seq2[api.Transaction, error]) (problems unreadab
 	m.Transactions = []transaction{}
 	for t, err := range found {
 		if err != nil {
-			return problems, err
+			return 0, nil, err
 		}
 		if count++; count <= limit {
 			m.Transactions = append(m.Transactions, transactionFromAPI(t))
 		}
 		if t.Problem != "" {
-			problems.add(t)
+			if unread++; unread <= mostNamed {
+				first = append(first, t.Problem)
+			}
 			continue
 		}
 		if byCard[t.CardID] == nil {
 			byCard[t.CardID] = totals{}
 		}
 		if sums += all.add(t) + byCard[t.CardID].add(t); sums > maxSums {
-			return problems, fmt.Errorf("list transactions: they are of more than %d cards, currencies and types together; ask for a shorter period, or for one card_id", maxSums)
+			return 0, nil, fmt.Errorf("list transactions: they are of more than %d cards, currencies and types together; ask for a shorter period, or for one card_id", maxSums)
 		}
 	}
 	m.Truncated = types.BoolValue(count > limit)
@@ -107,7 +113,7 @@ func (m *model) read(found iter.Seq2[api.Transaction, error]) (problems unreadab
 	for card, sums := range byCard {
 		m.ByCard[card] = sums.summaries()
 	}
-	return problems, nil
+	return unread, first, nil
 }
 
 func transactionFromAPI(t api.Transaction) transaction {

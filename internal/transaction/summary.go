@@ -1,10 +1,6 @@
 package transaction
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
@@ -66,26 +62,4 @@ func (all totals) summaries() map[string]summary {
 		}
 	}
 	return summaries
-}
-
-// unreadable are transactions that are in no sum: how many, and the first ones.
-type unreadable struct {
-	count int
-	first []string
-}
-
-func (u *unreadable) add(t api.Transaction) {
-	const named = 5
-	if u.count++; u.count <= named {
-		u.first = append(u.first, t.Problem)
-	}
-}
-
-func (u *unreadable) warning() diag.Diagnostics {
-	if u.count == 0 {
-		return nil
-	}
-	return diag.Diagnostics{diag.NewWarningDiagnostic(fmt.Sprintf("Transactions that are in no sum: %d", u.count),
-		"The service shows transactions whose amounts are not what its document describes. They are listed without amount and fee, and summary and by_card leave them out:\n  - "+
-			strings.Join(u.first, "\n  - ")+"\n\nAsk the service's support about them, with their ids.")}
 }
