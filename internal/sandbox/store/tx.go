@@ -126,24 +126,27 @@ func Page[T any](tx *Tx, page wire.Page, query string, args ...any) (rows []*T, 
 
 func (tx *Tx) list(into any, query string, args []any) error {
 	all := reflect.ValueOf(into).Elem()
+	var places []any
 	return tx.each(query, args, func() []any {
 		row := reflect.New(all.Type().Elem().Elem())
 		all.Set(reflect.Append(all, row))
-		return columns(row.Elem())
+		places = columns(places[:0], row.Elem())
+		return places
 	})
 }
 
-func columns(of reflect.Value) (all []any) {
+// columns appends where the columns of a row belong in a struct.
+func columns(all []any, of reflect.Value) []any {
 	for i := range of.NumField() {
-		if !of.Type().Field(i).IsExported() {
+		field := of.Field(i)
+		if !field.CanInterface() {
 			continue
 		}
-		field := of.Field(i)
 		column := field.Addr().Interface()
 		_, scans := column.(sql.Scanner)
 		switch kind := field.Kind(); {
 		case kind == reflect.Struct && !scans:
-			all = append(all, columns(field)...)
+			all = columns(all, field)
 			continue
 		case kind == reflect.Map, kind == reflect.Slice && field.Type().Elem().Kind() != reflect.Uint8:
 			column = JSON{column}
