@@ -1,13 +1,17 @@
 package sandboxtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/process"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // IdempotencyKey is the header that makes a call safe to repeat.
@@ -115,4 +119,230 @@ func (c *Client) Put(path string, body any) Response {
 func (c *Client) Delete(path string) Response {
 	c.T.Helper()
 	return c.Call(http.MethodDelete, path, nil)
+}
+
+// Response is all that a caller sees of a call.
+type Response struct {
+	Status int // 0: none came
+	Header http.Header
+	Raw    string
+	Body   map[string]any // nil where it is not a JSON object; numbers keep their text
+	Err    error          // none came, or not to its end
+	T      testing.TB
+}
+
+func object(raw []byte) (decoded map[string]any) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if decoder.Decode(&decoded) != nil {
+		return nil
+	}
+	return decoded
+}
+
+// OK fails the test unless the status is as wanted.
+func (r Response) OK(status int) Response {
+	r.T.Helper()
+	if r.Err != nil || r.Status != status {
+		r.T.Fatalf("answered %d, want %d: %s %v", r.Status, status, r.Raw, r.Err)
+	}
+	return r
+}
+
+// Refused fails the test unless the response is an error with a code, in exactly
+// two fields, whose message holds a text.
+func (r Response) Refused(status int, code, text string) {
+	r.T.Helper()
+	message, _ := r.Body["message"].(string)
+	if r.Status != status || r.Body["error"] != code || len(r.Body) != 2 || !strings.Contains(message, text) {
+		r.T.Errorf("answered %d %s, want %d with error %q and a message with %q", r.Status, r.Raw, status, code, text)
+	}
+}
+
+// Says fails the test unless a text that somebody is told has each of these words.
+func Says(t testing.TB, what, text string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			t.Errorf("%s: %q is missing in %q", what, word, text)
+		}
+	}
+}
+
+// Must fails the test unless the call succeeded.
+func (r Response) Must() Response {
+	r.T.Helper()
+	if r.Status/100 != 2 {
+		r.T.Fatalf("answered %d: %s %v", r.Status, r.Raw, r.Err)
+	}
+	return r
+}
+
+// Into decodes the response to a call that must succeed.
+func (r Response) Into(target any) {
+	r.T.Helper()
+	r.Must()
+	if err := json.Unmarshal([]byte(r.Raw), target); err != nil {
+		r.T.Fatalf("%v in %s", err, r.Raw)
+	}
+}
+
+// Text returns a field that is a text or a number, as it stands in the JSON.
+func (r Response) Text(field string) string {
+	r.T.Helper()
+	switch v := r.Body[field].(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	r.T.Fatalf("no text or number %s in %s", field, r.Raw)
+	return ""
+}
+
+// Data returns the objects of a list.
+func (r Response) Data() []map[string]any {
+	r.T.Helper()
+	all, found := r.Body["data"].([]any)
+	if !found {
+		r.T.Fatalf("no data in %s", r.Raw)
+	}
+	objects := make([]map[string]any, len(all))
+	for i, v := range all {
+		objects[i], _ = v.(map[string]any)
+	}
+	return objects
+}
+
+// Replayed reports whether this is the response to an earlier call.
+func (r Response) Replayed() bool { return r.Header.Get("Idempotent-Replayed") == "true" }
+
+// Transaction returns the id of the transaction in the response to a control call.
+func (r Response) Transaction() string {
+	r.T.Helper()
+	transaction, _ := r.OK(http.StatusCreated).Body["transaction"].(map[string]any)
+	id, _ := transaction["id"].(string)
+	if id == "" {
+		r.T.Fatalf("no transaction in %s", r.Raw)
+	}
+	return id
+}
+
+// BIN is a BIN that cards of every amount can be issued on.
+const BIN = "bin_ads_visa_us"
+
+// members is a JSON object with further members, each as its text.
+func members(begin string, more []string) string {
+	return "{" + strings.Join(append([]string{begin}, more...), ",") + "}"
+}
+
+// Issue issues a card and returns its id. More are members of the body.
+func (c *Client) Issue(amount string, more ...string) string {
+	c.T.Helper()
+	return c.Post("/cards", members(fmt.Sprintf(`"bin_id":%q,"amount":%s`, BIN, amount), more)).OK(http.StatusCreated).Text("id")
+}
+
+// Freeze freezes a card.
+func (c *Client) Freeze(card string) {
+	c.T.Helper()
+	c.Post("/cards/"+card+"/freeze", nil).OK(http.StatusOK)
+}
+
+// Terminate terminates a card.
+func (c *Client) Terminate(card string) { c.T.Helper(); c.Delete("/cards/" + card).OK(http.StatusOK) }
+
+// LiveCards returns all cards of the account that are not terminated, newest
+// first of each status.
+func (c *Client) LiveCards() []map[string]any {
+	c.T.Helper()
+	var live []map[string]any
+	for _, status := range []string{"active", "frozen"} {
+		for number := 1; ; number++ {
+			page := c.Get(fmt.Sprintf("/cards?status=%s&per_page=100&page=%d", status, number)).OK(http.StatusOK).Data()
+			if len(page) == 0 {
+				break
+			}
+			live = append(live, page...)
+		}
+	}
+	return live
+}
+
+// Wallet returns the whole cents of the wallet's balance.
+func (c *Client) Wallet() usd.Amount {
+	c.T.Helper()
+	var wallet struct {
+		Balance usd.Decimal `json:"balance"`
+	}
+	c.Get("/wallet/balance").Into(&wallet)
+	cents, err := wallet.Balance.Floor()
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return cents
+}
+
+// Authorize uses a card at a merchant of a category. More are members of the body.
+func (c *Client) Authorize(card, amount, mcc string, more ...string) Response {
+	c.T.Helper()
+	begin := fmt.Sprintf(`"card_id":%q,"amount":%s,"merchant":{"name":"Big Ads","mcc":%q}`, card, amount, mcc)
+	return c.Post("/_sandbox/authorizations", members(begin, more))
+}
+
+// Settle settles an authorization, of "" its whole amount.
+func (c *Client) Settle(authorization, amount string, more ...string) Response {
+	c.T.Helper()
+	return c.followUp("/_sandbox/settlements", authorization, amount, more)
+}
+
+// Refund refunds a settlement, of "" its whole amount.
+func (c *Client) Refund(settlement, amount string, more ...string) Response {
+	c.T.Helper()
+	return c.followUp("/_sandbox/refunds", settlement, amount, more)
+}
+
+func (c *Client) followUp(path, transaction, amount string, more []string) Response {
+	c.T.Helper()
+	if amount != "" {
+		more = append(more, `"amount":`+amount)
+	}
+	return c.Post(path, members(fmt.Sprintf(`"transaction_id":%q`, transaction), more))
+}
+
+// Advance moves the service's clock, by as much as "720h".
+func (c *Client) Advance(by string) {
+	c.T.Helper()
+	c.Post("/_sandbox/clock", map[string]string{"advance": by}).OK(http.StatusOK)
+}
+
+// Unlimited takes the limits of calls away.
+func (c *Client) Unlimited() {
+	c.T.Helper()
+	none := map[string]int{"requests_per_minute": 0, "requests_per_hour": 0, "creates_per_minute": 0, "details_per_minute": 0}
+	c.Put("/_sandbox/limits", none).OK(http.StatusOK)
+}
+
+// Request is a call as the sandbox remembers it.
+type Request struct{ Method, Path, Query string }
+
+// Requests are the calls of the API that the sandbox remembers, the oldest first.
+func (c *Client) Requests() []Request {
+	c.T.Helper()
+	var log struct{ Data []Request }
+	c.Get("/_sandbox/requests?per_page=1000").Into(&log)
+	return log.Data
+}
+
+// Fault sets a fault, which is sent as it is.
+func (c *Client) Fault(fault any) Response {
+	c.T.Helper()
+	return c.Post("/_sandbox/faults", fault).OK(http.StatusCreated)
+}
+
+// Balanced fails the test when the ledger is not in order.
+func (c *Client) Balanced() {
+	c.T.Helper()
+	if report := c.Get("/_sandbox/ledger").OK(http.StatusOK); report.Body["balanced"] != true {
+		c.T.Errorf("the ledger is not balanced: %s", report.Raw)
+	}
 }

@@ -5,10 +5,14 @@ package sandboxtest
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -134,4 +138,118 @@ func (d direct) RoundTrip(request *http.Request) (response *http.Response, err e
 	}()
 	d.handler.ServeHTTP(recorder, request)
 	return recorder.Result(), nil
+}
+
+// compatibleQuirks are alternatives which a client that keeps the document has to
+// take without its user noticing, all at once. Not among them are those that do
+// something else with money, or refuse what the default allows.
+func compatibleQuirks() map[string]any {
+	return map[string]any{
+		"idempotency":           "conflict",
+		"cards_per_page":        7,
+		"cards_total":           "absent",
+		"transactions_per_page": "refused",
+		"transaction_period":    "dates_only",
+		"transaction_signs":     "spending",
+		"challenge_status":      "ignored",
+		"repeated_state":        "conflict",
+		"terminated_status":     http.StatusConflict,
+		"error_body":            "nested",
+		"retry_after":           "date",
+		"wallet_fields":         []string{"orchard_pay", "in_robot_wallet"},
+		"amounts":               "floats",
+		"wallet_decimals":       6,
+		"timestamps":            "bare",
+		"empty_metadata":        "array",
+		"exp_year_digits":       2,
+		"card_values":           "tidied",
+	}
+}
+
+// WithQuirks tells whether this run of the tests is the one against all
+// compatible quirks together. A test whose subject is what the service does by
+// default, such as the number of calls, calls Quirks(nil) first.
+func WithQuirks() bool { return os.Getenv("SANDBOX_QUIRKS") == "all" }
+
+// Quirks sets the quirks; those that are not named are as by default.
+func (c *Client) Quirks(quirks map[string]any) {
+	c.T.Helper()
+	if quirks == nil {
+		quirks = map[string]any{}
+	}
+	c.Put("/_sandbox/quirks", quirks).OK(http.StatusOK)
+}
+
+// AddQuirks sets the named quirks and leaves the others as they are.
+func (c *Client) AddQuirks(quirks map[string]any) {
+	c.T.Helper()
+	all := c.Get("/_sandbox/quirks").OK(http.StatusOK).Body
+	maps.Copy(all, quirks)
+	c.Quirks(all)
+}
+
+// Program returns the path of the built provider: the one that TF_ACC_PROVIDER_PATH
+// names, else one that is built once for all tests of a package.
+func Program(t testing.TB) string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func programFolder() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("vcard-program-%d", os.Getpid()))
+}
+
+var program = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("TF_ACC_PROVIDER_PATH"); path != "" {
+		return path, nil
+	}
+	path := filepath.Join(programFolder(), "terraform-provider-vcard")
+	output, err := exec.Command("go", "build", "-o", path, "github.com/vcard/terraform-provider-vcard").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the provider: %w: %s", err, output)
+	}
+	return path, nil
+})
+
+// Run runs the tests of a package, and removes what Program built for them.
+func Run(m *testing.M) {
+	m.Run()
+	_ = os.RemoveAll(programFolder())
+}
+
+// File returns what is in a file.
+func File(t testing.TB, path ...string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(path...)) //nolint:gosec // the test names it
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// Process is a sandbox in a process of its own, and a client with its first
+// account's key.
+type Process struct {
+	*Client
+	*process.Process
+}
+
+// StartProcess runs the built sandbox on a free port until the test ends, then
+// interrupts it. The log goes to stderr; arguments are further flags.
+func StartProcess(t testing.TB, stderr io.Writer, arguments ...string) *Process {
+	t.Helper()
+	running, err := process.Start(t.Context(), Program(t), stderr, arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = running.Wait() })
+	p := &Process{NewClient(t, running.Address), running}
+	if WithQuirks() {
+		p.Quirks(compatibleQuirks())
+	}
+	return p
 }

@@ -200,34 +200,6 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-func TestSignals(t *testing.T) {
-	t.Parallel()
-	db, _ := openFile(t)
-	for _, c := range []struct {
-		name   string
-		change func(*store.Tx) error
-		want   int
-	}{
-		{"nothing said", func(*store.Tx) error { return nil }, 0},
-		{"said", func(tx *store.Tx) error { tx.Signal(); return nil }, 1},
-		{"said and undone", func(tx *store.Tx) error { tx.Signal(); return errors.New("undone") }, 0},
-		{"said with what is no JSON", func(tx *store.Tx) error { tx.Signal(); return tx.WriteSetting("a", t.Log) }, 0},
-		{"the clock moved", func(tx *store.Tx) error { return tx.MoveClock(time.Now()) }, 1},
-	} {
-		for range 2 { // two make one
-			if err := db.Write(t.Context(), c.change); err != nil && c.want > 0 {
-				t.Fatal(err)
-			}
-		}
-		if got := len(db.Signals()); got != c.want {
-			t.Errorf("%s: %d signals, want %d", c.name, got, c.want)
-		}
-		for range c.want {
-			<-db.Signals()
-		}
-	}
-}
-
 // A day begins with its first millisecond.
 func TestDay(t *testing.T) {
 	t.Parallel()

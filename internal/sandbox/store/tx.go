@@ -137,7 +137,7 @@ func (tx *Tx) list(into any, query string, args []any) error {
 
 // columns appends where the columns of a row belong in a struct.
 func columns(all []any, of reflect.Value) []any {
-	for i := range of.NumField() {
+	for i := range of.NumField() { //nolint:modernize // Fields would make a StructField of each, for every row
 		field := of.Field(i)
 		if !field.CanInterface() {
 			continue

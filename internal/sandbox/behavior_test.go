@@ -1,8 +1,14 @@
 package sandbox_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +16,171 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
+
+// Each kind of fault, before and after a fund of 5 USD, over the network, and as whoever
+// calls the handler itself is told by net/http's panic.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, transport := range []func(*sandboxtest.Options){withoutNetwork, func(*sandboxtest.Options) {}} {
+		var log bytes.Buffer
+		s := start(t, transport, logTo(slog.NewTextHandler(&log, nil)))
+		card := "/cards/" + s.Issue("50")
+		for then, c := range map[string]struct {
+			status    int
+			err       error
+			kind, raw string // raw is a pattern
+		}{
+			`"drop"`:                               {0, io.EOF, "", `^$`},
+			`"truncate"`:                           {200, io.ErrUnexpectedEOF, "application/json", `^{"`},
+			`"pass"`:                               {200, nil, "application/json", `"card_balance":`},
+			`{"status":503}`:                       {503, nil, "application/json", `^{"error":"injected_fault","message":"`},
+			`{"status":418,"body":{"tea":[1.50]}}`: {418, nil, "application/json", `^{"tea":\[1.50\]}$`},
+			`{"status":502,"body":"<html>Bad gateway"}`: {502, nil, "text/plain; charset=utf-8", `^<html>Bad gateway$`},
+			`{"status":204}`: {204, nil, "application/json", `^$`},
+		} {
+			for _, when := range []string{"before", "after"} {
+				committed := when == "after" || then == `"pass"`
+				s.Fault(`{"method":"POST","path":"/cards/*/fund","times":1,"when":"` + when + `","then":` + then + `}`)
+				held := s.Get(card).Text("balance")
+				o := s.Unrepeated().Send(t.Context(), http.MethodPost, card+"/fund", `{"amount":5}`)
+				if o.Status != c.status || !errors.Is(o.Err, c.err) || o.Header.Get("Content-Type") != c.kind ||
+					!regexp.MustCompile(c.raw).MatchString(o.Raw) || strings.Contains(o.Raw, "card_id") != (committed && c.status == 200) {
+					t.Errorf("%s %s: answered %d %q, %v, error %v", then, when, o.Status, o.Raw, o.Header, o.Err)
+				}
+				if got := s.Get(card).Text("balance"); (got != held) != committed {
+					t.Errorf("%s %s: the card holds %s, after %s", then, when, got, held)
+				}
+				s.Post(card+"/fund", `{"amount":5}`).OK(200) // one time, and no more
+			}
+		}
+		s.Balanced()
+		s.close()
+		if strings.Contains(log.String(), "panicked") {
+			t.Errorf("an injected fault is logged as a panic:\n%s", log.String())
+		}
+	}
+}
+
+func TestFaultTargets(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for fault, c := range map[string]struct{ hit, missed string }{
+		`"method":"GET","path":"/cards"`:           {"GET /cards", "POST /cards, GET /cards/card_x, GET /bins"},
+		`"method":"GET","path":"/cards/*"`:         {"GET /cards/card_x", "GET /cards, GET /cards/card_x/details"},
+		`"method":"*","path":"/cards/*/*"`:         {"GET /cards/card_x/details, POST /cards/card_x/fund", "GET /cards, GET /cards/card_x, GET /bins"},
+		`"method":"*","path":"/*"`:                 {"GET /bins, POST /webhooks, GET /nothing", "GET /cards/card_x, GET /wallet/balance, GET /"},
+		`"method":"*","path":"/*/balance"`:         {"GET /wallet/balance", "GET /wallet/deposit-address, GET /balance"},
+		`"method":"POST","path":"/cards/card_x/*"`: {"POST /cards/card_x/freeze", "POST /cards/card_xy/freeze, GET /cards/card_x/details"},
+	} {
+		s.Fault(`{` + fault + `,"times":0,"when":"before","then":{"status":555}}`)
+		for calls, want := range map[string]bool{c.hit: true, c.missed: false} {
+			for call := range strings.SplitSeq(calls, ", ") {
+				method, path, _ := strings.Cut(call, " ")
+				if got := s.Call(method, "/api/v1"+path, "").Status == 555; got != want {
+					t.Errorf("%s: %s is hit: %v", fault, call, got)
+				}
+			}
+		}
+		s.as("sk_live_x").Get("/_sandbox/clock").OK(401)
+		s.Delete("/_sandbox/faults").OK(200)
+	}
+}
+
+func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	const (
+		second = `"times":1,"when":"before","delay_ms":0,"then":{"status":500,"body":{"a":null}}}`
+		third  = `"method":"*","path":"/*","times":0,"when":"before","delay_ms":0,"then":{"status":429}}`
+	)
+	s.play(strings.NewReplacer("SECOND", second, "THIRD", third, "FAULTS", "/_sandbox/faults").Replace, `
+		POST FAULTS {"method":"GET","path":"/bins","times":2,"when":"after","delay_ms":1,"then":"pass"} → 201 "id":
+		POST FAULTS {"method":"GET","path":"/bins","then":{"status":500,"body":{"a":null}}} → 201 "id":
+		POST FAULTS {"method":"*","path":"/*","times":0,"when":"before","then":{"status":429}} → 201 "id":
+		GET FAULTS → 200 "times":2,"when":"after","delay_ms":1,"then":"pass"} & SECOND & THIRD
+		GET /bins → 200
+		GET FAULTS → 200 "times":1,"when":"after" & SECOND & THIRD
+		GET /bins → 200
+		GET FAULTS → 200 !"after" & SECOND & THIRD
+		GET /bins → 500
+		GET /bins → 429
+		GET /bins → 429
+		GET FAULTS → 200 {"data":[{ & !}, & THIRD
+		POST FAULTS {"method":"GET","path":"/cards","times":0,"then":{"status":503}} → 201
+		DELETE FAULTS/LAST {"x":1} → 400 "invalid_request"
+		DELETE FAULTS/LAST → 200 {"data":[{ & THIRD & !503
+		DELETE FAULTS/999 → 404 "not_found"
+		DELETE FAULTS/x → 404 "not_found"
+		DELETE FAULTS/-1 → 404 "not_found"
+		DELETE FAULTS → 200 "data":[]
+		GET /bins → 200
+		POST FAULTS {"method":"*","path":"/*","times":0,"when":"before","then":"drop"} → 201
+		POST /_sandbox/reset → 200
+		GET /bins → 200`)
+}
+
+// A caller that does not wait for a slow service has not undone its call; the service
+// does not wait for the call to end.
+func TestFaultDelays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, withoutNetwork)
+		card := "/cards/" + s.Issue("50")
+		s.Fault(`{"method":"POST","path":"/cards/*/fund","times":2,"when":"before","delay_ms":60000,"then":"pass"}`)
+		answered := make(chan sandboxtest.Response, 1)
+		fund := func(ctx context.Context) {
+			answered <- s.Send(ctx, http.MethodPost, card+"/fund", `{"amount":5}`)
+		}
+		impatient, giveUp := context.WithCancel(t.Context())
+		go fund(impatient)
+		time.Sleep(59 * time.Second)
+		giveUp()
+		synctest.Wait()
+		if got := s.Get(card).Text("balance"); got != "50.00" {
+			t.Errorf("committed before the delay: %s", got)
+		}
+		<-answered
+		if got := s.Get(card).Text("balance"); got != "55.00" {
+			t.Errorf("after the delay, the card holds %s", got)
+		}
+		go fund(t.Context())
+		synctest.Wait()
+		s.close()
+		<-answered
+	})
+}
+
+// However many calls find a fault at once, it is applied as often as it says.
+func TestAFaultIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for range 10 {
+		s.Fault(`{"method":"GET","path":"/bins","times":1,"then":{"status":429}}`)
+		if n := admitted(12, func() sandboxtest.Response { return s.Get("/bins") }); n != 11 {
+			t.Errorf("%d of 12 calls did not meet the fault", n)
+		}
+	}
+}
+
+// So are accounts.
+func TestFaultsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	const fault = `{"method":"GET","path":"/bins","then":"pass"}`
+	for range 99 {
+		s.Fault(fault)
+		s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
+	}
+	s.Fault(fault)
+	s.Post("/_sandbox/faults", fault).Refused(400, "invalid_request", "100 faults already")
+	s.Post("/_sandbox/accounts", `{"state":"ready"}`).Refused(400, "invalid_request", "100 accounts")
+	s.Delete("/_sandbox/faults").OK(200)
+	s.Fault(fault)
+	s.Post("/_sandbox/reset", "").OK(200)
+	s.Post("/_sandbox/accounts", `{"state":"ready"}`).OK(201)
+	s.Fault(`{"method":"GET","path":"*","times":0,"then":"pass"}`)
+	s.Get("/api/v1/cards"+strings.Repeat("/x", 5000)).Refused(404, "not_found", "")
+}
 
 // Settings are as documented, take what is named, refuse what they cannot be and stay
 // then, and are as documented again after a reset.
