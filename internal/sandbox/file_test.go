@@ -46,6 +46,35 @@ func TestTheNamedFileIsWhole(t *testing.T) {
 	}
 }
 
+// A file that another process writes at that moment can be opened.
+func TestOpenedWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *sandboxtest.Options) { o.InitialBalance = 1_000_000_00 })
+	s.Unlimited()
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				s.Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"bin_ads_visa_us","amount":50}`)
+			}
+		}
+	}()
+	for range 120 {
+		opened, err := sandbox.Open(t.Context(), sandbox.Options{Path: s.path})
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		_ = opened.Close()
+	}
+	close(stop)
+	<-stopped
+}
+
 // While another process has the file locked, reads are answered as ever, and
 // changes are told after three seconds to come again.
 func TestAForeignLock(t *testing.T) {

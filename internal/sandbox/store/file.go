@@ -144,7 +144,10 @@ func inspect(path string, newest int32) error {
 	}
 	defer func() { _ = db.Close() }() // it was only read
 	var m mark
-	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // of a file that nobody writes
+	err = db.QueryRow(readMark).Scan(&m.empty, &m.application, &m.version) //nolint:noctx // without a lock there is no wait
+	if errorCode(err) == sqlite3.SQLITE_CORRUPT {
+		return nil // another process may be writing it at this moment: prepare looks again, under a lock
+	}
 	if err = cmp.Or(err, m.refuse(newest)); errors.Is(err, errNewer) {
 		release := "the one that has"
 		_ = db.QueryRow(`SELECT release FROM read_by`).Scan(&release) //nolint:noctx // likewise
