@@ -70,13 +70,14 @@ func requiredOfCard() []string {
 	return []string{"id", "status", "balance", "bin_id", "spending_limit"}
 }
 
-// cardPath builds the path of a card, or of an action on it such as "/freeze".
-func cardPath(id, action string) (string, error) {
+// cardCall is a call about a card, for an action on it such as "/freeze".
+func cardCall(operation, method, id, action string) *transport.Call {
 	const longest = 256
+	call := &transport.Call{Card: id, Operation: operation, Method: method, Path: "/cards/" + url.PathEscape(id) + action}
 	if id == "" || id == "." || id == ".." || len(id) > longest || strings.Contains(id, " ") {
-		return "", fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
+		call.Invalid = fmt.Errorf("%.40q is not a card id; card ids look like card_… and are shown in the dashboard", id)
 	}
-	return "/cards/" + url.PathEscape(id) + action, nil
+	return call
 }
 
 // decodeCard reads a response about one card, and guards against one about another.

@@ -99,22 +99,15 @@ func (c *Client) ListCards(ctx context.Context, filter CardFilter, page, size in
 // does not show yet what this process has just done to it.
 func (c *Client) GetCard(ctx context.Context, id string) (CardSummary, error) {
 	var card CardSummary
-	path, err := cardPath(id, "")
-	if err != nil {
-		return card, err
+	call := cardCall("read card "+id, http.MethodGet, id, "")
+	call.Accept = func(body []byte) error {
+		err := decodeCard(body, id, &card, requiredOfCard()...)
+		if err == nil && !c.recent.shows(card, c.clock.Now(), c.ServiceTime()) {
+			err = transport.ErrNotShown
+		}
+		return err
 	}
-	err = c.Read(ctx, &transport.Call{
-		Card: id, Operation: "read card " + id, Method: http.MethodGet, Path: path,
-		Accept: func(body []byte) error {
-			if err := decodeCard(body, id, &card, requiredOfCard()...); err != nil {
-				return err
-			}
-			if !c.recent.shows(card, c.clock.Now(), c.ServiceTime()) {
-				return transport.ErrNotShown
-			}
-			return nil
-		},
-	})
+	err := c.Read(ctx, call)
 	return card, err
 }
 
@@ -145,19 +138,13 @@ type CardDetails struct {
 // CardDetails reads number, CVV and expiry of a card. The service grants this
 // 30 times a minute (API §8).
 func (c *Client) CardDetails(ctx context.Context, id string) (CardDetails, error) {
-	path, err := cardPath(id, "/details")
-	if err != nil {
-		return CardDetails{}, err
-	}
 	var details CardDetails
-	err = c.Read(ctx, &transport.Call{
-		Card: id, Operation: "read the details of card " + id, Method: http.MethodGet, Path: path,
-		Budget: ratelimit.Details, Secret: true,
-		Accept: func(body []byte) error {
-			return decodeCard(body, id, &details, "id", "pan", "cvv", "exp_month", "exp_year")
-		},
-	})
-	if err != nil {
+	call := cardCall("read the details of card "+id, http.MethodGet, id, "/details")
+	call.Budget, call.Secret = ratelimit.Details, true
+	call.Accept = func(body []byte) error {
+		return decodeCard(body, id, &details, "id", "pan", "cvv", "exp_month", "exp_year")
+	}
+	if err := c.Read(ctx, call); err != nil {
 		return CardDetails{}, err
 	}
 	if details.ExpYear < 100 {

@@ -44,26 +44,20 @@ func (c *Client) UnfreezeCard(ctx context.Context, id string, autoFreezeAt *usd.
 }
 
 func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, autoFreezeAt *usd.Amount) (CardState, error) {
-	verb, action := "freeze", "/freeze"
+	verb := "freeze"
 	if wanted == StatusActive {
-		verb, action = "unfreeze", "/unfreeze"
-	}
-	path, err := cardPath(id, action)
-	if err != nil {
-		return CardState{}, err
+		verb = "unfreeze"
 	}
 	var state CardState
 	var answered CardStatus
-	set := &transport.Call{
-		Card: id, Operation: verb + " card " + id, Method: http.MethodPost, Path: path,
-		Accept: func(body []byte) error {
-			err := decodeCard(body, id, &state, "id", "status", "balance")
-			if err != nil || state.Status == wanted {
-				return err
-			}
-			answered = state.Status
-			return fmt.Errorf("the response says that the card is %s", answered)
-		},
+	set := cardCall(verb+" card "+id, http.MethodPost, id, "/"+verb)
+	set.Accept = func(body []byte) error {
+		err := decodeCard(body, id, &state, "id", "status", "balance")
+		if err != nil || state.Status == wanted {
+			return err
+		}
+		answered = state.Status
+		return fmt.Errorf("the response says that the card is %s", answered)
 	}
 	alreadyApplied := func(ctx context.Context) transport.Outcome {
 		card, err := c.GetCard(ctx, id)
@@ -103,25 +97,19 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 // response, one without the card will do. Otherwise a card that is not there is a
 // not-found error, since it may be another account's.
 func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, error) {
-	path, err := cardPath(id, "")
-	if err != nil {
-		return Termination{}, err
-	}
 	release, err := c.cardLocks.acquire(ctx, id, exclusive)
 	if err != nil {
 		return Termination{}, fmt.Errorf("terminate card %s: waiting for another call on it: %w", id, err)
 	}
 	defer release()
 	var result Termination
-	terminate := &transport.Call{
-		Card: id, Operation: "terminate card " + id, Method: http.MethodDelete, Path: path,
-		Accept: func(body []byte) error {
-			err := decodeCard(body, id, &result, "id", "status", "returned_to_wallet")
-			if err == nil && result.Status != StatusTerminated {
-				err = fmt.Errorf("the response says that the card is %s", result.Status)
-			}
-			return err
-		},
+	terminate := cardCall("terminate card "+id, http.MethodDelete, id, "")
+	terminate.Accept = func(body []byte) error {
+		err := decodeCard(body, id, &result, "id", "status", "returned_to_wallet")
+		if err == nil && result.Status != StatusTerminated {
+			err = fmt.Errorf("the response says that the card is %s", result.Status)
+		}
+		return err
 	}
 	var shown CardSummary
 	verify := func(ctx context.Context) transport.Outcome {

@@ -22,6 +22,8 @@ type Client struct {
 // New returns a client. Its error is a *ConfigError.
 func New(config Config) (*Client, error) {
 	c := &Client{}
+	c.recent.cards = map[string]recentCard{}
+	c.issues.baselines, c.issues.unresolved = map[string]*baseline{}, map[*issueReconciliation]bool{}
 	way, err := transport.New(config, c.recent.isNew)
 	if err != nil {
 		return nil, err

@@ -50,9 +50,6 @@ func (t *issueTracker) baselineOf(ctx context.Context, c *Client, bin string) (*
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.baselines == nil {
-		t.baselines = map[string]*baseline{}
-	}
 	t.baselines[bin] = known
 	return known, nil
 }
@@ -94,9 +91,6 @@ func (r *issueReconciliation) beExclusive(ctx context.Context) error {
 	}
 	t := &r.client.issues
 	t.mu.Lock()
-	if t.unresolved == nil {
-		t.unresolved = map[*issueReconciliation]bool{}
-	}
 	t.unresolved[r] = true
 	t.mu.Unlock()
 

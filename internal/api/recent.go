@@ -50,9 +50,6 @@ func (r *recent) of(id string) recentCard {
 func (r *recent) update(id string, change func(*recentCard)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cards == nil {
-		r.cards = map[string]recentCard{}
-	}
 	card := r.cards[id]
 	change(&card)
 	r.cards[id] = card

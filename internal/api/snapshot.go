@@ -21,7 +21,7 @@ const (
 // page, and then its balance.
 func (c *Client) ReadSnapshot(ctx context.Context, id string, since *reconcile.Anchor) (reconcile.Snapshot, CardStatus, error) {
 	var s reconcile.Snapshot
-	c.readEventsOrSayWhyNot(ctx, id, since, &s)
+	c.readEvents(ctx, id, since, &s)
 	status, err := c.ReadBalance(ctx, id, &s)
 	return s, status, err
 }
@@ -31,7 +31,7 @@ func (c *Client) ReadSnapshot(ctx context.Context, id string, since *reconcile.A
 func (c *Client) Preview(ctx context.Context, card string, record reconcile.Record, change reconcile.Change, balance usd.Amount) []reconcile.Decision {
 	s := reconcile.Snapshot{Balance: balance, Own: c.recent.of(card).moved}
 	if record.Anchor != nil {
-		c.readEventsOrSayWhyNot(ctx, card, record.Anchor, &s)
+		c.readEvents(ctx, card, record.Anchor, &s)
 	}
 	s.At = c.ServiceTime() // which the first response tells
 	return change.Preview(record, s, c.KeysHonoured())
@@ -44,31 +44,28 @@ func (c *Client) ReadBalance(ctx context.Context, id string, s *reconcile.Snapsh
 	return card.Status, err
 }
 
-func (c *Client) readEventsOrSayWhyNot(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) {
-	if err := c.readEvents(ctx, id, since, s); err != nil {
-		s.Unclear = "its transactions could not be read: " + err.Error()
-	}
-}
-
 // readEvents reads pages until one holds an event from before the anchor, or brings
-// nothing new: how long a page may be is not said. Late events are listed among
-// those that are known already.
-func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) error {
+// nothing new, or says why not: how long a page may be is not said. Late events are listed
+// among those that are known already.
+func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anchor, s *reconcile.Snapshot) {
+	unread := func(err error) { s.Unclear = "its transactions could not be read: " + err.Error() }
 	pages, known, end := c.transactionPages(TransactionFilter{CardID: id}), map[string]bool{}, c.Deadline(ctx)
 	for number := 1; number <= snapshotPages && c.clock.Now().Before(end); number++ {
 		page, err := pages.read(ctx, number)
 		if err != nil {
-			return err
+			unread(err)
+			return
 		}
 		isReversed := number == 1 && isOldestFirst(page)
 		if isReversed {
 			more, err := pages.read(ctx, 2)
 			if err != nil {
-				return err
+				unread(err)
+				return
 			}
 			if len(more) > 0 && more[0].ID != page[0].ID { // else page 1 is the whole list, which some services repeat
 				s.Unclear = "its transactions are listed oldest first, so the newest may be missing"
-				return nil
+				return
 			}
 			slices.Reverse(page)
 		}
@@ -83,11 +80,10 @@ func (c *Client) readEvents(ctx context.Context, id string, since *reconcile.Anc
 		}
 		fresh = len(s.Events) - fresh
 		if s.More = fresh > 0 && len(page) >= standardPage; fresh == 0 || reaches {
-			return nil
+			return
 		}
 	}
 	s.Unclear = fmt.Sprintf("the list of its transactions was not read to its end: there were more than %d", len(s.Events))
-	return nil
 }
 
 // isOldestFirst reports whether the dates of a page tell so: each can be read, none is

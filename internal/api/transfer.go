@@ -235,15 +235,12 @@ func (t *transferRun) send(ctx context.Context) error {
 	if t.Delta < 0 {
 		action = "/withdraw"
 	}
-	path, err := cardPath(t.CardID, action)
-	if err != nil {
-		return err
-	}
 	body, err := json.Marshal(map[string]usd.Amount{"amount": t.Delta.Abs()})
 	if err != nil {
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	move := &transport.Call{Card: t.CardID, Operation: t.String(), Method: http.MethodPost, Path: path, Body: body, Accept: t.accept}
+	move := cardCall(t.String(), http.MethodPost, t.CardID, action)
+	move.Body, move.Accept = body, t.accept
 	how, err := t.client.Mutate(ctx, &transport.Mutation{
 		Kind: MutationMove, Call: move, Key: t.key(), Verify: t.verify,
 		Uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Record.Pending != nil,

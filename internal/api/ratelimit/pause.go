@@ -68,12 +68,6 @@ func (l *Limiter) Accepted(b Budget, sent time.Time) {
 	}
 }
 
-// PausedPast reports whether the pause of b lasts longer than a call that ends
-// at deadline.
-func (l *Limiter) PausedPast(b Budget, deadline time.Time) bool {
-	return l.PausedUntil(b).After(deadline)
-}
-
 // PausedUntil is when the pause of b ends; a time that has passed when there is
 // none.
 func (l *Limiter) PausedUntil(b Budget) time.Time {

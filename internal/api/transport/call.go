@@ -23,6 +23,7 @@ type Call struct {
 	Budget    ratelimit.Budget
 	Secret    bool               // the response carries secrets and is never quoted
 	Hidden    []string           // what the request carries and no error may repeat
+	Invalid   error              // why it is not made
 	Accept    func([]byte) error // reads the body of a success
 }
 

@@ -38,6 +38,9 @@ type Result struct {
 // end does not keep it from learning the outcome. Its error is an *UndecidedError when that
 // could not be learnt; every other error says that nothing was changed.
 func (c *Client) Mutate(ctx context.Context, m *Mutation) (Result, error) {
+	if m.Call.Invalid != nil {
+		return Result{}, m.Call.Invalid
+	}
 	answers, err := c.breaker.begin(m.Call, true)
 	if err != nil {
 		return Result{}, err
@@ -151,7 +154,7 @@ func (r *mutationRun) followHonoured(f *failure) (again bool, err error) {
 
 // pausedTooLong reports whether the service has asked to wait past the call's own time.
 func (r *mutationRun) pausedTooLong() bool {
-	return r.client.limits.PausedPast(r.mutation.Call.Budget, r.deadline)
+	return r.client.limits.PausedUntil(r.mutation.Call.Budget).After(r.deadline)
 }
 
 // givesUpAsking reports whether a response is not worth asking for once more:

@@ -30,6 +30,9 @@ const (
 // Its error is an *OutageError when every other call would fail like this one,
 // unless it is to find out about a change: then the change's error tells more.
 func (c *Client) Read(ctx context.Context, x *Call) error {
+	if x.Invalid != nil {
+		return x.Invalid
+	}
 	answers, err := c.breaker.begin(x, c.HasWritten())
 	if err != nil && !isVerifying(ctx) {
 		return err
@@ -56,7 +59,7 @@ func (c *Client) readPatiently(ctx context.Context, x *Call) *failure {
 		case f.permanent, f.isFinalForReads():
 			return f
 		case f.status == http.StatusTooManyRequests:
-			if c.limits.PausedPast(x.Budget, deadline) {
+			if c.limits.PausedUntil(x.Budget).After(deadline) {
 				return f
 			}
 			continue

@@ -21,14 +21,14 @@ type scrubber struct {
 func newScrubber(key, base string, secrets ...string) scrubber {
 	const made, shortest = `[\w.~+/=-]*`, 8 // what a key is of, and less is a word of its own
 	token := strings.TrimPrefix(strings.TrimPrefix(key, SandboxKeyPrefix), keyPrefix)
-	keys := `(?i)`
+	var known []string
 	for _, secret := range append(secrets, key, token) {
 		if secret != "" && (secret != token || len(token) >= shortest) {
-			keys += regexp.QuoteMeta(secret) + "|"
+			known = append(known, regexp.QuoteMeta(secret))
 		}
 	}
-	// In a key of somebody else a space may have been put before a part with a digit.
-	return scrubber{regexp.MustCompile(keys + `(?:sk_live_|whsec_)` + made + `\w(?:\s` + made + `\d` + made + `)*`), base}
+	known = append(known, `(?:sk_live_|whsec_)`+made+`\w(?:\s`+made+`\d`+made+`)*`) // in which a space was put
+	return scrubber{regexp.MustCompile(`(?i)` + strings.Join(known, "|")), base}
 }
 
 // escape matches what %q writes in place of a character that does not print.
@@ -69,17 +69,17 @@ func (s scrubber) quote(x *Call, text string) string {
 	return plain(s.known(x, cleaned(s.known(x, text))), contained)
 }
 
-// codeForms are words with a digit, as in 3ds_not_ready, and where a response holds no
-// secret, words and a short number, as in E2001.
-var codeForms = map[bool]*regexp.Regexp{
-	true:  regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]*$`),
-	false: regexp.MustCompile(`^(?:[a-z_.-]*\d?[a-z_.-]*|[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4})$`),
-}
+// Codes have words and a digit, as 3ds_not_ready, or a short number, as E2001.
+var (
+	plainCode  = regexp.MustCompile(`^[a-z_.-]*\d?[a-z_.-]*$`)
+	numberCode = regexp.MustCompile(`^[A-Za-z]{1,24}(?:[_.-][A-Za-z]{1,24})*[_.-]?\d{0,4}$`)
+)
 
 // code is the service's stable code as an error of the call may show it.
 func (s scrubber) code(x *Call, code string) string {
+	isCode := plainCode.MatchString(code) || !x.Secret && numberCode.MatchString(code)
 	switch {
-	case len(code) <= 64 && codeForms[x.Secret].MatchString(code) && s.known(x, code) == code:
+	case len(code) <= 64 && isCode && s.known(x, code) == code:
 		return code
 	case x.Secret:
 		return Redacted
