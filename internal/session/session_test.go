@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -73,6 +74,24 @@ func TestFailingEndpointIsToldOnce(t *testing.T) {
 		if d := session.ErrorDiagnostic("list the BINs", err); d.Summary() != want[0] || !strings.Contains(d.Detail(), want[1]) || (d.Detail() == "") != (want[1] == "") {
 			t.Errorf("says %q: %q, want %q", d.Summary(), d.Detail(), want)
 		}
+	}
+}
+
+// Cards that a killed run left are looked for on two pages, however many there are.
+func TestUnmanagedLooksAtTwoPages(t *testing.T) {
+	t.Parallel()
+	var pages atomic.Int32
+	var s *session.Session
+	s = against(t, func(w http.ResponseWriter, _ *http.Request) {
+		number := pages.Add(1)
+		var cards []string
+		for i := range api.MaxPerPage {
+			cards = append(cards, fmt.Sprintf(`{"id":"card_%d_%d","bin_id":"b","status":"active","balance":50,"spending_limit":1,"label":%q}`, number, i, s.GeneratedLabel()))
+		}
+		_, _ = fmt.Fprintf(w, `{"data":[%s],"page":%d,"per_page":100,"total":1000}`, strings.Join(cards, ","), number)
+	})
+	if cards, err := s.Unmanaged(t.Context(), "", false); err != nil || len(cards) != 200 || pages.Load() != 2 {
+		t.Errorf("%d cards of %d pages, %v", len(cards), pages.Load(), err)
 	}
 }
 
