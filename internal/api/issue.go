@@ -106,7 +106,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 	}
 	issuance.LostResponse = how.Lost
 	c.readIssued(detached, &issuance.Card, request.Amount)
-	if how.Verified || how.Uncertain && !c.KeysHonoured() {
+	if how.Uncertain && !c.KeysHonoured() {
 		issuance.PossibleDuplicates = reconciliation.duplicates(detached, how.Attempts)
 	}
 	return issuance, nil

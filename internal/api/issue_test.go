@@ -128,27 +128,29 @@ func TestIssueCardAcrossFailures(t *testing.T) {
 }
 
 // A response about another card, of before or of this run, hides one that is there, or
-// none. Nothing is sent after it, whether keys are honoured or not.
+// none, whatever its label. Nothing is sent after it, whether keys are honoured or not.
 func TestIssueCardAndAnothersResponse(t *testing.T) {
 	t.Parallel()
-	for _, ofThisRun := range []bool{false, true} {
+	for _, other := range []string{"of before", "of before, alike", "of this run"} {
 		for _, honoured := range []bool{false, true} {
 			for _, commit := range []time.Duration{now, never} {
 				service := newFakeService()
 				client := service.client(t, func(c *api.Config) { c.KeysHonoured = honoured })
-				if !ofThisRun {
+				if other != "of this run" {
 					service.add(alike())
 				} else if _, err := client.IssueCard(t.Context(), request("ads")); err != nil {
 					t.Fatal(err)
 				}
 				service.faults = []fault{{commit: commit, response: issuedAs(t, service.cards[0])}}
-				want, label, cards := "adopted card_2", "software", 2
+				label := map[bool]string{true: "ads", false: "software"}[other == "of before, alike"]
+				want, cards := "adopted card_2", 2
 				if commit == never {
-					want, label, cards = "unknown, 0 candidates", "", 1
+					want, cards = "unknown, 0 candidates", 1
 				}
-				issuance, err := client.IssueCard(t.Context(), request("software"))
-				if got := toldOf(issuance, err); got != want || issuance.Card.Label.Raw() != label || len(service.balances()) != cards || len(service.keys()) > 2 {
-					t.Errorf("of this run %t, keys honoured %t, %s: %s (%v), want %s of %d cards", ofThisRun, honoured, commit, got, err, want, len(service.balances()))
+				issuance, err := client.IssueCard(t.Context(), request(label))
+				got, isLabelled := toldOf(issuance, err), issuance.Card.Label.Raw() == label
+				if got != want || isLabelled != (err == nil) || len(service.balances()) != cards || len(service.keys()) > 2 {
+					t.Errorf("%s, keys honoured %t, %s: %s (%v), want %s of %d cards", other, honoured, commit, got, err, want, len(service.balances()))
 				}
 			}
 		}
@@ -351,6 +353,7 @@ func TestIssueCardIsReadAfterItsResponse(t *testing.T) {
 	}{
 		"as it says":              {ends: "issued card_1", balance: 50 * usd.Dollar},
 		"with less":               {shows: 40 * usd.Dollar, ends: "issued card_1", balance: 40 * usd.Dollar, waits: true},
+		"with its load alone":     {response: "60", shows: 50 * usd.Dollar, ends: "issued card_1", balance: 50 * usd.Dollar},
 		"with less by both":       {response: "60", shows: 60 * usd.Dollar, ends: "issued card_1", balance: 60 * usd.Dollar},
 		"shown late":              {hides: 20 * time.Second, ends: "issued card_1", balance: 50 * usd.Dollar, waits: true},
 		"never shown":             {hides: time.Hour, ends: "issued card_1", balance: 50 * usd.Dollar, waits: true},

@@ -101,10 +101,27 @@ func (r *transactionReader) read(ctx context.Context, number int) ([][]Transacti
 	}
 	if r.ahead == 1 {
 		r.ahead = 2
-		return r.inOrder(ctx, number, 1)
+		return r.batch(ctx, number, 1, 1)
 	}
-	pages := make([][]Transaction, r.ahead)
+	pages, err := r.batch(ctx, number, r.ahead, r.ahead)
+	if err != nil {
+		return nil, err
+	}
+	if moved, err := r.hasMoved(ctx); err != nil {
+		return nil, err
+	} else if moved {
+		r.ahead /= 2
+		return r.batch(ctx, number, len(pages), 1)
+	}
+	r.ahead = min(2*r.ahead, maxAhead, max(2, maxAhead*MaxPerPage/max(1, len(pages[0]))))
+	return pages, nil
+}
+
+// batch reads so many pages, so many at once: in order, where that is one.
+func (r *transactionReader) batch(ctx context.Context, number, count, atOnce int) ([][]Transaction, error) {
+	pages := make([][]Transaction, count)
 	group, together := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
 	for i := range pages {
 		group.Go(func() (err error) {
 			defer crash.Catch(&err)
@@ -112,28 +129,7 @@ func (r *transactionReader) read(ctx context.Context, number int) ([][]Transacti
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	if moved, err := r.hasMoved(ctx); err != nil {
-		return nil, err
-	} else if moved {
-		r.ahead /= 2
-		return r.inOrder(ctx, number, len(pages))
-	}
-	r.ahead = min(2*r.ahead, maxAhead, max(2, maxAhead*MaxPerPage/max(1, len(pages[0]))))
-	return pages, nil
-}
-
-func (r *transactionReader) inOrder(ctx context.Context, number, count int) ([][]Transaction, error) {
-	pages := make([][]Transaction, count)
-	for i := range pages {
-		var err error
-		if pages[i], err = r.pages.read(ctx, number+i); err != nil {
-			return nil, err
-		}
-	}
-	return pages, nil
+	return pages, group.Wait()
 }
 
 // hasMoved looks at the front, and reports whether it is another than at the last look.

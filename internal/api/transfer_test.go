@@ -247,6 +247,10 @@ func TestPendingMovement(t *testing.T) {
 	refused, err := client.Move(t.Context(), move(card.ID, step, &open))
 	after = refused.Record
 	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Seed == open.Seed, len(service.keys())}, "[refused false true 2]")
+	service, card, record = newAccount(t)
+	record.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(-10 * time.Second)}
+	soon, err := service.client(t).Move(t.Context(), move(card.ID, step, record))
+	same(t, "soon after it", []any{told(soon, err), service.clock.total()}, "[moved 20s]")
 }
 
 // Two failures of any kinds, one after the other, move money once or not at all, and say

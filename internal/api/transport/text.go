@@ -114,8 +114,12 @@ func inLine(text string) string {
 	}, text)
 }
 
-// digits matches three digits and more, whatever but letters is between them.
-var digits = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}]*\p{Nd}){2,}`)
+// digits matches three digits and more, whatever but letters is between them, and twoDigits
+// two, whatever is.
+var (
+	digits    = regexp.MustCompile(`\p{Nd}(?:[^\pL\p{Nd}]*\p{Nd}){2,}`)
+	twoDigits = regexp.MustCompile(`\p{Nd}.*\p{Nd}`)
+)
 
 // cleaned is the beginning of a message of somebody else in one line.
 func cleaned(text string) string {
@@ -142,16 +146,7 @@ func plain(message, request string) string {
 	isSign := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	words := strings.Split(message, " ")
 	for i, word := range words {
-		letters, numbers := 0, 0
-		for _, r := range word {
-			switch {
-			case unicode.IsDigit(r):
-				numbers++
-			case unicode.IsLetter(r):
-				letters++
-			}
-		}
-		isCoded := numbers > 1 && letters > 0 || utf8.RuneCountInString(word) > longest
+		isCoded := twoDigits.MatchString(word) && strings.ContainsFunc(word, unicode.IsLetter) || utf8.RuneCountInString(word) > longest
 		if isCoded && !strings.Contains(request, strings.TrimFunc(word, isSign)) {
 			words[i] = Redacted
 		}
