@@ -201,6 +201,18 @@ func TestOwnExcessIsKnown(t *testing.T) {
 	same(t, "two movements", []any{told(own, err), told(next, failed), card.Balance}, fmt.Sprintf("[moved, excess 5.00 moved %s]", start+10*step))
 }
 
+// What takes back a movement that was waited for is no reading from before that.
+func TestMovementAfterAnAwaitedOne(t *testing.T) {
+	t.Parallel()
+	service, card, record := newAccount(t)
+	client, anchor := service.client(t), *record.Anchor
+	anchor.Balance, anchor.Last, anchor.At = start+step, step, service.clock.Now()
+	service.give(card, step)
+	_, err := client.AwaitCard(t.Context(), card.ID, &anchor)
+	moved, failed := client.Move(t.Context(), move(card.ID, -step, nil))
+	same(t, "moved", []any{err, told(moved, failed), moved.CardBalance, service.clock.total()}, fmt.Sprintf("[<nil> moved %s 0s]", start))
+}
+
 // A page that is full may have another one behind it.
 func TestFullPageMayNotBeTheLast(t *testing.T) {
 	t.Parallel()

@@ -247,10 +247,21 @@ func TestPendingMovement(t *testing.T) {
 	refused, err := client.Move(t.Context(), move(card.ID, step, &open))
 	after = refused.Record
 	same(t, "refused", []any{told(refused, err), after.Pending != nil, after.Seed == open.Seed, len(service.keys())}, "[refused false true 2]")
-	service, card, record = newAccount(t)
-	record.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(-10 * time.Second)}
-	soon, err := service.client(t).Move(t.Context(), move(card.ID, step, record))
-	same(t, "soon after it", []any{told(soon, err), service.clock.total()}, "[moved 20s]")
+	for _, test := range []struct {
+		answer fault
+		ends   string
+	}{{works, "[moved 20s true false]"}, {refusal, "[refused 50s true true]"}} {
+		service, card, record = newAccount(t, test.answer)
+		record.Pending = &reconcile.Pending{Delta: step, SentAt: service.clock.Now().Add(-10 * time.Second)}
+		service.hooks["/bins"] = respond(503, "")
+		client = service.client(t, onlyOneTry)
+		if _, isOut := outageOf(try(t.Context(), client, "bins")); !isOut { // which keeps nobody from finding out
+			t.Error("there is no outage")
+		}
+		soon, err := client.Move(t.Context(), move(card.ID, step, record))
+		after = soon.Record
+		same(t, "soon after it", []any{told(soon, err), service.clock.total(), after.Pending == nil, after.Seed == record.Seed}, test.ends)
+	}
 }
 
 // Two failures of any kinds, one after the other, move money once or not at all, and say
