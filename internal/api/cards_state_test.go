@@ -152,11 +152,13 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 	for name, test := range map[string]struct {
 		faults    []fault
 		posts     int
+		honoured  bool
 		duplicate bool
 		fails     string
 	}{
 		"it works":             {posts: 1},
 		"done, response lost":  {faults: []fault{lostButApplied}, posts: 2, duplicate: true},
+		"done, key honoured":   {faults: []fault{lostButApplied}, posts: 2, honoured: true},
 		"not done, lost":       {faults: []fault{lostForGood}, posts: 2, duplicate: true},
 		"refused":              {faults: []fault{refusal}, posts: 1, fails: "refused"},
 		"lost, then refused":   {faults: []fault{lostButApplied, refusal}, posts: 2, fails: "unknown"},
@@ -167,7 +169,8 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := newFakeService(test.faults...)
-			registration, err := service.client(t).RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com/v?token=abc", Events: []string{"*"}})
+			client := service.client(t, func(c *api.Config) { c.KeysHonoured = test.honoured })
+			registration, err := client.RegisterWebhook(t.Context(), api.WebhookRequest{URL: "https://hooks.example.com/v?token=abc", Events: []string{"*"}})
 			if keys := service.keys(); len(keys) != test.posts || len(slices.Compact(keys)) != 1 {
 				t.Errorf("requests with keys %q, want %d with one", keys, test.posts)
 			}
