@@ -270,6 +270,8 @@ func TestIssueCardAmongOthers(t *testing.T) {
 		"all vanish, its own label":             {faults: done, before: many, vanish: true, generated: true, ends: "recovered card_2", cards: 1},
 
 		"a gateway's 404, then the card":    {faults: append(done[:1:1], undone("404 <html>"), works), honoured: true, ends: "issued card_1"},
+		"a key that was used at once":       {faults: []fault{{response: "409 duplicate_request"}}, ends: "adopted card_1"},
+		"a key of somebody else":            {faults: []fault{undone("409 duplicate_request")}, ends: none},
 		"a key that was used":               {faults: []fault{lostForGood, undone("409 duplicate_request")}, honoured: true, ends: none, posts: 2},
 		"issued, and refused by 400":        {faults: []fault{{response: "400 forbidden"}}, generated: true, ends: "recovered card_1", cards: 1},
 		"issued, and refused by 403":        {faults: []fault{{response: "403 forbidden"}}, generated: true, ends: "recovered card_1", cards: 1},
