@@ -165,7 +165,7 @@ func TestKeyIsAskedWithPatience(t *testing.T) {
 }
 
 // While a plan is made, its movements are previewed by one reading, without a wait.
-func TestForesee(t *testing.T) {
+func TestPreview(t *testing.T) {
 	t.Parallel()
 	const made, send, stop = reconcile.Made, reconcile.Send, reconcile.Stop
 	for name, test := range map[string]struct {
