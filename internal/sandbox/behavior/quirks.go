@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
@@ -78,7 +79,7 @@ type Quirks struct {
 }
 
 // DefaultQuirks returns the sandbox as it is when nobody asked for anything else.
-func DefaultQuirks() Quirks {
+var DefaultQuirks = sync.OnceValue(func() Quirks {
 	q := Quirks{
 		WalletFields: [2]string{"wallet_a_pay", "wallet_b_pay"},
 		CardsPerPage: 100, TerminatedStatus: http.StatusBadRequest, WalletDecimals: 2, ExpYearDigits: 4,
@@ -89,7 +90,7 @@ func DefaultQuirks() Quirks {
 		}
 	}
 	return q
-}
+})
 
 const quirksSetting = "quirks"
 

@@ -103,10 +103,9 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// idempotent runs a changing call once for each key, method and path. The
-// response is stored in the call's own transaction, so it is there exactly when
-// the effect is. A second call with the same key waits its turn to write, and
-// then finds it.
+// idempotent runs a changing call once for each key, method and path. The response is stored
+// in the call's own transaction, so that it is there exactly when the effect is, and a second
+// call, which waits its turn to write, finds it.
 func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Response, error) {
 	key := c.request.Header.Get(idempotencyHeader)
 	if key == "" {

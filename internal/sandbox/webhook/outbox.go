@@ -46,10 +46,9 @@ type payload struct {
 	Data      any       `json:"data"`
 }
 
-// Emit puts an event into the outbox, in the transaction of the change that it
-// tells of, with a delivery for each endpoint that is subscribed at this
-// moment. data is the object as the API shows it. Without such an endpoint
-// there is nobody to tell, and nothing is written.
+// Emit puts an event into the outbox, in the transaction of the change that it tells of,
+// with a delivery for each endpoint that is subscribed; without one, nothing is written.
+// data is the object as the API shows it.
 func Emit(c *server.Call, event EventType, data any) error {
 	endpoints, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
