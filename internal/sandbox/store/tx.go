@@ -117,11 +117,9 @@ func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 
 // Page is List for a page of a query, and tells whether there is more.
 func Page[T any](tx *Tx, page wire.Page, query string, args ...any) (rows []*T, more bool, err error) {
-	rows, err = List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
-	if more = int64(len(rows)) > page.Size; more {
-		rows = rows[:page.Size]
-	}
-	return rows, more, err
+	rows = []*T{}
+	err = tx.list(&rows, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset()))
+	return rows[:min(len(rows), int(page.Size))], len(rows) > int(page.Size), err
 }
 
 func (tx *Tx) list(into any, query string, args []any) error {
