@@ -40,7 +40,7 @@ func (p *planner) planTransfer(ctx context.Context) {
 	switch pending := record.Pending; {
 	case givesUp:
 		p.diags.Append(givesUpPending(p.state, *pending))
-	case pending != nil && t.unknown && len(movements) == 0 && (p.plan.TopUp.IsNull() || p.plan.TopUp.IsUnknown()): // apply may give it up
+	case pending != nil && len(movements) == 0 && (p.plan.TopUp.IsUnknown() || t.unknown && p.plan.TopUp.IsNull()): // apply may give it up
 		p.diags.Append(mayGiveUpPending(p.state, *pending))
 	case pending != nil && moves && (len(movements) == 0 || !record.Repeats(movements[0])):
 		p.diags.Append(stopsForPending(p.state, *pending, movements...))

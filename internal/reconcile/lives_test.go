@@ -130,6 +130,7 @@ type life struct {
 	// loose says that the plan was another one after a run that did not end well, since
 	// the last audit: it is not strict then.
 	loose, unsure bool
+	crossed       bool // a stop was told while a request was on its way
 	// excused says that what nobody promises has happened: another hand, purchases that
 	// are listed late, requests that come late or twice.
 	excused   bool
@@ -157,7 +158,7 @@ type life struct {
 	retention     time.Duration
 	moved         [2]usd.Amount // for the resource, in all, for each purpose
 	toppedIn      map[reconcile.Month]usd.Amount
-	abandoned     usd.Amount // withdrawals that were given up: as much of a top-up may be hidden
+	abandoned     usd.Amount // by killed runs: as much of a top-up may be hidden
 
 	// What the configuration says.
 	target, below, to usd.Amount
@@ -170,6 +171,7 @@ type life struct {
 	held    usd.Amount // by open authorizations, where the balance falls at settlement
 
 	spoke                           bool // of money, since the last audit
+	told                            bool // that it stopped, since the service last moved money
 	movements, stops, named, hidden int64
 	purchases                       int
 	faults, story                   []string
@@ -264,7 +266,7 @@ func (l *life) live() {
 					break
 				}
 				l.card.later(time.Minute + l.span(10*time.Minute))
-				if !l.ordinary && l.chance(30) {
+				if !l.ordinary && l.chance(40) {
 					l.purchase()
 					l.card.later(time.Minute)
 				}
@@ -304,10 +306,12 @@ func (l *life) departureOf(p reconcile.Purpose) usd.Amount {
 
 func (l *life) audit() {
 	switch departure := l.departure(); {
-	case departure == 0, departure > 0 && departure <= l.unsaved: // the plan saw that the card held enough
+	case departure == 0:
+	case departure > 0 && departure <= l.unsaved: // the plan saw that the card held enough
+		l.abandoned += departure
 	case l.round && !l.spoke:
 		l.hidden++
-	case l.strict && !l.loose, !l.spoke:
+	case l.strict && !l.loose && !l.crossed, !l.spoke:
 		l.fail("the state says %s and %s topped up, and the service has moved %s more", l.amount, l.toppedUp, departure)
 	default:
 		l.named++
@@ -463,13 +467,14 @@ func (l *life) move(mover api.Mover, m reconcile.Movement, record reconcile.Reco
 	}
 	stopped, isStopped := errors.AsType[*api.StoppedError](err)
 	_, isUndecided := errors.AsType[*api.UndecidedError](err)
+	l.told = l.told || isUndecided || isStopped
 	l.spoke = l.spoke || isUndecided || isStopped || transfer.MadeBefore || transfer.LeftOver != 0 || transfer.Excess != 0
 	switch {
 	case err == nil:
 		l.book(m)
 	case isStopped:
 		l.stops++
-		l.loose = l.loose || l.onTheWay > 0 // and comes besides, where it is sent again
+		l.crossed = l.crossed || l.onTheWay > 0 // and comes besides, where it is sent again
 		l.isSaidOnce(transfer.Record, m, stopped.Reason)
 		l.heed(m)
 	}
@@ -478,7 +483,7 @@ func (l *life) move(mover api.Mover, m reconcile.Movement, record reconcile.Reco
 
 // isSaidOnce checks that the same facts do not stop twice.
 func (l *life) isSaidOnce(next reconcile.Record, m reconcile.Movement, reason reconcile.Reason) {
-	if reason == reconcile.NotShown || l.lagging || l.replica > 0 {
+	if reason == reconcile.NotShown || l.excused || l.lagging || l.replica > 0 {
 		return
 	}
 	again := reconcile.Ask(next, m, l.honoured).Read(l.card.read(0), false)

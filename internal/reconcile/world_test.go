@@ -71,6 +71,7 @@ func (l *life) world() {
 	}
 	if !l.strict && l.chance(1) {
 		l.card.give(-usd.Amount(1 + l.rng.IntN(99))) // an odd fee
+		l.excused = true
 	}
 	if !l.ordinary && !l.strict && l.chance(10) {
 		delta := l.sum(70)
@@ -102,7 +103,7 @@ func (l *life) change() {
 // ends is told nowhere.
 func (l *life) purchase() {
 	c, amount := l.card, l.sum(25)
-	if asMuch := l.target - l.amount; asMuch > 0 && l.strict && l.chance(20) {
+	if asMuch := l.target - l.amount; asMuch > 0 && l.strict && l.chance(40) {
 		amount = asMuch
 	}
 	fee := usd.Amount(0)
@@ -286,12 +287,15 @@ func (l *life) receive(r *http.Request, withdraws bool) (*http.Response, error) 
 		body.Amount = -body.Amount
 	}
 	key := r.Header.Get("X-Idempotency-Key")
+	_, met := l.keys[key]
 	// Behind what a killed run sent a refusal is no end of it, as the guide says.
-	if _, met := l.keys[key]; !met && l.onTheWay == 0 && l.faulty && l.chance(5) {
+	if !met && l.onTheWay == 0 && l.faulty && l.chance(5) {
 		l.tell("%s is refused", body.Amount)
 		return l.respond(http.StatusBadRequest, `{"error":"not_today","message":"no"}`)
 	}
-	if !l.loose && l.replica == 0 && l.departure() == body.Amount && l.departureOf(l.purpose) == body.Amount && !l.acting && !l.honoured && !l.round && !l.spoke && !l.excused {
+	beside := l.departure() - body.Amount // which hides it where it went the other way
+	isMade := l.departureOf(l.purpose) == body.Amount && (beside == 0 || (beside > 0) == (body.Amount > 0)) && !(met && l.honours)
+	if isMade && !l.told && !l.acting && !l.round && !l.loose && !l.excused && l.replica == 0 {
 		l.fail("%s is sent again, though it was made and nothing was said of that", body.Amount)
 	}
 	purpose := l.purpose
@@ -348,6 +352,7 @@ func (l *life) process(key string, purpose reconcile.Purpose, delta usd.Amount) 
 		return l.respond(http.StatusOK, l.answer())
 	}
 	l.moved[purpose] += delta
+	l.told = false
 	if purpose == reconcile.ForTopUp {
 		l.toppedIn[reconcile.MonthOf(l.card.now)] += l.comes(delta)
 	}
