@@ -63,11 +63,11 @@ func givesUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
 		sentBefore(card, pending)+" This plan moves no money on the card, so applying it forgets that movement: what the card holds then is taken as it is. Look in the dashboard whether it was made.")
 }
 
-// mayGiveUpPending refuses a plan that cannot show whether it gives a movement up.
+// mayGiveUpPending is for a plan that cannot show whether it gives a movement up.
 func mayGiveUpPending(card model, pending reconcile.Pending) diag.Diagnostic {
-	return diag.NewErrorDiagnostic("An earlier movement of money is undecided, and this plan may give it up",
-		sentBefore(card, pending)+" amount or top_up of "+card.name()+" is known only during apply, and may turn out to move nothing, which would forget that movement unseen. "+
-			"Write the value itself until it is decided, or first apply what it comes from with -target. Each plan looks again.")
+	return diag.NewWarningDiagnostic("This plan may give up an undecided movement of "+card.name(),
+		sentBefore(card, pending)+" amount or top_up is known only during apply: where it moves no money then, that movement is forgotten, and what the card holds is taken as it is. "+
+			"To keep it, write the value itself until it is decided, or first apply what it comes from with -target. Each plan looks again.")
 }
 
 // cameOrWent words an unexplained amount.
