@@ -17,7 +17,9 @@ import (
 func (c *commandLine) finish() {
 	c.t.Helper()
 	for tries := 0; ; tries++ {
-		command, output, die := c.command(c.begin(), "apply", "-auto-approve")
+		this := c.begin()
+		c.review(this)
+		command, output, die := c.command(this, "apply", "-auto-approve")
 		err := command.Run()
 		if _, ok := c.clock.(*clock); ok {
 			die()

@@ -24,6 +24,7 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+	"github.com/vcard/terraform-provider-vcard/internal/statement"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -257,6 +258,7 @@ func (c *commandLine) begin() *run {
 		"provider": map[string]any{"vcard": map[string]any{
 			"base_url": c.service.Root() + "/" + started.name + "/api/v1", "api_key": c.service.Key, "idempotency_keys": c.profile.told,
 		}},
+		"data":     map[string]any{"vcard_cards": map[string]any{"all": map[string]any{}}}, // for the statement
 		"resource": map[string]any{"vcard_card": cards},
 	}, "", " ")
 	if err != nil {
@@ -267,9 +269,12 @@ func (c *commandLine) begin() *run {
 	return started
 }
 
-// command is a plan or an apply with a provider of its own, which die ends.
+// command is one with a provider of its own, which die ends.
 func (c *commandLine) command(of *run, args ...string) (command *exec.Cmd, output *bytes.Buffer, die func()) {
-	command, output = exec.Command(acctest.CLI(), append(args, "-lock=false", "-no-color", "-parallelism=20")...), new(bytes.Buffer)
+	if args[0] != "show" {
+		args = append(args, "-lock=false", "-parallelism=20")
+	}
+	command, output = exec.Command(acctest.CLI(), append(args, "-no-color")...), new(bytes.Buffer)
 	command.Dir, command.Env = c.folder.Dir, append(os.Environ(), c.folder.Env...)
 	command.Stdout, command.Stderr = output, output
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the provider dies with the CLI
@@ -281,6 +286,28 @@ func (c *commandLine) command(of *run, args ...string) (command *exec.Cmd, outpu
 	return command, output, die
 }
 
+// review hears, as a pipeline does before it applies, what a plan and its statement say: the
+// plan names some live cards that are in no state, and the statement all.
+func (c *commandLine) review(of *run) {
+	c.t.Helper()
+	for _, args := range [][]string{{"plan", "-out=plan"}, {"show", "-json", "plan"}} {
+		command, output, die := c.command(of, args...)
+		err := command.Run()
+		if _, ok := c.clock.(*clock); ok {
+			die()
+		}
+		if args[0] == "plan" {
+			c.said.Write(output.Bytes())
+		}
+		if err != nil {
+			return // apply says what is wrong
+		}
+		if args[0] == "show" {
+			statement.Main([]string{"-no-unmanaged", "-"}, output, &c.said, &c.said)
+		}
+	}
+}
+
 // apply applies until it ends or is ended, at the latest after a while, and says how.
 func (c *commandLine) apply() string {
 	this := c.begin()
@@ -288,14 +315,9 @@ func (c *commandLine) apply() string {
 	if c.r.IntN(5) > 0 {
 		this.killAt = 1 + c.r.IntN(8)
 	}
-	if end == allDie || end == signalsTwice { // which leave the CLI no time to show the plan's warnings
-		this.calm.Store(true)
-		plan, shown, stop := c.command(this, "plan")
-		_ = plan.Run() // apply says what is wrong
-		stop()
-		c.said.Write(shown.Bytes())
-		this.calm.Store(false)
-	}
+	this.calm.Store(true)
+	c.review(this)
+	this.calm.Store(false)
 	command, output, die := c.command(this, "apply", "-auto-approve")
 	if err := command.Start(); err != nil {
 		c.t.Fatal(err)
