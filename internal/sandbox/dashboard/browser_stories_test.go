@@ -1,0 +1,418 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
+)
+
+// Every page fits into a narrow window, also where a text cannot be broken, and into
+// 1280 pixels at 200 %. In either theme, every text is to be read by WCAG 2 AA, and
+// axe finds nothing to say. None has made a part of itself of what callers wrote.
+func TestBrowserEveryPage(t *testing.T) {
+	t.Parallel()
+	script, contrast := []byte(nil), string(must(os.ReadFile("testdata/contrast.js")))
+	if path := os.Getenv("VCARD_AXE"); path != "" {
+		script = must(os.ReadFile(path)) // axe.min.js of the npm package axe-core, which checks accessibility
+	} else {
+		t.Log("NOT RUN: axe; VCARD_AXE names no axe.min.js of npm's axe-core")
+	}
+	s, paths := populated(t)
+	b := openTab(t, s)
+	b.each(paths, func(path string) {
+		b.holds(path+" runs nothing that it lists", "document.title !== 'owned' && !document.querySelector('main img, main script')")
+		for _, theme := range []string{"light", "dark"} {
+			b.theme(theme)
+			problems := evaluate[[]string](b, contrast)
+			if script != nil {
+				b.do(string(script) + "; window.found = undefined; axe.run().then(r => { window.found = r.violations" +
+					".map(v => v.id + ' (' + v.help + '): ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')) }); undefined")
+				b.await("window.found !== undefined")
+				problems = append(problems, evaluate[[]string](b, "window.found")...)
+			}
+			for _, problem := range problems {
+				t.Errorf("%s, %s: %s", path, theme, problem)
+			}
+		}
+		for _, width := range []int64{360, 640, 710, 800, 950} {
+			b.run(chromedp.EmulateViewport(width, 740))
+			wide := evaluate[[]string](b, `[...document.querySelectorAll('body *')]
+				.filter(e => e.getBoundingClientRect().right > innerWidth + 0.5 && !e.closest('.unseen, thead, svg'))
+				.map(e => e.tagName + ' ' + e.className + ' ' + e.getBoundingClientRect().right).slice(0, 5)`)
+			if len(wide) > 0 || evaluate[int64](b, "document.scrollingElement.scrollWidth") > width {
+				t.Errorf("%s is wider than %d pixels: %v", path, width, wide)
+			}
+		}
+		b.run(chromedp.EmulateViewport(1280, 900))
+	})
+}
+
+// A card is found, used and looked at, by the buttons of its page.
+func TestBrowserCard(t *testing.T) {
+	t.Parallel()
+	s, b := startTab(t)
+	card := s.Issue("200", `"label":"summer"`)
+	b.press(`nav a[href="/cards"]`).await("document.querySelector('h1').textContent === 'Cards'")
+	b.key("/").await("document.activeElement.id === 'q'")
+	b.key("a/b").await("document.activeElement.value.endsWith('/b')") // there, a slash is text
+	b.fill("#q", "summ")
+	b.press(".filter button").await("location.search.includes('q=summ')")
+	b.press("tbody a").await("location.pathname.startsWith('/cards/card_')")
+	b.fill("#buy-amount", "25")
+	b.press(`#buy button[value="buy"]`).shows("Authorized: 25.00 USD") // which takes its place on the page
+
+	// What comes after the first click is there before the second one, with the same
+	// button at the same place.
+	place := b.middle(`button[value="buy"]`)
+	b.do("window.before = true")
+	for click := range int64(2) {
+		b.mouse(input.DispatchMouseEventTypeMousePressed, place, click+1)
+		b.mouse(input.DispatchMouseEventTypeMouseReleased, place, click+1)
+		b.await("!window.before")
+	}
+	b.press(`button[value="freeze"]`).shows("The card is frozen.") // nothing else is on its way
+	b.press(`button[value="unfreeze"]`).shows("The card is active again.")
+	equal(t, "transactions of a click and a double click", len(s.Get("/transactions").Data()), 2)
+
+	// What was refused stays in its form while the page is brought up to date.
+	b.fill("#buy-amount", "4,50")
+	b.fill("#buy-merchant", "Corner Shop")
+	b.press(`button[value="buy"]`).shows("Amount must be a number.")
+	b.excuse("400")
+	s.Freeze(card)
+	b.await(`document.querySelector('h1 .badge').textContent === 'frozen'`) // by itself
+	b.shows("Amount must be a number.")
+	b.holds("the form has what was typed", `['amount', 'merchant'].map((f) => document.querySelector('#buy-' + f).value).join('|') === '4,50|Corner Shop'`)
+
+	// Back from what a form has shown is a page that was opened, not a form to be sent
+	// again. The number stays while it is looked at, and goes with the card.
+	b.press(`button[value="details"]`).await(`document.querySelector('#details code')?.textContent.replaceAll(' ', '').length === 16`)
+	b.open("/3ds")
+	b.do("history.back()")
+	b.await(fmt.Sprintf("location.pathname === '/cards/%s' && document.querySelector('h1')", card))
+	b.open("/cards/" + card)
+	b.press(`button[value="details"]`).await(`document.querySelector('#details code')`)
+	b.press("#details a").await("!document.querySelector('#details code')")
+	b.press(`button[value="details"]`).await(`document.querySelector('#details code')`)
+	s.Post("/cards/"+card+"/unfreeze", nil).OK(200)
+	b.await(`document.querySelector('h1 .badge').textContent === 'active'`)
+	b.holds("the number is still there, and not offered twice", `document.querySelector('#details code') && !document.querySelector('button[value="details"]')`)
+	b.holds("a single press terminates no card", `!document.querySelector('button[value="terminate"]').checkVisibility()`)
+	s.Terminate(card)
+	b.await(`document.querySelector('h1 .badge').textContent === 'terminated'`)
+	b.holds("the number went with the card", `!document.querySelector('#details code')`)
+	s.Balanced()
+}
+
+// What another process does to the file shows by itself, soon, without a reload, and
+// takes away neither what is being typed nor the focus. Then the sandbox ends.
+func TestBrowserShowsOtherProcesses(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "shared.db")
+	s, b := startTab(t, func(o *sandboxtest.Options) { o.Path = path })
+	other := sandboxtest.StartProcess(t, nil, "--data", path)
+	b.do("window.marked = true")
+	card := other.Issue("100", `"label":"<img src=x> one"`)
+	b.shows("9,899.00")
+	b.shows("<img src=x> one")
+	b.holds("the page is still the same, and runs nothing", "window.marked && !document.querySelector('main img')")
+	b.open("/cards")
+	b.do("window.marked = true")
+	other.Terminate(other.Issue("50"))
+	b.await("document.querySelectorAll('.badge.terminated').length === 1 && window.marked")
+
+	authorization := other.Authorize(card, "40", "7311").Transaction()
+	b.open("/cards/" + card)
+	b.press("#" + authorization + " summary")
+	b.fill("#settle-"+authorization, "12.34")
+	b.do(`window.marked = document.activeElement; document.querySelector('#buy-merchant').value = 'Half a na'`)
+	other.Freeze(card)
+	b.await(`document.querySelector('h1 .badge').textContent === 'frozen'`)
+	other.Post("/cards/"+card+"/unfreeze", nil).OK(200)
+	other.Authorize(card, "1", "7311").OK(201)
+	b.await(`document.querySelector('h1 .badge').textContent === 'active' && document.querySelector('#held').textContent === '3 new'`)
+	b.do(`document.querySelector('#held').click()`) // which takes no focus without a pointer
+	b.await(`document.querySelectorAll('.follow-up summary').length === 2`)
+	b.holds("the update left what was typed, and the focus", fmt.Sprintf(`window.marked.isConnected && document.activeElement === window.marked
+		&& window.marked.value === '12.34' && window.marked.id === 'settle-%s' && document.querySelector('#buy-merchant').value === 'Half a na'
+		&& document.querySelector('#%[1]s details').open`, authorization))
+	b.press("#" + authorization + ` button[value="settle"]`).shows("The authorization is settled.")
+	other.Balanced()
+
+	b.leave() // the console tells of each attempt
+	s.Close()
+	b.await("document.querySelector('#connection').textContent === 'The sandbox does not answer'")
+}
+
+// Rows come and go without moving what is under the pointer, or taking the focus from
+// a button, whose press is not lost. Labels from right to left leave digits as they are.
+func TestBrowserRows(t *testing.T) {
+	t.Parallel()
+	s, b := startTab(t)
+	card := s.Issue("100", `"label":"بطاقة الإعلانات"`)
+	deposit := func() { s.Post("/_sandbox/deposits", `{"currency":"btc","amount":5}`).OK(201) }
+	b.open("/deposits")
+	b.fill("#amount", "250")
+	b.press(`button[value="announce"]`).shows("The coins are on their way.")
+	place, first := b.middle("tbody button"), evaluate[string](b, "document.querySelector('tbody tr').id")
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, place, 0)
+	deposit()
+	deposit()
+	b.await("document.querySelector('#held').checkVisibility() && document.querySelector('#held').textContent === '2 new'")
+	b.holds("the row is still under the pointer", fmt.Sprintf("document.elementFromPoint(%v, %v).closest('tr').id === %q", place[0], place[1], first))
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, []float64{5, 5}, 0)
+	b.await("document.querySelectorAll('td.follow-up').length === 3 && document.querySelector('#held').hidden")
+
+	for _, c := range []struct {
+		path, says string
+		add        func()
+	}{
+		{"/3ds", "The challenge is approved.", func() {
+			s.Post("/_sandbox/3ds-challenges", map[string]any{"card_id": card, "merchant": "متجر", "amount": 5}).OK(201)
+		}},
+		{"/deposits", "The deposit is confirmed", deposit},
+		{"/world", "The fault is removed.", func() { s.Fault(`{"method":"GET","path":"/bins","then":"drop"}`) }},
+	} {
+		c.add()
+		b.open(c.path)
+		b.await("document.querySelector('td.follow-up')")
+		b.do("window.rows = document.querySelectorAll('td.follow-up').length; window.marked = document.querySelector('td.follow-up button'); window.marked.focus()")
+		c.add()
+		b.await("document.querySelector('#held').textContent === '1 new'") // by itself
+		b.do("window.marked.closest('tr').querySelector('td').click(); document.querySelector('#held').click()")
+		b.await("document.querySelectorAll('td.follow-up').length === window.rows + 1")
+		b.holds("the update left the focus on "+c.path, "window.marked.isConnected && document.activeElement === window.marked")
+		b.key(kb.Enter).shows(c.says)
+	}
+	for _, path := range []string{"/cards", "/cards/" + card, "/3ds"} {
+		b.open(path)
+		b.run(chromedp.EmulateViewport(760, 900))
+		b.holds(path+" mixes no directions, and breaks no code", `[...document.querySelectorAll('.last4')].every((e) => {
+			const [dots, digits] = [[0, 2], [2, 6]].map(([from, to]) => {
+				const range = document.createRange();
+				range.setStart(e.firstChild, from);
+				range.setEnd(e.firstChild, to);
+				return range.getBoundingClientRect();
+			});
+			return dots.left < digits.left && getComputedStyle(e).unicodeBidi === 'isolate';
+		}) && [...document.querySelectorAll('.code, td[data-label="Time left"]')].every((e) => e.getClientRects().length === 1 && e.clientHeight < 50)`)
+	}
+}
+
+// What is typed into a form of settings stays while others change the world, and so
+// does a new account's key, until it is put away.
+func TestBrowserWorld(t *testing.T) {
+	t.Parallel()
+	s, b := startTab(t)
+	b.open("/world")
+	b.fill("#advance", "720h")
+	b.run(chromedp.SetValue(chromedp.CSS("#idempotency"), "ignored"))
+	b.fill("#path", "/bins")
+	s.Put("/_sandbox/limits", `{"requests_per_minute":60}`).OK(200)
+	s.Fault(`{"method":"GET","path":"/cards","then":"drop"}`)
+	b.shows("usually 1000")
+	b.shows("no answer, nothing is done")
+	b.holds("the fields have what was typed", "['advance', 'idempotency', 'path'].map((id) => document.getElementById(id).value).join() === '720h,ignored,/bins'")
+	b.press(`button[value="create-account"]`).await(`document.querySelector('#created code')`)
+	key := evaluate[string](b, `document.querySelectorAll('#created code')[1].textContent`)
+	s.Put("/_sandbox/limits", `{}`).OK(200)
+	b.await(`!document.querySelector('#limits .changed') && document.querySelector('#created code')`) // an update keeps the key
+	b.press("#created a").await("!document.querySelector('#created code')")
+	b.holds("the key is not shown again", fmt.Sprintf("!document.documentElement.outerHTML.includes(%q)", key))
+	b.holds("a single press takes nothing back", `!document.querySelector('button[value="reset"]').checkVisibility()`)
+}
+
+// The link logs in, time is told and logs out, and a wrong key is said to be. A page of another
+// site, on the same machine, and a name that an attacker has resolve to it, get nowhere
+// with a browser that is logged in.
+func TestBrowserSessions(t *testing.T) {
+	t.Parallel()
+	clock := new(wall)
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard, func(o *sandboxtest.Options) { o.Clock = clock.now })
+	card := s.Issue("100")
+	b := openTab(t, s)
+	b.run(chromedp.Navigate(s.Link))
+	b.await("location.pathname === '/' && document.querySelector('h1').textContent === 'Overview'")
+	b.open("/cards/" + card)
+	for _, ago := range []string{"10 min ago", "20 min ago"} { // by itself, as nothing but the time has changed
+		clock.advance(10 * time.Minute)
+		b.shows(ago)
+	}
+	clock.advance(13 * time.Hour)
+	b.await("location.pathname === '/login'") // by itself
+	b.fill("#key", "sk_live_sandbox_wrong")
+	b.press("main button").shows("No account has this API key")
+	b.excuse("403")
+	b.fill("#key", s.Key)
+	b.press("main button").await("location.pathname.startsWith('/cards/card_')")
+
+	attacker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `<!doctype html><link rel="icon" href="data:,"><form method="post" action="%s/cards/%s"><button name="action" value="freeze">Win</button></form>
+			<iframe src="%[1]s/"></iframe>`, s.Root(), card)
+	}))
+	defer attacker.Close()
+	b.leave()
+	b.run(chromedp.Navigate(attacker.URL))
+	b.do("document.querySelector('button').click()")
+	b.await("document.body.innerText.includes('sent from another site')")
+	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "active")
+	b.run(chromedp.Navigate("http://rebound.test:" + s.Root()[strings.LastIndex(s.Root(), ":")+1:] + "/"))
+	b.await("document.body.innerText.includes('not served under this name')")
+}
+
+func TestBrowserKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	s := sandboxtest.Start(t, sandboxtest.WithDashboard)
+	card := s.Issue("100")
+	b := openTab(t, s)
+	b.open("/login")
+	b.await("document.activeElement.id === 'key'")
+	b.fill("#key", s.Key)
+	b.key(kb.Enter).await("location.pathname === '/'")
+	b.tabTo("document.activeElement.matches('.skip') && document.activeElement.getBoundingClientRect().top >= 0")
+	b.key(kb.Enter).await("document.activeElement.id === 'main'")
+	b.open("/cards")
+	b.tabTo("document.activeElement.matches('tbody a')")
+	b.key(kb.Enter).await("location.pathname.startsWith('/cards/card_')")
+	b.tabTo("document.activeElement.matches('#terminate summary')")
+	b.holds("the focus can be seen", "getComputedStyle(document.activeElement).outlineStyle !== 'none'")
+	b.key(kb.Enter).tabTo(`document.activeElement.matches('button[value="terminate"]')`)
+	b.key(kb.Enter).shows("100.00 USD returned to the wallet")
+	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "terminated")
+}
+
+// tabTo presses the tabulator until the focus is where it should be.
+func (b *tab) tabTo(there string) {
+	b.t.Helper()
+	for range 60 {
+		if evaluate[bool](b.key(kb.Tab), there) {
+			return
+		}
+	}
+	b.t.Fatalf("the focus never came to %s", there)
+}
+
+// night is a sandbox in the morning after a run, in the world of the pictures: the run
+// has issued a card, moved money, lost a response and found it again, met a limit, and
+// asked for more than the wallet holds.
+func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
+	t.Helper()
+	world := must(os.ReadFile("../../../examples/world.yaml"))
+	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	s = sandboxtest.Start(t, inbox.Trusted, sandboxtest.WithDashboard, sandboxtest.StartingAt(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
+	s.Post("/_sandbox/seed", string(world)).OK(http.StatusCreated)
+	cards = map[string]string{}
+	for _, card := range s.Get("/cards").Data() {
+		cards[card["label"].(string)] = card["id"].(string)
+	}
+	s.Post("/webhooks", `{"url":"`+inbox.URL+`/in","events":["card.funded"]}`).OK(http.StatusCreated)
+	run := func(name, method, path, body string) sandboxtest.Response {
+		return s.Unrepeated().Send(t.Context(), method, path, body, "User-Agent", "terraform-provider-vcard/1.0.0 Terraform/1.14.0 run/"+name,
+			sandboxtest.IdempotencyKey, "key of "+path+body)
+	}
+	run("00c0ffee", http.MethodGet, "/cards", "").OK(http.StatusOK)
+	run("decade00", http.MethodGet, "/cards", "").OK(http.StatusOK)
+	cards["video-ads"] = run("decade00", http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":120,"label":"video-ads"}`).OK(http.StatusCreated).Text("id")
+	s.Fault(`{"method":"POST","path":"/cards/*/fund","when":"after","then":"drop"}`)
+	for range 2 {
+		run("decade00", http.MethodPost, "/cards/"+cards["search-ads"]+"/fund", `{"amount":193.95}`)
+	}
+	run("decade00", http.MethodPost, "/cards/"+cards["social-ads"]+"/withdraw", `{"amount":12.50}`).OK(http.StatusOK)
+	s.Fault(`{"method":"POST","path":"/cards/*/unfreeze","then":{"status":429,"body":{"error":"rate_limited","message":"the API key has used up a limit"}}}`)
+	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "")
+	s.Advance("3s")
+	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/unfreeze", "").OK(http.StatusOK)
+	run("decade00", http.MethodPost, "/cards/"+cards["display-ads"]+"/fund", `{"amount":25000}`).Refused(http.StatusBadRequest, "insufficient_funds", "")
+	s.Authorize(cards["video-ads"], "500", "7311").OK(http.StatusCreated)
+	inbox.Wait(1)
+	s.Get("/_sandbox/requests").OK(http.StatusOK) // by then, they are in the file
+	return s, cards
+}
+
+// The morning after a run, each question has its answer at most three clicks from the
+// overview, in either theme and in windows of a phone, a tablet and a desk.
+func TestBrowserMorningAfter(t *testing.T) {
+	t.Parallel()
+	s, cards := night(t)
+	b := openTab(t, s).logIn()
+	find := func(clicks []string, shown ...string) {
+		t.Helper()
+		if b.open("/"); len(clicks) > 3 {
+			t.Errorf("%v takes %d clicks", shown, len(clicks))
+		}
+		for _, selector := range clicks {
+			b.await(fmt.Sprintf("document.querySelector(%q) !== null", selector))
+			b.press(selector)
+		}
+		for _, text := range shown {
+			b.shows(text)
+		}
+	}
+	const theRun = `#runs a[href="/runs/decade00"]`
+	refusal := "the wallet holds " + s.Get("/wallet/balance").Text("balance") + " USD, less than the 25000.00 USD to move"
+	for _, width := range []int64{360, 768, 1440} {
+		b.run(chromedp.EmulateViewport(width, 900))
+		for _, theme := range []string{"light", "dark"} {
+			b.theme(theme)
+			find([]string{theRun}, "-302.45", "313.95", "12.50", "video-ads", "issued", "56.05 → 250.00", "frozen → active")
+			b.holds("the navigation is one row", "document.querySelector('.pages').offsetHeight < 60")
+			find([]string{theRun}, refusal, "of waiting at a limit", "try 2", "fault 1: no answer, once the call is committed")
+			find([]string{`#main a[href="/cards/` + cards["video-ads"] + `"]`, `tr:has(.badge.issued) .run-link`}, "Apply decade00")
+			find([]string{`#attention a[href^="/transactions/txn_"]`}, "500.00 asked; 120.00 on the card")
+			find([]string{`#attention a[href^="/webhooks/dlv_"]`}, "answered 418 I'm a teapot", "Copy")
+		}
+	}
+}
+
+// A chart tells of a day to the pointer, to the focus and to a first tap, and leads to its
+// purchases. On paper, a page is without what is there to be pressed.
+func TestBrowserChartsAndPaper(t *testing.T) {
+	t.Parallel()
+	s, _ := night(t)
+	b := openTab(t, s).logIn()
+	const day = `#time .money a[data-read^="%s"]`
+	told := func(date string) {
+		t.Helper()
+		b.await(fmt.Sprintf("document.querySelector('.readout').textContent.startsWith('%s: ')", date))
+	}
+	b.mouse(input.DispatchMouseEventTypeMouseMoved, b.middle(fmt.Sprintf(day, "2026-11-18")), 0)
+	told("2026-11-18")
+	const focus = `(d => (d.blur(), d.focus()))(document.querySelector('` + day + `'))` // again where live news took it away
+	b.await(fmt.Sprintf("("+focus+", document.querySelector('.readout').textContent.startsWith('%[1]s: '))", "2026-11-17"))
+	const tap = `document.querySelector('` + day + `').dispatchEvent(new PointerEvent("click", {pointerType: "touch", bubbles: true, cancelable: true}))`
+	b.holds("a first tap leads nowhere", "!"+fmt.Sprintf(tap, "2026-11-16"))
+	told("2026-11-16")
+	b.do(fmt.Sprintf(tap, "2026-11-16"))
+	b.await("location.search === '?from=2026-11-16&to=2026-11-16' && document.querySelectorAll('tbody tr').length === 2")
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	b.holds("paper shows the rows", "document.querySelector('tbody tr').checkVisibility()")
+	b.holds("paper shows no navigation", "!['.top', '.pages', '.filter'].some((e) => document.querySelector(e).checkVisibility())")
+}
+
+// What is there to be copied is copied as it is needed.
+func TestBrowserCopies(t *testing.T) {
+	t.Parallel()
+	s, b := startTab(t)
+	card := s.Issue("100", `"label":"display-ads"`)
+	b.open("/cards/" + card)
+	b.press(`button[value="details"]`).await("document.querySelector('#details code') !== null")
+	b.do("navigator.clipboard.writeText = async (text) => { window.copied = text }") // tabs have one clipboard
+	details := s.Get("/cards/" + card + "/details").OK(http.StatusOK)
+	for what, text := range map[string]string{
+		"the id": card, "the number": details.Text("pan"), "the code": details.Text("cvv"), "the resource": `= "display-ads"`, "the import block": `id = "` + card + `"`,
+	} {
+		b.press(`button[aria-label="Copy ` + what + `"]`).await(fmt.Sprintf("window.copied?.includes(%q)", text)) // without the spaces that the number shows
+	}
+}
