@@ -245,12 +245,16 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 		// Terraform saves what it refreshed with the first change that it makes.
 		c.state = now
 	}
+	isNamed := false
 	for i, c := range p.cards {
 		if !succeeded || c.config == nil && c.state.Values == nil {
 			continue
 		}
 		change, said := process.Plan(c.state, c.config)
 		p.note(c, said)
+		if isNamed = isNamed || strings.Contains(said.Warnings(), "may issue once more"); isNamed && c.state.Values == nil {
+			p.review(c.config["label"])
+		}
 		if said.Errors() != "" || strings.Contains(said.Warnings(), "plan again before you apply") {
 			succeeded = false
 			continue
@@ -265,6 +269,18 @@ func (p *pipeline) plan(of *run) ([]*acctest.Change, bool) {
 		}
 	}
 	return changes, succeeded
+}
+
+// review hears what a statement says of a new card's label. A plan names live cards once,
+// and the statement all.
+func (p *pipeline) review(label any) {
+	p.scenario.mu.Lock()
+	defer p.scenario.mu.Unlock()
+	for _, live := range p.scenario.service.LiveCards() {
+		if live["label"] == label {
+			p.scenario.history = append(p.scenario.history, fmt.Sprint(live["id"]))
+		}
+	}
 }
 
 // topUpOf is what a change tops a card up with.

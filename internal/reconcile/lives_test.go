@@ -129,6 +129,7 @@ type life struct {
 	// the last audit: it is not strict then.
 	loose, unsure bool
 	crossed       bool // a stop was told while a request was on its way
+	overdrawn     bool // the wallet has paid for the card since a movement, which may hide one
 	// excused says that what nobody promises has happened: another hand, purchases that
 	// are listed late, requests that come late or twice.
 	excused   bool
@@ -302,12 +303,29 @@ func (l *life) departureOf(p reconcile.Purpose) usd.Amount {
 	return l.moved[p] - [...]usd.Amount{l.amount - l.load, l.toppedUp}[p]
 }
 
+// isRefill reports whether a sum is that of purchases one after the other, as what fills
+// the card to its old balance is: nobody tells them from money that never came.
+func (l *life) isRefill(sum usd.Amount) bool {
+	for i := range l.card.events {
+		rest := sum
+		for _, e := range l.card.events[i:] {
+			if e.Kind == reconcile.Authorization {
+				rest -= e.Amount
+			}
+			if rest == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (l *life) audit() {
 	switch departure := l.departure(); {
 	case departure == 0:
 	case departure > 0 && departure <= l.unsaved: // the plan saw that the card held enough
 		l.abandoned += departure
-	case l.round && !l.spoke:
+	case (l.round || !l.strict && l.isRefill(departure)) && !l.spoke:
 		l.hidden++
 	case l.strict && !l.loose && !l.crossed, !l.spoke:
 		l.fail("the state says %s and %s topped up, and the service has moved %s more", l.amount, l.toppedUp, departure)
@@ -319,7 +337,7 @@ func (l *life) audit() {
 			l.fail("topped up %s in month %d, and the cap is %s", sum, month, l.limit)
 		}
 	}
-	l.loose = l.departure() != 0                           // and may hide what a killed run moves then
+	l.loose = l.departure() != 0 || l.overdrawn            // and may hide what a killed run moves then
 	l.moved = [2]usd.Amount{l.amount - l.load, l.toppedUp} // from here on it is taken as it is
 	l.unsaved, l.spoke, l.saved = 0, false, nil
 }

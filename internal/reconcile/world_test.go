@@ -136,8 +136,8 @@ func (l *life) purchase() {
 	ends := func() { l.held -= amount - hold }
 	settle := func(sum usd.Amount) {
 		ends()
-		if sum-hold > c.balance { // the wallet pays the rest, which may hide a movement
-			l.loose, l.spoke = true, true
+		if sum-hold > c.balance { // the wallet pays the rest
+			l.loose, l.spoke, l.overdrawn = true, true, true
 		}
 		happen(reconcile.Settlement, sum, 0, max(hold-sum, -c.balance))
 	}
