@@ -11,8 +11,8 @@ import (
 // Bin is an entry of the catalogue that cards are issued from.
 type Bin struct {
 	ID       string          `json:"id"`
-	Network  Word            `json:"network"`
-	Category Word            `json:"category"`
+	Network  transport.Word  `json:"network"`
+	Category transport.Word  `json:"category"`
 	ThreeDS  bool            `json:"3ds"`
 	Wallets  map[string]bool `json:"-"` // mobile wallets, by the service's field name
 }
@@ -31,7 +31,7 @@ func (b *Bin) UnmarshalJSON(data []byte) error {
 	b.Wallets = map[string]bool{}
 	for name, value := range fields {
 		if text := string(value); name != "3ds" && (text == "true" || text == "false") {
-			b.Wallets[Word{}.Of(name).String()] = text == "true"
+			b.Wallets[transport.Word{}.Of(name).String()] = text == "true"
 		}
 	}
 	return nil

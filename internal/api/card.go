@@ -36,20 +36,20 @@ func (s CardStatus) IsKnown() bool {
 
 // CardListItem is a card as lists show it. Amounts are in USD.
 type CardListItem struct {
-	ID            string     `json:"id"`
-	BinID         string     `json:"bin_id"`
-	Network       Word       `json:"network"`
-	Last4         Word       `json:"last4"`
-	Status        CardStatus `json:"status"`
-	Balance       usd.Amount `json:"balance"`
-	SpendingLimit usd.Amount `json:"spending_limit"` // a month
-	Label         Label      `json:"label"`
+	ID            string          `json:"id"`
+	BinID         string          `json:"bin_id"`
+	Network       transport.Word  `json:"network"`
+	Last4         transport.Word  `json:"last4"`
+	Status        CardStatus      `json:"status"`
+	Balance       usd.Amount      `json:"balance"`
+	SpendingLimit usd.Amount      `json:"spending_limit"` // a month
+	Label         transport.Label `json:"label"`
 }
 
 // CardSummary is a card as its own address shows it.
 type CardSummary struct {
 	CardListItem
-	CreatedAt Timestamp `json:"created_at"`
+	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
 // Card is a card as its issuance shows it, less what no later read shows to compare with.
@@ -93,7 +93,7 @@ func decodeCard[T any](body []byte, id string, into *T, required ...string) erro
 	if err := transport.DecodeObject(body, &its); err != nil {
 		return err
 	}
-	if its.BinID != "" && !IsID(its.BinID) {
+	if its.BinID != "" && !transport.IsID(its.BinID) {
 		return transport.NoID("bin_id", its.BinID)
 	}
 	return sameCard(id, its.ID)

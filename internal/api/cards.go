@@ -129,10 +129,10 @@ func setQuery(query url.Values, name, value string) {
 
 // CardDetails are what a payment needs.
 type CardDetails struct {
-	PAN      Secret `json:"pan"` // full card number
-	CVV      Secret `json:"cvv"`
-	ExpMonth int    `json:"exp_month"` // 1 to 12
-	ExpYear  int    `json:"exp_year"`  // four digits
+	PAN      transport.Secret `json:"pan"` // full card number
+	CVV      transport.Secret `json:"cvv"`
+	ExpMonth int              `json:"exp_month"` // 1 to 12
+	ExpYear  int              `json:"exp_year"`  // four digits
 }
 
 // CardDetails reads number, CVV and expiry of a card. The service grants this

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // movingService lists cards that come and go, and counts the requests.
@@ -199,7 +200,7 @@ func TestCardsThatNeverHoldStill(t *testing.T) {
 	}
 	service = newMovingService(450)
 	service.total, service.refused = "PAGE", "3"
-	if err := try(t.Context(), newClient(t, service, unlimited), "cards"); !api.IsNotFound(err) {
+	if err := try(t.Context(), newClient(t, service, unlimited), "cards"); !transport.IsNotFound(err) {
 		t.Errorf("without its third page, the list ended with %v", err)
 	}
 }

@@ -81,7 +81,8 @@ func (c *Client) setFrozen(ctx context.Context, id string, wanted CardStatus, au
 		return o
 	}
 	c.recent.update(id, func(card *recentCard) { card.status = "" })
-	how, err := c.Mutate(ctx, &transport.Mutation{Kind: MutationSetFrozen, Call: set, AlreadyApplied: alreadyApplied, Verify: verify})
+	m := &transport.Mutation{Kind: transport.MutationSetFrozen, Call: set, AlreadyApplied: alreadyApplied, Verify: verify}
+	how, err := c.Mutate(ctx, m)
 	if err != nil {
 		return CardState{}, err
 	}
@@ -123,13 +124,15 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 		}
 		return transport.Outcome{State: transport.NotApplied}
 	}
-	m := &transport.Mutation{Kind: MutationTerminate, Call: terminate, Key: uuid.NewString(), AlreadyApplied: verify, Verify: verify}
+	m := &transport.Mutation{Kind: transport.MutationTerminate, Call: terminate, Key: uuid.NewString(), AlreadyApplied: verify, Verify: verify}
 	how, err := c.Mutate(ctx, m)
 	undecided := func(err error) error {
-		return &UndecidedError{Kind: m.Kind, Operation: terminate.Operation, Key: m.Key, Attempts: how.Attempts, SentAt: c.ServiceTime(), Err: err}
+		return &transport.UndecidedError{
+			Kind: m.Kind, Operation: terminate.Operation, Key: m.Key, Attempts: how.Attempts, SentAt: c.ServiceTime(), Err: err,
+		}
 	}
 	switch isLive := shown.Status != "" && shown.Status != StatusTerminated; {
-	case IsNotFound(err) && isLive:
+	case transport.IsNotFound(err) && isLive:
 		return Termination{}, undecided(fmt.Errorf("%w; when it is read, the service shows it %s, with %s USD", err, shown.Status, shown.Balance))
 	case err != nil:
 		return Termination{}, err
@@ -143,7 +146,7 @@ func (c *Client) TerminateCard(ctx context.Context, id string) (Termination, err
 	detached, end := c.WithGrace(transport.Verifying(ctx))
 	defer end()
 	switch again, err := c.GetCard(detached, id); {
-	case IsNotFound(err): // two signs
+	case transport.IsNotFound(err): // two signs
 	case err != nil:
 		return Termination{}, undecided(fmt.Errorf("the service said that it is terminated, and the card cannot be read: %w", err))
 	case again.Status != StatusTerminated:

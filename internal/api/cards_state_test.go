@@ -177,7 +177,7 @@ func TestRegisterWebhookAcrossFailures(t *testing.T) {
 			if got := kindOf(err); got != test.fails {
 				t.Fatalf("%s (%v), want %s", got, err, test.fails)
 			}
-			if err != nil && (strings.Contains(err.Error(), "token") || api.IsNotFound(err)) {
+			if err != nil && (strings.Contains(err.Error(), "token") || transport.IsNotFound(err)) {
 				t.Errorf("the error repeats the query, or seems final: %v", err)
 			}
 			if err == nil && (registration.ID != "wh_1" || registration.Secret != "whsec_x" || registration.MayHaveDuplicate != test.duplicate) {
@@ -194,13 +194,13 @@ func TestUndecidedChangesSayWhatWasTried(t *testing.T) {
 		kind      transport.MutationKind
 		operation string
 	}{
-		"issue":     {api.MutationIssue, `issue a card on BIN bin_1 with label "ads"`},
-		"fund":      {api.MutationMove, "fund card card_1 with 5.00 USD"},
-		"withdraw":  {api.MutationMove, "withdraw 5.00 USD from card card_1"},
-		"freeze":    {api.MutationSetFrozen, "freeze card card_1"},
-		"unfreeze":  {api.MutationSetFrozen, "unfreeze card card_1"},
-		"terminate": {api.MutationTerminate, "terminate card card_1"},
-		"register":  {api.MutationRegister, "register webhook https://hooks.example.com"},
+		"issue":     {transport.MutationIssue, `issue a card on BIN bin_1 with label "ads"`},
+		"fund":      {transport.MutationMove, "fund card card_1 with 5.00 USD"},
+		"withdraw":  {transport.MutationMove, "withdraw 5.00 USD from card card_1"},
+		"freeze":    {transport.MutationSetFrozen, "freeze card card_1"},
+		"unfreeze":  {transport.MutationSetFrozen, "unfreeze card card_1"},
+		"terminate": {transport.MutationTerminate, "terminate card card_1"},
+		"register":  {transport.MutationRegister, "register webhook https://hooks.example.com"},
 	} {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
@@ -209,8 +209,8 @@ func TestUndecidedChangesSayWhatWasTried(t *testing.T) {
 				card.Status = api.StatusFrozen
 			}
 			err := try(t.Context(), service.client(t, onlyOneTry), call)
-			undecided, ok := errors.AsType[*api.UndecidedError](err)
-			lost, isLost := errors.AsType[*api.RequestError](err)
+			undecided, ok := errors.AsType[*transport.UndecidedError](err)
+			lost, isLost := errors.AsType[*transport.RequestError](err)
 			if !ok || !isLost {
 				t.Fatalf("%+v", err)
 			}
@@ -258,7 +258,8 @@ func TestNothingIsSentAfterAnInterruption(t *testing.T) {
 	for _, call := range []string{"read", "freeze", "terminate", "fund", "issue", "register"} {
 		service := steps(respond(200, cardBody))
 		err := try(ctx, newClient(t, service), call)
-		if lost, ok := errors.AsType[*api.RequestError](err); !errors.Is(err, context.Canceled) || ok && lost.Sent || len(service.requests()) != 0 {
+		if lost, ok := errors.AsType[*transport.RequestError](err); !errors.Is(err, context.Canceled) || ok && lost.Sent ||
+			len(service.requests()) != 0 {
 			t.Errorf("%s: %v after %d requests", call, err, len(service.requests()))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // Cards returns all cards that the filter selects, newest first, each once, page after
@@ -33,7 +35,7 @@ func (c *Client) Cards(ctx context.Context, filter CardFilter) iter.Seq2[CardLis
 				if err != nil {
 					card.CardListItem = own[0]
 				}
-				if !IsNotFound(err) && filter.selects(card.CardListItem) {
+				if !transport.IsNotFound(err) && filter.selects(card.CardListItem) {
 					pass(card.CardListItem)
 				}
 			}
@@ -74,7 +76,7 @@ func (c *Client) WalkCards(ctx context.Context, filter CardFilter, visit func(Ca
 	w := cardWalk{seen: map[string]bool{}}
 	for readings := 1; !w.ended; {
 		page, err := c.ListCards(ctx, filter, w.pages+1, MaxPerPage)
-		if w.counted && (IsNotFound(err) || isBadRequest(err)) {
+		if w.counted && (transport.IsNotFound(err) || isBadRequest(err)) {
 			return nil // past the end, in the words of some services
 		}
 		if err != nil {

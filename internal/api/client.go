@@ -3,15 +3,19 @@ package api
 import (
 	"sync/atomic"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
+
+// Config says which service a client talks to, as whom, and how patiently.
+type Config = transport.Config
 
 // Client talks to the service as one account. It is safe for concurrent use;
 // its limits and what it has lately written are shared by all calls.
 type Client struct {
 	*transport.Client
 
-	clock     Clock
+	clock     ratelimit.Clock
 	cardLocks lockTable
 	issues    issueTracker
 	recent    recent

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 func TestNewChecksAddressAndKey(t *testing.T) {
@@ -49,12 +50,12 @@ func TestNewChecksAddressAndKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := api.New(api.Config{BaseURL: test.base, APIKey: api.Secret(test.key)})
-			broken, isConfig := errors.AsType[*api.ConfigError](err)
+			_, err := api.New(api.Config{BaseURL: test.base, APIKey: transport.Secret(test.key)})
+			broken, isConfig := errors.AsType[*transport.ConfigError](err)
 			isSecret := isConfig && broken.Secret
-			field := api.FieldBaseURL
+			field := transport.FieldBaseURL
 			if test.want == "sk_live_" || test.want == "line break" {
-				field = api.FieldAPIKey
+				field = transport.FieldAPIKey
 			}
 			switch {
 			case test.want == "":

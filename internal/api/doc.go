@@ -16,5 +16,5 @@
 //	transfer wallet snapshot movement
 //	transactions transactions_page transaction
 //	cards_state cards_walk cards
-//	client recent card locks aliases
+//	client recent card locks
 package api

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -24,7 +25,9 @@ func TestEndpoints(t *testing.T) {
 		o.Wrap = func(service http.Handler) http.Handler { return contract.Handler(t, service) }
 	})
 	s.Quirks(nil)
-	client := newClient(t, nil, func(c *api.Config) { c.BaseURL, c.APIKey, c.Clock, c.RequestTimeout = s.URL, api.Secret(s.Key), nil, 0 })
+	client := newClient(t, nil, func(c *api.Config) {
+		c.BaseURL, c.APIKey, c.Clock, c.RequestTimeout = s.URL, transport.Secret(s.Key), nil, 0
+	})
 	read := func(name string, got any, err error, want string) {
 		t.Helper()
 		if err != nil {
@@ -79,7 +82,7 @@ func TestEndpoints(t *testing.T) {
 		termination, err := client.TerminateCard(ctx, card.ID)
 		read("terminated", termination, err, "{ID:"+card.ID+" Status:terminated "+want+" LostResponse:false}")
 	}
-	if _, err := client.GetCard(ctx, "card_unknown"); !api.IsNotFound(err) {
+	if _, err := client.GetCard(ctx, "card_unknown"); !transport.IsNotFound(err) {
 		t.Errorf("an unknown card: %v", err)
 	}
 
@@ -98,7 +101,7 @@ func TestEndpoints(t *testing.T) {
 	for transaction, err := range client.Transactions(ctx, refunds) {
 		t.Errorf("transaction %+v, %v", transaction, err)
 	}
-	for _, secret := range []api.Secret{"", "whsec_of_my_own"} {
+	for _, secret := range []transport.Secret{"", "whsec_of_my_own"} {
 		got, err := client.RegisterWebhook(ctx, api.WebhookRequest{URL: "https://hooks.example.com/cards", Events: []string{"card.created"}, Secret: secret})
 		isWhole := got.ID != "" && got.CreatedAt != "" && got.Secret != "" && (secret == "" || got.Secret == secret)
 		read("the endpoint", []any{got.MayHaveDuplicate, isWhole}, err, "[false true]")

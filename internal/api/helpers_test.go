@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -70,7 +72,7 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 		BaseURL:        "https://cards.example.com/api/v1",
 		APIKey:         testKey,
 		RequestTimeout: 5 * time.Second,
-		MaxRetries:     api.DefaultMaxRetries,
+		MaxRetries:     transport.DefaultMaxRetries,
 		Clock:          newFakeClock(),
 	}
 	if handler != nil {
@@ -91,7 +93,7 @@ func newClient(t *testing.T, handler http.Handler, options ...func(*api.Config))
 
 // isIdle checks what holds of every client in the end: nothing is in flight, no lock and
 // no slot is held, and nothing was waited for longer than for the limit of an hour.
-func isIdle(t *testing.T, client *api.Client, clock api.Clock) {
+func isIdle(t *testing.T, client *api.Client, clock ratelimit.Clock) {
 	t.Helper()
 	held := api.Held(client)
 	for end := time.Now().Add(time.Second); len(held) > 0 && time.Now().Before(end); held = api.Held(client) {
@@ -105,7 +107,7 @@ func isIdle(t *testing.T, client *api.Client, clock api.Clock) {
 	}
 }
 
-func on(clock api.Clock) func(*api.Config) {
+func on(clock ratelimit.Clock) func(*api.Config) {
 	return func(c *api.Config) { c.Clock = clock }
 }
 
@@ -114,7 +116,7 @@ func keysHonoured(c *api.Config) { c.KeysHonoured = true }
 func onlyOneTry(c *api.Config) { c.MaxRetries = 0 }
 
 func unlimited(c *api.Config) {
-	c.Limits = api.Limits{RequestsPerMinute: 1 << 20, RequestsPerHour: 1 << 20, CreatesPerMinute: 1 << 20, DetailsPerMinute: 1 << 20}
+	c.Limits = ratelimit.Limits{RequestsPerMinute: 1 << 20, RequestsPerHour: 1 << 20, CreatesPerMinute: 1 << 20, DetailsPerMinute: 1 << 20}
 }
 
 func request(label string) api.IssueCardRequest {
@@ -202,13 +204,13 @@ func lastError[T any](all func(func(T, error) bool)) (last error) {
 
 // kindOf sorts the errors of a change.
 func kindOf(err error) string {
-	_, unknown := errors.AsType[*api.UndecidedError](err)
+	_, unknown := errors.AsType[*transport.UndecidedError](err)
 	switch {
 	case err == nil:
 		return ""
 	case unknown:
 		return "unknown"
-	case api.IsNotFound(err):
+	case transport.IsNotFound(err):
 		return "not found"
 	}
 	return "refused"
@@ -283,4 +285,4 @@ func truncate(w http.ResponseWriter, _ *http.Request) {
 }
 
 // asLabel is a label as the service tells it.
-func asLabel(text string) api.Label { return api.Label{}.Of(text) }
+func asLabel(text string) transport.Label { return transport.Label{}.Of(text) }

@@ -94,12 +94,13 @@ func TestIdentify(t *testing.T) {
 	unique, unlimited := wanted, wanted
 	unique.GeneratedLabel, unlimited.SpendingLimit = true, nil
 	card := func(id string, early time.Duration) CardSummary {
-		item := CardListItem{ID: id, BinID: "BIN_1", Label: Label{}.Of("ads eu, spring campaign "), Balance: 100 * usd.Dollar, SpendingLimit: limit}
-		return CardSummary{item, Timestamp(asked.Add(-early).Format(time.RFC3339Nano))}
+		label := transport.Label{}.Of("ads eu, spring campaign ")
+		item := CardListItem{ID: id, BinID: "BIN_1", Label: label, Balance: 100 * usd.Dollar, SpendingLimit: limit}
+		return CardSummary{item, transport.Timestamp(asked.Add(-early).Format(time.RFC3339Nano))}
 	}
 	clamped, dateless, own, cut := card("card_3", 0), card("card_4", 0), card("card_5", 240*time.Hour), card("card_6", 0)
 	charged := card("card_7", 0)
-	cut.Label = Label{}.Of("Ads EU, spring campa")
+	cut.Label = transport.Label{}.Of("Ads EU, spring campa")
 	clamped.SpendingLimit, dateless.CreatedAt, own.SpendingLimit, own.Balance, charged.Balance = limit-1, "", 0, 0, 99*usd.Dollar
 	for name, test := range map[string]struct {
 		wanted        IssueCardRequest

@@ -77,7 +77,7 @@ func (c *Client) IssueCard(ctx context.Context, request IssueCardRequest) (Issua
 
 	var issuance Issuance
 	m := &transport.Mutation{
-		Kind: MutationIssue, Verify: reconciliation.verify,
+		Kind: transport.MutationIssue, Verify: reconciliation.verify,
 		Call: &transport.Call{
 			Operation: operation, Method: http.MethodPost, Path: "/cards", Body: body, Budget: ratelimit.Creates,
 			Accept: func(body []byte) (err error) {
@@ -141,9 +141,9 @@ func decodeIssuedCard(body []byte) (Card, error) {
 		return Card{}, err
 	}
 	switch {
-	case !IsID(card.ID):
+	case !transport.IsID(card.ID):
 		return Card{}, transport.NoID("id", card.ID)
-	case card.BinID != "" && !IsID(card.BinID):
+	case card.BinID != "" && !transport.IsID(card.BinID):
 		return Card{}, transport.NoID("bin_id", card.BinID)
 	}
 	return card, nil

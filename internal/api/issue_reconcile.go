@@ -258,7 +258,7 @@ func (r *issueReconciliation) unclaimed(ctx context.Context, whole bool) ([]Card
 		return nil, err
 	}
 	for _, card := range slices.Concat(cards, behind) {
-		if !IsID(card.ID) { // nothing can be asked about it
+		if !transport.IsID(card.ID) { // nothing can be asked about it
 			return nil, transport.NoID("id", card.ID)
 		}
 	}
@@ -306,7 +306,7 @@ func (r *issueReconciliation) duplicates(ctx context.Context, attempts int) []Ca
 
 // giveUp adds the candidates to an undecided outcome.
 func (r *issueReconciliation) giveUp(err error) error {
-	if open, ok := errors.AsType[*UndecidedError](err); ok {
+	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		for _, card := range r.candidates {
 			open.Candidates = append(open.Candidates, transport.Candidate{ID: card.ID, Label: card.Label, Balance: card.Balance})
 		}

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
 // toldOf says in the words of the tables how an issuance ended.
 func toldOf(issuance api.Issuance, err error) string {
 	text := "issued " + issuance.Card.ID
-	open, isOpen := errors.AsType[*api.UndecidedError](err)
+	open, isOpen := errors.AsType[*transport.UndecidedError](err)
 	switch {
 	case isOpen:
 		text = fmt.Sprintf("unknown, %d candidates", len(open.Candidates))

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -61,7 +62,7 @@ type StoppedError struct {
 	TopUp    bool       // it may have been made with a top-up
 	Unread   string     // what could not be read; for Unreadable
 	Answered *usd.Amount
-	Refusal  *Error // of the key; nil for none
+	Refusal  *transport.Error // of the key; nil for none
 }
 
 // Error names the movement and the balance.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // newSlowService is a service that hides new cards for a while, and a client of it
@@ -57,11 +58,11 @@ func TestOtherMissingCardsAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	service, client := newSlowService(t, 10*time.Minute)
 	waited := service.clock.total() // by the create, for what it shows
-	if _, err := client.GetCard(t.Context(), "card_x"); !api.IsNotFound(err) || service.clock.total() > waited {
+	if _, err := client.GetCard(t.Context(), "card_x"); !transport.IsNotFound(err) || service.clock.total() > waited {
 		t.Errorf("%v after %s", err, service.clock.total())
 	}
 	err, waited := try(t.Context(), client, "read"), service.clock.total()
-	if !api.IsNotFound(err) || waited < 30*time.Second || waited > 70*time.Second {
+	if !transport.IsNotFound(err) || waited < 30*time.Second || waited > 70*time.Second {
 		t.Errorf("%v after %s", err, waited)
 	}
 }

@@ -19,7 +19,7 @@ const catalogue = `{"data": [], "total": 0}`
 
 // outageOf returns the kind of outage that an error is; false for another one.
 func outageOf(err error) (transport.OutageKind, bool) {
-	if outage, ok := errors.AsType[*api.OutageError](err); ok {
+	if outage, ok := errors.AsType[*transport.OutageError](err); ok {
 		return outage.Kind, true
 	}
 	return 0, false
@@ -38,14 +38,14 @@ func TestRefusedAccountIsAskedOnce(t *testing.T) {
 		client := newClient(t, service, on(clock))
 		told := 0
 		for range 20 {
-			outage, ok := errors.AsType[*api.OutageError](try(t.Context(), client, "bins"))
+			outage, ok := errors.AsType[*transport.OutageError](try(t.Context(), client, "bins"))
 			if !ok {
 				t.Errorf("%s: no outage", body)
 			} else if outage.IsFirstReport() {
 				told++
 			}
 		}
-		if err := try(t.Context(), client, "freeze"); errors.As(err, new(*api.Error)) || !errors.As(err, new(*api.OutageError)) {
+		if err := try(t.Context(), client, "freeze"); errors.As(err, new(*transport.Error)) || !errors.As(err, new(*transport.OutageError)) {
 			t.Errorf("%s: a change fails with %v", body, err)
 		}
 		if calls := len(service.requests()); calls != 1 || told != 1 || client.HasWritten() {
@@ -73,14 +73,14 @@ func TestOutageIsFoundOutOnce(t *testing.T) {
 		atMost   time.Duration
 		others   bool // are held back
 	}{
-		"a server error":      {respond(500, ""), api.OutageEndpoint, 5, 10 * time.Second, false},
-		"one in its words":    {respond(501, `{"error":"internal","message":"no"}`), api.OutageEndpoint, 5, 10 * time.Second, false},
-		"no response":         {drop, api.OutageEndpoint, 5, 10 * time.Second, false},
-		"a bad gateway":       {respond(502, ""), api.OutageUnavailable, 5, 10 * time.Second, true},
-		"maintenance":         {respond(503, ""), api.OutageUnavailable, 5, 10 * time.Second, true},
-		"a gateway's timeout": {respond(504, ""), api.OutageUnavailable, 5, 10 * time.Second, true},
-		"nothing listens":     {nil, api.OutageUnreachable, 3, 2 * time.Second, true},
-		"a refused key":       {respond(401, ""), api.OutageKeyRefused, 1, 0, true},
+		"a server error":      {respond(500, ""), transport.OutageEndpoint, 5, 10 * time.Second, false},
+		"one in its words":    {respond(501, `{"error":"internal","message":"no"}`), transport.OutageEndpoint, 5, 10 * time.Second, false},
+		"no response":         {drop, transport.OutageEndpoint, 5, 10 * time.Second, false},
+		"a bad gateway":       {respond(502, ""), transport.OutageUnavailable, 5, 10 * time.Second, true},
+		"maintenance":         {respond(503, ""), transport.OutageUnavailable, 5, 10 * time.Second, true},
+		"a gateway's timeout": {respond(504, ""), transport.OutageUnavailable, 5, 10 * time.Second, true},
+		"nothing listens":     {nil, transport.OutageUnreachable, 3, 2 * time.Second, true},
+		"a refused key":       {respond(401, ""), transport.OutageKeyRefused, 1, 0, true},
 	} {
 		service := newFakeService()
 		service.add(api.CardListItem{BinID: "bin_1"})
@@ -90,7 +90,7 @@ func TestOutageIsFoundOutOnce(t *testing.T) {
 			if test.answer == nil {
 				c.BaseURL = nobody
 			}
-			c.Observe = func(context.Context, api.Exchange) { attempts.Add(1) }
+			c.Observe = func(context.Context, transport.Exchange) { attempts.Add(1) }
 		})
 		for n := range 20 {
 			err := try(t.Context(), client, "list")
@@ -102,7 +102,7 @@ func TestOutageIsFoundOutOnce(t *testing.T) {
 			t.Errorf("%s: %d attempts, waited %s", name, attempts.Load(), service.clock.total())
 		}
 		for _, call := range []string{"read", "details", "wallet", "read"} {
-			if err := try(t.Context(), client, call); (err != nil) != test.others || err != nil && !errors.As(err, new(*api.OutageError)) {
+			if err := try(t.Context(), client, call); (err != nil) != test.others || err != nil && !errors.As(err, new(*transport.OutageError)) {
 				t.Errorf("%s: then %s ends with %v", name, call, err)
 			}
 		}
@@ -117,7 +117,7 @@ func TestRefusalFollowsAnOutage(t *testing.T) {
 	t.Parallel()
 	service := steps(respond(503, ""))
 	client := newClient(t, service, onlyOneTry)
-	if kind, _ := outageOf(try(t.Context(), client, "bins")); kind != api.OutageUnavailable {
+	if kind, _ := outageOf(try(t.Context(), client, "bins")); kind != transport.OutageUnavailable {
 		t.Errorf("the outage is %d", kind)
 	}
 	service.then(respond(401, `{"error":"unauthorized","message":"revoked"}`))
@@ -178,7 +178,7 @@ func TestResponsesThatMayBeAnotherServers(t *testing.T) {
 			for range 3 {
 				err := try(t.Context(), client, "bins")
 				kind, isOut := outageOf(err)
-				if err == nil || isOut != (test.another && !spoken) || isOut && kind != api.OutageOtherServer {
+				if err == nil || isOut != (test.another && !spoken) || isOut && kind != transport.OutageOtherServer {
 					t.Errorf("%.60s, spoken %t: %v", body, spoken, err)
 				}
 			}
@@ -224,10 +224,10 @@ func TestOutageIsNotTheErrorOfAnUndecidedChange(t *testing.T) {
 	service.hooks["/cards/card_1"], service.hooks["/bins"] = respond(503, ""), respond(503, "")
 	client := service.client(t)
 	err := try(t.Context(), client, "freeze")
-	if kindOf(err) != "unknown" || errors.As(err, new(*api.OutageError)) {
+	if kindOf(err) != "unknown" || errors.As(err, new(*transport.OutageError)) {
 		t.Errorf("the change: %v", err)
 	}
-	if err := try(t.Context(), client, "bins"); !errors.As(err, new(*api.OutageError)) {
+	if err := try(t.Context(), client, "bins"); !errors.As(err, new(*transport.OutageError)) {
 		t.Errorf("another call: %v", err)
 	}
 }
@@ -257,7 +257,7 @@ func TestInterruptedFirstCallIsNoOutage(t *testing.T) {
 		<-r.Context().Done()
 	}
 	client := newClient(t, steps(hang, respond(200, catalogue)))
-	if err := try(ctx, client, "bins"); !errors.Is(err, context.Canceled) || errors.As(err, new(*api.OutageError)) {
+	if err := try(ctx, client, "bins"); !errors.Is(err, context.Canceled) || errors.As(err, new(*transport.OutageError)) {
 		t.Errorf("interrupted: %v", err)
 	}
 	if err := try(t.Context(), client, "bins"); err != nil {

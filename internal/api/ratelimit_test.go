@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
@@ -118,18 +120,18 @@ func TestLimitsAreKept(t *testing.T) {
 	for name, test := range map[string]struct {
 		call   string
 		calls  int
-		limits api.Limits
+		limits ratelimit.Limits
 		most   time.Duration
 	}{
-		"requests a minute":          {"read", 2500, api.Limits{}, 2*minute + 5*time.Second},
-		"requests an hour":           {"read", 10_500, api.Limits{}, hour + 15*time.Second},
-		"details a minute":           {"details", 100, api.Limits{}, 3*minute + 5*time.Second},
-		"creates a minute":           {"issue", 120, api.Limits{}, 2*minute + 5*time.Second},
-		"fewer requests than slots":  {"read", 1000, api.Limits{}, minute},
-		"creates and their requests": {"issue", 20, api.Limits{RequestsPerMinute: 10}, 5*minute + 5*time.Second},
-		"creates within the hour":    {"issue", 7, api.Limits{RequestsPerHour: 5}, 3*hour + 5*time.Second},
-		"details and their requests": {"details", 20, api.Limits{RequestsPerMinute: 10}, minute + 5*time.Second},
-		"details within the hour":    {"details", 7, api.Limits{RequestsPerHour: 5}, hour + 5*time.Second},
+		"requests a minute":          {"read", 2500, ratelimit.Limits{}, 2*minute + 5*time.Second},
+		"requests an hour":           {"read", 10_500, ratelimit.Limits{}, hour + 15*time.Second},
+		"details a minute":           {"details", 100, ratelimit.Limits{}, 3*minute + 5*time.Second},
+		"creates a minute":           {"issue", 120, ratelimit.Limits{}, 2*minute + 5*time.Second},
+		"fewer requests than slots":  {"read", 1000, ratelimit.Limits{}, minute},
+		"creates and their requests": {"issue", 20, ratelimit.Limits{RequestsPerMinute: 10}, 5*minute + 5*time.Second},
+		"creates within the hour":    {"issue", 7, ratelimit.Limits{RequestsPerHour: 5}, 3*hour + 5*time.Second},
+		"details and their requests": {"details", 20, ratelimit.Limits{RequestsPerMinute: 10}, minute + 5*time.Second},
+		"details within the hour":    {"details", 7, ratelimit.Limits{RequestsPerHour: 5}, hour + 5*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +156,7 @@ func TestLimitsAreKept(t *testing.T) {
 // clock is slower or whose windows end on the second.
 func TestLimitsLeaveASecond(t *testing.T) {
 	t.Parallel()
-	for window, limits := range map[time.Duration]api.Limits{time.Minute: {RequestsPerMinute: 1}, time.Hour: {RequestsPerHour: 1}} {
+	for window, limits := range map[time.Duration]ratelimit.Limits{time.Minute: {RequestsPerMinute: 1}, time.Hour: {RequestsPerHour: 1}} {
 		clock := newFakeClock()
 		client := newClient(t, respond(200, cardBody), on(clock), func(c *api.Config) { c.Limits = limits })
 		if err := errors.Join(try(t.Context(), client, "read"), try(t.Context(), client, "read")); err != nil || clock.total() != window+time.Second {
@@ -180,7 +182,7 @@ func TestWaitingForLimits(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		err := try(ctx, client, "read")
-		lost, ok := errors.AsType[*api.RequestError](err)
+		lost, ok := errors.AsType[*transport.RequestError](err)
 		if !ok || lost.Sent || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*time.Second {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -58,8 +59,8 @@ func TestReadsAreRepeated(t *testing.T) {
 			if got := len(service.requests()); got != test.tries {
 				t.Errorf("%d tries, want %d", got, test.tries)
 			}
-			failed, isResponse := errors.AsType[*api.Error](err)
-			lost, isLost := errors.AsType[*api.RequestError](err)
+			failed, isResponse := errors.AsType[*transport.Error](err)
+			lost, isLost := errors.AsType[*transport.RequestError](err)
 			switch {
 			case test.status == 0:
 				if err != nil || card.Balance != 50*usd.Dollar || card.Label.Raw() != "ads" {
@@ -104,7 +105,8 @@ func TestPauseThatOutlastsTheOperationEndsIt(t *testing.T) {
 			client, until := newClient(t, service, on(clock)), clock.Now().Add(pause)
 			ctx, end := context.WithTimeout(t.Context(), within)
 			err := try(ctx, client, call)
-			if failed, ok := errors.AsType[*api.Error](err); !ok || failed.Status != 429 || failed.Code != "rate_limited" || !failed.RetryAt.Equal(until) {
+			if failed, ok := errors.AsType[*transport.Error](err); !ok || failed.Status != 429 || failed.Code != "rate_limited" ||
+				!failed.RetryAt.Equal(until) {
 				t.Errorf("%s: error %v", call, err)
 			}
 			if err := try(ctx, client, "wallet"); err == nil || !strings.Contains(err.Error(), "asked to wait until "+until.Format(time.RFC3339)) {
@@ -144,7 +146,8 @@ func TestConnectionThatCannotBeMade(t *testing.T) {
 		for _, call := range test.calls {
 			err = try(t.Context(), client, call)
 		}
-		if lost, ok := errors.AsType[*api.RequestError](err); !ok || lost.Sent || lost.Attempts != test.attempts || !strings.Contains(err.Error(), test.says) {
+		if lost, ok := errors.AsType[*transport.RequestError](err); !ok || lost.Sent || lost.Attempts != test.attempts ||
+			!strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -162,7 +165,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 	} {
 		card, err := newClient(t, respond(200, body)).GetCard(t.Context(), "card_1")
 		want := api.CardSummary{CreatedAt: "2026-03-01T12:00:00Z", CardListItem: api.CardListItem{
-			ID: "card_1", BinID: "bin_1", Network: api.Word{}.Of("visa"), Last4: api.Word{}.Of("4242"), Status: "active", Balance: 50 * usd.Dollar, SpendingLimit: 100 * usd.Dollar, Label: asLabel("ads"),
+			ID: "card_1", BinID: "bin_1", Network: transport.Word{}.Of("visa"), Last4: transport.Word{}.Of("4242"), Status: "active", Balance: 50 * usd.Dollar, SpendingLimit: 100 * usd.Dollar, Label: asLabel("ads"),
 		}}
 		if err != nil || card != want {
 			t.Errorf("%s: %+v, %v", name, card, err)
@@ -176,7 +179,7 @@ func TestResponsesMayDiffer(t *testing.T) {
 			t.Errorf("%+v, %v", card, err)
 		}
 	})
-	for written, want := range map[string]api.Timestamp{
+	for written, want := range map[string]transport.Timestamp{
 		`"2026-03-01T12:00:00.123456Z"`:   "2026-03-01T12:00:00.123456Z",
 		`"2026-03-01T14:00:00+02:00"`:     "2026-03-01T14:00:00+02:00",
 		`"2026-03-01T12:00:00.250"`:       "2026-03-01T12:00:00.250Z",

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
@@ -152,7 +153,7 @@ func TestPlainSecretsAreHidden(t *testing.T) {
 func TestTokenOfAKeyIsHidden(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]string{"horsefly": "[redacted]", "sandbox_horsefly": "[redacted]", "horsefl": "horsefly"} {
-		text := said(t, 400, inError("no Horsefly"), func(c *api.Config) { c.APIKey = api.Secret("sk_live_" + token) })
+		text := said(t, 400, inError("no Horsefly"), func(c *api.Config) { c.APIKey = transport.Secret("sk_live_" + token) })
 		if !strings.HasSuffix(strings.ToLower(text), "400 x: no "+want) {
 			t.Errorf("with %s: %s, want %s", token, text, want)
 		}
@@ -311,7 +312,7 @@ func TestRequestsSayWhatTheyHaveTo(t *testing.T) {
 	var seen []string
 	client := newClient(t, service, func(c *api.Config) {
 		c.UserAgent = "terraform-provider-vcard/1.2.3"
-		c.Observe = func(_ context.Context, x api.Exchange) {
+		c.Observe = func(_ context.Context, x transport.Exchange) {
 			seen = append(seen, fmt.Sprintf("%s %s %d, attempt %d, waited %t", x.Method, x.Path, x.Status, x.Attempt, x.Waited > 0))
 		}
 	})
@@ -346,7 +347,7 @@ func TestCardIDsStayIDs(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"../wallet/balance", "card_1/freeze", "a?b=c", "ä#%2F"} {
-		if _, err := client.GetCard(t.Context(), id); !api.IsNotFound(err) {
+		if _, err := client.GetCard(t.Context(), id); !transport.IsNotFound(err) {
 			t.Errorf("%.30q: %.300v", id, err)
 		}
 		requests := service.requests()

@@ -83,11 +83,11 @@ func TestErrorsSayWhatCameBack(t *testing.T) {
 			if err == nil || !strings.HasSuffix(err.Error(), test.want) || strings.HasPrefix(test.want, read) && err.Error() != test.want {
 				t.Errorf("%v, want %s", err, test.want)
 			}
-			_, isShape := errors.AsType[*api.ShapeError](err)
+			_, isShape := errors.AsType[*transport.ShapeError](err)
 			if isAccepted := test.status == 200; isShape != isAccepted || isAccepted && len(service.requests()) != 1 {
 				t.Errorf("a *ShapeError: %t, after %d requests", isShape, len(service.requests()))
 			}
-			if api.IsNotFound(err) || transport.NotReadyCode(err) != test.ready {
+			if transport.IsNotFound(err) || transport.NotReadyCode(err) != test.ready {
 				t.Errorf("sorted wrongly: %v", err)
 			}
 			for _, secret := range []string{"957123", "271828", "0000123412341234"} {
@@ -105,7 +105,8 @@ func TestBodiesOfOthersAreNoWrongShapes(t *testing.T) {
 	for body, words := range map[string]string{`{}`: "", `{"message":"maintenance"}`: "", `null`: "", `"ok"`: "", `<html>`: "", `{"id":"card_1","sta`: "is not complete JSON"} {
 		service := steps(respond(200, body))
 		err := try(t.Context(), newClient(t, service, func(c *api.Config) { c.MaxRetries = 2 }), "wallet")
-		if _, ok := errors.AsType[*api.ShapeError](err); ok || err == nil || !strings.Contains(err.Error(), words) || len(service.requests()) != 3 {
+		if _, ok := errors.AsType[*transport.ShapeError](err); ok || err == nil || !strings.Contains(err.Error(), words) ||
+			len(service.requests()) != 3 {
 			t.Errorf("%s: %v after %d requests", body, err, len(service.requests()))
 		}
 	}
@@ -154,7 +155,7 @@ func TestPanicIsAnErrorWithoutItsValue(t *testing.T) {
 	type value struct{ pan string }
 	for _, call := range []string{"read", "details", "freeze"} {
 		client := newClient(t, http.NotFoundHandler(), onlyOneTry, func(c *api.Config) {
-			c.Observe = func(context.Context, api.Exchange) { panic(value{planted}) }
+			c.Observe = func(context.Context, transport.Exchange) { panic(value{planted}) }
 		})
 		err := try(t.Context(), client, call)
 		if _, ok := errors.AsType[*crash.Error](err); !ok || strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), planted) ||
@@ -214,7 +215,7 @@ func TestIDsOfTheServiceAreChecked(t *testing.T) {
 					said = fmt.Sprintln(challenges, err)
 				default:
 					err := try(t.Context(), client, test.call)
-					if _, ok := errors.AsType[*api.ShapeError](err); !ok || !strings.Contains(err.Error(), test.in) {
+					if _, ok := errors.AsType[*transport.ShapeError](err); !ok || !strings.Contains(err.Error(), test.in) {
 						t.Errorf("%q: %v", value, err)
 					}
 					said = err.Error()

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -30,11 +31,11 @@ func TestTextShowsInOneLine(t *testing.T) {
 		`"##vso[task.setvariable]"`: "#" + bad + "vso[task.setvariable]", `"a ##[error]"`: "a #" + bad + "[error]",
 		`"sk_live_abc and WHSEC_abc"`: "[redacted] and [redacted]",
 	} {
-		var label api.Label
+		var label transport.Label
 		if err := json.Unmarshal([]byte(came), &label); err != nil {
 			t.Errorf("%s: %v", came, err)
 		}
-		marshalled, err := json.Marshal(map[api.Label]any{label: []any{label, &label}})
+		marshalled, err := json.Marshal(map[transport.Label]any{label: []any{label, &label}})
 		var back map[string][]string
 		if err != nil || json.Unmarshal(marshalled, &back) != nil || len(back[want]) != 2 || back[want][0] != want || back[want][1] != want {
 			t.Errorf("%s is marshalled as %s, %v", came, marshalled, err)
@@ -44,7 +45,7 @@ func TestTextShowsInOneLine(t *testing.T) {
 				t.Errorf("%s is shown by %s as %q, want %q", came, verb, got, same)
 			}
 		}
-		if shown := fmt.Sprintf("%+v", struct{ L []api.Label }{[]api.Label{label}}); shown != "{L:["+want+"]}" {
+		if shown := fmt.Sprintf("%+v", struct{ L []transport.Label }{[]transport.Label{label}}); shown != "{L:["+want+"]}" {
 			t.Errorf("%s is shown in a list as %q", came, shown)
 		}
 	}
@@ -62,10 +63,10 @@ func TestTextIsBounded(t *testing.T) {
 		length  int
 		numbers bool
 	}{
-		"a word":  {func(text string) fmt.Stringer { return api.Word{}.Of(text) }, 64, false},
-		"a name":  {func(text string) fmt.Stringer { return api.Name{}.Of(text) }, 256, false},
-		"a label": {func(text string) fmt.Stringer { return api.Label{}.Of(text) }, 64, true},
-		"a line":  {func(text string) fmt.Stringer { return api.Line{}.Of(text) }, 256, true},
+		"a word":  {func(text string) fmt.Stringer { return transport.Word{}.Of(text) }, 64, false},
+		"a name":  {func(text string) fmt.Stringer { return transport.Name{}.Of(text) }, 256, false},
+		"a label": {func(text string) fmt.Stringer { return transport.Label{}.Of(text) }, 64, true},
+		"a line":  {func(text string) fmt.Stringer { return transport.Line{}.Of(text) }, 256, true},
 	} {
 		whole, more := strings.Repeat("é", test.length), test.of(strings.Repeat("é", 1<<20))
 		if test.of(whole).String() != whole || more.String() != whole+"…" || more == test.of(whole) {
@@ -189,7 +190,7 @@ func TestMessagesOfTheSandboxStayReadable(t *testing.T) {
 		}
 	})
 	s.Quirks(nil)
-	client := newClient(t, nil, onlyOneTry, func(c *api.Config) { c.BaseURL, c.APIKey, c.Clock = s.URL, api.Secret(s.Key), nil })
+	client := newClient(t, nil, onlyOneTry, func(c *api.Config) { c.BaseURL, c.APIKey, c.Clock = s.URL, transport.Secret(s.Key), nil })
 	issue := func(change func(*api.IssueCardRequest)) error {
 		r := api.IssueCardRequest{BinID: "bin_ads_visa_us", Amount: 50 * usd.Dollar, Label: "ads"}
 		change(&r)

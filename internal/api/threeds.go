@@ -14,13 +14,13 @@ import (
 
 // Challenge is a 3D Secure challenge.
 type Challenge struct {
-	ID        string      `json:"id"`
-	CardID    string      `json:"card_id"`
-	Merchant  Name        `json:"merchant"`
-	Amount    usd.Decimal `json:"amount"`
-	OTP       Secret      `json:"otp"` // empty when it is no longer waited for
-	Status    Word        `json:"status"`
-	ExpiresAt Timestamp   `json:"expires_at"`
+	ID        string              `json:"id"`
+	CardID    string              `json:"card_id"`
+	Merchant  transport.Name      `json:"merchant"`
+	Amount    usd.Decimal         `json:"amount"`
+	OTP       transport.Secret    `json:"otp"` // empty when it is no longer waited for
+	Status    transport.Word      `json:"status"`
+	ExpiresAt transport.Timestamp `json:"expires_at"`
 }
 
 // ChallengePending is the documented status; others are carried through.
@@ -48,7 +48,7 @@ func decodeChallenges(body []byte, status string) ([]Challenge, error) {
 	isOf := func(c Challenge, status string) bool { return strings.EqualFold(c.Status.Raw(), status) }
 	all, _, err := transport.DecodeEach(body, func(i int, data json.RawMessage) (c Challenge, err error) {
 		var its struct {
-			Status Word `json:"status"`
+			Status transport.Word `json:"status"`
 		}
 		err = transport.DecodeEntry(i, data, &its, "status")
 		if c.Status = its.Status; err != nil || status != "" && !isOf(c, status) {

@@ -48,15 +48,15 @@ type Transaction struct {
 	Currency  string
 	Fee       usd.Decimal // in Currency, without a sign
 	Merchant  Merchant
-	CreatedAt Timestamp
+	CreatedAt transport.Timestamp
 	// Problem says why the amounts cannot be relied on; they are 0 then.
 	Problem string
 }
 
 // Merchant is where a card was used.
 type Merchant struct {
-	Name Name `json:"name"`
-	MCC  Word `json:"mcc"` // merchant category code
+	Name transport.Name `json:"name"`
+	MCC  transport.Word `json:"mcc"` // merchant category code
 }
 
 // TransactionFilter selects transactions; empty fields select all. From and To
@@ -88,13 +88,13 @@ type transactionMoney struct {
 	CardID   string          `json:"card_id"`
 	Type     TransactionType `json:"type"`
 	Amount   usd.Decimal     `json:"amount"`
-	Currency Word            `json:"currency"`
+	Currency transport.Word  `json:"currency"`
 	Fee      usd.Decimal     `json:"fee"`
 }
 
 type transactionContext struct {
-	Merchant  Merchant  `json:"merchant"`
-	CreatedAt Timestamp `json:"created_at"`
+	Merchant  Merchant            `json:"merchant"`
+	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
 // decodeTransaction reads one of a page, which hides the others only where it has no id.
@@ -121,10 +121,10 @@ func decodeTransaction(i int, data json.RawMessage) (Transaction, error) {
 		ID: f.ID, CardID: f.CardID, Type: f.Type, Currency: cmp.Or(strings.ToUpper(f.Currency.String()), dollar),
 		Merchant: f.Merchant, CreatedAt: f.CreatedAt,
 	}
-	if err == nil && t.CardID != "" && !IsID(t.CardID) {
+	if err == nil && t.CardID != "" && !transport.IsID(t.CardID) {
 		err = transport.NoID("card_id", t.CardID)
 	}
-	if err == nil && !IsID(t.ID) {
+	if err == nil && !transport.IsID(t.ID) {
 		err = transport.NoID("id", t.ID)
 	}
 	if err != nil {

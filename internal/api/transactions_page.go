@@ -40,7 +40,7 @@ func (p *transactionPages) read(ctx context.Context, number int) ([]Transaction,
 	forms := transactionForms()
 	page, refusal := p.ask(ctx, forms[p.form], number)
 	switch {
-	case number > 1 && (IsNotFound(refusal) || isBadRequest(refusal) && p.endsBefore(ctx, number)):
+	case number > 1 && (transport.IsNotFound(refusal) || isBadRequest(refusal) && p.endsBefore(ctx, number)):
 		return nil, nil // past the end, in the words of some services
 	case number > 1, !isBadRequest(refusal):
 		return page, refusal
@@ -85,7 +85,7 @@ func (p *transactionPages) endsBefore(ctx context.Context, number int) bool {
 }
 
 func isBadRequest(err error) bool {
-	refused, ok := errors.AsType[*Error](err)
+	refused, ok := errors.AsType[*transport.Error](err)
 	return ok && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity)
 }
 

@@ -205,7 +205,10 @@ func (t *transferRun) ended(seen assessment) error {
 		return t.stopped(seen)
 	}
 	record := *t.Movement.Record
-	return &UndecidedError{Kind: MutationMove, Operation: t.String(), Key: record.Key(t.CardID, t.Movement.Movement), SentAt: record.Pending.SentAt, Err: t.untold(seen)}
+	return &transport.UndecidedError{
+		Kind: transport.MutationMove, Operation: t.String(), Key: record.Key(t.CardID, t.Movement.Movement),
+		SentAt: record.Pending.SentAt, Err: t.untold(seen),
+	}
 }
 
 func (t *transferRun) stopped(seen assessment) *StoppedError {
@@ -242,7 +245,7 @@ func (t *transferRun) send(ctx context.Context) error {
 	move := cardCall(t.String(), http.MethodPost, t.CardID, action)
 	move.Body, move.Accept = body, t.accept
 	how, err := t.client.Mutate(ctx, &transport.Mutation{
-		Kind: MutationMove, Call: move, Key: t.key(), Verify: t.verify,
+		Kind: transport.MutationMove, Call: move, Key: t.key(), Verify: t.verify,
 		Uncertain: t.sent.Verdict == reconcile.SendKey || t.sent.Record.Pending != nil,
 	})
 	ctx, end := t.client.WithGrace(ctx)
@@ -300,7 +303,7 @@ func (t *transferRun) key() string { return t.sent.Record.Key(t.CardID, t.sent.M
 
 // confirm reads the card after the service answered that the movement was made, or
 // refused its key: that is one answer, and the card has to show it.
-func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal *Error) error {
+func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal *transport.Error) error {
 	q := t.sent.Then(reconcile.Answered)
 	q.Policy.KeyRefused = refusal != nil
 	card := t.sent.Card
@@ -311,8 +314,8 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 		seen, err = t.client.look(ctx, t.Movement, q, answered)
 	}
 	if err != nil {
-		open := &UndecidedError{
-			Kind: MutationMove, Operation: t.String(), Key: t.key(), Attempts: t.attempts, SentAt: t.client.ServiceTime(),
+		open := &transport.UndecidedError{
+			Kind: transport.MutationMove, Operation: t.String(), Key: t.key(), Attempts: t.attempts, SentAt: t.client.ServiceTime(),
 			Err: fmt.Errorf("the service answered, but the card could not be read after it: %w", err),
 		}
 		if refusal != nil {
@@ -338,10 +341,10 @@ func (t *transferRun) confirm(ctx context.Context, answered *usd.Amount, refusal
 
 // notMoved takes in why a movement failed.
 func (t *transferRun) notMoved(ctx context.Context, err error) error {
-	if open, ok := errors.AsType[*UndecidedError](err); ok {
+	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		return t.undecided(open, reconcile.Lost)
 	}
-	refusal, isRefusal := errors.AsType[*Error](err)
+	refusal, isRefusal := errors.AsType[*transport.Error](err)
 	switch {
 	case isRefusal && refusal.SpeaksOfKey():
 		return t.confirm(ctx, nil, refusal)
@@ -355,7 +358,7 @@ func (t *transferRun) notMoved(ctx context.Context, err error) error {
 }
 
 // undecided keeps a movement to be decided later.
-func (t *transferRun) undecided(open *UndecidedError, how reconcile.Outcome) error {
+func (t *transferRun) undecided(open *transport.UndecidedError, how reconcile.Outcome) error {
 	t.remember(t.sent.Next().After(how, reconcile.Snapshot{At: open.SentAt}))
 	return open
 }

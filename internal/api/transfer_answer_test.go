@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -79,7 +80,7 @@ func TestMoveThatIsAnswered(t *testing.T) {
 					t.Fatalf("remembered %+v", after)
 				}
 				stopped, isStopped := errors.AsType[*api.StoppedError](err)
-				open, isOpen := errors.AsType[*api.UndecidedError](err)
+				open, isOpen := errors.AsType[*transport.UndecidedError](err)
 				switch {
 				case isStopped && (stopped.Balance != card.Balance || stopped.Answered == nil), isOpen && (open.Key != service.keys()[0] || open.Attempts != 1):
 					t.Errorf("%+v", err)

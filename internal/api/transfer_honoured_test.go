@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -73,7 +74,7 @@ func TestHonouredKeyIsAskedAgain(t *testing.T) {
 			if took < test.took[0] || took > test.took[1] {
 				t.Errorf("took %s, want %s", took, test.took)
 			}
-			if refused, ok := errors.AsType[*api.Error](err); test.ends == "refused" && (!ok || refused.IsFinal()) {
+			if refused, ok := errors.AsType[*transport.Error](err); test.ends == "refused" && (!ok || refused.IsFinal()) {
 				t.Errorf("%v is final, though an attempt was lost", err)
 			}
 			if err == nil {

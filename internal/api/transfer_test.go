@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -188,7 +189,7 @@ func TestMoveAcrossFailures(t *testing.T) {
 							t.Errorf("resolved as %+v, %v; want %q", resolved, err, test.resolved)
 						}
 					case "refused":
-						refused, ok := errors.AsType[*api.Error](err)
+						refused, ok := errors.AsType[*transport.Error](err)
 						isAtOnce := test.posts == 1 // else an attempt was lost
 						same(t, "final, with a new token", []any{ok && refused.IsFinal(), isRenewed, service.clock.total() == 0}, fmt.Sprint([]any{isAtOnce, isAtOnce, isAtOnce}))
 						same(t, "remembered", []any{pending == nil, after.Anchor.Balance}, "[true 100.00]")
@@ -283,7 +284,7 @@ func TestPairsOfFailures(t *testing.T) {
 				if moved != 0 && moved != step {
 					t.Errorf("%s, then %s, keys %s: %s moved", first, second, mode, moved)
 				}
-				refused, isRefused := errors.AsType[*api.Error](err)
+				refused, isRefused := errors.AsType[*transport.Error](err)
 				mayBe := slices.ContainsFunc([]fault{one, two}[:min(2, len(service.keys()))], func(f fault) bool { return f.commit > 0 || f.response == "drop" })
 				switch {
 				case err == nil && moved != step, isRefused && moved != 0, transfer.Record.Pending == nil && kindOf(err) == "unknown":

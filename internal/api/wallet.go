@@ -13,18 +13,18 @@ import (
 // WalletBalance is what the account holds. The wallet is held in USDT, which has
 // more decimals than the USD of the cards.
 type WalletBalance struct {
-	Balance           usd.Decimal  `json:"balance"`
-	Currency          Word         `json:"currency"`
-	PendingDeposits   usd.Decimal  `json:"pending_deposits"` // detected, not confirmed
-	CardsActive       *int64       `json:"cards_active"`     // nil where it is not known
-	CardsTotalBalance *usd.Decimal `json:"cards_total_balance"`
+	Balance           usd.Decimal    `json:"balance"`
+	Currency          transport.Word `json:"currency"`
+	PendingDeposits   usd.Decimal    `json:"pending_deposits"` // detected, not confirmed
+	CardsActive       *int64         `json:"cards_active"`     // nil where it is not known
+	CardsTotalBalance *usd.Decimal   `json:"cards_total_balance"`
 }
 
 // DepositAddress is where one coin tops the wallet up.
 type DepositAddress struct {
-	Currency Word `json:"currency"`
-	Network  Line `json:"network"` // for people
-	Address  Line `json:"address"`
+	Currency transport.Word `json:"currency"`
+	Network  transport.Line `json:"network"` // for people
+	Address  transport.Line `json:"address"`
 }
 
 // WalletBalance reads the wallet.

@@ -14,16 +14,16 @@ import (
 
 // WebhookRequest asks for events to be sent to an address.
 type WebhookRequest struct {
-	URL    string   // https
-	Events []string // names of API §6, or the single element "*"
-	Secret Secret   // signing secret; empty lets the service make one
+	URL    string           // https
+	Events []string         // names of API §6, or the single element "*"
+	Secret transport.Secret // signing secret; empty lets the service make one
 }
 
 // Webhook is a registered endpoint.
 type Webhook struct {
-	ID        string    `json:"id"`
-	Secret    Secret    `json:"secret"`
-	CreatedAt Timestamp `json:"created_at"`
+	ID        string              `json:"id"`
+	Secret    transport.Secret    `json:"secret"`
+	CreatedAt transport.Timestamp `json:"created_at"`
 }
 
 // Registration is what became of a WebhookRequest.
@@ -48,7 +48,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 		return Registration{}, fmt.Errorf("%s: %w", operation, err)
 	}
 	var webhook Webhook
-	how, err := c.Mutate(ctx, &transport.Mutation{Kind: MutationRegister, Call: &transport.Call{
+	how, err := c.Mutate(ctx, &transport.Mutation{Kind: transport.MutationRegister, Call: &transport.Call{
 		Operation: operation, Method: http.MethodPost, Path: "/webhooks", Body: body, Secret: true,
 		Hidden: secretsOf(request),
 		Accept: func(body []byte) error {
@@ -56,11 +56,11 @@ func (c *Client) RegisterWebhook(ctx context.Context, request WebhookRequest) (R
 			if err := transport.DecodeObject(body, &webhook, "id"); err != nil {
 				return err
 			}
-			if !IsID(webhook.ID) {
+			if !transport.IsID(webhook.ID) {
 				return transport.NoID("id", webhook.ID)
 			}
 			if webhook.Secret == "" {
-				return &ShapeError{Field: "secret", Problem: "missing"}
+				return &transport.ShapeError{Field: "secret", Problem: "missing"}
 			}
 			return nil
 		},

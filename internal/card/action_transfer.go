@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
@@ -153,7 +154,7 @@ func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) 
 // notMoved says why money did not move, moved too far, or may have moved.
 func notMoved(card api.CardSummary, operation string, err error) diag.Diagnostic {
 	var known string
-	if open, ok := errors.AsType[*api.UndecidedError](err); ok {
+	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(open.Err.Error()))
 	} else if halted, ok := errors.AsType[*api.StoppedError](err); ok {
 		known = fmt.Sprintf("The service answered, but %s holds %s USD, which does not show that the money has moved.", nameOf(card.CardListItem), halted.Balance)

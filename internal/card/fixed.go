@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
@@ -30,7 +30,7 @@ type fixedAttributes []fixedAttribute
 func whatIsFixed() fixedAttributes {
 	label := fixed("label", func(m *model) *types.String { return &m.Label }, types.String.Equal)
 	label.computed, label.quote = true, "%q"
-	label.shown = func(v attr.Value) string { return api.Label{}.Of(textOf(v)).String() }
+	label.shown = func(v attr.Value) string { return transport.Label{}.Of(textOf(v)).String() }
 	equal := label.same
 	label.same = func(configured, asked attr.Value) bool {
 		return equal(configured, asked) || !configured.IsUnknown() && !configured.IsNull() && label.shown(configured) == textOf(asked)

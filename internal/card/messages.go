@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -122,7 +123,7 @@ func notRefreshed(card model) diag.Diagnostic {
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
 	var more string
-	if unknown, ok := errors.AsType[*api.UndecidedError](err); ok && len(unknown.Candidates) > 0 {
+	if unknown, ok := errors.AsType[*transport.UndecidedError](err); ok && len(unknown.Candidates) > 0 {
 		more = "\n\nCards that may be the one; import it, or terminate it in the dashboard, before the next apply issues another:"
 		for _, candidate := range unknown.Candidates {
 			more += fmt.Sprintf("\n  %q, %s USD:\n    terraform import <address> %s", candidate.Label, candidate.Balance, candidate.ID)
@@ -277,9 +278,10 @@ func rejection(status api.CardStatus, operation string, err error) diag.Diagnost
 const terminatedForGood = "is terminated, which is final: it holds no money, has no details, and its state cannot change any more."
 
 // forState returns the rejection of a call that may be for the state of the card, or nil.
-func forState(err error) *api.Error {
-	rejected, ok := errors.AsType[*api.Error](err)
-	if _, unknown := errors.AsType[*api.UndecidedError](err); unknown || !ok || rejected.LacksFunds() || rejected.Code == "card_terminated" {
+func forState(err error) *transport.Error {
+	rejected, ok := errors.AsType[*transport.Error](err)
+	_, unknown := errors.AsType[*transport.UndecidedError](err)
+	if unknown || !ok || rejected.LacksFunds() || rejected.Code == "card_terminated" {
 		return nil
 	}
 	switch rejected.Status {

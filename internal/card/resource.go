@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
@@ -121,7 +122,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 	}
 	if next > 0 && r.session.WalletCheck != session.WalletCheckOff {
 		switch short, err := r.fallsShort(ctx, card.ID.ValueString(), next); {
-		case api.IsNotFound(err):
+		case transport.IsNotFound(err):
 			return diag.Diagnostics{notKnown(card, err, r.session)}
 		case err != nil:
 			return diag.Diagnostics{replacementUnchecked(card, err)}
@@ -131,7 +132,7 @@ func (r *cardResource) terminate(ctx context.Context, card model, next usd.Amoun
 	}
 	ended, err := r.session.Client.TerminateCard(ctx, card.ID.ValueString())
 	switch {
-	case api.IsNotFound(err):
+	case transport.IsNotFound(err):
 		return diag.Diagnostics{notKnown(card, err, r.session)}
 	case err != nil:
 		return diag.Diagnostics{rejection(api.CardStatus(card.Status.ValueString()), "terminate "+card.name(), err)}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
@@ -45,7 +46,7 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		}
 	}
 	switch {
-	case api.IsNotFound(err):
+	case transport.IsNotFound(err):
 		resp.Diagnostics.Append(r.session.Untold(func() diag.Diagnostic { return notKnown(state, err, r.session) })...)
 		return
 	case err != nil:
@@ -97,7 +98,7 @@ func (r *cardResource) refresh(ctx context.Context, m *model, diags *diag.Diagno
 		created, _ := m.CreatedAt.ValueRFC3339Time()
 		now := client.ServiceTime()
 		isNew := r.session.Sandbox == nil && now.Sub(created) < api.HiddenFor // a file of this machine shows all at once
-		if !isNew || !api.IsNotFound(err) {
+		if !isNew || !transport.IsNotFound(err) {
 			return "", time.Time{}, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -109,7 +110,7 @@ func (u *update) moved(operation string, m reconcile.Movement, transfer api.Tran
 
 func (u *update) notMoved(operation string, m reconcile.Movement, status api.CardStatus, err error) diag.Diagnostic {
 	_, isPending := errors.AsType[*api.PendingError](err)
-	_, isOpen := errors.AsType[*api.UndecidedError](err)
+	_, isOpen := errors.AsType[*transport.UndecidedError](err)
 	if pending := u.before.record().Pending; isPending || isOpen && pending != nil && pending.Answered {
 		return undecidedBefore(u.before, operation, *pending, m)
 	}

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 // Source is what a fleet needs of the client.
@@ -21,7 +23,7 @@ type Source interface {
 	GetCard(ctx context.Context, id string) (api.CardSummary, error)
 	HasWritten() bool
 	ServiceTime() time.Time
-	Clock() api.Clock
+	Clock() ratelimit.Clock
 }
 
 // Card is a card as it was at a moment, by the service's clock.
@@ -34,7 +36,7 @@ type Card struct {
 // concurrent use.
 type Fleet struct {
 	source Source
-	clock  api.Clock
+	clock  ratelimit.Clock
 
 	mu             sync.Mutex // guards the listings too
 	active, frozen *listing
@@ -90,7 +92,7 @@ func (f *Fleet) get(ctx context.Context, id string, unlisted bool) (card api.Car
 	switch {
 	case err == nil:
 		f.found.Store(true)
-	case unlisted && !f.HasFound() && api.IsNotFound(err):
+	case unlisted && !f.HasFound() && transport.IsNotFound(err):
 		f.unknown = err
 	}
 	return card, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/fleet"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -32,7 +33,7 @@ type source struct {
 	echoes  bool // per_page is answered as it was asked for
 	fails   bool // lists, from the second page on
 	latency time.Duration
-	clock   api.Clock
+	clock   ratelimit.Clock
 	limits  *ratelimit.Limiter // nil: none
 
 	mu      sync.Mutex
@@ -64,7 +65,7 @@ func (s *source) calls() int {
 
 func (s *source) HasWritten() bool { return s.written }
 
-func (s *source) Clock() api.Clock { return s.clock }
+func (s *source) Clock() ratelimit.Clock { return s.clock }
 
 func (s *source) ServiceTime() time.Time { return time.Now() }
 
@@ -95,7 +96,7 @@ func (s *source) GetCard(ctx context.Context, id string) (api.CardSummary, error
 			return api.CardSummary{CardListItem: card}, nil
 		}
 	}
-	return api.CardSummary{}, &api.Error{Status: http.StatusNotFound, Code: "not_found"}
+	return api.CardSummary{}, &transport.Error{Status: http.StatusNotFound, Code: "not_found"}
 }
 
 func (s *source) ListCards(ctx context.Context, filter api.CardFilter, number, size int) (api.CardPage, error) {
@@ -187,7 +188,7 @@ func TestRefresh(t *testing.T) {
 	slow := func(perMinute, gone int) func(*source) {
 		return func(s *source) {
 			s.latency = 50 * time.Millisecond
-			s.limits = ratelimit.New(s.clock, api.Limits{RequestsPerMinute: perMinute})
+			s.limits = ratelimit.New(s.clock, ratelimit.Limits{RequestsPerMinute: perMinute})
 			for i := range gone {
 				s.cards[i*100].Status = api.StatusTerminated
 			}
@@ -294,7 +295,7 @@ func TestReadAsksForTheCardInDoubt(t *testing.T) {
 				case !slices.Equal(s.gets, []string{subject}):
 					t.Errorf("asked for %q", s.gets)
 				case name == "not there":
-					if !api.IsNotFound(err) {
+					if !transport.IsNotFound(err) {
 						t.Errorf("%+v, %v", got, err)
 					}
 				case err != nil || got.CardListItem != s.cards[0]:
@@ -329,7 +330,7 @@ func TestReadOfCardsThatNoListHas(t *testing.T) {
 				for reader := range readers {
 					wg.Go(func() {
 						for i := reader; i < len(asked); i += readers {
-							if _, err := f.Read(t.Context(), asked[i].ID, api.StatusActive); api.IsNotFound(err) {
+							if _, err := f.Read(t.Context(), asked[i].ID, api.StatusActive); transport.IsNotFound(err) {
 								missing.Add(1)
 							}
 						}
@@ -370,7 +371,7 @@ func TestReadOfAMovingFleet(t *testing.T) {
 }
 
 // panickingClock cannot wait for others.
-type panickingClock struct{ api.Clock }
+type panickingClock struct{ ratelimit.Clock }
 
 func (panickingClock) Wait(context.Context, time.Duration) error { panic("planted") }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/fleet"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -131,7 +132,7 @@ func TestInterruptedPagesAreAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource(2000)
 		s.latency = 50 * time.Millisecond
-		s.limits = ratelimit.New(s.clock, api.Limits{RequestsPerMinute: 10})
+		s.limits = ratelimit.New(s.clock, ratelimit.Limits{RequestsPerMinute: 10})
 		ctx, interrupt := context.WithTimeout(t.Context(), 30*time.Second) // while pages wait for the limits
 		defer interrupt()
 		f := fleet.New(s)
@@ -176,7 +177,7 @@ func TestLabelled(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource(320)
-				of := api.Label{}.Of
+				of := transport.Label{}.Of
 				s.cards[3].Label, s.cards[5].Label, s.cards[200].Label, s.cards[201].Label = of(" ads"), of("ads"), of("ads"), of("other")
 				if test.change != nil {
 					test.change(s)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
@@ -102,7 +103,7 @@ func configAttributes() map[string]schema.Attribute {
 					"An existing sandbox keeps its balance.", tfkit.Rule("Not an amount", amountText)),
 			},
 		},
-		"request_timeout": text("How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `"+api.DefaultRequestTimeout.String()+"`.",
+		"request_timeout": text("How long one request may take, as a duration such as `30s` or `2m`, at least 1s; default `"+transport.DefaultRequestTimeout.String()+"`.",
 			tfkit.Rule("Invalid duration", timeout)),
 		"max_retries": schema.NumberAttribute{
 			Optional: true, Validators: []validator.Number{tfkit.WholeNumberBetween(0, 20)},

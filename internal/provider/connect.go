@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox"
 )
@@ -91,7 +92,7 @@ func (c config) tune(ctx context.Context, settings *api.Config, diags *diag.Diag
 	if !c.RateLimits.IsNull() {
 		var limits rateLimits
 		diags.Append(c.RateLimits.As(ctx, &limits, basetypes.ObjectAsOptions{})...)
-		settings.Limits = api.Limits{
+		settings.Limits = ratelimit.Limits{
 			RequestsPerMinute: whole(limits.RequestsPerMinute),
 			RequestsPerHour:   whole(limits.RequestsPerHour),
 			CreatesPerMinute:  whole(limits.CreatesPerMinute),
@@ -125,17 +126,17 @@ func (c config) addressService(settings *api.Config, diags *diag.Diagnostics) {
 		diags.AddWarning("Spaces around the API key",
 			"api_key, or "+envAPIKey+" in its place, begins or ends with spaces or line breaks. They are left out here, and may be refused elsewhere.")
 	}
-	settings.APIKey, settings.BaseURL = api.Secret(trimmed), base
+	settings.APIKey, settings.BaseURL = transport.Secret(trimmed), base
 }
 
 func checkAccount(key, base string) diag.Diagnostic {
 	u, err := url.Parse(base)
-	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, api.SandboxKeyPrefix) &&
+	if err == nil && !strings.Contains(strings.ToLower(base), "sk_live_") && strings.HasPrefix(key, transport.SandboxKeyPrefix) &&
 		u.Scheme != "http" && u.Hostname() != "" && !transport.IsLoopback(u.Hostname()) {
 		return diag.NewErrorDiagnostic("A sandbox key for a foreign host",
 			fmt.Sprintf("api_key was made by a sandbox, but base_url points to %q, which is not this machine. Use the account's own key there, or the address that the sandbox printed.", u.Host))
 	}
-	if _, err := api.New(api.Config{APIKey: api.Secret(key), BaseURL: base}); err != nil {
+	if _, err := api.New(api.Config{APIKey: transport.Secret(key), BaseURL: base}); err != nil {
 		return misconfigured(err)
 	}
 	return nil
@@ -144,12 +145,12 @@ func checkAccount(key, base string) diag.Diagnostic {
 // misconfigured says which attribute breaks which rule of the client. Of a secret, the
 // diagnostic has no path: the CLI would show the line.
 func misconfigured(err error) diag.Diagnostic {
-	broken, ok := errors.AsType[*api.ConfigError](err)
+	broken, ok := errors.AsType[*transport.ConfigError](err)
 	switch {
-	case ok && broken.Field == api.FieldAPIKey:
+	case ok && broken.Field == transport.FieldAPIKey:
 		return diag.NewErrorDiagnostic("Not an API key of this service",
 			"api_key must "+broken.Rule+". Keys are made in the dashboard under API access; copy the whole key from there.")
-	case ok && broken.Field != api.FieldBaseURL:
+	case ok && broken.Field != transport.FieldBaseURL:
 		return diag.NewErrorDiagnostic("Not the address of a proxy",
 			broken.Field+", or the same in lower case, in the environment must "+broken.Rule+". Taken for no proxy, it would let the API key go past the one that is meant. Correct it or unset it.")
 	case ok && broken.Secret:
@@ -218,7 +219,7 @@ func (c config) openSandbox(ctx context.Context, file string, balance types.Stri
 		return nil
 	}
 	service := embed(opened)
-	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", api.Secret(service.APIKey())
+	settings.BaseURL, settings.APIKey = "http://localhost/api/v1", transport.Secret(service.APIKey())
 	settings.Transport = service.transport
 	settings.KeysHonoured = settings.KeysHonoured || c.IdempotencyKeys.IsNull()
 	return service

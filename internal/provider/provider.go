@@ -30,6 +30,8 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/bins"
 	"github.com/vcard/terraform-provider-vcard/internal/card"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
@@ -45,7 +47,7 @@ const Address = "registry.terraform.io/vcard/vcard"
 type vcardProvider struct {
 	version   string
 	run       string // tells the requests of this process from those of others
-	clock     api.Clock
+	clock     ratelimit.Clock
 	getenv    func(string) string
 	sandboxes *sandboxes
 	session   *atomic.Pointer[session.Session] // the configured one
@@ -63,7 +65,7 @@ var (
 type Option func(*vcardProvider)
 
 // WithClock lets a test decide how long the client's waits take.
-func WithClock(clock api.Clock) Option {
+func WithClock(clock ratelimit.Clock) Option {
 	return func(p *vcardProvider) { p.clock = clock }
 }
 
@@ -136,7 +138,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 			UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + req.TerraformVersion + " run/" + p.run,
 			Clock:      p.clock,
 			Observe:    logExchange,
-			MaxRetries: api.DefaultMaxRetries,
+			MaxRetries: transport.DefaultMaxRetries,
 		})
 		p.sandboxes.keep(service)
 		resp.Diagnostics.Append(diags...)
@@ -160,7 +162,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 
 // logExchange is the one place where calls are logged: what was asked and how
 // it went, never a body, a query or a header.
-func logExchange(ctx context.Context, x api.Exchange) {
+func logExchange(ctx context.Context, x transport.Exchange) {
 	tflog.Debug(ctx, "service call", map[string]any{
 		"method":  x.Method,
 		"path":    x.Path,

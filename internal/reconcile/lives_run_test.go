@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -17,7 +18,7 @@ func (l *life) apply(faulty bool) bool {
 		l.replica = []time.Duration{5 * time.Second, 35 * time.Second, 5 * time.Minute}[l.rng.IntN(3)]
 	}
 	client, err := api.New(api.Config{
-		BaseURL: "https://model/api/v1", APIKey: "sk_live_model", Transport: l, Clock: l, KeysHonoured: l.honoured, MaxRetries: api.DefaultMaxRetries,
+		BaseURL: "https://model/api/v1", APIKey: "sk_live_model", Transport: l, Clock: l, KeysHonoured: l.honoured, MaxRetries: transport.DefaultMaxRetries,
 	})
 	if err != nil {
 		panic(err)
@@ -149,7 +150,7 @@ func (l *life) move(mover api.Mover, m reconcile.Movement, record reconcile.Reco
 		return record, errKilled
 	}
 	stopped, isStopped := errors.AsType[*api.StoppedError](err)
-	_, isUndecided := errors.AsType[*api.UndecidedError](err)
+	_, isUndecided := errors.AsType[*transport.UndecidedError](err)
 	l.told = l.told || isUndecided || isStopped
 	l.spoke = l.spoke || isUndecided || isStopped || transfer.MadeBefore || transfer.LeftOver != 0 || transfer.Excess != 0
 	switch {

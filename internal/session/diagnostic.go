@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 )
 
@@ -29,8 +30,8 @@ func CatchPanic(diags *diag.Diagnostics) {
 // is told in full once, under its own title, and then without a detail, but for a change
 // that may have been made.
 func ErrorDiagnostic(operation string, err error) diag.Diagnostic {
-	_, undecided := errors.AsType[*api.UndecidedError](err)
-	if outage, ok := errors.AsType[*api.OutageError](err); ok && !undecided {
+	_, undecided := errors.AsType[*transport.UndecidedError](err)
+	if outage, ok := errors.AsType[*transport.OutageError](err); ok && !undecided {
 		return outageDiagnostic(operation, outage)
 	}
 	detail := Cause(err)
@@ -53,20 +54,20 @@ func (s *Session) Untold(tell func() diag.Diagnostic) diag.Diagnostics {
 }
 
 // outageDiagnostic tells once in full what keeps every call from succeeding.
-func outageDiagnostic(operation string, outage *api.OutageError) diag.Diagnostic {
+func outageDiagnostic(operation string, outage *transport.OutageError) diag.Diagnostic {
 	what, all, todo := "the service cannot be reached", "Everything else that needs the service", advice(outage.Cause)
 	switch outage.Kind {
-	case api.OutageKeyRefused:
+	case transport.OutageKeyRefused:
 		what = "the service does not accept the API key"
-	case api.OutageNotReady:
+	case transport.OutageNotReady:
 		what = "the account is not ready for the API"
-	case api.OutageUnavailable:
+	case transport.OutageUnavailable:
 		what = "the service is not available"
-	case api.OutageEndpoint:
+	case transport.OutageEndpoint:
 		what, all = "the service fails at calls of this kind", "Every other call of this kind"
-	case api.OutageOtherServer:
+	case transport.OutageOtherServer:
 		what = "the address in base_url is not the service's"
-		if _, answered := errors.AsType[*api.Error](outage.Cause); !answered {
+		if _, answered := errors.AsType[*transport.Error](outage.Cause); !answered {
 			todo = "What answers there does not speak like the service. Check base_url or VCARD_BASE_URL: host, port, and the path with its version prefix, as in https://host/api/v1. A proxy or a login page on the way may answer in its place too."
 		}
 	}
@@ -90,8 +91,8 @@ func LostResponseWarning(what string, lost bool) diag.Diagnostics {
 
 // Cause tells what came back, in the service's words where it spoke last.
 func Cause(err error) string {
-	refused, ok := errors.AsType[*api.Error](err)
-	_, undecided := errors.AsType[*api.UndecidedError](err)
+	refused, ok := errors.AsType[*transport.Error](err)
+	_, undecided := errors.AsType[*transport.UndecidedError](err)
 	if !ok || undecided { // these tell more than one response
 		return sentence(err.Error())
 	}
@@ -117,16 +118,16 @@ func sentence(text string) string {
 
 // advice is what the reader can do about it.
 func advice(err error) string {
-	if undecided, ok := errors.AsType[*api.UndecidedError](err); ok {
+	if undecided, ok := errors.AsType[*transport.UndecidedError](err); ok {
 		return adviceForUndecided(undecided)
 	}
 	if _, stopped := errors.AsType[*api.StoppedError](err); stopped {
 		return "" // the caller knows what it was for
 	}
-	if refused, ok := errors.AsType[*api.Error](err); ok {
+	if refused, ok := errors.AsType[*transport.Error](err); ok {
 		return adviceForResponse(refused)
 	}
-	if _, ok := errors.AsType[*api.ShapeError](err); ok {
+	if _, ok := errors.AsType[*transport.ShapeError](err); ok {
 		return "The service answered, but not as its document describes, which trying again does not change. Check that base_url is the service's own; if it is, report the field to the service's support."
 	}
 	switch {
@@ -138,7 +139,7 @@ func advice(err error) string {
 	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(record.RecordHeader[:]) == "HTTP/" {
 		return "What answers there speaks plain http, and base_url has https. Check its port; a sandbox is at http://."
 	}
-	if _, ok := errors.AsType[*api.ProxyError](err); ok {
+	if _, ok := errors.AsType[*transport.ProxyError](err); ok {
 		return "The proxy is the one that HTTPS_PROXY names in the environment. Check it, or add the service's host to NO_PROXY to go there without it."
 	}
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok && unknown.IsNotFound {
@@ -152,25 +153,25 @@ func advice(err error) string {
 	return "Check base_url and the network between this machine and the service, then try again."
 }
 
-func adviceForUndecided(e *api.UndecidedError) string {
+func adviceForUndecided(e *transport.UndecidedError) string {
 	todo := adviceByKind(e)
-	if refused, ok := errors.AsType[*api.Error](e.Err); ok && refused.Code == "" && refused.Status < 500 {
+	if refused, ok := errors.AsType[*transport.Error](e.Err); ok && refused.Code == "" && refused.Status < 500 {
 		return strings.TrimSpace("This is not how the service answers: a gateway or another server answered in its place, and may have hidden what was done. " + todo)
 	}
 	return todo
 }
 
-func adviceByKind(e *api.UndecidedError) string {
+func adviceByKind(e *transport.UndecidedError) string {
 	switch e.Kind {
-	case api.MutationIssue:
+	case transport.MutationIssue:
 		if len(e.Candidates) > 0 {
 			return "" // the caller lists them
 		}
 		return "A card may have been issued and paid. Look for a new card on that BIN in the dashboard before you issue it again."
-	case api.MutationMove:
+	case transport.MutationMove:
 		return "Money may or may not have moved. Where the card is managed by Terraform, run terraform plan and apply again: before any further money moves, it is found out whether this did, and it is not made twice. " +
 			"Otherwise look at the card in the dashboard before you repeat the movement."
-	case api.MutationRegister:
+	case transport.MutationRegister:
 		return "Look for the endpoint in the dashboard, and remove it there before you register it again."
 	default:
 		return "Run terraform plan: it reads the card's state, and plans again what is still missing."
@@ -193,7 +194,7 @@ func onboardingAdvice(message string) string {
 	return readiness + " The first or the second step is still to be done."
 }
 
-func adviceForResponse(refused *api.Error) string {
+func adviceForResponse(refused *transport.Error) string {
 	switch refused.Code {
 	case "onboarding_incomplete":
 		return onboardingAdvice(refused.Message)

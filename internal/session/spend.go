@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
-	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
@@ -199,7 +199,7 @@ func (s *Session) walletDiagnostic(t spent, wallet plannedWallet, onlyRefuses bo
 	title, detail := fmt.Sprintf("The plan takes at least %s USD from a wallet that holds %s USD", t.net, wallet.Balance), notPayable(t, wallet)
 	what, refuses := "short", s.WalletCheck == WalletCheckError
 	err := wallet.problem()
-	_, isOutage := errors.AsType[*api.OutageError](err) // which every call tells
+	_, isOutage := errors.AsType[*transport.OutageError](err) // which every call tells
 	switch {
 	case isOutage && !refuses:
 		return nil
@@ -269,7 +269,7 @@ func (s *Session) plannedWallet(ctx context.Context) (plannedWallet, error) {
 		now, err := s.Client.WalletBalance(ctx)
 		var balanceErr error
 		w.Balance, balanceErr = now.Balance.Floor()
-		w.err, w.cardsErr = cmp.Or(err, balanceErr), &api.ShapeError{Field: "cards_total_balance", Problem: "missing"}
+		w.err, w.cardsErr = cmp.Or(err, balanceErr), &transport.ShapeError{Field: "cards_total_balance", Problem: "missing"}
 		if now.CardsTotalBalance != nil {
 			w.CardsTotalBalance, w.cardsErr = now.CardsTotalBalance.Floor()
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
 
 var (
@@ -38,7 +38,7 @@ func IdentityByID(description string) identityschema.Schema {
 // CardID wants what may be the id of a card. Any id will do that is safe and is not another
 // object's: a mocked provider makes up ids without the documented form.
 func CardID() validator.String {
-	return cardID(func(id string) bool { return api.IsID(id) && !otherIDForm.MatchString(id) })
+	return cardID(func(id string) bool { return transport.IsID(id) && !otherIDForm.MatchString(id) })
 }
 
 // RequireCardID reports whether an id that a call is about to name has the
@@ -72,7 +72,7 @@ func ImportID(ctx context.Context, req resource.ImportStateRequest, diags *diag.
 
 // CreatedAt reads a creation time of the service. When it cannot be read, it is
 // null, with a warning that names the object.
-func CreatedAt(at api.Timestamp, name string, diags *diag.Diagnostics) timetypes.RFC3339 {
+func CreatedAt(at transport.Timestamp, name string, diags *diag.Diagnostics) timetypes.RFC3339 {
 	created, problems := timetypes.NewRFC3339Value(string(at))
 	if problems.HasError() {
 		diags.AddWarning("Unreadable creation time",
@@ -92,7 +92,7 @@ type Refused struct {
 // Has reports whether a record's id is none, or that of another object which it names,
 // and notes the record then.
 func (r *Refused) Has(id, other string) bool {
-	if api.IsID(id) && (other == "" || api.IsID(other)) {
+	if transport.IsID(id) && (other == "" || transport.IsID(other)) {
 		return false
 	}
 	const named = 10

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
 )
@@ -136,11 +137,11 @@ type model struct {
 }
 
 // signingSecret is the configured one, "" to have one generated.
-func (m model) signingSecret() api.Secret {
+func (m model) signingSecret() transport.Secret {
 	if !m.SecretWO.IsNull() {
-		return api.Secret(m.SecretWO.ValueString())
+		return transport.Secret(m.SecretWO.ValueString())
 	}
-	return api.Secret(m.Secret.ValueString())
+	return transport.Secret(m.Secret.ValueString())
 }
 
 // fromAPI fills in what the service decided. A write-only secret stays out.

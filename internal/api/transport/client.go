@@ -19,7 +19,7 @@ type Client struct {
 	base      string
 	header    func(http.Header) // a closure, so that printing a client shows no key
 	scrub     scrubber
-	clock     Clock
+	clock     ratelimit.Clock
 	limits    *ratelimit.Limiter
 	tellsTime atomic.Bool
 	ahead     atomic.Int64 // by how many nanoseconds the service's clock is ahead, where it tells its time
@@ -72,7 +72,7 @@ func New(config Config, isNew func(card string, sent time.Time) bool) (*Client, 
 func (c *Client) Config() Config { return c.config }
 
 // Clock is what the client tells the time by.
-func (c *Client) Clock() Clock { return c.clock }
+func (c *Client) Clock() ratelimit.Clock { return c.clock }
 
 // HasWritten reports whether this client has begun a call that changes something.
 func (c *Client) HasWritten() bool { return c.written.Load() }

@@ -52,8 +52,8 @@ type Config struct {
 	// KeysHonoured says that the service counts requests with the same idempotency key
 	// once. The client then asks for a lost response at once, else it waits and verifies.
 	KeysHonoured bool
-	Limits       Limits // zero keeps the documented ones (API §8)
-	Clock        Clock  // nil is the system's
+	Limits       ratelimit.Limits // zero keeps the documented ones (API §8)
+	Clock        ratelimit.Clock  // nil is the system's
 	// Observe is told of every attempt; nil for nobody. It must be safe for
 	// concurrent use, and is never given bodies, query strings or keys.
 	Observe func(ctx context.Context, x Exchange)
@@ -71,15 +71,9 @@ type Exchange struct {
 
 func (c Config) withDefaults() Config {
 	c.RequestTimeout = cmp.Or(max(0, c.RequestTimeout), DefaultRequestTimeout)
-	c.Clock = cmp.Or[Clock](c.Clock, ratelimit.SystemClock{})
+	c.Clock = cmp.Or[ratelimit.Clock](c.Clock, ratelimit.SystemClock{})
 	return c
 }
-
-// Clock tells the time and waits.
-type Clock = ratelimit.Clock
-
-// Limits are the numbers of requests that a client keeps to.
-type Limits = ratelimit.Limits
 
 // ConfigError says which field of a Config breaks which rule. It never repeats
 // the key, which may be right for another service.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 )
 
 // OutageError is a failure that every other call of the client would meet as
@@ -67,7 +69,7 @@ func (o *outage) error(err error) error {
 
 // breaker keeps calls from a service, or an endpoint, that is known to fail all of them.
 type breaker struct {
-	clock Clock
+	clock ratelimit.Clock
 
 	mu      sync.Mutex
 	answers int                // so far
