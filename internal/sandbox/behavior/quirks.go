@@ -95,13 +95,14 @@ var DefaultQuirks = sync.OnceValue(func() Quirks {
 const quirksSetting = "quirks"
 
 // ReadQuirks returns the quirks of the file.
-func ReadQuirks(tx *store.Tx) (Quirks, error) {
+func ReadQuirks(tx *store.Tx) Quirks {
 	q := DefaultQuirks()
-	return q, tx.ReadSetting(quirksSetting, &q)
+	tx.ReadSetting(quirksSetting, &q)
+	return q
 }
 
 // Write replaces the quirks of the file.
-func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting, q) }
+func (q Quirks) Write(tx *store.Tx) { tx.WriteSetting(quirksSetting, q) }
 
 // Setting is a limit or a quirk by its name in JSON: a text or a number.
 type Setting struct {

@@ -30,8 +30,7 @@ func createAccount(c *server.Call) (wire.Response, error) {
 
 // readKey shows an account its own key, for who has logged in without it.
 func readKey(c *server.Call) (wire.Response, error) {
-	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
-	return wire.OK(map[string]any{"api_key": key}), err
+	return wire.OK(map[string]any{"api_key": account.Key(c.Tx, c.Keys, c.Account.PublicID)}), nil
 }
 
 // addKey makes a further key of the account, which is shown this once.
@@ -48,10 +47,8 @@ func revokeKey(c *server.Call) (wire.Response, error) {
 
 // listAccounts shows the accounts of the file, the oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64, error) {
-		if err := FirstOnly(c, "lists them"); err != nil {
-			return nil, 0, err
-		}
+	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64) {
+		c.Tx.Fail(FirstOnly(c, "lists them"))
 		return account.List(c.Tx, page)
 	})
 }
@@ -69,32 +66,23 @@ func (s *shared) reset(c *server.Call) (wire.Response, error) {
 	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
 		return wire.Response{}, err
 	}
-	if err := empty(c.Tx); err != nil {
-		return wire.Response{}, err
+	empty(c.Tx)
+	account.ResetFirst(c.Tx)
+	if c.Tx.Err() == nil {
+		s.counters.Forget()
 	}
-	if err := account.ResetFirst(c.Tx); err != nil {
-		return wire.Response{}, err
-	}
-	s.counters.Forget()
 	return now(c)
 }
 
 // empty deletes every row but the file's own and the accounts', and sets the clock right.
-func empty(tx *store.Tx) error {
-	tables, err := store.Values[string](tx,
+func empty(tx *store.Tx) {
+	tables := store.Values[string](tx,
 		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('service', 'accounts')`)
-	if err != nil {
-		return err
-	}
-	if err := tx.Exec(`PRAGMA defer_foreign_keys = ON`); err != nil { // until the commit
-		return err
-	}
+	tx.Exec(`PRAGMA defer_foreign_keys = ON`) // until the commit
 	for _, table := range tables {
-		if err := tx.Exec(`DELETE FROM "` + table + `"`); err != nil {
-			return err
-		}
+		tx.Exec(`DELETE FROM "` + table + `"`)
 	}
-	return tx.ResetClock()
+	tx.ResetClock()
 }
 
 // LatestYear keeps every date that is worked out from the clock in four digits.
@@ -117,9 +105,7 @@ func moveClock(c *server.Call) (wire.Response, error) {
 	if to.Year() > LatestYear {
 		return wire.Response{}, wire.Invalid("advance must not pass the year %d", LatestYear)
 	}
-	if err := c.Tx.MoveClock(to); err != nil {
-		return wire.Response{}, err
-	}
+	c.Tx.MoveClock(to)
 	return now(c)
 }
 
@@ -137,7 +123,8 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	if err := f.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(q), q.Write(c.Tx)
+	q.Write(c.Tx)
+	return wire.OK(q), nil
 }
 
 // readSettings leaves what is left out as it is.
@@ -173,8 +160,7 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 }
 
 func readLimits(c *server.Call) (wire.Response, error) {
-	limits, err := behavior.ReadLimits(c.Tx)
-	return wire.OK(limits), err
+	return wire.OK(behavior.ReadLimits(c.Tx)), nil
 }
 
 // readUsed shows how many calls of the account are in the window of each limit.
@@ -189,7 +175,8 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(limits), limits.Write(c.Tx)
+	limits.Write(c.Tx)
+	return wire.OK(limits), nil
 }
 
 const (
@@ -201,23 +188,19 @@ const (
 )
 
 func listFaults(c *server.Call) (wire.Response, error) {
-	faults, err := behavior.Faults(c.Tx)
-	return wire.OK(wire.List[behavior.Fault]{Data: faults}), err
+	return wire.OK(wire.List[behavior.Fault]{Data: behavior.Faults(c.Tx)}), nil
 }
 
 func clearFaults(c *server.Call) (wire.Response, error) {
-	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), behavior.ClearFaults(c.Tx)
+	behavior.ClearFaults(c.Tx)
+	return listFaults(c)
 }
 
 // removeFault shows the faults that are left.
 func removeFault(c *server.Call) (wire.Response, error) {
 	text := c.PathValue("id")
 	id, _ := strconv.ParseInt(text, 10, 64) // ids begin with 1
-	found, err := behavior.RemoveFault(c.Tx, id)
-	switch {
-	case err != nil:
-		return wire.Response{}, err
-	case !found: // a fault belongs to the file, not to an account
+	if !behavior.RemoveFault(c.Tx, id) {    // a fault belongs to the file, not to an account
 		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no fault %.64q; it may have been applied", text)
 	}
 	return listFaults(c)
@@ -238,16 +221,10 @@ func (s *shared) addFault(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	faults, err := behavior.Faults(c.Tx)
-	if err != nil {
-		return wire.Response{}, err
-	}
-	if len(faults) >= maxFaults {
+	if len(behavior.Faults(c.Tx)) >= maxFaults {
 		return wire.Response{}, wire.Invalid("there are %d faults already; delete them first", maxFaults)
 	}
-	if err := behavior.AddFault(c.Tx, &f); err != nil {
-		return wire.Response{}, err
-	}
+	behavior.AddFault(c.Tx, &f)
 	return wire.Created(f), nil
 }
 

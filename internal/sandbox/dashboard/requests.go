@@ -40,21 +40,17 @@ func took(d time.Duration) string {
 }
 
 func readRequests(v *view) (any, error) {
-	data := new(requestList)
+	data, more := new(requestList), false
 	l := v.list(search("run", "Run"),
 		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"), pick("method", http.MethodGet, http.MethodPost, http.MethodDelete))
 	filter := requestlog.Filter{Run: l.text("run"), Method: l.text("method"), Outcome: l.text("outcome")}
-	var (
-		more bool
-		err  error
-	)
 	if filter == (requestlog.Filter{}) {
-		data.Runs, more, err = requestlog.Runs(v.Tx, v.Account.ID, l.page)
+		data.Runs, more = requestlog.Runs(v.Tx, v.Account.ID, l.page)
 	} else {
-		data.Calls, more, err = requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
+		data.Calls, more = requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
 	}
 	l.shows(len(data.Runs)+len(data.Calls), more)
-	return data, err
+	return data, nil
 }
 
 func runPage() *page {
@@ -109,20 +105,16 @@ func readRun(v *view) (any, error) {
 		return nil, err
 	}
 	data := &runData{Run: found, CardsList: v.listOf("cards")}
-	changes, err := requestlog.ChangesOf(v.Tx, found.ID)
-	if err != nil {
-		return nil, err
-	}
-	all, part := byCard(changes), data.CardsList.page
+	all, part := byCard(requestlog.ChangesOf(v.Tx, found.ID)), data.CardsList.page
 	begin := min(part.Offset(), int64(len(all)))
 	data.Cards = all[begin:min(begin+part.Size, int64(len(all)))]
 	data.CardsList.showsOf(len(data.Cards), int64(len(all)))
 	l := v.list()
 	l.Backward, l.Forward, l.page.Size = "Earlier", "Later", 200
-	entries, more, err := requestlog.OfRun(v.Tx, found.ID, l.page)
+	entries, more := requestlog.OfRun(v.Tx, found.ID, l.page)
 	l.shows(len(entries), more)
 	data.Story = story(found, entries)
-	return data, err
+	return data, nil
 }
 
 // byCard sums requests up by the cards that they are about, in the order of the first ones.

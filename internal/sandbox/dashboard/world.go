@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -51,19 +50,16 @@ type createdAccount struct {
 }
 
 func readWorld(v *view) (any, error) {
-	w := &world{States: account.States(), Presets: presets()}
+	w := &world{behaviors: readBehaviors(v.Tx), States: account.States(), Presets: presets()}
 	if created := new(createdAccount); v.response("create-account", created) {
 		w.Created = created
 	}
-	var err error
-	if w.behaviors, err = readBehaviors(v.Tx); err != nil || !v.Account.First() {
-		return w, err
+	if v.Account.First() {
+		l, total := v.list(), int64(0)
+		w.Accounts, total = account.List(v.Tx, l.page)
+		l.showsOf(len(w.Accounts), total)
 	}
-	l := v.list()
-	accounts, total, err := account.List(v.Tx, l.page)
-	w.Accounts = accounts
-	l.showsOf(len(accounts), total)
-	return w, err
+	return w, nil
 }
 
 // faultResponse is what a fault responds with, if anything.
@@ -147,15 +143,14 @@ type behaviors struct {
 	Faults []behavior.Fault
 }
 
-func readBehaviors(tx *store.Tx) (b behaviors, err error) {
-	limits, err := behavior.ReadLimits(tx)
-	quirks, failed := behavior.ReadQuirks(tx)
+func readBehaviors(tx *store.Tx) behaviors {
+	limits, quirks := behavior.ReadLimits(tx), behavior.ReadQuirks(tx)
 	documented, usual := behavior.DocumentedLimits(), behavior.DefaultQuirks()
-	b.Limits = settings("set-limits", limits.Settings(), documented.Settings())
-	b.Quirks = settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usual))
-	var unread error
-	b.Faults, unread = behavior.Faults(tx)
-	return b, errors.Join(err, failed, unread)
+	return behaviors{
+		Limits: settings("set-limits", limits.Settings(), documented.Settings()),
+		Quirks: settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usual)),
+		Faults: behavior.Faults(tx),
+	}
 }
 
 // walletFields are the fields of the form that make up one quirk.

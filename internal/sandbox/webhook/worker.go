@@ -120,23 +120,20 @@ func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 		return nil, err
 	}
 	if len(w.unrecorded) > 0 || time.Since(w.pruned) >= pruneInterval {
-		err := w.db.Write(ctx, func(tx *store.Tx) error {
-			if err := w.record(tx); err != nil {
-				return err
-			}
-			return w.prune(tx)
+		err := w.db.Write(ctx, func(tx *store.Tx) {
+			w.record(tx)
+			w.prune(tx)
 		})
 		if err != nil {
 			return nil, err
 		}
 		w.unrecorded = nil
 	}
-	err = w.db.Read(ctx, func(tx *store.Tx) (err error) {
+	err = w.db.Read(ctx, func(tx *store.Tx) {
 		for _, d := range due { // of a run that met a lock
 			delete(w.inFlight, d.ID)
 		}
-		due, err = w.due(tx)
-		return err
+		due = w.due(tx)
 	})
 	return due, err
 }
@@ -199,30 +196,26 @@ func retryDelay(failures int) (delay time.Duration, again bool) {
 	return schedule[failures-1], true
 }
 
-func (w *Worker) record(tx *store.Tx) error {
+func (w *Worker) record(tx *store.Tx) {
 	for _, r := range w.unrecorded {
-		if err := r.record(tx); err != nil {
-			return err
-		}
+		r.record(tx)
 	}
-	return nil
 }
 
-func (r result) record(tx *store.Tx) error {
+func (r result) record(tx *store.Tx) {
 	var (
 		row, round int64
 		failures   int
 	)
-	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID)
-	if err != nil || !found { // the service was reset meanwhile
-		return err
+	if !tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID) {
+		return // the service was reset meanwhile
 	}
-	err = tx.Exec(`
+	tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
 		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
-	if err != nil || round != r.Round { // a try of an earlier round decides nothing
-		return err
+	if round != r.Round { // a try of an earlier round decides nothing
+		return
 	}
 	var due sql.NullInt64
 	state := Delivered
@@ -233,5 +226,5 @@ func (r result) record(tx *store.Tx) error {
 			state, due = Pending, sql.NullInt64{Int64: tx.Now().Add(delay).UnixMilli(), Valid: true}
 		}
 	}
-	return tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
+	tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
 }
