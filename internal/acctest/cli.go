@@ -72,11 +72,6 @@ var cli = sync.OnceValue(func() commandLine {
 	return c
 })
 
-// Unwrapped is what a person reads, without the frame and the line breaks of the CLI.
-func Unwrapped(output string) string {
-	return strings.Join(strings.Fields(strings.NewReplacer("│", " ", "╷", " ", "╵", " ").Replace(output)), " ")
-}
-
 // Life is a test of a noun, step by step, in this process.
 func Life(steps ...resource.TestStep) resource.TestCase {
 	return resource.TestCase{ProtoV6ProviderFactories: Factories(), Steps: steps}

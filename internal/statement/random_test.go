@@ -13,6 +13,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/statement"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -41,23 +42,24 @@ func TestRandomPlans(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("foreign=%t", test.foreign), func(t *testing.T) {
 			t.Parallel()
-			s := acctest.Start(t)
-			s.Unlimited()
-			w := &world{folder: newFolder(t, s), foreign: test.foreign, r: rand.New(rand.NewPCG(*randomSeed, 5)), cards: map[string]config{}, did: map[string]int{}}
-			for n := 0; w.did["applied"] < test.plans; n++ {
-				w.step(n)
-				if t.Failed() || w.did["refused"] > 2*test.plans+10 || w.inARow > 15 {
-					t.Fatalf("plan %d of seed %d: %s\n%s", n, *randomSeed, w.what, w.written)
+			r, did := rand.New(rand.NewPCG(*randomSeed, 5)), map[string]int{}
+			for n := 0; did["applied"] < test.plans; {
+				w := newWorld(t, r, test.foreign, did)
+				for ; did["applied"] < test.plans && w.inARow < 3; n++ {
+					w.step(n)
+					if t.Failed() || did["refused"] > 2*test.plans+10 {
+						t.Fatalf("plan %d of seed %d: %s\n%s", n, *randomSeed, w.what, w.written)
+					}
 				}
+				w.s.Balanced()
 			}
-			s.Balanced()
-			t.Logf("%v", w.did)
+			t.Logf("%v", did)
 			kinds := test.kinds
 			if test.plans >= 1500 { // some are rare
 				kinds += " issue replace terminate fund withdraw top_up freeze unfreeze import forget configure moved"
 			}
 			for kind := range strings.FieldsSeq(kinds) {
-				if test.plans >= 150 && w.did[kind] == 0 {
+				if test.plans >= 150 && did[kind] == 0 {
 					t.Errorf("no plan had %q", kind)
 				}
 			}
@@ -71,8 +73,11 @@ const unrefreshed = "-refresh=false"
 // config is a card's block.
 type config = map[string]any
 
+// world is a workspace and its service, which ends when nothing but refused plans is left of it.
 type world struct {
-	*folder
+	*acctest.Workspace
+	t       *testing.T
+	s       *acctest.Service
 	foreign bool // money moves by hand, and states are restored
 	r       *rand.Rand
 	cards   map[string]config // by resource name, as applied
@@ -90,28 +95,33 @@ type savedState struct {
 	cards map[string]config
 }
 
+func newWorld(t *testing.T, r *rand.Rand, foreign bool, did map[string]int) *world {
+	t.Helper()
+	w := &world{Workspace: acctest.NewWorkspace(t), t: t, s: acctest.Start(t), foreign: foreign, r: r, cards: map[string]config{}, did: did}
+	w.s.Unlimited()
+	deposit := w.s.Post("/_sandbox/deposits", map[string]any{"currency": "usdt", "amount": 1_000_000}).Must()
+	w.s.Post("/_sandbox/deposits/"+deposit.Text("id")+"/confirm", nil).Must()
+	w.Write("provider.tf", acctest.Required+w.s.Provider())
+	return w
+}
+
+// json is what a command prints. Before it stands what the CLI has to say of the provider under test.
+func (w *world) json(args ...string) string {
+	w.t.Helper()
+	_, text, _ := strings.Cut(w.Must(args...), "{")
+	return "{" + text
+}
+
 func (w *world) note(format string, args ...any) {
 	w.what = append(w.what, fmt.Sprintf(format, args...))
 }
 
-func (w *world) usd(from, to int) json.Number {
-	return json.Number(usd.Amount(from + w.r.IntN(to-from)).String())
-}
-
-func (w *world) parse(amount json.Number) usd.Amount {
-	w.t.Helper()
-	parsed, err := usd.Parse(string(amount))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return parsed
-}
+func (w *world) usd(from, to int) usd.Amount { return usd.Amount(from + w.r.IntN(to-from)) }
 
 // step makes one plan, and applies it unless it is refused.
 func (w *world) step(n int) {
 	w.t.Helper()
 	w.what = nil
-	w.deposit()
 	w.restore()
 	for range w.r.IntN(3) {
 		w.outside()
@@ -126,13 +136,11 @@ func (w *world) step(n int) {
 	if code != 0 {
 		w.did["refused"]++
 		w.note("refused: %s", planned)
-		if w.inARow++; w.inARow > 2 {
-			w.mend()
-		}
+		w.inARow++
 		return
 	}
 	w.inARow = 0
-	text := w.show()
+	text := w.json("show", "-json", "plan")
 	stated := read(w.t, text)
 	w.note("plan %d: %s", n, summary(stated))
 	for _, card := range stated.Cards {
@@ -145,7 +153,10 @@ func (w *world) step(n int) {
 	}
 	spent := w.spendBetween(stated, !slices.Contains(flags, unrefreshed))
 	if w.r.IntN(8) == 0 {
-		w.s.Fault(refused).Must()
+		w.s.Fault(map[string]any{
+			"method": "DELETE", "path": "/cards/*", "times": 1, "when": "before",
+			"then": map[string]any{"status": 400, "body": map[string]string{"error": "invalid_request", "message": "Not now."}},
+		}).Must()
 	}
 	before, held := w.s.Wallet(), w.balances(stated)
 	code, output := w.Run("apply", "-no-color", "-input=false", "plan")
@@ -164,7 +175,6 @@ func (w *world) step(n int) {
 		named += amount
 	}
 	w.did["applied"]++
-	w.did["stopped"] += stops
 	if gained := w.s.Wallet() - before; gained != stated.Wallet.Net-named-undone {
 		w.t.Errorf("the wallet gained %s; stated is %s, of which %s has a name and %s is in errors:\n%s", gained, stated.Wallet.Net, named, undone, output)
 	}
@@ -177,7 +187,7 @@ func (w *world) step(n int) {
 		}
 	}
 	w.cards = e.cards
-	w.states = append(w.states, savedState{w.pulled(), e.cards})
+	w.states = append(w.states, savedState{w.json("state", "pull"), e.cards})
 }
 
 // isNamed holds that a plan and its statement said that apply may not make the movement on a
@@ -235,65 +245,6 @@ func (w *world) notMoved(stated *statement.Statement, held map[string]usd.Amount
 	return not
 }
 
-// pulled is the state's text. Before it stands what the CLI has to say.
-func (w *world) pulled() string {
-	w.t.Helper()
-	_, text, _ := strings.Cut(w.Must("state", "pull"), "{")
-	return "{" + text
-}
-
-// mend takes the ways out that the refusals name. The configuration goes back to what
-// the state holds: a plan with -target leaves it ahead, and cards outside it, and so does
-// an apply that stopped. It has neither protection nor top-ups, and loads with which
-// what was terminated outside can be issued again. Tainted cards are not updated, and no
-// configuration reaches a protected card that is deposed.
-func (w *world) mend() {
-	var state struct {
-		Resources []struct {
-			Name      string `json:"name"`
-			Instances []struct {
-				Status     string `json:"status"`
-				Deposed    string `json:"deposed"`
-				Key        string `json:"index_key"`
-				Attributes config `json:"attributes"`
-			} `json:"instances"`
-		} `json:"resources"`
-	}
-	decoder := json.NewDecoder(strings.NewReader(w.pulled()))
-	decoder.UseNumber()
-	if err := decoder.Decode(&state); err != nil {
-		w.t.Fatal(err)
-	}
-	cards := map[string]config{}
-	for _, resource := range state.Resources {
-		for _, instance := range resource.Instances {
-			has := instance.Attributes
-			if instance.Deposed != "" {
-				id, _ := has["id"].(string)
-				if has["deletion_protection"] == true && w.s.Get("/cards/"+id).Text("status") != "terminated" { // as an unrefreshed state does not know
-					w.s.Terminate(id)
-				}
-				continue
-			}
-			card := config{"lifecycle": w.cards[resource.Name]["lifecycle"]}
-			for _, name := range []string{"bin_id", "amount", "label", "metadata", "auto_freeze_at"} {
-				card[name] = has[name]
-			}
-			if load, isNumber := card["amount"].(json.Number); !isNumber || w.parse(load) < 50*usd.Dollar {
-				card["amount"] = w.usd(50_00, 300_00)
-			}
-			if instance.Key != "" {
-				card["for_each"] = hardKeys
-			}
-			if instance.Status == "tainted" {
-				w.Must("untaint", "vcard_card."+resource.Name)
-			}
-			cards[resource.Name] = card
-		}
-	}
-	w.cards = cards
-}
-
 var failed = regexp.MustCompile(`(?m)^Error: .*(card_\w+)`)
 
 // undone is what apply did not do of terminations, and names in an error, as where one is
@@ -313,4 +264,236 @@ func (w *world) undone(stated *statement.Statement, spent map[string]usd.Amount,
 		}
 	}
 	return sum, stops
+}
+
+func (w *world) balance(id string) usd.Amount {
+	var card struct{ Balance usd.Amount }
+	w.s.Get("/cards/" + id).Into(&card)
+	return card.Balance
+}
+
+// spend buys something on a card, which may be declined.
+func (w *world) spend(id string) usd.Amount {
+	amount := w.usd(1, int(w.balance(id))+10_00)
+	declined := w.s.Authorize(id, amount.String(), "7311").Must().Body["decline_reason"] != nil
+	if w.note("spend %s on %s: declined %t", amount, id, declined); declined {
+		return 0
+	}
+	return amount
+}
+
+// spendBetween spends on cards that the plan terminates, and returns how much the plan
+// has not seen: of one that did not look, all that is not there.
+func (w *world) spendBetween(stated *statement.Statement, looked bool) map[string]usd.Amount {
+	spent := map[string]usd.Amount{}
+	for _, card := range stated.Cards {
+		if card.Sums.Returns > 0 && w.r.IntN(4) == 0 {
+			spent[card.ID] = w.spend(card.ID)
+			w.did["spent"]++
+		}
+		if card.Sums.Returns > 0 && !looked {
+			spent[card.ID] = card.Sums.Returns - w.balance(card.ID)
+		}
+	}
+	return spent
+}
+
+func (w *world) outside() {
+	live := w.s.LiveCards()
+	if len(live) == 0 {
+		return
+	}
+	id, _ := live[w.r.IntN(len(live))]["id"].(string)
+	if w.foreign && w.r.IntN(2) == 0 {
+		w.moveByHand(id)
+		return
+	}
+	switch w.r.IntN(8) {
+	default:
+		w.spend(id)
+	case 0:
+		w.s.Post("/cards/"+id+"/freeze", nil) // which a frozen card may refuse
+		w.note("freeze %s", id)
+	case 1:
+		w.s.Terminate(id)
+		w.note("terminate %s", id)
+	}
+}
+
+// moveByHand funds a card or withdraws from it, often by a sum that a plan may have as well.
+func (w *world) moveByHand(id string) {
+	way, amount := "fund", w.usd(1, 120_00)
+	if balance := w.balance(id); balance > 0 && w.r.IntN(3) == 0 {
+		way, amount = "withdraw", w.usd(1, int(balance)+1)
+	}
+	w.s.Post("/cards/"+id+"/"+way, map[string]any{"amount": amount}).Must()
+	w.note("%s %s by hand with %s", way, id, amount)
+	w.did["by-hand"]++
+}
+
+// restore puts back an older state, with its configuration.
+func (w *world) restore() {
+	if !w.foreign || len(w.states) == 0 || w.r.IntN(6) > 0 {
+		return
+	}
+	saved := w.states[max(0, len(w.states)-1-w.r.IntN(3))]
+	w.Write("terraform.tfstate", saved.text)
+	w.cards = saved.cards
+	w.note("restored a state")
+	w.did["restored"]++
+}
+
+// edit is the configuration of the next plan.
+type edit struct {
+	cards  map[string]config
+	blocks map[string][]any // moved, removed, import
+}
+
+func (w *world) name() string {
+	w.next++
+	return fmt.Sprint("c", w.next)
+}
+
+// change edits the configuration, and returns the flags of its plan.
+func (w *world) change(e *edit) []string {
+	mode := w.r.IntN(60)
+	if mode < 2 {
+		return []string{[]string{"-destroy", "-refresh-only"}[mode]}
+	}
+	for range 1 + w.r.IntN(4) {
+		w.edit(e)
+	}
+	names := slices.Sorted(maps.Keys(e.cards))
+	if len(names) == 0 {
+		return nil
+	}
+	name := names[w.r.IntN(len(names))]
+	switch n := w.r.IntN(12); {
+	case n < 2:
+		w.note("replace %s", name)
+		return []string{"-replace=vcard_card." + name}
+	case n == 2 && len(e.blocks) == 0:
+		w.note("target %s", name)
+		return []string{"-target=vcard_card." + name}
+	case n == 3:
+		w.did["unrefreshed"]++
+		return []string{unrefreshed}
+	case n < 6: // fails for what is not in the state
+		code, _ := w.Run("taint", "vcard_card."+name)
+		w.note("taint %s: %d", name, code)
+	}
+	return nil
+}
+
+func (w *world) edit(e *edit) {
+	names := slices.Sorted(maps.Keys(e.cards))
+	if len(names) < 3 || len(names) < 7 && w.r.IntN(6) == 0 {
+		w.issue(e)
+		return
+	}
+	name := names[w.r.IntN(len(names))]
+	card := e.cards[name]
+	w.note("edit %s", name)
+	kind := w.r.IntN(16)
+	if w.foreign && w.r.IntN(2) == 0 {
+		kind = w.r.IntN(6) // money
+	}
+	switch kind {
+	case 0, 1, 2:
+		card["amount"] = w.usd(0, 400_00)
+		if w.cards[name] == nil {
+			card["amount"] = w.usd(50_00, 400_00)
+		}
+	case 3:
+		card["frozen"] = []any{true, false, nil}[w.r.IntN(3)]
+	case 4, 5:
+		below := 1_00 + w.r.IntN(99_00)
+		card["top_up"] = map[string]any{"below": usd.Amount(below), "to": w.usd(below, below+100_00)}
+		if w.r.IntN(2) == 0 {
+			card["max_top_up_per_month"] = w.usd(1, 120_00)
+			w.did["capped"]++
+		}
+	case 6:
+		delete(card, "top_up")
+		delete(card, "max_top_up_per_month")
+	case 7:
+		card["label"] = fmt.Sprint("label-", w.r.IntN(1000))
+	case 8:
+		card["auto_freeze_at"] = w.usd(1_00, 50_00)
+	case 9:
+		card["lifecycle"] = []any{map[string]any{"create_before_destroy": w.r.IntN(4) > 0}}
+	case 10:
+		delete(e.cards, name)
+	case 11:
+		w.move(e, name)
+	case 12:
+		w.forget(e, name)
+	case 13:
+		w.adopt(e)
+	case 14:
+		card["metadata"] = map[string]any{"team": fmt.Sprint("team ", w.r.IntN(3))}
+	case 15:
+		card["deletion_protection"] = w.r.IntN(3) == 0
+	}
+}
+
+func (w *world) issue(e *edit) {
+	name := w.name()
+	e.cards[name] = config{"bin_id": sandboxtest.BIN, "amount": w.usd(50_00, 300_00)}
+	w.note("new %s", name)
+}
+
+// move gives a card of the state another address.
+func (w *world) move(e *edit, name string) {
+	if w.cards[name] == nil {
+		return
+	}
+	to := w.name()
+	e.cards[to] = e.cards[name]
+	delete(e.cards, name)
+	w.did["moved"]++
+	e.blocks["moved"] = append(e.blocks["moved"], map[string]string{"from": "vcard_card." + name, "to": "vcard_card." + to})
+}
+
+func (w *world) forget(e *edit, name string) {
+	if w.cards[name] == nil {
+		return
+	}
+	delete(e.cards, name)
+	e.blocks["removed"] = append(e.blocks["removed"], map[string]any{"from": "vcard_card." + name, "lifecycle": map[string]bool{"destroy": false}})
+}
+
+// adopt imports a card that no state has.
+func (w *world) adopt(e *edit) {
+	state := w.Must("state", "pull")
+	for _, card := range w.s.LiveCards() {
+		id, _ := card["id"].(string)
+		written, _ := json.Marshal(e.blocks)
+		if strings.Contains(state, id) || strings.Contains(string(written), id) {
+			continue
+		}
+		name := w.name()
+		e.cards[name] = config{"bin_id": sandboxtest.BIN}
+		if w.r.IntN(2) == 0 {
+			e.cards[name]["amount"] = w.usd(50_00, 300_00)
+		}
+		e.blocks["import"] = append(e.blocks["import"], map[string]string{"to": "vcard_card." + name, "id": id})
+		return
+	}
+}
+
+func (w *world) write(e edit) {
+	document := map[string]any{}
+	if len(e.cards) > 0 {
+		document["resource"] = map[string]any{"vcard_card": e.cards}
+	}
+	for kind, blocks := range e.blocks {
+		document[kind] = blocks
+	}
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.written = string(text)
+	w.Write("main.tf.json", w.written)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/statement"
@@ -18,6 +19,11 @@ import (
 )
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	acctest.Scripts(t, "testdata/script")
+}
 
 // A card of the state, as every attribute of it stands in a plan. It was loaded with 100
 // USD, of which 80 are left.

@@ -87,40 +87,6 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// The service cannot show an endpoint: an imported one takes over the configuration once.
-func TestImport(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	endpoint := func(events string) string {
-		return s.Provider() + fmt.Sprintf(`resource "vcard_webhook" "test" {
-			url    = "https://hooks.example.com/cards"
-			events = [%q]
-			secret = "known"
-		}`, events)
-	}
-	var steps []resource.TestStep
-	for _, id := range []string{"card_1", "wh_", "wh_ x", "wh_../../x", "wh_" + strings.Repeat("a", 300)} {
-		refused := acctest.Fails(endpoint("*"), "has the form wh_…")
-		refused.ResourceName, refused.ImportState, refused.ImportStateId = address, true, id
-		steps = append(steps, refused)
-	}
-	resource.Test(t, acctest.Life(append(steps,
-		resource.TestStep{
-			Config: endpoint("*"), ResourceName: address, ImportState: true, ImportStateId: "wh_9f2c", ImportStatePersist: true,
-		},
-		resource.TestStep{
-			Config: endpoint("*"), ConfigPlanChecks: does(plancheck.ResourceActionUpdate),
-			ConfigStateChecks: []statecheck.StateCheck{
-				is("id", knownvalue.StringExact("wh_9f2c")), is("secret", knownvalue.StringExact("known")), is("created_at", knownvalue.Null()),
-			},
-		},
-		resource.TestStep{
-			Config: endpoint("card.created"), ConfigPlanChecks: does(plancheck.ResourceActionReplace),
-			ConfigStateChecks: []statecheck.StateCheck{is("id", acctest.Form(`wh_\w{20,}`))},
-		},
-	)...))
-}
-
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	acctest.Scripts(t, "testdata/script")
