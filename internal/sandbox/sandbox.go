@@ -95,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	}
 	counters := behavior.NewCounters()
 	s := &Sandbox{db: db, recorder: requestlog.New(db, o.Logger), wall: o.Clock}
-	if err := db.Begin(ctx, func(tx *store.Tx) { tx.Fail(s.begin(tx, o)) }); err != nil {
+	if err := db.Begin(ctx, func(tx *store.Tx) error { return s.begin(tx, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the sandbox file %s: %w", o.Path, err), db.Close())
 	}
 	stopping := make(chan struct{})
@@ -117,10 +117,13 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 // begin reads the master key and the first account's key, or makes them.
 func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 	var master []byte
-	found := tx.Get([]any{&master}, `SELECT master_key FROM service`)
-	if !found {
+	found, err := tx.Get([]any{&master}, `SELECT master_key FROM service`)
+	if err == nil && !found {
 		master = vault.NewMasterKey()
-		tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
+		err = tx.Exec(`INSERT INTO service (id, master_key, initial_balance) VALUES (1, ?, ?)`, master, o.InitialBalance)
+	}
+	if err != nil {
+		return err
 	}
 	if s.keys, err = vault.New(master); err != nil {
 		return err
@@ -129,16 +132,24 @@ func (s *Sandbox) begin(tx *store.Tx, o Options) (err error) {
 		s.apiKey, err = account.CreateFirst(tx, s.keys, o.APIKey, o.InitialBalance)
 		return err
 	}
-	s.apiKey = account.Key(tx, s.keys, account.First(tx).PublicID)
-	if o.APIKey != "" && o.APIKey != s.apiKey {
+	first, err := account.First(tx)
+	if err != nil {
+		return err
+	}
+	s.apiKey, err = account.Key(tx, s.keys, first.PublicID)
+	if err == nil && o.APIKey != "" && o.APIKey != s.apiKey {
 		return errors.New("it was begun with another API key; leave the key out, or choose another path")
 	}
-	return nil
+	return err
 }
 
 func (s *Sandbox) beginWorld(ctx context.Context, world []byte) error {
 	var first account.Account
-	if err := s.db.Read(ctx, func(tx *store.Tx) { first = account.First(tx) }); err != nil {
+	err := s.db.Read(ctx, func(tx *store.Tx) (err error) {
+		first, err = account.First(tx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	response, refused := s.server.Do(ctx, first, server.Operation{Route: http.MethodPost + " " + seed.Path, Body: world})

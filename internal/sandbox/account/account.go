@@ -41,18 +41,18 @@ type Account struct {
 func (a Account) First() bool { return a.PublicID == firstPublicID }
 
 // ByKey returns the account that an API key opens; its ID is 0 when there is none.
-func ByKey(tx *store.Tx, key string) Account {
+func ByKey(tx *store.Tx, key string) (a Account, err error) {
 	hash := vault.HashAPIKey(key)
-	if a := one(tx, `WHERE key_hash = ?`, hash); a.ID != 0 {
-		return a
+	if a, err = one(tx, `WHERE key_hash = ?`, hash); err != nil || a.ID != 0 {
+		return a, err
 	}
 	var keyID, id int64
-	if !tx.Get([]any{&keyID, &id}, `SELECT id, account_id FROM api_keys WHERE key_hash = ?`, hash) {
-		return Account{}
+	if found, err := tx.Get([]any{&keyID, &id}, `SELECT id, account_id FROM api_keys WHERE key_hash = ?`, hash); err != nil || !found {
+		return Account{}, err
 	}
-	a := ByID(tx, id)
+	a, err = ByID(tx, id)
 	a.KeyID = keyID
-	return a
+	return a, err
 }
 
 // CountedBy is what the limits of the account's key are counted by.
@@ -68,43 +68,53 @@ const maxKeys = 100
 
 // AddKey makes a further key of an account.
 func (a Account) AddKey(tx *store.Tx, keys *vault.Keyring) (id, key string, err error) {
-	held := store.Value[int](tx, `SELECT COUNT(*) FROM api_keys WHERE account_id = ?`, a.ID)
-	if held >= maxKeys {
-		return "", "", wire.Invalid("the account has %d further keys already, the most there may be; revoke one first", held)
+	held, err := store.Value[int](tx, `SELECT COUNT(*) FROM api_keys WHERE account_id = ?`, a.ID)
+	if err == nil && held >= maxKeys {
+		err = wire.Invalid("the account has %d further keys already, the most there may be; revoke one first", held)
+	}
+	if err != nil {
+		return "", "", err
 	}
 	id = tx.NewID("key_")
 	key = keys.APIKey(id)
-	tx.Exec(`INSERT INTO api_keys (public_id, account_id, key_hash) VALUES (?, ?, ?)`, id, a.ID, vault.HashAPIKey(key))
-	return id, key, nil
+	return id, key, tx.Exec(`INSERT INTO api_keys (public_id, account_id, key_hash) VALUES (?, ?, ?)`, id, a.ID, vault.HashAPIKey(key))
 }
 
 // RevokeKey ends a further key of an account, or is a 404.
 func (a Account) RevokeKey(tx *store.Tx, id string) error {
-	if !tx.Get([]any{new(int64)}, `DELETE FROM api_keys WHERE public_id = ? AND account_id = ? RETURNING id`, id, a.ID) {
-		return wire.NotFound("further key", id)
+	found, err := tx.Get([]any{new(int64)}, `DELETE FROM api_keys WHERE public_id = ? AND account_id = ? RETURNING id`, id, a.ID)
+	if err == nil && !found {
+		err = wire.NotFound("further key", id)
 	}
-	return nil
+	return err
 }
 
 // ByID returns the account of a row; its ID is 0 when there is none.
-func ByID(tx *store.Tx, id int64) Account { return one(tx, `WHERE id = ?`, id) }
+func ByID(tx *store.Tx, id int64) (Account, error) { return one(tx, `WHERE id = ?`, id) }
 
 // First returns the account that the file began with.
-func First(tx *store.Tx) Account { return one(tx, `WHERE public_id = ?`, firstPublicID) }
+func First(tx *store.Tx) (Account, error) { return one(tx, `WHERE public_id = ?`, firstPublicID) }
 
 const columns = `SELECT id, public_id, state FROM accounts `
 
-func one(tx *store.Tx, where string, args ...any) (a Account) {
-	tx.Get([]any{&a.ID, &a.PublicID, &a.State}, columns+where, args...)
-	return a
+func one(tx *store.Tx, where string, args ...any) (a Account, err error) {
+	_, err = tx.Get([]any{&a.ID, &a.PublicID, &a.State}, columns+where, args...)
+	return a, err
 }
 
 // List returns a page of the accounts, the oldest first, and how many there are.
-func List(tx *store.Tx, page wire.Page) ([]*Account, int64) {
-	return store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset()), count(tx)
+func List(tx *store.Tx, page wire.Page) (accounts []*Account, total int64, err error) {
+	accounts, err = store.List[Account](tx, columns+`ORDER BY id LIMIT ? OFFSET ?`, page.Size, page.Offset())
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err = count(tx)
+	return accounts, total, err
 }
 
-func count(tx *store.Tx) int64 { return store.Value[int64](tx, `SELECT COUNT(*) FROM accounts`) }
+func count(tx *store.Tx) (int64, error) {
+	return store.Value[int64](tx, `SELECT COUNT(*) FROM accounts`)
+}
 
 // New is an account to be created.
 type New struct {
@@ -118,27 +128,33 @@ const maxAccounts = 100
 
 // Create adds an account with its ledger and returns its API key.
 func Create(tx *store.Tx, keys *vault.Keyring, n New) (key string, err error) {
-	if held := count(tx); held >= maxAccounts {
+	held, err := count(tx)
+	if err != nil {
+		return "", err
+	}
+	if held >= maxAccounts {
 		return "", wire.Invalid("there are %d accounts already, which is the most that a sandbox holds; a reset removes all but the first", held)
 	}
 	key = cmp.Or(n.Key, keys.APIKey(n.PublicID))
-	id := tx.Insert(`INSERT INTO accounts (public_id, key_hash, chosen_key, state) VALUES (?, ?, NULLIF(?, ''), ?)`,
+	id, err := tx.Insert(`INSERT INTO accounts (public_id, key_hash, chosen_key, state) VALUES (?, ?, NULLIF(?, ''), ?)`,
 		n.PublicID, vault.HashAPIKey(key), n.Key, n.State)
-	openLedger(tx, id, n.Balance)
-	return key, nil
+	if err != nil {
+		return "", err
+	}
+	return key, openLedger(tx, id, n.Balance)
 }
 
-func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) {
-	ledger.OpenAccounts(tx, accountID)
-	if balance != 0 {
-		ledger.Post(tx, accountID, ledger.OpeningBalance, ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
+func openLedger(tx *store.Tx, accountID int64, balance usd.Amount) error {
+	if err := ledger.OpenAccounts(tx, accountID); err != nil || balance == 0 {
+		return err
 	}
+	return ledger.Post(tx, accountID, ledger.OpeningBalance, ledger.On(ledger.Deposits, -balance), ledger.On(ledger.Wallet, balance))
 }
 
 // Deposited takes an account past its first deposit. What is left of its
 // onboarding is for the support team to do.
-func Deposited(tx *store.Tx, accountID int64) {
-	tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
+func Deposited(tx *store.Tx, accountID int64) error {
+	return tx.Exec(`UPDATE accounts SET state = ? WHERE id = ? AND state = ?`, APINotEnabled, accountID, NoDeposit)
 }
 
 const firstPublicID = "acct_first"
@@ -151,28 +167,34 @@ func CreateFirst(tx *store.Tx, keys *vault.Keyring, chosenKey string, balance us
 // ResetFirst removes every other account, and gives the first one the balance that its
 // file begins with. Nothing else is left of the ledger. The account keeps its row, since
 // calls that are on their way may know it already.
-func ResetFirst(tx *store.Tx) {
+func ResetFirst(tx *store.Tx) error {
 	for _, rows := range []string{"ledger_postings", "ledger_entries", "ledger_accounts", "accounts WHERE public_id <> '" + firstPublicID + "'"} {
-		tx.Exec(`DELETE FROM ` + rows)
+		if err := tx.Exec(`DELETE FROM ` + rows); err != nil {
+			return err
+		}
 	}
 	var (
 		id      int64
 		balance usd.Amount
 	)
-	tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`)
-	openLedger(tx, id, balance)
+	if _, err := tx.Get([]any{&id, &balance}, `SELECT a.id, s.initial_balance FROM accounts a, service s`); err != nil {
+		return err
+	}
+	return openLedger(tx, id, balance)
 }
 
-// Key returns the API key of an account. It fails the transaction when that was made under another master key.
-func Key(tx *store.Tx, keys *vault.Keyring, publicID string) string {
+// Key returns the API key of an account, unless it was made under another master key.
+func Key(tx *store.Tx, keys *vault.Keyring, publicID string) (string, error) {
 	var (
 		hash []byte
 		key  string
 	)
-	tx.Get([]any{&hash, &key}, `SELECT key_hash, COALESCE(chosen_key, '') FROM accounts WHERE public_id = ?`, publicID)
+	if _, err := tx.Get([]any{&hash, &key}, `SELECT key_hash, COALESCE(chosen_key, '') FROM accounts WHERE public_id = ?`, publicID); err != nil {
+		return "", err
+	}
 	key = cmp.Or(key, keys.APIKey(publicID))
 	if !bytes.Equal(hash, vault.HashAPIKey(key)) {
-		tx.Fail(errors.New("it is damaged: its master key does not fit its accounts; choose another path"))
+		return "", errors.New("it is damaged: its master key does not fit its accounts; choose another path")
 	}
-	return key
+	return key, nil
 }

@@ -100,7 +100,7 @@ func (r *Record) Moved() usd.Amount {
 }
 
 // OfAccount returns a page of what happened on an account, newest first.
-func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool) {
+func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool, error) {
 	return list(tx, page, accountID,
 		purchases+`WHERE t.account_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
 		movements+`WHERE e.account_id = ?3 AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?4`,
@@ -110,7 +110,7 @@ func OfAccount(tx *store.Tx, accountID int64, page wire.Page) ([]*Record, bool) 
 }
 
 // OfCard is OfAccount for a card.
-func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool) {
+func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool, error) {
 	return list(tx, page, cardID,
 		purchases+`WHERE t.card_id = ?3 AND t.state IS NOT NULL ORDER BY t.id DESC LIMIT ?4`,
 		movements+`WHERE e.card_account_id = (SELECT ledger_account_id FROM cards WHERE id = ?3) AND `+ledger.Movements+` ORDER BY e.id DESC LIMIT ?4`,
@@ -122,13 +122,13 @@ func OfCard(tx *store.Tx, cardID int64, page wire.Page) ([]*Record, bool) {
 type ChallengeFilter struct{ CardText, Status string }
 
 // OfChallenges returns a page of the challenges that a filter picks, newest first.
-func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool) {
+func OfChallenges(tx *store.Tx, accountID int64, f ChallengeFilter, page wire.Page) ([]*Record, bool, error) {
 	where := card.Filter{Text: f.CardText}.Where(accountID).And(f.Status != "", challengeStatus+` = ?`, f.Status)
 	return store.Page[Record](tx, page, challenges+where.SQL+` ORDER BY h.id DESC`, slices.Concat(clock(tx), where.Args)...)
 }
 
 // OfPurchases returns a page of the purchases that a filter picks, newest first.
-func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) []*Record {
+func OfPurchases(tx *store.Tx, accountID int64, f transaction.Filter, page wire.Page) ([]*Record, error) {
 	where := f.Where(accountID)
 	return store.List[Record](tx,
 		purchases+`WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
@@ -169,7 +169,7 @@ const (
 		FROM deposits d `
 )
 
-func list(tx *store.Tx, page wire.Page, id int64, sources ...string) ([]*Record, bool) {
+func list(tx *store.Tx, page wire.Page, id int64, sources ...string) ([]*Record, bool, error) {
 	union := `SELECT * FROM (` + strings.Join(sources, `) UNION ALL SELECT * FROM (`) + `) ORDER BY 1 DESC, 2 DESC, 3 DESC`
 	return store.Page[Record](tx, page, union, append(clock(tx), id, page.Offset()+page.Size+1)...)
 }

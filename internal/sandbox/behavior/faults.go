@@ -124,42 +124,52 @@ func (f *Fault) Scan(column any) error { return store.JSON{Into: f}.Scan(column)
 const selectFaults = `SELECT json_set(definition, '$.id', id, '$.times', COALESCE(times_left, 0)) FROM faults `
 
 // Faults returns the faults that will still be applied, the oldest first.
-func Faults(tx *store.Tx) []Fault { return store.Values[Fault](tx, selectFaults+`ORDER BY id`) }
+func Faults(tx *store.Tx) ([]Fault, error) {
+	return store.Values[Fault](tx, selectFaults+`ORDER BY id`)
+}
 
 // FindFault returns the id of the oldest fault for a call to a path, 0 when there is none.
-func FindFault(tx *store.Tx, method, path string) (id int64) {
-	for _, f := range store.List[Fault](tx, `SELECT id, method, path FROM faults ORDER BY id`) {
+func FindFault(tx *store.Tx, method, path string) (id int64, err error) {
+	all, err := store.List[Fault](tx, `SELECT id, method, path FROM faults ORDER BY id`)
+	for _, f := range all {
 		if f.matches(method, path) {
-			return f.ID
+			return f.ID, err
 		}
 	}
-	return 0
+	return 0, err
 }
 
 // TakeFault returns the fault that FindFault finds, if any, and counts that it is applied.
-func TakeFault(tx *store.Tx, method, path string) *Fault {
-	id := FindFault(tx, method, path)
-	if id == 0 {
-		return nil
+func TakeFault(tx *store.Tx, method, path string) (*Fault, error) {
+	id, err := FindFault(tx, method, path)
+	if err != nil || id == 0 {
+		return nil, err
 	}
-	f := store.Value[Fault](tx, selectFaults+`WHERE id = ?`, id)
-	tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id)
-	tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
-	return &f
+	f, err := store.Value[Fault](tx, selectFaults+`WHERE id = ?`, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.Exec(`UPDATE faults SET times_left = times_left - 1 WHERE id = ?`, id); err != nil {
+		return nil, err
+	}
+	return &f, tx.Exec(`DELETE FROM faults WHERE times_left = 0`)
 }
 
 // AddFault sets a fault and gives it an id.
-func AddFault(tx *store.Tx, f *Fault) {
+func AddFault(tx *store.Tx, f *Fault) error {
 	definition, err := json.Marshal(f)
-	tx.Fail(err)
-	f.ID = tx.Insert(`INSERT INTO faults (times_left, definition, method, path) VALUES (NULLIF(?, 0), ?, ?, ?)`,
+	if err != nil {
+		return fmt.Errorf("writing a fault: %w", err)
+	}
+	f.ID, err = tx.Insert(`INSERT INTO faults (times_left, definition, method, path) VALUES (NULLIF(?, 0), ?, ?, ?)`,
 		f.Times, string(definition), f.Method, f.Path)
+	return err
 }
 
 // RemoveFault removes a fault, and tells whether it was there.
-func RemoveFault(tx *store.Tx, id int64) (found bool) {
+func RemoveFault(tx *store.Tx, id int64) (found bool, err error) {
 	return tx.Get([]any{&id}, `DELETE FROM faults WHERE id = ? RETURNING id`, id)
 }
 
 // ClearFaults removes all faults.
-func ClearFaults(tx *store.Tx) { tx.Exec(`DELETE FROM faults`) }
+func ClearFaults(tx *store.Tx) error { return tx.Exec(`DELETE FROM faults`) }

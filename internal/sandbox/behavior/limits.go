@@ -35,14 +35,13 @@ func (l *Limits) Settings() []Setting {
 const limitsSetting = "limits"
 
 // ReadLimits returns the limits of the file.
-func ReadLimits(tx *store.Tx) Limits {
+func ReadLimits(tx *store.Tx) (Limits, error) {
 	l := DocumentedLimits()
-	tx.ReadSetting(limitsSetting, &l)
-	return l
+	return l, tx.ReadSetting(limitsSetting, &l)
 }
 
 // Write replaces the limits of the file.
-func (l Limits) Write(tx *store.Tx) { tx.WriteSetting(limitsSetting, l) }
+func (l Limits) Write(tx *store.Tx) error { return tx.WriteSetting(limitsSetting, l) }
 
 // Class says what a call counts as, beside being a request.
 type Class string

@@ -95,14 +95,13 @@ var DefaultQuirks = sync.OnceValue(func() Quirks {
 const quirksSetting = "quirks"
 
 // ReadQuirks returns the quirks of the file.
-func ReadQuirks(tx *store.Tx) Quirks {
+func ReadQuirks(tx *store.Tx) (Quirks, error) {
 	q := DefaultQuirks()
-	tx.ReadSetting(quirksSetting, &q)
-	return q
+	return q, tx.ReadSetting(quirksSetting, &q)
 }
 
 // Write replaces the quirks of the file.
-func (q Quirks) Write(tx *store.Tx) { tx.WriteSetting(quirksSetting, q) }
+func (q Quirks) Write(tx *store.Tx) error { return tx.WriteSetting(quirksSetting, q) }
 
 // Setting is a limit or a quirk by its name in JSON: a text or a number.
 type Setting struct {

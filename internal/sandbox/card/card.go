@@ -77,14 +77,16 @@ const columns = `
 
 // ByPublicID returns a card of an account, or a 404.
 func ByPublicID(tx *store.Tx, accountID int64, publicID string) (*Card, error) {
-	return wire.Only(store.List[Card](tx, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID), "card", publicID)
+	found, err := store.List[Card](tx, columns+`WHERE c.public_id = ? AND c.account_id = ?`, publicID, accountID)
+	return wire.Only(found, err, "card", publicID)
 }
 
 func find(c *server.Call) (*Card, error) {
 	card, err := ByPublicID(c.Tx, c.Account.ID, c.PathValue("card_id"))
-	if err == nil {
-		card.Shown(c)
+	if err != nil {
+		return nil, err
 	}
+	_, err = card.Shown(c)
 	return card, err
 }
 
@@ -210,10 +212,15 @@ func list(c *server.Call) (wire.Response, error) {
 	if c.Quirks.CardsHiddenSeconds > 0 {
 		filter.Until = newestVisible(c)
 	}
-	cards, total := Search(c.Tx, c.Account.ID, filter, page)
+	cards, total, err := Search(c.Tx, c.Account.ID, filter, page)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	items := make([]listItem, len(cards))
 	for i, card := range cards {
-		card.Shown(c)
+		if _, err := card.Shown(c); err != nil {
+			return wire.Response{}, err
+		}
 		items[i] = card.item()
 	}
 	view := listView{Data: items, Page: page.Number, PerPage: page.Size}
@@ -241,17 +248,20 @@ func (f Filter) Where(accountID int64) store.Where {
 }
 
 // Search returns a page of the cards that a filter picks, newest first, and their number.
-func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64) {
+func Search(tx *store.Tx, accountID int64, f Filter, page wire.Page) (found []*Card, total int64, err error) {
+	if total, err = Count(tx, accountID, f); err != nil {
+		return nil, 0, err
+	}
 	where := f.Where(accountID)
 	// The ids first: rows that the offset skips are never read.
-	found = store.List[Card](tx, columns+`
+	found, err = store.List[Card](tx, columns+`
 		WHERE c.id IN (SELECT c.id FROM cards c `+where.SQL+` ORDER BY c.id DESC LIMIT ? OFFSET ?) ORDER BY c.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
-	return found, Count(tx, accountID, f)
+	return found, total, err
 }
 
 // Count returns how many cards a filter picks.
-func Count(tx *store.Tx, accountID int64, f Filter) int64 {
+func Count(tx *store.Tx, accountID int64, f Filter) (int64, error) {
 	where := f.Where(accountID)
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM cards c `+where.SQL, where.Args...)
 }
@@ -260,16 +270,16 @@ func Count(tx *store.Tx, accountID int64, f Filter) int64 {
 type Counts struct{ Active, Frozen, Terminated int64 }
 
 // CountByStatus counts the cards of an account.
-func CountByStatus(tx *store.Tx, accountID int64) (n Counts) {
-	tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
+func CountByStatus(tx *store.Tx, accountID int64) (n Counts, err error) {
+	_, err = tx.Get([]any{&n.Active, &n.Frozen, &n.Terminated}, `
 		SELECT COUNT(*) FILTER (WHERE status = ?2), COUNT(*) FILTER (WHERE status = ?3), COUNT(*) FILTER (WHERE status = ?4)
 		FROM cards WHERE account_id = ?1`, accountID, Active, Frozen, Terminated)
-	return n
+	return n, err
 }
 
 // InNeed returns a few active cards of which less than a tenth is left: of what they were
 // loaded with, or of the month's limit.
-func InNeed(tx *store.Tx, accountID, most int64) []*Card {
+func InNeed(tx *store.Tx, accountID, most int64) ([]*Card, error) {
 	return store.List[Card](tx, columns+`LEFT JOIN card_spending s ON s.card_id = c.id AND s.month = strftime('%Y-%m', ? / 1000, 'unixepoch')
 		WHERE c.account_id = ? AND c.status = ? AND (l.balance * 10 < c.loaded OR s.amount * 10 > c.spending_limit * 9) ORDER BY c.id DESC LIMIT ?`,
 		tx.Now().UnixMilli(), accountID, Active, most)

@@ -30,21 +30,28 @@ func issue(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	wallet := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	cost := card.Balance + issuanceFee
 	if wallet < cost {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
 			"the wallet holds %s USD; the load and the fee of %s USD need %s USD", wallet, issuanceFee, cost)
 	}
-	card.insert(c)
-	ledger.Post(c.Tx, c.Account.ID, "card issued",
+	if err := card.insert(c); err != nil {
+		return wire.Response{}, err
+	}
+	err = ledger.Post(c.Tx, c.Account.ID, "card issued",
 		ledger.On(ledger.Wallet, -cost), ledger.OnCard(card.LedgerAccountID, card.Balance), ledger.On(ledger.Fees, issuanceFee))
+	if err != nil {
+		return wire.Response{}, err
+	}
 	view := card.full()
 	if c.Quirks.CardValues == behavior.Tidied {
 		view.AllowedCategories = tidied(card.AllowedCategories)
 	}
-	webhook.Emit(c, webhook.CardCreated, card.full())
-	return wire.Created(view), nil
+	return wire.Created(view), webhook.Emit(c, webhook.CardCreated, card.full())
 }
 
 // tidied returns categories as they are in no request.
@@ -100,20 +107,23 @@ func (c *Card) check(on bin) error {
 }
 
 // insert gives the card its number and writes it. What loads it is up to the caller.
-func (c *Card) insert(call *server.Call) {
+func (c *Card) insert(call *server.Call) (err error) {
 	now := call.Tx.Now()
 	c.PublicID = call.Tx.NewID("card_")
 	pan := call.Keys.PAN(c.PublicID)
 	c.Last4 = pan[len(pan)-4:]
 	c.CreatedAt = wire.Time{Time: now}
 	c.ExpiresAt = time.Date(now.Year()+validYears, now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-	c.LedgerAccountID = ledger.OpenCard(call.Tx, call.Account.ID)
-	c.ID = call.Tx.Insert(`
+	if c.LedgerAccountID, err = ledger.OpenCard(call.Tx, call.Account.ID); err != nil {
+		return err
+	}
+	c.ID, err = call.Tx.Insert(`
 		INSERT INTO cards (public_id, account_id, ledger_account_id, bin_id, last4, status, loaded, spending_limit, label,
 		                   allowed_categories, auto_freeze_at, metadata, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.PublicID, call.Account.ID, c.LedgerAccountID, c.BINID, c.Last4, c.Status, c.Balance, c.SpendingLimit, c.Label,
 		string(wire.Encode(c.AllowedCategories)), c.AutoFreezeAt, string(wire.Encode(c.Metadata)), now.UnixMilli(), c.ExpiresAt)
+	return err
 }
 
 // bin is a range of card numbers, as the API shows it, its support of two mobile

@@ -22,13 +22,19 @@ func fund(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if wallet := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet); wallet < amount {
+	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if wallet < amount {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientFunds,
 			"the wallet holds %s USD, less than the %s USD to move", wallet, amount)
 	}
-	res := card.move(c, "card funded", amount)
-	webhook.Emit(c, webhook.CardFunded, card.full())
-	return res, nil
+	res, err := card.move(c, "card funded", amount)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return res, webhook.Emit(c, webhook.CardFunded, card.full())
 }
 
 // withdraw moves the amount in the body; without one, all that is on the card.
@@ -56,41 +62,48 @@ func withdraw(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Refuse(wire.CodeInsufficientCardBalance,
 			"card %s holds %s USD, not enough to withdraw", card.PublicID, card.Balance)
 	}
-	res := card.move(c, "card withdrawn", -amount)
-	card.AutoFreeze(c)
-	return res, nil
+	res, err := card.move(c, "card withdrawn", -amount)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return res, card.AutoFreeze(c)
 }
 
 // move takes an amount from the wallet to the card; a negative one, back.
-func (c *Card) move(call *server.Call, entry string, amount usd.Amount) wire.Response {
-	ledger.Post(call.Tx, call.Account.ID, entry, ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
+func (c *Card) move(call *server.Call, entry string, amount usd.Amount) (wire.Response, error) {
+	err := ledger.Post(call.Tx, call.Account.ID, entry, ledger.On(ledger.Wallet, -amount), ledger.OnCard(c.LedgerAccountID, amount))
+	if err != nil {
+		return wire.Response{}, err
+	}
 	c.Balance += amount
-	call.Tx.Exec(`UPDATE cards SET loaded = loaded + ? WHERE id = ?`, amount, c.ID)
-	wallet := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
-	return wire.OK(map[string]any{"card_id": c.PublicID, "card_balance": c.shown(), "wallet_balance": call.Quirks.WalletAmount(wallet)})
+	if err := call.Tx.Exec(`UPDATE cards SET loaded = loaded + ? WHERE id = ?`, amount, c.ID); err != nil {
+		return wire.Response{}, err
+	}
+	wallet, err := ledger.Balance(call.Tx, call.Account.ID, ledger.Wallet)
+	return wire.OK(map[string]any{"card_id": c.PublicID, "card_balance": c.shown(), "wallet_balance": call.Quirks.WalletAmount(wallet)}), err
 }
 
 // Shown reads what the API shows as the card's balance: more than what can be
 // spent when authorizations lower it only once they are settled.
-func (c *Card) Shown(call *server.Call) usd.Amount {
+func (c *Card) Shown(call *server.Call) (_ usd.Amount, err error) {
 	c.holds = 0
 	if call.Quirks.Balance != behavior.LessHolds && c.Status != Terminated {
-		c.holds = c.Held(call.Tx)
+		c.holds, err = c.Held(call.Tx)
 	}
-	return c.shown()
+	return c.shown(), err
 }
 
 // Held returns what the card's open authorizations keep back.
-func (c *Card) Held(tx *store.Tx) usd.Amount {
+func (c *Card) Held(tx *store.Tx) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, ledger.OpenHolds+` AND t.card_id = ?`, c.ID)
 }
 
 func (c *Card) shown() usd.Amount { return c.Balance + c.holds }
 
 // ShownHolds returns what the balances of an account's cards show of its holds.
-func ShownHolds(call *server.Call) usd.Amount {
+func ShownHolds(call *server.Call) (usd.Amount, error) {
 	if call.Quirks.Balance == behavior.LessHolds {
-		return 0
+		return 0, nil
 	}
 	return store.Value[usd.Amount](call.Tx, ledger.OpenHolds+` AND t.account_id = ?
 		AND (SELECT status FROM cards WHERE id = t.card_id) <> ?`, call.Account.ID, Terminated)
@@ -112,29 +125,38 @@ func changeStatus(c *server.Call, status Status, event webhook.EventType) (wire.
 	}
 	switch {
 	case card.Status != status:
-		card.setStatus(c, status, event, false)
+		err = card.setStatus(c, status, event, false)
 	case c.Quirks.RepeatedState == behavior.Conflict:
 		code := map[Status]string{Active: wire.CodeCardActive, Frozen: wire.CodeCardFrozen}[status]
 		return wire.Response{}, wire.NewError(http.StatusConflict, code, "card %s is %s already", card.PublicID, status)
 	}
-	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.shown()}), nil
+	return wire.OK(map[string]any{"id": card.PublicID, "status": card.Status, "balance": card.shown()}), err
 }
 
 // setStatus changes the status; automatic is the service's own doing.
-func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) {
+func (c *Card) setStatus(call *server.Call, status Status, event webhook.EventType, automatic bool) error {
 	c.Status = status
-	call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID)
-	call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
+	if err := call.Tx.Exec(`UPDATE cards SET status = ? WHERE id = ?`, status, c.ID); err != nil {
+		return err
+	}
+	err := call.Tx.Exec(`INSERT INTO status_changes (account_id, card_id, status, automatic, created_at) VALUES (?, ?, ?, ?, ?)`,
 		call.Account.ID, c.ID, status, automatic, call.Tx.Now().UnixMilli())
-	webhook.Emit(call, event, c.full())
+	if err != nil {
+		return err
+	}
+	return webhook.Emit(call, event, c.full())
 }
 
 // AutoFreeze freezes an active card whose balance is below its threshold.
 // Whatever decreases a balance calls it afterwards, with Balance up to date.
-func (c *Card) AutoFreeze(call *server.Call) {
-	if c.Status == Active && c.AutoFreezeAt != nil && c.Shown(call) < *c.AutoFreezeAt {
-		c.setStatus(call, Frozen, webhook.CardFrozen, true)
+func (c *Card) AutoFreeze(call *server.Call) error {
+	if c.Status != Active || c.AutoFreezeAt == nil {
+		return nil
 	}
+	if shown, err := c.Shown(call); err != nil || shown >= *c.AutoFreezeAt {
+		return err
+	}
+	return c.setStatus(call, Frozen, webhook.CardFrozen, true)
 }
 
 func terminate(c *server.Call) (wire.Response, error) {
@@ -144,9 +166,13 @@ func terminate(c *server.Call) (wire.Response, error) {
 	}
 	rest := card.Balance
 	if rest != 0 {
-		ledger.Post(c.Tx, c.Account.ID, "card terminated", ledger.OnCard(card.LedgerAccountID, -rest), ledger.On(ledger.Wallet, rest))
+		err := ledger.Post(c.Tx, c.Account.ID, "card terminated",
+			ledger.OnCard(card.LedgerAccountID, -rest), ledger.On(ledger.Wallet, rest))
+		if err != nil {
+			return wire.Response{}, err
+		}
 	}
 	card.Balance, card.holds = 0, 0
-	card.setStatus(c, Terminated, webhook.CardTerminated, false)
-	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": rest}), nil
+	return wire.OK(map[string]any{"id": card.PublicID, "status": Terminated, "returned_to_wallet": rest}),
+		card.setStatus(c, Terminated, webhook.CardTerminated, false)
 }

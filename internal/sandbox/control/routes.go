@@ -88,7 +88,10 @@ func audit(c *server.Call) (wire.Response, error) {
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	report := ledger.Audit(c.Tx, c.Account.ID)
+	report, err := ledger.Audit(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	begin := min(page.Offset(), int64(len(report.Accounts)))
 	report.Accounts = report.Accounts[begin:min(begin+page.Size, int64(len(report.Accounts)))]
 	return wire.OK(report), nil
@@ -104,8 +107,8 @@ type requestView struct {
 
 // listRequests shows the API calls so far, the oldest first.
 func listRequests(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) (data []requestView, total int64) {
-		entries, total := requestlog.List(c.Tx, c.Account.ID, page)
+	return server.LargeList(c, func(page wire.Page) (data []requestView, total int64, err error) {
+		entries, total, err := requestlog.List(c.Tx, c.Account.ID, page)
 		data = make([]requestView, len(entries))
 		for i, e := range entries {
 			data[i] = requestView{Entry: e, DurationMS: json.Number(requestlog.Milliseconds(e.Duration))}
@@ -113,11 +116,10 @@ func listRequests(c *server.Call) (wire.Response, error) {
 				data[i].IdempotencyKey = &e.IdempotencyKey
 			}
 		}
-		return data, total
+		return data, total, err
 	})
 }
 
 func forgetRequests(c *server.Call) (wire.Response, error) {
-	requestlog.Forget(c.Tx, c.Account.ID)
-	return wire.OK(wire.List[requestView]{Data: []requestView{}}), nil
+	return wire.OK(wire.List[requestView]{Data: []requestView{}}), requestlog.Forget(c.Tx, c.Account.ID)
 }

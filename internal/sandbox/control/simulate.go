@@ -60,7 +60,9 @@ func simulate(c *server.Call) (wire.Response, error) {
 	}
 	declined := s.random.Perm(purchases)
 	for i := range purchases {
-		c.Tx.MoveClock(c.Tx.Now().Add(24 * time.Hour / time.Duration(perDay)))
+		if err := c.Tx.MoveClock(c.Tx.Now().Add(24 * time.Hour / time.Duration(perDay))); err != nil {
+			return wire.Response{}, err
+		}
 		if err := s.purchase(s.deck[i], declined[i] < (purchases*int(percent)+50)/100); err != nil {
 			return wire.Response{}, err
 		}
@@ -71,15 +73,18 @@ func simulate(c *server.Call) (wire.Response, error) {
 
 // deal has all active cards share the purchases that can pay a cent for each of theirs.
 func (s *simulation) deal(purchases int) error {
-	cards := store.List[payer](s.call.Tx, spendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`,
+	cards, err := store.List[payer](s.call.Tx, spendable+`WHERE c.account_id = ?2 AND c.status = ?3 ORDER BY c.id`,
 		s.call.Tx.Now().UnixMilli(), s.call.Account.ID, card.Active)
-	for before := 0; before != len(cards) && len(cards) > 0; {
+	for before := 0; err == nil && before != len(cards) && len(cards) > 0; {
 		before = len(cards)
 		each := usd.Amount((purchases + before - 1) / before)
 		cards = slices.DeleteFunc(cards, func(p *payer) bool { return p.Spendable < each })
 	}
-	if len(cards) == 0 {
-		return wire.Invalid("no active card can pay for so many purchases, be it of a cent; issue one, load one, or ask for fewer")
+	if err == nil && len(cards) == 0 {
+		err = wire.Invalid("no active card can pay for so many purchases, be it of a cent; issue one, load one, or ask for fewer")
+	}
+	if err != nil {
+		return err
 	}
 	s.made.Cards = min(len(cards), purchases)
 	s.random.Shuffle(len(cards), func(i, j int) { cards[i], cards[j] = cards[j], cards[i] })
@@ -109,7 +114,10 @@ func (s *simulation) purchase(id string, declined bool) error {
 	if err != nil {
 		return err
 	}
-	room := store.Value[usd.Amount](s.call.Tx, `SELECT spendable FROM (`+spendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), on.ID)
+	room, err := store.Value[usd.Amount](s.call.Tx, `SELECT spendable FROM (`+spendable+`WHERE c.id = ?2)`, s.call.Tx.Now().UnixMilli(), on.ID)
+	if err != nil {
+		return err
+	}
 	share := room * usd.Amount(50+s.random.IntN(100)) / usd.Amount(100*s.left[id])
 	s.left[id]--
 	amount := max(usd.Cent, min(share, room-usd.Amount(s.left[id]))) // a cent is left for each that follows

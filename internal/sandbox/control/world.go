@@ -30,7 +30,8 @@ func createAccount(c *server.Call) (wire.Response, error) {
 
 // readKey shows an account its own key, for who has logged in without it.
 func readKey(c *server.Call) (wire.Response, error) {
-	return wire.OK(map[string]any{"api_key": account.Key(c.Tx, c.Keys, c.Account.PublicID)}), nil
+	key, err := account.Key(c.Tx, c.Keys, c.Account.PublicID)
+	return wire.OK(map[string]any{"api_key": key}), err
 }
 
 // addKey makes a further key of the account, which is shown this once.
@@ -47,8 +48,10 @@ func revokeKey(c *server.Call) (wire.Response, error) {
 
 // listAccounts shows the accounts of the file, the oldest first.
 func listAccounts(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64) {
-		c.Tx.Fail(FirstOnly(c, "lists them"))
+	return server.LargeList(c, func(page wire.Page) ([]*account.Account, int64, error) {
+		if err := FirstOnly(c, "lists them"); err != nil {
+			return nil, 0, err
+		}
 		return account.List(c.Tx, page)
 	})
 }
@@ -66,23 +69,32 @@ func (s *shared) reset(c *server.Call) (wire.Response, error) {
 	if err := FirstOnly(c, "resets it, for every account is removed"); err != nil {
 		return wire.Response{}, err
 	}
-	empty(c.Tx)
-	account.ResetFirst(c.Tx)
-	if c.Tx.Err() == nil {
-		s.counters.Forget()
+	if err := empty(c.Tx); err != nil {
+		return wire.Response{}, err
 	}
+	if err := account.ResetFirst(c.Tx); err != nil {
+		return wire.Response{}, err
+	}
+	s.counters.Forget()
 	return now(c)
 }
 
 // empty deletes every row but the file's own and the accounts', and sets the clock right.
-func empty(tx *store.Tx) {
-	tables := store.Values[string](tx,
+func empty(tx *store.Tx) error {
+	tables, err := store.Values[string](tx,
 		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('service', 'accounts')`)
-	tx.Exec(`PRAGMA defer_foreign_keys = ON`) // until the commit
-	for _, table := range tables {
-		tx.Exec(`DELETE FROM "` + table + `"`)
+	if err != nil {
+		return err
 	}
-	tx.ResetClock()
+	if err := tx.Exec(`PRAGMA defer_foreign_keys = ON`); err != nil { // until the commit
+		return err
+	}
+	for _, table := range tables {
+		if err := tx.Exec(`DELETE FROM "` + table + `"`); err != nil {
+			return err
+		}
+	}
+	return tx.ResetClock()
 }
 
 // LatestYear keeps every date that is worked out from the clock in four digits.
@@ -105,7 +117,9 @@ func moveClock(c *server.Call) (wire.Response, error) {
 	if to.Year() > LatestYear {
 		return wire.Response{}, wire.Invalid("advance must not pass the year %d", LatestYear)
 	}
-	c.Tx.MoveClock(to)
+	if err := c.Tx.MoveClock(to); err != nil {
+		return wire.Response{}, err
+	}
 	return now(c)
 }
 
@@ -123,8 +137,7 @@ func replaceQuirks(c *server.Call) (wire.Response, error) {
 	if err := f.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	q.Write(c.Tx)
-	return wire.OK(q), nil
+	return wire.OK(q), q.Write(c.Tx)
 }
 
 // readSettings leaves what is left out as it is.
@@ -160,7 +173,8 @@ func readWalletFields(f *wire.Fields, fallback [2]string) [2]string {
 }
 
 func readLimits(c *server.Call) (wire.Response, error) {
-	return wire.OK(behavior.ReadLimits(c.Tx)), nil
+	limits, err := behavior.ReadLimits(c.Tx)
+	return wire.OK(limits), err
 }
 
 // readUsed shows how many calls of the account are in the window of each limit.
@@ -175,8 +189,7 @@ func replaceLimits(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	limits.Write(c.Tx)
-	return wire.OK(limits), nil
+	return wire.OK(limits), limits.Write(c.Tx)
 }
 
 const (
@@ -188,19 +201,23 @@ const (
 )
 
 func listFaults(c *server.Call) (wire.Response, error) {
-	return wire.OK(wire.List[behavior.Fault]{Data: behavior.Faults(c.Tx)}), nil
+	faults, err := behavior.Faults(c.Tx)
+	return wire.OK(wire.List[behavior.Fault]{Data: faults}), err
 }
 
 func clearFaults(c *server.Call) (wire.Response, error) {
-	behavior.ClearFaults(c.Tx)
-	return listFaults(c)
+	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), behavior.ClearFaults(c.Tx)
 }
 
 // removeFault shows the faults that are left.
 func removeFault(c *server.Call) (wire.Response, error) {
 	text := c.PathValue("id")
 	id, _ := strconv.ParseInt(text, 10, 64) // ids begin with 1
-	if !behavior.RemoveFault(c.Tx, id) {    // a fault belongs to the file, not to an account
+	found, err := behavior.RemoveFault(c.Tx, id)
+	switch {
+	case err != nil:
+		return wire.Response{}, err
+	case !found: // a fault belongs to the file, not to an account
 		return wire.Response{}, wire.NewError(http.StatusNotFound, wire.CodeNotFound, "there is no fault %.64q; it may have been applied", text)
 	}
 	return listFaults(c)
@@ -221,10 +238,16 @@ func (s *shared) addFault(c *server.Call) (wire.Response, error) {
 	if err := fields.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	if len(behavior.Faults(c.Tx)) >= maxFaults {
+	faults, err := behavior.Faults(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if len(faults) >= maxFaults {
 		return wire.Response{}, wire.Invalid("there are %d faults already; delete them first", maxFaults)
 	}
-	behavior.AddFault(c.Tx, &f)
+	if err := behavior.AddFault(c.Tx, &f); err != nil {
+		return wire.Response{}, err
+	}
 	return wire.Created(f), nil
 }
 

@@ -147,10 +147,12 @@ func (a *action) notice(res wire.Response, repeated bool) notice {
 
 func (d *Dashboard) do(ctx context.Context, accountID int64, o server.Operation) (wire.Response, *wire.Error) {
 	var by account.Account
-	refused := d.Server.Read(ctx, func(tx *store.Tx) {
-		if by = account.ByID(tx, accountID); by.ID == 0 {
-			tx.Fail(wire.Invalid("the account is gone since a reset; nothing was done"))
+	refused := d.Server.Read(ctx, func(tx *store.Tx) error {
+		var err error
+		if by, err = account.ByID(tx, accountID); err == nil && by.ID == 0 {
+			return wire.Invalid("the account is gone since a reset; nothing was done")
 		}
+		return err
 	})
 	if refused != nil {
 		return wire.Response{}, refused

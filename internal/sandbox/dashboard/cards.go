@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -35,23 +36,34 @@ type cardFigures struct {
 // CardID is for what links to a card.
 func (f cardFigures) CardID() string { return f.PublicID }
 
-func readFigures(v *view, c *card.Card) cardFigures {
-	return cardFigures{c, transaction.Spent(v.Tx, v.Account.ID, c.ID), transaction.Counted(v.Tx, c.ID)}
+func readFigures(v *view, c *card.Card) (cardFigures, error) {
+	spent, err := transaction.Spent(v.Tx, v.Account.ID, c.ID)
+	counted, failed := transaction.Counted(v.Tx, c.ID)
+	return cardFigures{c, spent, counted}, errors.Join(err, failed)
 }
 
 func readCards(v *view) (any, error) {
 	l := v.list(search("q", "Label or last four digits"), pick("status", "active", "frozen", "terminated"))
 	filter := card.Filter{Text: l.text("q"), Status: card.Status(l.text("status"))}
-	found, total := card.Search(v.Tx, v.Account.ID, filter, l.page)
+	found, total, err := card.Search(v.Tx, v.Account.ID, filter, l.page)
+	if err != nil {
+		return nil, err
+	}
 	l.showsOf(len(found), total)
-	return &cardList{readAllFigures(v, found)}, nil
+	data := new(cardList)
+	data.Cards, err = readAllFigures(v, found)
+	return data, err
 }
 
-func readAllFigures(v *view, cards []*card.Card) (all []cardFigures) {
+func readAllFigures(v *view, cards []*card.Card) (all []cardFigures, err error) {
 	for _, c := range cards {
-		all = append(all, readFigures(v, c))
+		figures, err := readFigures(v, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, figures)
 	}
-	return all
+	return all, nil
 }
 
 func cardPage() *page {
@@ -103,18 +115,22 @@ func readCard(v *view) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	const runs = 5
-	l := v.list()
-	data := &cardData{
-		cardFigures: readFigures(v, c), Held: c.Held(v.Tx), Time: v.timeline(c), Runs: requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs),
-	}
+	data, l := new(cardData), v.list()
 	if details := new(cardDetails); v.response("details", details) {
 		data.Details = details
 	}
-	var more bool
-	data.Timeline, more = activity.OfCard(v.Tx, c.ID, l.page)
+	const runs = 5
+	var (
+		more bool
+		errs [5]error
+	)
+	data.cardFigures, errs[0] = readFigures(v, c)
+	data.Held, errs[1] = c.Held(v.Tx)
+	data.Time, errs[2] = v.timeline(c)
+	data.Runs, errs[3] = requestlog.OfCard(v.Tx, v.Account.ID, c.PublicID, runs)
+	data.Timeline, more, errs[4] = activity.OfCard(v.Tx, c.ID, l.page)
 	l.shows(len(data.Timeline), more)
-	return data, nil
+	return data, errors.Join(errs[:]...)
 }
 
 // followUpForm settles an authorization, or refunds a settlement.

@@ -164,8 +164,9 @@ const (
 )
 
 // liveVersion changes when a page may have.
-func liveVersion(tx *store.Tx) string {
-	return tx.Version() + "." + strconv.FormatInt(tx.Now().UnixMilli()/refreshInterval.Milliseconds(), 36)
+func liveVersion(tx *store.Tx) (string, error) {
+	version, err := tx.Version()
+	return version + "." + strconv.FormatInt(tx.Now().UnixMilli()/refreshInterval.Milliseconds(), 36), err
 }
 
 // liveState is what a page that is shown needs to know to be up to date.
@@ -194,7 +195,12 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		var state liveState
-		if d.Server.Read(r.Context(), func(tx *store.Tx) { state = liveState{liveVersion(tx), wire.Timestamp(tx.Now())} }) != nil {
+		refused := d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
+			state.Now = wire.Timestamp(tx.Now())
+			state.Version, err = liveVersion(tx)
+			return err
+		})
+		if refused != nil {
 			return // the browser asks again
 		}
 		if state.Version != last && send("data: "+string(wire.Encode(state))) != nil {

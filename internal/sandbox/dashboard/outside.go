@@ -36,9 +36,9 @@ type depositList struct {
 
 func readDeposits(v *view) (any, error) {
 	l := v.list(pick("status", "pending", "confirmed"))
-	newest, more := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
+	newest, more, err := wallet.Newest(v.Tx, v.Server.Keys, v.Account, l.text("status"), l.page)
 	l.shows(len(newest), more)
-	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, nil
+	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, err
 }
 
 func challengesPage() *page {
@@ -71,7 +71,7 @@ type pendingChallenge struct {
 
 func readChallenges(v *view) (any, error) {
 	l := v.list(search("q", "Card: label, last four or id"), pick("status", threeds.Pending, threeds.Approved, threeds.Failed, threeds.Expired))
-	records, more := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
+	records, more, err := activity.OfChallenges(v.Tx, v.Account.ID, activity.ChallengeFilter{CardText: l.text("q"), Status: l.text("status")}, l.page)
 	l.shows(len(records), more)
 	list := new(challengeList)
 	for _, r := range records {
@@ -82,7 +82,7 @@ func readChallenges(v *view) (any, error) {
 		left := r.At.Add(threeds.Lifetime).Sub(v.Tx.Now()).Round(time.Second)
 		list.Pending = append(list.Pending, pendingChallenge{r, v.Server.Keys.OTP(r.ID), left})
 	}
-	return list, nil
+	return list, err
 }
 
 func webhooksPage() *page {
@@ -104,9 +104,16 @@ type webhookLists struct {
 
 func readWebhooks(v *view) (any, error) {
 	endpoint := pick("endpoint")
-	lists, more := &webhookLists{EndpointsList: v.listOf("endpoints")}, false
+	lists := &webhookLists{EndpointsList: v.listOf("endpoints")}
 	l := v.list(pick("state", string(webhook.Pending), string(webhook.Retrying), string(webhook.Delivered), string(webhook.Failed)), endpoint, search("about", "About: an id"))
-	lists.Endpoints, more = webhook.Endpoints(v.Tx, v.Account.ID, lists.EndpointsList.page)
+	var (
+		more bool
+		err  error
+	)
+	lists.Endpoints, more, err = webhook.Endpoints(v.Tx, v.Account.ID, lists.EndpointsList.page)
+	if err != nil {
+		return nil, err
+	}
 	lists.EndpointsList.shows(len(lists.Endpoints), more)
 	endpoint.Texts = map[string]string{}
 	for _, e := range lists.Endpoints {
@@ -117,9 +124,9 @@ func readWebhooks(v *view) (any, error) {
 	if about := l.text("about"); about != "" {
 		filter.Subjects = []string{about}
 	}
-	lists.Deliveries, more = webhook.Newest(v.Tx, v.Account.ID, filter, l.page)
+	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Account.ID, filter, l.page)
 	l.shows(len(lists.Deliveries), more)
-	return lists, nil
+	return lists, err
 }
 
 func deliveryPage() *page {

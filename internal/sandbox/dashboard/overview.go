@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -53,18 +54,19 @@ type attention struct {
 	Challenges int64               // that are pending
 }
 
-func readAttention(v *view) attention {
+func readAttention(v *view) (a attention, err error) {
 	const most = 3
 	yesterday := v.Tx.Now().Truncate(24 * time.Hour).Add(-24 * time.Hour)
+	a.Since = yesterday.Format(time.DateOnly)
 	declines := transaction.Filter{State: transaction.Declined, From: yesterday, Purchases: true}
-	return attention{
-		Failing:    webhook.Failing(v.Tx, v.Account.ID, most),
-		Declines:   transaction.Sum(v.Tx, v.Account.ID, declines),
-		Declined:   activity.OfPurchases(v.Tx, v.Account.ID, declines, wire.Page{Number: 1, Size: most}),
-		Since:      yesterday.Format(time.DateOnly),
-		Cards:      readAllFigures(v, card.InNeed(v.Tx, v.Account.ID, 2*most)),
-		Challenges: threeds.CountPending(v.Tx, v.Account.ID),
-	}
+	found, err := card.InNeed(v.Tx, v.Account.ID, 2*most)
+	errs := [6]error{err}
+	a.Failing, errs[1] = webhook.Failing(v.Tx, v.Account.ID, most)
+	a.Declines, errs[2] = transaction.Sum(v.Tx, v.Account.ID, declines)
+	a.Declined, errs[3] = activity.OfPurchases(v.Tx, v.Account.ID, declines, wire.Page{Number: 1, Size: most})
+	a.Cards, errs[4] = readAllFigures(v, found)
+	a.Challenges, errs[5] = threeds.CountPending(v.Tx, v.Account.ID)
+	return a, errors.Join(errs[:]...)
 }
 
 // gettingStarted is what makes a first card.
@@ -80,38 +82,42 @@ type limitUse struct {
 }
 
 func readOverview(v *view) (any, error) {
+	lines, err := ledger.Summary(v.Tx, v.Account.ID)
+	if err != nil {
+		return nil, err
+	}
 	balances := map[string]usd.Amount{}
-	for _, line := range ledger.Summary(v.Tx, v.Account.ID) {
+	for _, line := range lines {
 		balances[line.Name] = line.Balance
 	}
+	o := &overview{Wallet: balances[string(ledger.Wallet)], Held: balances[string(ledger.Holds)], OnCards: balances[string(ledger.Card)]}
 	const largest, newest, lastRuns = 8, 12, 5
-	o := &overview{
-		Wallet: balances[string(ledger.Wallet)], Held: balances[string(ledger.Holds)], OnCards: balances[string(ledger.Card)],
-		Pending:   wallet.PendingDeposits(v.Tx, v.Account.ID),
-		Counts:    card.CountByStatus(v.Tx, v.Account.ID),
-		Time:      v.timeline(nil),
-		Attention: readAttention(v),
-		Spending:  transaction.LargestSpending(v.Tx, v.Account.ID, largest),
-		Spent:     transaction.Spent(v.Tx, v.Account.ID, 0),
-		Limits:    readLimits(v),
-	}
-	o.Runs, _ = requestlog.Runs(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: lastRuns})
-	o.Newest, _ = activity.OfAccount(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: newest})
+	var errs [9]error
+	o.Pending, errs[0] = wallet.PendingDeposits(v.Tx, v.Account.ID)
+	o.Counts, errs[1] = card.CountByStatus(v.Tx, v.Account.ID)
+	o.Time, errs[2] = v.timeline(nil)
+	o.Runs, _, errs[3] = requestlog.Runs(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: lastRuns})
+	o.Attention, errs[4] = readAttention(v)
+	o.Spending, errs[5] = transaction.LargestSpending(v.Tx, v.Account.ID, largest)
+	o.Spent, errs[6] = transaction.Spent(v.Tx, v.Account.ID, 0)
+	o.Limits, errs[7] = readLimits(v)
+	o.Newest, _, errs[8] = activity.OfAccount(v.Tx, v.Account.ID, wire.Page{Number: 1, Size: newest})
 	if o.Counts == (card.Counts{}) {
 		o.Start = &gettingStarted{Address: v.Address}
 		v.response("show-key", o.Start)
 	}
-	return o, nil
+	return o, errors.Join(errs[:]...)
 }
 
-func readLimits(v *view) []limitUse {
-	limits, used := behavior.ReadLimits(v.Tx), v.Server.Counters.Used(v.Account.CountedBy(), v.Tx.Now())
+func readLimits(v *view) ([]limitUse, error) {
+	limits, err := behavior.ReadLimits(v.Tx)
+	used := v.Server.Counters.Used(v.Account.CountedBy(), v.Tx.Now())
 	return []limitUse{
 		{"Requests, last minute", used.RequestsPerMinute, limits.RequestsPerMinute},
 		{"Requests, last hour", used.RequestsPerHour, limits.RequestsPerHour},
 		{"Cards issued, last minute", used.CreatesPerMinute, limits.CreatesPerMinute},
 		{"Details read, last minute", used.DetailsPerMinute, limits.DetailsPerMinute},
-	}
+	}, err
 }
 
 // timeline is what the purchases of each day came to, as charts of one scale each.
@@ -156,7 +162,7 @@ type span struct {
 }
 
 // timeline reads the days that the query asks for, of a card or, with nil, of the account.
-func (v *view) timeline(c *card.Card) (t timeline) {
+func (v *view) timeline(c *card.Card) (t timeline, err error) {
 	spans := []int64{7, 30, 90}
 	n, _ := strconv.ParseInt(v.Query.Get("days"), 10, 64)
 	if !slices.Contains(spans, n) {
@@ -169,9 +175,12 @@ func (v *view) timeline(c *card.Card) (t timeline) {
 	var balances []*ledger.DailyBalance
 	if c != nil {
 		cardID, t.CardID = c.ID, c.PublicID
-		balances = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first)
+		if balances, err = ledger.DailyBalances(v.Tx, c.LedgerAccountID, first); err != nil {
+			return t, err
+		}
 	}
-	t.fill(first, n, transaction.Days(v.Tx, v.Account.ID, cardID, first), balances)
+	days, err := transaction.Days(v.Tx, v.Account.ID, cardID, first)
+	t.fill(first, n, days, balances)
 	money := func(n int64) string { return grouped(usd.Amount(n).String()) }
 	t.plot("money", "Settled and held, USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Settled), int64(d.Held) })
 	if t.Sums.Declines > 0 {
@@ -180,7 +189,7 @@ func (v *view) timeline(c *card.Card) (t timeline) {
 	if len(balances) > 0 {
 		t.plot("balance", "Balance, USD", money, func(d *timelineDay) (int64, int64) { return int64(d.Balance), 0 }).line()
 	}
-	return t
+	return t, err
 }
 
 // fill has a day for each of n from a first one on, whether or not anything happened.

@@ -101,15 +101,23 @@ func (d *Dashboard) get(w http.ResponseWriter, r *http.Request, p *page) {
 // when the account is gone since a reset, by which the session ends.
 func (d *Dashboard) read(r *http.Request, p *page, accountID int64, sent *posted, use func(*frame, *view) error) (f *frame, refused *wire.Error) {
 	f = &frame{Title: p.Title, Page: p, Pages: d.pages, ID: rand.Text(), Query: r.URL.Query(), posted: sent}
-	refused = d.Server.Read(r.Context(), func(tx *store.Tx) {
-		if f.Account = account.ByID(tx, accountID); f.Account.ID == 0 {
-			return
+	refused = d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
+		if f.Account, err = account.ByID(tx, accountID); err != nil || f.Account.ID == 0 {
+			return err
 		}
-		f.Now, f.Version = tx.Now(), liveVersion(tx)
-		f.Unusual, f.Waiting = unusual(tx, f.Now.Sub(d.sessions.now())), waiting(tx, accountID)
-		tx.Fail(use(f, &view{
+		f.Now = tx.Now()
+		if f.Version, err = liveVersion(tx); err != nil {
+			return err
+		}
+		if f.Unusual, err = unusual(tx, f.Now.Sub(d.sessions.now())); err != nil {
+			return err
+		}
+		if f.Waiting, err = waiting(tx, accountID); err != nil {
+			return err
+		}
+		return use(f, &view{
 			Tx: tx, Server: d.Server, Account: f.Account, Address: d.address.JoinPath(server.API).String(), Query: f.Query, request: r, posted: sent,
-		}))
+		})
 	})
 	if refused == nil && f.Account.ID == 0 {
 		d.sessions.end(cookie(r))
@@ -127,8 +135,11 @@ func pages() []*page {
 }
 
 // unusual says what is not as usual in the world, by how far its clock is ahead.
-func unusual(tx *store.Tx, ahead time.Duration) (found []string) {
-	b := readBehaviors(tx)
+func unusual(tx *store.Tx, ahead time.Duration) (found []string, err error) {
+	b, err := readBehaviors(tx)
+	if err != nil {
+		return nil, err
+	}
 	found = append(found, counted(len(b.Faults), "fault", "faults")...)
 	found = append(found, counted(changed(b.Quirks...), "quirk", "quirks")...)
 	found = append(found, counted(changed(b.Limits...), "limit", "limits")...)
@@ -139,12 +150,17 @@ func unusual(tx *store.Tx, ahead time.Duration) (found []string) {
 	case ahead > 0:
 		found = append(found, "clock +"+ahead.String()[:len(ahead.String())-2]) // without the seconds
 	}
-	return found
+	return found, nil
 }
 
 // waiting is what waits for somebody, by the paths of the pages that show it.
-func waiting(tx *store.Tx, accountID int64) map[string]int64 {
-	return map[string]int64{"/3ds": threeds.CountPending(tx, accountID), "/webhooks": webhook.CountFailing(tx, accountID)}
+func waiting(tx *store.Tx, accountID int64) (map[string]int64, error) {
+	pending, err := threeds.CountPending(tx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	failing, err := webhook.CountFailing(tx, accountID)
+	return map[string]int64{"/3ds": pending, "/webhooks": failing}, err
 }
 
 // frame is what every template gets.

@@ -40,17 +40,21 @@ func took(d time.Duration) string {
 }
 
 func readRequests(v *view) (any, error) {
-	data, more := new(requestList), false
+	data := new(requestList)
 	l := v.list(search("run", "Run"),
 		pick("outcome", "succeeded", "refused", "failed", "lost", "fault"), pick("method", http.MethodGet, http.MethodPost, http.MethodDelete))
 	filter := requestlog.Filter{Run: l.text("run"), Method: l.text("method"), Outcome: l.text("outcome")}
+	var (
+		more bool
+		err  error
+	)
 	if filter == (requestlog.Filter{}) {
-		data.Runs, more = requestlog.Runs(v.Tx, v.Account.ID, l.page)
+		data.Runs, more, err = requestlog.Runs(v.Tx, v.Account.ID, l.page)
 	} else {
-		data.Calls, more = requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
+		data.Calls, more, err = requestlog.Newest(v.Tx, v.Account.ID, filter, l.page)
 	}
 	l.shows(len(data.Runs)+len(data.Calls), more)
-	return data, nil
+	return data, err
 }
 
 func runPage() *page {
@@ -105,16 +109,20 @@ func readRun(v *view) (any, error) {
 		return nil, err
 	}
 	data := &runData{Run: found, CardsList: v.listOf("cards")}
-	all, part := byCard(requestlog.ChangesOf(v.Tx, found.ID)), data.CardsList.page
+	changes, err := requestlog.ChangesOf(v.Tx, found.ID)
+	if err != nil {
+		return nil, err
+	}
+	all, part := byCard(changes), data.CardsList.page
 	begin := min(part.Offset(), int64(len(all)))
 	data.Cards = all[begin:min(begin+part.Size, int64(len(all)))]
 	data.CardsList.showsOf(len(data.Cards), int64(len(all)))
 	l := v.list()
 	l.Backward, l.Forward, l.page.Size = "Earlier", "Later", 200
-	entries, more := requestlog.OfRun(v.Tx, found.ID, l.page)
+	entries, more, err := requestlog.OfRun(v.Tx, found.ID, l.page)
 	l.shows(len(entries), more)
 	data.Story = story(found, entries)
-	return data, nil
+	return data, err
 }
 
 // byCard sums requests up by the cards that they are about, in the order of the first ones.

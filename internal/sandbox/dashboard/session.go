@@ -180,7 +180,11 @@ func (d *Dashboard) showLogin(w http.ResponseWriter, r *http.Request) {
 		d.askForKey(w, r, http.StatusForbidden, "This link was used before, or is too old. Log in with the API key.")
 	default:
 		var first account.Account
-		if refused := d.Server.Read(r.Context(), func(tx *store.Tx) { first = account.First(tx) }); refused != nil {
+		refused := d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
+			first, err = account.First(tx)
+			return err
+		})
+		if refused != nil {
 			d.showError(w, r, refused)
 			return
 		}
@@ -221,7 +225,10 @@ func (d *Dashboard) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var by account.Account
-	refused := d.Server.Read(r.Context(), func(tx *store.Tx) { by = account.ByKey(tx, strings.TrimSpace(r.PostForm.Get("key"))) })
+	refused := d.Server.Read(r.Context(), func(tx *store.Tx) (err error) {
+		by, err = account.ByKey(tx, strings.TrimSpace(r.PostForm.Get("key")))
+		return err
+	})
 	switch {
 	case refused != nil:
 		d.showError(w, r, refused)

@@ -29,10 +29,13 @@ func readTransactions(v *view) (any, error) {
 	if filter.From, filter.To, v.refused = l.days(); v.refused != nil {
 		return data, nil //nolint:nilerr // the page tells of it
 	}
-	data.Sums = transaction.Sum(v.Tx, v.Account.ID, filter)
-	data.Records = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
+	var err error
+	if data.Sums, err = transaction.Sum(v.Tx, v.Account.ID, filter); err != nil {
+		return nil, err
+	}
+	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
 	l.showsOf(len(data.Records), data.Sums.Count)
-	return data, nil
+	return data, err
 }
 
 func transactionPage() *page {
@@ -80,13 +83,15 @@ func readTransaction(v *view) (any, error) {
 	for _, t := range chain {
 		p.Chain, ids = append(p.Chain, step{Transaction: t}), append(ids, t.ID)
 	}
-	records := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: ids[0]}, wire.Page{Number: 1, Size: 1})
-	if len(records) == 0 {
-		return nil, v.Tx.Err()
+	records, err := activity.OfPurchases(v.Tx, v.Account.ID, transaction.Filter{ID: ids[0]}, wire.Page{Number: 1, Size: 1})
+	if err != nil {
+		return nil, err
 	}
 	p.Record = records[0]
 	all := wire.Page{Number: 1, Size: pageSize}
-	p.Entries, _ = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all)
+	if p.Entries, _, err = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Transactions: ids}, all); err != nil {
+		return nil, err
+	}
 	for _, e := range p.Entries {
 		of := &p.Chain[slices.Index(ids, e.TransactionID)]
 		for _, posting := range e.Postings {
@@ -98,8 +103,8 @@ func readTransaction(v *view) (any, error) {
 			}
 		}
 	}
-	p.Deliveries, _ = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, all)
-	return p, nil
+	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, all)
+	return p, err
 }
 
 func ledgerPage() *page {
@@ -129,13 +134,17 @@ func (d *ledgerData) Unmoved() bool {
 }
 
 func readLedger(v *view) (any, error) {
-	data := &ledgerData{Accounts: ledger.Summary(v.Tx, v.Account.ID)}
+	data := new(ledgerData)
 	if report := new(ledger.Report); v.response("audit", report) {
 		data.Audit = report
 	}
+	var err error
+	if data.Accounts, err = ledger.Summary(v.Tx, v.Account.ID); err != nil {
+		return nil, err
+	}
 	l := v.list(pick("kind", ledger.EntryKinds()...), search("entry", "Entry"))
-	var more bool
-	data.Journal, more = ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}, l.page)
-	l.shows(len(data.Journal), more)
-	return data, nil
+	entries, more, err := ledger.Journal(v.Tx, v.Account.ID, ledger.Filter{Kind: l.text("kind"), ID: l.text("entry")}, l.page)
+	data.Journal = entries
+	l.shows(len(entries), more)
+	return data, err
 }

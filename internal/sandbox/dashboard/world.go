@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -50,16 +51,19 @@ type createdAccount struct {
 }
 
 func readWorld(v *view) (any, error) {
-	w := &world{behaviors: readBehaviors(v.Tx), States: account.States(), Presets: presets()}
+	w := &world{States: account.States(), Presets: presets()}
 	if created := new(createdAccount); v.response("create-account", created) {
 		w.Created = created
 	}
-	if v.Account.First() {
-		l, total := v.list(), int64(0)
-		w.Accounts, total = account.List(v.Tx, l.page)
-		l.showsOf(len(w.Accounts), total)
+	var err error
+	if w.behaviors, err = readBehaviors(v.Tx); err != nil || !v.Account.First() {
+		return w, err
 	}
-	return w, nil
+	l := v.list()
+	accounts, total, err := account.List(v.Tx, l.page)
+	w.Accounts = accounts
+	l.showsOf(len(accounts), total)
+	return w, err
 }
 
 // faultResponse is what a fault responds with, if anything.
@@ -143,14 +147,15 @@ type behaviors struct {
 	Faults []behavior.Fault
 }
 
-func readBehaviors(tx *store.Tx) behaviors {
-	limits, quirks := behavior.ReadLimits(tx), behavior.ReadQuirks(tx)
+func readBehaviors(tx *store.Tx) (b behaviors, err error) {
+	limits, err := behavior.ReadLimits(tx)
+	quirks, failed := behavior.ReadQuirks(tx)
 	documented, usual := behavior.DocumentedLimits(), behavior.DefaultQuirks()
-	return behaviors{
-		Limits: settings("set-limits", limits.Settings(), documented.Settings()),
-		Quirks: settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usual)),
-		Faults: behavior.Faults(tx),
-	}
+	b.Limits = settings("set-limits", limits.Settings(), documented.Settings())
+	b.Quirks = settings("set-quirks", quirkSettings(&quirks), quirkSettings(&usual))
+	var unread error
+	b.Faults, unread = behavior.Faults(tx)
+	return b, errors.Join(err, failed, unread)
 }
 
 // walletFields are the fields of the form that make up one quirk.

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
@@ -57,33 +56,39 @@ type Filter struct {
 }
 
 // Journal returns a page of the entries that a filter picks, newest first.
-func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool) {
+func Journal(tx *store.Tx, accountID int64, f Filter, page wire.Page) (entries []*Entry, more bool, err error) {
 	where := store.NewWhere(`account_id = ?`, accountID).
 		And(f.Kind != "", `kind = ?`, f.Kind).
 		And(f.ID != "", `id = ?`, f.ID).
 		And(len(f.Transactions) > 0, `transaction_id IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Transactions)))
-	entries, more = store.Page[Entry](tx, page, `
+	entries, more, err = store.Page[Entry](tx, page, `
 		SELECT id, kind, created_at, COALESCE(transaction_id, ''),
 			COALESCE((SELECT `+requestlog.RunKey+` FROM request_log r JOIN runs u ON u.id = r.run_id WHERE r.entry_id = e.id), '')
 		FROM ledger_entries e `+where.SQL+` ORDER BY id DESC`, where.Args...)
 	for _, e := range entries {
-		e.Postings = store.List[Posting](tx, `
+		if err != nil {
+			return nil, false, err
+		}
+		e.Postings, err = store.List[Posting](tx, `
 			SELECT l.kind, COALESCE(c.public_id, ''), COALESCE(c.label, ''), COALESCE(c.last4, ''), p.amount, p.balance
 			FROM ledger_postings p JOIN ledger_accounts l ON l.id = p.ledger_account_id LEFT JOIN cards c ON c.ledger_account_id = l.id
 			WHERE p.entry_id = ? ORDER BY p.amount, l.id`, e.ID)
 	}
-	return entries, more
+	return entries, more, err
 }
 
 // Summary returns an account's ledger accounts, the wallet first, and all cards as one, the last.
-func Summary(tx *store.Tx, accountID int64) (lines []Line) {
+func Summary(tx *store.Tx, accountID int64) (lines []Line, err error) {
 	onCards := Line{Name: string(Card)}
 	for _, kind := range kinds() {
-		balance := Balance(tx, accountID, kind)
+		balance, err := Balance(tx, accountID, kind)
+		if err != nil {
+			return nil, err
+		}
 		lines = append(lines, Line{string(kind), balance})
 		onCards.Balance -= balance // since every entry adds up to zero
 	}
-	return append(lines, onCards)
+	return append(lines, onCards), nil
 }
 
 // DailyBalance is what a card held at the end of a day.
@@ -93,7 +98,7 @@ type DailyBalance struct {
 }
 
 // DailyBalances returns those from the last one before a day on, the oldest first.
-func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) []*DailyBalance {
+func DailyBalances(tx *store.Tx, ledgerAccountID, from int64) ([]*DailyBalance, error) {
 	return store.List[DailyBalance](tx, `
 		SELECT day, balance FROM daily_balances WHERE ledger_account_id = ?1 AND day >= (
 			SELECT COALESCE(MAX(day), 0) FROM daily_balances WHERE ledger_account_id = ?1 AND day <= ?2) ORDER BY day`, ledgerAccountID, from)
@@ -127,8 +132,8 @@ type account struct {
 // adds up to zero, every balance is the sum of its postings, holds are what
 // open authorizations keep back, only deposits and loss are negative, a
 // terminated card holds nothing, and no index hides a card or a balance.
-func Audit(tx *store.Tx, accountID int64) Report {
-	accounts := store.List[account](tx, `
+func Audit(tx *store.Tx, accountID int64) (Report, error) {
+	accounts, err := store.List[account](tx, `
 		WITH posted AS (
 			SELECT p.ledger_account_id AS id, SUM(p.amount) AS total
 			FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
@@ -138,15 +143,24 @@ func Audit(tx *store.Tx, accountID int64) Report {
 		LEFT JOIN posted ON posted.id = l.id
 		LEFT JOIN cards c ON c.ledger_account_id = l.id
 		WHERE l.account_id = ? ORDER BY l.id`, accountID, accountID)
+	if err != nil {
+		return Report{}, err
+	}
 	report := Report{Accounts: make([]Line, 0, len(accounts))}
 	for _, a := range accounts {
 		report.Accounts = append(report.Accounts, a.Line)
 		report.Problems = append(report.Problems, a.problems()...)
 	}
-	report.Problems = slices.Concat(report.Problems, unbalancedEntries(tx, accountID), wrongHolds(tx, accountID), damages(tx))
+	for _, check := range []func(*store.Tx, int64) ([]string, error){unbalancedEntries, wrongHolds, damages} {
+		found, err := check(tx, accountID)
+		if err != nil {
+			return Report{}, err
+		}
+		report.Problems = append(report.Problems, found...)
+	}
 	report.Balanced = len(report.Problems) == 0
 	report.Problems = report.Problems[:min(maxProblems, len(report.Problems))]
-	return report
+	return report, nil
 }
 
 func (a account) problems() (found []string) {
@@ -162,19 +176,19 @@ func (a account) problems() (found []string) {
 	return found
 }
 
-func unbalancedEntries(tx *store.Tx, accountID int64) (found []string) {
+func unbalancedEntries(tx *store.Tx, accountID int64) (found []string, err error) {
 	type entry struct {
 		ID   int64
 		Kind string
 		Sum  usd.Amount
 	}
-	entries := store.List[entry](tx, `
+	entries, err := store.List[entry](tx, `
 		SELECT e.id, e.kind, SUM(p.amount) FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id
 		WHERE e.account_id = ? GROUP BY e.id HAVING SUM(p.amount) <> 0`, accountID)
 	for _, e := range entries {
 		found = append(found, fmt.Sprintf("entry %d (%s) adds up to %s USD", e.ID, e.Kind, e.Sum))
 	}
-	return found
+	return found, err
 }
 
 // OpenHolds selects what authorizations t keep back that are not settled yet.
@@ -182,17 +196,20 @@ const OpenHolds = `
 	SELECT COALESCE(SUM(t.amount), 0) FROM transactions t
 	WHERE t.type = 'authorization' AND NOT EXISTS (SELECT 1 FROM transactions s WHERE s.parent_id = t.id)`
 
-func wrongHolds(tx *store.Tx, accountID int64) []string {
-	posted := Balance(tx, accountID, Holds)
-	open := store.Value[usd.Amount](tx, OpenHolds+` AND t.account_id = ?`, accountID)
-	if posted == open {
-		return nil
+func wrongHolds(tx *store.Tx, accountID int64) ([]string, error) {
+	posted, err := Balance(tx, accountID, Holds)
+	if err != nil {
+		return nil, err
 	}
-	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}
+	open, err := store.Value[usd.Amount](tx, OpenHolds+` AND t.account_id = ?`, accountID)
+	if err != nil || posted == open {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("holds are %s USD, open authorizations keep back %s USD", posted, open)}, nil
 }
 
 // damages are tables that their indexes do not agree with, as after a bit has flipped.
-func damages(tx *store.Tx) []string {
+func damages(tx *store.Tx, _ int64) ([]string, error) {
 	return store.Values[string](tx, `
 		SELECT 'the file is damaged: ' || integrity_check FROM (SELECT 'cards' AS name UNION ALL SELECT 'ledger_accounts') t, pragma_integrity_check(t.name)
 		WHERE integrity_check <> 'ok'`)

@@ -29,21 +29,24 @@ func kinds() []Kind { return []Kind{Wallet, Holds, Fees, Merchants, Deposits, Lo
 func (k Kind) mayOwe() bool { return k == Deposits || k == Loss }
 
 // OpenAccounts makes the ledger accounts of a new account.
-func OpenAccounts(tx *store.Tx, accountID int64) {
+func OpenAccounts(tx *store.Tx, accountID int64) error {
 	for _, kind := range kinds() {
-		open(tx, accountID, kind)
+		if _, err := open(tx, accountID, kind); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // OpenCard makes the ledger account of a new card and returns its id.
-func OpenCard(tx *store.Tx, accountID int64) int64 { return open(tx, accountID, Card) }
+func OpenCard(tx *store.Tx, accountID int64) (int64, error) { return open(tx, accountID, Card) }
 
-func open(tx *store.Tx, accountID int64, kind Kind) int64 {
+func open(tx *store.Tx, accountID int64, kind Kind) (int64, error) {
 	return tx.Insert(`INSERT INTO ledger_accounts (account_id, kind) VALUES (?, ?)`, accountID, kind)
 }
 
 // Balance returns what is on the one ledger account of a kind.
-func Balance(tx *store.Tx, accountID int64, kind Kind) usd.Amount {
+func Balance(tx *store.Tx, accountID int64, kind Kind) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT balance FROM ledger_accounts WHERE account_id = ? AND kind = ?`, accountID, kind)
 }
 
@@ -63,58 +66,73 @@ func OnCard(ledgerAccountID int64, amount usd.Amount) Leg {
 }
 
 // Post writes an entry and changes the balances. Legs that do not add up to zero, and
-// balances that must not be negative, are the caller's mistake, which fails the transaction;
-// callers check what a user may take before they post.
-func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) {
-	PostFor(tx, accountID, "", kind, legs...)
+// balances that must not be negative, are the caller's mistake; callers check what a
+// user may take before they post.
+func Post(tx *store.Tx, accountID int64, kind string, legs ...Leg) error {
+	return PostFor(tx, accountID, "", kind, legs...)
 }
 
 // PostFor is Post for money that a transaction moves.
-func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) {
+func PostFor(tx *store.Tx, accountID int64, transactionID, kind string, legs ...Leg) error {
 	var card *int64 // its ledger account
 	for _, leg := range legs {
 		if leg.kind == Card {
 			card = &leg.cardID
 		}
 	}
-	entry := tx.Insert(`
+	entry, err := tx.Insert(`
 		INSERT INTO ledger_entries (account_id, kind, card_account_id, transaction_id, created_at) VALUES (?, ?, ?, NULLIF(?, ''), ?)`,
 		accountID, kind, card, transactionID, tx.Now().UnixMilli())
+	if err != nil {
+		return err
+	}
 	var sum usd.Amount
 	for _, leg := range legs {
 		sum += leg.amount
-		if leg.amount != 0 {
-			leg.post(tx, accountID, entry)
+		if leg.amount == 0 {
+			continue
+		}
+		if err := leg.post(tx, accountID, entry); err != nil {
+			return fmt.Errorf("posting %s: %w", kind, err)
 		}
 	}
 	if sum != 0 {
-		tx.Fail(fmt.Errorf("posting %s: the legs are off by %s USD", kind, sum))
+		return fmt.Errorf("posting %s: the legs are off by %s USD", kind, sum)
 	}
+	return nil
 }
 
-func (l Leg) post(tx *store.Tx, accountID, entry int64) {
+// post returns a refusal.
+func (l Leg) post(tx *store.Tx, accountID, entry int64) error {
 	var (
 		id      int64
 		balance usd.Amount
 		found   bool
+		err     error
 	)
 	if l.kind == Card {
-		found = tx.Get([]any{&id, &balance},
+		found, err = tx.Get([]any{&id, &balance},
 			`UPDATE ledger_accounts SET balance = balance + ? WHERE id = ? AND account_id = ? RETURNING id, balance`,
 			l.amount, l.cardID, accountID)
 	} else {
-		found = tx.Get([]any{&id, &balance},
+		found, err = tx.Get([]any{&id, &balance},
 			`UPDATE ledger_accounts SET balance = balance + ? WHERE account_id = ? AND kind = ? RETURNING id, balance`,
 			l.amount, accountID, l.kind)
 	}
 	switch {
+	case err != nil:
+		return err
 	case !found:
-		tx.Fail(errors.New("posting: no ledger account of kind " + string(l.kind)))
+		return errors.New("no ledger account of kind " + string(l.kind))
 	case balance < 0 && !l.kind.mayOwe():
-		tx.Fail(fmt.Errorf("posting: %s would be at %s USD", l.kind, balance))
+		return fmt.Errorf("%s would be at %s USD", l.kind, balance)
 	}
 	if l.kind == Card {
-		tx.Exec(`INSERT OR REPLACE INTO daily_balances (ledger_account_id, day, balance) VALUES (?, ?, ?)`, id, store.Day(tx.Now()), balance)
+		err := tx.Exec(`INSERT OR REPLACE INTO daily_balances (ledger_account_id, day, balance) VALUES (?, ?, ?)`,
+			id, store.Day(tx.Now()), balance)
+		if err != nil {
+			return err
+		}
 	}
-	tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount, balance) VALUES (?, ?, ?, ?)`, entry, id, l.amount, balance)
+	return tx.Exec(`INSERT INTO ledger_postings (entry_id, ledger_account_id, amount, balance) VALUES (?, ?, ?, ?)`, entry, id, l.amount, balance)
 }

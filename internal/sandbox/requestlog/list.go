@@ -20,9 +20,13 @@ const columns = `
 	FROM request_log r JOIN runs u ON u.id = r.run_id LEFT JOIN cards c ON c.public_id = r.card_id AND c.account_id = r.account_id `
 
 // List returns a page of the calls of an account, the oldest first, and how many there are.
-func List(tx *store.Tx, accountID int64, page wire.Page) ([]*Entry, int64) {
-	return store.List[Entry](tx, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset()),
-		store.Value[int64](tx, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
+func List(tx *store.Tx, accountID int64, page wire.Page) (entries []*Entry, total int64, err error) {
+	entries, err = store.List[Entry](tx, columns+`WHERE r.account_id = ? ORDER BY r.id LIMIT ? OFFSET ?`, accountID, page.Size, page.Offset())
+	if err != nil {
+		return nil, 0, err
+	}
+	total, err = store.Value[int64](tx, `SELECT COUNT(*) FROM request_log WHERE account_id = ?`, accountID)
+	return entries, total, err
 }
 
 // Filter picks calls of an account; what is empty picks all.
@@ -35,7 +39,7 @@ type Filter struct {
 }
 
 // Newest returns a page of the calls that a filter picks, newest first.
-func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool) {
+func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, bool, error) {
 	outcome, wanted := map[string]string{
 		"succeeded": `r.status BETWEEN 200 AND 299`, "refused": `r.status BETWEEN 400 AND 499`, "failed": `(r.status = 0 OR r.status >= 500)`,
 		"lost": `r.lost`, "fault": `r.fault <> ''`,
@@ -53,19 +57,21 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) ([]*Entry, 
 }
 
 // OfRun returns a page of the calls of a run, the oldest first, and whether there is more.
-func OfRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool) {
+func OfRun(tx *store.Tx, runID int64, page wire.Page) ([]*Entry, bool, error) {
 	return store.Page[Entry](tx, page, columns+`WHERE r.run_id = ? ORDER BY r.time, r.id`, runID)
 }
 
 // ChangesOf returns the calls of a run that asked for a change, the oldest first.
-func ChangesOf(tx *store.Tx, runID int64) []*Entry {
+func ChangesOf(tx *store.Tx, runID int64) ([]*Entry, error) {
 	return store.List[Entry](tx, columns+`WHERE r.run_id = ? AND r.method <> 'GET' ORDER BY r.time, r.id`, runID)
 }
 
 // Forget removes what List returns.
-func Forget(tx *store.Tx, accountID int64) {
-	tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID)
-	tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
+func Forget(tx *store.Tx, accountID int64) error {
+	if err := tx.Exec(`DELETE FROM request_log WHERE account_id = ?`, accountID); err != nil {
+		return err
+	}
+	return tx.Exec(`DELETE FROM runs WHERE account_id = ?`, accountID)
 }
 
 // Milliseconds is a duration as a decimal number.
@@ -125,18 +131,18 @@ func RunOf(userAgent string) string {
 const runColumns = `SELECT u.id, u.name, u.requests, u.refused, u.lost, u.changes, u.onto, u.back, u.fees, u.begun, u.ended FROM runs u `
 
 // Runs returns a page of the runs of an account, newest first, and whether there is more.
-func Runs(tx *store.Tx, accountID int64, page wire.Page) ([]*Run, bool) {
+func Runs(tx *store.Tx, accountID int64, page wire.Page) ([]*Run, bool, error) {
 	return store.Page[Run](tx, page, runColumns+`WHERE u.account_id = ? ORDER BY u.id DESC`, accountID)
 }
 
 // ByKey returns the run that a key names, or a 404.
 func ByKey(tx *store.Tx, accountID int64, key string) (*Run, error) {
-	found := store.List[Run](tx, runColumns+`WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)
-	return wire.Only(found, "run", key)
+	found, err := store.List[Run](tx, runColumns+`WHERE u.account_id = ?1 AND (u.name = ?2 OR u.name = '' AND u.id = ?2) ORDER BY u.id DESC LIMIT 1`, accountID, key)
+	return wire.Only(found, err, "run", key)
 }
 
 // OfCard returns the newest runs that asked for a change of a card.
-func OfCard(tx *store.Tx, accountID int64, cardID string, most int64) []*Run {
+func OfCard(tx *store.Tx, accountID int64, cardID string, most int64) ([]*Run, error) {
 	return store.List[Run](tx, runColumns+`WHERE u.account_id = ? AND u.id IN (
 		SELECT run_id FROM request_log WHERE card_id = ? AND method <> 'GET') ORDER BY u.id DESC LIMIT ?`, accountID, cardID, most)
 }

@@ -114,7 +114,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	err := r.db.Write(ctx, func(tx *store.Tx) { write(tx, entries) })
+	err := r.db.Write(ctx, func(tx *store.Tx) error { return write(tx, entries) })
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -133,27 +133,35 @@ func (r *Recorder) Close() error {
 	return r.Flush(context.Background())
 }
 
-func write(tx *store.Tx, entries []Entry) {
+func write(tx *store.Tx, entries []Entry) error {
 	var last int64
 	for _, e := range entries {
-		last = e.write(tx)
+		var err error
+		if last, err = e.write(tx); err != nil {
+			return err
+		}
 	}
-	tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries)
-	tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
+	if err := tx.Exec(`DELETE FROM request_log WHERE id <= ?`, last-maxEntries); err != nil {
+		return err
+	}
+	return tx.Exec(`DELETE FROM runs WHERE last_entry <= ?`, last-maxEntries)
 }
 
 // write adds the entry to its run, which it may begin, and returns its id.
-func (e *Entry) write(tx *store.Tx) (id int64) {
+func (e *Entry) write(tx *store.Tx) (id int64, err error) {
 	begun := e.Time.UnixMilli()
-	run := store.Value[int64](tx, `
+	run, err := store.Value[int64](tx, `
 		SELECT id FROM runs WHERE account_id = ? AND name = ? AND (name <> '' OR ended > ?) ORDER BY id DESC LIMIT 1`,
 		e.AccountID, e.Run, begun-pause.Milliseconds())
-	if run == 0 {
-		run = tx.Insert(`
+	if err == nil && run == 0 {
+		run, err = tx.Insert(`
 			INSERT INTO runs (account_id, name, requests, refused, lost, changes, onto, back, fees, begun, ended, last_entry)
 			VALUES (?1, ?2, 0, 0, 0, 0, 0, 0, 0, ?3, ?3, 0)`, e.AccountID, e.Run, begun)
 	}
-	id = tx.Insert(`
+	if err != nil {
+		return 0, err
+	}
+	id, err = tx.Insert(`
 		INSERT INTO request_log (account_id, run_id, method, path, query, status, error, idempotency_key, replayed, card_id, fault,
 		                         lost, duration_us, time, message, wallet, fee, balance_before, balance_after, status_before, status_after,
 		                         entry_id, status_change)
@@ -161,12 +169,14 @@ func (e *Entry) write(tx *store.Tx) (id int64) {
 		e.AccountID, run, e.Method, e.Path, e.Query, e.Status, e.Error, e.IdempotencyKey, e.Replayed, e.CardID, e.Fault,
 		e.Lost, e.Duration.Microseconds(), begun, e.Message, e.Wallet, e.Fee, e.Before.Balance, e.After.Balance, e.Before.Status, e.After.Status,
 		e.EntryID, e.StatusChangeID)
-	tx.Exec(`
+	if err != nil {
+		return 0, err
+	}
+	return id, tx.Exec(`
 		UPDATE runs SET requests = requests + 1, lost = lost + ?2, refused = refused + ?3, ended = MAX(ended, ?4), last_entry = ?5,
 			changes = changes + ?6, onto = onto + ?7, back = back + ?8, fees = fees + ?9 WHERE id = ?1`,
 		run, e.Lost, e.Status >= http.StatusBadRequest && !e.Lost, e.Time.Add(e.Duration).UnixMilli(), id,
 		e.Changes(), max(0, e.Moved()), max(0, -e.Moved()), e.Fee)
-	return id
 }
 
 var (
@@ -242,14 +252,14 @@ type Reading struct {
 // Read reads an account and one of its cards, of which there may be none. The calls of a
 // file change something one after the other: what differs afterwards in the same
 // transaction is the call's doing.
-func Read(tx *store.Tx, accountID int64, cardID string) (r Reading) {
-	tx.Get([]any{&r.wallet, &r.fees, &r.entry, &r.statusChange, &r.card.Balance, &r.card.Status}, `
+func Read(tx *store.Tx, accountID int64, cardID string) (r Reading, err error) {
+	_, err = tx.Get([]any{&r.wallet, &r.fees, &r.entry, &r.statusChange, &r.card.Balance, &r.card.Status}, `
 		SELECT w.balance, f.balance, (SELECT COALESCE(MAX(id), 0) FROM ledger_entries), (SELECT COALESCE(MAX(id), 0) FROM status_changes),
 		       COALESCE(l.balance, 0), COALESCE(c.status, '')
 		FROM ledger_accounts w JOIN ledger_accounts f ON f.account_id = w.account_id AND f.kind = 'fees'
 		LEFT JOIN cards c ON c.public_id = ? AND c.account_id = w.account_id LEFT JOIN ledger_accounts l ON l.id = c.ledger_account_id
 		WHERE w.account_id = ? AND w.kind = 'wallet'`, cardID, accountID)
-	return r
+	return r, err
 }
 
 // Until returns what was changed between the reading and a later one.

@@ -3,6 +3,7 @@ package requestlog_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -49,14 +50,15 @@ func TestRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	err = db.ReadLong(t.Context(), func(tx *store.Tx) {
-		runs, more := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
+	err = db.ReadLong(t.Context(), func(tx *store.Tx) error {
+		runs, more, err := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
 		for _, run := range runs {
 			got = append(got, fmt.Sprint(run.Name, run.Requests, run.Refused, run.Lost, run.Took()))
 		}
 		if more {
 			t.Error("there are more runs")
 		}
+		return err
 	})
 	want := "1 0 0 0s|1 0 0 0s|bbbbbbbb1 0 0 0s|aaaaaaaa4 1 2 4s"
 	if strings.Join(got, "|") != want || err != nil {
@@ -92,15 +94,16 @@ func TestLogAfterALock(t *testing.T) {
 	}
 	paths := func() (paths []string) {
 		t.Helper()
-		err := db.ReadLong(t.Context(), func(tx *store.Tx) {
-			entries, _ := requestlog.List(tx, 1, wire.Page{Number: 1, Size: 50})
-			runs, _ := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
+		err := db.ReadLong(t.Context(), func(tx *store.Tx) error {
+			entries, _, err := requestlog.List(tx, 1, wire.Page{Number: 1, Size: 50})
+			runs, _, failed := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
 			for _, e := range entries {
 				paths = append(paths, e.Path)
 			}
 			for _, run := range runs {
 				paths = append(paths, run.Name)
 			}
+			return errors.Join(err, failed)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -96,8 +96,8 @@ func begin(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	if isUsed(c) {
-		return wire.Response{}, wire.Invalid("the sandbox is in use already; seed a new file, or reset this one first")
+	if err := refuseUsed(c); err != nil {
+		return wire.Response{}, err
 	}
 	c.Quirks = behavior.DefaultQuirks()
 	b := &builder{world: world, call: c, begun: Begun{Accounts: []*BegunAccount{}}}
@@ -107,9 +107,13 @@ func begin(c *server.Call) (wire.Response, error) {
 	return wire.Created(b.begun), nil
 }
 
-func isUsed(c *server.Call) bool {
-	return store.Value[bool](c.Tx, `SELECT (SELECT COUNT(*) FROM accounts) > 1 OR (SELECT COUNT(*) FROM ledger_entries) > 1
+func refuseUsed(c *server.Call) error {
+	used, err := store.Value[bool](c.Tx, `SELECT (SELECT COUNT(*) FROM accounts) > 1 OR (SELECT COUNT(*) FROM ledger_entries) > 1
 		OR EXISTS (SELECT 1 FROM webhooks) OR EXISTS (SELECT 1 FROM deposits) OR EXISTS (SELECT 1 FROM settings WHERE name = ?)`, randomSetting)
+	if err == nil && used {
+		return wire.Invalid("the sandbox is in use already; seed a new file, or reset this one first")
+	}
+	return err
 }
 
 func (b *builder) build() error {
@@ -127,8 +131,12 @@ func (b *builder) build() error {
 		return b.mistake
 	}
 	tx.SetRandom(b.RandomSeed)
-	tx.WriteSetting(randomSetting, b.RandomSeed)
-	tx.MoveClock(b.now)
+	if err := tx.WriteSetting(randomSetting, b.RandomSeed); err != nil {
+		return err
+	}
+	if err := tx.MoveClock(b.now); err != nil {
+		return err
+	}
 	slices.SortStableFunc(b.steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.rank/lasting, b.rank/lasting), a.at.Compare(b.at), cmp.Compare(a.rank, b.rank))
 	})
@@ -226,8 +234,7 @@ func (b *builder) account(place string, spec *accountSpec) {
 	b.plan(time.Time{}, opening, func() error { return a.open(place, spec.Wallet, first) })
 	if spec.State != "" {
 		b.plan(b.now, lasting, func() error {
-			b.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, spec.State, a.ID)
-			return nil
+			return b.call.Tx.Exec(`UPDATE accounts SET state = ? WHERE id = ?`, spec.State, a.ID)
 		})
 	}
 }
@@ -247,7 +254,7 @@ func (a *accountBuilder) do(place, route, id string, body, into any) error {
 }
 
 // open begins the account. The first one is there, and gets another balance.
-func (a *accountBuilder) open(place string, wallet value, first bool) error {
+func (a *accountBuilder) open(place string, wallet value, first bool) (err error) {
 	tx := a.call.Tx
 	tx.SetNow(a.opening)
 	if !first {
@@ -255,20 +262,24 @@ func (a *accountBuilder) open(place string, wallet value, first bool) error {
 		if err := a.do(place, "POST "+server.Control+"/accounts", "", fields, a.begun); err != nil {
 			return err
 		}
-		a.Account = account.ByKey(tx, a.begun.APIKey)
-		return nil
+		a.Account, err = account.ByKey(tx, a.begun.APIKey)
+		return err
 	}
-	a.begun.AccountID, a.begun.APIKey = a.PublicID, account.Key(tx, a.call.Keys, a.PublicID)
+	a.begun.AccountID = a.PublicID
+	if a.begun.APIKey, err = account.Key(tx, a.call.Keys, a.PublicID); err != nil {
+		return err
+	}
 	if len(wallet) > 0 {
 		fields := wire.Body{Raw: wire.Encode(map[string]any{"wallet": wallet})}.Fields("application/json")
 		balance := fields.OptionalNotNegative("wallet")
 		if err := fields.Done(); err != nil {
 			return a.explained(place, err)
 		}
-		tx.Exec(`UPDATE service SET initial_balance = ?`, balance)
+		if err := tx.Exec(`UPDATE service SET initial_balance = ?`, balance); err != nil {
+			return err
+		}
 	}
-	account.ResetFirst(tx)
-	return nil
+	return account.ResetFirst(tx)
 }
 
 func (a *accountBuilder) deposit(place string, d *depositSpec) {
@@ -401,12 +412,13 @@ func (c *cardBuilder) authorize(place string, p *purchaseSpec, made *recorded) e
 		from, to = to, from
 	}
 	const change = `UPDATE cards SET status = ? WHERE public_id = ? AND status = ?`
-	c.call.Tx.Exec(change, to, c.ID, from)
-	err := call()
-	if frozen {
-		c.call.Tx.Exec(change, from, c.ID, to)
+	if err := c.call.Tx.Exec(change, to, c.ID, from); err != nil {
+		return err
 	}
-	return err
+	if err := call(); err != nil || !frozen {
+		return err
+	}
+	return c.call.Tx.Exec(change, from, c.ID, to)
 }
 
 func (c *cardBuilder) end(place string) error {

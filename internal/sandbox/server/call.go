@@ -67,13 +67,15 @@ func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res w
 	if x.route.Class != "" {
 		defer func() { _ = s.Recorder.Flush(ctx) }() // what cannot be written now is written later
 	}
-	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (wire.Response, error) {
-		c.Quirks = behavior.ReadQuirks(c.Tx)
-		if x.route.Class != "" { // those of requests are for clients
-			x.limits = behavior.ReadLimits(c.Tx)
+	res, err := s.transact(ctx, x, s.DB.ReadLong, func(c *Call) (_ wire.Response, err error) {
+		if c.Quirks, err = behavior.ReadQuirks(c.Tx); err != nil {
+			return wire.Response{}, err
+		}
+		if x.limits, err = behavior.ReadLimits(c.Tx); err != nil || x.route.Class == "" {
+			x.limits = behavior.Limits{} // those of requests are for clients
 		}
 		x.now = c.Tx.Now()
-		if err := cmp.Or(c.Tx.Err(), s.authorize(x)); err != nil {
+		if err := cmp.Or(err, s.authorize(x)); err != nil {
 			return wire.Response{}, err
 		}
 		return x.route.Handle(c)
@@ -86,7 +88,7 @@ func (s *Server) Do(ctx context.Context, by account.Account, o Operation) (res w
 
 // Read runs f on a snapshot that may take long to read, as control calls do. The
 // error says to a person what went wrong.
-func (s *Server) Read(ctx context.Context, f func(*store.Tx)) *wire.Error {
+func (s *Server) Read(ctx context.Context, f func(*store.Tx) error) *wire.Error {
 	if err := s.DB.ReadLong(ctx, f); err != nil {
 		return s.explain(ctx, vault.Token("req_"), err)
 	}
@@ -119,7 +121,9 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 		return wire.Response{}, c.body.Err
 	}
 	now := c.Tx.Now()
-	c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli())
+	if err := c.Tx.Exec(`DELETE FROM idempotent_responses WHERE created_at <= ?`, now.Add(-idempotencyAge).UnixMilli()); err != nil {
+		return wire.Response{}, err
+	}
 	hash := sha256.Sum256(c.body.Raw)
 	stored, found, err := c.storedResponse(key, hash[:])
 	if err != nil || found {
@@ -129,21 +133,20 @@ func (c *Call) idempotent(handle func(*Call) (wire.Response, error)) (wire.Respo
 	if err != nil {
 		return wire.Response{}, err
 	}
-	c.Tx.Exec(`
+	return res, c.Tx.Exec(`
 		INSERT INTO idempotent_responses (account_id, key, method, path, body_hash, status, response, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path, hash[:], res.Status, string(res.Body), now.UnixMilli())
-	return res, nil
 }
 
 func (c *Call) storedResponse(key string, hash []byte) (res wire.Response, found bool, err error) {
 	var storedHash []byte
-	found = c.Tx.Get([]any{&storedHash, &res.Status, &res.Body}, `
+	found, err = c.Tx.Get([]any{&storedHash, &res.Status, &res.Body}, `
 		SELECT body_hash, status, response FROM idempotent_responses
 		WHERE account_id = ? AND key = ? AND method = ? AND path = ?`,
 		c.Account.ID, key, c.request.Method, c.request.URL.Path)
-	if !found {
-		return wire.Response{}, false, nil
+	if err != nil || !found {
+		return wire.Response{}, false, err
 	}
 	if !bytes.Equal(storedHash, hash) {
 		return wire.Response{}, true, wire.Refuse(wire.CodeIdempotencyKeyReused,

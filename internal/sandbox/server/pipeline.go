@@ -86,27 +86,36 @@ func (s *Server) respond(w http.ResponseWriter, x *exchange) (res response) {
 // without a valid one, nothing else is done.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	fault := int64(0)
-	err := s.DB.Read(ctx, func(tx *store.Tx) {
-		x.now, x.quirks = tx.Now(), behavior.ReadQuirks(tx)
+	err := s.DB.Read(ctx, func(tx *store.Tx) (err error) {
+		x.now = tx.Now()
+		if x.quirks, err = behavior.ReadQuirks(tx); err != nil {
+			return err
+		}
 		scheme, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
 		if strings.EqualFold(scheme, "Bearer") {
-			x.account = account.ByKey(tx, key)
+			if x.account, err = account.ByKey(tx, key); err != nil {
+				return err
+			}
 		}
 		if x.account.ID == 0 && !x.route.Public {
-			tx.Fail(wire.NewError(http.StatusUnauthorized, wire.CodeUnauthorized, "send a valid API key as Authorization: Bearer sk_live_…"))
-		} else if x.isAPI() {
-			x.limits, fault = behavior.ReadLimits(tx), behavior.FindFault(tx, x.request.Method, x.path())
+			return wire.NewError(http.StatusUnauthorized, wire.CodeUnauthorized, "send a valid API key as Authorization: Bearer sk_live_…")
 		}
+		if !x.isAPI() {
+			return nil
+		}
+		if x.limits, err = behavior.ReadLimits(tx); err != nil {
+			return err
+		}
+		fault, err = behavior.FindFault(tx, x.request.Method, x.path())
+		return err
 	})
 	if err != nil || fault == 0 {
 		return err
 	}
-	var taken *behavior.Fault
-	if err := s.DB.Write(ctx, func(tx *store.Tx) { taken = behavior.TakeFault(tx, x.request.Method, x.path()) }); err != nil {
+	return s.DB.Write(ctx, func(tx *store.Tx) (err error) {
+		x.fault, err = behavior.TakeFault(tx, x.request.Method, x.path())
 		return err
-	}
-	x.fault = taken
-	return nil
+	})
 }
 
 func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
@@ -127,7 +136,7 @@ func (s *Server) process(ctx context.Context, x *exchange) wire.Response {
 
 // transact handles a call in a transaction: read begins one that changes nothing.
 func (s *Server) transact(
-	ctx context.Context, x *exchange, read func(context.Context, func(*store.Tx)) error, handle func(*Call) (wire.Response, error),
+	ctx context.Context, x *exchange, read func(context.Context, func(*store.Tx) error) error, handle func(*Call) (wire.Response, error),
 ) (res wire.Response, err error) {
 	if x.route.Before != nil {
 		if err := x.route.Before(ctx); err != nil {
@@ -137,10 +146,9 @@ func (s *Server) transact(
 	if x.route.writes() {
 		read = s.DB.Write
 	}
-	err = read(ctx, func(tx *store.Tx) {
-		var refused error
-		res, refused = handle(&Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body, routes: s.routes})
-		tx.Fail(refused)
+	err = read(ctx, func(tx *store.Tx) (err error) {
+		res, err = handle(&Call{Tx: tx, Keys: s.Keys, Account: x.account, Quirks: x.quirks, request: x.request, body: x.body, routes: s.routes})
+		return err
 	})
 	return res, err
 }
@@ -175,7 +183,10 @@ func (x *exchange) handle(c *Call) (res wire.Response, err error) {
 // observed runs a handler that writes, and keeps for the request log what it changes.
 func (x *exchange) observed(c *Call) (res wire.Response, err error) {
 	x.cardID = x.request.PathValue("card_id")
-	before := requestlog.Read(c.Tx, x.account.ID, x.cardID)
+	before, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	if x.quirks.Idempotency != behavior.Ignored {
 		res, err = c.idempotent(x.route.Handle)
 	} else {
@@ -191,8 +202,9 @@ func (x *exchange) observed(c *Call) (res wire.Response, err error) {
 		_ = json.Unmarshal(res.Body, &issued) // our own
 		x.cardID = issued.ID
 	}
-	x.change = before.Until(requestlog.Read(c.Tx, x.account.ID, x.cardID))
-	return res, nil
+	after, err := requestlog.Read(c.Tx, x.account.ID, x.cardID)
+	x.change = before.Until(after)
+	return res, err
 }
 
 func (s *Server) refuse(x *exchange, err error) wire.Response {

@@ -19,14 +19,14 @@ const (
 )
 
 // LargeList responds with a page of a list of control calls, and how many are on all pages.
-func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64)) (wire.Response, error) {
+func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64, err error)) (wire.Response, error) {
 	query := c.Query()
 	page := query.LargePage()
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	data, total := read(page)
-	return wire.OK(wire.LargeList[T]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), nil
+	data, total, err := read(page)
+	return wire.OK(wire.LargeList[T]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), err
 }
 
 type response struct {

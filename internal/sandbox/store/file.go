@@ -188,12 +188,12 @@ func (db *DB) migrate(ctx context.Context, older bool) (found int32, err error) 
 	}
 	defer db.writer.release(c)
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
-	return found, tx.run("BEGIN IMMEDIATE", func(tx *Tx) {
+	return found, tx.run("BEGIN IMMEDIATE", func(tx *Tx) error {
 		var m mark
-		tx.Get([]any{&m.empty, &m.application, &m.version}, readMark)
+		_, err := tx.Get([]any{&m.empty, &m.application, &m.version}, readMark)
 		found = m.version
-		if tx.Fail(m.refuse(db.version())); tx.err != nil || !m.empty && !older {
-			return
+		if err = cmp.Or(err, m.refuse(db.version())); err != nil || !m.empty && !older {
+			return err
 		}
 		var script strings.Builder
 		if m.empty {
@@ -205,8 +205,8 @@ func (db *DB) migrate(ctx context.Context, older bool) (found int32, err error) 
 		}
 		// PRAGMA takes no parameters.
 		fmt.Fprintf(&script, "PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, db.version())
-		_, err := c.raw.ExecContext(tx.ctx, script.String())
-		tx.Fail(err)
+		_, err = c.raw.ExecContext(tx.ctx, script.String())
+		return err
 	})
 }
 
@@ -218,8 +218,9 @@ func check(ctx context.Context, p *pool) error {
 	}
 	defer p.release(c)
 	tx := &Tx{conn: c, ctx: context.WithoutCancel(ctx)}
-	if found := Value[string](tx, `PRAGMA quick_check(1)`); tx.err == nil && found != "ok" {
+	found, err := Value[string](tx, `PRAGMA quick_check(1)`)
+	if err == nil && found != "ok" {
 		return errDamaged
 	}
-	return tx.err
+	return err
 }

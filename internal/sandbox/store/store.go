@@ -222,25 +222,25 @@ func (db *DB) Signals() <-chan struct{} { return db.signal }
 
 // Read runs f on a snapshot. f must not change anything, and may be run again
 // when it met a lock.
-func (db *DB) Read(ctx context.Context, f func(*Tx)) error {
+func (db *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.reader, "BEGIN", context.WithoutCancel(ctx), busyTimeout}, f)
 }
 
 // ReadLong is Read for what may take long: it has a connection of its own, so that
 // nobody else waits for it, and the context ends it.
-func (db *DB) ReadLong(ctx context.Context, f func(*Tx)) error {
+func (db *DB) ReadLong(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.long, "BEGIN", ctx, longTimeout}, f)
 }
 
 // Write runs f alone among all writers of the file and commits what it did;
 // when f fails, nothing happened. The context ends the wait for the turn, not
 // the transaction.
-func (db *DB) Write(ctx context.Context, f func(*Tx)) error {
+func (db *DB) Write(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), busyTimeout}, f)
 }
 
 // Begin is Write for the first transaction, which waits as long as Open does.
-func (db *DB) Begin(ctx context.Context, f func(*Tx)) error {
+func (db *DB) Begin(ctx context.Context, f func(*Tx) error) error {
 	return db.run(ctx, transaction{db.writer, "BEGIN IMMEDIATE", context.WithoutCancel(ctx), openTimeout}, f)
 }
 
@@ -251,7 +251,7 @@ type transaction struct {
 	wait  time.Duration   // for its turn, at most
 }
 
-func (db *DB) run(ctx context.Context, t transaction, f func(*Tx)) error {
+func (db *DB) run(ctx context.Context, t transaction, f func(*Tx) error) error {
 	turn, cancel := context.WithTimeoutCause(ctx, t.wait, ErrBusy)
 	defer cancel()
 	c, err := t.pool.acquire(turn)
@@ -260,11 +260,12 @@ func (db *DB) run(ctx context.Context, t transaction, f func(*Tx)) error {
 	}
 	defer t.pool.release(c)
 	tx := &Tx{conn: c, ctx: t.ctx}
-	timed := func(tx *Tx) {
+	timed := func(tx *Tx) error {
 		tx.wall = db.wall()
-		if tx.readNow(); tx.err == nil {
-			f(tx)
+		if err := tx.readNow(); err != nil {
+			return err
 		}
+		return f(tx)
 	}
 	if err := retryBusy(turn, func() error { return tx.run(t.begin, timed) }); isFull(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)

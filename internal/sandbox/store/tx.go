@@ -20,9 +20,8 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-// Tx is a running transaction. It belongs to one goroutine. It keeps its first failure: what
-// follows reaches the file no more, and reads nothing; in the end all is undone. So a statement
-// has no error of its own.
+// Tx is a running transaction. It belongs to one goroutine. Who runs it returns the error of
+// a statement that failed: SQLite may have undone it already, and what followed would stay.
 type Tx struct {
 	conn   *conn
 	ctx    context.Context //nolint:containedctx // a Tx lives no longer than the call that made it
@@ -30,116 +29,103 @@ type Tx struct {
 	now    time.Time
 	random io.Reader // of ids; nil: nobody can tell them in advance
 	signal bool
-	err    error
 }
 
-func (tx *Tx) run(begin string, f func(*Tx)) error {
-	tx.random, tx.signal, tx.err = nil, false, nil
-	if tx.Exec(begin); tx.err != nil {
-		return fmt.Errorf("beginning a transaction: %w", tx.err)
+func (tx *Tx) run(begin string, f func(*Tx) error) error {
+	tx.random, tx.signal = nil, false
+	if _, err := tx.exec(begin, nil); err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	tx.Fail(tx.try(f))
-	if tx.err == nil {
-		if tx.Exec("COMMIT"); tx.err == nil {
+	err := tx.try(f)
+	if err == nil {
+		if _, err = tx.exec("COMMIT", nil); err == nil {
 			return nil
 		}
-		tx.err = fmt.Errorf("committing: %w", tx.err)
+		err = fmt.Errorf("committing: %w", err)
 	}
-	failure := tx.err
-	tx.ctx, tx.err = context.WithoutCancel(tx.ctx), nil
-	tx.Exec("ROLLBACK")
-	return errors.Join(failure, tx.err)
+	tx.ctx = context.WithoutCancel(tx.ctx)
+	_, undone := tx.exec("ROLLBACK", nil)
+	return errors.Join(err, undone)
 }
 
-func (tx *Tx) try(f func(*Tx)) (err error) {
+func (tx *Tx) try(f func(*Tx) error) (err error) {
 	defer crash.Catch(&err)
-	f(tx)
-	return nil
+	return f(tx)
 }
-
-// Fail undoes the transaction because of an error, unless there is none.
-func (tx *Tx) Fail(err error) { tx.err = cmp.Or(tx.err, err) }
-
-// Err is why the transaction will be undone, as far as it is known.
-func (tx *Tx) Err() error { return tx.err }
 
 // Signal wakes the receiver of DB.Signals once the transaction is committed.
 func (tx *Tx) Signal() { tx.signal = true }
 
-// prepare returns nil when the transaction has failed.
-func (tx *Tx) prepare(query string) *sql.Stmt {
-	if tx.err != nil {
-		return nil
-	}
-	s, err := tx.conn.prepare(tx.ctx, query)
-	tx.Fail(err)
-	return s
+// Exec runs a statement.
+func (tx *Tx) Exec(query string, args ...any) error {
+	_, err := tx.exec(query, args)
+	return err
 }
 
-// Exec runs a statement.
-func (tx *Tx) Exec(query string, args ...any) { tx.Insert(query, args...) }
-
 // Insert runs an INSERT and returns the id of the new row.
-func (tx *Tx) Insert(query string, args ...any) (id int64) {
-	s := tx.prepare(query)
-	if s == nil {
-		return 0
+func (tx *Tx) Insert(query string, args ...any) (id int64, err error) {
+	res, err := tx.exec(query, args)
+	if err != nil {
+		return 0, err
 	}
-	result, err := s.ExecContext(tx.ctx, args...)
-	if err == nil {
-		id, err = result.LastInsertId()
+	return res.LastInsertId()
+}
+
+func (tx *Tx) exec(query string, args []any) (sql.Result, error) {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err != nil {
+		return nil, err
 	}
-	tx.Fail(err)
-	return id
+	return s.ExecContext(tx.ctx, args...)
 }
 
 // Get scans the first row of a query into dest and tells whether there was one.
-func (tx *Tx) Get(dest []any, query string, args ...any) (found bool) {
-	s := tx.prepare(query)
-	if s == nil {
-		return false
+func (tx *Tx) Get(dest []any, query string, args ...any) (found bool, err error) {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err == nil {
+		err = s.QueryRowContext(tx.ctx, args...).Scan(dest...)
 	}
-	err := s.QueryRowContext(tx.ctx, args...).Scan(dest...)
-	if !errors.Is(err, sql.ErrNoRows) {
-		tx.Fail(err)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
 	}
-	return err == nil
+	return err == nil, err
 }
 
 // Value returns the one column of a query's first row, or zero when there is none.
-func Value[T any](tx *Tx, query string, args ...any) (value T) {
-	tx.Get([]any{&value}, query, args...)
-	return value
+func Value[T any](tx *Tx, query string, args ...any) (value T, err error) {
+	_, err = tx.Get([]any{&value}, query, args...)
+	return value, err
 }
 
 // Values returns the one column of every row of a query; never nil, so that no rows encode as [].
-func Values[T any](tx *Tx, query string, args ...any) []T {
+func Values[T any](tx *Tx, query string, args ...any) ([]T, error) {
 	all := []T{}
-	tx.each(query, args, func() []any {
+	err := tx.each(query, args, func() []any {
 		all = append(all, *new(T))
 		return []any{&all[len(all)-1]}
 	})
-	return all
+	return all, err
 }
 
 // List returns every row of a query, whose columns fill the first fields of a T in their
 // order; never nil. Slices and maps are JSON in the file.
-func List[T any](tx *Tx, query string, args ...any) []*T {
+func List[T any](tx *Tx, query string, args ...any) ([]*T, error) {
 	all := []*T{}
-	tx.list(&all, query, args)
-	return all
+	err := tx.list(&all, query, args)
+	return all, err
 }
 
 // Page is List for a page of a query, and tells whether there is more.
-func Page[T any](tx *Tx, page wire.Page, query string, args ...any) (rows []*T, more bool) {
-	rows = List[T](tx, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset())...)
-	return rows[:min(len(rows), int(page.Size))], len(rows) > int(page.Size)
+func Page[T any](tx *Tx, page wire.Page, query string, args ...any) (rows []*T, more bool, err error) {
+	rows = []*T{}
+	err = tx.list(&rows, query+` LIMIT ? OFFSET ?`, append(args, page.Size+1, page.Offset()))
+	return rows[:min(len(rows), int(page.Size))], len(rows) > int(page.Size), err
 }
 
-func (tx *Tx) list(into any, query string, args []any) {
+func (tx *Tx) list(into any, query string, args []any) error {
 	all := reflect.ValueOf(into).Elem()
 	var places []any
-	tx.each(query, args, func() []any {
+	return tx.each(query, args, func() []any {
 		row := reflect.New(all.Type().Elem().Elem())
 		all.Set(reflect.Append(all, row))
 		places = columns(places[:0], row.Elem())
@@ -205,22 +191,21 @@ func Literal(text string) string {
 }
 
 // each scans every row into the first of what row returns.
-func (tx *Tx) each(query string, args []any, row func() []any) {
-	s := tx.prepare(query)
-	if s == nil {
-		return
+func (tx *Tx) each(query string, args []any, row func() []any) error {
+	s, err := tx.conn.prepare(tx.ctx, query)
+	if err != nil {
+		return err
 	}
 	rows, err := s.QueryContext(tx.ctx, args...)
 	if err != nil {
-		tx.Fail(err)
-		return
+		return err
 	}
 	defer func() { _ = rows.Close() }() // its error is rows.Err's
 	names, err := rows.Columns()
 	for err == nil && rows.Next() {
 		err = rows.Scan(row()[:len(names)]...)
 	}
-	tx.Fail(cmp.Or(err, rows.Err()))
+	return cmp.Or(err, rows.Err())
 }
 
 // Now is the service's time, the same throughout a transaction: the clock on
@@ -231,9 +216,10 @@ func (tx *Tx) Now() time.Time { return tx.now }
 func (tx *Tx) SetNow(t time.Time) { tx.now = t.UTC().Truncate(time.Millisecond) }
 
 // readNow reads the clock. The file has none before its first transaction.
-func (tx *Tx) readNow() {
-	offset := Value[int64](tx, `SELECT clock_offset_ms FROM service`)
+func (tx *Tx) readNow() error {
+	offset, err := Value[int64](tx, `SELECT clock_offset_ms FROM service`)
 	tx.now = time.UnixMilli(tx.wall.UnixMilli() + offset).UTC()
+	return err
 }
 
 // SetRandom has the ids of the rest of the transaction follow from a number.
@@ -256,32 +242,37 @@ func Day(t time.Time) int64 { return t.UnixMilli() / (24 * time.Hour).Millisecon
 
 // MoveClock sets the file's clock for every process that shares it, and signals: what
 // waited for a time may be due.
-func (tx *Tx) MoveClock(to time.Time) {
+func (tx *Tx) MoveClock(to time.Time) error {
 	tx.SetNow(to)
 	tx.Signal()
-	tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall.UnixMilli())
+	return tx.Exec(`UPDATE service SET clock_offset_ms = ?`, to.UnixMilli()-tx.wall.UnixMilli())
 }
 
 // ResetClock sets the file's clock back to the one on the wall.
-func (tx *Tx) ResetClock() {
+func (tx *Tx) ResetClock() error {
 	tx.SetNow(tx.wall)
-	tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
+	return tx.Exec(`UPDATE service SET clock_offset_ms = 0`)
 }
 
 // Version changes with every commit to the file, whichever process makes it. It
 // compares with that of other transactions of ReadLong alone, while the file is open.
-func (tx *Tx) Version() string {
+func (tx *Tx) Version() (string, error) {
 	return Value[string](tx, `SELECT data_version || '.' || total_changes() FROM pragma_data_version`)
 }
 
 // ReadSetting fills value with what was written under a name, if anything was.
-func (tx *Tx) ReadSetting(name string, value any) {
-	tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name)
+func (tx *Tx) ReadSetting(name string, value any) error {
+	if _, err := tx.Get([]any{JSON{value}}, `SELECT value FROM settings WHERE name = ?`, name); err != nil {
+		return fmt.Errorf("reading the setting %s: %w", name, err)
+	}
+	return nil
 }
 
 // WriteSetting replaces what is kept under a name.
-func (tx *Tx) WriteSetting(name string, value any) {
+func (tx *Tx) WriteSetting(name string, value any) error {
 	text, err := json.Marshal(value)
-	tx.Fail(err)
-	tx.Exec(`INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)`, name, string(text))
+	if err != nil {
+		return fmt.Errorf("writing the setting %s: %w", name, err)
+	}
+	return tx.Exec(`INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)`, name, string(text))
 }

@@ -73,17 +73,17 @@ func list(c *server.Call) (wire.Response, error) {
 		And(!all, `h.status = ?`, stored).
 		And(!all && status == Pending, `h.expires_at > ?`, now.UnixMilli()).
 		And(!all && status == Expired, `h.expires_at <= ?`, now.UnixMilli())
-	data := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, append([]any{now.UnixMilli()}, where.Args...)...)
+	data, err := store.List[Challenge](c.Tx, columns+where.SQL+` ORDER BY h.expires_at DESC, h.id DESC`, append([]any{now.UnixMilli()}, where.Args...)...)
 	for _, ch := range data {
 		if !all || ch.Status == Pending {
 			ch.OTP = new(c.Keys.OTP(ch.ID))
 		}
 	}
-	return wire.OK(wire.List[*Challenge]{Data: data}), nil
+	return wire.OK(wire.List[*Challenge]{Data: data}), err
 }
 
 // CountPending returns how many challenges of an account wait for their cardholders.
-func CountPending(tx *store.Tx, accountID int64) int64 {
+func CountPending(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `SELECT COUNT(*) FROM challenges WHERE account_id = ? AND status = ? AND expires_at > ?`,
 		accountID, Pending, tx.Now().UnixMilli())
 }
@@ -109,12 +109,14 @@ func begin(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Refuse(wire.CodeCardTerminated, "card %s is terminated; it gets no challenges", ch.CardID)
 	}
 	expires := c.Tx.Now().Add(Lifetime)
-	c.Tx.Exec(`
+	err = c.Tx.Exec(`
 		INSERT INTO challenges (public_id, account_id, card_id, merchant, amount, status, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		ch.ID, c.Account.ID, on.ID, ch.Merchant, ch.Amount, ch.Status, expires.UnixMilli())
+	if err != nil {
+		return wire.Response{}, err
+	}
 	ch.OTP, ch.ExpiresAt = new(c.Keys.OTP(ch.ID)), wire.Time{Time: expires}
-	webhook.Emit(c, webhook.ThreeDSChallenge, ch)
-	return wire.Created(ch), nil
+	return wire.Created(ch), webhook.Emit(c, webhook.ThreeDSChallenge, ch)
 }
 
 // complete is what the cardholder makes of a challenge that is still pending.
@@ -125,8 +127,8 @@ func complete(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, err
 	}
 	id := c.PathValue("id")
-	found := store.List[Challenge](c.Tx, columns+`WHERE h.public_id = ? AND h.account_id = ?`, c.Tx.Now().UnixMilli(), id, c.Account.ID)
-	ch, err := wire.Only(found, "3DS challenge", id)
+	found, err := store.List[Challenge](c.Tx, columns+`WHERE h.public_id = ? AND h.account_id = ?`, c.Tx.Now().UnixMilli(), id, c.Account.ID)
+	ch, err := wire.Only(found, err, "3DS challenge", id)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -134,6 +136,5 @@ func complete(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Invalid("challenge %s is %s; only a pending one can be completed", ch.ID, ch.Status)
 	}
 	ch.Status, ch.OTP = outcome, new(c.Keys.OTP(ch.ID))
-	c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
-	return wire.OK(ch), nil
+	return wire.OK(ch), c.Tx.Exec(`UPDATE challenges SET status = ? WHERE public_id = ?`, outcome, ch.ID)
 }

@@ -29,28 +29,49 @@ func credit(to *card.Card, amount usd.Amount) ledger.Leg {
 
 // collect returns the legs that take an amount from whoever has it: the card,
 // then the wallet; the rest is the service's loss.
-func collect(c *server.Call, from *card.Card, amount usd.Amount) []ledger.Leg {
+func collect(c *server.Call, from *card.Card, amount usd.Amount) ([]ledger.Leg, error) {
+	wallet, err := ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet)
 	fromCard := min(amount, from.Balance)
-	fromWallet := min(amount-fromCard, ledger.Balance(c.Tx, c.Account.ID, ledger.Wallet))
+	fromWallet := min(amount-fromCard, wallet)
 	return []ledger.Leg{
 		debit(from, fromCard), ledger.On(ledger.Wallet, -fromWallet), ledger.On(ledger.Loss, fromCard+fromWallet-amount),
-	}
+	}, err
 }
 
 // book records a transaction, moves its money and charges its fee, emits the event, and
 // freezes the card when it shows less than before and too little.
-func book(c *server.Call, n New, entry string, event webhook.EventType, legs func() []ledger.Leg) Transaction {
-	before := n.Card.Shown(c)
-	done := record(c.Tx, c.Account.ID, n)
-	ledger.PostFor(c.Tx, c.Account.ID, done.ID, entry, legs()...)
+func book(c *server.Call, n New, entry string, event webhook.EventType, legs func() ([]ledger.Leg, error)) (Transaction, error) {
+	before, err := n.Card.Shown(c)
+	if err != nil {
+		return Transaction{}, err
+	}
+	done, err := record(c.Tx, c.Account.ID, n)
+	if err != nil {
+		return Transaction{}, err
+	}
+	post := func(entry string, legs []ledger.Leg, err error) error {
+		if err != nil {
+			return err
+		}
+		return ledger.PostFor(c.Tx, c.Account.ID, done.ID, entry, legs...)
+	}
+	moved, err := legs()
+	if err := post(entry, moved, err); err != nil {
+		return Transaction{}, err
+	}
 	if n.Fee > 0 {
-		ledger.PostFor(c.Tx, c.Account.ID, done.ID, "fee", append(collect(c, n.Card, n.Fee), ledger.On(ledger.Fees, n.Fee))...)
+		charged, err := collect(c, n.Card, n.Fee)
+		if err := post("fee", append(charged, ledger.On(ledger.Fees, n.Fee)), err); err != nil {
+			return Transaction{}, err
+		}
 	}
-	webhook.Emit(c, event, done)
-	if n.Card.Shown(c) < before {
-		n.Card.AutoFreeze(c)
+	if err := webhook.Emit(c, event, done); err != nil {
+		return Transaction{}, err
 	}
-	return done
+	if after, err := n.Card.Shown(c); err != nil || after >= before {
+		return done, err
+	}
+	return done, n.Card.AutoFreeze(c)
 }
 
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
@@ -58,12 +79,12 @@ func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 // Counted returns what counts towards a card's limit: what its authorizations of the
 // current UTC month come to, the settled amount of those that are settled, the held one
 // of the others. Refunds do not lower it.
-func Counted(tx *store.Tx, cardID int64) usd.Amount {
+func Counted(tx *store.Tx, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT amount FROM card_spending WHERE card_id = ? AND month = ?`, cardID, monthOf(tx.Now()))
 }
 
-func addCounted(tx *store.Tx, cardID int64, month string, amount usd.Amount) {
-	tx.Exec(`
+func addCounted(tx *store.Tx, cardID int64, month string, amount usd.Amount) error {
+	return tx.Exec(`
 		INSERT INTO card_spending (card_id, month, amount) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`, cardID, month, amount)
 }
@@ -83,13 +104,13 @@ func ofMonth(tx *store.Tx) int64 {
 }
 
 // Spent returns what was spent this month with a card or, with 0, with all of an account.
-func Spent(tx *store.Tx, accountID, cardID int64) usd.Amount {
+func Spent(tx *store.Tx, accountID, cardID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `
 		SELECT COALESCE(SUM(settled - refunded), 0) FROM daily_sums WHERE account_id = ? AND card_id = ? AND day >= ?`, accountID, cardID, ofMonth(tx))
 }
 
 // LargestSpending returns the cards of an account that spent most this month.
-func LargestSpending(tx *store.Tx, accountID, cards int64) []*Spending {
+func LargestSpending(tx *store.Tx, accountID, cards int64) ([]*Spending, error) {
 	return store.List[Spending](tx, `
 		SELECT c.public_id, c.label, c.last4, SUM(d.settled - d.refunded) AS spent FROM daily_sums d JOIN cards c ON c.id = d.card_id
 		WHERE d.account_id = ? AND d.day >= ? GROUP BY c.id HAVING spent > 0 ORDER BY spent DESC LIMIT ?`, accountID, ofMonth(tx), cards)
@@ -113,21 +134,25 @@ func settle(c *server.Call) (wire.Response, error) {
 	if f.Type = Settlement; !f.partial {
 		f.Amount = authorized.Amount
 	}
-	shown := book(c, f.New, "settled", webhook.TransactionSettled, func() []ledger.Leg {
+	shown, err := book(c, f.New, "settled", webhook.TransactionSettled, func() ([]ledger.Leg, error) {
 		return payMerchant(c, f.Card, authorized.Amount, f.Amount)
 	})
+	if err != nil {
+		return wire.Response{}, err
+	}
 	// The month of the authorization, whenever it is settled.
-	addCounted(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
-	return wire.Created(map[string]Transaction{"transaction": shown}), nil
+	err = addCounted(c.Tx, f.Card.ID, monthOf(authorized.CreatedAt.Time), f.Amount-authorized.Amount)
+	return wire.Created(map[string]Transaction{"transaction": shown}), err
 }
 
 // payMerchant returns the legs of a settlement of an amount that was held.
-func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) []ledger.Leg {
+func payMerchant(c *server.Call, on *card.Card, held, amount usd.Amount) ([]ledger.Leg, error) {
 	legs := []ledger.Leg{ledger.On(ledger.Holds, -held), ledger.On(ledger.Merchants, amount)}
 	if amount <= held {
-		return append(legs, credit(on, held-amount))
+		return append(legs, credit(on, held-amount)), nil
 	}
-	return append(legs, collect(c, on, amount-held)...)
+	collected, err := collect(c, on, amount-held)
+	return append(legs, collected...), err
 }
 
 // refund returns what was settled to the card, at once or in parts.
@@ -147,10 +172,10 @@ func refund(c *server.Call) (wire.Response, error) {
 	if f.Amount == 0 || f.Amount > left {
 		return wire.Response{}, wire.Invalid("amount: of %s, %s USD can still be refunded", settled.ID, left)
 	}
-	shown := book(c, f.New, "refunded", webhook.TransactionRefunded, func() []ledger.Leg {
-		return []ledger.Leg{ledger.On(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}
+	shown, err := book(c, f.New, "refunded", webhook.TransactionRefunded, func() ([]ledger.Leg, error) {
+		return []ledger.Leg{ledger.On(ledger.Merchants, -f.Amount), credit(f.Card, f.Amount)}, nil
 	})
-	return wire.Created(map[string]Transaction{"transaction": shown}), nil
+	return wire.Created(map[string]Transaction{"transaction": shown}), err
 }
 
 // followUp is what a merchant asks for after a transaction, its parent: a settlement of an
@@ -175,15 +200,18 @@ func readFollowUp(c *server.Call) (f followUp, err error) {
 		return followUp{}, err
 	}
 	p := &f.parent
-	found := c.Tx.Get(
+	found, err := c.Tx.Get(
 		[]any{&f.ParentID, &p.CardID, &p.Type, &p.Amount, &f.Merchant.Name, &f.Merchant.MCC, &p.CreatedAt, &f.children, &f.childTotal}, `
 		SELECT t.id, k.public_id, t.type, t.amount, t.merchant_name, t.merchant_mcc, t.created_at,
 		       (SELECT COUNT(*) FROM transactions f WHERE f.parent_id = t.id),
 		       (SELECT COALESCE(SUM(f.Amount), 0) FROM transactions f WHERE f.parent_id = t.id)
 		FROM transactions t JOIN cards k ON k.id = t.card_id WHERE t.public_id = ? AND t.account_id = ?`,
 		p.ID, c.Account.ID)
-	if !found {
-		return followUp{}, wire.NotFound("transaction", p.ID)
+	if err == nil && !found {
+		err = wire.NotFound("transaction", p.ID)
+	}
+	if err != nil {
+		return followUp{}, err
 	}
 	f.Card, err = card.ByPublicID(c.Tx, c.Account.ID, p.CardID)
 	return f, err

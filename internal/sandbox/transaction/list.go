@@ -53,13 +53,13 @@ func list(c *server.Call) (wire.Response, error) {
 	}
 	where := Filter{CardID: cardID, Type: Type(kind), From: from, To: to}.Where(c.Account.ID)
 	// The ids first, from an index alone: rows that the offset skips are never read.
-	data := store.List[Transaction](c.Tx, columns+`
+	data, err := store.List[Transaction](c.Tx, columns+`
 		WHERE t.id IN (SELECT id FROM transactions `+where.SQL+` ORDER BY id DESC LIMIT ? OFFSET ?) ORDER BY t.id DESC`,
 		append(where.Args, page.Size, page.Offset())...)
 	for _, t := range data {
 		t.sign(c.Quirks.TransactionSigns)
 	}
-	return wire.OK(listView{data, page.Number}), nil
+	return wire.OK(listView{data, page.Number}), err
 }
 
 // sign writes amounts with the signs of a statement.
@@ -77,7 +77,7 @@ func (t *Transaction) sign(signs string) {
 
 // Chain returns the transactions of the purchase that one of them names, in their order.
 func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
-	chain := store.List[Transaction](tx, `
+	chain, err := store.List[Transaction](tx, `
 		WITH RECURSIVE
 		up (id, parent_id) AS (
 			SELECT id, parent_id FROM transactions WHERE public_id = ? AND account_id = ?
@@ -86,10 +86,10 @@ func Chain(tx *store.Tx, accountID int64, id string) ([]*Transaction, error) {
 			SELECT id FROM up WHERE parent_id IS NULL
 			UNION ALL SELECT t.id FROM down JOIN transactions t ON t.parent_id = down.id)
 		`+columns+`WHERE t.id IN (SELECT id FROM down) ORDER BY t.id`, id, accountID)
-	if len(chain) == 0 {
+	if err == nil && len(chain) == 0 {
 		return nil, wire.NotFound("transaction", id)
 	}
-	return chain, nil
+	return chain, err
 }
 
 // Filter picks transactions of an account; what is empty picks all.
@@ -147,7 +147,7 @@ type Sums struct {
 func (s Sums) Net() usd.Amount { return s.Settled - s.Refunded }
 
 // Sum adds up what a filter of purchases picks, of whole days.
-func Sum(tx *store.Tx, accountID int64, f Filter) (s Sums) {
+func Sum(tx *store.Tx, accountID int64, f Filter) (s Sums, err error) {
 	where, from := f.Where(accountID), `SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'declined'), SUM(amount) FILTER (WHERE state = 'authorized'),
 		SUM(settled), SUM(refunded), SUM(fees) FROM transactions `
 	if f.Text == "" && f.State == "" { // which takes long to add up one by one
@@ -155,10 +155,10 @@ func Sum(tx *store.Tx, accountID int64, f Filter) (s Sums) {
 		where = store.NewWhere(`account_id = ? AND card_id = 0`, accountID).
 			And(!f.From.IsZero(), `day >= ?`, store.Day(f.From)).And(!f.To.IsZero(), `day <= ?`, store.Day(f.To))
 	}
-	tx.Get([]any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees},
+	_, err = tx.Get([]any{&s.Count, &s.Declines, &s.Held, &s.Settled, &s.Refunded, &s.Fees},
 		`SELECT COALESCE(a, 0), COALESCE(b, 0), COALESCE(c, 0), COALESCE(d, 0), COALESCE(e, 0), COALESCE(f, 0) FROM (`+
 			`WITH sums (a, b, c, d, e, f) AS (`+from+where.SQL+`) SELECT * FROM sums)`, where.Args...)
-	return s
+	return s, err
 }
 
 // Day is what the purchases of a UTC day come to.
@@ -168,7 +168,7 @@ type Day struct {
 }
 
 // Days returns the days with purchases from one on, of a card or, with 0, of all, in their order.
-func Days(tx *store.Tx, accountID, cardID, from int64) []*Day {
+func Days(tx *store.Tx, accountID, cardID, from int64) ([]*Day, error) {
 	return store.List[Day](tx, `
 		SELECT day, purchases, declines, held, settled, refunded, fees FROM daily_sums
 		WHERE account_id = ? AND card_id = ? AND day >= ? ORDER BY day`, accountID, cardID, from)

@@ -82,8 +82,11 @@ func (f *Facts) Scan(column any) error { return store.JSON{Into: f}.Scan(column)
 // record writes a transaction and returns what the API shows of it. It moves no
 // money. Times never go back, even when a clock does: the order of an account's
 // transactions is the order of their times.
-func record(tx *store.Tx, accountID int64, n New) Transaction {
-	last := store.Value[int64](tx, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
+func record(tx *store.Tx, accountID int64, n New) (Transaction, error) {
+	last, err := store.Value[int64](tx, `SELECT created_at FROM transactions WHERE account_id = ? ORDER BY id DESC LIMIT 1`, accountID)
+	if err != nil {
+		return Transaction{}, err
+	}
 	created := max(last, tx.Now().UnixMilli())
 	shown := Transaction{
 		ID:        tx.NewID("txn_"),
@@ -99,18 +102,20 @@ func record(tx *store.Tx, accountID int64, n New) Transaction {
 	if n.Facts != nil {
 		facts = wire.Encode(n.Facts)
 	}
-	row := tx.Insert(`
+	row, err := tx.Insert(`
 		INSERT INTO transactions (public_id, account_id, card_id, parent_id, type, amount, fee, merchant_name, merchant_mcc,
 		                          decline_reason, decline_facts, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`,
 		shown.ID, accountID, n.Card.ID, n.ParentID, n.Type, n.Amount, n.Fee, n.Merchant.Name, n.Merchant.MCC, n.Reason, string(facts), created)
-	addToPurchase(tx, accountID, row, n)
-	return shown
+	if err != nil {
+		return Transaction{}, err
+	}
+	return shown, addToPurchase(tx, accountID, row, n)
 }
 
 // addToPurchase counts a transaction among what its purchase has come to, and among that
 // of the day on which the purchase was made, of its card and of all.
-func addToPurchase(tx *store.Tx, accountID, row int64, n New) {
+func addToPurchase(tx *store.Tx, accountID, row int64, n New) error {
 	var (
 		of         Sums // what the transaction adds to them
 		made       int64
@@ -127,7 +132,7 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) {
 	case Decline:
 		of.Count, of.Declines = 1, 1
 	}
-	tx.Get([]any{&made, &authorized}, `
+	_, err := tx.Get([]any{&made, &authorized}, `
 		UPDATE transactions SET state = ?, settled = settled + ?, refunded = refunded + ?, fees = fees + ?
 		WHERE id = COALESCE((SELECT parent_id FROM transactions WHERE id = ?5), ?5, ?6) RETURNING created_at, amount`,
 		state, of.Settled, of.Refunded, n.Fee, n.ParentID, row)
@@ -135,12 +140,16 @@ func addToPurchase(tx *store.Tx, accountID, row int64, n New) {
 		of.Held = -authorized
 	}
 	for _, cardID := range []int64{0, n.Card.ID} {
-		tx.Exec(`
+		if err != nil {
+			return err
+		}
+		err = tx.Exec(`
 			INSERT INTO daily_sums (account_id, card_id, day, purchases, declines, held, settled, refunded, fees) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET purchases = purchases + excluded.purchases, declines = declines + excluded.declines, held = held + excluded.held,
 				settled = settled + excluded.settled, refunded = refunded + excluded.refunded, fees = fees + excluded.fees`,
 			accountID, cardID, store.Day(time.UnixMilli(made)), of.Count, of.Declines, of.Held, of.Settled, of.Refunded, n.Fee)
 	}
+	return err
 }
 
 const columns = `
@@ -163,18 +172,21 @@ func authorize(c *server.Call) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	reason, facts := n.decline(c.Tx)
+	reason, facts, err := n.decline(c.Tx)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	body := struct {
 		Transaction   Transaction    `json:"transaction"`
 		DeclineReason *declineReason `json:"decline_reason"`
 	}{}
 	if reason == "" {
-		body.Transaction = n.approve(c)
+		body.Transaction, err = n.approve(c)
 	} else {
-		body.Transaction = n.refuse(c, reason, facts)
+		body.Transaction, err = n.refuse(c, reason, facts)
 		body.DeclineReason = &reason
 	}
-	return wire.Created(body), nil
+	return wire.Created(body), err
 }
 
 func readAttempt(c *server.Call) (n New, err error) {
@@ -201,11 +213,12 @@ func isMCC(code string) bool {
 
 // decline returns why the card is not accepted, the first reason when there
 // are several; "" when it is. The facts are what it was decided by.
-func (n New) decline(tx *store.Tx) (reason declineReason, facts *Facts) {
+func (n New) decline(tx *store.Tx) (reason declineReason, facts *Facts, err error) {
+	spent, err := Counted(tx, n.Card.ID)
 	facts = &Facts{
 		Asked:   n.Amount + n.Fee,
 		Balance: n.Card.Balance,
-		Spent:   Counted(tx, n.Card.ID),
+		Spent:   spent,
 		Limit:   n.Card.SpendingLimit,
 		Month:   monthOf(tx.Now()),
 		Allowed: n.Card.AllowedCategories,
@@ -222,21 +235,25 @@ func (n New) decline(tx *store.Tx) (reason declineReason, facts *Facts) {
 	case facts.Spent+n.Amount > facts.Limit:
 		reason = spendingLimitExceeded
 	}
-	return reason, facts
+	return reason, facts, err
 }
 
-func (n New) approve(c *server.Call) Transaction {
+func (n New) approve(c *server.Call) (Transaction, error) {
 	n.Type = Authorization
-	shown := book(c, n, "authorized", webhook.TransactionAuthorized, func() []ledger.Leg {
-		return []ledger.Leg{debit(n.Card, n.Amount), ledger.On(ledger.Holds, n.Amount)}
+	shown, err := book(c, n, "authorized", webhook.TransactionAuthorized, func() ([]ledger.Leg, error) {
+		return []ledger.Leg{debit(n.Card, n.Amount), ledger.On(ledger.Holds, n.Amount)}, nil
 	})
-	addCounted(c.Tx, n.Card.ID, monthOf(shown.CreatedAt.Time), n.Amount)
-	return shown
+	if err != nil {
+		return Transaction{}, err
+	}
+	return shown, addCounted(c.Tx, n.Card.ID, monthOf(shown.CreatedAt.Time), n.Amount)
 }
 
-func (n New) refuse(c *server.Call, reason declineReason, facts *Facts) Transaction {
+func (n New) refuse(c *server.Call, reason declineReason, facts *Facts) (Transaction, error) {
 	n.Type, n.Fee, n.Reason, n.Facts = Decline, 0, reason, facts
-	shown := record(c.Tx, c.Account.ID, n)
-	webhook.Emit(c, webhook.TransactionDeclined, shown)
-	return shown
+	shown, err := record(c.Tx, c.Account.ID, n)
+	if err != nil {
+		return Transaction{}, err
+	}
+	return shown, webhook.Emit(c, webhook.TransactionDeclined, shown)
 }

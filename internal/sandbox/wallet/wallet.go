@@ -2,6 +2,7 @@
 package wallet
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/account"
@@ -28,18 +29,24 @@ func Routes() []server.Route {
 
 // balance shows the object of API §2.3.
 func balance(c *server.Call) (wire.Response, error) {
-	lines := ledger.Summary(c.Tx, c.Account.ID)
+	lines, err := ledger.Summary(c.Tx, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	pending, unread := PendingDeposits(c.Tx, c.Account.ID)
+	holds, hidden := card.ShownHolds(c)
+	active, uncounted := card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active})
 	return wire.OK(map[string]any{
 		"balance":             c.Quirks.WalletAmount(lines[0].Balance),
 		"currency":            "USDT",
-		"pending_deposits":    c.Quirks.WalletAmount(PendingDeposits(c.Tx, c.Account.ID)),
-		"cards_active":        card.Count(c.Tx, c.Account.ID, card.Filter{Status: card.Active}),
-		"cards_total_balance": lines[len(lines)-1].Balance + card.ShownHolds(c),
-	}), nil
+		"pending_deposits":    c.Quirks.WalletAmount(pending),
+		"cards_active":        active,
+		"cards_total_balance": lines[len(lines)-1].Balance + holds,
+	}), errors.Join(unread, hidden, uncounted)
 }
 
 // PendingDeposits returns what is on its way into an account's wallet.
-func PendingDeposits(tx *store.Tx, accountID int64) usd.Amount {
+func PendingDeposits(tx *store.Tx, accountID int64) (usd.Amount, error) {
 	return store.Value[usd.Amount](tx, `SELECT COALESCE(SUM(amount), 0) FROM deposits WHERE account_id = ? AND status = ?`,
 		accountID, depositPending)
 }
@@ -123,17 +130,19 @@ func detect(c *server.Call) (wire.Response, error) {
 	}
 	now := c.Tx.Now()
 	d := Deposit{c.Tx.NewID("dep_"), Addresses(c.Keys, c.Account, currency)[0], amount, depositPending, wire.Time{Time: now}}
-	c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err := c.Tx.Exec(`INSERT INTO deposits (public_id, account_id, currency, amount, status, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		d.ID, c.Account.ID, currency, d.Amount, d.Status, now.UnixMilli())
-	webhook.Emit(c, webhook.DepositPending, d)
-	return wire.Created(d), nil
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return wire.Created(d), webhook.Emit(c, webhook.DepositPending, d)
 }
 
 // confirm is the coin's network confirming a deposit.
 func confirm(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("id")
-	found := store.List[Deposit](c.Tx, columns+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
-	d, err := wire.Only(withAddresses(c.Keys, c.Account, found), "deposit", id)
+	found, err := store.List[Deposit](c.Tx, columns+`WHERE public_id = ? AND account_id = ?`, id, c.Account.ID)
+	d, err := wire.Only(withAddresses(c.Keys, c.Account, found), err, "deposit", id)
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -141,11 +150,17 @@ func confirm(c *server.Call) (wire.Response, error) {
 		return wire.Response{}, wire.Invalid("deposit %s is confirmed already", d.ID)
 	}
 	d.Status = depositConfirmed
-	c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID)
-	ledger.Post(c.Tx, c.Account.ID, "deposit confirmed", ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
-	account.Deposited(c.Tx, c.Account.ID)
-	webhook.Emit(c, webhook.DepositConfirmed, d)
-	return wire.OK(d), nil
+	if err := c.Tx.Exec(`UPDATE deposits SET status = ? WHERE public_id = ?`, d.Status, d.ID); err != nil {
+		return wire.Response{}, err
+	}
+	err = ledger.Post(c.Tx, c.Account.ID, "deposit confirmed", ledger.On(ledger.Deposits, -d.Amount), ledger.On(ledger.Wallet, d.Amount))
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if err := account.Deposited(c.Tx, c.Account.ID); err != nil {
+		return wire.Response{}, err
+	}
+	return wire.OK(d), webhook.Emit(c, webhook.DepositConfirmed, d)
 }
 
 // columns selects the fields of a Deposit, but for its address.
@@ -159,7 +174,7 @@ func withAddresses(keys *vault.Keyring, by account.Account, deposits []*Deposit)
 }
 
 // Newest returns a page of an account's deposits, newest first.
-func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) ([]*Deposit, bool) {
-	deposits, more := store.Page[Deposit](tx, page, columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, by.ID, status)
-	return withAddresses(keys, by, deposits), more
+func Newest(tx *store.Tx, keys *vault.Keyring, by account.Account, status string, page wire.Page) ([]*Deposit, bool, error) {
+	deposits, more, err := store.Page[Deposit](tx, page, columns+`WHERE account_id = ?1 AND ?2 IN ('', status) ORDER BY id DESC`, by.ID, status)
+	return withAddresses(keys, by, deposits), more, err
 }

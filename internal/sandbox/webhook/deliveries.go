@@ -14,27 +14,35 @@ import (
 )
 
 func listDeliveries(c *server.Call) (wire.Response, error) {
-	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64) {
-		return readDeliveries(c.Tx, onPage, c.Account.ID, page.Size, page.Offset()), store.Value[int64](c.Tx, `
+	return server.LargeList(c, func(page wire.Page) ([]*Delivery, int64, error) {
+		total, err := store.Value[int64](c.Tx, `
 			SELECT COUNT(*) FROM deliveries d JOIN events e ON e.id = d.event_id WHERE e.account_id = ?`, c.Account.ID)
+		if err != nil {
+			return nil, 0, err
+		}
+		data, err := readDeliveries(c.Tx, onPage, c.Account.ID, page.Size, page.Offset())
+		return data, total, err
 	})
 }
 
 // redeliver makes a delivery due at once, also one that has arrived or is in flight.
 func redeliver(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("delivery_id")
-	makeDue(c, `public_id = ?`, id)
+	if _, err := makeDue(c, `public_id = ?`, id); err != nil {
+		return wire.Response{}, err
+	}
 	delivery, err := deliveryByID(c.Tx, c.Account.ID, id)
 	return wire.OK(delivery), err
 }
 
 // redeliverFailed makes all deliveries due at once that failed and did not arrive since.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
-	return wire.OK(wire.List[string]{Data: makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)}), nil
+	ids, err := makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)
+	return wire.OK(wire.List[string]{Data: ids}), err
 }
 
 // makeDue begins another round of an account's deliveries, and returns their ids.
-func makeDue(c *server.Call, which string, args ...any) []string {
+func makeDue(c *server.Call, which string, args ...any) ([]string, error) {
 	c.Tx.Signal()
 	return store.Values[string](c.Tx, `
 		UPDATE deliveries SET round = round + 1, failures = 0, state = 'pending', due_at = ?
@@ -90,10 +98,11 @@ const onPage = `d.id IN (SELECT d.id FROM deliveries d JOIN events e ON e.id = d
 const shownState = `CASE WHEN d.state = 'pending' AND d.failures > 0 THEN 'retrying' ELSE d.state END`
 
 func deliveryByID(tx *store.Tx, accountID int64, id string) (*Delivery, error) {
-	return wire.Only(readDeliveries(tx, `e.account_id = ? AND d.public_id = ?`, accountID, id), "delivery", id)
+	found, err := readDeliveries(tx, `e.account_id = ? AND d.public_id = ?`, accountID, id)
+	return wire.Only(found, err, "delivery", id)
 }
 
-func readDeliveries(tx *store.Tx, which string, args ...any) []*Delivery {
+func readDeliveries(tx *store.Tx, which string, args ...any) ([]*Delivery, error) {
 	return store.List[Delivery](tx, `
 		SELECT d.public_id, e.public_id, e.type, w.public_id, w.url, `+shownState+`, e.created_at, d.due_at,
 		       (SELECT json_group_array(json_object('time', strftime('%Y-%m-%dT%H:%M:%fZ', t.time / 1000.0, 'unixepoch'), 'status', t.status,
@@ -110,7 +119,7 @@ type Filter struct {
 }
 
 // Newest returns a page of the deliveries that a filter picks, newest first.
-func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool) {
+func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries []*Delivery, more bool, err error) {
 	// In the order of the rows, which the limit ends.
 	from, ofSubjects := `deliveries d CROSS JOIN events e ON e.id = d.event_id `, len(f.Subjects) > 0
 	if ofSubjects {
@@ -120,10 +129,13 @@ func Newest(tx *store.Tx, accountID int64, f Filter, page wire.Page) (deliveries
 		And(ofSubjects, `e.subject IN (SELECT value FROM json_each(?))`, string(wire.Encode(f.Subjects))).
 		And(f.Endpoint != "", `d.webhook_id = (SELECT id FROM webhooks WHERE public_id = ?)`, f.Endpoint).
 		And(f.State != "", shownState+` = ?`, f.State)
-	ids, more := store.Page[struct{ ID int64 }](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
-	deliveries = readDeliveries(tx, `d.id IN (SELECT value->>'ID' FROM json_each(?))`, string(wire.Encode(ids)))
+	ids, more, err := store.Page[struct{ ID int64 }](tx, page, `SELECT d.id FROM `+from+where.SQL+` ORDER BY d.id DESC`, where.Args...)
+	if err != nil {
+		return nil, false, err
+	}
+	deliveries, err = readDeliveries(tx, `d.id IN (SELECT value->>'ID' FROM json_each(?))`, string(wire.Encode(ids)))
 	slices.Reverse(deliveries)
-	return deliveries, more
+	return deliveries, more, err
 }
 
 // Sent is a delivery with what is sent.
@@ -143,13 +155,13 @@ func SentByID(tx *store.Tx, accountID int64, id string) (Sent, error) {
 	}
 	s := Sent{Delivery: delivery}
 	var secret, response []byte
-	tx.Get([]any{&s.Payload, &secret, &response}, `
+	_, err = tx.Get([]any{&s.Payload, &secret, &response}, `
 		SELECT e.payload, w.secret,
 		       (SELECT response FROM delivery_tries WHERE delivery_id = d.id AND length(response) > 0 ORDER BY id DESC LIMIT 1)
 		FROM deliveries d JOIN events e ON e.id = d.event_id JOIN webhooks w ON w.id = d.webhook_id WHERE d.public_id = ?`, s.ID)
 	s.Response = strings.ToValidUTF8(string(response), "�")
 	s.Signature = sign(secret, s.Payload)
-	return s, nil
+	return s, err
 }
 
 // address is that of an endpoint, without what may be a token.

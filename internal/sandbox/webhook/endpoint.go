@@ -50,16 +50,18 @@ func register(c *server.Call, plain bool) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	endpoints := store.Value[int](c.Tx, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID)
+	endpoints, err := store.Value[int](c.Tx, `SELECT COUNT(*) FROM webhooks WHERE account_id = ?`, c.Account.ID)
+	if err != nil {
+		return wire.Response{}, err
+	}
 	if endpoints >= maxEndpoints {
 		return wire.Response{}, wire.Invalid("the account has %d endpoints already, the most there may be", endpoints)
 	}
 	now := c.Tx.Now()
 	e.ID, e.CreatedAt = c.Tx.NewID("wh_"), wire.Timestamp(now)
-	c.Tx.Exec(`
+	return wire.Created(e), c.Tx.Exec(`
 		INSERT INTO webhooks (public_id, account_id, url, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		e.ID, c.Account.ID, e.URL, string(wire.Encode(e.Events)), e.Secret, now.UnixMilli())
-	return wire.Created(e), nil
 }
 
 func readEndpoint(f *wire.Fields, plain bool) (endpoint, error) {
@@ -132,46 +134,55 @@ type Endpoint struct {
 // Attempts is how often a delivery is tried before it has failed for good.
 const Attempts = 8
 
-func (e *Endpoint) readHealth(tx *store.Tx) {
+func (e *Endpoint) readHealth(tx *store.Tx) error {
 	const recent = 100
-	tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
+	_, err := tx.Get([]any{&e.Recent, &e.Delivered, &e.Attempt, &e.LastError}, `
 		WITH recent AS (
 			SELECT d.id, d.state, d.failures FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id WHERE w.public_id = ? ORDER BY d.id DESC LIMIT ?)
 		SELECT COUNT(*), COUNT(*) FILTER (WHERE state = 'delivered'),
 		       COALESCE(MAX(CASE WHEN state = 'pending' AND failures > 0 THEN failures + 1 END), 0),
 		       COALESCE((SELECT t.error FROM delivery_tries t WHERE t.delivery_id IN (SELECT id FROM recent) ORDER BY t.id DESC LIMIT 1), '')
 		FROM recent`, e.ID, recent)
+	return err
 }
 
 // Endpoints returns a page of an account's endpoints, newest first.
-func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool) {
-	endpoints, more = store.Page[Endpoint](tx, page,
+func Endpoints(tx *store.Tx, accountID int64, page wire.Page) (endpoints []*Endpoint, more bool, err error) {
+	endpoints, more, err = store.Page[Endpoint](tx, page,
 		`SELECT public_id, url, events, created_at FROM webhooks WHERE account_id = ? ORDER BY id DESC`, accountID)
 	for _, e := range endpoints {
-		e.readHealth(tx)
+		if err == nil {
+			err = e.readHealth(tx)
+		}
 	}
-	return endpoints, more
+	return endpoints, more, err
 }
 
 // remove ends an endpoint, and forgets its deliveries.
 func remove(c *server.Call) (wire.Response, error) {
 	id := c.PathValue("webhook_id")
-	if !c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`, id, c.Account.ID) {
-		return wire.Response{}, wire.NotFound("webhook", id)
+	found, err := c.Tx.Get([]any{&id}, `DELETE FROM webhooks WHERE public_id = ? AND account_id = ? RETURNING public_id`,
+		id, c.Account.ID)
+	if err == nil && !found {
+		err = wire.NotFound("webhook", id)
 	}
-	c.Tx.Exec(`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`, c.Account.ID)
-	return wire.OK(map[string]any{"id": id}), nil
+	if err != nil {
+		return wire.Response{}, err
+	}
+	err = c.Tx.Exec(`DELETE FROM events WHERE account_id = ? AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)`,
+		c.Account.ID)
+	return wire.OK(map[string]any{"id": id}), err
 }
 
 // CountFailing returns how many endpoints have a delivery that will be tried again.
-func CountFailing(tx *store.Tx, accountID int64) int64 {
+func CountFailing(tx *store.Tx, accountID int64) (int64, error) {
 	return store.Value[int64](tx, `
 		SELECT COUNT(*) FROM webhooks w WHERE w.account_id = ? AND EXISTS (
 			SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL AND d.failures > 0)`, accountID)
 }
 
 // Failing returns the newest delivery of each of a few endpoints that did not arrive.
-func Failing(tx *store.Tx, accountID, most int64) []*Delivery {
+func Failing(tx *store.Tx, accountID, most int64) ([]*Delivery, error) {
 	return readDeliveries(tx, `d.id IN (
 		SELECT (SELECT MAX(d.id) FROM deliveries d WHERE d.webhook_id = w.id AND (d.state = 'failed' OR d.state = 'pending' AND d.failures > 0)) AS newest
 		FROM webhooks w WHERE w.account_id = ? AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?)`, accountID, most)

@@ -49,34 +49,44 @@ type payload struct {
 // Emit puts an event into the outbox, in the transaction of the change that it tells of,
 // with a delivery for each endpoint that is subscribed; without one, nothing is written.
 // data is the object as the API shows it.
-func Emit(c *server.Call, event EventType, data any) {
-	endpoints := store.Values[int64](c.Tx, `
+func Emit(c *server.Call, event EventType, data any) error {
+	endpoints, err := store.Values[int64](c.Tx, `
 		SELECT id FROM webhooks WHERE account_id = ?
 		AND EXISTS (SELECT 1 FROM json_each(webhooks.events) WHERE value IN (?, ?)) ORDER BY id`,
 		c.Account.ID, allEvents, event)
-	if len(endpoints) == 0 {
-		return
+	if err != nil || len(endpoints) == 0 {
+		return err
 	}
 	now := c.Tx.Now()
 	publicID := vault.Token("evt_")
 	body, err := json.Marshal(payload{ID: publicID, Type: event, CreatedAt: wire.Timestamp(now), Data: data})
-	c.Tx.Fail(err)
+	if err != nil {
+		return err
+	}
 	var about struct {
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
 	_ = json.Unmarshal(body, &about) // our own
-	body, err = c.Quirks.Rewrite(body)
-	c.Tx.Fail(err)
-	eventID := c.Tx.Insert(`
+	if body, err = c.Quirks.Rewrite(body); err != nil {
+		return err
+	}
+	eventID, err := c.Tx.Insert(`
 		INSERT INTO events (public_id, account_id, type, subject, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		publicID, c.Account.ID, event, about.Data.ID, string(body), now.UnixMilli())
+	if err != nil {
+		return err
+	}
 	for _, endpoint := range endpoints {
-		c.Tx.Exec(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at) VALUES (?, ?, ?, ?)`,
+		err := c.Tx.Exec(`INSERT INTO deliveries (public_id, event_id, webhook_id, due_at) VALUES (?, ?, ?, ?)`,
 			vault.Token("dlv_"), eventID, endpoint, now.UnixMilli())
+		if err != nil {
+			return err
+		}
 	}
 	c.Tx.Signal()
+	return nil
 }
 
 type delivery struct {
@@ -106,22 +116,28 @@ func (w *Worker) room(webhookID string) int {
 }
 
 // due returns what there is to send and room for, and counts it as in flight.
-func (w *Worker) due(tx *store.Tx) (all []*delivery) {
+func (w *Worker) due(tx *store.Tx) (all []*delivery, err error) {
 	now := tx.Now()
-	endpoints := store.List[target](tx, `
+	endpoints, err := store.List[target](tx, `
 		SELECT public_id, url, secret FROM webhooks
 		WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND due_at <= ?)`, now.UnixMilli())
+	if err != nil {
+		return nil, err
+	}
 	for _, to := range endpoints {
 		room := w.room(to.WebhookID)
 		if room == 0 {
 			continue
 		}
 		// Of the first ones, perEndpoint may be on their way already.
-		due := store.List[delivery](tx, `
+		due, err := store.List[delivery](tx, `
 			SELECT d.public_id, d.round, e.public_id, e.type, e.payload, w.public_id, w.url, w.secret
 			FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id JOIN events e ON e.id = d.event_id
 			WHERE w.public_id = ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
 			to.WebhookID, now.UnixMilli(), room+perEndpoint)
+		if err != nil {
+			return all, err
+		}
 		for _, d := range due {
 			if _, found := w.inFlight[d.ID]; !found && room > 0 {
 				room--
@@ -131,7 +147,7 @@ func (w *Worker) due(tx *store.Tx) (all []*delivery) {
 			}
 		}
 	}
-	return all
+	return all, nil
 }
 
 const (
@@ -146,33 +162,46 @@ const (
 	unfinishedFactor = 10
 )
 
-func (w *Worker) prune(tx *store.Tx) {
+func (w *Worker) prune(tx *store.Tx) error {
 	if time.Since(w.pruned) < pruneInterval {
-		return
+		return nil
+	}
+	accounts, err := store.Values[int64](tx, `SELECT DISTINCT account_id FROM webhooks`)
+	if err != nil {
+		return err
 	}
 	more := false
-	for _, account := range store.Values[int64](tx, `SELECT DISTINCT account_id FROM webhooks`) {
+	for _, account := range accounts {
 		for _, old := range []struct {
 			condition string
 			keep      int64
 		}{{`AND d.due_at IS NULL`, keptDeliveries}, {``, keptDeliveries * unfinishedFactor}} {
-			more = forget(tx, account, old.condition, old.keep) == pruneSize || more
+			forgotten, err := forget(tx, account, old.condition, old.keep)
+			if err != nil {
+				return err
+			}
+			more = more || forgotten == pruneSize
 		}
 	}
-	if !more && tx.Err() == nil { // else the next look is due at once
+	if !more { // else the next look is due at once
 		w.pruned = time.Now()
 	}
+	return nil
 }
 
 // forget removes some of the oldest deliveries of those to keep, and returns how many.
-func forget(tx *store.Tx, account int64, condition string, keep int64) int {
+func forget(tx *store.Tx, account int64, condition string, keep int64) (int, error) {
 	type old struct{ Delivery, Event int64 }
-	all := store.List[old](tx, `
+	all, err := store.List[old](tx, `
 		SELECT d.id, d.event_id FROM events e JOIN deliveries d ON d.event_id = e.id
 		WHERE e.account_id = ? `+condition+` ORDER BY e.id DESC, d.id DESC LIMIT ? OFFSET ?`, account, pruneSize, keep)
 	for _, o := range all {
-		tx.Exec(`DELETE FROM deliveries WHERE id = ?`, o.Delivery)
-		tx.Exec(`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.Event)
+		if err == nil {
+			err = tx.Exec(`DELETE FROM deliveries WHERE id = ?`, o.Delivery)
+		}
+		if err == nil {
+			err = tx.Exec(`DELETE FROM events WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)`, o.Event)
+		}
 	}
-	return len(all)
+	return len(all), err
 }

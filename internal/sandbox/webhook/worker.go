@@ -120,20 +120,23 @@ func (w *Worker) work(ctx context.Context) (due []*delivery, err error) {
 		return nil, err
 	}
 	if len(w.unrecorded) > 0 || time.Since(w.pruned) >= pruneInterval {
-		err := w.db.Write(ctx, func(tx *store.Tx) {
-			w.record(tx)
-			w.prune(tx)
+		err := w.db.Write(ctx, func(tx *store.Tx) error {
+			if err := w.record(tx); err != nil {
+				return err
+			}
+			return w.prune(tx)
 		})
 		if err != nil {
 			return nil, err
 		}
 		w.unrecorded = nil
 	}
-	err = w.db.Read(ctx, func(tx *store.Tx) {
+	err = w.db.Read(ctx, func(tx *store.Tx) (err error) {
 		for _, d := range due { // of a run that met a lock
 			delete(w.inFlight, d.ID)
 		}
-		due = w.due(tx)
+		due, err = w.due(tx)
+		return err
 	})
 	return due, err
 }
@@ -196,26 +199,30 @@ func retryDelay(failures int) (delay time.Duration, again bool) {
 	return schedule[failures-1], true
 }
 
-func (w *Worker) record(tx *store.Tx) {
+func (w *Worker) record(tx *store.Tx) error {
 	for _, r := range w.unrecorded {
-		r.record(tx)
+		if err := r.record(tx); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-func (r result) record(tx *store.Tx) {
+func (r result) record(tx *store.Tx) error {
 	var (
 		row, round int64
 		failures   int
 	)
-	if !tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID) {
-		return // the service was reset meanwhile
+	found, err := tx.Get([]any{&row, &round, &failures}, `SELECT id, round, failures FROM deliveries WHERE public_id = ?`, r.ID)
+	if err != nil || !found { // the service was reset meanwhile
+		return err
 	}
-	tx.Exec(`
+	err = tx.Exec(`
 		INSERT INTO delivery_tries (delivery_id, time, status, error, duration_ms, response)
 		VALUES (?, ?, NULLIF(?, 0), NULLIF(?, ''), ?, ?)`,
 		row, r.begun.UnixMilli(), r.status, r.failure, r.took.Milliseconds(), r.response)
-	if round != r.Round { // a try of an earlier round decides nothing
-		return
+	if err != nil || round != r.Round { // a try of an earlier round decides nothing
+		return err
 	}
 	var due sql.NullInt64
 	state := Delivered
@@ -226,5 +233,5 @@ func (r result) record(tx *store.Tx) {
 			state, due = Pending, sql.NullInt64{Int64: tx.Now().Add(delay).UnixMilli(), Valid: true}
 		}
 	}
-	tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
+	return tx.Exec(`UPDATE deliveries SET failures = ?, state = ?, due_at = ? WHERE id = ?`, failures, state, due, row)
 }

@@ -115,9 +115,12 @@ func Invalid(format string, args ...any) *Error {
 	return Refuse(CodeInvalidRequest, format, args...)
 }
 
-// Only returns what was found by an id, or a 404.
-func Only[T any](found []*T, kind, id string) (*T, error) {
-	if len(found) == 0 {
+// Only returns what was found by an id, or a 404, unless there was an error.
+func Only[T any](found []*T, err error, kind, id string) (*T, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
 		return nil, NotFound(kind, id)
 	}
 	return found[0], nil
