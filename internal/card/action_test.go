@@ -6,11 +6,49 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
+
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
+
+func TestActionTriggers(t *testing.T) {
+	t.Parallel()
+	if acctest.OpenTofu() {
+		t.Skip("OpenTofu has no actions")
+	}
+	s := acctest.Start(t)
+	config := func(frozen bool) string {
+		return s.Provider() + named("test", fmt.Sprintf(`amount = 50
+			frozen = %t
+			lifecycle {
+				action_trigger {
+					events  = [after_create, after_update]
+					actions = [action.vcard_card_fund.extra]
+				}
+			}`, frozen)) + `
+			action "vcard_card_fund" "extra" {
+				config {
+					card_id = vcard_card.test.id
+					amount  = 25.50
+				}
+			}`
+	}
+	resource.Test(t, acctest.LifeSince(tfversion.Version1_14_0,
+		resource.TestStep{Config: config(false), Check: atService(s, "active", 75_50, 9923_50)},
+		resource.TestStep{
+			Config: config(false), ConfigPlanChecks: nothing(), ConfigStateChecks: []statecheck.StateCheck{is("balance", acctest.Exactly("75.50"))},
+		},
+		resource.TestStep{
+			Config: config(true), ConfigPlanChecks: does(plancheck.ResourceActionUpdate), Check: atService(s, "frozen", 101_00, 9898_00),
+		},
+	))
+}
 
 func TestActions(t *testing.T) {
 	t.Parallel()

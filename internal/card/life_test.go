@@ -109,6 +109,32 @@ func TestLifeOfACard(t *testing.T) {
 	))
 }
 
+// A card with nothing but a load has what service and provider have for it. It is
+// imported by id and by identity without a change.
+func TestImportOfACard(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	resource.Test(t, acctest.Life(
+		resource.TestStep{
+			Config:           s.Provider() + named("test", "amount = 50"),
+			ConfigPlanChecks: does(plancheck.ResourceActionCreate, unknown("label"), unknown("frozen"), unknown("spending_limit")),
+			ConfigStateChecks: []statecheck.StateCheck{
+				is("label", acctest.Form(`tf-\d{8}-[0-9a-z-]{20,}`)), is("spending_limit", acctest.Exactly("50000")), is("auto_freeze_at", knownvalue.Null()),
+				is("frozen", knownvalue.Bool(false)), is("deletion_protection", knownvalue.Bool(false)), is("top_up", knownvalue.Null()),
+			},
+		},
+		resource.TestStep{
+			ResourceName: address, ImportState: true, ImportStateKind: resource.ImportBlockWithID, Config: s.Provider() + named("test", ""),
+		},
+		resource.TestStep{
+			ResourceName: address, ImportState: true, ImportStateKind: resource.ImportBlockWithResourceIdentity, Config: s.Provider() + named("test", ""),
+			SkipFunc: func() (bool, error) { return !acctest.Has("1.12.0", "1.12.0"), nil },
+		},
+		resource.TestStep{ResourceName: address, ImportState: true, ImportStateId: "card_none", ExpectError: acctest.Saying("card_none", "404")},
+		resource.TestStep{ResourceName: address, ImportState: true, ImportStateId: "wh_1", ExpectError: acctest.Saying("a card id", "wh_1")},
+	))
+}
+
 // Each attribute of a card is changed, and taken out.
 func TestEachAttribute(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/querycheck"
+	"github.com/hashicorp/terraform-plugin-testing/querycheck/queryfilter"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
+	"github.com/hashicorp/terraform-plugin-testing/tfversion"
+
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/contract"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
@@ -150,4 +157,41 @@ func TestListWhileCardsChange(t *testing.T) {
 	if problem != "" || !slices.Equal(got, []string{"other bin"}) {
 		t.Errorf("with a card that is terminated meanwhile, %v is listed, %s", got, problem)
 	}
+}
+
+func TestQuery(t *testing.T) {
+	t.Parallel()
+	s := acctest.Start(t)
+	ids := issueFleet(s)
+	identity := func(label string) map[string]knownvalue.Check {
+		return map[string]knownvalue.Check{"id": knownvalue.StringExact(ids[label])}
+	}
+	const address = "vcard_card.test"
+	if acctest.OpenTofu() {
+		t.Skip("OpenTofu has no query")
+	}
+	resource.Test(t, acctest.LifeSince(tfversion.Version1_14_0,
+		resource.TestStep{Config: s.Provider()},
+		resource.TestStep{
+			Query: true,
+			Config: fmt.Sprintf(`list "vcard_card" "test" {
+				provider         = vcard
+				include_resource = true
+				config {
+					status = "active"
+					bin_id = %q
+				}
+			}`, bin),
+			QueryResultChecks: []querycheck.QueryResultCheck{
+				querycheck.ExpectLength(address, 2),
+				querycheck.ExpectIdentity(address, identity("newest")), querycheck.ExpectIdentity(address, identity("oldest")),
+				querycheck.ExpectNoIdentity(address, identity("frozen")),
+				querycheck.ExpectResourceDisplayName(address, queryfilter.ByResourceIdentity(identity("newest")),
+					knownvalue.StringExact("newest (visa ending in "+read(s, ids["newest"]).Last4+")")),
+				querycheck.ExpectResourceKnownValues(address, queryfilter.ByResourceIdentity(identity("oldest")), []querycheck.KnownValueCheck{
+					{Path: tfjsonpath.New("balance"), KnownValue: acctest.Exactly("50")}, {Path: tfjsonpath.New("amount"), KnownValue: knownvalue.Null()},
+				}),
+			},
+		},
+	))
 }
