@@ -326,7 +326,7 @@ func (p *pipeline) takesBack() (advised bool) {
 			continue
 		}
 		switch last := c.said[len(c.said)-1]; {
-		case (p.isLoose() || p.scenario.profile.lag > 0) && (strings.Contains(last, "undecided") || strings.Contains(last, "holds less than that")):
+		case (p.isLoose() || p.scenario.profile.lag > 0) && (strings.Contains(last, "undecided") || strings.Contains(last, "is not known whether") || strings.Contains(last, "holds less than that")):
 			c.config["amount"], c.config["top_up"] = c.state.Values["amount"], nil
 			c.loose, advised = true, true
 		case strings.Contains(last, "into the top-up range"):
