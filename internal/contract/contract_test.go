@@ -37,112 +37,34 @@ func TestDocumentedExchangesPass(t *testing.T) {
 func TestExchanges(t *testing.T) {
 	t.Parallel()
 	text := sandboxtest.File(t, "openapi/openapi.yaml")
-	keys21 := "{" + regexp.MustCompile(".").ReplaceAllString("abcdefghijklmnopqrst", `"$0": "v", `) + `"u": "v"}`
 	wider := map[string]bool{}
 	for _, match := range regexp.MustCompile(`x-wider: ([^}\n]+?) *[}\n]`).FindAllStringSubmatch(text, -1) {
 		wider[match[1]] = true
 	}
-	for _, test := range []struct{ name, of, part, old, replacement, want string }{
-		{"a period of times without a zone", "list transactions", "path", "", "/transactions?from=2026-03-01T00:00:00&to=2026-03-02T00:00:00", ""},
-		{"a filter of challenges by a status of the service's own", "list 3DS challenges", "path", "", "/3ds?status=authenticated", ""},
-		{"amounts without decimals and below zero", "fund card", "answers", `"card_balance": 75.5`, `"card_balance": -75`, ""},
-		{"times of any precision, with Z or +00:00", "list transactions", "answers", "03:04:05.678Z", "03:04:05+00:00", ""},
-		{"networks of any name", "list cards", "answers", `"visa"`, `"local scheme"`, ""},
-		{"categories of any name", "create card", "answers", `["advertising"]`, `["ads/online"]`, ""},
-		{"metadata of any depth", "create card", "answers", `{"team": "ads"}`, `{"team": {"ads": [1, null]}}`, ""},
-		{"transactions in any currency", "list transactions", "answers", `"USD"`, `"KWD"`, ""},
-		{"card numbers of 12 to 19 digits", "card details", "answers", "0000123412341234", "0000123412341234567", ""},
-		{"codes of four digits", "card details", "answers", `"957"`, `"9571"`, ""},
-		{"BINs of any category", "list BINs", "answers", `"ads"`, `"anything"`, ""},
-		{"challenges in any status", "list 3DS challenges", "answers", `"pending"`, `"authenticated"`, ""},
-		{"mobile wallets of any brand", "list BINs", "answers", "wallet_a_pay", "orchard_pay", ""},
-
-		{"undocumented path", "get card", "path", "", "/card/card_1", "request: there is no such call"},
-		{"undocumented method", "get card", "method", "", "PUT", "request: there is no such call"},
-		{"empty id", "card details", "path", "", "/cards//details", "request: path parameter card_id: required"},
-		{"undocumented parameter", "list BINs", "path", "", "/bins?page=1", `query parameter "page" is not documented`},
-		{"repeated parameter", "list cards", "path", "", "/cards?page=1&page=2", "query parameter page: given more than once"},
-		{"parameter not in enum", "list cards", "path", "", "/cards?status=lost", "query parameter status: enum"},
-		{"parameter not an integer", "list cards", "path", "", "/cards?page=1e0", "query parameter page: cannot be read"},
-		{"parameter below its minimum", "list cards", "path", "", "/cards?page=0", "query parameter page: minimum"},
-		{"parameter above its maximum", "list cards", "path", "", "/cards?per_page=101", "query parameter per_page: maximum"},
-		{"unknown currency", "deposit addresses", "path", "", "/wallet/deposit-address?currency=doge", "query parameter currency: enum"},
-		{"no such day", "list transactions", "path", "", "/transactions?from=2026-02-30", "query parameter from: format"},
-		{"broken query", "list cards", "path", "", "/cards?page=%zz", "the query cannot be parsed"},
-		{"no key", "list BINs", "header", "Authorization", "", "header Authorization"},
-		{"wrong key form", "list BINs", "header", "Authorization", "Bearer planted", "header Authorization"},
-		{"empty idempotency key", "fund card", "header", "X-Idempotency-Key", "", "header parameter X-Idempotency-Key: minLength"},
-		{"no content type", "fund card", "header", "Content-Type", "", "request: header Content-Type"},
-		{"other charset", "fund card", "header", "Content-Type", "application/json; charset=latin1", "the charset of JSON is utf-8"},
-		{"body on a call without", "freeze card", "asks", "", `{}`, "body: this call has none"},
-		{"no body", "fund card", "asks", `{"amount": 25.50}`, "", "body: required"},
-		{"not JSON", "fund card", "asks", "}", "", "body: not one strict JSON value"},
-		{"two values", "fund card", "asks", "}", `}{}`, "body: not one strict JSON value"},
-		{"duplicate key", "fund card", "asks", `{`, `{"amount": 1, `, "body: not one strict JSON value"},
-		{"nested", "fund card", "asks", `25.50`, strings.Repeat(`[`, 1e5), "body: not one strict JSON value"},
-		{"invalid UTF-8", "create card", "asks", `tf-1`, "\xff", "body: not one strict JSON value"},
-		{"amount as text", "fund card", "asks", `25.50`, `"25.50"`, "body: /amount: type"},
-		{"amount with three decimals", "fund card", "asks", `25.50`, `25.500`, "/amount: an amount is a plain number"},
-		{"amount beyond a float's precision", "fund card", "asks", `25.50`, `25.50000000000000000001`, "/amount: an amount is a plain number"},
-		{"amount with an exponent", "fund card", "asks", `25.50`, `5e1`, "/amount: an amount is a plain number"},
-		{"load under the minimum", "create card", "asks", `"amount": 50`, `"amount": 49.99`, "/amount: minimum"},
-		{"missing property", "create card", "asks", `"bin_id": "bin_1", `, ``, "/bin_id: required"},
-		{"unknown property", "create card", "asks", `{"bin_id"`, `{"colour": 1, "bin_id"`, `property colour is unsupported`},
-		{"long label", "create card", "asks", `tf-1`, strings.Repeat("ä", 65), "/label: maxLength"},
-		{"too much metadata", "create card", "asks", `{"team": "ads"}`, keys21, "/metadata: maxProperties"},
-		{"plain http", "create webhook", "asks", `https://`, `http://`, "/url: format"},
-		{"no host", "create webhook", "asks", `https://example.com`, `https://`, "/url: format"},
-		{"unknown event", "create webhook", "asks", `"*"`, `"card.lost"`, "/events: oneOf"},
-		{"* among others", "create webhook", "asks", `"*"`, `"*", "card.created"`, "/events: oneOf"},
-
-		{"wrong success status", "create card", "status", "200", createdCard, "response: status 200 is not documented"},
-		{"server error", "list BINs", "status", "500", `{"error": "internal", "message": "no"}`, "response: status 500 is not documented"},
-		{"redirect", "list BINs", "status", "308", `{}`, "response: status 308 is not documented"},
-		{"no response type", "list BINs", "answer header", "Content-Type", "", "response: status 200: header Content-Type"},
-		{"text response", "list BINs", "answer header", "Content-Type", "text/plain", "response: status 200: header Content-Type"},
-		{"replay mark", "fund card", "answer header", "Idempotent-Replayed", "yes", "header Idempotent-Replayed: enum"},
-		{"empty response", "list BINs", "status", "200", ``, "response: status 200: body: not one strict JSON value"},
-		{"number in the summary", "get card", "answers", `{`, `{"pan": "0000123412341234", `, `property pan is unsupported`},
-		{"code in the summary", "get card", "answers", `{`, `{"cvv": "957", `, `property cvv is unsupported`},
-		{"time in a list item", "list cards", "answers", `{"id"`, `{"created_at": "2026-01-02T03:04:05Z", "id"`, `/data/0: property created_at is unsupported`},
-		{"no time in the summary", "get card", "answers", `, "created_at": "2026-01-02T03:04:05Z"`, ``, "/created_at: required"},
-		{"missing total", "list cards", "answers", `, "total": 101`, ``, "/total: required"},
-		{"total on transactions", "list transactions", "answers", `"page": 1`, `"page": 1, "total": 1`, `property total is unsupported`},
-		{"balance with three decimals", "list cards", "answers", `50.00`, `50.001`, "/data/0/balance: an amount is a plain number"},
-		{"balance as text", "get card", "answers", `50.00`, `"50.00"`, "/balance: type"},
-		{"count with decimals", "wallet balance", "answers", `"cards_active": 1`, `"cards_active": 1.0`, "/cards_active: an integer has neither"},
-		{"unknown state", "get card", "answers", `active`, `lost`, "/status: enum"},
-		{"frozen card that is active", "freeze card", "answers", `frozen`, `active`, "/status: enum"},
-		{"unset threshold left out", "create card", "answers", `"auto_freeze_at": null,`, ``, "/auto_freeze_at: required"},
-		{"null label", "create card", "answers", `"label": "tf-1"`, `"label": null`, "/label: nullable"},
-		{"id of another kind", "fund card", "answers", `card_1`, `txn_1`, "/card_id: pattern"},
-		{"local time", "get card", "answers", `05Z`, `05+02:00`, "/created_at: format"},
-		{"expiry with a time", "create card", "answers", `2029-01-31`, `2029-01-31T00:00:00Z`, "/expires_at: format"},
-		{"uppercase network", "get card", "answers", `visa`, `Visa`, "/network: pattern"},
-		{"third wallet", "list BINs", "answers", `"3ds"`, `"wallet_c_pay": true, "3ds"`, "/data/0: maxProperties"},
-		{"wallet name", "list BINs", "answers", `wallet_a_pay`, `wallet_a`, `/data/0: property wallet_a is unsupported`},
-		{"wallet value", "list BINs", "answers", `"wallet_a_pay": true`, `"wallet_a_pay": 1`, "/data/0/wallet_a_pay: type"},
-		{"third error field", "get card", "status", "404", `{"error": "not_found", "message": "no", "request_id": "1"}`, `property request_id is unsupported`},
-		{"no error code", "get card", "status", "404", `{"message": "no"}`, "/error: required"},
-		{"unknown readiness", "get card", "status", "403", `{"error": "forbidden", "message": "no"}`, "/error: enum"},
-		{"waiting time", "rate limited", "answer header", "Retry-After", "1.5", "header Retry-After: format"},
-		{"negative waiting time", "rate limited", "answer header", "Retry-After", "-1", "header Retry-After: format"},
-	} {
-		e, found := documented()[test.of]
-		if !found {
-			t.Fatalf("no exchange %q", test.of)
+	for line := range strings.Lines(sandboxtest.File(t, "testdata/exchanges.txt")) {
+		if line == "\n" || line[0] == '#' {
+			continue
 		}
-		e.change(test.part, test.old, test.replacement)
+		var cells [6]string
+		for i, cell := range strings.SplitN(line, "|", len(cells)) {
+			cells[i] = sandboxtest.Expand(strings.TrimSpace(cell))
+		}
+		name, of, want := cells[0], cells[1], cells[5]
+		e, found := documented()[of]
+		if !found {
+			t.Fatalf("no exchange %q", of)
+		}
+		e.change(cells[2], cells[3], cells[4])
 		reports := e.reports(t)
 		switch all := strings.Join(reports, "\n"); {
-		case test.want == "" && (all != "" || !wider[test.name]):
-			t.Errorf("%s: reported %q, want nothing, and openapi.yaml to mark it", test.name, all)
-		case !strings.Contains(all, test.want):
-			t.Errorf("%s: reported %q, want %q", test.name, all, test.want)
-		case test.want != "" && !strings.HasPrefix(all, "contract: "+e.method+" /api/v1/"):
-			t.Errorf("%s: reported %q, want method and path", test.name, all)
+		case want == "" && (all != "" || !wider[name]):
+			t.Errorf("%s: reported %q, want nothing, and openapi.yaml to mark it", name, all)
+		case !strings.Contains(all, want):
+			t.Errorf("%s: reported %q, want %q", name, all, want)
+		case want != "" && !strings.HasPrefix(all, "contract: "+e.method+" /api/v1/"):
+			t.Errorf("%s: reported %q, want method and path", name, all)
 		}
-		delete(wider, test.name)
+		delete(wider, name)
 	}
 	if len(wider) > 0 {
 		t.Errorf("openapi.yaml marks %v, which no exchange has", wider)
@@ -325,9 +247,7 @@ func (e exchange) reports(t *testing.T, options ...contract.Option) []string {
 	})
 	report, got := &reporter{TB: t}, httptest.NewRecorder()
 	contract.Handler(report, service, options...).ServeHTTP(got, request)
-	if read := got.Body.String(); read != e.response {
-		t.Errorf("the client read %q, want %q", read, e.response)
-	}
+	sandboxtest.Equal(t, "what the client read", got.Body.String(), e.response)
 	return report.reports
 }
 

@@ -44,9 +44,7 @@ func site(t *testing.T) Site {
 		return nil
 	}
 	for _, start := range []string{"README.md", ".github", "docs"} {
-		if err := fs.WalkDir(s.Repository, start, add); err != nil {
-			t.Fatal(err)
-		}
+		must(0, fs.WalkDir(s.Repository, start, add))
 	}
 	return s
 }
@@ -77,9 +75,7 @@ func TestPages(t *testing.T) {
 	const readme, index = "README.md", "docs/index.md"
 	s := site(t)
 	unshown, err := s.Unshown(".github/images")
-	if err := errors.Join(err, s.CheckLinks()); err != nil {
-		t.Error(err)
-	}
+	must(0, errors.Join(err, s.CheckLinks()))
 	if unreached := s.Unreached(readme, index); len(unshown)+len(unreached) > 0 {
 		t.Errorf("no page shows %v, no links lead to %v", unshown, unreached)
 	}
@@ -89,9 +85,7 @@ func TestPages(t *testing.T) {
 			words += len(bytes.Fields(must(fs.ReadFile(s.Repository, path))))
 		}
 		if !strings.HasPrefix(path, ".github/") { // for those who work on the code, who see when a block is wrong
-			if err := page.Check(t.Context(), shells()...); err != nil {
-				t.Error(err)
-			}
+			must(0, page.Check(t.Context(), shells()...))
 		}
 		for _, start := range []string{readme, index} {
 			if isGuide(path) && !slices.Contains(s.LinkedFrom(start), path) {
@@ -149,9 +143,7 @@ func TestBlocksRun(t *testing.T) {
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 					defer cancel()
-					if err := runner.Run(ctx, page); err != nil {
-						t.Error(err)
-					}
+					must(0, runner.Run(ctx, page))
 				})
 			}
 		})

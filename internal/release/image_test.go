@@ -51,10 +51,7 @@ func TestImage(t *testing.T) {
 	}
 
 	// Another port than the usual one, which a sandbox of this machine may have.
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := sandboxtest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	_ = listener.Close()
 	inside := func(arguments []string) *exec.Cmd {
@@ -69,26 +66,16 @@ func TestImage(t *testing.T) {
 		return command
 	}
 	sandbox := inside(append(config.Entrypoint, config.Cmd...))
-	output, err := sandbox.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sandbox.Start(); err != nil {
-		t.Fatal(err)
-	}
+	output := sandboxtest.Must(sandbox.StdoutPipe())
+	sandboxtest.Must(0, sandbox.Start())
 	t.Cleanup(func() {
 		_ = sandbox.Process.Signal(os.Interrupt)
 		_ = sandbox.Wait()
 	})
-	address, err := process.ReadAddress(output)
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := sandboxtest.Must(process.ReadAddress(output))
 	sandboxtest.Eventually(t, func() bool { return inside(config.Healthcheck.Test[1:]).Run() == nil })
 	sandboxtest.NewClient(t, address).Get("/cards").OK(http.StatusOK)
-	if _, err := os.Stat(filepath.Join(root, "data/vcard-sandbox.db")); err != nil {
-		t.Error(err)
-	}
+	sandboxtest.Must(os.Stat(filepath.Join(root, "data/vcard-sandbox.db")))
 }
 
 // unpack writes the files of the image of this machine below root.

@@ -16,9 +16,7 @@ import (
 
 func write(t testing.TB, path, content string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o700)))
 }
 
 // run runs a program in a folder, and returns what it printed.
@@ -60,12 +58,8 @@ func TestVersion(t *testing.T) {
 		{"tag --annotate --message x v1.0.0", "1.0.0"},
 	} {
 		run(t, folder, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, strings.Fields(step[0])...)...)
-		if got := version(folder); got != step[1] {
-			t.Errorf("after git %s, the version is %s, want %s", step[0], got, step[1])
-		}
-		if got := version(unpacked); got != "0.1.0" {
-			t.Errorf("after git %s, a tarball in it has the version %s", step[0], got)
-		}
+		sandboxtest.Equal(t, "the version after git "+step[0], version(folder), step[1])
+		sandboxtest.Equal(t, "that of a tarball in it after git "+step[0], version(unpacked), "0.1.0")
 	}
 }
 

@@ -76,9 +76,7 @@ func TestFaultTargets(t *testing.T) {
 		for calls, want := range map[string]bool{c.hit: true, c.missed: false} {
 			for call := range strings.SplitSeq(calls, ", ") {
 				method, path, _ := strings.Cut(call, " ")
-				if got := s.Call(method, "/api/v1"+path, "").Status == 555; got != want {
-					t.Errorf("%s: %s is hit: %v", fault, call, got)
-				}
+				sandboxtest.Equal(t, fault+": "+call+" is hit", s.Call(method, "/api/v1"+path, "").Status == 555, want)
 			}
 		}
 		s.as("sk_live_x").Get("/_sandbox/clock").OK(401)
@@ -136,13 +134,9 @@ func TestFaultDelays(t *testing.T) {
 		time.Sleep(59 * time.Second)
 		giveUp()
 		synctest.Wait()
-		if got := s.Get(card).Text("balance"); got != "50.00" {
-			t.Errorf("committed before the delay: %s", got)
-		}
+		sandboxtest.Equal(t, "the card, before the delay", s.Get(card).Text("balance"), "50.00")
 		<-answered
-		if got := s.Get(card).Text("balance"); got != "55.00" {
-			t.Errorf("after the delay, the card holds %s", got)
-		}
+		sandboxtest.Equal(t, "the card, after the delay", s.Get(card).Text("balance"), "55.00")
 		go fund(t.Context())
 		synctest.Wait()
 		s.close()
@@ -156,9 +150,7 @@ func TestAFaultIsTakenOnce(t *testing.T) {
 	s := start(t)
 	for range 10 {
 		s.Fault(`{"method":"GET","path":"/bins","times":1,"then":{"status":429}}`)
-		if n := admitted(12, func() sandboxtest.Response { return s.Get("/bins") }); n != 11 {
-			t.Errorf("%d of 12 calls did not meet the fault", n)
-		}
+		sandboxtest.Equal(t, "calls of 12 that did not meet the fault", admitted(12, func() sandboxtest.Response { return s.Get("/bins") }), 11)
 	}
 }
 
@@ -229,9 +221,7 @@ func TestSettings(t *testing.T) {
 	} {
 		shows := func(when, want string) {
 			t.Helper()
-			if got := s.Get(path).OK(200).Raw; got != want+"\n" {
-				t.Errorf("%s: %s shows %s", when, path, got)
-			}
+			sandboxtest.Equal(t, when+": "+path+" shows", s.Get(path).OK(200).Raw, want+"\n")
 		}
 		shows("at first", c.usual)
 		for range 2 {
@@ -249,105 +239,19 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What the documented service does not say, others do in another way. Those that modeltest
-// plays with are not here.
+// The sandbox is every other service that its document may be of.
 func TestQuirks(t *testing.T) {
 	t.Parallel()
 	s := start(t, sandboxtest.Stopped(time.Date(2026, 3, 31, 15, 0, 0, 0, time.UTC)))
 	fill := s.populate()
-	for _, c := range [][2]string{
-		{`"balance":"settled"`, `
-			GET /cards/CARD → 200 "balance":93.00
-			GET /cards?status=active → 200 "balance":93.00
-			GET /wallet/balance → 200 "cards_total_balance":143.00
-			POST /cards/CARD/withdraw {"amount":54} → 400 "insufficient_card_balance" & 53.00
-			POST /cards/CARD/fund {"amount":7} → 200 "card_balance":100.00
-			POST /_sandbox/settlements {"transaction_id":"OPEN","amount":35} → 201
-			GET /cards/CARD → 200 "balance":65.00
-			POST /_sandbox/refunds {"transaction_id":"LAST","amount":5} → 201
-			GET /cards/CARD → 200 "status":"active","balance":70.00
-			POST /_sandbox/authorizations {"card_id":"CARD","amount":10,MERCHANT} → 201
-			POST /_sandbox/settlements {"transaction_id":"LAST","amount":55} → 201
-			GET /cards/CARD → 200 "status":"frozen","balance":15.00
-			POST /cards/CARD/unfreeze → 200
-			POST /_sandbox/authorizations {"card_id":"CARD","amount":8,MERCHANT} → 201
-			GET /cards/CARD → 200 "status":"active","balance":15.00
-			POST /cards/FROZEN/unfreeze → 200
-			POST /_sandbox/authorizations {"card_id":"FROZEN","amount":8,MERCHANT} → 201
-			DELETE /cards/FROZEN → 200 "returned_to_wallet":42.00
-			GET /cards/FROZEN → 200 "status":"terminated","balance":0.00`},
-		{`"idempotency":"ignored"`, `
-			POST /cards/CARD/fund {"amount":5} # k → 200 "card_balance":12.00
-			POST /cards/CARD/fund {"amount":5} # k → 200 "card_balance":17.00
-			POST /cards/CARD/fund {"amount":6} # k → 200 "card_balance":23.00`},
-		{`"transactions_per_page":"ignored"`, `GET /transactions?per_page=x → 200 DECLINE`},
-		{`"transactions_per_page":"refused"`, `
-			GET /transactions?per_page=100 → 400 "invalid_request" & per_page
-			GET /transactions?page=2 → 200 "data":[]`},
-		{`"transaction_period":"days"`, `
-			GET /transactions?to=2026-03-31 → 200 DECLINE
-			GET /transactions?to=2026-03-30 → 200 "data":[]
-			GET /transactions?from=2026-04-01 → 200 "data":[]
-			GET /transactions?to=2026-03-31T15:00:00Z → 200 DECLINE`},
-		{`"transaction_period":"midnights"`, `
-			GET /transactions?to=2026-03-31 → 200 "data":[]
-			GET /transactions?to=2026-04-01 → 200 DECLINE
-			GET /transactions?from=2026-03-31 → 200 DECLINE
-			GET /transactions?to=2026-03-31T15:00:00Z → 200 DECLINE`},
-		{`"transaction_period":"dates_only"`, `
-			GET /transactions?to=2026-03-31 → 200 DECLINE
-			GET /transactions?to=2026-03-30 → 200 "data":[]
-			GET /transactions?from=2026-03-31T15:00:00Z → 400 must be a date
-			GET /transactions?to=2026-03-31T15:00:00Z → 400 must be a date`},
-		{`"transaction_signs":"unsigned"`, `GET /transactions → 200 "refund","amount":4.00 & "settlement","amount":10.00`},
-		{`"transaction_signs":"refunds"`, `
-			GET /transactions → 200 "refund","amount":-4.00 & "settlement","amount":10.00 & "fee":1.00`},
-		{`"transaction_signs":"spending"`, `
-			GET /transactions → 200 "refund","amount":4.00 & "settlement","amount":-10.00 & "amount":-40.00 & "fee":-1.00`},
-		{`"challenge_status":"ignored"`, `
-			GET /3ds?status=pending → 200 "CHALLENGE" & "DONE" & "otp":null,"status":"approved" & !"otp":null,"status":"pending"`},
-		{`"wallet_decimals":6`, `
-			GET /wallet/balance → 200 "pending_deposits":1.001234 & "cards_total_balance":23.00
-			POST /cards/CARD/fund {"amount":1} → 200 "card_balance":24.00 & "wallet_balance":9865.001234`},
-		{`"timestamps":"bare","empty_metadata":"array","exp_year_digits":2,"error_body":"nested"`, `
-			POST /cards {BIN,"amount":50,"label":"created_at"} → 201 "created_at":"2026-03-31T15:00:00.000" & "metadata":[]
-			GET /cards/LAST/details → 200 "exp_year":29
-			POST /cards {BIN,"amount":50,"metadata":{"created_at":"2026-01-01T00:00:00Z"}} → 201 {"created_at":"2026-01-01T00:00:00Z"}
-			GET /cards/card_x → 404 {"error":{"code":"not_found","message":`},
-		{`"empty_metadata":"array"`, `POST /cards {BIN,"amount":50} → 201 "metadata":[] & "created_at":"2026-03-31T15:00:00.000Z"`},
-		{`"timestamps":"bare"`, `POST /cards {BIN,"amount":50} → 201 "metadata":{} & "created_at":"2026-03-31T15:00:00.000"`},
-		{`"error_body":"extended"`, `GET /cards/card_x → 404 "error":"not_found" & "message": & "status":404 & "request_id":"req_ & "details":`},
-		{`"error_body":"text"`, `
-			GET /cards/card_x → 404 card_x & !{
-			GET /nothing → 404 !{
-			GET /cards?page=0 → 400 page & !{
-			GET /_sandbox/nothing → 404 {"error":"not_found"`},
-		{`"card_values":"tidied"`, `
-			POST /cards {"bin_id":"bin_general_visa_eu","amount":50,"label":" ads ","spending_limit":9999} → 201 "label":"ads" & "spending_limit":5000.00
-			GET /cards/LAST → 200 "label":"ads" & !9999
-			POST /cards {BIN,"amount":50,"allowed_categories":["travel","food"]} → 201 "allowed_categories":["FOOD","TRAVEL"]
-			POST /_sandbox/authorizations {"card_id":"LAST","amount":1,MERCHANT} → 201 category_not_allowed`},
-		{`"cards_hidden_seconds":60`, `
-			POST /cards {BIN,"amount":50} → 201
-			GET /cards/LAST → 404 "not_found"
-			GET /cards/LAST/details → 404 "not_found"
-			GET /cards?per_page=100 → 200 !LAST & "total":0
-			POST /cards/LAST/freeze → 200
-			POST /_sandbox/clock {"advance":"60s"} → 200
-			GET /cards/LAST → 200
-			GET /cards/LAST/details → 200
-			GET /cards?per_page=100 → 200 LAST & "total":10`},
-		{`"wallet_fields":["north_pay","south_pay"]`, `
-			GET /bins → 200 "bin_ads_visa_eu","network":"visa","category":"ads","3ds":true,"north_pay":true,"south_pay":false} & !wallet_`},
-		{`"amounts":"floats"`, `
-			POST /cards {BIN,"amount":50,"auto_freeze_at":5.5,"label":"metadata"} → 201 "auto_freeze_at":5.500000000000004
-			POST /cards {BIN,"amount":50,"metadata":{"rate":1.50}} → 201 "metadata":{"rate":1.50}
-			GET /cards → 200 "balance":50.000000000000004 & "page":1,"per_page":25,
-			GET /_sandbox/ledger → 200 "balance":50.00}`},
-	} {
-		s.Put("/_sandbox/quirks", "{"+c[0]+"}").OK(200)
-		s.T = &named{t, c[0]}
-		s.play(fill, c[1])
+	for part := range strings.SplitSeq(sandboxtest.File(t, "testdata/quirks.txt"), "\n= ") {
+		quirks, script, _ := strings.Cut(part, "\n")
+		if strings.HasPrefix(quirks, "#") {
+			continue
+		}
+		s.Put("/_sandbox/quirks", "{"+quirks+"}").OK(200)
+		s.T = &named{t, quirks}
+		s.play(fill, script)
 		s.T = t
 	}
 	s.Balanced()
@@ -382,9 +286,7 @@ func TestQuirkIdempotencyConflict(t *testing.T) {
 		if answered.Status != 200 || again.Raw != answered.Raw || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("the first call answered %d %s, a later one %s", answered.Status, answered.Raw, again.Raw)
 		}
-		if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "57.00" {
-			t.Errorf("the card holds %s", got)
-		}
+		sandboxtest.Equal(t, "the card holds", s.Get("/api/v1/cards/"+id).Text("balance"), "57.00")
 	})
 }
 
@@ -404,8 +306,6 @@ func TestQuirkRetryAfter(t *testing.T) {
 				got = "a date"
 			}
 		}
-		if got != want {
-			t.Errorf("%s: Retry-After is %q", kind, got)
-		}
+		sandboxtest.Equal(t, kind+": Retry-After", got, want)
 	}
 }

@@ -71,10 +71,7 @@ func seeded(b *testing.B) string {
 // measured is a running sandbox, and the path of its log.
 func measured(b *testing.B, file string) (running *sandboxtest.Process, logged string) {
 	b.Helper()
-	log, err := os.Create(filepath.Join(b.TempDir(), "log"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	log := sandboxtest.Must(os.Create(filepath.Join(b.TempDir(), "log")))
 	defer func() { _ = log.Close() }()
 	return sandboxtest.StartProcess(b, log, "--data="+file), log.Name()
 }
@@ -128,17 +125,11 @@ func parallel(target float64, do func()) func(*testing.B) {
 // page.
 func visitor(b *testing.B, log string) func(*testing.B, string) {
 	b.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	jar := sandboxtest.Must(cookiejar.New(nil))
 	client := &http.Client{Jar: jar}
 	get := func(b *testing.B, address string) {
 		b.Helper()
-		response, err := client.Get(address)
-		if err != nil {
-			b.Fatal(err)
-		}
+		response := sandboxtest.Must(client.Get(address))
 		defer func() { _ = response.Body.Close() }()
 		page, err := io.ReadAll(response.Body)
 		if err != nil || response.StatusCode != http.StatusOK || strings.Contains(string(page), `name="key"`) {

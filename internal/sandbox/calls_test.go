@@ -169,12 +169,8 @@ func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 			t.Errorf("%s: %d of 30 responses are no replay; they are %v", name, fresh, responses)
 		}
 	}
-	if got := two.Get("/api/v1/cards/" + id).Text("balance"); got != "54.00" {
-		t.Errorf("the card holds %s after a fund of 7 and a withdrawal of 3", got)
-	}
-	if got := two.Get("/api/v1/cards").Text("total"); got != "3" {
-		t.Errorf("%s cards, want three", got)
-	}
+	sandboxtest.Equal(t, "the card, after a fund of 7 and a withdrawal of 3", two.Get("/api/v1/cards/"+id).Text("balance"), "54.00")
+	sandboxtest.Equal(t, "cards", two.Get("/api/v1/cards").Text("total"), "3")
 	one.Advance("24h")
 	if one.Get("/_sandbox/clock").Text("now")[:10] != two.Get("/_sandbox/clock").Text("now")[:10] {
 		t.Error("the clocks differ")
@@ -234,13 +230,9 @@ func TestLimitsHold(t *testing.T) {
 	}); created != 20 {
 		t.Errorf("%d creates were let through, want 20", created)
 	}
-	if read := admitted(80, func() sandboxtest.Response { return s.Get("/api/v1/bins") }); read != 40 {
-		t.Errorf("%d reads were let through, want 40", read)
-	}
+	sandboxtest.Equal(t, "reads that were let through", admitted(80, func() sandboxtest.Response { return s.Get("/api/v1/bins") }), 40)
 	s.Advance("1m")
-	if total := s.Get("/api/v1/cards").Text("total"); total != "20" {
-		t.Errorf("%s cards", total)
-	}
+	sandboxtest.Equal(t, "cards", s.Get("/api/v1/cards").Text("total"), "20")
 }
 
 // admitted makes calls side by side, and returns how many were not over the limit.
@@ -271,9 +263,7 @@ func TestEachServiceCountsItsOwn(t *testing.T) {
 	one, two := open(t, file, stopped), open(t, file, stopped)
 	letsThrough := func(s *service, want int64) {
 		t.Helper()
-		if read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") }); read != want {
-			t.Errorf("%d calls were let through, want %d", read, want)
-		}
+		sandboxtest.Equal(t, "calls that were let through", admitted(3, func() sandboxtest.Response { return s.Get("/bins") }), want)
 	}
 	one.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
 	letsThrough(one, 2)
@@ -338,9 +328,8 @@ func TestPeriodsOfTransactions(t *testing.T) {
 	s.Put("/_sandbox/limits", `{"requests_per_minute":2}`).OK(200)
 	for _, by := range []time.Duration{0, time.Hour} {
 		wall.Store(int64(24*time.Hour - by))
-		if read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") }); read != 2 {
-			t.Errorf("%v earlier, %d calls were let through", by, read)
-		}
+		read := admitted(3, func() sandboxtest.Response { return s.Get("/bins") })
+		sandboxtest.Equal(t, fmt.Sprint(by, " earlier, calls that were let through"), read, 2)
 	}
 }
 
@@ -353,10 +342,7 @@ func TestIssueCard(t *testing.T) {
 	for i := range 20 {
 		metadata[fmt.Sprintf("%0512d", i)] = strings.Repeat("ü", 512)
 	}
-	most, err := json.Marshal(map[string]any{"bin_id": "bin_general_visa_eu", "amount": 50, "label": label, "metadata": metadata})
-	if err != nil {
-		t.Fatal(err)
-	}
+	most := sandboxtest.Must(json.Marshal(map[string]any{"bin_id": "bin_general_visa_eu", "amount": 50, "label": label, "metadata": metadata}))
 	card := s.Post("/cards", string(most)).OK(201)
 	if kept, _ := card.Body["metadata"].(map[string]any); card.Text("label") != label || len(kept) != len(metadata) {
 		t.Errorf("kept %s", card.Raw)
@@ -367,9 +353,8 @@ func TestIssueCard(t *testing.T) {
 	for _, bin := range s.Get("/bins").OK(200).Data() {
 		s.Post("/cards", map[string]any{"bin_id": bin["id"], "amount": 50}).OK(201)
 	}
-	if cached := s.Get("/cards/" + card.Text("id") + "/details").OK(200).Header.Get("Cache-Control"); cached != "no-store" {
-		t.Errorf("details are for caches: %q", cached)
-	}
+	read := s.Get("/cards/" + card.Text("id") + "/details").OK(200)
+	sandboxtest.Equal(t, "Cache-Control of details", read.Header.Get("Cache-Control"), "no-store")
 }
 
 func TestCategories(t *testing.T) {
@@ -385,9 +370,8 @@ func TestCategories(t *testing.T) {
 		card := s.Issue("50", `"allowed_categories":["`+category+`"]`)
 		for other, merchants := range codes {
 			for _, mcc := range merchants {
-				if accepted := s.Authorize(card, "0.01", mcc).OK(201).Body["decline_reason"] == nil; accepted != (category == other) {
-					t.Errorf("a card for %s at a merchant of %s (%s): accepted %v", category, other, mcc, accepted)
-				}
+				accepted := s.Authorize(card, "0.01", mcc).OK(201).Body["decline_reason"] == nil
+				sandboxtest.Equal(t, "a card for "+category+" is accepted at a merchant of "+other+", "+mcc, accepted, category == other)
 			}
 		}
 	}

@@ -181,9 +181,7 @@ func TestEndpointIsRemoved(t *testing.T) {
 
 	s.Freeze(card)
 	stays.Wait(2)
-	if n := len(ends.Events()); n != 1 {
-		t.Errorf("the removed endpoint was told %d events", n)
-	}
+	sandboxtest.Equal(t, "events that the removed endpoint was told", len(ends.Events()), 1)
 	if got := len(s.deliveries("")); got != 2 || len(s.deliveries(kept)) != 2 {
 		t.Errorf("%d deliveries are left", got)
 	}
@@ -202,9 +200,7 @@ func TestTwoWorkers(t *testing.T) {
 		[]*service{one, two}[i%2].Post("/api/v1/cards/"+id+"/fund", `{"amount":1}`).OK(200)
 	}
 	one.tried(hook, 1)
-	if n := len(inbox.Events()); n != funds+1 {
-		t.Errorf("%d requests for %d events", n, funds+1)
-	}
+	sandboxtest.Equal(t, "requests", len(inbox.Events()), funds+1)
 }
 
 // When the process that delivers is killed or stopped, another one that has the file open
@@ -227,9 +223,7 @@ func TestAnotherTakesOver(t *testing.T) {
 			second.Issue("50")
 			inbox.Wait(2) // brought by the first one, which does not wait for the one before
 			inbox.Respond(nil)
-			if err := is(first); err != nil {
-				t.Error(err)
-			}
+			sandboxtest.Must(0, is(first))
 			for _, d := range second.tried(hook.Text("id"), 1) {
 				if d["state"] != "delivered" || len(tries(d)) != 1 {
 					t.Errorf("%v", d)
@@ -299,9 +293,7 @@ func TestLocalTargetsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", host, try)
 		}
 	}
-	if n := len(inbox.Events()); n != 0 {
-		t.Errorf("%d events arrived", n)
-	}
+	sandboxtest.Equal(t, "events that arrived", len(inbox.Events()), 0)
 }
 
 // Old deliveries are forgotten with their tries and events, more than one look
@@ -324,9 +316,7 @@ func TestOldDeliveriesAreForgotten(t *testing.T) {
 	s = start(t, on(s.path), inbox.Trusted)
 	sandboxtest.Eventually(t, func() bool { return s.Get("/_sandbox/deliveries?per_page=1").Text("total") == fmt.Sprint(kept) })
 	for table, want := range map[string]int{"events": 1, "delivery_tries": 0} {
-		if n := query[int](t, s.path, "SELECT COUNT(*) FROM "+table); n != want {
-			t.Errorf("%d %s are left, want %d", n, table, want)
-		}
+		sandboxtest.Equal(t, table+" that are left", query[int](t, s.path, "SELECT COUNT(*) FROM "+table), want)
 	}
 }
 
@@ -411,9 +401,7 @@ func TestBadReceivers(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		if n := len(elsewhere.Events()); n != 0 {
-			t.Errorf("a redirect was followed %d times", n)
-		}
+		sandboxtest.Equal(t, "redirects that were followed", len(elsewhere.Events()), 0)
 	})
 }
 
@@ -449,7 +437,5 @@ func TestFirstTry(t *testing.T) {
 			}
 		}
 	}
-	if n := len(inbox.Events()); n != 5 {
-		t.Errorf("%d events arrived, want 5 where the endpoint is trusted", n)
-	}
+	sandboxtest.Equal(t, "events that arrived where the endpoint is trusted", len(inbox.Events()), 5)
 }

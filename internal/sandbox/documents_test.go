@@ -96,10 +96,7 @@ func TestExamplesAreResponses(t *testing.T) {
 	s := startWithContract(t, func(o *sandboxtest.Options) {
 		o.Clock = func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 	})
-	world, err := os.ReadFile("../../examples/world.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	world := sandboxtest.Must(os.ReadFile("../../examples/world.yaml"))
 	s.Post("/_sandbox/seed", string(world), "Content-Type", "application/yaml").OK(201)
 	d, schemaName := document(t, openapi.Contract), regexp.MustCompile(`"200":\{"content":\{"application/json":\{"schema":\{"\$ref":"#/components/schemas/(\w+)"`)
 	compared := 0
@@ -124,16 +121,12 @@ func TestExamplesAreResponses(t *testing.T) {
 		compared++
 		var body any
 		raw := regexp.MustCompile("sandbox-btc-[0-9a-f]+").ReplaceAllString(got.Raw, "sandbox-btc-35828cf2a00ff0530c9a740ff43af710") // which no file has twice
-		if err := json.Unmarshal([]byte(raw), &body); err != nil {
-			t.Error(err)
-		}
+		sandboxtest.Must(0, json.Unmarshal([]byte(raw), &body))
 		if want := d.Components.Schemas[name].Example; !reflect.DeepEqual(body, want) {
 			t.Errorf("%s: the example of %s is\n%v\nthe response is\n%s", path, name, want, got.Raw)
 		}
 	}
-	if compared != 8 {
-		t.Errorf("%d responses were compared", compared)
-	}
+	sandboxtest.Equal(t, "responses that were compared", compared, 8)
 }
 
 // Each of the twelve events is as the contract has it.
@@ -157,9 +150,7 @@ func TestEventsKeepTheContract(t *testing.T) {
 		var told struct {
 			Type string `json:"type"`
 		}
-		if err := json.Unmarshal(event.Body, &told); err != nil {
-			t.Error(err)
-		}
+		sandboxtest.Must(0, json.Unmarshal(event.Body, &told))
 		kinds[told.Type] = true
 	}
 	if len(kinds) != 12 {
@@ -259,13 +250,8 @@ func TestWhatMayHaveBeenMeant(t *testing.T) {
 		DELETE /_sandbox/authorizations → 405 "method_not_allowed" & this path takes POST, not DELETE
 		PUT /_sandbox/faults → 405 "method_not_allowed" & this path takes GET and POST and DELETE, not PUT
 		POST /cards/CARD → 405 "method_not_allowed" & this path takes GET and DELETE, not POST`)
-	if got := s.Call(http.MethodPut, "/_sandbox/faults", nil); got.Header.Get("Allow") != "GET, POST, DELETE" {
-		t.Errorf("Allow is %q", got.Header.Get("Allow"))
-	}
-	short, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(s.URL, server.API)+"/cards", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Equal(t, "Allow", s.Call(http.MethodPut, "/_sandbox/faults", nil).Header.Get("Allow"), "GET, POST, DELETE")
+	short := sandboxtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(s.URL, server.API)+"/cards", nil))
 	s.Do(short).Refused(404, "not_found", "the API is below /api/v1")
 	for _, path := range []string{"openapi.yaml", "openapi.json", "control.yaml", "control.json", ""} {
 		s.Send(t.Context(), http.MethodGet, "/_sandbox/"+path, nil, "Authorization", "").OK(200)

@@ -27,9 +27,7 @@ import (
 func TestTheNamedFileIsWhole(t *testing.T) {
 	t.Parallel()
 	path, link := filepath.Join(t.TempDir(), "s.db"), filepath.Join(t.TempDir(), "link.db")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, os.Symlink(path, link))
 	one, two := open(t, on(link)), open(t, on(path))
 	card := one.Issue("50")
 	sandboxtest.Eventually(t, func() bool {
@@ -115,12 +113,8 @@ func TestAForeignLock(t *testing.T) {
 		t.Errorf("the changes waited for %v", took)
 	}
 	release()
-	if got := s.Get("/api/v1/cards/" + card).Text("balance"); got != "50.00" {
-		t.Errorf("the card holds %s", got)
-	}
-	if n := len(s.Get("/_sandbox/requests").Data()); n != 109 {
-		t.Errorf("%d requests, want 109", n)
-	}
+	sandboxtest.Equal(t, "the card holds", s.Get("/api/v1/cards/"+card).Text("balance"), "50.00")
+	sandboxtest.Equal(t, "requests", len(s.Get("/_sandbox/requests").Data()), 109)
 	s.Post("/cards/"+card+"/unfreeze", "").OK(200)
 	<-arrived
 	for _, d := range s.tried(hook, 1) {
@@ -257,9 +251,7 @@ func TestOpenRefuses(t *testing.T) {
 	damaged := read(t, first.path)
 	copy(damaged[len(damaged)/2:], bytes.Repeat([]byte{0xa5}, 10_000)) // some pages
 	locked, refused := filepath.Join(folder, "locked"), "not writable"
-	if err := os.Mkdir(locked, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, os.Mkdir(locked, 0o500))
 	if os.Geteuid() == 0 { // root may write everywhere
 		locked, refused = filepath.Join(folder, "none"), "create it first"
 	}
@@ -329,9 +321,7 @@ func TestOpenLeavesForeignFilesAlone(t *testing.T) {
 				execSQL(t, path, c.script)
 			}
 			link := filepath.Join(t.TempDir(), "link.db")
-			if err := errors.Join(os.Chmod(path, 0o644), os.Symlink(path, link)); err != nil {
-				t.Fatal(err)
-			}
+			sandboxtest.Must(0, errors.Join(os.Chmod(path, 0o644), os.Symlink(path, link)))
 			before := folderOf(t, path)
 			for _, path := range []string{path, link} {
 				box, err := sandbox.Open(t.Context(), sandbox.Options{Path: path})
@@ -355,15 +345,9 @@ func TestOpenLeavesForeignFilesAlone(t *testing.T) {
 func folderOf(t *testing.T, path string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := sandboxtest.Must(filepath.Glob(filepath.Join(filepath.Dir(path), "*")))
 	for _, name := range names {
-		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := sandboxtest.Must(os.Stat(name))
 		files[name] = fmt.Sprint(info.Mode(), info.ModTime(), string(read(t, name)))
 	}
 	return files
@@ -392,9 +376,7 @@ func TestReopen(t *testing.T) {
 	if after.Get("/api/v1/cards/"+id+"/details").Raw != details || after.Get("/api/v1/wallet/deposit-address").Raw != addresses {
 		t.Error("derived values changed")
 	}
-	if got := after.Wallet().String(); got != "399.00" {
-		t.Errorf("the wallet holds %s", got)
-	}
+	sandboxtest.Equal(t, "the wallet holds", after.Wallet().String(), "399.00")
 	if after.Post("/api/v1/webhooks", hook, sandboxtest.IdempotencyKey, "k").Raw != registered {
 		t.Error("the idempotent response was lost")
 	}
@@ -407,9 +389,7 @@ func TestOpenRestrictsTheFile(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for _, shown := range []string{"", "-wal", "-shm"} {
-		if err := os.Chmod(s.path+shown, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		sandboxtest.Must(0, os.Chmod(s.path+shown, 0o644))
 		open(t, on(s.path)).close()
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			if info, err := os.Stat(s.path + suffix); err != nil || info.Mode().Perm() != 0o600 {

@@ -42,9 +42,7 @@ func (s *target) call(t *testing.T, call, query, body string, header http.Header
 		s.Post("/_sandbox/reset", "").OK(200)
 		s.Unlimited()
 		ids := s.populate()
-		long := strings.NewReplacer("‹2 MiB›", strings.Repeat(" ", 2<<20), "‹deep›", strings.Repeat(`{"a":[`, 10_000),
-			"‹digits›", strings.Repeat("0", 5_000), "‹10 KiB›", strings.Repeat("x", 10<<10))
-		s.fill = func(text string) string { return long.Replace(ids(text)) }
+		s.fill = func(text string) string { return sandboxtest.Expand(ids(text)) }
 	}
 	if header == nil {
 		header = http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": {"application/json"}}
@@ -83,19 +81,16 @@ func FuzzBodies(f *testing.F) {
 	amounts := []string{ // in every notation
 		"1", "1.5", "1.50", "5e1", "5E+1", "500e-1", "1.005e2", "0", "-0", "0.00", "-1", "0.01", "0.001", "1e-2", "1e-3", "1e-400", "1e400",
 		"1e999999999", "999999999999.99", "1000000000000", "99999999999999999999", "00", "01", ".5", "5.", "+5", "NaN", "Infinity", "0x10", "1_000",
-		`"50"`, `""`, "null", "true", "[1]", `{"amount":1}`, `5,"amount":6`, "1‹digits›", "1.‹digits›",
+		`"50"`, `""`, "null", "true", "[1]", `{"amount":1}`, `5,"amount":6`, "1‹5000×0›", "1.‹5000×0›",
 	}
 	bad := []string{
 		``, ` `, `null`, `[]`, `"x"`, `1`, `{`, `{}`, `{}{}`, `{"":1}`, `{"a":1}`, `{"amount"}`, "{\"amount\":\"\xff\"}", "\xef\xbb\xbf{}", `{"amount":1,}`,
-		`‹deep›`, `{"amount":‹deep›`, `{"amount":1}‹2 MiB›`, "\x00", `{"\u0061mount":1,"amount":2}`,
+		`‹10000×{"a":[›`, `{"amount":‹10000×{"a":[›`, `{"amount":1}‹2097152× ›`, "\x00", `{"\u0061mount":1,"amount":2}`,
 	}
-	bodies := validBodies()
-	for call, refused := range invalidBodies() {
-		bodies[call] = append(bodies[call], slices.Collect(maps.Keys(refused))...)
-	}
-	calls := slices.Sorted(maps.Keys(bodies))
+	all := bodies(f)
+	calls := slices.Sorted(maps.Keys(all))
 	for i, call := range calls {
-		for _, body := range append(bodies[call], bad...) {
+		for _, body := range slices.Concat(slices.Sorted(maps.Keys(all[call])), bad) {
 			for _, amount := range amounts {
 				if f.Add(uint8(i), strings.ReplaceAll(body, "‹amount›", amount)); !strings.Contains(body, "‹amount›") {
 					break
@@ -120,7 +115,7 @@ func FuzzBodies(f *testing.F) {
 // FuzzQueries asks for lists with filters, and for what has none.
 func FuzzQueries(f *testing.F) {
 	pages := []string{
-		"", "&&&", "=", "a=%zz", "a;b", "%00=%00", "page=\xff", "a=‹10 KiB›", "page=1&page=2",
+		"", "&&&", "=", "a=%zz", "a;b", "%00=%00", "page=\xff", "a=‹10240×x›", "page=1&page=2",
 		"page=1", "page=0", "page=-1", "page=+1", "page=01", "page=1.0", "page=1e3", "page=", "page=x", "page=%31", "page=٣",
 		"page=9223372036854775807", "page=9223372036854775808", "page=9223372036854775807&per_page=100", "per_page=1", "per_page=100",
 		"per_page=101", "per_page=0", "per_page=-1", "page=92233720368547758&per_page=100", "page=2&per_page=2&page=2",
@@ -154,7 +149,7 @@ func FuzzQueries(f *testing.F) {
 // FuzzPath calls whatever a path may name.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
-		"/api/v1/cards/CARD", "/api/v1/cards/‹10 KiB›", "/api/v1/cards/CARD/", "/api/v1/cards//CARD", "/api/v1/cards/\x00", "/api/v1/cards/\xff",
+		"/api/v1/cards/CARD", "/api/v1/cards/‹10240×x›", "/api/v1/cards/CARD/", "/api/v1/cards//CARD", "/api/v1/cards/\x00", "/api/v1/cards/\xff",
 		"/api/v1/cards/..", "/api/v1/cards/../bins", "/api/v1/cards/%2e%2e", "/api/v1/cards/' OR 1=1--", "/api/v1/cards/CARD/fund",
 		"/api/v1/cards/CARD/details/x", "", "*", "/", "//", "api/v1/cards", "/_sandbox", "/_sandbox/", "/_sandbox/3ds-challenges/x/complete",
 		"/_sandbox/deliveries/dlv_x/redeliver", "/API/V1/cards",
@@ -189,44 +184,4 @@ func FuzzHeaders(f *testing.F) {
 			t.Errorf("one key was answered %s and %s", first.Raw, again.Raw)
 		}
 	})
-}
-
-// validBodies are what calls take, or hardly refuse.
-func validBodies() map[string][]string {
-	const bin, buy = `{"bin_id":"` + sandboxtest.BIN + `"`, `{"card_id":"CARD",MERCHANT`
-	return map[string][]string{
-		"POST /cards": {
-			bin + `,"amount":‹amount›}`, bin + `,"amount":50,"spending_limit":‹amount›}`, bin + `,"amount":50,"auto_freeze_at":‹amount›}`,
-			bin + `,"amount":50,"label":"x","allowed_categories":["software"],"metadata":{"a":"b","c":1.5,"d":true}}`,
-			bin + `,"amount":50,"label":"` + strings.Repeat("ü", 64) + `"}`, bin + `,"amount":50,"label":"\ud800"}`, bin + `,"amount":50,"label":"\u0000"}`,
-		},
-		"POST /cards/CARD/fund":     {`{"amount":‹amount›}`},
-		"POST /cards/CARD/withdraw": {`{"amount":‹amount›}`, `{"amount":53}`},
-		"DELETE /cards/CARD":        {`{"id":"CARD"}`},
-		"POST /webhooks": {
-			`{URL,"events":["card.created","card.created"],"secret":"s"}`, `{"url":"https://[::1","events":["*"]}`, `{"url":"https://a b","events":["*"]}`,
-			`{"url":"https://%zz","events":["*"]}`, `{"url":"https://x:99999","events":["*"]}`, `{"url":"\u0000https://x","events":["*"]}`,
-		},
-		"POST /_sandbox/authorizations":                    {buy + `,"amount":‹amount›}`, buy + `,"amount":1,"fee":‹amount›}`},
-		"POST /_sandbox/settlements":                       {`{"transaction_id":"OPEN","amount":‹amount›}`, `{"transaction_id":"OPEN"}`},
-		"POST /_sandbox/refunds":                           {`{"transaction_id":"SETTLED","amount":‹amount›}`, `{"transaction_id":"SETTLED"}`},
-		"POST /_sandbox/3ds-challenges":                    {`{"card_id":"CARD","merchant":"Ads","amount":‹amount›}`},
-		"POST /_sandbox/3ds-challenges/CHALLENGE/complete": {`{"outcome":"approved"}`, `{"outcome":"failed"}`},
-		"POST /_sandbox/deposits":                          {`{"currency":"btc","amount":‹amount›}`},
-		"POST /_sandbox/clock": {
-			`{"advance":"720h"}`, `{"advance":"1ns"}`, `{"advance":"-1h"}`, `{"advance":"0"}`, `{"advance":"2562047h47m16.854775807s"}`, `{"advance":"9999999h"}`, `{"advance":1}`,
-		},
-		"PUT /_sandbox/limits":                      {`{"requests_per_minute":‹amount›}`, `{"requests_per_minute":1000000001}`, `{"details_per_minute":0}`},
-		"POST /_sandbox/accounts":                   {`{"state":"ready","initial_balance":‹amount›}`, `{"state":"ready"}`, `{"state":"rich"}`, `{"state":1}`},
-		"POST /_sandbox/reset":                      {`{"all":true}`},
-		"POST /_sandbox/deliveries/dlv_x/redeliver": {`{"id":"dlv_x"}`},
-		"PUT /_sandbox/quirks": {
-			`{"idempotency":"ignored","amounts":"strings"}`, `{"amounts":"plain","error_body":"extended"}`, `{"cards_per_page":1e1}`, `{"terminated_status":404}`,
-			`{"wallet_fields":["a_pay","b_pay"]}`, `{"wallet_fields":["\"_pay","b_pay"]}`, `{"wallet_fields":{}}`, `{"retry_after":"date","error_body":"text"}`,
-		},
-		"POST /_sandbox/faults": {
-			`{"method":"GET","path":"/bins","times":1,"when":"before","then":{"status":503,"body":{"a":1}}}`, `{"method":"*","path":"/*/*","then":{"status":200,"body":"x"}}`,
-			`{"method":"GET","path":"/bi?s","times":0,"then":{"status":599,"body":null}}`, `{"method":"GET","path":"\u0000","then":"pass"}`, `{"then":{"status":{}}}`,
-		},
-	}
 }

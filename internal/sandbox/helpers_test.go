@@ -177,18 +177,11 @@ func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 // hold runs a script behind the service's back, and keeps what that locks until the release.
 func hold(t testing.TB, path, script string) (release func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := sandboxtest.Must(sql.Open("sqlite", path))
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; "+script); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(db.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; "+script))
 	return func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		sandboxtest.Must(0, db.Close())
 	}
 }
 
@@ -198,14 +191,9 @@ func execSQL(t testing.TB, path, script string) { t.Helper(); hold(t, path, scri
 // query looks into a file behind the service's back.
 func query[T any](t testing.TB, path, query string) (value T) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := sandboxtest.Must(sql.Open("sqlite", path))
 	defer func() { _ = db.Close() }()
-	if err := db.QueryRowContext(t.Context(), query).Scan(&value); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, db.QueryRowContext(t.Context(), query).Scan(&value))
 	return value
 }
 
@@ -218,8 +206,6 @@ func read(t testing.TB, path string) []byte {
 func written(t testing.TB, content []byte) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s.db")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, os.WriteFile(path, content, 0o600))
 	return path
 }

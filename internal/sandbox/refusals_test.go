@@ -63,11 +63,14 @@ func TestRefusals(t *testing.T) {
 	fill := s.populate()
 	before := s.Get("/_sandbox/ledger").Raw
 
-	for call, rows := range invalidBodies() {
+	for call, rows := range bodies(t) {
 		for body, text := range rows {
+			if text == "" {
+				continue
+			}
 			method, path, _ := strings.Cut(fill(call), " ")
-			s.T = &named{t, call + " " + body[:min(len(body), 200)]}
-			s.Call(method, path, fill(body), "Content-Type", "application/json").Refused(400, "invalid_request", text)
+			s.T = &named{t, call + " " + body}
+			s.Call(method, path, sandboxtest.Expand(fill(body)), "Content-Type", "application/json").Refused(400, "invalid_request", text)
 		}
 	}
 	s.T = t
@@ -113,13 +116,9 @@ func TestRefusals(t *testing.T) {
 		POST /cards/CARD/unfreeze → 404 "not_found" & CARD
 		POST /cards/CARD/fund {"amount":1} → 404 "not_found" & CARD
 		POST /cards/CARD/withdraw → 404 "not_found" & CARD`)
-	if after := s.Get("/_sandbox/ledger").Raw; after != before {
-		t.Errorf("refused calls moved money:\n%s%s", before, after)
-	}
+	sandboxtest.Equal(t, "the ledger after refused calls", s.Get("/_sandbox/ledger").Raw, before)
 	s.Issue("846") // what is left, and not a cent
-	if got := s.Wallet(); got != 0 {
-		t.Errorf("the wallet holds %s", got)
-	}
+	sandboxtest.Equal(t, "the wallet holds", s.Wallet(), 0)
 }
 
 // named is a test whose failures say what they are about.
@@ -134,163 +133,24 @@ func (n *named) Errorf(format string, values ...any) {
 	n.TB.Errorf("%s: "+format, append([]any{n.about}, values...)...)
 }
 
-// invalidBodies are those of each call, with what is said of them.
-func invalidBodies() map[string]map[string]string {
-	long, keys := strings.Repeat("é", 513), ""
-	for i := range 21 {
-		keys += fmt.Sprintf(`,"k%d":"v"`, i)
+// bodies are those of testdata/bodies.txt, by their calls, with what is said of each that is
+// refused, and "" for the others.
+func bodies(t testing.TB) map[string]map[string]string {
+	t.Helper()
+	all, call := map[string]map[string]string{}, ""
+	for line := range strings.Lines(sandboxtest.File(t, "testdata/bodies.txt")) {
+		row, isRow := strings.CutPrefix(line, "\t")
+		if !isRow {
+			call = strings.TrimSpace(line)
+			continue
+		}
+		if all[call] == nil {
+			all[call] = map[string]string{}
+		}
+		body, says, _ := strings.Cut(row, "→")
+		all[call][strings.TrimSpace(body)] = strings.TrimSpace(says)
 	}
-	return map[string]map[string]string{
-		"POST /cards": {
-			``:                                      "bin_id is required",
-			`{"amount":50}`:                         "bin_id is required",
-			`{"bin_id":7,"amount":50}`:              "bin_id must be a string",
-			`{BIN}`:                                 "amount is required",
-			`{BIN,"amount":null}`:                   "amount is required",
-			`{BIN,"amount":49.99}`:                  "at least 50.00",
-			`{BIN,"amount":-50}`:                    "at least 50.00",
-			`{BIN,"amount":-0}`:                     "at least 50.00",
-			`{BIN,"amount":50.001}`:                 "amount must have at most two decimals",
-			`{BIN,"amount":1e-400}`:                 "amount",
-			`{BIN,"amount":"50"}`:                   "amount must be a number",
-			`{BIN,"amount":{"a":1}}`:                "amount must be a number",
-			`{BIN,"amount":NaN}`:                    "not valid JSON",
-			`{BIN,"amount":1e400}`:                  "amount is out of range",
-			`{BIN,"amount":1e999999999}`:            "amount is out of range",
-			`{BIN,"amount":50,"label":7}`:           "label must be a string",
-			`{BIN,"amount":50,"spending_limit":0}`:  "spending_limit",
-			`{BIN,"amount":50,"auto_freeze_at":-1}`: "auto_freeze_at",
-			`{BIN,"amount":50,"metadata":[]}`:       "metadata must be an object",
-			`{BIN,"amount":50,"colour":"red"}`:      `"colour"`,
-			`{BIN,"AMOUNT":50,"amount":50}`:         `"AMOUNT"`,
-			`{BIN,"amount":50,"amount":60}`:         `"amount" is there twice`,
-			`[]`:                                    "JSON object",
-			`null`:                                  "JSON object",
-			`{BIN,"amount":50}{}`:                   "not valid JSON",
-
-			`{BIN,"amount":50,"auto_freeze_at":"5"}`:                              "auto_freeze_at must be a number",
-			`{BIN,"amount":50,"spending_limit":50000.01}`:                         "spending_limit",
-			`{BIN,"amount":50,"allowed_categories":["gold"]}`:                     "allowed_categories",
-			`{BIN,"amount":50,"allowed_categories":[null]}`:                       "array of strings",
-			`{BIN,"amount":50,"allowed_categories":[1]}`:                          "array of strings",
-			`{BIN,"amount":50,"metadata":{"a":{"b":1}}}`:                          "metadata.a",
-			`{BIN,"amount":50,"metadata":{"a":"1","\u0061":"2"}}`:                 "twice",
-			`{BIN,"amount":50,"metadata":{` + keys[1:] + `}}`:                     "metadata has 21 keys",
-			`{BIN,"amount":50,"metadata":{"a":"` + long + `"}}`:                   "metadata.a has 513 characters",
-			`{BIN,"amount":50,"metadata":{"` + strings.Repeat("a", 513) + `":1}}`: "has 513 characters",
-			`{BIN,"amount":50,"label":"` + strings.Repeat("ü", 65) + `"}`:         "label has 65 characters",
-			`{BIN,"amount":50,"label":"` + "\xff" + `"}`:                          "UTF-8",
-			`{BIN,"amount":50,"label":"` + strings.Repeat("x", 2<<20) + `"}`:      "1 MiB",
-		},
-		"POST /cards/CARD/fund": {
-			``: "amount is required", `{}`: "amount is required", `{"amount":0}`: "above 0", `{"amount":-0}`: "above 0", `{"amount":-5}`: "above 0",
-			`{"amount":0.001}`: "two decimals", `{"amount":"1"}`: "amount must be a number", `{"amount":99999999999999999999}`: "range",
-		},
-		"POST /cards/CARD/withdraw": {
-			`{"amount":0}`: "above 0", `{"amount":null}`: "amount is required", `{"all":true}`: `"all"`,
-		},
-		"POST /cards/CARD/freeze":   {`{"hard":true}`: `"hard"`},
-		"POST /cards/CARD/unfreeze": {`{"id":"x"}`: `"id"`},
-		"POST /webhooks": {
-			`{"events":["*"]}`: "url is required",
-			`{"url":"http://example.com","events":["*"]}`:      "https",
-			`{"url":"https://","events":["*"]}`:                "https",
-			`{"url":"example.com","events":["*"]}`:             "https",
-			`{"url":"https://u:p@example.com","events":["*"]}`: "user name",
-			`{URL}`:                               "events is required",
-			`{URL,"events":[]}`:                   "at least one",
-			`{URL,"events":["card.lost"]}`:        "card.lost",
-			`{URL,"events":["*","card.created"]}`: "stands alone",
-			`{URL,"events":"*"}`:                  "array of strings",
-			`{URL,"events":["*"],"secret":""}`:    "secret",
-			`{URL,"events":["*"],"secret":1}`:     "secret must be a string",
-			`{URL,"events":["*"],"active":true}`:  `"active"`,
-			`{"url":"https://example.com/` + strings.Repeat("x", 2048) + `","events":["*"]}`: "2048",
-		},
-		"POST /_sandbox/authorizations": {
-			``:                                       "card_id is required",
-			`{"card_id":"CARD",MERCHANT}`:            "amount is required",
-			`{"card_id":"CARD","amount":0,MERCHANT}`: "above 0",
-			`{"card_id":"CARD","amount":1,MERCHANT,"fee":-0.01}`:                            "fee must not be negative",
-			`{"card_id":"CARD","amount":1,MERCHANT,"currency":"EUR"}`:                       `unknown field "currency"`,
-			`{"card_id":"CARD","amount":1}`:                                                 "merchant is required",
-			`{"card_id":"CARD","amount":1,"merchant":"Big Ads"}`:                            "merchant must be an object",
-			`{"card_id":"CARD","amount":1,"merchant":{"mcc":"7311"}}`:                       "merchant: name is required",
-			`{"card_id":"CARD","amount":1,"merchant":{"name":"","mcc":"7311"}}`:             "merchant: name must not be empty",
-			`{"card_id":"CARD","amount":1,"merchant":{"name":"Big Ads"}}`:                   "merchant: mcc is required",
-			`{"card_id":"CARD","amount":1,"merchant":{"name":"Big Ads","mcc":7311}}`:        "merchant: mcc must be a string",
-			`{"card_id":"CARD","amount":1,"merchant":{"name":"Big Ads","mcc":"731"}}`:       "merchant: mcc must be four digits",
-			`{"card_id":"CARD","amount":1,"merchant":{"name":"Big Ads","mcc":"73x1"}}`:      "merchant: mcc must be four digits",
-			`{"card_id":"CARD","amount":1,"merchant":{"name":"A","mcc":"7311","city":"X"}}`: `merchant: unknown field "city"`,
-		},
-		"POST /_sandbox/settlements": {
-			``:                                     "transaction_id is required",
-			`{"transaction_id":"SETTLED"}`:         "of type settlement",
-			`{"transaction_id":"DECLINE"}`:         "of type decline",
-			`{"transaction_id":"OPEN","amount":0}`: "amount",
-			`{"transaction_id":"OPEN","amount":null}`: "amount",
-		},
-		"POST /_sandbox/refunds": {
-			`{"transaction_id":"REFUND"}`:                "of type refund",
-			`{"transaction_id":"OPEN"}`:                  "of type authorization",
-			`{"transaction_id":"DECLINE"}`:               "of type decline",
-			`{"transaction_id":"SETTLED","amount":0}`:    "amount",
-			`{"transaction_id":"SETTLED","amount":6.01}`: "6.00 USD can still be refunded",
-		},
-		"POST /_sandbox/3ds-challenges": {
-			``:                               "card_id is required",
-			`{"card_id":"x","amount":1}`:     "merchant is required",
-			`{"card_id":"x","merchant":"m"}`: "amount is required",
-			`{"card_id":"x","merchant":"m","amount":0}`:                                "above 0",
-			`{"card_id":"x","merchant":{"name":"m"},"amount":1}`:                       "merchant must be a string",
-			`{"card_id":"x","merchant":"` + strings.Repeat("m", 129) + `","amount":1}`: "129 characters",
-			`{"card_id":"CARD","merchant":"m","amount":1,"expires_at":"tomorrow"}`:     `"expires_at"`,
-		},
-		"POST /_sandbox/3ds-challenges/CHALLENGE/complete": {
-			``: "outcome is required", `{"outcome":"expired"}`: "approved, failed", `{"outcome":true}`: "must be a string",
-			`{"outcome":"approved","otp":"123456"}`: `unknown field "otp"`,
-		},
-		"POST /_sandbox/3ds-challenges/DONE/complete": {`{"outcome":"failed"}`: "is approved"},
-		"POST /_sandbox/deposits": {
-			``:                               "currency is required",
-			`{"currency":"btc"}`:             "amount is required",
-			`{"currency":"doge","amount":1}`: "currency must be one of btc",
-			`{"currency":"btc","amount":0}`:  "above 0",
-
-			`{"currency":"btc","amount":1,"status":"confirmed"}`: `"status"`,
-		},
-		"POST /_sandbox/deposits/DEPOSIT/confirm": {`{"amount":2}`: `"amount"`},
-		"POST /_sandbox/faults": {
-			`{}`: "method is required",
-			`{"method":"PUT","path":"/cards","then":"drop"}`:                                                     "method must be one of",
-			`{"method":"get","path":"/cards","then":"drop"}`:                                                     "method must be one of",
-			`{"method":"GET","then":"drop"}`:                                                                     "path is required",
-			`{"method":"GET","path":"/api/v1/cards","then":"drop"}`:                                              "/cards/*/fund",
-			`{"method":"GET","path":"/_sandbox/clock","then":"drop"}`:                                            "what follows /api/v1",
-			`{"method":"GET","path":"/cards/[","then":"drop"}`:                                                   "* for a segment",
-			`{"method":"GET","path":"/cards/card_*","then":"drop"}`:                                              "* for a segment",
-			`{"method":"GET","path":"/**","then":"drop"}`:                                                        "* for a segment",
-			`{"method":"GET","path":"cards","then":"drop"}`:                                                      "* for a segment",
-			`{"method":"GET","path":"` + strings.Repeat("*", 257) + `","then":"drop"}`:                           "at most 256",
-			`{"method":"GET","path":"/cards","then":"explode"}`:                                                  "drop, truncate, pass",
-			`{"method":"GET","path":"/cards","then":{}}`:                                                         "status is required",
-			`{"method":"GET","path":"/cards","then":{"status":99}}`:                                              "200 to 599",
-			`{"method":"GET","path":"/cards","then":{"status":500,"header":{}}}`:                                 `"header"`,
-			`{"method":"GET","path":"/cards","then":7}`:                                                          "then must be a string",
-			`{"method":"GET","path":"/cards","then":"drop","times":-1}`:                                          "times",
-			`{"method":"GET","path":"/cards","then":"drop","when":"later"}`:                                      "before, after",
-			`{"method":"GET","path":"/cards","then":"drop","delay_ms":100001}`:                                   "delay_ms",
-			`{"method":"GET","path":"/cards","then":"drop","speed":1}`:                                           `"speed"`,
-			`{"method":"GET","path":"/bins","then":{"status":500,"body":"` + strings.Repeat("x", 64<<10) + `"}}`: "body has more than",
-			// What once took a minute a match is no path.
-			`{"method":"GET","path":"` + strings.Repeat("/**{,a*,*a}", 20) + `","then":"pass"}`: "path",
-			`{"method":"GET","path":"` + strings.Repeat("/*", 128) + `","then":"pass"}`:         "no call of the API",
-		},
-		"POST /_sandbox/clock": {
-			`{"advance":"-1h"}`: "advance", `{"advance":"0s"}`: "advance", `{"advance":"soon"}`: "advance", `{"advance":5}`: "advance",
-		},
-		"POST /_sandbox/accounts": {`{"state":"rich"}`: "state must be one of", ``: "state is required"},
-	}
+	return all
 }
 
 // challenge begins a 3DS challenge on a card.
@@ -404,12 +264,8 @@ func TestResetDuringACall(t *testing.T) {
 		}()
 		synctest.Wait()
 		s.Post("/_sandbox/reset", "").OK(200)
-		if o := <-issued; o.Status != 201 {
-			t.Errorf("answered %d %s", o.Status, o.Raw)
-		}
-		if got := s.Wallet(); got.String() != "9949.00" {
-			t.Errorf("the wallet holds %s", got)
-		}
+		sandboxtest.Equal(t, "the status", (<-issued).Status, 201)
+		sandboxtest.Equal(t, "the wallet holds", s.Wallet().String(), "9949.00")
 		s.Balanced()
 	})
 }
@@ -428,12 +284,8 @@ func TestTheContractIsServed(t *testing.T) {
 		t.Skip("NOT RUN: make test-all builds a generator, and a client by it")
 	}
 	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS("testdata/client")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "openapi.yaml"), []byte(served.Raw), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, os.CopyFS(folder, os.DirFS("testdata/client")))
+	sandboxtest.Must(0, os.WriteFile(filepath.Join(folder, "openapi.yaml"), []byte(served.Raw), 0o600))
 	for _, arguments := range [][]string{
 		{"tool", "oapi-codegen", "-generate=types,client", "-package=main", "-o=client.go", "openapi.yaml"},
 		{"run", ".", s.URL, s.Key},

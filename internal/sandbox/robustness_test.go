@@ -35,15 +35,10 @@ func TestBodies(t *testing.T) {
 	s.Call(http.MethodPost, path, padded(2*most), sandboxtest.IdempotencyKey, "k").Refused(400, "invalid_request", "1 MiB")
 
 	// Without a Content-Length that would say so beforehand.
-	request, err := s.NewRequest(t.Context(), http.MethodPost, path, padded(most+1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := sandboxtest.Must(s.NewRequest(t.Context(), http.MethodPost, path, padded(most+1)))
 	request.ContentLength = -1
 	s.Do(request).Refused(400, "invalid_request", "1 MiB")
-	if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "51.00" {
-		t.Errorf("the card holds %s", got)
-	}
+	sandboxtest.Equal(t, "the card holds", s.Get("/api/v1/cards/"+id).Text("balance"), "51.00")
 }
 
 // Nothing happens for a request that does not come to its end.
@@ -62,9 +57,7 @@ func TestBrokenRequests(t *testing.T) {
 			t.Errorf("%s: answered %d", name, status)
 		}
 	}
-	if got := s.Get("/api/v1/cards/" + id).Text("balance"); got != "50.00" {
-		t.Errorf("the card holds %s", got)
-	}
+	sandboxtest.Equal(t, "the card holds", s.Get("/api/v1/cards/"+id).Text("balance"), "50.00")
 	s.Balanced()
 }
 
@@ -84,13 +77,9 @@ func TestStrangers(t *testing.T) {
 		"DELETE /api/v1/cards/" + key:                        401,
 		"GET /_sandbox/limits" + key + s.Key:                 200,
 	} {
-		if status := sendBytes(t, s.Root(), head+"\r\nHost: x\r\nContent-Length: 1\r\n\r\n{"); status != want {
-			t.Errorf("%s: answered %d, want %d", head, status, want)
-		}
+		sandboxtest.Equal(t, head, sendBytes(t, s.Root(), head+"\r\nHost: x\r\nContent-Length: 1\r\n\r\n{"), want)
 	}
-	if requests := s.Get("/_sandbox/requests").Data(); len(requests) != 0 {
-		t.Errorf("the requests are %v", requests)
-	}
+	sandboxtest.Equal(t, "requests", len(s.Get("/_sandbox/requests").Data()), 0)
 	s.Post("/cards", "{}").Refused(503, "injected_fault", "")
 }
 
@@ -111,17 +100,10 @@ func TestManyEscapes(t *testing.T) {
 // sendBytes sends a text and no more, and returns the status that comes back, 0 for none.
 func sendBytes(t *testing.T, url, text string) (status int) {
 	t.Helper()
-	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := sandboxtest.Must(new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://")))
 	t.Cleanup(func() { _ = connection.Close() })
-	if _, err := io.WriteString(connection, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(io.WriteString(connection, text))
+	sandboxtest.Must(0, connection.(*net.TCPConn).CloseWrite())
 	_, _ = fmt.Fscanf(bufio.NewReader(connection), "HTTP/1.1 %d", &status)
 	return status
 }
@@ -132,9 +114,7 @@ func TestInternalError(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	path := filepath.Join(t.TempDir(), "s.db")
-	if err := os.Mkdir(path+".lock", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, os.Mkdir(path+".lock", 0o700))
 	s := open(t, on(path), logTo(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	execSQL(t, s.path, `ALTER TABLE challenges RENAME TO lost`)
 	whys := []string{"no such table", "the outbox could not be worked on"}
@@ -224,39 +204,7 @@ func TestLostColumns(t *testing.T) {
 	s.close()
 	sound := read(t, s.path)
 
-	calls := strings.Split(fill(`GET /bins
-GET /cards?status=active
-GET /cards/CARD
-GET /cards/CARD/details
-GET /transactions?card_id=CARD&type=authorization
-GET /wallet/balance
-GET /wallet/deposit-address
-GET /3ds
-GET /_sandbox/clock
-GET /_sandbox/limits
-GET /_sandbox/quirks
-GET /_sandbox/faults
-GET /_sandbox/accounts
-POST /cards {BIN,"amount":50}
-POST /cards/CARD/fund {"amount":1}
-POST /cards/CARD/withdraw {"amount":1}
-POST /_sandbox/authorizations {"card_id":"CARD","amount":1,MERCHANT}
-POST /cards/CARD/freeze
-POST /cards/FROZEN/unfreeze
-POST /_sandbox/settlements {"transaction_id":"OPEN"}
-POST /_sandbox/refunds {"transaction_id":"SETTLED"}
-POST /_sandbox/3ds-challenges {"card_id":"CARD","merchant":"Big Ads","amount":5}
-POST /_sandbox/3ds-challenges/CHALLENGE/complete {"outcome":"approved"}
-POST /_sandbox/deposits {"currency":"eth","amount":5}
-POST /_sandbox/deposits/DEPOSIT/confirm
-POST /_sandbox/accounts {"state":"ready"}
-POST /webhooks {"url":"https://127.0.0.1:1","events":["*"]}
-POST /_sandbox/simulate {"days":1,"purchases_per_day":2,"seed":1}
-DELETE /cards/FROZEN
-POST /_sandbox/faults {"method":"GET","path":"/bins","then":"pass"}
-PUT /_sandbox/quirks {}
-PUT /_sandbox/limits {}
-POST /_sandbox/clock {"advance":"1h"}`), "\n")
+	calls := strings.Split(strings.TrimSpace(fill(sandboxtest.File(t, "testdata/calls.txt"))), "\n")
 	try := func(table, column string) (answers []string) {
 		path := written(t, sound)
 		box := sandboxtest.Start(t, stopped, on(path), func(o *sandboxtest.Options) { o.Direct = true })

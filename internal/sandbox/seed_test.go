@@ -11,56 +11,10 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
-const (
-	seedPath = "/_sandbox/seed"
+const seedPath = "/_sandbox/seed"
 
-	// world has one of everything.
-	world = `# A month of two accounts.
-random_seed: 7
-clock: 2026-11-22T12:00:00Z
-limits: {requests_per_minute: 0, requests_per_hour: 0, creates_per_minute: 0, details_per_minute: 0}
-quirks: {transaction_signs: refunds}
-faults:
-- {method: GET, path: /bins, times: 2, then: {status: 503}, delay_ms: 5}
-accounts:
-- wallet: 1000
-  deposits:
-  - {currency: btc, amount: 500.25, status: confirmed, at: 2026-11-01T00:00:00Z}
-  - {currency: eth, amount: 25}
-  webhooks:
-  - {url: "https://127.0.0.1:1/planted?planted", events: ["*"]}
-  cards:
-  - label: search-ads
-    bin_id: bin_ads_visa_us
-    amount: 250
-    allowed_categories: [advertising]
-    auto_freeze_at: 20
-    metadata: {team: ads, year: 2026}
-    at: 2026-11-02T08:00:00Z
-    movements:
-    - {amount: 30, at: 2026-11-03T08:00:00Z}
-    - {amount: -10.50, at: 2026-11-20T08:00:00Z}
-    purchases:
-    - merchant: {name: Example Ads, mcc: "7311"}
-      amount: 40
-      at: 2026-11-04T08:00:00Z
-      settled: {amount: 38.5, at: 2026-11-05T08:00:00Z}
-      refunds: [10, {amount: 5, at: 2026-11-06T08:00:00Z}]
-    - {merchant: &ads {name: Example Ads, mcc: "7311"}, amount: 6}
-    - {merchant: {name: Example Hotel, mcc: "7011"}, amount: 7, declined: category_not_allowed}
-    - {merchant: *ads, amount: 7, declined: card_frozen, at: 2026-11-22T11:00:00Z}
-    challenges:
-    - {merchant: Example Ads, amount: 5, status: approved, at: 2026-11-04T08:00:00Z}
-    - {merchant: Example Ads, amount: 5, at: 2026-11-22T11:59:00Z}
-    status: frozen
-    status_at: 2026-11-22T10:00:00Z
-  - {label: gone, bin_id: bin_ads_visa_us, amount: 60, at: 2026-11-02T08:00:00Z, status: terminated, status_at: 2026-11-03T08:00:00Z}
-- state: no_deposit
-  wallet: 51
-  cards:
-  - {bin_id: bin_ads_visa_us, amount: 50}
-`
-)
+// aWorld has one of everything.
+func aWorld(t testing.TB) string { t.Helper(); return sandboxtest.File(t, "testdata/world.yaml") }
 
 // lookAround reads all that there is, but for what is of the file alone.
 func lookAround(t *testing.T, s *service) string {
@@ -79,7 +33,7 @@ func lookAround(t *testing.T, s *service) string {
 
 func TestSeed(t *testing.T) {
 	t.Parallel()
-	one, two := open(t, stopped), open(t, stopped)
+	one, two, world := open(t, stopped), open(t, stopped), aWorld(t)
 	begun := one.Post(seedPath, world).OK(http.StatusCreated)
 	seen := lookAround(t, one)
 	for _, want := range []string{
@@ -91,13 +45,9 @@ func TestSeed(t *testing.T) {
 		}
 	}
 	const early = `SELECT COUNT(*) FROM ledger_entries WHERE created_at < (SELECT MAX(created_at) FROM ledger_entries WHERE kind = 'opening balance')`
-	if n := query[int](t, one.path, early); n != 0 {
-		t.Errorf("%d entries are older than what the accounts began with", n)
-	}
+	sandboxtest.Equal(t, "entries that are older than what the accounts began with", query[int](t, one.path, early), 0)
 	two.Post(seedPath, world).OK(http.StatusCreated)
-	if again := lookAround(t, two); again != seen {
-		t.Errorf("the same file began two worlds:\n%s\n%s", seen, again)
-	}
+	sandboxtest.Equal(t, "the world that the same file began", lookAround(t, two), seen)
 	three := open(t, stopped)
 	three.Post(seedPath, strings.Replace(world, "random_seed: 7", "random_seed: 8", 1)).OK(http.StatusCreated)
 	if ids := regexp.MustCompile(`card_\w+`); ids.FindString(lookAround(t, three)) == ids.FindString(seen) {
@@ -106,15 +56,11 @@ func TestSeed(t *testing.T) {
 	accounts := begun.Body["accounts"].([]any)
 	other := accounts[1].(map[string]any)
 	one.as(other["api_key"].(string)).Get("/cards").Refused(http.StatusForbidden, "onboarding_incomplete", "")
-	if cards := other["cards"].([]any); len(cards) != 1 {
-		t.Errorf("the other account has %v", cards)
-	}
+	sandboxtest.Equal(t, "cards of the other account", len(other["cards"].([]any)), 1)
 	if hooks := accounts[0].(map[string]any)["webhooks"].([]any); !strings.HasPrefix(hooks[0].(map[string]any)["secret"].(string), "whsec_") {
 		t.Errorf("the endpoints are %v", hooks)
 	}
-	if n := len(one.deliveries("")); n != 0 {
-		t.Errorf("%d events of the past are on their way", n)
-	}
+	sandboxtest.Equal(t, "events of the past that are on their way", len(one.deliveries("")), 0)
 }
 
 func TestSeedRefuses(t *testing.T) {
@@ -166,15 +112,14 @@ func TestSeedRefuses(t *testing.T) {
 			t.Fatalf("%s: something is done:\n%s", name, after)
 		}
 	}
+	world := aWorld(t)
 	s.Post(seedPath, world).OK(http.StatusCreated)
 	s.Post(seedPath, world).Refused(http.StatusBadRequest, "invalid_request", "in use already")
 	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
 	s.Post(seedPath, world).OK(http.StatusCreated)
 	s.Post("/_sandbox/reset", "").OK(http.StatusOK)
 	s.Post(seedPath, "clock: 9000-12-31T00:00:00Z").OK(http.StatusCreated)
-	if now := s.Get("/_sandbox/clock").Text("now"); now != "9000-12-31T00:00:00.000Z" {
-		t.Errorf("the clock is at %s", now)
-	}
+	sandboxtest.Equal(t, "the clock", s.Get("/_sandbox/clock").Text("now"), "9000-12-31T00:00:00.000Z")
 	s.Post("/_sandbox/clock", `{"advance":"24h"}`).Refused(http.StatusBadRequest, "invalid_request", "the year 9000")
 }
 
@@ -195,12 +140,11 @@ func TestSeedRepeatsNoSecret(t *testing.T) {
 // A process begins a new file with a world, and says how the keys of its accounts are.
 func TestSeedOfAProcess(t *testing.T) {
 	t.Parallel()
+	world := aWorld(t)
 	file, used := written(t, []byte(world)), filepath.Join(t.TempDir(), "s.db")
 	log := new(strings.Builder)
 	p := sandboxtest.StartProcess(t, log, "--data", used, "--seed", file)
-	if cards := p.Get("/cards").Data(); len(cards) != 2 {
-		t.Errorf("%d cards", len(cards))
-	}
+	sandboxtest.Equal(t, "cards", len(p.Get("/cards").Data()), 2)
 	if err := p.Interrupt(); err != nil {
 		t.Errorf("ended with %v: %s", err, log)
 	}
@@ -218,7 +162,7 @@ func TestSeedOfAProcess(t *testing.T) {
 
 // Whatever bytes are to be a world, the response is a world or a refusal.
 func FuzzSeed(f *testing.F) {
-	f.Add(world)
+	f.Add(aWorld(f))
 	f.Add("accounts: [{wallet: 1e9, cards: [{bin_id: x, amount: .5}]}]")
 	f.Add("? [a]\n: {b: !!binary x}")
 	s := sandboxtest.Start(f, func(o *sandboxtest.Options) { o.Path, o.Direct = ":memory:", true })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vcard/terraform-provider-vcard/internal/acctest"
 	"github.com/vcard/terraform-provider-vcard/internal/provider"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 )
 
 // What the CLI prints of the provider is exported alike. An older CLI prints less.
@@ -16,14 +17,8 @@ func TestExportIsWhatTheCLIPrints(t *testing.T) {
 	t.Parallel()
 	w := acctest.NewWorkspace(t).Built()
 	w.Write("main.tf", acctest.Required)
-	schemas, err := export(t.Context(), providerserver.NewProtocol6(provider.New("dev")())(), "vcard")
-	if err != nil {
-		t.Fatal(err)
-	}
-	exported, err := json.Marshal(schemas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	schemas := sandboxtest.Must(export(t.Context(), providerserver.NewProtocol6(provider.New("dev")())(), "vcard"))
+	exported := sandboxtest.Must(json.Marshal(schemas))
 	ours := schemasIn(t, exported)
 	for kind, printed := range schemasIn(t, []byte(w.Must("providers", "schema", "-json"))) {
 		if diff := cmp.Diff(printed, ours[kind]); diff != "" {

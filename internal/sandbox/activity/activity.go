@@ -22,24 +22,15 @@ import (
 // Kind says what happened.
 type Kind string
 
-// The kinds of a Record. Those of purchases are the types of their first transactions.
+// The kinds that move money, of those that the sources below select. Those of purchases
+// are the types of their first transactions.
 const (
-	Opened    Kind = "opened" // the account, with a balance
-	Issued    Kind = "issued"
-	Funded    Kind = "funded"
-	Withdrawn Kind = "withdrawn"
-	Returned  Kind = "returned" // to the wallet, when the card was terminated
-
-	Authorization Kind = "authorization"
-	Decline       Kind = "decline"
-
-	Active     Kind = "unfrozen"
-	Frozen     Kind = "frozen"
-	AutoFrozen Kind = "auto-frozen"
-	Terminated Kind = "terminated"
-
-	Challenge        Kind = "challenge"
-	DepositPending   Kind = "deposit-pending"
+	Opened           Kind = "opened" // the account, with a balance
+	Issued           Kind = "issued"
+	Funded           Kind = "funded"
+	Withdrawn        Kind = "withdrawn"
+	Returned         Kind = "returned" // to the wallet, when the card was terminated
+	Authorization    Kind = "authorization"
 	DepositConfirmed Kind = "deposit-confirmed"
 )
 

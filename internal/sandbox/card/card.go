@@ -125,13 +125,6 @@ type listItem struct {
 	Label         string     `json:"label"`
 }
 
-type listView struct {
-	Data    []listItem `json:"data"`
-	Page    int64      `json:"page"`
-	PerPage int64      `json:"per_page"`
-	Total   *int64     `json:"total,omitempty"`
-}
-
 type summaryView struct {
 	listItem
 	CreatedAt wire.Time `json:"created_at"`
@@ -223,9 +216,9 @@ func list(c *server.Call) (wire.Response, error) {
 		}
 		items[i] = card.item()
 	}
-	view := listView{Data: items, Page: page.Number, PerPage: page.Size}
+	view := map[string]any{"data": items, "page": page.Number, "per_page": page.Size}
 	if c.Quirks.CardsTotal == behavior.Present {
-		view.Total = &total
+		view["total"] = total
 	}
 	return wire.OK(view), nil
 }

@@ -158,9 +158,7 @@ func TestMainRefuses(t *testing.T) {
 		refused(t, 1, "", "--health", stranger)
 	}
 	for _, address := range []string{r.Root(), r.Root() + "/", r.URL} {
-		if said := refused(t, 0, "", "--health", address); said != "" {
-			t.Errorf("%s is a sandbox; said is %s", address, said)
-		}
+		sandboxtest.Equal(t, address+" is a sandbox; said is", refused(t, 0, "", "--health", address), "")
 	}
 	if help := refused(t, 0, "", "--help"); !strings.Contains(help, "--listen") {
 		t.Errorf("help is %q", help)
@@ -174,9 +172,7 @@ func TestSnapshot(t *testing.T) {
 	path, copied := filepath.Join(folder, "s.db"), filepath.Join(folder, "copied.db")
 	r := runMain(t, "--data", path)
 	card := r.Issue("50")
-	if said := refused(t, 0, "", "snapshot", "--data", path, copied); said != "" {
-		t.Errorf("it says %s", said)
-	}
+	sandboxtest.Equal(t, "it says", refused(t, 0, "", "snapshot", "--data", path, copied), "")
 	if mode := must(os.Stat(copied)).Mode(); mode.Perm() != 0o600 {
 		t.Errorf("it is %v", mode)
 	}
@@ -185,9 +181,7 @@ func TestSnapshot(t *testing.T) {
 	again.Get("/cards/" + card).OK(http.StatusOK)
 	again.Get("/cards/" + later).OK(http.StatusNotFound)
 	again.Balanced()
-	if again.Key != r.Key {
-		t.Errorf("it has the key %s", again.Key)
-	}
+	sandboxtest.Equal(t, "its key", again.Key, r.Key)
 	r.Get("/cards/" + later).OK(http.StatusOK)
 	r.end(0)
 	foreign := filepath.Join(folder, "foreign")

@@ -122,9 +122,7 @@ func audit(t *testing.T, server *sandboxtest.Process, clients []*client, initial
 	if len(cards) > 0 {
 		t.Errorf("no client knows of %v", cards)
 	}
-	if got := server.Wallet(); got != wallet {
-		t.Errorf("the wallet holds %s, want %s", got, wallet)
-	}
+	sandboxtest.Equal(t, "the wallet holds", server.Wallet(), wallet)
 	server.Balanced()
 }
 

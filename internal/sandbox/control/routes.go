@@ -121,5 +121,5 @@ func listRequests(c *server.Call) (wire.Response, error) {
 }
 
 func forgetRequests(c *server.Call) (wire.Response, error) {
-	return wire.OK(wire.List[requestView]{Data: []requestView{}}), requestlog.Forget(c.Tx, c.Account.ID)
+	return wire.List([]requestView{}), requestlog.Forget(c.Tx, c.Account.ID)
 }

@@ -202,11 +202,11 @@ const (
 
 func listFaults(c *server.Call) (wire.Response, error) {
 	faults, err := behavior.Faults(c.Tx)
-	return wire.OK(wire.List[behavior.Fault]{Data: faults}), err
+	return wire.List(faults), err
 }
 
 func clearFaults(c *server.Call) (wire.Response, error) {
-	return wire.OK(wire.List[behavior.Fault]{Data: []behavior.Fault{}}), behavior.ClearFaults(c.Tx)
+	return wire.List([]behavior.Fault{}), behavior.ClearFaults(c.Tx)
 }
 
 // removeFault shows the faults that are left.

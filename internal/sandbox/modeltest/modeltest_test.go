@@ -238,10 +238,7 @@ func (f *fixture) settleDeliveries(p *player) {
 		if next == "" {
 			return
 		}
-		at, err := time.Parse(time.RFC3339, next)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		at := sandboxtest.Must(time.Parse(time.RFC3339, next))
 		f.advance(at.Sub(f.world.now))
 	}
 }

@@ -38,10 +38,7 @@ func (f *fixture) newPlayer(key string, wallet cents) *player {
 func (p *player) call(method, path string, body any, want response) {
 	text := ""
 	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		encoded := sandboxtest.Must(json.Marshal(body))
 		text = string(encoded)
 	}
 	key, replayed := "", false

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
@@ -19,10 +20,7 @@ import (
 // A run is told from others, by name or by a pause, and says how it went.
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "log.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := sandboxtest.Must(store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "log.db")}))
 	defer func() { _ = db.Close() }()
 	r := requestlog.New(db, slog.New(slog.DiscardHandler))
 	begun := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -41,16 +39,12 @@ func TestRuns(t *testing.T) {
 		}
 		r.Record(e)
 		if i == 3 { // what is in one batch, and in several
-			if err := r.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			sandboxtest.Must(0, r.Flush(t.Context()))
 		}
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, r.Close())
 	var got []string
-	err = db.ReadLong(t.Context(), func(tx *store.Tx) error {
+	err := db.ReadLong(t.Context(), func(tx *store.Tx) error {
 		runs, more, err := requestlog.Runs(tx, 1, wire.Page{Number: 1, Size: 50})
 		for _, run := range runs {
 			got = append(got, fmt.Sprint(run.Name, run.Requests, run.Refused, run.Lost, run.Took()))
@@ -71,22 +65,14 @@ func TestRuns(t *testing.T) {
 func TestLogAfterALock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log.db")
-	db, err := store.Open(t.Context(), store.Options{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := sandboxtest.Must(store.Open(t.Context(), store.Options{Path: path}))
 	defer func() { _ = db.Close() }()
-	raw, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := sandboxtest.Must(sql.Open("sqlite", "file:"+path))
 	defer func() { _ = raw.Close() }()
 	raw.SetMaxOpenConns(1)
 	execute := func(statement string) {
 		t.Helper()
-		if _, err := raw.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		sandboxtest.Must(raw.ExecContext(t.Context(), statement))
 	}
 	r := requestlog.New(db, slog.New(slog.DiscardHandler))
 	record := func(run, path string) {
@@ -119,25 +105,15 @@ func TestLogAfterALock(t *testing.T) {
 	}
 	record("aaaaaaaa", "/second")
 	execute("ROLLBACK")
-	if err := r.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(paths(), " "); got != "/first /second aaaaaaaa" {
-		t.Errorf("the log has %s", got)
-	}
+	sandboxtest.Must(0, r.Flush(t.Context()))
+	sandboxtest.Equal(t, "the log", strings.Join(paths(), " "), "/first /second aaaaaaaa")
 	record("cccccccc", "/late")
-	if err := r.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, r.Flush(t.Context()))
 	execute("UPDATE request_log SET id = 200000 WHERE path = '/late'")
 	execute("UPDATE runs SET last_entry = 200000 WHERE name = 'cccccccc'")
 	record("bbbbbbbb", "/third")
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(paths(), " "); got != "/late /third bbbbbbbb cccccccc" {
-		t.Errorf("the log has %s", got)
-	}
+	sandboxtest.Must(0, r.Close())
+	sandboxtest.Equal(t, "the log", strings.Join(paths(), " "), "/late /third bbbbbbbb cccccccc")
 }
 
 // What is as long as it may be is whole.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -167,6 +169,32 @@ func Says(t testing.TB, what, text string, words ...string) {
 			t.Errorf("%s: %q is missing in %q", what, word, text)
 		}
 	}
+}
+
+// Must returns a value that there is, unless the machine or the test is at fault.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// Equal fails the test unless something is as it should be.
+func Equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+var repeated = regexp.MustCompile(`‹(\d+)×([^›]+)›`)
+
+// Expand writes out what a script of a test has in short: ‹65×ü› is so many of them, ‹ff› that byte.
+func Expand(text string) string {
+	return repeated.ReplaceAllStringFunc(strings.ReplaceAll(text, "‹ff›", "\xff"), func(short string) string {
+		parts := repeated.FindStringSubmatch(short)
+		return strings.Repeat(parts[2], Must(strconv.Atoi(parts[1])))
+	})
 }
 
 // Must fails the test unless the call succeeded.

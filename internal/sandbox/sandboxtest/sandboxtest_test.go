@@ -23,9 +23,7 @@ func TestSignaturesAreOfOneSecret(t *testing.T) {
 	signed := http.Header{"X-Webhook-Signature": {"sha256=d3c76ce0cfad906c9264ae29bc7f82363b6ed5e63bd647437bc41aa6e46c1b49"}}
 	for text, want := range map[string]bool{"key Message": true, "key! Message": false, "key Message ": false} {
 		secret, body, _ := strings.Cut(text, " ")
-		if got := (sandboxtest.Event{Header: signed, Body: []byte(body)}).SignedWith(secret); got != want {
-			t.Errorf("%q signed with %q: %v", body, secret, got)
-		}
+		sandboxtest.Equal(t, body+" signed with "+secret, (sandboxtest.Event{Header: signed, Body: []byte(body)}).SignedWith(secret), want)
 	}
 }
 

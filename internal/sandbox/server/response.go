@@ -26,7 +26,7 @@ func LargeList[T any](c *Call, read func(wire.Page) (data []T, total int64, err 
 		return wire.Response{}, err
 	}
 	data, total, err := read(page)
-	return wire.OK(wire.LargeList[T]{Data: data, Page: page.Number, PerPage: page.Size, Total: total}), err
+	return wire.OK(map[string]any{"data": data, "page": page.Number, "per_page": page.Size, "total": total}), err
 }
 
 type response struct {

@@ -18,10 +18,7 @@ import (
 func openFile(t *testing.T) (db *store.DB, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s.db")
-	db, err := store.Open(t.Context(), store.Options{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db = sandboxtest.Must(store.Open(t.Context(), store.Options{Path: path}))
 	t.Cleanup(func() { _ = db.Close() })
 	return db, path
 }
@@ -31,13 +28,9 @@ func openFile(t *testing.T) (db *store.DB, path string) {
 func TestALogFromTheFuture(t *testing.T) {
 	t.Parallel()
 	db, path := openFile(t)
-	if err := db.Write(t.Context(), func(tx *store.Tx) error { return tx.WriteSetting("a", 1) }); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, db.Write(t.Context(), func(tx *store.Tx) error { return tx.WriteSetting("a", 1) }))
 	future := time.Now().Add(time.Hour)
-	if err := os.Chtimes(path+"-wal", future, future); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, os.Chtimes(path+"-wal", future, future))
 	sandboxtest.Eventually(t, func() bool {
 		log, err := os.Stat(path + "-wal")
 		return err == nil && log.Size() == 0
@@ -49,15 +42,10 @@ func TestALogFromTheFuture(t *testing.T) {
 func TestOpenWaitsForALock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.db")
-	db, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := sandboxtest.Must(sql.Open("sqlite", "file:"+path))
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(db.ExecContext(t.Context(), "BEGIN IMMEDIATE"))
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if opened, err := store.Open(ended, store.Options{Path: path}); err == nil {
@@ -65,13 +53,8 @@ func TestOpenWaitsForALock(t *testing.T) {
 		t.Fatal("a locked file was opened")
 	}
 	time.AfterFunc(100*time.Millisecond, func() { _, _ = db.ExecContext(context.Background(), "ROLLBACK") })
-	opened, err := store.Open(t.Context(), store.Options{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := opened.Close(); err != nil {
-		t.Error(err)
-	}
+	opened := sandboxtest.Must(store.Open(t.Context(), store.Options{Path: path}))
+	sandboxtest.Must(0, opened.Close())
 }
 
 const endless = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT MAX(i) FROM n`
@@ -91,9 +74,7 @@ func TestLongReads(t *testing.T) {
 	<-begun
 	now := func(tx *store.Tx) error { tx.Now(); return nil }
 	for _, run := range []func(context.Context, func(*store.Tx) error) error{db.Read, db.Write} {
-		if err := run(t.Context(), now); err != nil {
-			t.Error(err)
-		}
+		sandboxtest.Must(0, run(t.Context(), now))
 	}
 	waiting, giveUp := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer giveUp()
@@ -109,9 +90,7 @@ func TestLongReads(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the read went on")
 	}
-	if err := db.ReadLong(t.Context(), now); err != nil {
-		t.Error(err)
-	}
+	sandboxtest.Must(0, db.ReadLong(t.Context(), now))
 }
 
 // A bug within a transaction undoes it, and is told without the value, which may be a secret.
@@ -123,9 +102,7 @@ func TestPanicUndoesATransaction(t *testing.T) {
 	if _, ok := errors.AsType[*crash.Error](err); !ok || strings.Contains(err.Error(), "0815") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := db.Write(t.Context(), leave); err != nil {
-		t.Error(err)
-	}
+	sandboxtest.Must(0, db.Write(t.Context(), leave))
 }
 
 // An older file is brought up to date, with a copy beside; one of a later version is told
@@ -147,33 +124,19 @@ func TestMigration(t *testing.T) {
 		return value
 	}
 	path := filepath.Join(t.TempDir(), "s.db")
-	old, err := open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := old.Write(t.Context(), func(tx *store.Tx) error { return tx.WriteSetting("a", 42) }); err != nil {
-		t.Fatal(err)
-	}
+	old := sandboxtest.Must(open(path, nil))
+	sandboxtest.Must(0, old.Write(t.Context(), func(tx *store.Tx) error { return tx.WriteSetting("a", 42) }))
 	if leads, err := old.Lead(); err != nil || !leads {
 		t.Fatal(leads, err)
 	}
 	if _, err := open(path, later); err == nil || !strings.Contains(err.Error(), "end that one first") {
 		t.Errorf("while it is served: %v", err)
 	}
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, old.Close())
 	for range 2 {
-		db, err := open(path, later)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := value(db, `SELECT value + since FROM settings WHERE name = 'a'`); got != 49 {
-			t.Errorf("what was there is %d", got)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		db := sandboxtest.Must(open(path, later))
+		sandboxtest.Equal(t, "what was there", value(db, `SELECT value + since FROM settings WHERE name = 'a'`), 49)
+		sandboxtest.Must(0, db.Close())
 	}
 	before := sandboxtest.File(t, path)
 	if _, err := open(path, nil); err == nil || !strings.Contains(err.Error(), "use vcard 9.8.7, or a later one") || sandboxtest.File(t, path) != before {
@@ -182,18 +145,10 @@ func TestMigration(t *testing.T) {
 	if beside, err := filepath.Glob(path + "?*"); err != nil || len(beside) != 1 || beside[0] != path+".version-1" {
 		t.Errorf("beside it are %q, %v", beside, err)
 	}
-	kept, err := open(path+".version-1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := sandboxtest.Must(open(path+".version-1", nil))
 	defer func() { _ = kept.Close() }()
-	if got := value(kept, `SELECT value FROM settings WHERE name = 'a'`); got != 42 {
-		t.Errorf("the copy has %d", got)
-	}
-	fresh, err := open(filepath.Join(t.TempDir(), "s.db"), later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Equal(t, "the copy", value(kept, `SELECT value FROM settings WHERE name = 'a'`), 42)
+	fresh := sandboxtest.Must(open(filepath.Join(t.TempDir(), "s.db"), later))
 	defer func() { _ = fresh.Close() }()
 	if got := value(fresh, `SELECT COUNT(*) FROM pragma_table_info('settings') WHERE name = 'since'`); got != 1 {
 		t.Error("a new file has an older schema")
@@ -205,9 +160,7 @@ func TestDay(t *testing.T) {
 	t.Parallel()
 	midnight := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 	for ahead, days := range map[time.Duration]int64{-time.Millisecond: -1, 0: 0, 24*time.Hour - time.Millisecond: 0, 24 * time.Hour: 1} {
-		if got := store.Day(midnight.Add(ahead)) - midnight.Unix()/86_400; got != days {
-			t.Errorf("%s after midnight: day %d", ahead, got)
-		}
+		sandboxtest.Equal(t, ahead.String()+" after midnight: the day", store.Day(midnight.Add(ahead))-midnight.Unix()/86_400, days)
 	}
 }
 
@@ -215,10 +168,7 @@ func TestDay(t *testing.T) {
 func TestARemovedLockFileIsNoLock(t *testing.T) {
 	t.Parallel()
 	first, path := openFile(t)
-	second, err := store.Open(t.Context(), store.Options{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := sandboxtest.Must(store.Open(t.Context(), store.Options{Path: path}))
 	defer func() { _ = second.Close() }()
 	leads := func(db *store.DB, want bool) {
 		t.Helper()
@@ -227,9 +177,7 @@ func TestARemovedLockFileIsNoLock(t *testing.T) {
 		}
 	}
 	leads(first, true)
-	if err := os.Remove(path + ".lock"); err != nil {
-		t.Fatal(err)
-	}
+	sandboxtest.Must(0, os.Remove(path+".lock"))
 	leads(first, false)
 	leads(second, true)
 	leads(first, false)

@@ -79,7 +79,7 @@ func list(c *server.Call) (wire.Response, error) {
 			ch.OTP = new(c.Keys.OTP(ch.ID))
 		}
 	}
-	return wire.OK(wire.List[*Challenge]{Data: data}), err
+	return wire.List(data), err
 }
 
 // CountPending returns how many challenges of an account wait for their cardholders.

@@ -23,11 +23,6 @@ func Routes() []server.Route {
 	}
 }
 
-type listView struct {
-	Data []*Transaction `json:"data"`
-	Page int64          `json:"page"`
-}
-
 func list(c *server.Call) (wire.Response, error) {
 	query := c.Query()
 	cardID := query.Text("card_id")
@@ -59,7 +54,7 @@ func list(c *server.Call) (wire.Response, error) {
 	for _, t := range data {
 		t.sign(c.Quirks.TransactionSigns)
 	}
-	return wire.OK(listView{data, page.Number}), err
+	return wire.OK(map[string]any{"data": data, "page": page.Number}), err
 }
 
 // sign writes amounts with the signs of a statement.

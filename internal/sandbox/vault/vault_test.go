@@ -7,15 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vcard/terraform-provider-vcard/internal/sandbox/sandboxtest"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/vault"
 )
 
 func keyring(t *testing.T) *vault.Keyring {
 	t.Helper()
-	keys, err := vault.New(bytes.Repeat([]byte{7}, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := sandboxtest.Must(vault.New(bytes.Repeat([]byte{7}, 32)))
 	return keys
 }
 
@@ -70,13 +68,8 @@ func TestDepositAddresses(t *testing.T) {
 // What a seed made has the same codes under every master key, and nothing else has.
 func TestCodesOfSeededIDs(t *testing.T) {
 	t.Parallel()
-	other, err := vault.New(vault.NewMasterKey())
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := sandboxtest.Must(vault.New(vault.NewMasterKey()))
 	for _, id := range []string{vault.Token("card_"), vault.SeededToken("card_", bytes.NewReader(make([]byte, 24)))} {
-		if same := keyring(t).PAN(id) == other.PAN(id); same != strings.HasPrefix(id, "card_0") {
-			t.Errorf("%s has the same number under two master keys: %v", id, same)
-		}
+		sandboxtest.Equal(t, id+" has the same number under two master keys", keyring(t).PAN(id) == other.PAN(id), strings.HasPrefix(id, "card_0"))
 	}
 }

@@ -102,7 +102,7 @@ func depositAddresses(c *server.Call) (wire.Response, error) {
 	if err := query.Done(); err != nil {
 		return wire.Response{}, err
 	}
-	return wire.OK(wire.List[Address]{Data: Addresses(c.Keys, c.Account, currency)}), nil
+	return wire.List(Addresses(c.Keys, c.Account, currency)), nil
 }
 
 // The statuses of a deposit. Its network confirms it once.

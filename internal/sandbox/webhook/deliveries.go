@@ -38,7 +38,7 @@ func redeliver(c *server.Call) (wire.Response, error) {
 // redeliverFailed makes all deliveries due at once that failed and did not arrive since.
 func redeliverFailed(c *server.Call) (wire.Response, error) {
 	ids, err := makeDue(c, `(state = 'failed' OR state = 'pending' AND failures > 0)`)
-	return wire.OK(wire.List[string]{Data: ids}), err
+	return wire.List(ids), err
 }
 
 // makeDue begins another round of an account's deliveries, and returns their ids.

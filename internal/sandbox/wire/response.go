@@ -23,17 +23,7 @@ func OK(body any) Response { return Response{Status: http.StatusOK, Body: Encode
 func Created(body any) Response { return Response{Status: http.StatusCreated, Body: Encode(body)} }
 
 // List is a list without pages.
-type List[T any] struct {
-	Data []T `json:"data"`
-}
-
-// LargeList is a list with large pages.
-type LargeList[T any] struct {
-	Data    []T   `json:"data"`
-	Page    int64 `json:"page"`
-	PerPage int64 `json:"per_page"`
-	Total   int64 `json:"total"` // of all pages
-}
+func List(data any) Response { return OK(map[string]any{"data": data}) }
 
 // Encode writes JSON. It panics over what has none, which is a mistake in the program.
 func Encode(v any) []byte {
