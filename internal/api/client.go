@@ -3,6 +3,8 @@ package api
 import (
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/vcard/terraform-provider-vcard/internal/api/ratelimit"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 )
@@ -26,6 +28,7 @@ type Client struct {
 // New returns a client. Its error is a *ConfigError.
 func New(config Config) (*Client, error) {
 	c := &Client{}
+	c.cardLocks.locks, c.issues.locks.locks = map[string]*semaphore.Weighted{}, map[string]*semaphore.Weighted{}
 	c.recent.cards = map[string]recentCard{}
 	c.issues.baselines, c.issues.unresolved = map[string]*baseline{}, map[*issueReconciliation]bool{}
 	way, err := transport.New(config, c.recent.isNew)
@@ -34,13 +37,4 @@ func New(config Config) (*Client, error) {
 	}
 	c.Client, c.clock = way, way.Clock()
 	return c, nil
-}
-
-// Redact takes keys, webhook secrets, numbers as long as a card's and what would move the
-// cursor out of a text of this program. A nil client does not know its key.
-func (c *Client) Redact(text string) string {
-	if c == nil {
-		return (*transport.Client)(nil).Redact(text)
-	}
-	return c.Client.Redact(text)
 }

@@ -465,7 +465,7 @@ func TestRedactTellsCardNumbers(t *testing.T) {
 		"from 2026-03-15, to 2026-04-15, 00:00":                                                       "from 2026-03-15, to 2026-04-15, 00:00",
 		"411111111111 is too short, 00000000000000000000 is not":                                      "411111111111 is too short, [redacted] is not",
 	} {
-		if got := (*api.Client)(nil).Redact(text); got != want {
+		if got := (*transport.Client)(nil).Redact(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 )
@@ -62,9 +62,9 @@ func (s server) redact(diagnostics []*tfprotov6.Diagnostic) {
 }
 
 func (s server) redacted(text string) string {
-	var client *api.Client // which knows its key, once there is one
-	if configured := s.session.Load(); configured != nil {
-		client = configured.Client
+	var client *transport.Client // which knows its key, once there is one
+	if configured := s.session.Load(); configured.Known() {
+		client = configured.Client.Client
 	}
 	return client.Redact(text)
 }
