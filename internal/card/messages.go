@@ -8,19 +8,12 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
-
-func withdrawsTooMuch(card model, after usd.Amount) string {
-	before := card.Amount.Amount()
-	return fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
-		before, after, before-after, card.name(), card.Balance.Amount(), before-card.Balance.Amount()) + replaceInstead(after)
-}
 
 // replaceInstead is for -replace, of which a provider learns nothing in the first plan of the card.
 func replaceInstead(amount usd.Amount) string {
@@ -33,64 +26,6 @@ func replaceInstead(amount usd.Amount) string {
 func withdrawsIntoTopUp(card model, after, below usd.Amount) string {
 	return fmt.Sprintf("Lowering amount leaves %s with %s USD, which is under top_up.below (%s USD): the same plan would load again what it withdraws. Lower top_up as well, or take it out.",
 		card.name(), after, below)
-}
-
-func baseline(card model, amount usd.Amount) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("amount"), "amount is taken as the baseline; no money moves",
-		fmt.Sprintf("Terraform has not managed the load of %s so far. amount = %s becomes its starting point, whatever the card holds (%s USD at the last refresh); from the next change of amount on, the difference is funded or withdrawn.",
-			card.name(), amount, card.Balance.Amount()))
-}
-
-func noLongerManaged(card model) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("amount"), "The load is no longer managed; no money moves",
-		fmt.Sprintf("amount was taken out of the configuration: %s keeps what it holds (%s USD at the last refresh), and Terraform forgets what it has loaded (%s USD).",
-			card.name(), card.Balance.Amount(), card.Amount.Amount()))
-}
-
-func topUpNotKnown(card model) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("top_up"), "Whether a card is topped up is decided during apply",
-		fmt.Sprintf("What %s is to hold depends on values that are known only after apply. It held %s USD at the last refresh; if that turns out to be under top_up.below, apply funds it up to top_up.to, or as far as max_top_up_per_month allows.",
-			card.name(), card.Balance.Amount()))
-}
-
-func unfreezesUnderThreshold(card model, balance, threshold usd.Amount) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "A card may freeze again at once",
-		fmt.Sprintf("%s is unfrozen with %s USD, which is under auto_freeze_at (%s USD): the service freezes it again with the next purchase. Raise amount to keep it in use.",
-			capitalized(card.name()), balance, threshold))
-}
-
-func freezesByWithdrawal(card model, balance usd.Amount) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("amount"), "The service freezes a card that this plan withdraws from",
-		fmt.Sprintf("%s is left with %s USD, which is under auto_freeze_at (%s USD): the service freezes it. Withdraw less, or fund and unfreeze it to use it again.",
-			capitalized(card.name()), balance, card.AutoFreezeAt.Amount()))
-}
-
-func loadsFrozen(card model, delta usd.Amount) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("frozen"), "Money goes to a card that is frozen",
-		fmt.Sprintf("%s gets %s USD and is frozen after this plan: nobody can spend them until it is unfrozen (frozen = false).", capitalized(card.name()), delta))
-}
-
-func expires(card model, delta usd.Amount, isOver bool) diag.Diagnostic {
-	title, on, unused := "A card expires soon", "expires on", ""
-	if isOver {
-		title, on, unused = "A card has expired", "expired on", ", which nobody can spend"
-	}
-	text := fmt.Sprintf("%s %s %s. ", capitalized(card.name()), on, card.ExpiresAt.ValueString())
-	if delta > 0 {
-		text += fmt.Sprintf("This plan still loads %s USD onto it%s. ", delta, unused)
-	}
-	return diag.NewWarningDiagnostic(title, text+"The service does not renew cards: issue another with -replace; add create_before_destroy = "+
-		"true to its lifecycle block, so that it comes first. What this one holds returns to the wallet.")
-}
-
-func removedFromState(card model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("A card was terminated outside Terraform",
-		capitalized(card.name())+" is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
-}
-
-func atTwoAddresses(card model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Two resources manage "+card.name(),
-		"Both move its money, and removing either terminates it. terraform state list -id="+card.ID.ValueString()+" shows their addresses: take one out with terraform state rm.")
 }
 
 // notKnown is for a card that the service answers 404 or 410 to, which ends none. It has no
@@ -114,11 +49,6 @@ func notKnown(card model, err error, s *session.Session) diag.Diagnostic {
 		" That alone does not prove that it is gone: the service keeps cards that are terminated, and shows them. "+why+
 		"\n\nThe card stays in the state. If it is gone for certain, take it out with terraform state rm. "+
 		"Where the service knows no card of this state, the others are not named.")
-}
-
-func notRefreshed(card model) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Cards are not refreshed",
-		"The provider's configuration depends on values that are known only after apply, so the state of "+card.name()+" is kept as it is.")
 }
 
 func notIssued(request api.IssueCardRequest, err error) diag.Diagnostic {
@@ -174,11 +104,6 @@ func notLookedForLiveCards(err error) diag.Diagnostic {
 	failure := session.ErrorDiagnostic("list the live cards", err)
 	return diag.NewWarningDiagnostic("Could not look for cards that an earlier run left behind",
 		"This plan issues cards, and whether the service has cards with their labels already is not known. If an earlier run was cut off, plan again before you apply. "+failure.Detail())
-}
-
-func shownOtherwise(card model, has []string, shown map[string]string) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("The service shows a card otherwise than it was asked for",
-		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked.", capitalized(card.name()), strings.Join(has, " and "))+followAdvice(shown))
 }
 
 func issuedDifferently(card model, has []string, shown map[string]string) diag.Diagnostic {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
 	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
@@ -141,34 +140,6 @@ func hadInMonth(had reconcile.TopUps, month reconcile.Month, limit usd.Amount) s
 	month = max(month, had.Month)
 	return fmt.Sprintf("in %s %s, of at most %s USD (max_top_up_per_month); the cap begins anew on %s.",
 		month.First().Format("January 2006"), sum, limit, (month + 1).First().Format(time.DateOnly))
-}
-
-func capped(card model, due, left, limit usd.Amount, had reconcile.TopUps, month reconcile.Month) diag.Diagnostic {
-	return diag.NewAttributeWarningDiagnostic(path.Root("max_top_up_per_month"), "A top-up is cut by the month's cap",
-		fmt.Sprintf("%s would be topped up with %s USD, and gets %s; ", capitalized(card.name()), due, left)+hadInMonth(had, month, limit))
-}
-
-func madeBefore(card model, operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostic {
-	again := fmt.Sprintf("If it is to come on top, change amount by %s USD once more and apply.", m.Delta.Abs())
-	if m.Purpose == reconcile.ForTopUp {
-		again = "If it was another hand's, the card is topped up again as soon as that is due."
-	}
-	return diag.NewWarningDiagnostic("Already applied: "+operation,
-		fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, an action of the apply before, "+
-			"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s",
-			capitalized(card.name()), transfer.CardBalance, again))
-}
-
-func unexplainedMoney(card model, transfer api.Transfer) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("Money moved on a card without Terraform",
-		fmt.Sprintf("Since Terraform last moved money on %s, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+
-			"The planned movement was made all the same, and the card holds %s USD now.", card.name(), cameOrWent(transfer.LeftOver), transfer.CardBalance))
-}
-
-func ignoredMoney(card model, transfer api.Transfer) diag.Diagnostic {
-	return diag.NewWarningDiagnostic("A transaction of a card cannot be counted",
-		fmt.Sprintf("Of %s, %s. It counts as nothing where it is found out whether a movement was made. The planned movement was made, and the card holds %s USD now.",
-			card.name(), strings.TrimSuffix(transfer.Ignored, "."), transfer.CardBalance))
 }
 
 func excess(name, operation string, transfer api.Transfer) diag.Diagnostic {

@@ -285,17 +285,13 @@ type replacedCard struct {
 
 const privateStateKey = "card"
 
-type (
-	keyGetter interface {
-		GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
-	}
-	keySetter interface {
-		SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
-	}
-)
+type privateData interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
 
 // readPrivateState returns the zero privateState where none can be read.
-func readPrivateState(ctx context.Context, from keyGetter, diags *diag.Diagnostics) (s privateState) {
+func readPrivateState(ctx context.Context, from privateData, diags *diag.Diagnostics) (s privateState) {
 	data, problems := from.GetKey(ctx, privateStateKey)
 	diags.Append(problems...)
 	if json.Unmarshal(data, &s) != nil {
@@ -304,7 +300,7 @@ func readPrivateState(ctx context.Context, from keyGetter, diags *diag.Diagnosti
 	return s
 }
 
-func (s privateState) write(ctx context.Context, to keySetter, diags *diag.Diagnostics) {
+func (s privateState) write(ctx context.Context, to privateData, diags *diag.Diagnostics) {
 	data, err := json.Marshal(s)
 	if err != nil {
 		diags.AddError("Private state cannot be written", err.Error())

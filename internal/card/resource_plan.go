@@ -162,6 +162,11 @@ type planner struct {
 	diags               *diag.Diagnostics
 }
 
+// warn is of one attribute. Its title is the same for all cards, so that Terraform folds them.
+func (p *planner) warn(attribute, title, text string, args ...any) {
+	p.diags.AddAttributeWarning(path.Root(attribute), title, fmt.Sprintf(text, args...))
+}
+
 // isProtected reports whether the card has protection, or gets it with this very plan.
 func (p *planner) isProtected() bool {
 	return p.state.DeletionProtection.ValueBool() || p.config.DeletionProtection.ValueBool()
@@ -206,33 +211,30 @@ func (p *planner) warnConfig(ctx context.Context) {
 	if session := p.resource.session; session.Known() && session.Client.HasWritten() || isNew && p.private.Replaced != nil {
 		return // it is said
 	}
-	warn := func(attribute, title, text string, args ...any) { // one title for all cards, so that Terraform folds them
-		p.diags.AddAttributeWarning(path.Root(attribute), title, fmt.Sprintf(text, args...))
-	}
 	changed := isNew || !at.SameCents(s.AutoFreezeAt) || !c.TopUp.Equal(s.TopUp)
 	if rule, _ := c.readTopUp(ctx); rule != nil && at.IsKnown() && at.Amount() >= rule.Below.Amount() && changed {
-		warn("auto_freeze_at", "The card freezes before it is topped up",
+		p.warn("auto_freeze_at", "The card freezes before it is topped up",
 			"auto_freeze_at (%s USD) is not under top_up.below (%s USD): a card that is spent down is frozen by the service before a plan tops it up, and stays frozen after that unless frozen = false is set.", at.Amount(), rule.Below.Amount())
 	}
 	if !isNew && len(p.replacement.Paths) == 0 {
 		return
 	}
 	if at.IsKnown() && amount.IsKnown() && at.Amount() >= amount.Amount() {
-		warn("auto_freeze_at", "The card freezes with its first purchase",
+		p.warn("auto_freeze_at", "The card freezes with its first purchase",
 			"auto_freeze_at (%s USD) is not under amount (%s USD): the first purchase leaves less than that on the card, and the service freezes it.", at.Amount(), amount.Amount())
 	}
 	if limit.IsKnown() && amount.IsKnown() && limit.Amount() < amount.Amount() {
-		warn("spending_limit", "The card is loaded with more than it may spend in a month",
+		p.warn("spending_limit", "The card is loaded with more than it may spend in a month",
 			"spending_limit (%s USD a month) is under amount (%s USD): the rest lies on the card until the next month.", limit.Amount(), amount.Amount())
 	}
 	if label := c.Label.ValueString(); strings.TrimSpace(label) != label {
-		warn("label", "Spaces around the label",
+		p.warn("label", "Spaces around the label",
 			"label is %q. The service may leave the spaces out, and nobody sees them; trimspace() takes them off.", label)
 	}
 	for _, element := range c.AllowedCategories.Elements() {
 		category, _ := element.(types.String)
 		if text := category.ValueString(); strings.ToLower(text) != text || strings.ContainsAny(text, " \t\n") {
-			warn("allowed_categories", "A category is not written as the service writes them",
+			p.warn("allowed_categories", "A category is not written as the service writes them",
 				"allowed_categories has %q. The service's categories are words in lower case, such as \"advertising\" and \"software\"; it refuses others, or declines every purchase.", text)
 		}
 	}

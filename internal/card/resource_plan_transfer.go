@@ -2,6 +2,7 @@ package card
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -50,7 +51,8 @@ func (p *planner) planTransfer(ctx context.Context) {
 	net := p.preview(ctx, t, change, record)
 	p.private.Replaced.Planned = net
 	if net > 0 && p.plan.Frozen.ValueBool() && p.resource.session.IsPlanning() {
-		p.diags.Append(loadsFrozen(p.state, net))
+		p.warn("frozen", "Money goes to a card that is frozen",
+			"%s gets %s USD and is frozen after this plan: nobody can spend them until it is unfrozen (frozen = false).", capitalized(p.state.name()), net)
 	}
 	p.spend(ctx, session.PlannedSpend{Taken: max(0, net), Returned: max(0, -net), Doubtful: max(0, fundsOf(movements)-max(0, net))})
 }
@@ -96,16 +98,21 @@ func fundsOf(movements []reconcile.Movement) (sum usd.Amount) {
 // checkWithdrawal refuses to withdraw what the card does not hold, or what the same
 // plan would load again, and warns where the service freezes the card for it.
 func (p *planner) checkWithdrawal(ctx context.Context, t plannedTransfer) {
-	after, threshold := p.state.Balance.Amount()+t.amount, p.state.AutoFreezeAt
+	before, balance, threshold := p.state.Amount.Amount(), p.state.Balance.Amount(), p.state.AutoFreezeAt
+	after := balance + t.amount
 	rule, _ := p.config.readTopUp(ctx)
 	switch {
 	case t.amount >= 0:
 	case after < 0:
-		p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that", withdrawsTooMuch(p.state, p.plan.Amount.Amount()))
+		p.diags.AddAttributeError(path.Root("amount"), "The card holds less than that",
+			fmt.Sprintf("Lowering amount from %s to %s USD withdraws %s USD, but %s held %s USD at the last refresh; the rest has been spent. amount must be at least %s.",
+				before, p.plan.Amount.Amount(), -t.amount, p.state.name(), balance, before-balance)+replaceInstead(p.plan.Amount.Amount()))
 	case rule != nil && !p.config.Frozen.ValueBool() && !p.config.Frozen.IsUnknown() && after < rule.Below.Amount():
 		p.diags.AddAttributeError(path.Root("amount"), "Withdrawal into the top-up range", withdrawsIntoTopUp(p.state, after, rule.Below.Amount())+replaceInstead(p.plan.Amount.Amount()))
 	case threshold.IsKnown() && after < threshold.Amount() && !t.unknown && p.config.Frozen.IsNull() && !p.state.Frozen.ValueBool():
-		p.diags.Append(freezesByWithdrawal(p.state, after))
+		p.warn("amount", "The service freezes a card that this plan withdraws from",
+			"%s is left with %s USD, which is under auto_freeze_at (%s USD): the service freezes it. Withdraw less, or fund and unfreeze it to use it again.",
+			capitalized(p.state.name()), after, threshold.Amount())
 	}
 }
 
@@ -119,9 +126,20 @@ func (p *planner) warnExpiry(delta usd.Amount) {
 	if err != nil || !p.resource.session.IsPlanning() {
 		return
 	}
-	if left := lastDay.AddDate(0, 0, 1).Sub(p.resource.session.Client.ServiceTime()); left <= expirySoon {
-		p.diags.Append(expires(p.state, delta, left <= 0))
+	left := lastDay.AddDate(0, 0, 1).Sub(p.resource.session.Client.ServiceTime())
+	title, on, unused := "A card expires soon", "expires on", ""
+	switch {
+	case left > expirySoon:
+		return
+	case left <= 0:
+		title, on, unused = "A card has expired", "expired on", ", which nobody can spend"
 	}
+	text := fmt.Sprintf("%s %s %s. ", capitalized(p.state.name()), on, p.state.ExpiresAt.ValueString())
+	if delta > 0 {
+		text += fmt.Sprintf("This plan still loads %s USD onto it%s. ", delta, unused)
+	}
+	p.diags.AddWarning(title, text+"The service does not renew cards: issue another with -replace; add create_before_destroy = "+
+		"true to its lifecycle block, so that it comes first. What this one holds returns to the wallet.")
 }
 
 // planAmount compares by cents, so that computed numbers make no perpetual diff.
@@ -133,9 +151,13 @@ func (p *planner) planAmount() (t plannedTransfer) {
 	case before.SameCents(after):
 		p.plan.Amount = before
 	case before.IsNull():
-		p.diags.Append(baseline(p.state, after.Amount()))
+		p.warn("amount", "amount is taken as the baseline; no money moves",
+			"Terraform has not managed the load of %s so far. amount = %s becomes its starting point, whatever the card holds (%s USD at the last refresh); from the next change of amount on, the difference is funded or withdrawn.",
+			p.state.name(), after.Amount(), p.state.Balance.Amount())
 	case after.IsNull():
-		p.diags.Append(noLongerManaged(p.state))
+		p.warn("amount", "The load is no longer managed; no money moves",
+			"amount was taken out of the configuration: %s keeps what it holds (%s USD at the last refresh), and Terraform forgets what it has loaded (%s USD).",
+			p.state.name(), p.state.Balance.Amount(), before.Amount())
 	default:
 		t.amount = after.Amount() - before.Amount()
 	}
@@ -170,7 +192,8 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 	keeps := reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount(), Limit: limit.Pointer()}
 	t.topUp = keeps.Due(after, record.TopUps, p.private.Month)
 	if due := keeps.To - after; t.topUp < due {
-		p.diags.Append(capped(p.state, due, t.topUp, limit.Amount(), record.TopUps, p.private.Month))
+		p.warn("max_top_up_per_month", "A top-up is cut by the month's cap", "%s would be topped up with %s USD, and gets %s; %s",
+			capitalized(p.state.name()), due, t.topUp, hadInMonth(record.TopUps, p.private.Month, limit.Amount()))
 	}
 	p.plan.ToppedUp = usdtype.Of(p.state.ToppedUp.Amount() + t.topUp)
 	return t
@@ -178,7 +201,9 @@ func (p *planner) planTopUp(ctx context.Context, t plannedTransfer, record recon
 
 func (p *planner) topUpDuringApply(t plannedTransfer) plannedTransfer {
 	p.plan.ToppedUp = usdtype.Unknown()
-	p.diags.Append(topUpNotKnown(p.state))
+	p.warn("top_up", "Whether a card is topped up is decided during apply",
+		"What %s is to hold depends on values that are known only after apply. It held %s USD at the last refresh; if that turns out to be under top_up.below, apply funds it up to top_up.to, or as far as max_top_up_per_month allows.",
+		p.state.name(), p.state.Balance.Amount())
 	t.unknown = true
 	return t
 }
@@ -202,25 +227,23 @@ func (p *planner) planFrozen(t plannedTransfer) {
 	default:
 		p.plan.Status = types.StringValue(string(api.StatusActive))
 		if threshold := p.plan.AutoFreezeAt; threshold.IsKnown() && after < threshold.Amount() && !t.unknown {
-			p.diags.Append(unfreezesUnderThreshold(p.state, after, threshold.Amount()))
+			p.warn("frozen", "A card may freeze again at once",
+				"%s is unfrozen with %s USD, which is under auto_freeze_at (%s USD): the service freezes it again with the next purchase. Raise amount to keep it in use.",
+				capitalized(p.state.name()), after, threshold.Amount())
 		}
 	}
 }
 
-// mayAutoFreeze reports whether what amount turns out to be may make the service
-// freeze the card. One that is not known yet may withdraw everything.
+// mayAutoFreeze reports whether what amount turns out to be may make the service freeze the
+// card. One that is not known yet may withdraw everything, and of an imported card the
+// threshold may be anything.
 func (p *planner) mayAutoFreeze(t plannedTransfer, after usd.Amount) bool {
+	withdraws := t.amount < 0
 	if p.config.Amount.IsUnknown() {
-		return mayAutoFreeze(p.state, 0)
+		withdraws, after = true, 0
 	}
-	return t.amount < 0 && mayAutoFreeze(p.state, after)
-}
-
-// mayAutoFreeze reports whether the service may freeze the card when a decrease
-// leaves this balance. Of an imported card the threshold may be anything.
-func mayAutoFreeze(m model, balance usd.Amount) bool {
-	if m.AutoFreezeAt.IsNull() {
-		return m.isImported()
+	if p.state.AutoFreezeAt.IsNull() {
+		return withdraws && p.state.isImported()
 	}
-	return balance < m.AutoFreezeAt.Amount()
+	return withdraws && after < p.state.AutoFreezeAt.Amount()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -28,7 +29,8 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 	// Terraform 1.11 wants the identity even when the card leaves the state.
 	resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("id"), state.ID)...)
 	if !r.session.Known() {
-		resp.Diagnostics.Append(notRefreshed(state))
+		resp.Diagnostics.AddWarning("Cards are not refreshed",
+			"The provider's configuration depends on values that are known only after apply, so the state of "+state.name()+" is kept as it is.")
 		return
 	}
 	before := state
@@ -53,12 +55,14 @@ func (r *cardResource) Read(ctx context.Context, req resource.ReadRequest, resp 
 		resp.Diagnostics.Append(r.session.Untold(func() diag.Diagnostic { return session.ErrorDiagnostic("read "+state.name(), err) })...)
 		return
 	case status == api.StatusTerminated:
-		resp.Diagnostics.Append(removedFromState(state))
+		resp.Diagnostics.AddWarning("A card was terminated outside Terraform",
+			capitalized(state.name())+" is removed from the state. If it is still in the configuration, the next apply issues a new card, with another number, and loads it from the wallet.")
 		resp.State.RemoveResource(ctx)
 		return
 	}
 	if r.session.Told("read "+state.ID.ValueString()) > 0 { // as one is that the state has at two addresses
-		resp.Diagnostics.Append(r.session.OfOnePlan(atTwoAddresses(state))...)
+		resp.Diagnostics.Append(r.session.OfOnePlan(diag.NewWarningDiagnostic("Two resources manage "+state.name(),
+			"Both move its money, and removing either terminates it. terraform state list -id="+state.ID.ValueString()+" shows their addresses: take one out with terraform state rm."))...)
 	}
 	resp.Diagnostics.Append(r.showsOtherwise(&state, before, &private)...)
 	r.awaitMovement(ctx, &state, asOf)
@@ -77,7 +81,9 @@ func (r *cardResource) showsOtherwise(state *model, before model, private *priva
 	if len(private.Shown) == 0 || maps.Equal(told, private.Shown) {
 		return nil
 	}
-	return diag.Diagnostics{shownOtherwise(*state, whatIsFixed().differences(private.Shown, state), private.Shown)}
+	has := strings.Join(whatIsFixed().differences(private.Shown, state), " and ")
+	return diag.Diagnostics{diag.NewWarningDiagnostic("The service shows a card otherwise than it was asked for",
+		fmt.Sprintf("%s has %s. The card stays, and the state keeps what was asked.", capitalized(state.name()), has)+followAdvice(private.Shown))}
 }
 
 // refresh updates the model, and returns the moment for which it holds. Only the card's own

@@ -3,6 +3,8 @@ package card
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -94,13 +96,24 @@ func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagn
 // moved says what is to be said of a movement that was made.
 func (u *update) moved(operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostics {
 	diags := session.LostResponseWarning(operation, transfer.LostResponse)
+	name, holds := u.before.name(), transfer.CardBalance
+	again := fmt.Sprintf("If it is to come on top, change amount by %s USD once more and apply.", m.Delta.Abs())
+	if m.Purpose == reconcile.ForTopUp {
+		again = "If it was another hand's, the card is topped up again as soon as that is due."
+	}
 	switch {
 	case transfer.MadeBefore:
-		diags.Append(madeBefore(u.before, operation, m, transfer))
+		diags.AddWarning("Already applied: "+operation,
+			fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, an action of the apply before, "+
+				"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s", capitalized(name), holds, again))
 	case transfer.LeftOver != 0:
-		diags.Append(unexplainedMoney(u.before, transfer))
+		diags.AddWarning("Money moved on a card without Terraform",
+			fmt.Sprintf("Since Terraform last moved money on %s, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+
+				"The planned movement was made all the same, and the card holds %s USD now.", name, cameOrWent(transfer.LeftOver), holds))
 	case transfer.Ignored != "":
-		diags.Append(ignoredMoney(u.before, transfer))
+		diags.AddWarning("A transaction of a card cannot be counted",
+			fmt.Sprintf("Of %s, %s. It counts as nothing where it is found out whether a movement was made. The planned movement was made, and the card holds %s USD now.",
+				name, strings.TrimSuffix(transfer.Ignored, "."), holds))
 	}
 	if transfer.Excess != 0 {
 		diags.Append(excess(u.before.name(), operation, transfer))
