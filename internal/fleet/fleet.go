@@ -125,22 +125,14 @@ func (f *Fleet) find(ctx context.Context, id string, last api.CardStatus) (Card,
 // no refresh has read.
 func (f *Fleet) Labelled(ctx context.Context, label string) ([]api.CardListItem, error) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, l := range []*listing{f.active, f.frozen} {
 		if err := l.readWhole(ctx); err != nil {
-			f.mu.Unlock()
 			return nil, err
 		}
 	}
-	f.mu.Unlock()
-	return f.LabelledSoFar(label), nil
-}
-
-// LabelledSoFar is Labelled by the pages that were read anyway. It makes no call.
-func (f *Fleet) LabelledSoFar(label string) []api.CardListItem {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	label = api.CanonicalLabel(label)
-	return slices.Concat(f.active.labels[label], f.frozen.labels[label])
+	return slices.Concat(f.active.labels[label], f.frozen.labels[label]), nil
 }
 
 // wait unlocks the fleet for as long as a reader waits for a response, which counts as

@@ -30,15 +30,10 @@ func (s *Session) Validated() { s.plan.unplanned.Add(1) }
 // Planned notes that core plans a configuration of a resource.
 func (s *Session) Planned() { s.plan.unplanned.Add(-1) }
 
-// IsOnePlan reports that this session is planning, and that all which it has counted
-// so far belongs to one plan. Core validates each configuration just before it plans
-// it; terraform test, which keeps one provider for the plans and applies of all its
-// runs, validates besides. False for a moment where others are about to be planned:
-// what is only told of one plan is looked at again with the next.
-func (s *Session) IsOnePlan() bool { return s.IsPlanning() && s.plan.unplanned.Load() <= 0 }
-
-// OfOnePlan returns diagnostics that are true of one plan alone, with those that it
-// was given before and held back.
+// OfOnePlan returns diagnostics that are true of one plan alone, with those that it was given
+// before and held back. Core validates each configuration just before it plans it; terraform
+// test, which keeps one provider for the plans and applies of all its runs, validates besides:
+// while others are about to be planned, what is told may not be of one plan.
 func (s *Session) OfOnePlan(diags ...diag.Diagnostic) diag.Diagnostics {
 	if !s.IsPlanning() {
 		return nil
@@ -46,7 +41,7 @@ func (s *Session) OfOnePlan(diags ...diag.Diagnostic) diag.Diagnostics {
 	s.plan.mu.Lock()
 	defer s.plan.mu.Unlock()
 	s.plan.held = append(s.plan.held, diags...)
-	if !s.IsOnePlan() {
+	if s.plan.unplanned.Load() > 0 {
 		return nil
 	}
 	diags, s.plan.held = s.plan.held, nil

@@ -54,7 +54,11 @@ type spent struct {
 
 const mostNamed = 3
 
-func (t *spent) add(p PlannedSpend) error {
+func (s *spend) add(p PlannedSpend) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cards++
+	t := &s.spent
 	takes, counted := p.takes(), max(0, p.Counted)
 	var errs [4]error
 	t.net, errs[0] = usd.Sum(t.net, p.Taken, -p.Returned, -p.Counted)
@@ -86,13 +90,6 @@ type spend struct {
 	waits   bool // a card waits for others, to tell of all
 	isAlone bool // one has waited, and none came
 	wallet  fetchedOnce[plannedWallet]
-}
-
-func (s *spend) add(p PlannedSpend) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cards++
-	return s.spent.add(p)
 }
 
 func (s *spend) soFar() spent {

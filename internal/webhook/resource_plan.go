@@ -16,78 +16,66 @@ import (
 // registered. Core plans a replacement twice, the second time as a creation
 // whose warnings it drops, so the warning comes with the first.
 func (r *webhookResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	p := planner{diags: &resp.Diagnostics}
+	var config, state, plan model
 	creates, ends := req.State.Raw.IsNull(), req.Plan.Raw.IsNull()
 	if !creates {
-		p.diags.Append(req.State.Get(ctx, &p.state)...)
+		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	}
 	if !ends {
-		p.diags.Append(req.Config.Get(ctx, &p.config)...)
-		p.diags.Append(req.Plan.Get(ctx, &p.plan)...)
+		resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+		resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	}
-	if p.diags.HasError() {
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	switch {
 	case ends:
-		p.diags.Append(staysRegistered(p.state))
+		resp.Diagnostics.Append(staysRegistered(state))
 	case creates:
-		p.register()
+		// A write-only secret is not in the state; while it is unknown whether it is one, so is the secret.
+		if config.Secret.IsNull() && isSet(config.SecretWO) {
+			plan.Secret = types.StringNull()
+		}
 	default:
 		imported, diags := req.Private.GetKey(ctx, importedKey)
-		p.diags.Append(diags...)
-		if string(imported) == "true" {
-			p.adopt()
-		} else {
-			p.change(ctx)
+		resp.Diagnostics.Append(diags...)
+		if string(imported) == "true" { // the configuration counts as what is registered
+			plan.ID, plan.CreatedAt, plan.Secret = state.ID, state.CreatedAt, config.Secret
+			resp.Diagnostics.Append(adopted(state))
+			break
 		}
-		resp.RequiresReplace = append(resp.RequiresReplace, p.replacement.Paths...)
+		changed := changes(ctx, config, state)
+		if len(changed.Paths) > 0 {
+			resp.Diagnostics.Append(replaced(state, config, changed))
+		} else {
+			plan = state
+		}
+		resp.RequiresReplace = changed.Paths
 	}
-	if ends || len(p.replacement.Paths) > 0 {
-		p.diags.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
+	if ends || len(resp.RequiresReplace) > 0 {
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, warnedKey, []byte("true"))...)
 	}
 	if !ends {
-		p.diags.Append(resp.Plan.Set(ctx, p.plan)...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan)...)
 	}
 }
 
-type planner struct {
-	config, state, plan model
-	replacement         tfkit.Replacement
-	diags               *diag.Diagnostics
-}
-
-// register plans a new endpoint. Its secret is in the state unless it is
-// write-only; while it is unknown whether it is, so is the secret.
-func (p *planner) register() {
-	if p.config.Secret.IsNull() && isSet(p.config.SecretWO) {
-		p.plan.Secret = types.StringNull()
-	}
-}
-
-// adopt plans the configuration of an imported endpoint as what is registered.
-func (p *planner) adopt() {
-	p.plan.ID, p.plan.CreatedAt = p.state.ID, p.state.CreatedAt
-	p.plan.Secret = p.config.Secret
-	p.diags.Append(adopted(p.state))
-}
-
-func (p *planner) change(ctx context.Context) {
-	c, s := p.config, p.state
+// changes are the attributes for which an endpoint is replaced.
+func changes(ctx context.Context, config, state model) *tfkit.Replacement {
+	changed := &tfkit.Replacement{}
 	for _, fixed := range []struct {
 		name        string
 		wanted, has attr.Value
-	}{{"url", c.URL, s.URL}, {"events", c.Events, s.Events}, {"secret", c.Secret, s.Secret}, {"secret_wo_version", c.SecretWOVersion, s.SecretWOVersion}} {
+	}{
+		{"url", config.URL, state.URL}, {"events", config.Events, state.Events},
+		{"secret", config.Secret, state.Secret}, {"secret_wo_version", config.SecretWOVersion, state.SecretWOVersion},
+	} {
 		kept := fixed.name == "secret" && fixed.wanted.IsNull()
 		if !kept && !fixed.wanted.Equal(fixed.has) {
-			p.replacement.Add(ctx, fixed.name, fixed.wanted)
+			changed.Add(ctx, fixed.name, fixed.wanted)
 		}
 	}
-	if len(p.replacement.Paths) > 0 {
-		p.diags.Append(replaced(s, c, &p.replacement))
-		return
-	}
-	p.plan = s
+	return changed
 }
 
 func staysRegistered(endpoint model) diag.Diagnostic {
