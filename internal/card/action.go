@@ -2,18 +2,25 @@ package card
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/attr/xattr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/tfkit"
+	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 // cardAction is what the actions on a card have in common.
@@ -133,4 +140,158 @@ func (a *stateAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 		return
 	}
 	progress(resp, "%s is %s now and holds %s USD.", capitalized(name), state.Status, state.Balance)
+}
+
+// transferAction moves money between the wallet and a card.
+type transferAction struct {
+	cardAction
+	withdraws bool // takes everything when no amount is set, and the service may freeze the card for it
+}
+
+var (
+	_ action.ActionWithConfigure  = (*transferAction)(nil)
+	_ action.ActionWithModifyPlan = (*transferAction)(nil)
+)
+
+const outsideThePlan = " An action stands outside the plan: the plan's check of the wallet does not count what it moves, and `amount` of the card's `vcard_card` resource stays as it is. " +
+	"Each time that it runs it moves the money again."
+
+// NewFundAction makes the action vcard_card_fund.
+func NewFundAction() action.Action {
+	return &transferAction{cardAction: cardAction{
+		typeName: "card_fund", operation: "fund %%s with %s USD", doing: "Funding %%s with %s USD",
+		description: "Moves money from the wallet to a card at once, where it can be spent immediately." + outsideThePlan,
+	}}
+}
+
+// NewWithdrawAction makes the action vcard_card_withdraw.
+func NewWithdrawAction() action.Action {
+	return &transferAction{withdraws: true, cardAction: cardAction{
+		typeName: "card_withdraw", operation: "withdraw %s USD from %%s", doing: "Withdrawing %s USD from %%s",
+		description: "Moves money from a card back to the wallet at once: the amount, or everything that is on the card. " +
+			"When that leaves the card under its `auto_freeze_at`, the service freezes it, and the action warns." + outsideThePlan,
+	}}
+}
+
+func (a *transferAction) Schema(ctx context.Context, req action.SchemaRequest, resp *action.SchemaResponse) {
+	a.cardAction.Schema(ctx, req, resp)
+	amount := "USD to move, at least 0.01, with at most two decimals."
+	if a.withdraws {
+		amount += " Not set: everything that is on the card at that moment; a card that holds nothing is left as it is."
+	}
+	resp.Schema.Attributes["amount"] = schema.NumberAttribute{
+		Required: !a.withdraws, Optional: a.withdraws, CustomType: usdtype.Type{}, Validators: []validator.Number{tfkit.AtLeast(usd.Cent)},
+		MarkdownDescription: amount,
+	}
+}
+
+// transferConfig is the configuration of an action that moves money.
+type transferConfig struct {
+	CardID types.String  `tfsdk:"card_id"`
+	Amount usdtype.Value `tfsdk:"amount"`
+}
+
+func (a *transferAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	a.cardAction.ModifyPlan(ctx, req, resp)
+	a.read(ctx, req.Config, &resp.Diagnostics)
+}
+
+// read returns the configuration, with an error where its amount is none.
+func (a *transferAction) read(ctx context.Context, from tfsdk.Config, diags *diag.Diagnostics) (config transferConfig) {
+	diags.Append(from.Get(ctx, &config)...)
+	if !diags.HasError() {
+		diags.Append(a.checkAmount(ctx, config.Amount)...)
+	}
+	return config
+}
+
+func (a *transferAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
+	defer session.CatchPanic(&resp.Diagnostics)
+	config := a.read(ctx, req.Config, &resp.Diagnostics)
+	amount := config.Amount.Amount()
+	operation := fmt.Sprintf(a.operation, amount)
+	if config.Amount.IsNull() {
+		operation = "withdraw everything from %s"
+	}
+	if resp.Diagnostics.HasError() || !a.session.Require(&resp.Diagnostics, fmt.Sprintf(operation, "a card")) {
+		return
+	}
+	card, ok := a.readCard(ctx, config.CardID.ValueString(), operation, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	name := nameOf(card.CardListItem)
+	if config.Amount.IsNull() {
+		if amount = card.Balance; amount <= 0 {
+			progress(resp, "%s holds %s USD: there is nothing to withdraw.", capitalized(name), amount)
+			return
+		}
+	}
+	progress(resp, fmt.Sprintf(a.doing, amount)+"; it holds %s USD.", name, card.Balance)
+	movement := api.Movement{CardID: card.ID, Movement: reconcile.Movement{Delta: amount}}
+	if a.withdraws {
+		movement.Delta = -amount
+	}
+	operation = fmt.Sprintf(fmt.Sprintf(a.operation, amount), name)
+	transfer, err := a.session.Client.Move(ctx, movement)
+	switch {
+	case err != nil:
+		resp.Diagnostics.Append(notMoved(card, operation, err))
+		return
+	case transfer.Recovered:
+		progress(resp, "The response was lost, but %s shows that the money has moved: it holds %s USD now.", name, transfer.CardBalance)
+	case transfer.WalletBalance == nil:
+		progress(resp, "%s holds %s USD now.", capitalized(name), transfer.CardBalance)
+	default:
+		progress(resp, "%s holds %s USD now, and the wallet %s USD.", capitalized(name), transfer.CardBalance, transfer.WalletBalance.WithoutNoise())
+	}
+	resp.Diagnostics.Append(session.LostResponseWarning(operation, transfer.LostResponse)...)
+	if transfer.Excess != 0 {
+		resp.Diagnostics.Append(excess(name, operation, transfer))
+	}
+	if a.withdraws && card.Status == api.StatusActive {
+		resp.Diagnostics.Append(a.frozenByWithdrawal(ctx, card)...)
+	}
+}
+
+// checkAmount is for values that were unknown to validation, which comes but once.
+func (a *transferAction) checkAmount(ctx context.Context, amount usdtype.Value) diag.Diagnostics {
+	at := path.Root("amount")
+	if amount.IsNull() && !a.withdraws {
+		return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, "No amount", "amount turned out to be null. It must say how many USD to move.")}
+	}
+	typed := xattr.ValidateAttributeResponse{}
+	amount.ValidateAttribute(ctx, xattr.ValidateAttributeRequest{Path: at}, &typed)
+	least := validator.NumberResponse{}
+	tfkit.AtLeast(usd.Cent).ValidateNumber(ctx, validator.NumberRequest{Path: at, ConfigValue: amount.NumberValue}, &least)
+	if !a.withdraws {
+		least.Diagnostics.Append(a.session.LoadDiagnostic(at, amount.Amount())...)
+	}
+	return append(typed.Diagnostics, least.Diagnostics...)
+}
+
+// notMoved says why money did not move, moved too far, or may have moved.
+func notMoved(card api.CardSummary, operation string, err error) diag.Diagnostic {
+	var known string
+	if open, ok := errors.AsType[*transport.UndecidedError](err); ok {
+		known = fmt.Sprintf("The card held %s USD before. %s.", card.Balance, capitalized(open.Err.Error()))
+	} else if halted, ok := errors.AsType[*api.StoppedError](err); ok {
+		known = fmt.Sprintf("The service answered, but %s holds %s USD, which does not show that the money has moved.", nameOf(card.CardListItem), halted.Balance)
+	} else {
+		return rejection(card.Status, operation, err)
+	}
+	return diag.NewErrorDiagnostic("It is not known whether this took effect: "+operation, known+
+		"\n\nLook before you repeat: running the action again moves the money a second time if it has moved already. "+
+		"Compare the card's balance and its transactions with what you expect (data sources vcard_card and vcard_transactions, or the dashboard).")
+}
+
+// frozenByWithdrawal warns when the service froze the card because it holds too little now.
+func (a *transferAction) frozenByWithdrawal(ctx context.Context, before api.CardSummary) diag.Diagnostics {
+	after, err := a.session.Client.GetCard(ctx, before.ID)
+	if err != nil || after.Status != api.StatusFrozen {
+		return nil // the money has moved, so a read that fails is no error
+	}
+	return diag.Diagnostics{diag.NewWarningDiagnostic(capitalized(nameOf(before.CardListItem))+" is frozen now",
+		fmt.Sprintf("It was active before the withdrawal and holds %s USD now: the service freezes a card whose balance drops below its auto_freeze_at. "+
+			"Fund it and unfreeze it to use it again.", after.Balance))}
 }

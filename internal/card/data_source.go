@@ -124,7 +124,7 @@ type listItemModel struct {
 
 func listItemFromAPI(c api.CardListItem) listItemModel {
 	return listItemModel{
-		ID: types.StringValue(c.ID), BinID: types.StringValue(c.BinID), Label: stringOrNull(c.Label.String()),
+		ID: types.StringValue(c.ID), BinID: types.StringValue(c.BinID), Label: tfkit.StringOrNull(c.Label.String()),
 		Network: types.StringValue(c.Network.String()), Last4: types.StringValue(c.Last4.String()),
 		Status: types.StringValue(string(c.Status)), Balance: usdtype.Of(c.Balance), SpendingLimit: usdtype.Of(c.SpendingLimit),
 	}

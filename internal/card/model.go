@@ -117,7 +117,7 @@ func (m *model) fromAPI(c api.CardListItem) {
 	m.ID, m.BinID = types.StringValue(c.ID), types.StringValue(c.BinID)
 	m.Network, m.Last4 = types.StringValue(c.Network.String()), types.StringValue(c.Last4.String())
 	if m.Label.ValueString() != c.Label.Raw() { // else as it was asked for
-		m.Label = stringOrNull(c.Label.String())
+		m.Label = tfkit.StringOrNull(c.Label.String())
 	}
 	m.SpendingLimit = m.SpendingLimit.Becoming(c.SpendingLimit)
 	m.setState(c.Status, c.Balance)
@@ -139,13 +139,6 @@ func knownOr[V attr.Value](planned, is V) V {
 		return is
 	}
 	return planned
-}
-
-func stringOrNull(s string) types.String {
-	if s == "" {
-		return types.StringNull()
-	}
-	return types.StringValue(s)
 }
 
 // name tells a person which card this is.

@@ -63,7 +63,7 @@ func (r *cardResource) Create(ctx context.Context, req resource.CreateRequest, r
 	state := plan
 	state.fromAPI(issued.Card.CardListItem)
 	state.CreatedAt = tfkit.CreatedAt(issued.Card.CreatedAt, state.name(), &resp.Diagnostics)
-	state.ExpiresAt = stringOrNull(string(issued.Card.ExpiresAt))
+	state.ExpiresAt = tfkit.StringOrNull(string(issued.Card.ExpiresAt))
 	asked := plan
 	asked.Label = types.StringValue(request.Label)
 	private := privateState{DefaultLimit: request.SpendingLimit == nil}

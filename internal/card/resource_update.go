@@ -2,13 +2,19 @@ package card
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/api/transport"
+	"github.com/vcard/terraform-provider-vcard/internal/reconcile"
 	"github.com/vcard/terraform-provider-vcard/internal/session"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
+	"github.com/vcard/terraform-provider-vcard/internal/usd/usdtype"
 )
 
 // Update unfreezes, moves money, then freezes, even when the money failed, and saves each step.
@@ -99,4 +105,130 @@ func (u *update) freeze(ctx context.Context) diag.Diagnostics {
 	}
 	u.now.setState(state.Status, state.Balance)
 	return session.LostResponseWarning("freeze "+u.before.name(), state.LostResponse)
+}
+
+// move makes what the plan shows: the change of amount, then the top-up, which is
+// not sent when the first was not made.
+func (u *update) move(ctx context.Context) diag.Diagnostics {
+	if u.unfreezeFailed {
+		return nil
+	}
+	change, record := moneyOf(ctx, u.before, u.plan), u.before.record()
+	if change.Amount.From == change.Amount.To {
+		u.now.Amount = u.plan.Amount
+	}
+	if len(change.Movements()) == 0 && record.Pending != nil && u.plan.TopUp.IsNull() {
+		return u.giveUp(ctx, record)
+	}
+	_, err := change.Make(record, func(m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
+		return u.make(ctx, m, record)
+	})
+	_ = err // it is in what was said
+	return u.said
+}
+
+// make makes one movement, and keeps what is remembered of it.
+func (u *update) make(ctx context.Context, m reconcile.Movement, record reconcile.Record) (reconcile.Record, error) {
+	operation := operationOf(u.before, m.Delta)
+	transfer, err := u.client.Move(ctx, api.Movement{Movement: m, CardID: u.id(), Record: &record})
+	u.now.setRecord(transfer.Record)
+	if err != nil {
+		u.said.Append(u.notMoved(operation, m, transfer.CardStatus, err))
+		return transfer.Record, err
+	}
+	u.withdrew = u.withdrew || m.Delta < 0
+	u.now.setState(transfer.CardStatus, transfer.CardBalance)
+	u.now.add(m)
+	u.said.Append(u.moved(operation, m, transfer)...)
+	return transfer.Record, nil
+}
+
+// moneyOf is what a plan changes of a card's money.
+func moneyOf(ctx context.Context, before, after model) reconcile.Change {
+	c := reconcile.Change{
+		Amount:   stepOf(before.Amount, after.Amount),
+		ToppedUp: stepOf(usdtype.Of(before.ToppedUp.Amount()), after.ToppedUp),
+		Was:      before.toppedUpIn(ctx), Range: after.toppedUpIn(ctx), Freezes: after.Frozen.ValueBool(),
+	}
+	if c.Range != nil {
+		c.Range.Limit = after.MaxTopUpPerMonth.Pointer()
+	}
+	return c
+}
+
+// stepOf is none where one of them is not known.
+func stepOf(before, after usdtype.Value) reconcile.Step {
+	if !before.IsKnown() || !after.IsKnown() {
+		return reconcile.Step{}
+	}
+	return reconcile.Step{From: before.Amount(), To: after.Amount()}
+}
+
+// toppedUpIn is the range of top_up, nil without one.
+func (m model) toppedUpIn(ctx context.Context) *reconcile.Range {
+	rule, _ := m.readTopUp(ctx)
+	if rule == nil {
+		return nil
+	}
+	return &reconcile.Range{Below: rule.Below.Amount(), To: rule.To.Amount()}
+}
+
+// giveUp ends a pending movement that cannot be decided. It moves nothing.
+func (u *update) giveUp(ctx context.Context, record reconcile.Record) diag.Diagnostics {
+	snapshot, status, err := u.client.ReadSnapshot(ctx, u.id(), record.Anchor)
+	if err != nil {
+		return diag.Diagnostics{session.ErrorDiagnostic("read "+u.before.name(), err)}
+	}
+	u.now.setState(status, snapshot.Balance)
+	u.now.setRecord(record.After(reconcile.GivenUp, snapshot))
+	return nil
+}
+
+// moved says what is to be said of a movement that was made.
+func (u *update) moved(operation string, m reconcile.Movement, transfer api.Transfer) diag.Diagnostics {
+	diags := session.LostResponseWarning(operation, transfer.LostResponse)
+	name, holds := u.before.name(), transfer.CardBalance
+	again := fmt.Sprintf("If it is to come on top, change amount by %s USD once more and apply.", m.Delta.Abs())
+	if m.Purpose == reconcile.ForTopUp {
+		again = "If it was another hand's, the card is topped up again as soon as that is due."
+	}
+	switch {
+	case transfer.MadeBefore:
+		diags.AddWarning("Already applied: "+operation,
+			fmt.Sprintf("%s holds %s USD, which is what it held before with just this movement, as after an apply that was cut off before it could save its state, an action of the apply before, "+
+				"or a card that was changed by hand first and in the configuration then. So the movement counts as made, and the state says so. %s", capitalized(name), holds, again))
+	case transfer.LeftOver != 0:
+		diags.AddWarning("Money moved on a card without Terraform",
+			fmt.Sprintf("Since Terraform last moved money on %s, %s that no transaction explains: by another hand, an action, a run that was cut off, or a transaction that is not listed yet. "+
+				"The planned movement was made all the same, and the card holds %s USD now.", name, cameOrWent(transfer.LeftOver), holds))
+	case transfer.Ignored != "":
+		diags.AddWarning("A transaction of a card cannot be counted",
+			fmt.Sprintf("Of %s, %s. It counts as nothing where it is found out whether a movement was made. The planned movement was made, and the card holds %s USD now.",
+				name, strings.TrimSuffix(transfer.Ignored, "."), holds))
+	}
+	if transfer.Excess != 0 {
+		diags.Append(excess(u.before.name(), operation, transfer))
+	}
+	return diags
+}
+
+func (u *update) notMoved(operation string, m reconcile.Movement, status api.CardStatus, err error) diag.Diagnostic {
+	_, isPending := errors.AsType[*api.PendingError](err)
+	_, isOpen := errors.AsType[*transport.UndecidedError](err)
+	if pending := u.before.record().Pending; isPending || isOpen && pending != nil && pending.Answered {
+		return undecidedBefore(u.before, operation, *pending, m)
+	}
+	if halted, ok := errors.AsType[*api.StoppedError](err); ok {
+		u.now.Balance = usdtype.Of(halted.Balance)
+		return stopped(u.before, operation, halted, u.now.record())
+	}
+	return rejection(status, operation, err)
+}
+
+// operationOf completes "Could not …".
+func operationOf(card model, delta usd.Amount) string {
+	if delta < 0 {
+		return "withdraw " + (-delta).String() + " USD from " + card.name()
+	}
+	return "fund " + card.name() + " with " + delta.String() + " USD"
 }

@@ -3,15 +3,12 @@ package provider
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math/big"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -158,17 +155,6 @@ func grouped(n int) string {
 		thousands += ",000"
 	}
 	return thousands
-}
-
-// isUnknown reports whether anything that decides where calls go is known only after apply.
-func (c config) isUnknown() bool {
-	all := []attr.Value{
-		c.APIKey, c.BaseURL, c.Sandbox, c.RequestTimeout, c.MaxRetries, c.RateLimits, c.IdempotencyKeys, c.LabelPrefix, c.WalletCheck, c.MaxCardLoad, c.MaxTakenPerPlan,
-	}
-	for _, object := range []types.Object{c.Sandbox, c.RateLimits} {
-		all = slices.AppendSeq(all, maps.Values(object.Attributes()))
-	}
-	return slices.ContainsFunc(all, attr.Value.IsUnknown)
 }
 
 // fillFromEnvironment takes what the configuration leaves out from the

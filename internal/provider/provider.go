@@ -119,7 +119,7 @@ func (p *vcardProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp
 func (p *vcardProvider) ValidateConfig(ctx context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
 	var c config
 	resp.Diagnostics.Append(req.Config.Get(ctx, &c)...)
-	if !resp.Diagnostics.HasError() && !c.isUnknown() {
+	if !resp.Diagnostics.HasError() && req.Config.Raw.IsFullyKnown() {
 		sandboxPath := c.fillFromEnvironment(p.getenv)
 		resp.Diagnostics.Append(c.check(sandboxPath))
 	}
@@ -132,7 +132,7 @@ func (p *vcardProvider) Configure(ctx context.Context, req provider.ConfigureReq
 		return
 	}
 	s := session.New(nil)
-	if !c.isUnknown() {
+	if req.Config.Raw.IsFullyKnown() {
 		sandboxPath := c.fillFromEnvironment(p.getenv)
 		client, service, diags := c.connect(ctx, sandboxPath, api.Config{
 			UserAgent:  "terraform-provider-vcard/" + p.version + " Terraform/" + req.TerraformVersion + " run/" + p.run,

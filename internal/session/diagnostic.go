@@ -154,28 +154,23 @@ func advice(err error) string {
 }
 
 func adviceForUndecided(e *transport.UndecidedError) string {
-	todo := adviceByKind(e)
+	todo := "Run terraform plan: it reads the card's state, and plans again what is still missing."
+	switch e.Kind {
+	case transport.MutationIssue:
+		todo = "A card may have been issued and paid. Look for a new card on that BIN in the dashboard before you issue it again."
+		if len(e.Candidates) > 0 {
+			todo = "" // the caller lists them
+		}
+	case transport.MutationMove:
+		todo = "Money may or may not have moved. Where the card is managed by Terraform, run terraform plan and apply again: before any further money moves, it is found out whether this did, and it is not made twice. " +
+			"Otherwise look at the card in the dashboard before you repeat the movement."
+	case transport.MutationRegister:
+		todo = "Look for the endpoint in the dashboard, and remove it there before you register it again."
+	}
 	if refused, ok := errors.AsType[*transport.Error](e.Err); ok && refused.Code == "" && refused.Status < 500 {
 		return strings.TrimSpace("This is not how the service answers: a gateway or another server answered in its place, and may have hidden what was done. " + todo)
 	}
 	return todo
-}
-
-func adviceByKind(e *transport.UndecidedError) string {
-	switch e.Kind {
-	case transport.MutationIssue:
-		if len(e.Candidates) > 0 {
-			return "" // the caller lists them
-		}
-		return "A card may have been issued and paid. Look for a new card on that BIN in the dashboard before you issue it again."
-	case transport.MutationMove:
-		return "Money may or may not have moved. Where the card is managed by Terraform, run terraform plan and apply again: before any further money moves, it is found out whether this did, and it is not made twice. " +
-			"Otherwise look at the card in the dashboard before you repeat the movement."
-	case transport.MutationRegister:
-		return "Look for the endpoint in the dashboard, and remove it there before you register it again."
-	default:
-		return "Run terraform plan: it reads the card's state, and plans again what is still missing."
-	}
 }
 
 const readiness = "An account is ready for the API after three steps: the owner confirms the e-mail address, " +

@@ -4,12 +4,16 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/vcard/terraform-provider-vcard/internal/api"
+	"github.com/vcard/terraform-provider-vcard/internal/crash"
 	"github.com/vcard/terraform-provider-vcard/internal/fleet"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
@@ -53,11 +57,8 @@ func New(client *api.Client) *Session {
 // From reads the provider data that a Configure method receives. It returns nil
 // while Terraform only validates.
 func From(data any, diags *diag.Diagnostics) *Session {
-	if data == nil {
-		return nil
-	}
 	s, ok := data.(*Session)
-	if !ok {
+	if !ok && data != nil {
 		diags.AddError("Unexpected provider data",
 			fmt.Sprintf("The provider handed over %T. This is a bug in the provider; please report it.", data))
 	}
@@ -98,4 +99,41 @@ func (s *Session) Told(what string) (before int) {
 // Bins returns the BIN catalogue, asked once per session.
 func (s *Session) Bins(ctx context.Context) ([]api.Bin, error) {
 	return s.bins.get(ctx, s.Client.Bins)
+}
+
+// fetchedOnce is a value that is fetched when it is first needed. Callers that
+// come meanwhile wait for the same value, errors included; after an error the
+// next one fetches again.
+type fetchedOnce[T any] struct {
+	fetching singleflight.Group
+	value    atomic.Pointer[T]
+}
+
+// get waits no longer than ctx allows. When the caller that fetches was
+// interrupted, another that still waits fetches in its place.
+func (f *fetchedOnce[T]) get(ctx context.Context, fetch func(context.Context) (T, error)) (T, error) {
+	for {
+		if known := f.value.Load(); known != nil {
+			return *known, nil
+		}
+		fetched := f.fetching.DoChan("", func() (_ any, err error) {
+			defer crash.Catch(&err)
+			value, err := fetch(ctx)
+			if err == nil {
+				f.value.Store(&value)
+			}
+			return value, err
+		})
+		select {
+		case result := <-fetched:
+			if errors.Is(result.Err, context.Canceled) && ctx.Err() == nil {
+				continue
+			}
+			value, _ := result.Val.(T)
+			return value, result.Err
+		case <-ctx.Done():
+			var none T
+			return none, ctx.Err()
+		}
+	}
 }

@@ -130,7 +130,10 @@ func (s *Session) Spend(ctx context.Context, p PlannedSpend) diag.Diagnostics {
 	}
 	var diags diag.Diagnostics
 	if !s.Known() && p.Taken > 0 && s.Told("unchecked") == 0 {
-		diags.Append(notChecked())
+		diags.AddWarning("The wallet, BINs and labels are not checked by this plan",
+			"The provider's configuration depends on values that are known only after apply, so this plan cannot ask the service "+
+				"whether the wallet can pay, whether the BINs exist, and whether live cards have these labels already. "+
+				"Apply what the configuration depends on first, for example with -target, to have it checked.")
 	}
 	if p.takes() == 0 {
 		return diags
@@ -236,13 +239,6 @@ func takesTooMuch(t spent, most usd.Amount) diag.Diagnostic {
 		fmt.Sprintf("That is the sum of loads, issuance fees, funds and top-ups planned so far; what other cards return does not count. %s %s "+
 			"Where the cards are there already, as in another workspace or with a lost state, nothing should be applied. Where so much is wanted, raise max_taken_per_plan in the provider configuration.",
 			t.takers(), planStatement))
-}
-
-func notChecked() diag.Diagnostic {
-	return diag.NewWarningDiagnostic("The wallet, BINs and labels are not checked by this plan",
-		"The provider's configuration depends on values that are known only after apply, so this plan cannot ask the service "+
-			"whether the wallet can pay, whether the BINs exist, and whether live cards have these labels already. "+
-			"Apply what the configuration depends on first, for example with -target, to have it checked.")
 }
 
 // PaidUpfront returns what the plan so far takes from the wallet before anything

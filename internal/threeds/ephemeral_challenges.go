@@ -102,20 +102,12 @@ func (r *challengesResource) Open(ctx context.Context, req ephemeral.OpenRequest
 			continue
 		}
 		if m.CardID.IsNull() || m.CardID.ValueString() == c.CardID {
-			m.Challenges = append(m.Challenges, challengeFromAPI(c))
+			m.Challenges = append(m.Challenges, challenge{
+				ID: c.ID, CardID: c.CardID, Merchant: c.Merchant.String(), Amount: types.NumberValue(c.Amount.BigFloat()),
+				OTP: tfkit.StringOrNull(c.OTP.Reveal()), Status: c.Status.String(), ExpiresAt: string(c.ExpiresAt),
+			})
 		}
 	}
 	resp.Diagnostics.Append(refused.Warning("challenges")...)
 	resp.Diagnostics.Append(resp.Result.Set(ctx, m)...)
-}
-
-func challengeFromAPI(from api.Challenge) challenge {
-	c := challenge{
-		ID: from.ID, CardID: from.CardID, Merchant: from.Merchant.String(), Amount: types.NumberValue(from.Amount.BigFloat()),
-		Status: from.Status.String(), ExpiresAt: string(from.ExpiresAt),
-	}
-	if otp := from.OTP.Reveal(); otp != "" {
-		c.OTP = types.StringValue(otp)
-	}
-	return c
 }
