@@ -224,8 +224,10 @@ func changes(ctx context.Context, config, state model) *tfkit.Replacement {
 		name        string
 		wanted, has attr.Value
 	}{
-		{"url", config.URL, state.URL}, {"events", config.Events, state.Events},
-		{"secret", config.Secret, state.Secret}, {"secret_wo_version", config.SecretWOVersion, state.SecretWOVersion},
+		{"url", config.URL, state.URL},
+		{"events", config.Events, state.Events},
+		{"secret", config.Secret, state.Secret},
+		{"secret_wo_version", config.SecretWOVersion, state.SecretWOVersion},
 	} {
 		kept := fixed.name == "secret" && fixed.wanted.IsNull()
 		if !kept && !fixed.wanted.Equal(fixed.has) {
