@@ -3,7 +3,6 @@ package api_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -80,30 +79,6 @@ func TestIssueCardsOfOneLabelAndOtherLoads(t *testing.T) {
 	}
 }
 
-// A card of another load, of which the response is on its way, is its own create's.
-func TestIssueCardWaitsForOneOfAnotherLoadInFlight(t *testing.T) {
-	t.Parallel()
-	service, made, ended, rich := newFakeService(works, lostForGood), make(chan struct{}), make(chan struct{}), make(chan []string)
-	var first sync.Once
-	client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		service.ServeHTTP(w, r)
-		if r.Method == http.MethodPost {
-			first.Do(func() {
-				close(made)
-				select {
-				case <-ended:
-				case <-time.After(200 * time.Millisecond): // longer than one takes that does not wait
-				}
-			})
-		}
-	}), on(service.clock))
-	go func() { rich <- issueTogether(t, client, "rich") }()
-	<-made
-	ends := issueTogether(t, client, "a")
-	close(ended)
-	same(t, "both", append(<-rich, ends...), "[issued card_1 issued card_2]")
-}
-
 // issueTogether issues a card for each owner at the same time, for a rich one with more.
 func issueTogether(t *testing.T, client *api.Client, owners ...string) []string {
 	t.Helper()
@@ -175,49 +150,6 @@ func TestIssueCardNamesNoCardOfAnUnknownIssuance(t *testing.T) {
 	client := service.client(t)
 	ends := append(issueTogether(t, client, "rich"), issueTogether(t, client, "a")...)
 	same(t, "both", ends, "[unknown, 0 candidates issued card_3, and card_2]")
-}
-
-// Two creates whose responses are swapped, with lists that are late, have a card each.
-func TestIssueCardsWithSwappedResponses(t *testing.T) {
-	t.Parallel()
-	for _, generated := range []bool{true, false} {
-		service := newFakeService()
-		service.hides = 2 * time.Second
-		var made sync.WaitGroup
-		made.Add(2)
-		var mu sync.Mutex
-		var bodies []*httptest.ResponseRecorder
-		client := newClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodPost {
-				service.ServeHTTP(w, r)
-				return
-			}
-			mu.Lock()
-			own := httptest.NewRecorder()
-			service.ServeHTTP(own, r)
-			bodies = append(bodies, own)
-			number := len(bodies)
-			mu.Unlock()
-			made.Done()
-			made.Wait()
-			w.WriteHeader(http.StatusCreated)
-			_, _ = w.Write(bodies[2-number].Body.Bytes())
-		}), on(service.clock))
-		var both sync.WaitGroup
-		for _, label := range []string{"generated-one", "generated-two"} {
-			both.Go(func() {
-				req := request(label)
-				req.GeneratedLabel = generated
-				if issuance, err := client.IssueCard(t.Context(), req); err != nil || issuance.Card.Label.Raw() != label {
-					t.Errorf("%s: %+v, %v", label, issuance.Card, err)
-				}
-			})
-		}
-		both.Wait()
-		if cards := service.balances(); len(cards) != 2 {
-			t.Errorf("the cards are %v", cards)
-		}
-	}
 }
 
 // After a first 201 nothing is sent again, also where it is about the card of another create

@@ -167,53 +167,6 @@ func issuedAs(t *testing.T, card any) string {
 	return "201 " + string(body)
 }
 
-// A response about a card that another has issued just now does not hide the own one;
-// one that shows the own with another label than the list does is about it.
-func TestIssueCardAndAnothersNewCard(t *testing.T) {
-	t.Parallel()
-	service := newFakeService()
-	client := service.client(t)
-	if _, err := client.IssueCard(t.Context(), request("first")); err != nil {
-		t.Fatal(err)
-	}
-	other := alike()
-	other.Balance++
-	service.faults = []fault{{response: issuedAs(t, service.add(other))}}
-	issuance, err := client.IssueCard(t.Context(), request("software"))
-	if got := toldOf(issuance, err); got != "adopted card_3" {
-		t.Errorf("%s (%v)", got, err)
-	}
-	service.faults = []fault{{response: strings.Replace(issuedAs(t, service.add(other)), "card_4", "card_5", 1)}}
-	issuance, err = client.IssueCard(t.Context(), request("video"))
-	if got := toldOf(issuance, err); got != "adopted card_5" {
-		t.Errorf("%s (%v)", got, err)
-	}
-}
-
-// The cards of this run that a list lacks can be nobody else's: none is read again to
-// find one whose response was lost, and none of them keeps it from being found. What
-// was there before is read once for each BIN.
-func TestIssueCardFindsItsCardWhateverBecameOfOthers(t *testing.T) {
-	t.Parallel()
-	service := newFakeService(works, works, works, lostButApplied)
-	client := service.client(t)
-	for range 3 {
-		other := request("ads")
-		other.BinID = "bin_2"
-		if _, err := client.IssueCard(t.Context(), other); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mine := request("generated")
-	mine.GeneratedLabel = true
-	if got := toldOf(client.IssueCard(t.Context(), mine)); got != "recovered card_4" {
-		t.Error(got)
-	}
-	if want := []string{"/cards", "/cards/card_1", "/cards/card_2", "/cards/card_3", "/cards", "/cards", "/cards/card_4"}; !slices.Equal(service.reads, want) {
-		t.Errorf("read %q, want %q", service.reads, want)
-	}
-}
-
 // Only a new card of this label, this load and this limit is taken, where that is
 // certain: cards from before that are no longer listed leave no border between old and
 // new ones, and a card with a written label could be an old one. A gateway's 404 after a

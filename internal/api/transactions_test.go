@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,7 +19,6 @@ import (
 // journal lists transactions, newest first, and may grow while it is read.
 type journal struct {
 	size    int                   // of a page; 0 honours per_page
-	onePage bool                  // knows no pages
 	shown   func(number int) int  // the page that is shown for a number; nil is that one
 	pastEnd int                   // status past the end; 0 is an empty page
 	deep    int                   // the last page that is shown, with a pastEnd; 0 is all
@@ -41,9 +41,7 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	number, _ := strconv.Atoi(query.Get("page"))
 	size, _ := strconv.Atoi(query.Get("per_page"))
-	if j.size > 0 {
-		size = j.size
-	}
+	size = cmp.Or(j.size, size)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.asked = append(j.asked, query)
@@ -53,9 +51,6 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if j.grow != nil {
 		j.count += j.grow(len(j.asked))
-	}
-	if j.onePage {
-		number = 1
 	}
 	if j.shown != nil {
 		number = j.shown(number)
@@ -152,7 +147,7 @@ func TestTransactionsAreEachReadOnce(t *testing.T) {
 			j.size, j.shown = size, func(n int) int { return map[bool]int{true: n, false: 1}[n <= pages] }
 		}},
 		"begins again at the end":    {long, func(j *journal) { j.size, j.shown = size, func(n int) int { return (n-1)%pages + 1 } }},
-		"all of it on each page":     {long, func(j *journal) { j.size, j.onePage = size*pages, true }},
+		"all of it on each page":     {long, func(j *journal) { j.size, j.shown = size*pages, func(int) int { return 1 } }},
 		"thousands arrive at once":   {long, func(j *journal) { j.size, j.grow = size, func(n int) int { return map[int]int{20: 9000}[n] } }},
 		"hundreds arrive repeatedly": {long, func(j *journal) { j.size, j.grow = size, every(5, 700) }},
 	} {

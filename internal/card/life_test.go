@@ -2,7 +2,6 @@ package card_test
 
 import (
 	"fmt"
-	"maps"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/compare"
@@ -132,73 +131,5 @@ func TestImportOfACard(t *testing.T) {
 		},
 		resource.TestStep{ResourceName: address, ImportState: true, ImportStateId: "card_none", ExpectError: acctest.Saying("card_none", "404")},
 		resource.TestStep{ResourceName: address, ImportState: true, ImportStateId: "wh_1", ExpectError: acctest.Saying("a card id", "wh_1")},
-	))
-}
-
-// Each attribute of a card is changed, and taken out.
-func TestEachAttribute(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	s.Unlimited()
-	const (
-		stays, updates, replaces = plancheck.ResourceActionNoop, plancheck.ResourceActionUpdate, plancheck.ResourceActionDestroyBeforeCreate
-	)
-	base := map[string]string{
-		"bin_id": fmt.Sprintf("%q", bin), "amount": "120.50", "spending_limit": "1000", "auto_freeze_at": "5",
-		"allowed_categories": `["advertising", "software"]`, "metadata": `{ team = "ads" }`,
-		"frozen": "false", "deletion_protection": "false", "top_up": "{ below = 20, to = 100 }",
-	}
-	attributes := map[string]struct {
-		another           string
-		changed, takenOut plancheck.ResourceActionType
-	}{
-		"amount":              {"130", updates, updates},
-		"label":               {`"another"`, replaces, stays},
-		"spending_limit":      {"2000", replaces, stays},
-		"auto_freeze_at":      {"6", replaces, replaces},
-		"allowed_categories":  {`["advertising"]`, replaces, replaces},
-		"metadata":            {`{ team = "seo" }`, replaces, replaces},
-		"frozen":              {"true", updates, stays},
-		"deletion_protection": {"true", updates, stays},
-		"top_up":              {"{ below = 30, to = 40 }", updates, updates},
-		"bin_id":              {`"bin_ads_mastercard_us"`, replaces, stays},
-	}
-	// A card for each attribute, of which it has a value or none.
-	cards := func(value func(attribute string) string) string {
-		config := s.Provider()
-		for attribute := range attributes {
-			lines := maps.Clone(base)
-			lines["label"] = fmt.Sprintf("%q", attribute)
-			if value != nil && (attribute != "bin_id" || value(attribute) != "") {
-				lines[attribute] = value(attribute)
-			}
-			config += fmt.Sprintf("resource \"vcard_card\" %q {\n", attribute)
-			for name, value := range lines {
-				if value != "" {
-					config += fmt.Sprintf(" %s = %s\n", name, value)
-				}
-			}
-			config += "}\n"
-		}
-		return config
-	}
-	var changes, removals []plancheck.PlanCheck
-	for attribute, does := range attributes {
-		changes = append(changes, plancheck.ExpectResourceAction("vcard_card."+attribute, does.changed))
-		removals = append(removals, plancheck.ExpectResourceAction("vcard_card."+attribute, does.takenOut))
-	}
-	issued := resource.TestStep{Config: cards(nil)}
-	resource.Test(t, acctest.Life(
-		issued,
-		resource.TestStep{
-			Config:           cards(func(attribute string) string { return attributes[attribute].another }),
-			ConfigPlanChecks: acctest.Before(changes...),
-		},
-		issued,
-		resource.TestStep{
-			Config:           cards(func(string) string { return "" }),
-			ConfigPlanChecks: acctest.Before(removals...),
-		},
-		issued,
 	))
 }

@@ -1,12 +1,10 @@
 package provider_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -40,36 +38,16 @@ func TestUnknownConfigurationDefers(t *testing.T) {
 	}
 }
 
-// instantClock moves only when somebody waits.
-type instantClock struct {
-	mu     sync.Mutex
-	began  time.Time
-	waited time.Duration
-}
-
-func (c *instantClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.began.Add(c.waited)
-}
-
-func (c *instantClock) Wait(_ context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waited += d
-	return nil
-}
-
-// waited is how long the provider waits in a test case.
+// waited is how long the provider waits in a test case, to the second.
 func waited(t *testing.T, steps ...resource.TestStep) time.Duration {
 	t.Helper()
-	clock := &instantClock{began: time.Now()}
+	clock := new(acctest.Clock)
 	life := acctest.Life(steps...)
 	life.ProtoV6ProviderFactories["vcard"] = func() (tfprotov6.ProviderServer, error) {
 		return provider.NewServer("test", provider.WithClock(clock))(), nil
 	}
 	resource.Test(t, life)
-	return clock.waited
+	return time.Until(clock.Now()).Round(time.Second)
 }
 
 func TestRateLimits(t *testing.T) {
@@ -152,51 +130,6 @@ func TestEmbeddedKeys(t *testing.T) {
 		if took := waited(t, resource.TestStep{Config: config + card}); (took >= 30*time.Second) != looks {
 			t.Errorf("%s: it waited %s", lines, took)
 		}
-	}
-}
-
-// What the provider block bounds is refused by the plan, and nothing else is.
-func TestBoundsOfTheProvider(t *testing.T) {
-	t.Parallel()
-	s := acctest.Start(t)
-	config := func(lines string) string {
-		return fmt.Sprintf(`
-			provider "vcard" {
-				base_url         = %q
-				api_key          = %q
-				request_timeout  = "20s"
-				max_retries      = 2
-				idempotency_keys = "honoured"
-				rate_limits      = { requests_per_minute = 500, creates_per_minute = 40 }
-				wallet_check     = "error"
-				max_card_load    = 5000
-
-				max_taken_per_plan = 12002
-			}
-			resource "vcard_card" "test" {
-				bin_id = "bin_ads_visa_us"
-				%s
-			}`, s.URL, s.Key, lines)
-	}
-	const address = "vcard_card.test"
-	resource.Test(t, acctest.Life(
-		acctest.Fails(config("amount = 5000.01"), "amount must be at most 5000.00 USD, which is max_card_load"),
-		acctest.Fails(config("amount = 60\n top_up = { below = 50, to = 5000.01 }"), "top_up.to must be at most 5000.00 USD, which is max_card_load"),
-		acctest.Fails(config("amount = 4000\n count = 3"), "The plan takes at least 12003.00 USD, and max_taken_per_plan is 12002.00 USD"),
-		acctest.Fails(config("amount = 4000\n count = 3"), "The plan takes at least 12003.00 USD from a wallet that holds 10000.00 USD"),
-		resource.TestStep{
-			Config: config("amount = 4000"),
-			ConfigStateChecks: []statecheck.StateCheck{
-				acctest.Is(address, "balance", acctest.Exactly("4000")),
-			},
-		},
-		resource.TestStep{
-			Config:           config("amount = 5000"),
-			ConfigPlanChecks: acctest.Before(plancheck.ExpectResourceAction(address, plancheck.ResourceActionUpdate)),
-		},
-	))
-	if got := s.Wallet(); got != acctest.InitialBalance-100 {
-		t.Errorf("the wallet holds %s USD, want all but the fee", got)
 	}
 }
 
