@@ -41,14 +41,7 @@ func TestExchanges(t *testing.T) {
 	for _, match := range regexp.MustCompile(`x-wider: ([^}\n]+?) *[}\n]`).FindAllStringSubmatch(text, -1) {
 		wider[match[1]] = true
 	}
-	for line := range strings.Lines(sandboxtest.File(t, "testdata/exchanges.txt")) {
-		if line == "\n" || line[0] == '#' {
-			continue
-		}
-		var cells [6]string
-		for i, cell := range strings.SplitN(line, "|", len(cells)) {
-			cells[i] = sandboxtest.Expand(strings.TrimSpace(cell))
-		}
+	for _, cells := range sandboxtest.Table(t, "testdata/exchanges.txt", 6) {
 		name, of, want := cells[0], cells[1], cells[5]
 		e, found := documented()[of]
 		if !found {

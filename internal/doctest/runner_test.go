@@ -28,27 +28,9 @@ func fenced(language, text string) string {
 
 func TestIllFormedBlocksAreNamed(t *testing.T) {
 	t.Parallel()
-	for name, page := range map[string]string{
-		"HCL that does not parse":           fenced("terraform", "resource \"vcard_card\" {"),
-		"HCL that is not formatted":         fenced("terraform", "locals {\n a=1\n}"),
-		"a shell block":                     fenced("sh", "if true; then echo"),
-		"a comment in a shell block":        fenced("sh", "cat <<'EOF'\n# it's text\nEOF\necho '# a' \"# b\" $# # c"),
-		"a shell block that is not run":     "<!-- needs an account -->\n" + fenced("sh", "echo 'x"),
-		"a pipe that hides a failure":       fenced("sh", "curl x || true\ncurl x | jq '.a | .b'"),
-		"one of a GitLab pipeline":          fenced("yaml", "plan:\n  script:\n    - curl x |\n      jq ."),
-		"YAML":                              fenced("yaml", "a: [b"),
-		"a step of a workflow":              fenced("yaml", "steps:\n  - run: |\n      if true"),
-		"a step of a GitLab pipeline":       fenced("yaml", "plan:\n  before_script:\n    - echo 'x"),
-		"JSON":                              fenced("json", "{"),
-		"Go":                                fenced("go", "package main\nfunc {"),
-		"a program that is in no file":      fenced("python", "print(1)"),
-		"a file outside the page's folder":  fenced("python", "# ../verify.py\nprint(1)"),
-		"a language that nobody knows":      fenced("Terraform", "locals {}"),
-		"a block that does not end":         "```sh\necho",
-		"a reason that is not given":        "<!-- not run -->\n" + fenced("sh", "echo"),
-		"a mark that nobody knows":          "<!-- needs an Account -->\n" + fenced("sh", "echo"),
-		"a mark that is not before a block": "<!-- needs an account -->\nText.\n\n" + fenced("sh", "echo"),
-	} {
+	ill := strings.Split(sandboxtest.File(t, "testdata/illformed.txt"), "=== ")
+	for _, one := range ill[1:] {
+		name, page, _ := strings.Cut(one, "\n")
 		err := Parse("docs/guides/x.md", "# X\n\n"+page).Check(t.Context(), shells()...)
 		if err == nil || !strings.Contains(err.Error(), "docs/guides/x.md:") {
 			t.Errorf("%s: got %v", name, err)

@@ -179,63 +179,29 @@ func TestFaultsAreBounded(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	s := open(t, stopped)
-	for path, c := range map[string]struct {
-		usual, others string
-		refused       map[string]string
-	}{
-		"/_sandbox/limits": {
-			usual:  `{"requests_per_minute":1000,"creates_per_minute":50,"requests_per_hour":10000,"details_per_minute":30}`,
-			others: `{"requests_per_minute":0,"creates_per_minute":50,"requests_per_hour":0,"details_per_minute":7}`,
-			refused: map[string]string{
-				`{"requests_per_minute":-1}`: "from 0", `{"requests_per_minute":1.5}`: "integer", `{"requests_per_minute":"5"}`: "integer",
-				`{"requests_per_day":5}`: `"requests_per_day"`, `[]`: "object",
-			},
-		},
-		"/_sandbox/quirks": {
-			usual: `{"idempotency":"honoured","cards_per_page":100,"cards_total":"present","withdraw_amount":"honoured",` +
-				`"transactions_per_page":"honoured","transaction_period":"days","transaction_signs":"unsigned","challenge_status":"honoured",` +
-				`"repeated_state":"ok","terminated_status":400,"frozen_money":"allowed",` +
-				`"error_body":"json","retry_after":"seconds","wallet_fields":["wallet_a_pay","wallet_b_pay"],"amounts":"decimals",` +
-				`"balance":"less_holds","card_values":"as_asked","cards_hidden_seconds":0,` +
-				`"wallet_decimals":2,"timestamps":"utc","empty_metadata":"object","exp_year_digits":4}`,
-			others: `{"idempotency":"conflict","cards_per_page":7,"cards_total":"absent","withdraw_amount":"ignored",` +
-				`"transactions_per_page":"ignored","transaction_period":"midnights","transaction_signs":"refunds","challenge_status":"ignored",` +
-				`"repeated_state":"conflict","terminated_status":422,"frozen_money":"refused",` +
-				`"error_body":"text","retry_after":"absent","wallet_fields":["x_pay","wallets"],"amounts":"strings",` +
-				`"balance":"settled","card_values":"tidied","cards_hidden_seconds":5,` +
-				`"wallet_decimals":6,"timestamps":"bare","empty_metadata":"array","exp_year_digits":2}`,
-			refused: map[string]string{
-				`{"idempotency":"maybe"}`: "honoured, ignored, conflict", `{"cards_per_page":101}`: "1 to 100", `{"cards_per_page":0}`: "1 to 100",
-				`{"cards_total":true}`: "string", `{"withdraw_amount":"no"}`: "honoured, ignored", `{"transactions_per_page":""}`: "honoured",
-				`{"repeated_state":"409"}`: "ok, conflict", `{"terminated_status":410}`: "400 404 409 422", `{"terminated_status":"409"}`: "integer",
-				`{"frozen_money":"x"}`: "allowed", `{"error_body":"html"}`: "extended", `{"retry_after":"never"}`: "seconds, date, absent",
-				`{"wallet_fields":["a_pay"]}`: "two different", `{"wallet_fields":["a_pay","a_pay"]}`: "two different",
-				`{"wallet_fields":["a_pay","id"]}`: "no other field", `{"wallet_fields":["a_pay","B_PAY"]}`: "lower case", `{"amounts":"binary"}`: "plain",
-				`{"transaction_period":"weeks"}`: "days, midnights, dates_only", `{"transaction_signs":"both"}`: "unsigned, refunds, spending",
-				`{"challenge_status":"x"}`: "honoured, ignored", `{"wallet_decimals":7}`: "2 to 6", `{"timestamps":"cet"}`: "utc, bare",
-				`{"empty_metadata":"null"}`: "object, array", `{"exp_year_digits":3}`: "one of [2 4]",
-				`{"balance":"x"}`: "less_holds, settled", `{"card_values":"x"}`: "as_asked, tidied", `{"cards_hidden_seconds":601}`: "0 to 600",
-				`{"colour":"red"}`: `"colour"`,
-			},
-		},
-	} {
+	settings := map[string][][]string{}
+	for _, row := range sandboxtest.Table(t, "testdata/settings.txt", 3) {
+		settings[row[0]] = append(settings[row[0]], row)
+	}
+	for path, rows := range settings {
+		usual, others := rows[0][1], rows[1][1]
 		shows := func(when, want string) {
 			t.Helper()
 			sandboxtest.Equal(t, when+": "+path+" shows", s.Get(path).OK(200).Raw, want+"\n")
 		}
-		shows("at first", c.usual)
+		shows("at first", usual)
 		for range 2 {
-			s.Put(path, c.others).OK(200)
-			for body, text := range c.refused {
-				s.Put(path, body).Refused(400, "invalid_request", text)
+			s.Put(path, others).OK(200)
+			for _, row := range rows[2:] {
+				s.Put(path, row[1]).Refused(400, "invalid_request", row[2])
 			}
-			shows("after what was refused", c.others)
+			shows("after what was refused", others)
 			s.Put(path, `{}`).OK(200)
-			shows("after {}", c.usual)
+			shows("after {}", usual)
 		}
-		s.Put(path, c.others).OK(200)
+		s.Put(path, others).OK(200)
 		s.Post("/_sandbox/reset", "").OK(200)
-		shows("after a reset", c.usual)
+		shows("after a reset", usual)
 	}
 }
 

@@ -67,49 +67,16 @@ func TestSeedRefuses(t *testing.T) {
 	t.Parallel()
 	s := open(t, stopped)
 	before := lookAround(t, s)
-	card := "accounts:\n- cards:\n  - {bin_id: bin_ads_visa_us, amount: 50, "
-	bought := card + "purchases: [{merchant: {name: A, mcc: \"7311\"}, amount: 40"
-	for name, c := range map[string]struct{ world, text string }{
-		"nothing":                      {"", "line 1: a world is a mapping"},
-		"no YAML":                      {"accounts: [", "not YAML: line 1"},
-		"a binary":                     {"\x00\x01", "not YAML"},
-		"a list":                       {"- a", "line 1: a mapping belongs here"},
-		"two documents":                {"{}\n---\n{}", "one document"},
-		"an unknown alias":             {"accounts: *planted", "unknown anchor"},
-		"a name twice":                 {"limits: {}\nlimits: {}", "line 2: mapping key"},
-		"an unknown field":             {"colour: red", `unknown field "colour"`},
-		"an unknown field of a card":   {card + "colour: red}", `line 3: unknown field "colour"`},
-		"an unknown field of a change": {card + "movements: [{amount: 1, by: me}]}", `line 3: unknown field "by"`},
-		"a text for a list":            {"accounts: none", "line 1: a list belongs here"},
-		"a text for a card":            {"accounts: [{cards: [one]}]", "line 1: a mapping belongs here"},
-		"an unknown state":             {"accounts: [{state: rich}]", "line 1: accounts[0]: state must be one of ready"},
-		"no number":                    {"accounts: [{wallet: 0x10}]", "line 1: it is neither a text in quotes, a plain number"},
-		"a fraction of a cent":         {"accounts: [{wallet: 0.001}]", "two decimals"},
-		"no integer":                   {"random_seed: -1", "line 1: an integer from 0 belongs here"},
-		"no time":                      {card + "at: yesterday}", "line 3: want a time, such as"},
-		"the year 9001":                {"clock: 9001-01-01T00:00:00Z", "line 1: want a time"},
-		"the future":                   {"clock: 2026-01-01T00:00:00Z\n" + card + "at: 2026-01-02T00:00:00Z}", "later than the world's clock"},
-		"bought before it was issued":  {card + "at: 2026-01-02T00:00:00Z, purchases: [{merchant: {name: A, mcc: \"7311\"}, amount: 4, at: 2026-01-01T00:00:00Z}]}", "before that of what it belongs to"},
-		"more than the wallet":         {"accounts:\n- wallet: 50\n  cards: [{bin_id: bin_ads_visa_us, amount: 50}]", "line 3: accounts[0].cards[0]: the wallet holds 50.00 USD"},
-		"more than loaded":             {bought + "}, {merchant: {name: A, mcc: \"7311\"}, amount: 40}]}", "line 3: accounts[0].cards[0].purchases[1]: the purchase contradicts the rest: it was to be approved, and is declined with insufficient_funds"},
-		"a decline that is none":       {bought + ", declined: insufficient_funds}]}", "to be declined with insufficient_funds, and is approved"},
-		"an unknown field, refunded":   {bought + ", settled: 30, refunds: [{amuont: 2}]}]}", `line 3: unknown field "amuont"`},
-		"nothing in a list":            {"accounts: [{cards: [{}], webhooks: [null]}]", "accounts[0].cards[0]: bin_id is required"},
-		"too much":                     {bought + strings.Repeat("}, {amount: 1", 50_000) + "}]}", "50004 things happen in it; at most 50000 may"},
-		"a refund of nothing":          {bought + ", refunds: [1]}]}", "a refund without a settlement"},
-		"a refund of too much":         {bought + ", settled: 30, refunds: [20, 20]}]}", "purchases[0].refunds[1]"},
-		"a settled decline":            {bought + ", declined: card_frozen, settled: 1}]}", "a declined purchase is not settled"},
-		"no such quirk":                {"quirks: {balance: none}", "line 1: quirks: balance must be one of"},
-		"no such fault":                {"faults: [{method: GET, path: bins, then: drop}]", "line 1: faults[0]: path"},
-		"a plain URL":                  {"accounts: [{webhooks: [{url: \"http://a\", events: [\"*\"]}]}]", "accounts[0].webhooks[0]: url must be"},
-	} {
-		a := s.Post(seedPath, c.world)
-		a.Refused(http.StatusBadRequest, "invalid_request", c.text)
+	const card = "accounts:\n- cards:\n  - {bin_id: bin_ads_visa_us, amount: 50, "
+	fill := strings.NewReplacer(`\n`, "\n", "CARD", card, "BOUGHT", card+`purchases: [{merchant: {name: A, mcc: "7311"}, amount: 40`).Replace
+	for _, cells := range sandboxtest.Table(t, "testdata/seeds.txt", 3) {
+		a := s.Post(seedPath, fill(cells[1]))
+		a.Refused(http.StatusBadRequest, "invalid_request", cells[2])
 		if strings.Contains(strings.TrimSpace(a.Text("message")), "\n") {
-			t.Errorf("%s: more than a line: %s", name, a.Text("message"))
+			t.Errorf("%s: more than a line: %s", cells[0], a.Text("message"))
 		}
 		if after := lookAround(t, s); after != before {
-			t.Fatalf("%s: something is done:\n%s", name, after)
+			t.Fatalf("%s: something is done:\n%s", cells[0], after)
 		}
 	}
 	world := aWorld(t)

@@ -197,6 +197,24 @@ func Expand(text string) string {
 	})
 }
 
+// Table reads a file of rows, whose cells a | divides. Empty lines and those that begin with # are none.
+func Table(t testing.TB, path string, columns int) (rows [][]string) {
+	t.Helper()
+	for line := range strings.Lines(File(t, path)) {
+		if line == "\n" || line[0] == '#' {
+			continue
+		}
+		cells := strings.SplitN(line, "|", columns)
+		for i, cell := range cells {
+			cells[i] = Expand(strings.TrimSpace(cell))
+		}
+		if rows = append(rows, cells); len(cells) != columns {
+			t.Fatalf("%s: %q has not %d cells", path, cells, columns)
+		}
+	}
+	return rows
+}
+
 // Must fails the test unless the call succeeded.
 func (r Response) Must() Response {
 	r.T.Helper()
