@@ -19,10 +19,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func cardsPage() *page {
-	return &page{Path: "/cards", Title: "Cards", html: cardsHTML, read: readCards}
-}
-
 type cardList struct{ Cards []cardFigures }
 
 // cardFigures is a card with what came of it this month.
@@ -66,22 +62,19 @@ func readAllFigures(v *view, cards []*card.Card) (all []cardFigures, err error) 
 	return all, nil
 }
 
-func cardPage() *page {
+func cardActions() []action {
 	const one, control = server.API + "/cards/{card_id}", "POST " + server.Control
-	return &page{
-		Path: "/cards/{card_id}", Title: "Card", In: "/cards", html: cardHTML, read: readCard,
-		actions: append([]action{
-			{name: "details", route: "GET " + one + "/details", texts: "card_id"},
-			{name: "freeze", route: "POST " + one + "/freeze", texts: "card_id", done: "The card is frozen."},
-			{name: "unfreeze", route: "POST " + one + "/unfreeze", texts: "card_id", done: "The card is active again."},
-			{name: "terminate", route: "DELETE " + one, texts: "card_id", done: "The card is terminated; $returned_to_wallet USD returned to the wallet."},
-			{name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount", body: merchant, report: reportBought},
-			{
-				name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
-				done: "A 3D Secure challenge is pending for five minutes.",
-			},
-		}, followUps()...),
-	}
+	return append([]action{
+		{name: "details", route: "GET " + one + "/details", texts: "card_id"},
+		{name: "freeze", route: "POST " + one + "/freeze", texts: "card_id", done: "The card is frozen."},
+		{name: "unfreeze", route: "POST " + one + "/unfreeze", texts: "card_id", done: "The card is active again."},
+		{name: "terminate", route: "DELETE " + one, texts: "card_id", done: "The card is terminated; $returned_to_wallet USD returned to the wallet."},
+		{name: "buy", route: control + "/authorizations", texts: "card_id", numbers: "amount", body: merchant, report: reportBought},
+		{
+			name: "challenge", route: control + "/3ds-challenges", texts: "card_id merchant", numbers: "amount",
+			done: "A 3D Secure challenge is pending for five minutes.",
+		},
+	}, followUps()...)
 }
 
 // merchant is who takes a purchase.

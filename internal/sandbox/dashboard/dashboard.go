@@ -2,7 +2,7 @@
 // what the outside world may do to it. It reads with the functions of the nouns,
 // and changes nothing but by the calls of the API and of /_sandbox.
 //
-// A further page is a value of page, a template that is embedded here, and a line in pages.
+// A further page is a row of pages, what reads it, and a template that is embedded here.
 package dashboard
 
 import (

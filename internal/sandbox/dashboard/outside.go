@@ -15,17 +15,14 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/webhook"
 )
 
-func depositsPage() *page {
+func depositActions() []action {
 	const deposits = "POST " + server.Control + "/deposits"
-	return &page{
-		Path: "/deposits", Title: "Deposits", html: depositsHTML, read: readDeposits,
-		actions: []action{
-			{
-				name: "announce", route: deposits, texts: "currency", numbers: "amount",
-				done: "The coins are on their way. The wallet has them once the network confirms.",
-			},
-			{name: "confirm", route: deposits + "/{id}/confirm", texts: "id", done: "The deposit is confirmed: it is in the wallet."},
+	return []action{
+		{
+			name: "announce", route: deposits, texts: "currency", numbers: "amount",
+			done: "The coins are on their way. The wallet has them once the network confirms.",
 		},
+		{name: "confirm", route: deposits + "/{id}/confirm", texts: "id", done: "The deposit is confirmed: it is in the wallet."},
 	}
 }
 
@@ -41,14 +38,11 @@ func readDeposits(v *view) (any, error) {
 	return &depositList{Addresses: wallet.Addresses(v.Server.Keys, v.Account, ""), Deposits: newest}, err
 }
 
-func challengesPage() *page {
+func challengeActions() []action {
 	const complete = "POST " + server.Control + "/3ds-challenges/{id}/complete"
-	return &page{
-		Path: "/3ds", Title: "3D Secure", html: challengesHTML, read: readChallenges,
-		actions: []action{
-			{name: threeds.Approved, route: complete, texts: "id", body: outcome(threeds.Approved), done: "The challenge is approved."},
-			{name: threeds.Failed, route: complete, texts: "id", body: outcome(threeds.Failed), done: "The challenge has failed."},
-		},
+	return []action{
+		{name: threeds.Approved, route: complete, texts: "id", body: outcome(threeds.Approved), done: "The challenge is approved."},
+		{name: threeds.Failed, route: complete, texts: "id", body: outcome(threeds.Failed), done: "The challenge has failed."},
 	}
 }
 
@@ -85,14 +79,11 @@ func readChallenges(v *view) (any, error) {
 	return list, err
 }
 
-func webhooksPage() *page {
-	return &page{
-		Path: "/webhooks", Title: "Webhooks", html: webhooksHTML, read: readWebhooks,
-		actions: []action{
-			redeliver(),
-			{name: "redeliver-failed", route: "POST " + server.Control + "/deliveries/redeliver-failed", done: "All that failed is sent again."},
-			{name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: "webhook_id", done: "The endpoint is removed."},
-		},
+func webhookActions() []action {
+	return []action{
+		redeliver(),
+		{name: "redeliver-failed", route: "POST " + server.Control + "/deliveries/redeliver-failed", done: "All that failed is sent again."},
+		{name: "remove", route: "DELETE " + server.Control + "/webhooks/{webhook_id}", texts: "webhook_id", done: "The endpoint is removed."},
 	}
 }
 
@@ -127,13 +118,6 @@ func readWebhooks(v *view) (any, error) {
 	lists.Deliveries, more, err = webhook.Newest(v.Tx, v.Account.ID, filter, l.page)
 	l.shows(len(lists.Deliveries), more)
 	return lists, err
-}
-
-func deliveryPage() *page {
-	return &page{
-		Path: "/webhooks/{delivery_id}", Title: "Delivery", In: "/webhooks", html: deliveryHTML, read: readDelivery,
-		actions: []action{redeliver()},
-	}
 }
 
 // delivery is a delivery with its payload, and a signature that is to be checked.

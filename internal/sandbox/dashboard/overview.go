@@ -13,7 +13,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/card"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/ledger"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/store"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/threeds"
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/transaction"
@@ -22,13 +21,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
-
-func overviewPage() *page {
-	return &page{
-		Path: "/{$}", Title: "Overview", html: overviewHTML, read: readOverview,
-		actions: []action{{name: "show-key", route: "GET " + server.Control + "/api-key"}},
-	}
-}
 
 type overview struct {
 	Wallet, OnCards, Held, Pending usd.Amount

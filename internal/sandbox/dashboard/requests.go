@@ -9,16 +9,8 @@ import (
 	"time"
 
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/requestlog"
-	"github.com/vcard/terraform-provider-vcard/internal/sandbox/server"
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
-
-func requestsPage() *page {
-	return &page{
-		Path: "/requests", Title: "Requests", html: requestsHTML, read: readRequests,
-		actions: []action{{name: "forget", route: "DELETE " + server.Control + "/requests", done: "The requests are forgotten."}},
-	}
-}
 
 // requestList has the runs or, with a filter, requests one after the other.
 type requestList struct {
@@ -55,10 +47,6 @@ func readRequests(v *view) (any, error) {
 	}
 	l.shows(len(data.Runs)+len(data.Calls), more)
 	return data, err
-}
-
-func runPage() *page {
-	return &page{Path: "/runs/{run}", Title: "Run", In: "/requests", html: runHTML, read: readRun}
 }
 
 // runData is a run: what it came to, card by card, and its story.

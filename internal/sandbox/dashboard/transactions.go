@@ -12,10 +12,6 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/usd"
 )
 
-func transactionsPage() *page {
-	return &page{Path: "/transactions", Title: "Transactions", html: transactionsHTML, read: readTransactions}
-}
-
 type transactionList struct {
 	Records []*activity.Record
 	Sums    transaction.Sums // of all that the filter picks
@@ -36,12 +32,6 @@ func readTransactions(v *view) (any, error) {
 	data.Records, err = activity.OfPurchases(v.Tx, v.Account.ID, filter, l.page)
 	l.showsOf(len(data.Records), data.Sums.Count)
 	return data, err
-}
-
-func transactionPage() *page {
-	return &page{
-		Path: "/transactions/{id}", Title: "Transaction", In: "/transactions", html: transactionHTML, read: readTransaction, actions: followUps(),
-	}
 }
 
 // followUps are what a merchant does with an earlier transaction.
@@ -105,13 +95,6 @@ func readTransaction(v *view) (any, error) {
 	}
 	p.Deliveries, _, err = webhook.Newest(v.Tx, v.Account.ID, webhook.Filter{Subjects: ids}, all)
 	return p, err
-}
-
-func ledgerPage() *page {
-	return &page{
-		Path: "/ledger", Title: "Ledger", html: ledgerHTML, read: readLedger,
-		actions: []action{{name: "audit", route: "GET " + server.Control + "/ledger"}},
-	}
 }
 
 type ledgerData struct {

@@ -12,27 +12,24 @@ import (
 	"github.com/vcard/terraform-provider-vcard/internal/sandbox/wire"
 )
 
-func worldPage() *page {
+func worldActions() []action {
 	const (
 		limits, quirks   = "PUT " + server.Control + "/limits", "PUT " + server.Control + "/quirks"
 		faults, accounts = server.Control + "/faults", server.Control + "/accounts"
 	)
-	return &page{
-		Path: "/world", Title: "World", html: worldHTML, read: readWorld,
-		actions: []action{
-			{name: "advance", route: "POST " + server.Control + "/clock", texts: "advance", done: "Time has passed."},
-			{name: "set-limits", route: limits, body: settingFields, done: "The limits are set."},
-			{name: "restore-limits", route: limits, done: "The limits are as documented."},
-			{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are set."},
-			{name: "restore-quirks", route: quirks, done: "The quirks are as usual."},
-			{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is set."},
-			{name: "preset", route: "POST " + faults, body: presetFault, done: "The fault is set."},
-			{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, done: "$purchases purchases were made on $cards cards, of which $declined were declined; the clock has moved."},
-			{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
-			{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
-			{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
-			{name: "reset", route: "POST " + server.Control + "/reset", done: "Everything is as it was at the start."},
-		},
+	return []action{
+		{name: "advance", route: "POST " + server.Control + "/clock", texts: "advance", done: "Time has passed."},
+		{name: "set-limits", route: limits, body: settingFields, done: "The limits are set."},
+		{name: "restore-limits", route: limits, done: "The limits are as documented."},
+		{name: "set-quirks", route: quirks, body: quirkFields, done: "The quirks are set."},
+		{name: "restore-quirks", route: quirks, done: "The quirks are as usual."},
+		{name: "add-fault", route: "POST " + faults, texts: "method path when", numbers: "times delay_ms", body: faultResponse, done: "The fault is set."},
+		{name: "preset", route: "POST " + faults, body: presetFault, done: "The fault is set."},
+		{name: "simulate", route: "POST " + server.Control + "/simulate", numbers: "days purchases_per_day declines seed", body: merchantNames, done: "$purchases purchases were made on $cards cards, of which $declined were declined; the clock has moved."},
+		{name: "remove-fault", route: "DELETE " + faults + "/{id}", texts: "id", done: "The fault is removed."},
+		{name: "remove-faults", route: "DELETE " + faults, done: "All faults are removed."},
+		{name: "create-account", route: "POST " + accounts, texts: "state", numbers: "initial_balance"},
+		{name: "reset", route: "POST " + server.Control + "/reset", done: "Everything is as it was at the start."},
 	}
 }
 

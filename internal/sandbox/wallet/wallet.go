@@ -51,23 +51,11 @@ func PendingDeposits(tx *store.Tx, accountID int64) (usd.Amount, error) {
 		accountID, depositPending)
 }
 
-type coin struct {
-	currency string
-	network  string
-}
-
-func coins() []coin {
-	return []coin{
-		{"btc", "Bitcoin"},
-		{"eth", "Ethereum"},
-		{"sol", "Solana"},
-		{"usdt", "Tron (TRC-20)"},
-		{"bnb", "BNB Smart Chain"},
-		{"trx", "Tron"},
-		{"pol", "Polygon"},
-		{"ltc", "Litecoin"},
-		{"avax", "Avalanche C-Chain"},
-		{"arb", "Arbitrum One"},
+// coins are the currencies with their networks.
+func coins() [][2]string {
+	return [][2]string{
+		{"btc", "Bitcoin"}, {"eth", "Ethereum"}, {"sol", "Solana"}, {"usdt", "Tron (TRC-20)"}, {"bnb", "BNB Smart Chain"},
+		{"trx", "Tron"}, {"pol", "Polygon"}, {"ltc", "Litecoin"}, {"avax", "Avalanche C-Chain"}, {"arb", "Arbitrum One"},
 	}
 }
 
@@ -81,7 +69,7 @@ type Address struct {
 func currencies() []string {
 	var names []string
 	for _, coin := range coins() {
-		names = append(names, coin.currency)
+		names = append(names, coin[0])
 	}
 	return names
 }
@@ -89,8 +77,8 @@ func currencies() []string {
 // Addresses returns an account's address for one of the currencies or, with "", for each.
 func Addresses(keys *vault.Keyring, by account.Account, currency string) (addresses []Address) {
 	for _, coin := range coins() {
-		if currency == "" || currency == coin.currency {
-			addresses = append(addresses, Address{coin.currency, coin.network, keys.DepositAddress(by.PublicID, coin.currency)})
+		if currency == "" || currency == coin[0] {
+			addresses = append(addresses, Address{coin[0], coin[1], keys.DepositAddress(by.PublicID, coin[0])})
 		}
 	}
 	return addresses
