@@ -18,7 +18,7 @@ import (
 func TestDocumentedExchangesPass(t *testing.T) {
 	t.Parallel()
 	codes := map[int]string{0: "", 400: "invalid_request", 401: "unauthorized", 403: "api_not_enabled", 404: "not_found", 429: "rate_limited"}
-	for name, e := range documented() {
+	for name, e := range documented(t) {
 		for status, code := range codes {
 			if status > 0 {
 				e.status, e.response, e.responseHeader = status, `{"error": "`+code+`", "message": "no"}`, map[string]string{"Retry-After": "7"}
@@ -26,7 +26,7 @@ func TestDocumentedExchangesPass(t *testing.T) {
 			if reports := e.reports(t); len(reports) > 0 {
 				t.Errorf("%s, %d: reported %q, want nothing", name, status, reports)
 			}
-			e = documented()[name]
+			e = documented(t)[name]
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestExchanges(t *testing.T) {
 	}
 	for _, cells := range sandboxtest.Table(t, "testdata/exchanges.txt", 6) {
 		name, of, want := cells[0], cells[1], cells[5]
-		e, found := documented()[of]
+		e, found := documented(t)[of]
 		if !found {
 			t.Fatalf("no exchange %q", of)
 		}
@@ -69,13 +69,13 @@ func TestExchanges(t *testing.T) {
 func TestReportsHoldNoValues(t *testing.T) {
 	t.Parallel()
 	secrets := []string{"0000123412341234", "957", "271828", "planted"}
-	for name := range documented() {
+	for name := range documented(t) {
 		for kind, breaks := range map[string]*strings.Replacer{
 			"status": strings.NewReplacer(), "cut": strings.NewReplacer("}", ""), "fields": strings.NewReplacer(`":`, `_":`),
 			"types": strings.NewReplacer(`": "`, `": ["`, `", "`, `"], "`, `"}`, `"]}`), // every text becomes an array that holds it
 			"forms": strings.NewReplacer(`": "`, `": "?`), "names": strings.NewReplacer(`{"`, `{"0000123412341234": 0, "`),
 		} {
-			e := documented()[name]
+			e := documented(t)[name]
 			e.response, e.body = breaks.Replace(e.response), breaks.Replace(e.body)
 			if kind == "status" {
 				e.status = 500
@@ -97,6 +97,7 @@ func TestReportsHoldNoValues(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	tolerant, asked := []contract.Option{contract.TolerateBadRequests()}, []contract.Option{contract.RequestsOnly()}
+	created := documented(t)["create card"].response
 	const refusal = `{"error": "invalid_request", "message": "no"}`
 	for name, test := range map[string]struct {
 		options  []contract.Option
@@ -106,13 +107,13 @@ func TestOptions(t *testing.T) {
 		want     []string // of the request whose amount is a text
 	}{
 		"refused":               {tolerant, "/cards", 400, refusal, nil},
-		"accepted":              {tolerant, "/cards", 201, createdCard, []string{"request: body"}},
+		"accepted":              {tolerant, "/cards", 201, created, []string{"request: body"}},
 		"refused in a bad form": {tolerant, "/cards", 400, "no", []string{"response: status 400: body"}},
 		"unknown path":          {tolerant, "/nowhere", 404, refusal, nil},
-		"unknown path accepted": {tolerant, "/nowhere", 201, createdCard, []string{"there is no such call", "status 201 is not documented"}},
+		"unknown path accepted": {tolerant, "/nowhere", 201, created, []string{"there is no such call", "status 201 is not documented"}},
 		"an odd response":       {asked, "/cards", 502, "<html>", []string{"request: body"}},
 	} {
-		e := documented()["create card"]
+		e := documented(t)["create card"]
 		e.path, e.status, e.response, e.body = test.path, test.status, test.response, `{"amount": "a lot"}`
 		reports := e.reports(t, test.options...)
 		all := strings.Join(reports, "\n")
@@ -134,56 +135,22 @@ type exchange struct {
 	response       string
 }
 
-const (
-	listItem = `"id": "card_1", "bin_id": "bin_1", "network": "visa", "last4": "1234",
-		"status": "active", "balance": 50.00, "spending_limit": 5000, "label": "tf-1"`
-	createdCard = `{` + listItem + `, "allowed_categories": ["advertising"], "auto_freeze_at": null,
-		"metadata": {"team": "ads"}, "created_at": "2026-01-02T03:04:05Z", "expires_at": "2029-01-31"}`
-	balances    = `{"card_id": "card_1", "card_balance": 75.5, "wallet_balance": 0.05}`
-	transaction = `{"id": "txn_1", "card_id": "card_1", "type": "settlement", "amount": 12.34, "currency": "USD",
-		"fee": 0.00, "merchant": {"name": "Ads", "mcc": "7311"}, "created_at": "2026-01-02T03:04:05.678Z"}`
-	challenge = `{"id": "3ds_1", "card_id": "card_1", "merchant": "Ads", "amount": 9.99, "otp": "271828",
-		"status": "pending", "expires_at": "2026-01-02T03:09:05Z"}`
-	bin     = `{"id": "bin_1", "network": "visa", "category": "ads", "3ds": true, "wallet_a_pay": true, "wallet_b_pay": false}`
-	webhook = `{"id": "wh_1", "url": "https://example.com/in", "events": ["card.created", "3ds.challenge"],
-		"secret": "whsec_planted", "created_at": "2026-01-02T03:04:05Z"}`
-	details = `{"id": "card_1", "pan": "0000123412341234", "cvv": "957", "exp_month": 1, "exp_year": 2029}`
-)
-
 // documented holds a good exchange of each of the 15 endpoints.
-func documented() map[string]exchange {
-	of := func(call, asks, response string) exchange {
-		method, path, _ := strings.Cut(call, " ")
-		return exchange{method: method, path: path, body: asks, status: http.StatusOK, response: response}
+func documented(t testing.TB) map[string]exchange {
+	t.Helper()
+	header := func(cell string) map[string]string {
+		if name, value, found := strings.Cut(cell, ": "); found {
+			return map[string]string{name: value}
+		}
+		return nil
 	}
-	all := map[string]exchange{
-		"create card": of("POST /cards", `{"bin_id": "bin_1", "amount": 50, "label": "tf-1", "spending_limit": 100.5, "allowed_categories": ["advertising"],
-			"auto_freeze_at": 5, "metadata": {"team": "ads"}}`, createdCard),
-		"list cards":          of("GET /cards?status=frozen&bin_id=bin_1&page=2&per_page=100", "", `{"data": [{`+listItem+`}], "page": 2, "per_page": 100, "total": 101}`),
-		"get card":            of("GET /cards/card_1", "", `{`+listItem+`, "created_at": "2026-01-02T03:04:05Z"}`),
-		"terminate card":      of("DELETE /cards/card_1", "", `{"id": "card_1", "status": "terminated", "returned_to_wallet": 12.34}`),
-		"card details":        of("GET /cards/card_1/details", "", details),
-		"freeze card":         of("POST /cards/card_1/freeze", "", `{"id": "card_1", "status": "frozen", "balance": 12.34}`),
-		"unfreeze card":       of("POST /cards/card_1/unfreeze", "", `{"id": "card_1", "status": "active", "balance": 12.34}`),
-		"fund card":           of("POST /cards/card_1/fund", `{"amount": 25.50}`, balances),
-		"withdraw":            of("POST /cards/card_1/withdraw", `{"amount": 0.01}`, balances),
-		"withdraw it all":     of("POST /cards/card_1/withdraw", "", balances),
-		"list transactions":   of("GET /transactions?card_id=card_1&type=decline&from=2026-01-01&to=2026-01-31T23:59:59Z&page=1&per_page=25", "", `{"data": [`+transaction+`], "page": 1}`),
-		"wallet balance":      of("GET /wallet/balance", "", `{"balance": 9949.00, "currency": "USDT", "pending_deposits": 0, "cards_active": 1, "cards_total_balance": 50}`),
-		"deposit addresses":   of("GET /wallet/deposit-address?currency=btc", "", `{"data": [{"currency": "btc", "network": "Bitcoin", "address": "bc1q"}]}`),
-		"list BINs":           of("GET /bins", "", `{"data": [`+bin+`], "total": 9}`),
-		"list 3DS challenges": of("GET /3ds?status=pending", "", `{"data": [`+challenge+`]}`),
-		"rate limited":        of("GET /cards/card_1", "", `{"error": "rate_limited", "message": "no"}`),
-		"create webhook":      of("POST /webhooks", `{"url": "https://example.com/in", "events": ["*"], "secret": "planted"}`, webhook),
-	}
-	for name, other := range map[string]exchange{
-		"create card":    {status: 201, header: map[string]string{"X-Idempotency-Key": "6f1c"}, responseHeader: map[string]string{"Idempotent-Replayed": "true"}},
-		"rate limited":   {status: 429, responseHeader: map[string]string{"Retry-After": "7"}},
-		"create webhook": {status: 201},
-	} {
-		e := all[name]
-		e.status, e.header, e.responseHeader = other.status, other.header, other.responseHeader
-		all[name] = e
+	all := map[string]exchange{}
+	for _, row := range sandboxtest.Table(t, "testdata/documented.txt", 7) {
+		method, path, _ := strings.Cut(row[1], " ")
+		all[row[0]] = exchange{
+			method: method, path: path, header: header(row[2]), body: row[3],
+			status: sandboxtest.Must(strconv.Atoi(row[4])), responseHeader: header(row[5]), response: row[6],
+		}
 	}
 	return all
 }

@@ -87,7 +87,7 @@ func FuzzBodies(f *testing.F) {
 		``, ` `, `null`, `[]`, `"x"`, `1`, `{`, `{}`, `{}{}`, `{"":1}`, `{"a":1}`, `{"amount"}`, "{\"amount\":\"\xff\"}", "\xef\xbb\xbf{}", `{"amount":1,}`,
 		`‹10000×{"a":[›`, `{"amount":‹10000×{"a":[›`, `{"amount":1}‹2097152× ›`, "\x00", `{"\u0061mount":1,"amount":2}`,
 	}
-	all := bodies(f)
+	all := asked(f, "testdata/bodies.txt")
 	calls := slices.Sorted(maps.Keys(all))
 	for i, call := range calls {
 		for _, body := range slices.Concat(slices.Sorted(maps.Keys(all[call])), bad) {
@@ -120,29 +120,16 @@ func FuzzQueries(f *testing.F) {
 		"page=9223372036854775807", "page=9223372036854775808", "page=9223372036854775807&per_page=100", "per_page=1", "per_page=100",
 		"per_page=101", "per_page=0", "per_page=-1", "page=92233720368547758&per_page=100", "page=2&per_page=2&page=2",
 	}
-	queries := map[string][]string{
-		"/api/v1/cards": {"status=active", "status=gone", "status=", "bin_id=" + sandboxtest.BIN, "bin_id=%ff", "status=active&status=frozen"},
-		"/api/v1/transactions": {
-			"card_id=CARD", "card_id=x", "card_id=", "type=refund", "type=gift", "from=2026-02-30", "to=2026-02-30", "from=2026-02-28&to=2026-02-28",
-			"from=2026-03-01&to=2026-02-01", "from=0000-01-01", "from=9999-12-31&to=9999-12-31", "from=-1", "to=2026-01-01T00:00:00",
-			"to=2026-01-01T25:00:00Z", "from=2026-01-01T00:00:00%2B23:59", "from=2026-01-01T00:00:00+02:00", "from=2026-01-01T00:00:60Z",
-			"from=20260101", "to=9999-12-31T23:59:59.999999999Z", "from=0001-01-01T00:00:00Z&to=0001-01-01",
-		},
-		"/api/v1/wallet/deposit-address": {"currency=btc", "currency=BTC", "currency=doge", "currency=", "currency=btc&currency=eth"},
-		"/api/v1/3ds":                    {"status=pending", "status=approved", "status=expired", "status=x", "status="},
-		"/api/v1/cards/CARD":             nil, "/api/v1/cards/CARD/details": nil, "/api/v1/wallet/balance": nil, "/api/v1/bins": nil,
-		"/_sandbox/clock": nil, "/_sandbox/limits": nil, "/_sandbox/quirks": nil, "/_sandbox/faults": nil, "/_sandbox/requests": nil,
-		"/_sandbox/deliveries": nil, "/_sandbox/ledger": nil,
-	}
-	paths := slices.Sorted(maps.Keys(queries))
-	for i, path := range paths {
-		for _, query := range append(queries[path], pages...) {
+	all := asked(f, "testdata/queries.txt")
+	calls := slices.Sorted(maps.Keys(all))
+	for i, call := range calls {
+		for _, query := range slices.Concat(slices.Sorted(maps.Keys(all[call])), pages) {
 			f.Add(uint8(i), query)
 		}
 	}
 	s := newTarget(f)
-	f.Fuzz(func(t *testing.T, path uint8, query string) {
-		s.call(t, "GET "+paths[int(path)%len(paths)], query, "", nil)
+	f.Fuzz(func(t *testing.T, call uint8, query string) {
+		s.call(t, calls[int(call)%len(calls)], query, "", nil)
 	})
 }
 

@@ -63,7 +63,7 @@ func TestRefusals(t *testing.T) {
 	fill := s.populate()
 	before := s.Get("/_sandbox/ledger").Raw
 
-	for call, rows := range bodies(t) {
+	for call, rows := range asked(t, "testdata/bodies.txt") {
 		for body, text := range rows {
 			if text == "" {
 				continue
@@ -74,22 +74,11 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	s.T = t
-	for path, queries := range map[string]map[string]string{
-		"/cards": {
-			"page=0": "page", "page=-1": "page", "page=x": "page", "page=1.5": "page", "page=": "page", "page=9223372036854775808": "page",
-			"per_page=0": "per_page", "per_page=101": "1 to 100", "status=gone": "status must be one of active, frozen, terminated", "status=": "status",
-			"page=1&page=2": "page", "status=%zz": "query", "a;b": "query",
-		},
-		"/transactions": {
-			"type=gift": "type must be one of authorization, settlement, refund, decline", "from=2026-02-30": "from must be a date",
-			"to=2026-02-30": "to must be a date", "to=yesterday": "to", "from=2026-01-01T00:00:00": "zone",
-			"from=2026-02-02&to=2026-02-01": "from is after to", "page=0": "page", "per_page=101": "per_page", "card_id=": "card_id",
-		},
-		"/3ds":                    {"status=maybe": "status"},
-		"/wallet/deposit-address": {"currency=doge": "currency", "currency=BTC": "currency", "currency=": "currency"},
-	} {
+	for call, queries := range asked(t, "testdata/queries.txt") {
 		for query, text := range queries {
-			s.Get(path+"?"+query).Refused(400, "invalid_request", text)
+			if text != "" {
+				s.Get(strings.TrimPrefix(call, "GET ")+"?"+query).Refused(400, "invalid_request", text)
+			}
 		}
 	}
 	s.play(fill, `
@@ -133,12 +122,12 @@ func (n *named) Errorf(format string, values ...any) {
 	n.TB.Errorf("%s: "+format, append([]any{n.about}, values...)...)
 }
 
-// bodies are those of testdata/bodies.txt, by their calls, with what is said of each that is
+// asked are the bodies or queries of a file, by their calls, with what is said of each that is
 // refused, and "" for the others.
-func bodies(t testing.TB) map[string]map[string]string {
+func asked(t testing.TB, path string) map[string]map[string]string {
 	t.Helper()
 	all, call := map[string]map[string]string{}, ""
-	for line := range strings.Lines(sandboxtest.File(t, "testdata/bodies.txt")) {
+	for line := range strings.Lines(sandboxtest.File(t, path)) {
 		row, isRow := strings.CutPrefix(line, "\t")
 		if !isRow {
 			call = strings.TrimSpace(line)
