@@ -25,13 +25,6 @@ const root = "../.."
 
 func TestMain(m *testing.M) { sandboxtest.Run(m) }
 
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 // site reads README.md and all pages below .github/ and docs/.
 func site(t *testing.T) Site {
 	t.Helper()
@@ -40,11 +33,11 @@ func site(t *testing.T) Site {
 		if err != nil || !strings.HasSuffix(path, ".md") {
 			return err
 		}
-		s.Pages[path] = Parse(path, string(must(fs.ReadFile(s.Repository, path))))
+		s.Pages[path] = Parse(path, string(sandboxtest.Must(fs.ReadFile(s.Repository, path))))
 		return nil
 	}
 	for _, start := range []string{"README.md", ".github", "docs"} {
-		must(0, fs.WalkDir(s.Repository, start, add))
+		sandboxtest.Must(0, fs.WalkDir(s.Repository, start, add))
 	}
 	return s
 }
@@ -75,17 +68,17 @@ func TestPages(t *testing.T) {
 	const readme, index = "README.md", "docs/index.md"
 	s := site(t)
 	unshown, err := s.Unshown(".github/images")
-	must(0, errors.Join(err, s.CheckLinks()))
+	sandboxtest.Must(0, errors.Join(err, s.CheckLinks()))
 	if unreached := s.Unreached(readme, index); len(unshown)+len(unreached) > 0 {
 		t.Errorf("no page shows %v, no links lead to %v", unshown, unreached)
 	}
 	words := 0
 	for path, page := range s.Pages {
 		if isGuide(path) {
-			words += len(bytes.Fields(must(fs.ReadFile(s.Repository, path))))
+			words += len(bytes.Fields(sandboxtest.Must(fs.ReadFile(s.Repository, path))))
 		}
 		if !strings.HasPrefix(path, ".github/") { // for those who work on the code, who see when a block is wrong
-			must(0, page.Check(t.Context(), shells()...))
+			sandboxtest.Must(0, page.Check(t.Context(), shells()...))
 		}
 		for _, start := range []string{readme, index} {
 			if isGuide(path) && !slices.Contains(s.LinkedFrom(start), path) {
@@ -93,8 +86,8 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	lines := bytes.Count(must(fs.ReadFile(s.Repository, readme)), []byte("\n"))
-	plan := len(bytes.Fields(must(fs.ReadFile(s.Repository, "docs/guides/reading-a-plan.md"))))
+	lines := bytes.Count(sandboxtest.Must(fs.ReadFile(s.Repository, readme)), []byte("\n"))
+	plan := len(bytes.Fields(sandboxtest.Must(fs.ReadFile(s.Repository, "docs/guides/reading-a-plan.md"))))
 	if lines > 120 || plan > 600 || words > 26000 {
 		t.Errorf("too long for a person in a hurry: %s has %d lines (120), Reading a plan %d words (600), the guides %d (26,000)", readme, lines, plan, words)
 	}
@@ -123,7 +116,7 @@ func TestBlocksRun(t *testing.T) {
 			}
 			for path, page := range site(t).Pages {
 				runner := Runner{Shell: shell, Env: guides, Fill: func(folder string) error { // what a guide has its reader download
-					return os.WriteFile(filepath.Join(folder, "world.yaml"), must(os.ReadFile(filepath.Join(root, "examples", "world.yaml"))), 0o600)
+					return os.WriteFile(filepath.Join(folder, "world.yaml"), []byte(sandboxtest.File(t, root, "examples", "world.yaml")), 0o600)
 				}}
 				switch {
 				case path == "README.md":
@@ -143,7 +136,7 @@ func TestBlocksRun(t *testing.T) {
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 					defer cancel()
-					must(0, runner.Run(ctx, page))
+					sandboxtest.Must(0, runner.Run(ctx, page))
 				})
 			}
 		})
@@ -155,9 +148,9 @@ func TestBlocksRun(t *testing.T) {
 func reader(t *testing.T) []string {
 	t.Helper()
 	programs := t.TempDir()
-	cli := must(filepath.Abs(acctest.CLI()))
+	cli := sandboxtest.Must(filepath.Abs(acctest.CLI()))
 	for name, target := range map[string]string{"terraform": cli, "vcard": sandboxtest.Program(t)} {
-		must(0, os.Symlink(target, filepath.Join(programs, name)))
+		sandboxtest.Must(0, os.Symlink(target, filepath.Join(programs, name)))
 	}
 	own := slices.DeleteFunc(acctest.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS") || strings.HasPrefix(variable, "PATH=")
@@ -180,12 +173,12 @@ func mirror(t *testing.T) string {
 	folder := t.TempDir()
 	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
 		platform := filepath.Join(folder, host, "vcard", "vcard", version, runtime.GOOS+"_"+runtime.GOARCH)
-		must(0, os.MkdirAll(platform, 0o700))
-		must(0, os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v"+version)))
+		sandboxtest.Must(0, os.MkdirAll(platform, 0o700))
+		sandboxtest.Must(0, os.Link(sandboxtest.Program(t), filepath.Join(platform, "terraform-provider-vcard_v"+version)))
 	}
 	config := filepath.Join(folder, "cli.tfrc")
 	text := "provider_installation {\n  filesystem_mirror {\n    path = \"" + folder + "\"\n  }\n}\n"
-	must(0, os.WriteFile(config, []byte(text), 0o600))
+	sandboxtest.Must(0, os.WriteFile(config, []byte(text), 0o600))
 	return config
 }
 

@@ -59,7 +59,7 @@ func TestPagesRun(t *testing.T) {
 			if err := runner.Run(t.Context(), page); err != nil {
 				t.Fatal(err)
 			}
-			text := must(os.ReadFile(said))
+			text := sandboxtest.Must(os.ReadFile(said))
 			words := strings.Fields(string(text))
 			if len(words) != 8 {
 				t.Fatalf("it said %q", text)
@@ -67,7 +67,7 @@ func TestPagesRun(t *testing.T) {
 			if words[3] != "--listen" || words[4] != words[5] || words[5] == "127.0.0.1:8420" || words[6] == "8443" || words[7] != "84201" {
 				t.Errorf("it runs with %s", text)
 			}
-			pid := must(strconv.Atoi(words[0]))
+			pid := sandboxtest.Must(strconv.Atoi(words[0]))
 			sandboxtest.Eventually(t, func() bool { return !running(pid) })
 
 			for name, fails := range map[string]string{
@@ -105,14 +105,14 @@ const separator = "\x1e"
 // Run runs the blocks of a page in their order, as one script in a folder of their own, and ends what
 // they have started. The error names the line of the block that failed, and holds what it printed.
 func (r Runner) Run(ctx context.Context, p Page) error {
-	scratch := must(os.MkdirTemp("", "doctest-"))
+	scratch := sandboxtest.Must(os.MkdirTemp("", "doctest-"))
 	defer func() { _ = os.RemoveAll(scratch) }() // what was killed may still be ending there
 	folder := filepath.Join(scratch, "page")
-	must(0, os.Mkdir(folder, 0o700))
+	sandboxtest.Must(0, os.Mkdir(folder, 0o700))
 	if r.Fill != nil {
-		must(0, r.Fill(folder))
+		sandboxtest.Must(0, r.Fill(folder))
 	}
-	output := must(os.CreateTemp(scratch, "output"))
+	output := sandboxtest.Must(os.CreateTemp(scratch, "output"))
 	defer output.Close()
 	command := exec.CommandContext(ctx, r.Shell, "-c", r.script(ctx, p, scratch))
 	command.Dir, command.Env = folder, r.Env
@@ -123,7 +123,7 @@ func (r Runner) Run(ctx context.Context, p Page) error {
 	if command.Process != nil {
 		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // what is left in the background, if anything
 	}
-	return r.verdict(p, string(must(os.ReadFile(output.Name()))), errors.Join(ended, ctx.Err()))
+	return r.verdict(p, string(sandboxtest.Must(os.ReadFile(output.Name()))), errors.Join(ended, ctx.Err()))
 }
 
 // script writes the files of a page beside its folder and returns what puts them into it and runs the
@@ -143,7 +143,7 @@ func (r Runner) script(ctx context.Context, p Page, scratch string) string {
 			continue
 		}
 		file := filepath.Join(scratch, strconv.Itoa(b.Line))
-		must(0, os.WriteFile(file, []byte(text), 0o600))
+		sandboxtest.Must(0, os.WriteFile(file, []byte(text), 0o600))
 		fmt.Fprintf(&script, "mkdir -p '%s' && cp '%s' '%s'\n", filepath.Dir(b.File), file, b.File)
 	}
 	script.WriteString("printf '\\036%d\\n' 0\n")
@@ -218,9 +218,9 @@ func freePort(ctx context.Context) string {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000)))
 		if err == nil {
 			_, port, _ := net.SplitHostPort(listener.Addr().String())
-			must(0, listener.Close())
+			sandboxtest.Must(0, listener.Close())
 			return port
 		}
-		must(0, ctx.Err())
+		sandboxtest.Must(0, ctx.Err())
 	}
 }

@@ -34,7 +34,7 @@ func runMain(t *testing.T, arguments ...string) *running {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	out, in := io.Pipe()
-	log := must(os.Create(filepath.Join(t.TempDir(), "log")))
+	log := sandboxtest.Must(os.Create(filepath.Join(t.TempDir(), "log")))
 	r := &running{stop: stop, ended: make(chan int, 1), log: log.Name()}
 	go func() {
 		r.ended <- command.Main(ctx, append([]string{"--listen", "127.0.0.1:0"}, arguments...), in, log)
@@ -64,13 +64,6 @@ func (r *running) end(want int) string {
 	return r.said()
 }
 
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 // refused fails the test unless the command ends by itself, as wanted, and says these
 // words. It returns what it printed.
 func refused(t *testing.T, code int, words string, arguments ...string) string {
@@ -93,7 +86,7 @@ func TestMainServesUntilTheContextEnds(t *testing.T) {
 	const key = "sk_live_sandbox_mine_0123456789abcdef"
 	folder := t.TempDir()
 	path, file := filepath.Join(folder, "s.db"), filepath.Join(folder, "key")
-	must(0, os.WriteFile(file, []byte(key+"\n"), 0o600))
+	sandboxtest.Must(0, os.WriteFile(file, []byte(key+"\n"), 0o600))
 	for _, arguments := range [][]string{{"--initial-balance", "12.5", "--api-key-file", file}, nil} {
 		r := runMain(t, append(arguments, "--data", path)...)
 		if got := r.Wallet().String(); got != "12.50" || r.Key != key {
@@ -101,7 +94,7 @@ func TestMainServesUntilTheContextEnds(t *testing.T) {
 		}
 		link := regexp.MustCompile(regexp.QuoteMeta(r.Root()) + `/login\?token=\w+`)
 		sandboxtest.Eventually(t, func() bool { return link.MatchString(r.said()) })
-		page := r.Do(must(http.NewRequestWithContext(t.Context(), http.MethodGet, link.FindString(r.said()), nil))).OK(http.StatusOK)
+		page := r.Do(sandboxtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, link.FindString(r.said()), nil))).OK(http.StatusOK)
 		if !strings.Contains(page.Raw, "Logged in") {
 			t.Errorf("the link leads to %s", page.Raw)
 		}
@@ -173,7 +166,7 @@ func TestSnapshot(t *testing.T) {
 	r := runMain(t, "--data", path)
 	card := r.Issue("50")
 	sandboxtest.Equal(t, "it says", refused(t, 0, "", "snapshot", "--data", path, copied), "")
-	if mode := must(os.Stat(copied)).Mode(); mode.Perm() != 0o600 {
+	if mode := sandboxtest.Must(os.Stat(copied)).Mode(); mode.Perm() != 0o600 {
 		t.Errorf("it is %v", mode)
 	}
 	later := r.Issue("60")
@@ -185,7 +178,7 @@ func TestSnapshot(t *testing.T) {
 	r.Get("/cards/" + later).OK(http.StatusOK)
 	r.end(0)
 	foreign := filepath.Join(folder, "foreign")
-	must(0, os.WriteFile(foreign, []byte("no database"), 0o600))
+	sandboxtest.Must(0, os.WriteFile(foreign, []byte("no database"), 0o600))
 	for words, arguments := range map[string][]string{
 		"is there already":          {"--data", path, copied},
 		"name its file with --data": {"--data", filepath.Join(folder, "none.db"), filepath.Join(folder, "new.db")},
@@ -195,7 +188,7 @@ func TestSnapshot(t *testing.T) {
 		refused(t, 1, words, append([]string{"snapshot"}, arguments...)...)
 	}
 	refused(t, 2, "snapshot wants a new file", "snapshot", "--data", path)
-	if left := must(filepath.Glob(filepath.Join(folder, "new.db*"))); len(left) > 0 {
+	if left := sandboxtest.Must(filepath.Glob(filepath.Join(folder, "new.db*"))); len(left) > 0 {
 		t.Errorf("left are %q", left)
 	}
 }
@@ -243,15 +236,15 @@ func TestMainCutsSlowCallersOff(t *testing.T) {
 		"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nkey=",
 	} {
 		for range 20 {
-			connection := must(r.dial())
+			connection := sandboxtest.Must(r.dial())
 			defer func() { _ = connection.Close() }()
-			must(io.WriteString(connection, begun))
+			sandboxtest.Must(io.WriteString(connection, begun))
 			slow = append(slow, connection)
 		}
 	}
 	r.Get("/bins").OK(200)
 	for _, connection := range slow {
-		must(0, connection.SetReadDeadline(time.Now().Add(30*time.Second)))
+		sandboxtest.Must(0, connection.SetReadDeadline(time.Now().Add(30*time.Second)))
 		if _, err := io.ReadAll(connection); err != nil {
 			t.Errorf("not closed: %v", err)
 		}

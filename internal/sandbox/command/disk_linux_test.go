@@ -32,10 +32,10 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	folder := smallDisk(t)
 	arguments := []string{"--data", filepath.Join(folder, "s.db")}
-	must(0, sandboxtest.StartProcess(t, io.Discard, arguments...).Interrupt())
+	sandboxtest.Must(0, sandboxtest.StartProcess(t, io.Discard, arguments...).Interrupt())
 	_ = os.WriteFile(filepath.Join(folder, "other"), make([]byte, 1<<20), 0o600) // as much of it as there is room for
 	refused(t, 1, "its disk is full", arguments...)
-	must(0, os.Remove(filepath.Join(folder, "other")))
+	sandboxtest.Must(0, os.Remove(filepath.Join(folder, "other")))
 	p := sandboxtest.StartProcess(t, io.Discard, arguments...)
 	p.Unlimited()
 	card := p.Issue("50")
@@ -49,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 		want += usd.Cent
 		return true
 	}
-	must(0, os.WriteFile(filepath.Join(folder, "other"), make([]byte, 300<<10), 0o600))
+	sandboxtest.Must(0, os.WriteFile(filepath.Join(folder, "other"), make([]byte, 300<<10), 0o600))
 	tries, failures := 0, 0
 	for ; tries < 5000 && failures < 10; tries++ {
 		if !fund() {
@@ -69,7 +69,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	check("with a full disk")
 	p.Kill()
-	must(0, os.Remove(filepath.Join(folder, "other")))
+	sandboxtest.Must(0, os.Remove(filepath.Join(folder, "other")))
 	p = sandboxtest.StartProcess(t, io.Discard, arguments...)
 	check("after a kill")
 	if !fund() {
@@ -84,8 +84,8 @@ func TestFileSizeLimit(t *testing.T) {
 	folder := t.TempDir()
 	limited := filepath.Join(folder, "sandbox")
 	script := fmt.Sprintf("#!/bin/sh\nulimit -f 1000 && exec %q \"$@\"\n", sandboxtest.Program(t))
-	must(0, os.WriteFile(limited, []byte(script), 0o700))
-	running := must(process.Start(t.Context(), limited, io.Discard, "--data", filepath.Join(folder, "s.db")))
+	sandboxtest.Must(0, os.WriteFile(limited, []byte(script), 0o700))
+	running := sandboxtest.Must(process.Start(t.Context(), limited, io.Discard, "--data", filepath.Join(folder, "s.db")))
 	t.Cleanup(func() { _ = running.Wait() })
 	p := sandboxtest.NewClient(t, running.Address)
 	p.Unlimited()
@@ -108,7 +108,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	folder := smallDisk(t)
 	arguments := []string{"--data", filepath.Join(folder, "s.db")}
 	sandboxtest.StartProcess(t, io.Discard, arguments...).Kill()
-	must(0, syscall.Mount("none", folder, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	sandboxtest.Must(0, syscall.Mount("none", folder, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	for _, name := range []string{"s.db", "new.db"} {
 		refused(t, 1, "not writable", "--data", filepath.Join(folder, name))
 	}

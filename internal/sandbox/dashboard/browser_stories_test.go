@@ -23,9 +23,9 @@ import (
 // axe finds nothing to say. None has made a part of itself of what callers wrote.
 func TestBrowserEveryPage(t *testing.T) {
 	t.Parallel()
-	script, contrast := []byte(nil), string(must(os.ReadFile("testdata/contrast.js")))
+	script, contrast := []byte(nil), string(sandboxtest.Must(os.ReadFile("testdata/contrast.js")))
 	if path := os.Getenv("VCARD_AXE"); path != "" {
-		script = must(os.ReadFile(path)) // axe.min.js of the npm package axe-core, which checks accessibility
+		script = sandboxtest.Must(os.ReadFile(path)) // axe.min.js of the npm package axe-core, which checks accessibility
 	} else {
 		t.Log("NOT RUN: axe; VCARD_AXE names no axe.min.js of npm's axe-core")
 	}
@@ -84,7 +84,7 @@ func TestBrowserCard(t *testing.T) {
 	}
 	b.press(`button[value="freeze"]`).shows("The card is frozen.") // nothing else is on its way
 	b.press(`button[value="unfreeze"]`).shows("The card is active again.")
-	equal(t, "transactions of a click and a double click", len(s.Get("/transactions").Data()), 2)
+	sandboxtest.Equal(t, "transactions of a click and a double click", len(s.Get("/transactions").Data()), 2)
 
 	// What was refused stays in its form while the page is brought up to date.
 	b.fill("#buy-amount", "4,50")
@@ -267,7 +267,7 @@ func TestBrowserSessions(t *testing.T) {
 	b.run(chromedp.Navigate(attacker.URL))
 	b.do("document.querySelector('button').click()")
 	b.await("document.body.innerText.includes('sent from another site')")
-	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "active")
+	sandboxtest.Equal(t, "the card", s.Get("/cards/"+card).Text("status"), "active")
 	b.run(chromedp.Navigate("http://rebound.test:" + s.Root()[strings.LastIndex(s.Root(), ":")+1:] + "/"))
 	b.await("document.body.innerText.includes('not served under this name')")
 }
@@ -290,7 +290,7 @@ func TestBrowserKeyboardAlone(t *testing.T) {
 	b.holds("the focus can be seen", "getComputedStyle(document.activeElement).outlineStyle !== 'none'")
 	b.key(kb.Enter).tabTo(`document.activeElement.matches('button[value="terminate"]')`)
 	b.key(kb.Enter).shows("100.00 USD returned to the wallet")
-	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "terminated")
+	sandboxtest.Equal(t, "the card", s.Get("/cards/"+card).Text("status"), "terminated")
 }
 
 // tabTo presses the tabulator until the focus is where it should be.
@@ -309,7 +309,7 @@ func (b *tab) tabTo(there string) {
 // asked for more than the wallet holds.
 func night(t *testing.T) (s *sandboxtest.Server, cards map[string]string) {
 	t.Helper()
-	world := must(os.ReadFile("../../../examples/world.yaml"))
+	world := sandboxtest.Must(os.ReadFile("../../../examples/world.yaml"))
 	inbox := sandboxtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	s = sandboxtest.Start(t, inbox.Trusted, sandboxtest.WithDashboard, sandboxtest.StartingAt(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
 	s.Post("/_sandbox/seed", string(world)).OK(http.StatusCreated)

@@ -48,7 +48,7 @@ func TestStoryOfACard(t *testing.T) {
 	// The end of a card gives its balance back; what merchants were promised stays theirs.
 	s.Authorize(card, "20", "7311").OK(201)
 	press("terminate").has("51.50 USD returned", `class="badge terminated"`).lacks(`value="buy"`)
-	equal(t, "the card", s.Get(page).Text("status"), "terminated")
+	sandboxtest.Equal(t, "the card", s.Get(page).Text("status"), "terminated")
 	b.get("/cards/"+other).has(`class="badge active"`, "Issued").lacks("Example Ads <small>", `class="badge frozen"`)
 	const held = `<dt>Held by authorizations</dt><dd>20.00 `
 	b.get(page).has(held, "Settle…")
@@ -65,7 +65,7 @@ func TestRefusedForm(t *testing.T) {
 	b.post(page, "buy", "amount", "4,50", "merchant", "Corner Shop", "mcc", "73").is(400).
 		has("Amount must be a number.", `value="Corner Shop"`).counts(`value="4,50"`, 1)
 	b.post(page, "buy", "amount", "-1", "merchant", "Corner Shop", "mcc", "7311").has("Amount must be above 0.")
-	equal(t, "transactions", len(s.Get("/transactions").Data()), 0)
+	sandboxtest.Equal(t, "transactions", len(s.Get("/transactions").Data()), 0)
 	first, _ := s.Authorize(card, "10", "7311").Transaction(), s.Authorize(card, "20", "7311").OK(201)
 	b.post(page, "settle", "transaction_id", first, "amount", "1,5").has("Amount must be a number.", `value="1,5"`, `value="20.00"`).
 		matches(`id="`+first+`".*?<details class="confirm" open>`).counts(`"confirm" open`, 1)
@@ -81,7 +81,7 @@ func TestDetailsOnlyWhenPressed(t *testing.T) {
 	card := s.Issue("100")
 	used := func(limit, want string) {
 		t.Helper()
-		equal(t, limit, s.Get("/_sandbox/limits/used").OK(200).Text(limit), want)
+		sandboxtest.Equal(t, limit, s.Get("/_sandbox/limits/used").OK(200).Text(limit), want)
 	}
 	details := s.Get("/cards/" + card + "/details").OK(200)
 	pan, page := details.Text("pan"), "/cards/"+card
@@ -89,7 +89,7 @@ func TestDetailsOnlyWhenPressed(t *testing.T) {
 	const goes = `<meta http-equiv="refresh" content="60">` // the number, with a page that is left alone
 	b.get(page).lacks(pan, grouped, goes)
 	shown := b.post(page, "details").has(grouped, details.Text("cvv"), goes)
-	equal(t, "Cache-Control", shown.Header.Get("Cache-Control"), "no-store")
+	sandboxtest.Equal(t, "Cache-Control", shown.Header.Get("Cache-Control"), "no-store")
 	b.get(page).lacks(grouped)
 	again := b.form(page, "action", "details")
 	for range 2 { // no session keeps it: it is read anew when its page is loaded again
@@ -101,7 +101,7 @@ func TestDetailsOnlyWhenPressed(t *testing.T) {
 	}
 	used("details_per_minute", "4")
 	used("requests_per_minute", "5")
-	equal(t, "logged requests", len(s.Get("/_sandbox/requests").OK(200).Data()), 2)
+	sandboxtest.Equal(t, "logged requests", len(s.Get("/_sandbox/requests").OK(200).Data()), 2)
 }
 
 // A bar is a part of its whole, seen as soon as there is any of it, and never more.
@@ -254,7 +254,7 @@ func purchase(t testing.TB) (s *sandboxtest.Server, b *browser, path string, buy
 // bought fails the test unless there are so many purchases.
 func bought(s *sandboxtest.Server, want int) {
 	s.T.Helper()
-	equal(s.T, "transactions", len(s.Get("/transactions").Data()), want)
+	sandboxtest.Equal(s.T, "transactions", len(s.Get("/transactions").Data()), want)
 }
 
 // A form that is sent again does nothing again, whatever sends it: a second click, a
@@ -286,8 +286,8 @@ func TestAFormIsDoneOnce(t *testing.T) {
 
 	create := b.form("/world", "action", "create-account", "state", "ready", "initial_balance", "7")
 	key := b.send(http.MethodPost, "/world", create).find(`sk_live_\w+`)
-	equal(t, "the key that a reload shows", b.send(http.MethodPost, "/world", create).find(`sk_live_\w+`), key)
-	equal(t, "accounts", s.Get("/_sandbox/accounts").OK(200).Text("total"), "2")
+	sandboxtest.Equal(t, "the key that a reload shows", b.send(http.MethodPost, "/world", create).find(`sk_live_\w+`), key)
+	sandboxtest.Equal(t, "accounts", s.Get("/_sandbox/accounts").OK(200).Text("total"), "2")
 }
 
 // What was done is said on the page that follows, once, and not to one that only looks
@@ -301,13 +301,13 @@ func TestNoticeIsSaidOnce(t *testing.T) {
 	follow := b.client.CheckRedirect
 	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	led := b.send(http.MethodPost, path, buy).is(303)
-	equal(t, "the page that follows", led.Header.Get("Location"), path)
+	sandboxtest.Equal(t, "the page that follows", led.Header.Get("Location"), path)
 	b.client.CheckRedirect = follow
 	b.header = http.Header{"X-Dashboard-Live": {"1"}}
 	b.get(path).lacks(done)
 	b.header = http.Header{}
 	second := b.send(http.MethodPost, path, buy).has(done).lacks("not done again")
-	equal(t, "the page of the second press", second.Request.URL.RequestURI(), path)
+	sandboxtest.Equal(t, "the page of the second press", second.Request.URL.RequestURI(), path)
 	b.get(path).lacks(done)
 }
 
@@ -320,7 +320,7 @@ func TestAPressThatWasGivenUp(t *testing.T) {
 	run("BEGIN IMMEDIATE") // nothing is written meanwhile
 	ctx, giveUp := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer giveUp()
-	first := must(http.NewRequestWithContext(ctx, http.MethodPost, b.root+path, strings.NewReader(buy.Encode())))
+	first := sandboxtest.Must(http.NewRequestWithContext(ctx, http.MethodPost, b.root+path, strings.NewReader(buy.Encode())))
 	first.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {b.root}}
 	if response, err := b.client.Do(first); err == nil {
 		_ = response.Body.Close()

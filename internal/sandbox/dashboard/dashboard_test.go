@@ -31,7 +31,8 @@ type browser struct {
 
 func newBrowser(t testing.TB, s *sandboxtest.Server) *browser {
 	t.Helper()
-	return &browser{t: t, client: &http.Client{Jar: must(cookiejar.New(nil)), Transport: s.Transport}, root: s.Root(), header: http.Header{}}
+	client := &http.Client{Jar: sandboxtest.Must(cookiejar.New(nil)), Transport: s.Transport}
+	return &browser{t: t, client: client, root: s.Root(), header: http.Header{}}
 }
 
 // start serves a sandbox and logs in to its first account.
@@ -43,7 +44,7 @@ func start(t testing.TB, options ...func(*sandboxtest.Options)) (*sandboxtest.Se
 
 func (b *browser) send(method, path string, form url.Values) seen {
 	b.t.Helper()
-	request := must(http.NewRequestWithContext(b.t.Context(), method, b.root+path, strings.NewReader(form.Encode())))
+	request := sandboxtest.Must(http.NewRequestWithContext(b.t.Context(), method, b.root+path, strings.NewReader(form.Encode())))
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		request.Header.Set("Origin", b.root)
@@ -57,7 +58,7 @@ func (b *browser) send(method, path string, form url.Values) seen {
 		b.t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	return seen{response, b.t, string(must(io.ReadAll(response.Body)))}
+	return seen{response, b.t, string(sandboxtest.Must(io.ReadAll(response.Body)))}
 }
 
 func (b *browser) get(path string) seen { b.t.Helper(); return b.send(http.MethodGet, path, nil) }
@@ -149,22 +150,8 @@ func (p seen) find(pattern string) string {
 // counts fails the test unless the page has a text so many times.
 func (p seen) counts(text string, want int) seen {
 	p.t.Helper()
-	equal(p.t, p.Request.URL.Path+": "+text, strings.Count(p.text, text), want)
+	sandboxtest.Equal(p.t, p.Request.URL.Path+": "+text, strings.Count(p.text, text), want)
 	return p
-}
-
-func equal[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
-}
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }
 
 // newKey is the key of a second account of the file.
@@ -176,10 +163,10 @@ func newKey(s *sandboxtest.Server, fields string) string {
 // execute runs statements on the file of a sandbox, until close.
 func execute(t testing.TB, s *sandboxtest.Server) (run func(string)) {
 	t.Helper()
-	db := must(sql.Open("sqlite", s.Path))
+	db := sandboxtest.Must(sql.Open("sqlite", s.Path))
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
-	run = func(statements string) { must(db.ExecContext(t.Context(), statements)) }
+	run = func(statements string) { sandboxtest.Must(db.ExecContext(t.Context(), statements)) }
 	run("PRAGMA busy_timeout = 10000")
 	return run
 }
@@ -202,15 +189,15 @@ func TestSize(t *testing.T) {
 		t.Skip("NOT RUN: make test-all builds the provider without the page")
 	}
 	const most = 409_600 // 400 KiB
-	folder, replaced := must(os.Getwd()), map[string]string{}
-	for _, source := range must(filepath.Glob("*.go")) {
+	folder, replaced := sandboxtest.Must(os.Getwd()), map[string]string{}
+	for _, source := range sandboxtest.Must(filepath.Glob("*.go")) {
 		if !strings.HasSuffix(source, "_test.go") {
 			replaced[filepath.Join(folder, source)] = "" // as if it were not there
 		}
 	}
 	replaced[filepath.Join(folder, "dashboard.go")] = filepath.Join(folder, "testdata", "without.go")
 	without := filepath.Join(t.TempDir(), "without.json")
-	must(0, os.WriteFile(without, must(json.Marshal(map[string]any{"Replace": replaced})), 0o600))
+	sandboxtest.Must(0, os.WriteFile(without, sandboxtest.Must(json.Marshal(map[string]any{"Replace": replaced})), 0o600))
 	added := size(t) - size(t, "-overlay="+without)
 	t.Logf("the page adds %d bytes", added)
 	if added <= 0 || added > most {
@@ -228,5 +215,5 @@ func size(t *testing.T, flags ...string) int64 {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	return must(os.Stat(program)).Size()
+	return sandboxtest.Must(os.Stat(program)).Size()
 }

@@ -14,7 +14,7 @@ import (
 
 // cents reads an amount as a page writes it; what is none is a mistake of the test.
 func cents(text string) usd.Amount {
-	return usd.Amount(must(strconv.ParseInt(strings.NewReplacer(",", "", ".", "", "+", "", "&#43;", "").Replace(text), 10, 64)))
+	return usd.Amount(sandboxtest.Must(strconv.ParseInt(strings.NewReplacer(",", "", ".", "", "+", "", "&#43;", "").Replace(text), 10, 64)))
 }
 
 // figure is the amount that a page has under a name.
@@ -60,7 +60,7 @@ func TestFiguresAreSums(t *testing.T) {
 	same := func(what string, got, want usd.Amount) {
 		t.Helper()
 		compared++
-		equal(t, what, got.String(), want.String())
+		sandboxtest.Equal(t, what, got.String(), want.String())
 	}
 	var wallet struct {
 		Balance usd.Amount `json:"balance"`
@@ -159,13 +159,13 @@ func TestTotalsAreSumsOfRows(t *testing.T) {
 					page.has("No transactions match").lacks("<dt>Settled</dt>")
 					continue
 				}
-				equal(t, path+": purchases", page.find(`<dt>Purchases</dt><dd>(\d+)`), strconv.Itoa(purchases))
-				equal(t, path+": declines", page.find(`<small>(\d+) declined`), strconv.Itoa(declines))
-				equal(t, path+": moved", (page.figure("Held") + page.figure("Net")).String(), (-moved).String())
+				sandboxtest.Equal(t, path+": purchases", page.find(`<dt>Purchases</dt><dd>(\d+)`), strconv.Itoa(purchases))
+				sandboxtest.Equal(t, path+": declines", page.find(`<small>(\d+) declined`), strconv.Itoa(declines))
+				sandboxtest.Equal(t, path+": moved", (page.figure("Held") + page.figure("Net")).String(), (-moved).String())
 			}
 		}
 	}
-	equal(t, "there are rows to add up", rows > 100, true)
+	sandboxtest.Equal(t, "there are rows to add up", rows > 100, true)
 	refunded := b.get("/transactions?state=refunded").find(`<tr id="(txn_\w+)"`)
 	b.get("/transactions/"+refunded).matches(`In all</th><td[^>]*>-19.90</td><td[^>]*>0.00</td>`).
 		has(`data-label="balance">-29.90`, `data-label="balance">&#43;10.00`)

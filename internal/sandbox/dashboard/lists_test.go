@@ -51,7 +51,7 @@ func TestLists(t *testing.T) {
 		for _, found := range regexp.MustCompile("(?s)"+listed[kind]).FindAllStringSubmatch(page.text, -1) {
 			got = append(got, found[1])
 		}
-		equal(t, path, strings.Join(got, " "), want)
+		sandboxtest.Equal(t, path, strings.Join(got, " "), want)
 		if want == "" {
 			page.has(" match")
 		}
@@ -125,7 +125,7 @@ func TestChallenges(t *testing.T) {
 	s.Advance("30s")
 	b.get("/3ds").has(first.Text("otp"), "4m30s", "summer", "25.00", "&lt;script&gt;").lacks(script)
 	b.post("/3ds", "approved", "id", first.Text("id")).has("The challenge is approved.", `class="badge approved"`).lacks(first.Text("otp"))
-	equal(t, "the approved one", s.Get("/3ds?status=approved").Data()[0]["id"], any(first.Text("id")))
+	sandboxtest.Equal(t, "the approved one", s.Get("/3ds?status=approved").Data()[0]["id"], any(first.Text("id")))
 	b.post("/3ds", "failed", "id", first.Text("id")).is(400).has("only a pending one can be completed")
 	second, third := challenge(s, card, "Example Ads"), challenge(s, card, "Example Ads")
 	b.post("/3ds", "failed", "id", second.Text("id")).has("The challenge has failed.", `class="badge failed"`, third.Text("otp"))
@@ -142,10 +142,10 @@ func TestDeposits(t *testing.T) {
 		b.get("/deposits").has(address["address"].(string))
 	}
 	b.post("/deposits", "announce", "currency", "eth", "amount", "250").has("on their way", "250.00", `class="badge pending"`)
-	equal(t, "pending deposits", s.Get("/wallet/balance").Text("pending_deposits"), "250.00")
+	sandboxtest.Equal(t, "pending deposits", s.Get("/wallet/balance").Text("pending_deposits"), "250.00")
 	id := b.get("/deposits").find(`(dep_\w+)`)
 	b.post("/deposits", "confirm", "id", id).has("in the wallet", `class="badge confirmed"`).lacks(`value="confirm"`)
-	equal(t, "the wallet", s.Get("/wallet/balance").Text("balance"), "10250.00")
+	sandboxtest.Equal(t, "the wallet", s.Get("/wallet/balance").Text("balance"), "10250.00")
 	b.post("/deposits", "confirm", "id", id).has("is confirmed already")
 	b.post("/deposits", "announce", "currency", "eth", "amount", script).has("Amount must be a number", "&lt;script&gt;", `value="eth" selected`).lacks(script)
 	s.Balanced()
@@ -185,7 +185,7 @@ func TestRequests(t *testing.T) {
 		lacks(s.Key).counts(`<tr id="request-`, 8).counts(`class="badge replayed"`, 1)
 	b.get("/runs/1").has("<h1>Other client").counts(`<tr id="request-`, 8).counts("try 2", 1).lacks(s.Key)
 	b.post("/requests", "forget").has("The requests are forgotten.", "No client has asked for anything")
-	equal(t, "requests left", len(s.Get("/_sandbox/requests").OK(200).Data()), 0)
+	sandboxtest.Equal(t, "requests left", len(s.Get("/_sandbox/requests").OK(200).Data()), 0)
 }
 
 // The requests of a process stand under one heading that says how it went.
@@ -220,7 +220,7 @@ func TestRequestsByRun(t *testing.T) {
 	b.get("/requests?outcome=fault").has("fault 1: ").lacks("<b>GET</b>", "less than")
 	b.get("/requests?method=DELETE").has("No requests match")
 	lost := s.Get("/_sandbox/requests").OK(200).Data()[2]
-	equal(t, "the run of the lost call", lost["run"], any("decade00"))
+	sandboxtest.Equal(t, "the run of the lost call", lost["run"], any("decade00"))
 	if fault := fmt.Sprint(lost["fault"]); !strings.HasPrefix(fault, "fault 1: ") {
 		t.Errorf("the fault of the lost call is %q", fault)
 	}

@@ -41,30 +41,31 @@ func TestRequestsAreGuarded(t *testing.T) {
 			b.client.Jar = owner
 		}
 		b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		got := b.send(method, path, must(url.ParseQuery(escaped(cells[4])))).lacks("hidden</a>", "<h1>hidden")
-		if equal(t, name, fmt.Sprint(got.StatusCode), cells[5]); !strings.Contains(got.text+got.Header.Get("Location"), says) {
+		got := b.send(method, path, sandboxtest.Must(url.ParseQuery(escaped(cells[4])))).lacks("hidden</a>", "<h1>hidden")
+		if sandboxtest.Equal(t, name, fmt.Sprint(got.StatusCode), cells[5]); !strings.Contains(got.text+got.Header.Get("Location"), says) {
 			t.Errorf("%s: lacks %q: %s", name, says, got.text)
 		}
-		isAPI := strings.HasPrefix(says, "{")
-		if equal(t, name+" is of the API", strings.HasPrefix(got.text, "{") && got.Header.Get("Content-Type") == "application/json", isAPI); isAPI {
+		isAPI, isJSON := strings.HasPrefix(says, "{"), strings.HasPrefix(got.text, "{") && got.Header.Get("Content-Type") == "application/json"
+		if sandboxtest.Equal(t, name+" is of the API", isJSON, isAPI); isAPI {
 			continue
 		}
 		if isPage := strings.Contains(got.text, "<main"); isPage { // errors have the way to other pages, for who may see them
-			equal(t, name+" has the navigation", strings.Contains(got.text, `aria-label="Pages"`) && strings.Contains(got.text, "Log out"), owned)
+			navigation := strings.Contains(got.text, `aria-label="Pages"`) && strings.Contains(got.text, "Log out")
+			sandboxtest.Equal(t, name+" has the navigation", navigation, owned)
 		}
 		policy := got.Header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
-			equal(t, name+": the policy has "+part, strings.Contains(policy, part), true)
+			sandboxtest.Equal(t, name+": the policy has "+part, strings.Contains(policy, part), true)
 		}
-		equal(t, name+": the policy is unsafe", strings.Contains(policy, "unsafe"), false)
+		sandboxtest.Equal(t, name+": the policy is unsafe", strings.Contains(policy, "unsafe"), false)
 		for header, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY",
 			"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
 		} {
-			equal(t, name+": "+header, got.Header.Get(header), want)
+			sandboxtest.Equal(t, name+": "+header, got.Header.Get(header), want)
 		}
 	}
-	equal(t, "the card", s.Get("/cards/"+card).Text("status"), "active")
+	sandboxtest.Equal(t, "the card", s.Get("/cards/"+card).Text("status"), "active")
 	b.header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {}} // either says where it comes from
 	b.send(http.MethodPost, page, url.Values{"action": {"freeze"}}).has("The card is frozen.")
 }
@@ -87,7 +88,7 @@ func TestLogin(t *testing.T) {
 		if next == "" {
 			want = "/3ds"
 		}
-		equal(t, next, got.Host+got.RequestURI(), host+want)
+		sandboxtest.Equal(t, next, got.Host+got.RequestURI(), host+want)
 	}
 	b := newBrowser(t, s)
 	b.post("/login", "", "key", s.Key+"x").is(403).has("No account has this API key").lacks(s.Key)
@@ -206,7 +207,7 @@ func TestLostTables(t *testing.T) {
 func TestPanicOfAHandler(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	d := must(dashboard.New(dashboard.Options{
+	d := sandboxtest.Must(dashboard.New(dashboard.Options{
 		Server: &server.Server{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Address: "http://127.0.0.1", Now: time.Now,
 		Next: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/api/v1/drop" {

@@ -61,7 +61,7 @@ func TestCardsConfigurationTakesItOver(t *testing.T) {
 		t.Errorf("it says %s", out)
 	}
 	w.Must("plan", "-detailed-exitcode", "-no-color")
-	equal(t, "the wallet", s.Wallet().String(), "9664.50")
+	sandboxtest.Equal(t, "the wallet", s.Wallet().String(), "9664.50")
 	s.Terminate(frozen)
 	b.get("/cards/" + frozen).has("resource &#34;vcard_card&#34;").lacks("import {")
 }
@@ -79,7 +79,7 @@ func TestFirstPageIssuesAFirstCard(t *testing.T) {
 	}
 	w.Write("main.tf", page.snippet("terraform "))
 	w.Must("apply", "-auto-approve", "-no-color")
-	equal(t, "cards", len(s.LiveCards()), 1)
+	sandboxtest.Equal(t, "cards", len(s.LiveCards()), 1)
 	b.get("/").has("On cards", "Spent this month").lacks("main.tf")
 }
 
@@ -93,7 +93,7 @@ func TestPictures(t *testing.T) {
 	w := acctest.NewWorkspace(t)
 	p := sandboxtest.StartProcess(t, nil, "--data", ":memory:", "--seed", root+"/examples/world.yaml")
 	w.Env = append(w.Env, "VCARD_BASE_URL="+p.URL, "VCARD_API_KEY="+p.Key)
-	w.Write("fleet.tf", string(must(os.ReadFile(root+"/internal/demo/fleet.tf"))))
+	w.Write("fleet.tf", string(sandboxtest.Must(os.ReadFile(root+"/internal/demo/fleet.tf"))))
 	w.Write("main.tf", acctest.Required)
 	cards := map[any]string{}
 	for _, card := range p.Get("/cards").Data() {
@@ -131,8 +131,8 @@ func TestPictures(t *testing.T) {
 	b.picture("dashboard", 1200, 1020)
 	var comment bytes.Buffer // on a pull request
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(goldmarkhtml.WithUnsafe()))
-	must(0, converter.Convert(markdown, &comment))
-	page := bytes.Replace(must(os.ReadFile("testdata/comment.html")), []byte("<!-- the comment -->"), comment.Bytes(), 1)
+	sandboxtest.Must(0, converter.Convert(markdown, &comment))
+	page := bytes.Replace(sandboxtest.Must(os.ReadFile("testdata/comment.html")), []byte("<!-- the comment -->"), comment.Bytes(), 1)
 	b.run(chromedp.Navigate("data:text/html;base64," + base64.StdEncoding.EncodeToString(page)))
 	b.picture("statement", 860, evaluate[int64](b, "document.querySelector('main').offsetHeight"))
 }
@@ -143,9 +143,10 @@ func (b *tab) picture(name string, width, height int64) {
 	b.run(chromedp.EmulateViewport(width, height))
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
-		taken := must(chromedp.Run(b.ctx, chromedp.CaptureScreenshot()))
+		taken := sandboxtest.Must(chromedp.Run(b.ctx, chromedp.CaptureScreenshot()))
 		var small bytes.Buffer
-		must(0, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, must(png.Decode(bytes.NewReader(taken)))))
+		picture := sandboxtest.Must(png.Decode(bytes.NewReader(taken)))
+		sandboxtest.Must(0, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, picture))
 		save(b.t, name+"-"+theme+".png", small.Bytes())
 	}
 }
@@ -160,7 +161,7 @@ func save(t testing.TB, name string, content []byte) {
 	if len(content) > most {
 		t.Errorf("%s has %d bytes, of %d", name, len(content), most)
 	}
-	must(0, os.WriteFile(filepath.Join(*pictures, name), content, 0o644))
+	sandboxtest.Must(0, os.WriteFile(filepath.Join(*pictures, name), content, 0o644))
 }
 
 var (

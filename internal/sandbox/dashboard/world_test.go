@@ -23,13 +23,14 @@ func TestSettings(t *testing.T) {
 	s.Quirks(nil)
 	set := func(action string, fields ...string) seen { t.Helper(); return b.post("/world", action, fields...) }
 	set("advance", "advance", "720h").has("Time has passed.", "2026-03-31 12:00:00")
-	equal(t, "the time", s.Get("/_sandbox/clock").Text("now"), "2026-03-31T12:00:00.000Z")
+	sandboxtest.Equal(t, "the time", s.Get("/_sandbox/clock").Text("now"), "2026-03-31T12:00:00.000Z")
 	set("advance", "advance", "-1h").is(400).has("Advance must be a duration above 0", `value="-1h"`)
 
 	b.get("/world").has(`name="requests_per_hour" required maxlength="64" spellcheck="false" value="10000"`).lacks("usually")
 	set("set-limits", "requests_per_minute", "60", "requests_per_hour", "0", "creates_per_minute", "50", "details_per_minute", "30").
 		has("The limits are set.", "usually 1000", "usually 10000").lacks("usually 50<")
-	equal(t, "the limits", strings.TrimSpace(s.Get("/_sandbox/limits").Raw), `{"requests_per_minute":60,"creates_per_minute":50,"requests_per_hour":0,"details_per_minute":30}`)
+	sandboxtest.Equal(t, "the limits", strings.TrimSpace(s.Get("/_sandbox/limits").Raw),
+		`{"requests_per_minute":60,"creates_per_minute":50,"requests_per_hour":0,"details_per_minute":30}`)
 	for _, many := range []string{"many", "null", "1.5"} {
 		set("set-limits", "requests_per_minute", many).has("must be an integer", `value="`+many+`"`)
 	}
@@ -37,9 +38,9 @@ func TestSettings(t *testing.T) {
 
 	usual := s.Get("/_sandbox/quirks").OK(200)
 	shown := fieldsOf(b.get("/world").has("<small>the answer to changes of a terminated card</small>").lacks("usually"), "quirks")
-	equal(t, "fields of the quirks", len(shown)/2, len(usual.Body)+1) // the wallet fields are two
+	sandboxtest.Equal(t, "fields of the quirks", len(shown)/2, len(usual.Body)+1) // the wallet fields are two
 	set("set-quirks", shown...).has("The quirks are set.").lacks("usually")
-	equal(t, "the quirks, sent as they were", s.Get("/_sandbox/quirks").Raw, usual.Raw)
+	sandboxtest.Equal(t, "the quirks, sent as they were", s.Get("/_sandbox/quirks").Raw, usual.Raw)
 	set("set-quirks", append(shown, "idempotency", "conflict", "terminated_status", "409", "wallet_field_2", "x_pay")...).
 		has("usually honoured", "usually 400", "usually wallet b pay", `value="conflict" selected`, `value="409" selected`, `value="x_pay"`)
 	if got := s.Get("/_sandbox/quirks").Raw; !regexp.MustCompile(`"idempotency":"conflict".*"terminated_status":409.*"x_pay"`).MatchString(got) {
@@ -71,10 +72,10 @@ func TestFaults(t *testing.T) {
 	}
 	fault("then", "status", "body", `{"error":"<script>alert(1)</script>"}`).has("The fault is set.", "answered 503").lacks(script)
 	answered := s.Get("/bins").OK(503)
-	equal(t, "the error", answered.Text("error"), script)
-	equal(t, "Content-Type", answered.Header.Get("Content-Type"), "application/json")
+	sandboxtest.Equal(t, "the error", answered.Text("error"), script)
+	sandboxtest.Equal(t, "Content-Type", answered.Header.Get("Content-Type"), "application/json")
 	fault("then", "status", "body", "Bad <gateway>")
-	equal(t, "the body", s.Send(t.Context(), http.MethodGet, "/bins", nil).OK(503).Raw, "Bad <gateway>")
+	sandboxtest.Equal(t, "the body", s.Send(t.Context(), http.MethodGet, "/bins", nil).OK(503).Raw, "Bad <gateway>")
 	fault("then", "status", "body", " ")
 	s.Get("/bins").Refused(http.StatusServiceUnavailable, "injected_fault", "")
 	fault("then", "status", "path", "/cards/nothing", "body", strings.Repeat("x", 20_000)).has("The fault is set.")
@@ -101,8 +102,8 @@ func TestFaults(t *testing.T) {
 	preset("committed, answer lost")
 	s.Get("/bins").OK(200)
 	lost := s.Unrepeated().Send(t.Context(), http.MethodPost, "/cards", `{"bin_id":"`+sandboxtest.BIN+`","amount":50}`)
-	equal(t, "an answer came", lost.Err == nil, false)
-	equal(t, "cards", len(s.LiveCards()), 1)
+	sandboxtest.Equal(t, "an answer came", lost.Err == nil, false)
+	sandboxtest.Equal(t, "cards", len(s.LiveCards()), 1)
 	preset("maintenance")
 	s.Get("/wallet/balance").Refused(http.StatusServiceUnavailable, "injected_fault", "")
 	s.Get("/cards/card_x/details").Refused(http.StatusServiceUnavailable, "injected_fault", "")
@@ -152,15 +153,15 @@ func TestSimulate(t *testing.T) {
 		of := func(kind string) int { return strings.Count(listed(s), `"type":"`+kind+`"`) }
 		settled, declined := of("settlement"), of("decline")
 		more := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":12,"declines":20,"seed":3}`).OK(http.StatusCreated)
-		equal(t, "purchases", more.Text("purchases"), "24")
-		equal(t, "settled ones", more.Text("settled"), fmt.Sprint(of("settlement")-settled))
-		equal(t, "declined ones", more.Text("declined"), "5")
-		equal(t, "declines of them", of("decline")-declined, 5)
+		sandboxtest.Equal(t, "purchases", more.Text("purchases"), "24")
+		sandboxtest.Equal(t, "settled ones", more.Text("settled"), fmt.Sprint(of("settlement")-settled))
+		sandboxtest.Equal(t, "declined ones", more.Text("declined"), "5")
+		sandboxtest.Equal(t, "declines of them", of("decline")-declined, 5)
 		for range 150 {
 			s.Issue("50", `"auto_freeze_at":45`, `"spending_limit":48`)
 		}
 		all := s.Post("/_sandbox/simulate", `{"days":2,"purchases_per_day":300,"declines":6}`).OK(http.StatusCreated)
-		equal(t, "declined ones of many cards", all.Text("declined"), "36")
+		sandboxtest.Equal(t, "declined ones of many cards", all.Text("declined"), "36")
 		s.Post("/_sandbox/simulate", `{"days":10,"purchases_per_day":500,"declines":0}`).Refused(400, "invalid_request", "can pay")
 		for _, card := range s.Get("/cards?status=active&per_page=100").Data() {
 			if len(s.Get("/transactions?card_id="+card["id"].(string)).Data()) == 0 {
@@ -169,7 +170,7 @@ func TestSimulate(t *testing.T) {
 		}
 		s.Balanced()
 	}
-	equal(t, "the purchases of the same seed", made[1], made[0])
+	sandboxtest.Equal(t, "the purchases of the same seed", made[1], made[0])
 }
 
 // listed is what the API lists of transactions, on all pages.
@@ -285,16 +286,16 @@ func TestAccounts(t *testing.T) {
 		t.Fatalf("%s (%v) has no key:\n%s", created.Request.URL, created.Header, created.text)
 	}
 	b.get("/world").has(id).lacks(key)
-	equal(t, "the new account's balance", s.As(key).Get("/wallet/balance").OK(200).Text("balance"), "7.00")
+	sandboxtest.Equal(t, "the new account's balance", s.As(key).Get("/wallet/balance").OK(200).Text("balance"), "7.00")
 	b.post("/world", "create-account", "state", "rich").is(400).has("State must be one of")
 
 	other := newBrowser(t, s).logIn(key)
 	other.get("/world").has("The file’s first account sees them all").lacks("acct_first", "Back to the start")
 	s.Issue("100")
 	other.post("/world", "reset").is(403).has("Only the key of the file&#39;s first account resets it")
-	equal(t, "cards", len(s.Get("/cards").Data()), 1)
+	sandboxtest.Equal(t, "cards", len(s.Get("/cards").Data()), 1)
 	b.post("/world", "reset").has("Everything is as it was at the start.").lacks(id)
-	equal(t, "cards", len(s.Get("/cards").OK(200).Data()), 0)
+	sandboxtest.Equal(t, "cards", len(s.Get("/cards").OK(200).Data()), 0)
 	other.get("/world").has("<h1>Log in</h1>")
 	first := s.Key
 	s.Close()
@@ -318,13 +319,13 @@ func TestLogInsEnd(t *testing.T) {
 	b.get("/").has(outside)
 
 	b.logIn(s.Key)
-	root, jar := must(url.Parse(s.Root())), b.client.Jar
+	root, jar := sandboxtest.Must(url.Parse(s.Root())), b.client.Jar
 	replaced := jar.Cookies(root)
 	b.send(http.MethodPost, "/login", b.form("/", "key", s.Key)).has(inside)
 	cookies := jar.Cookies(root)
 	b.send(http.MethodPost, "/logout", nil)
 	b.get("/").has(outside)
-	equal(t, "cookies after logging out", len(jar.Cookies(root)), 0)
+	sandboxtest.Equal(t, "cookies after logging out", len(jar.Cookies(root)), 0)
 	for _, ended := range [][]*http.Cookie{replaced, cookies} {
 		jar.SetCookies(root, ended)
 		b.get("/").has(outside)
@@ -341,5 +342,5 @@ func TestASessionIsOfOneAccountOnly(t *testing.T) {
 	newKey(s, `,"initial_balance":7`)
 	b.get("/").has("<h1>Log in</h1>").lacks("7.00")
 	posting.send(http.MethodPost, "/world", advance).has("<h1>Log in</h1>")
-	equal(t, "the time", s.Get("/_sandbox/clock").Text("now"), before)
+	sandboxtest.Equal(t, "the time", s.Get("/_sandbox/clock").Text("now"), before)
 }
