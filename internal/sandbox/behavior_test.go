@@ -91,30 +91,7 @@ func TestFaultsAreListedUsedUpAndDeleted(t *testing.T) {
 		second = `"times":1,"when":"before","delay_ms":0,"then":{"status":500,"body":{"a":null}}}`
 		third  = `"method":"*","path":"/*","times":0,"when":"before","delay_ms":0,"then":{"status":429}}`
 	)
-	s.play(strings.NewReplacer("SECOND", second, "THIRD", third, "FAULTS", "/_sandbox/faults").Replace, `
-		POST FAULTS {"method":"GET","path":"/bins","times":2,"when":"after","delay_ms":1,"then":"pass"} → 201 "id":
-		POST FAULTS {"method":"GET","path":"/bins","then":{"status":500,"body":{"a":null}}} → 201 "id":
-		POST FAULTS {"method":"*","path":"/*","times":0,"when":"before","then":{"status":429}} → 201 "id":
-		GET FAULTS → 200 "times":2,"when":"after","delay_ms":1,"then":"pass"} & SECOND & THIRD
-		GET /bins → 200
-		GET FAULTS → 200 "times":1,"when":"after" & SECOND & THIRD
-		GET /bins → 200
-		GET FAULTS → 200 !"after" & SECOND & THIRD
-		GET /bins → 500
-		GET /bins → 429
-		GET /bins → 429
-		GET FAULTS → 200 {"data":[{ & !}, & THIRD
-		POST FAULTS {"method":"GET","path":"/cards","times":0,"then":{"status":503}} → 201
-		DELETE FAULTS/LAST {"x":1} → 400 "invalid_request"
-		DELETE FAULTS/LAST → 200 {"data":[{ & THIRD & !503
-		DELETE FAULTS/999 → 404 "not_found"
-		DELETE FAULTS/x → 404 "not_found"
-		DELETE FAULTS/-1 → 404 "not_found"
-		DELETE FAULTS → 200 "data":[]
-		GET /bins → 200
-		POST FAULTS {"method":"*","path":"/*","times":0,"when":"before","then":"drop"} → 201
-		POST /_sandbox/reset → 200
-		GET /bins → 200`)
+	s.play(strings.NewReplacer("SECOND", second, "THIRD", third, "FAULTS", "/_sandbox/faults").Replace, sandboxtest.File(t, "testdata/faults.txt"))
 }
 
 // A caller that does not wait for a slow service has not undone its call; the service

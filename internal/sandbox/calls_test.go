@@ -103,21 +103,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, stopped)
-	s.play(s.populate(), `
-		POST /cards/CARD/withdraw {"amount":60} # k → 400 "insufficient_card_balance"
-		POST /cards/CARD/fund {"amount":10} # k → 200 "card_balance":63.00
-		POST /cards/CARD/withdraw {"amount":60} # k → 200 "card_balance":3.00
-		POST /cards/CARD/withdraw {"amount":60} # k → 200 "card_balance":3.00
-		POST /cards/CARD/withdraw {"amount":61} # k → 400 "idempotency_key_reused"
-		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":13.00
-		DELETE /cards/FROZEN # k → 200 "returned_to_wallet":50.00
-		DELETE /cards/FROZEN # k → 200 "returned_to_wallet":50.00
-		POST /cards/CARD/fund {"amount":1} # a-`+s.Key+` → 400 "invalid_request" & API key
-		POST /cards/CARD/fund {"amount":1} # `+strings.Repeat("k", 256)+` → 400 "invalid_request" & X-Idempotency-Key
-		POST /_sandbox/clock {"advance":"23h59m59s"} → 200
-		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":13.00
-		POST /_sandbox/clock {"advance":"1s"} → 200
-		POST /cards/CARD/fund {"amount":10} # other → 200 "card_balance":23.00`)
+	s.play(s.populate(), sandboxtest.File(t, "testdata/idempotency.txt"))
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":500}`).Text("api_key"))
 	body := `{"bin_id":"` + sandboxtest.BIN + `","amount":100}`
 	mine := s.Post("/cards", body, sandboxtest.IdempotencyKey, "k").OK(201)
@@ -183,29 +169,7 @@ func TestIdempotencyKeyManyAtOnce(t *testing.T) {
 func TestLimitsCount(t *testing.T) {
 	t.Parallel()
 	s := startWithContract(t, stopped)
-	s.play(strings.NewReplacer("BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "LIMITS", "PUT /_sandbox/limits", "CLOCK", "POST /_sandbox/clock").Replace, `
-		LIMITS {"requests_per_minute":3} → 200
-		GET /bins → 200
-		CLOCK {"advance":"16500ms"} → 200
-		GET /bins → 200
-		CLOCK {"advance":"16500ms"} → 200
-		GET /bins → 200
-		CLOCK {"advance":"16500ms"} → 200
-		GET /bins → 429 "rate_limited" &  11 s
-		CLOCK {"advance":"10499ms"} → 200
-		GET /bins → 429 "rate_limited" &  1 s
-		CLOCK {"advance":"1ms"} → 200
-		GET /bins → 200
-		GET /bins → 429 "rate_limited" &  17 s
-		CLOCK {"advance":"1h"} → 200
-		LIMITS {"requests_per_minute":4,"creates_per_minute":2,"details_per_minute":1} → 200
-		POST /cards {} → 400 "invalid_request"
-		POST /cards {BIN,"amount":50} → 201
-		POST /cards {} → 429 "rate_limited" &  60 s
-		GET /cards/LAST/details → 200
-		GET /cards/LAST/details → 429 "rate_limited" &  60 s
-		GET /api/v1/nothing → 404 "not_found"
-		GET /bins → 429 "rate_limited" &  60 s`)
+	s.play(strings.NewReplacer("BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "LIMITS", "PUT /_sandbox/limits", "CLOCK", "POST /_sandbox/clock").Replace, sandboxtest.File(t, "testdata/limits.txt"))
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready","initial_balance":100}`).OK(201).Text("api_key"))
 	for range 5 {
 		s.Get("/_sandbox/clock").OK(200) // never counts
@@ -283,15 +247,7 @@ func TestControlListsHavePages(t *testing.T) {
 	s.Issue("50")
 	s.Issue("50")
 	s.Freeze(first)
-	s.play(strings.NewReplacer("FIRST", first).Replace, `
-		GET /_sandbox/requests?per_page=2 → 200 "path":"/webhooks" & "path":"/cards" & "page":1,"per_page":2,"total":5 & !/freeze
-		GET /_sandbox/requests?per_page=2&page=3 → 200 {"data":[{"method":"POST","path":"/cards/FIRST/freeze" & "total":5 & !"path":"/cards"
-		GET /_sandbox/requests?page=9 → 200 "data":[]
-		GET /_sandbox/requests?per_page=1001 → 400 "invalid_request" & per_page
-		GET /_sandbox/deliveries?per_page=3 → 200 "card.created" & "page":1,"per_page":3,"total":4 & !"card.frozen"
-		GET /_sandbox/deliveries?per_page=3&page=2 → 200 "card.frozen" & "total":4 & !"card.created"
-		GET /_sandbox/deliveries?page=9 → 200 "data":[]
-		GET /_sandbox/deliveries?per_page=1001 → 400 "invalid_request" & per_page`)
+	s.play(strings.NewReplacer("FIRST", first).Replace, sandboxtest.File(t, "testdata/pages.txt"))
 	ledger := s.Get("/_sandbox/ledger?per_page=4&page=2").OK(200)
 	if accounts, _ := ledger.Body["accounts"].([]any); len(accounts) != 4 || ledger.Body["balanced"] != true {
 		t.Errorf("the ledger is %s", ledger.Raw)

@@ -171,13 +171,7 @@ func TestEndpointIsRemoved(t *testing.T) {
 	s.tried("", 1)
 
 	fill := strings.NewReplacer("REMOVED", removed, "DELIVERY", s.deliveries(removed)[0]["id"].(string)).Replace
-	s.play(fill, `
-		POST /_sandbox/deliveries/DELIVERY/redeliver {"now":true} → 400 "invalid_request" & now
-		POST /_sandbox/deliveries/dlv_none/redeliver → 404 "not_found" & dlv_none
-		DELETE /_sandbox/webhooks/wh_none → 404 "not_found"
-		DELETE /_sandbox/webhooks/REMOVED {"x":1} → 400 "invalid_request"
-		DELETE /_sandbox/webhooks/REMOVED → 200 {"id":"REMOVED"}
-		DELETE /_sandbox/webhooks/REMOVED → 404 "not_found"`)
+	s.play(fill, sandboxtest.File(t, "testdata/removed.txt"))
 
 	s.Freeze(card)
 	stays.Wait(2)

@@ -242,14 +242,7 @@ func TestKeysAreRotated(t *testing.T) {
 func TestWhatMayHaveBeenMeant(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.play(s.populate(), `
-		GET /_sandbox/authorization → 404 "not_found" & there is POST /_sandbox/authorizations
-		POST /_sandbox/authorisation {} → 404 "not_found" & there is POST /_sandbox/authorizations
-		GET /_sandbox/clok → 404 "not_found" & there is GET /_sandbox/clock
-		POST /_sandbox/xyz → 404 "not_found" & GET /_sandbox/ lists the calls
-		DELETE /_sandbox/authorizations → 405 "method_not_allowed" & this path takes POST, not DELETE
-		PUT /_sandbox/faults → 405 "method_not_allowed" & this path takes GET and POST and DELETE, not PUT
-		POST /cards/CARD → 405 "method_not_allowed" & this path takes GET and DELETE, not POST`)
+	s.play(s.populate(), sandboxtest.File(t, "testdata/meant.txt"))
 	sandboxtest.Equal(t, "Allow", s.Call(http.MethodPut, "/_sandbox/faults", nil).Header.Get("Allow"), "GET, POST, DELETE")
 	short := sandboxtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(s.URL, server.API)+"/cards", nil))
 	s.Do(short).Refused(404, "not_found", "the API is below /api/v1")

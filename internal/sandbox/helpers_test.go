@@ -88,7 +88,10 @@ func (s *service) play(fill func(string) string, script string) {
 	s.T.Helper()
 	last := ""
 	for line := range strings.SplitSeq(strings.TrimSpace(script), "\n") {
-		line = strings.ReplaceAll(fill(strings.TrimSpace(line)), "LAST", last)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		line = strings.ReplaceAll(sandboxtest.Expand(fill(strings.TrimSpace(line))), "LAST", last)
 		call, want, _ := strings.Cut(line, " → ")
 		order, key, _ := strings.Cut(call, " # ")
 		parts := append(strings.SplitN(order, " ", 3), "")

@@ -33,7 +33,7 @@ func (s *service) populate() func(string) string {
 	s.challenge(frozen).OK(201) // a merchant may ask; the authorization will fail
 	s.Terminate(ended)
 	return strings.NewReplacer("CARD", card, "ENDED", ended, "FROZEN", frozen, "OPEN", open, "DECLINE", decline, "SETTLED", settled,
-		"REFUND", refund, "CHALLENGE", challenge, "DONE", done, "DEPOSIT", deposit,
+		"REFUND", refund, "CHALLENGE", challenge, "DONE", done, "DEPOSIT", deposit, "KEY", s.Key,
 		"BIN", `"bin_id":"`+sandboxtest.BIN+`"`, "MERCHANT", `"merchant":{"name":"Big Ads","mcc":"7311"}`, "URL", `"url":"https://example.com"`).Replace
 }
 
@@ -81,30 +81,8 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	s.play(fill, `
-		POST /cards {"bin_id":"bin_x","amount":50} → 400 "bin_not_found" & bin_x
-		POST /cards {BIN,"amount":10000} → 400 "insufficient_funds" & 847.00
-		POST /cards/CARD/fund {"amount":847.01} → 400 "insufficient_funds" & 847.00
-		POST /cards/CARD/withdraw {"amount":53.01} → 400 "insufficient_card_balance" & 53.00
-		POST /cards/ENDED/fund {"amount":1} → 400 "card_terminated" & ENDED
-		POST /cards/card_x/fund {"amount":1} → 404 "not_found" & card_x
-		POST /cards/card_x/withdraw {"amount":1} → 404 "not_found" & card_x
-		POST /_sandbox/authorizations {"card_id":"card_x","amount":1,MERCHANT} → 404 "not_found" & card_x
-		POST /_sandbox/settlements {"transaction_id":"txn_x"} → 404 "not_found" & txn_x
-		POST /_sandbox/refunds {"transaction_id":"txn_x"} → 404 "not_found" & txn_x
-		POST /_sandbox/3ds-challenges {"card_id":"card_x","merchant":"m","amount":1} → 404 "not_found" & card_x
-		POST /_sandbox/3ds-challenges {"card_id":"ENDED","merchant":"m","amount":1} → 400 "card_terminated" & ENDED
-		POST /_sandbox/3ds-challenges/3ds_x/complete {"outcome":"failed"} → 404 "not_found" & 3ds_x
-		POST /_sandbox/deposits/dep_x/confirm → 404 "not_found" & dep_x`)
-	other.play(fill, `
-		GET /cards → 200 "total":0
-		GET /cards/CARD → 404 "not_found" & CARD
-		GET /cards/CARD/details → 404 "not_found" & CARD
-		DELETE /cards/CARD → 404 "not_found" & CARD
-		POST /cards/CARD/freeze → 404 "not_found" & CARD
-		POST /cards/CARD/unfreeze → 404 "not_found" & CARD
-		POST /cards/CARD/fund {"amount":1} → 404 "not_found" & CARD
-		POST /cards/CARD/withdraw → 404 "not_found" & CARD`)
+	s.play(fill, sandboxtest.File(t, "testdata/refusals.txt"))
+	other.play(fill, sandboxtest.File(t, "testdata/foreign.txt"))
 	sandboxtest.Equal(t, "the ledger after refused calls", s.Get("/_sandbox/ledger").Raw, before)
 	s.Issue("846") // what is left, and not a cent
 	sandboxtest.Equal(t, "the wallet holds", s.Wallet(), 0)
@@ -225,14 +203,7 @@ func TestReset(t *testing.T) {
 	s.subscribe("https://127.0.0.1:1", `"*"`)
 	s.Advance("1h")
 	other := s.as(s.Post("/_sandbox/accounts", `{"state":"ready"}`).Text("api_key"))
-	s.play(fill, `
-		POST /_sandbox/clock {"advance":"2562047h"} → 200 "now":"2318-0
-		POST /_sandbox/clock {"advance":"2562047h"} → 200 "now":"2610-1
-		POST /_sandbox/reset → 200 "now":"2026-03-15T12:00:00.000Z"
-		GET /wallet/balance → 200 "balance":10000.00
-		GET /_sandbox/requests → 200 {"data":[{"method":"GET","path":"/wallet/balance",
-		GET /cards/CARD → 404 "not_found"
-		POST /cards {BIN,"amount":100} → 201`)
+	s.play(fill, sandboxtest.File(t, "testdata/reset.txt"))
 	other.Get("/bins").Refused(401, "unauthorized", "")
 	if s.Get("/wallet/deposit-address").Raw != addresses {
 		t.Error("the account has other deposit addresses")
