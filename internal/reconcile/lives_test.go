@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -303,21 +304,19 @@ func (l *life) departureOf(p reconcile.Purpose) usd.Amount {
 	return l.moved[p] - [...]usd.Amount{l.amount - l.load, l.toppedUp}[p]
 }
 
-// isRefill reports whether a sum is that of purchases one after the other, as what fills
-// the card to its old balance is: nobody tells them from money that never came.
+// isRefill reports whether a sum is one that purchases add up to, as what fills the card to
+// an old balance is: nobody tells it from money that they have never taken.
 func (l *life) isRefill(sum usd.Amount) bool {
-	for i := range l.card.events {
-		rest := sum
-		for _, e := range l.card.events[i:] {
-			if e.Kind == reconcile.Authorization {
-				rest -= e.Amount
-			}
-			if rest == 0 {
-				return true
+	const most = 1 << 12
+	sums := []usd.Amount{0}
+	for _, e := range slices.Backward(l.card.events) {
+		if e.Kind == reconcile.Authorization && len(sums) < most {
+			for _, other := range sums {
+				sums = append(sums, other+e.Amount)
 			}
 		}
 	}
-	return false
+	return slices.Contains(sums, sum)
 }
 
 func (l *life) audit() {
@@ -325,7 +324,7 @@ func (l *life) audit() {
 	case departure == 0:
 	case departure > 0 && departure <= l.unsaved: // the plan saw that the card held enough
 		l.abandoned += departure
-	case (l.round || !l.strict && l.isRefill(departure)) && !l.spoke:
+	case !l.spoke && (l.round || !l.strict && l.isRefill(departure)):
 		l.hidden++
 	case l.strict && !l.loose && !l.crossed, !l.spoke:
 		l.fail("the state says %s and %s topped up, and the service has moved %s more", l.amount, l.toppedUp, departure)
